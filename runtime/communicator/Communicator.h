@@ -1,0 +1,72 @@
+// Collectives between ranks, one interface for every backend.
+#ifndef ZERO_RUNTIME_COMMUNICATOR_COMMUNICATOR_H
+#define ZERO_RUNTIME_COMMUNICATOR_COMMUNICATOR_H
+
+#include "program/DataType.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Reduce };
+enum class Reduction : uint8_t {
+  Sum,
+  Mean, ///< f32 sum times 1/ranks, rounded once
+  Max,
+};
+
+/// One part of a started operation. `count` as in `zrt::CollectivePart`.
+/// In place: all-gather `send == receive + rank * count`, reduce-scatter
+/// `receive == send + rank * count`, others `send == receive`.
+struct Transfer {
+  const void *send = nullptr;
+  void *receive = nullptr;
+  uint64_t count = 0;
+  DataType type = DataType::F32;
+  int root = 0;
+};
+
+/// Thrown by every rank's next call after a rank failed, timed out or asked
+/// for another operation than its peers; `what()` names both sides.
+class CommunicationError;
+
+/// A group of ranks. All ranks start the same operations in the same order;
+/// waits may come in any order. Buffers are borrowed from start to wait.
+///
+/// Sums of f32, f16 and bf16 are ((g0 + g1) + g2) + ... in rank order in f32,
+/// rounded once; f64 and integers in their own type, in rank order.
+class Communicator {
+public:
+  using Ticket = uint64_t;
+  virtual ~Communicator();
+
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+
+  /// Starts one operation made of `parts`, which the backend may fuse.
+  virtual Ticket start(Collective kind, Reduction reduction,
+                       const std::vector<Transfer> &parts) = 0;
+  /// Returns when the operation is done on this rank.
+  virtual void wait(Ticket ticket) = 0;
+  virtual void barrier() = 0;
+
+  /// A communicator of the ranks that pass the same `color`, ordered by
+  /// (`key`, rank). Every rank of this one must call it.
+  virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
+
+  /// Makes every pending and later call of every rank throw
+  /// CommunicationError with `reason`.
+  virtual void abort(const std::string &reason) = 0;
+
+  void run(Collective kind, Reduction reduction, const std::vector<Transfer> &parts) {
+    wait(start(kind, reduction, parts));
+  }
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_COMMUNICATOR_COMMUNICATOR_H

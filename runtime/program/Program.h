@@ -1,0 +1,268 @@
+// The program: everything the compiler decided, as data.
+//
+// The compiler fills a `Program`, serialises it into the executable, and the
+// runtime parses it once at start. Kernels are code; everything else that a
+// step does is a row of one of these tables: which kernel or collective, on
+// which bytes, in which order. One program serves every rank; what differs
+// between ranks is `BufferRef::rankStride`.
+//
+// This header depends on nothing but the standard library: the compiler and
+// the runtime both include it.
+#ifndef ZERO_RUNTIME_PROGRAM_PROGRAM_H
+#define ZERO_RUNTIME_PROGRAM_PROGRAM_H
+
+#include "program/DataType.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+/// Kinds of memory. Each is allocated once, before the first step.
+enum class Arena : uint8_t {
+  Parameters = 0,    ///< compute copies; at stage 3 the owned slices
+  Gradients = 1,     ///< stored gradients
+  Optimizer = 2,     ///< master weights and moments
+  Activations = 3,   ///< values inside a region
+  Communication = 4, ///< buckets, gathered parameters
+  Inputs = 5,        ///< the batch of this micro-batch
+  Constants = 6,     ///< `arith.constant` tensors, filled from `constants`
+  Control = 7,       ///< the `Control` block, see Control.h
+};
+inline constexpr int kArenaCount = 8;
+const char *nameOf(Arena arena);
+
+/// A range of an arena: `offset + rank * rankStride`, in bytes.
+struct BufferRef {
+  Arena arena = Arena::Activations;
+  uint64_t offset = 0;
+  uint64_t rankStride = 0;
+  uint64_t bytes = 0;
+};
+
+/// Element type and static shape, row-major and dense.
+struct TensorType {
+  DataType type = DataType::F32;
+  std::vector<int64_t> shape;
+  int64_t elements() const;
+  uint64_t bytes() const { return elements() * sizeOf(type); }
+  bool operator==(const TensorType &other) const;
+};
+
+/// What a kernel is made for; equal specs share one prepared kernel.
+/// `name` is the operation's ("nn.linear", "zero.adamw", "launch"); for
+/// "launch", `symbol` names the generated function.
+struct KernelSpec {
+  std::string name;
+  std::string symbol;
+  std::vector<TensorType> operands;
+  std::vector<TensorType> results;
+  std::map<std::string, std::vector<int64_t>> ints;
+  std::map<std::string, double> floats;
+  bool operator==(const KernelSpec &other) const;
+
+  /// The integer attribute `key`, or `otherwise` where it is absent.
+  int64_t integer(const std::string &key, int64_t otherwise = 0) const;
+  /// The float attribute `key`, or `otherwise` where it is absent.
+  double real(const std::string &key, double otherwise = 0) const;
+  bool has(const std::string &key) const { return ints.count(key) != 0; }
+};
+
+enum class Opcode : uint8_t {
+  Kernel = 0,        ///< kernels[kernel] on operands then results
+  AllReduce = 1,     ///< start
+  ReduceScatter = 2, ///< start
+  AllGather = 3,     ///< start
+  Broadcast = 4,     ///< start
+  Reduce = 5,        ///< start; to `root`
+  Wait = 6,          ///< for the start with the same `ticket`
+};
+const char *nameOf(Opcode opcode);
+
+/// What a collective moves; for the traffic counters.
+enum class TrafficClass : uint8_t { Gradient = 0, Parameter = 1, Control = 2 };
+
+/// One part of a (possibly grouped) collective.
+/// `count` is in elements: of the whole buffer for all-reduce, broadcast and
+/// reduce; of one rank's part for reduce-scatter (send holds ranks * count)
+/// and all-gather (receive holds ranks * count).
+struct CollectivePart {
+  BufferRef send;
+  BufferRef receive;
+  uint64_t count = 0;
+  DataType type = DataType::F32;
+  int32_t root = 0;
+};
+
+struct Command {
+  Opcode opcode = Opcode::Kernel;
+  uint32_t kernel = 0;            ///< index into Program::kernels
+  std::vector<BufferRef> buffers; ///< of a kernel: operands, then results
+  std::vector<CollectivePart> parts;
+  uint32_t ticket = 0;
+  bool mean = false; ///< fp16 reductions: f32 sum times 1/n, rounded once
+  TrafficClass traffic = TrafficClass::Gradient;
+  std::string label;    ///< what a person should read: parameters, layer, op
+  std::string location; ///< file:line:column in the source .mlir
+};
+
+/// How a parameter starts. Values are functions of seed, parameter and
+/// element, so that any rank can make any slice.
+enum class InitKind : uint8_t { Zeros = 0, Ones = 1, Normal = 2, Uniform = 3, Constant = 4 };
+struct Initializer {
+  InitKind kind = InitKind::Zeros;
+  double a = 0; ///< normal: mean; uniform: low; constant: value
+  double b = 0; ///< normal: standard deviation; uniform: high
+};
+
+struct Parameter {
+  std::string name;
+  std::vector<int64_t> shape;
+  DataType modelType = DataType::F32;   ///< in files
+  DataType computeType = DataType::F32; ///< in the parameter arena
+  Initializer init;
+  bool trainable = true;
+  int32_t partition = -1;   ///< index into Program::partitions
+  uint64_t memberOffset = 0; ///< first element in the partition's flat space
+  int64_t elements() const;
+};
+
+/// One unit of ownership: flat elements [offset, offset + size), cut into
+/// equal slices, slice r owned by rank r (by every rank when not sharded).
+struct Segment {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+enum class OptimizerKind : uint8_t { None = 0, AdamW = 1, Adam = 2, Sgd = 3 };
+struct Optimizer {
+  OptimizerKind kind = OptimizerKind::None;
+  double learningRate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weightDecay = 0, momentum = 0;
+  bool nesterov = false;
+  bool biasCorrection = true;
+};
+
+/// A flat group of parameters. Where a state is sharded, a rank stores its
+/// slices of all segments one after the other: segment i's slice begins at
+/// element segments[i].offset / ranks.
+struct Partition {
+  std::string name;
+  std::vector<Segment> segments;
+  Optimizer optimizer;
+  bool trainable = true;
+  bool shardedParameters = false; ///< stage 3
+  bool shardedGradients = false;  ///< stages 2 and 3
+  bool shardedOptimizer = false;  ///< stages 1 to 3
+  bool hasMaster = false;         ///< 16-bit compute types
+  DataType computeType = DataType::F32;
+  DataType gradientType = DataType::F32; ///< of the stored gradient
+  BufferRef parameters; ///< whole, or this rank's slices when sharded
+  BufferRef gradients;
+  BufferRef master;
+  BufferRef moment1;
+  BufferRef moment2;
+  uint64_t flatElements() const; ///< padded
+};
+
+/// A resident whole copy of a parameter whose partition is sharded
+/// (persisted at stage 3): refreshed by the program, read by `zero.load`.
+struct ResidentCopy {
+  uint32_t parameter = 0;
+  BufferRef buffer;
+};
+
+/// A step argument, filled before every micro-batch.
+struct Input {
+  std::string name; ///< "tokens", "targets", or a name in the data file
+  TensorType type;
+  BufferRef buffer;
+};
+
+/// A named value that a region leaves behind ("loss", "logits").
+struct Output {
+  std::string name;
+  TensorType type;
+  BufferRef buffer;
+};
+
+struct Constant {
+  BufferRef buffer;
+  std::string bytes;
+};
+
+/// Commands that run together: once a micro-batch, an update, an evaluation.
+struct Region {
+  std::vector<Command> commands;
+  std::vector<Output> outputs;
+};
+
+enum class LossScaleKind : uint8_t { None = 0, Static = 1, Dynamic = 2 };
+struct LossScale {
+  LossScaleKind kind = LossScaleKind::None;
+  double initial = 1, minimum = 1, factor = 2;
+  int64_t window = 1000, hysteresis = 2;
+  bool consecutiveHysteresis = false;
+};
+
+enum class ScheduleKind : uint8_t { Constant = 0, WarmupLR = 1, WarmupDecayLR = 2, WarmupCosineLR = 3 };
+struct LearningRateSchedule {
+  ScheduleKind kind = ScheduleKind::Constant;
+  double warmupMin = 0, warmupMax = -1; ///< negative: the group's own rate
+  int64_t warmupSteps = 1000, totalSteps = 0;
+  bool logWarmup = true;
+  double warmupMinRatio = 0, cosineMinRatio = 1e-4;
+};
+
+struct Training {
+  int32_t stage = 0;
+  int32_t ranks = 1;
+  int32_t accumulation = 1;
+  bool deterministic = false;
+  double clip = 0; ///< 0: none
+  LossScale lossScale;
+  LearningRateSchedule schedule;
+};
+
+/// A row of the memory report: bytes with a name a person knows.
+struct MemoryLine {
+  std::string name;
+  uint64_t bytes = 0;
+};
+
+struct Program {
+  std::string name;
+  Training training;
+  uint64_t arenaBytes[kArenaCount] = {};
+  std::vector<Parameter> parameters;
+  std::vector<Partition> partitions;
+  std::vector<ResidentCopy> residents;
+  std::vector<Input> inputs;
+  std::vector<Constant> constants;
+  std::vector<KernelSpec> kernels;
+  Region initialize; ///< once, after the parameters are set: gathers persisted copies
+  Region micro;      ///< forward and backward, once a micro-batch
+  Region apply;      ///< once an update
+  Region evaluate;   ///< forward only
+  std::vector<MemoryLine> memory;
+  /// Elements that one rank sends in one update, by class, as the rules say;
+  /// in units of 1/ranks of an element: divide by `training.ranks`.
+  uint64_t expectedTraffic[3] = {};
+};
+
+/// A byte string that `parse` reads back; the format carries a version.
+std::string serialize(const Program &program);
+
+/// Reads what `serialize` wrote. Returns false and says why in `error` when
+/// the bytes are not a program of this version.
+bool parse(const void *data, size_t size, Program &program, std::string &error);
+
+/// A hash of the order, kinds, counts and types of all collectives: equal on
+/// all ranks or the run must not start.
+uint64_t collectiveHash(const Program &program);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_PROGRAM_PROGRAM_H
