@@ -26,6 +26,15 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
+/// A function that the compiler generated for an elementwise group: computes
+/// elements [begin, end) of the outermost extent.
+struct GeneratedKernel {
+  const char *name;
+  void (*run)(void *const *buffers, int64_t begin, int64_t end);
+  int64_t extent; ///< elements of the outermost loop
+  int64_t grain;  ///< fewest elements worth a thread
+};
+
 /// What kernels of one rank share.
 struct KernelContext {
   int rank = 0;
@@ -33,6 +42,8 @@ struct KernelContext {
   ThreadPool *pool = nullptr;
   Control *control = nullptr;
   const Program *program = nullptr;
+  const GeneratedKernel *generated = nullptr; ///< table for "launch"
+  int64_t generatedCount = 0;
 };
 
 /// A kernel made for one KernelSpec.
@@ -45,18 +56,10 @@ public:
   virtual void run(void *const *buffers, void *workspace) = 0;
 };
 
-/// A function that the compiler generated for an elementwise group: computes
-/// elements [begin, end) of the outermost extent.
-struct GeneratedKernel {
-  const char *name;
-  void (*run)(void *const *buffers, int64_t begin, int64_t end);
-  int64_t extent; ///< elements of the outermost loop
-  int64_t grain;  ///< fewest elements worth a thread
-};
-
 /// Makes the host kernel for `spec`. Throws std::invalid_argument, naming the
 /// kernel and the type or attribute that it has no code for.
-std::unique_ptr<Kernel> makeHostKernel(const KernelSpec &spec, const KernelContext &context);
+std::unique_ptr<Kernel> makeHostKernel(const KernelSpec &spec,
+                                       const KernelContext &context);
 
 } // namespace zrt
 
