@@ -1,0 +1,111 @@
+#include "program/Program.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace zrt;
+
+const char *zrt::nameOf(Arena arena) {
+  constexpr const char *names[kArenaCount] = {
+      "parameters",    "gradients", "optimizer", "activations",
+      "communication", "inputs",    "constants", "control"};
+  return names[static_cast<int>(arena)];
+}
+
+const char *zrt::nameOf(Opcode opcode) {
+  constexpr const char *names[kOpcodeCount] = {
+      "kernel", "all-reduce", "reduce-scatter", "all-gather", "broadcast",
+      "reduce", "wait"};
+  return names[static_cast<int>(opcode)];
+}
+
+/// The product of `shape`; at most one factor may exceed the others' room,
+/// which the parser has checked.
+static int64_t product(const std::vector<int64_t> &shape) {
+  int64_t result = 1;
+  for (int64_t size : shape)
+    result *= size;
+  return result;
+}
+
+int64_t TensorType::elements() const { return product(shape); }
+int64_t Parameter::elements() const { return product(shape); }
+
+bool TensorType::operator==(const TensorType &other) const {
+  return type == other.type && shape == other.shape;
+}
+
+bool KernelSpec::operator==(const KernelSpec &other) const {
+  return name == other.name && symbol == other.symbol &&
+         operands == other.operands && results == other.results &&
+         ints == other.ints && floats == other.floats;
+}
+
+int64_t KernelSpec::integer(const std::string &key, int64_t otherwise) const {
+  auto found = ints.find(key);
+  return found == ints.end() || found->second.empty() ? otherwise
+                                                      : found->second.front();
+}
+
+double KernelSpec::real(const std::string &key, double otherwise) const {
+  auto found = floats.find(key);
+  return found == floats.end() ? otherwise : found->second;
+}
+
+uint64_t Partition::flatElements() const {
+  uint64_t end = 0;
+  for (const Segment &segment : segments)
+    end = std::max(end, segment.offset + segment.size);
+  return end;
+}
+
+namespace {
+
+/// FNV-1a over 64-bit words, with a finishing mix so that low bits spread.
+class Hash {
+public:
+  void add(uint64_t word) {
+    for (int byte = 0; byte < 8; ++byte) {
+      state ^= (word >> (8 * byte)) & 0xff;
+      state *= 0x100000001b3ull;
+    }
+  }
+  uint64_t value() const {
+    uint64_t x = state;
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdull;
+    x ^= x >> 33;
+    return x;
+  }
+
+private:
+  uint64_t state = 0xcbf29ce484222325ull;
+};
+
+} // namespace
+
+static void hashCollectives(const Region &region, Hash &hash) {
+  for (const Command &command : region.commands) {
+    if (command.opcode == Opcode::Kernel || command.opcode == Opcode::Wait)
+      continue;
+    hash.add(static_cast<uint64_t>(command.opcode));
+    hash.add(command.mean);
+    hash.add(command.parts.size());
+    for (const CollectivePart &part : command.parts) {
+      hash.add(part.count);
+      hash.add(static_cast<uint64_t>(part.type));
+      hash.add(static_cast<uint64_t>(part.root));
+    }
+  }
+  hash.add(std::numeric_limits<uint64_t>::max()); // the region's end
+}
+
+uint64_t zrt::collectiveHash(const Program &program) {
+  Hash hash;
+  hash.add(program.training.ranks);
+  hash.add(program.training.accumulation);
+  for (const Region *region :
+       {&program.initialize, &program.micro, &program.apply, &program.evaluate})
+    hashCollectives(*region, hash);
+  return hash.value();
+}

@@ -78,6 +78,7 @@ enum class Opcode : uint8_t {
   Reduce = 5,        ///< start; to `root`
   Wait = 6,          ///< for the start with the same `ticket`
 };
+inline constexpr int kOpcodeCount = 7;
 const char *nameOf(Opcode opcode);
 
 /// What a collective moves; for the traffic counters.

@@ -1,0 +1,319 @@
+// The program's binary form: magic, version, then every field in declaration
+// order. Integers are LEB128 (signed ones zigzag), floats their 8 bytes in
+// little-endian order, strings and lists are preceded by their length.
+//
+// One list of fields serves the writer and the reader. It is written with
+// structured bindings, so a field that is added to a struct and forgotten here
+// does not compile.
+#include "program/Program.h"
+
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+
+using namespace zrt;
+
+namespace {
+
+constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
+constexpr uint64_t kVersion = 1;
+
+/// The first value that an enumeration does not have.
+constexpr int limitOf(DataType) { return kDataTypeCount; }
+constexpr int limitOf(Arena) { return kArenaCount; }
+constexpr int limitOf(Opcode) { return kOpcodeCount; }
+constexpr int limitOf(TrafficClass) { return 3; }
+constexpr int limitOf(InitKind) { return 5; }
+constexpr int limitOf(OptimizerKind) { return 4; }
+constexpr int limitOf(LossScaleKind) { return 3; }
+constexpr int limitOf(ScheduleKind) { return 4; }
+
+class Writer {
+public:
+  explicit Writer(std::string &out) : out(out) {}
+
+  template <typename... Ts> void operator()(const Ts &...values) {
+    (put(values), ...);
+  }
+
+private:
+  template <typename T> void put(const T &value);
+
+  void raw(uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+      out.push_back(static_cast<char>(value | 0x80));
+    out.push_back(static_cast<char>(value));
+  }
+  void put(const std::string &value) {
+    raw(value.size());
+    out += value;
+  }
+  void put(const double &value) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    for (int byte = 0; byte < 8; ++byte)
+      out.push_back(static_cast<char>(bits >> (8 * byte)));
+  }
+  template <typename T> void put(const std::vector<T> &values) {
+    raw(values.size());
+    for (const T &value : values)
+      put(value);
+  }
+  template <typename K, typename V> void put(const std::map<K, V> &values) {
+    raw(values.size());
+    for (const auto &[key, value] : values) {
+      put(key);
+      put(value);
+    }
+  }
+  template <typename T, size_t n> void put(const T (&values)[n]) {
+    for (const T &value : values)
+      put(value);
+  }
+
+  std::string &out;
+};
+
+class Reader {
+public:
+  Reader(const char *data, size_t size)
+      : begin(data), at(data), end(data + size) {}
+
+  template <typename... Ts> void operator()(Ts &...values) {
+    (get(values), ...);
+  }
+
+  [[noreturn]] void fail(const std::string &why) const {
+    throw std::runtime_error("program: at byte " + std::to_string(at - begin) +
+                             " of " + std::to_string(end - begin) + ": " + why);
+  }
+  bool atEnd() const { return at == end; }
+  const char *take(size_t bytes) {
+    if (static_cast<size_t>(end - at) < bytes)
+      fail("ends in the middle of a field; the executable is damaged");
+    const char *taken = at;
+    at += bytes;
+    return taken;
+  }
+  uint64_t raw() {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      uint64_t byte = static_cast<unsigned char>(*take(1));
+      if (shift == 63 && byte > 1)
+        fail("found an integer of more than 64 bits");
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80)
+        return value;
+    }
+  }
+
+private:
+  template <typename T> void get(T &value);
+
+  /// A list's length. Every entry takes a byte or more, so a length beyond
+  /// what is left is damage, and is refused before any memory is taken.
+  size_t length() {
+    uint64_t count = raw();
+    if (count > static_cast<size_t>(end - at))
+      fail("found a list of " + std::to_string(count) +
+           " entries, more than the bytes left");
+    return count;
+  }
+  void get(std::string &value) {
+    size_t size = length();
+    value.assign(take(size), size);
+  }
+  void get(double &value) {
+    const char *bytes = take(8);
+    uint64_t bits = 0;
+    for (int byte = 0; byte < 8; ++byte)
+      bits |= uint64_t(static_cast<unsigned char>(bytes[byte])) << (8 * byte);
+    std::memcpy(&value, &bits, sizeof value);
+  }
+  template <typename T> void get(std::vector<T> &values) {
+    values.clear();
+    for (size_t left = length(); left; --left)
+      get(values.emplace_back());
+  }
+  template <typename K, typename V> void get(std::map<K, V> &values) {
+    values.clear();
+    for (size_t left = length(); left; --left) {
+      K key;
+      get(key);
+      get(values[key]);
+    }
+  }
+  template <typename T, size_t n> void get(T (&values)[n]) {
+    for (T &value : values)
+      get(value);
+  }
+
+  const char *begin, *at, *end;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The fields, in declaration order
+//===----------------------------------------------------------------------===//
+
+/// Calls `archive` with the fields of a struct; `S` is `T` or `const T`.
+#define ZRT_FIELDS(T, ...)                                                     \
+  template <typename Archive, typename S,                                      \
+            std::enable_if_t<std::is_same_v<std::remove_const_t<S>, T>, int> = \
+                0>                                                             \
+  static void fields(Archive &archive, S &value) {                             \
+    auto &[__VA_ARGS__] = value;                                               \
+    archive(__VA_ARGS__);                                                      \
+  }
+
+ZRT_FIELDS(BufferRef, arena, offset, rankStride, bytes)
+ZRT_FIELDS(TensorType, type, shape)
+ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats)
+ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
+ZRT_FIELDS(Command, opcode, kernel, buffers, parts, ticket, mean, traffic,
+           label, location)
+ZRT_FIELDS(Initializer, kind, a, b)
+ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
+           partition, memberOffset)
+ZRT_FIELDS(Segment, offset, size)
+ZRT_FIELDS(Optimizer, kind, learningRate, beta1, beta2, epsilon, weightDecay,
+           momentum, nesterov, biasCorrection)
+ZRT_FIELDS(Partition, name, segments, optimizer, trainable, shardedParameters,
+           shardedGradients, shardedOptimizer, hasMaster, computeType,
+           gradientType, parameters, gradients, master, moment1, moment2)
+ZRT_FIELDS(ResidentCopy, parameter, buffer)
+ZRT_FIELDS(Input, name, type, buffer)
+ZRT_FIELDS(Output, name, type, buffer)
+ZRT_FIELDS(Constant, buffer, bytes)
+ZRT_FIELDS(Region, commands, outputs)
+ZRT_FIELDS(LossScale, kind, initial, minimum, factor, window, hysteresis,
+           consecutiveHysteresis)
+ZRT_FIELDS(LearningRateSchedule, kind, warmupMin, warmupMax, warmupSteps,
+           totalSteps, logWarmup, warmupMinRatio, cosineMinRatio)
+ZRT_FIELDS(Training, stage, ranks, accumulation, deterministic, clip, lossScale,
+           schedule)
+ZRT_FIELDS(MemoryLine, name, bytes)
+ZRT_FIELDS(Program, name, training, arenaBytes, parameters, partitions,
+           residents, inputs, constants, kernels, initialize, micro, apply,
+           evaluate, memory, expectedTraffic)
+#undef ZRT_FIELDS
+
+template <typename T> void Writer::put(const T &value) {
+  if constexpr (std::is_enum_v<T>)
+    raw(static_cast<uint64_t>(value));
+  else if constexpr (std::is_unsigned_v<T>) // bool included
+    raw(value);
+  else if constexpr (std::is_integral_v<T>)
+    raw((static_cast<uint64_t>(value) << 1) ^
+        static_cast<uint64_t>(static_cast<int64_t>(value) >> 63));
+  else
+    fields(*this, value);
+}
+
+template <typename T> void Reader::get(T &value) {
+  if constexpr (std::is_enum_v<T>) {
+    uint64_t bits = raw();
+    if (bits >= static_cast<uint64_t>(limitOf(T{})))
+      fail("found enumeration value " + std::to_string(bits) +
+           ", which this version does not have");
+    value = static_cast<T>(bits);
+  } else if constexpr (std::is_unsigned_v<T>) {
+    uint64_t bits = raw();
+    if (bits > std::numeric_limits<T>::max())
+      fail("found " + std::to_string(bits) + ", which its field cannot hold");
+    value = static_cast<T>(bits);
+  } else if constexpr (std::is_integral_v<T>) {
+    uint64_t bits = raw();
+    int64_t wide = static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+    if (wide < std::numeric_limits<T>::min() ||
+        wide > std::numeric_limits<T>::max())
+      fail("found " + std::to_string(wide) + ", which its field cannot hold");
+    value = static_cast<T>(wide);
+  } else {
+    fields(*this, value);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What the tables say of each other
+//===----------------------------------------------------------------------===//
+
+static void checkShape(const std::vector<int64_t> &shape,
+                       const std::string &what) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    if (size < 0 || __builtin_mul_overflow(elements, size, &elements))
+      throw std::runtime_error("program: " + what +
+                               " has a negative size or overflows 64 bits");
+  if (elements > std::numeric_limits<int64_t>::max() / 8)
+    throw std::runtime_error("program: " + what +
+                             " has more bytes than 64 bits count");
+}
+
+static void checkIndex(uint64_t index, uint64_t count, const std::string &what,
+                       const char *table) {
+  if (index >= count)
+    throw std::runtime_error(
+        "program: " + what + " names entry " + std::to_string(index) + " of " +
+        table + ", which has " + std::to_string(count) + " entries");
+}
+
+/// Checks that every index of one table into another is in range, so that
+/// the runtime can follow them without asking again.
+static void checkIndices(const Program &program) {
+  for (const Parameter &parameter : program.parameters) {
+    checkShape(parameter.shape, "parameter " + parameter.name);
+    if (parameter.partition != -1)
+      checkIndex(static_cast<uint32_t>(parameter.partition),
+                 program.partitions.size(), "parameter " + parameter.name,
+                 "partitions");
+  }
+  for (const ResidentCopy &copy : program.residents)
+    checkIndex(copy.parameter, program.parameters.size(), "a resident copy",
+               "parameters");
+  for (const KernelSpec &spec : program.kernels) {
+    for (const TensorType &type : spec.operands)
+      checkShape(type.shape, "an operand of kernel " + spec.name);
+    for (const TensorType &type : spec.results)
+      checkShape(type.shape, "a result of kernel " + spec.name);
+  }
+  for (const Region *region :
+       {&program.initialize, &program.micro, &program.apply, &program.evaluate})
+    for (const Command &command : region->commands)
+      if (command.opcode == Opcode::Kernel)
+        checkIndex(command.kernel, program.kernels.size(),
+                   "command '" + command.label + "'", "kernels");
+}
+
+std::string zrt::serialize(const Program &program) {
+  std::string out(kMagic, sizeof kMagic);
+  Writer writer(out);
+  writer(kVersion, program);
+  return out;
+}
+
+bool zrt::parse(const void *data, size_t size, Program &program,
+                std::string &error) {
+  try {
+    Reader reader(static_cast<const char *>(data), size);
+    if (size < sizeof kMagic ||
+        std::memcmp(reader.take(sizeof kMagic), kMagic, sizeof kMagic) != 0)
+      reader.fail("found no program here; wanted the bytes ZRTP");
+    if (uint64_t version = reader.raw(); version != kVersion)
+      reader.fail("found format version " + std::to_string(version) +
+                  ", wanted " + std::to_string(kVersion) +
+                  "; compile the model again with this version");
+    Program parsed;
+    reader(parsed);
+    if (!reader.atEnd())
+      reader.fail("found bytes after the program's end");
+    checkIndices(parsed);
+    program = std::move(parsed);
+    return true;
+  } catch (const std::exception &failure) {
+    error = failure.what();
+    return false;
+  }
+}
