@@ -1,0 +1,226 @@
+//===- Config.h - A DeepSpeed JSON file as plain data -----------*- C++ -*-===//
+//
+// Reads a DeepSpeed configuration and says exactly what it asks for. A key
+// that is unknown, or known and not supported, is an error with its place and
+// what to do instead; nothing is dropped in silence. No MLIR in here: the
+// pipeline maps `TrainConfig` to pass options.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_CONFIG_CONFIG_H
+#define ZERO_CONFIG_CONFIG_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace mlir::zero {
+
+/// Element type of compute parameters, gradients or what travels.
+enum class Precision { F32, F16, BF16 };
+
+/// `f32`, `f16` or `bf16`, as MLIR spells it.
+llvm::StringRef stringify(Precision precision);
+
+/// Which update rule runs. `Adam` adds weight decay to the gradient, `AdamW`
+/// takes it off the parameter.
+enum class OptimizerType { AdamW, Adam, SGD };
+
+/// `adamw`, `adam` or `sgd`.
+llvm::StringRef stringify(OptimizerType type);
+
+/// The optimizer and the settings of every parameter that is in no group.
+struct OptimizerConfig {
+  /// The rule. DeepSpeed's "Adam" is `AdamW` unless `adam_w_mode` is false.
+  OptimizerType type = OptimizerType::AdamW;
+  /// Learning rate before any schedule.
+  double learningRate = 1e-3;
+  /// Decay of the first moment (Adam, AdamW), in [0, 1).
+  double beta1 = 0.9;
+  /// Decay of the second moment (Adam, AdamW), in [0, 1).
+  double beta2 = 0.999;
+  /// Added to the root of the second moment (Adam, AdamW).
+  double epsilon = 1e-8;
+  /// Weight decay of parameters in no group.
+  double weightDecay = 0;
+  /// Divide moments by 1 - beta^t (Adam, AdamW).
+  bool biasCorrection = true;
+  /// Momentum (SGD); 0 keeps no moment.
+  double momentum = 0;
+  /// Nesterov's form of momentum (SGD); needs a momentum above 0.
+  bool nesterov = false;
+};
+
+/// What a named parameter group changes; an absent value is the optimizer's.
+struct ParameterGroupConfig {
+  /// The name that parameters carry: `{group = "no_decay"}`.
+  std::string name;
+  std::optional<double> learningRate;
+  std::optional<double> weightDecay;
+};
+
+enum class SchedulerType { Constant, WarmupLR, WarmupDecayLR, WarmupCosineLR };
+
+/// `constant`, `WarmupLR`, `WarmupDecayLR` or `WarmupCosineLR`.
+llvm::StringRef stringify(SchedulerType type);
+
+/// The learning rate over updates; skipped updates do not count.
+struct SchedulerConfig {
+  SchedulerType type = SchedulerType::Constant;
+  /// Rate at the first update (WarmupLR, WarmupDecayLR).
+  double warmupMinLearningRate = 0;
+  /// Rate after the warm-up; absent: each group's own (WarmupLR,
+  /// WarmupDecayLR).
+  std::optional<double> warmupMaxLearningRate;
+  /// Updates of the warm-up.
+  int64_t warmupSteps = 1000;
+  /// Warm up with log(1 + i) / log(warmupSteps); otherwise in a straight line.
+  bool logWarmup = true;
+  /// Updates until the end of the decay (WarmupDecayLR, WarmupCosineLR).
+  int64_t totalSteps = 0;
+  /// Share of the rate at the first update (WarmupCosineLR).
+  double warmupMinRatio = 0;
+  /// Share of the rate at the end of the cosine (WarmupCosineLR).
+  double cosineMinRatio = 1e-4;
+};
+
+/// How the loss is scaled before the backward; fp16 only.
+struct LossScaleConfig {
+  /// False unless fp16 is enabled: the scale is 1 and never changes.
+  bool enabled = false;
+  /// Change the scale on overflow and growth; otherwise `initial` stays.
+  bool dynamic = false;
+  /// The first scale, or the static one: 2^initial_scale_power or loss_scale.
+  double initial = 1;
+  /// The scale never falls below it; an overflow at it ends the run.
+  double minimum = 1;
+  /// Updates without an overflow before the scale doubles.
+  int64_t window = 1000;
+  /// Overflows until the scale halves.
+  int64_t hysteresis = 2;
+  /// An update without an overflow refills the hysteresis at once.
+  bool consecutiveHysteresis = false;
+};
+
+/// How flat groups are cut into slices at stage 2.
+enum class Layout { Bucketed, Contiguous };
+
+/// `bucketed` or `contiguous`.
+llvm::StringRef stringify(Layout layout);
+
+/// One training run, complete: every default is filled in.
+struct TrainConfig {
+  /// ZeRO stage, 0 to 3.
+  int64_t stage = 0;
+  /// Data-parallel ranks, as the caller gave them; at least 1.
+  int64_t ranks = 1;
+  /// Samples of one rank in one micro-batch.
+  int64_t microBatch = 1;
+  /// Micro-batches of one update on one rank.
+  int64_t accumulation = 1;
+  /// Samples of one update on all ranks: microBatch * accumulation * ranks.
+  int64_t trainBatch = 1;
+
+  /// Type of the compute parameters and activations.
+  Precision precision = Precision::F32;
+  /// Type that gradients are stored in; absent: f32 when accumulation is
+  /// above 1, otherwise `precision`.
+  std::optional<Precision> gradientType;
+  /// Type that gradients travel in; absent: `precision`.
+  std::optional<Precision> communicationType;
+
+  OptimizerConfig optimizer;
+  /// In the order of the file; names are unique.
+  std::vector<ParameterGroupConfig> parameterGroups;
+  SchedulerConfig scheduler;
+  LossScaleConfig lossScale;
+
+  /// Bound on the global norm of the gradient; 0: none.
+  double gradientClipping = 1.0;
+  /// Divide gradients by `gradientPredivideFactor` before they are reduced,
+  /// and by the rest of `ranks` after.
+  bool prescaleGradients = false;
+  double gradientPredivideFactor = 1.0;
+
+  /// Most elements of a gradient bucket or of a communication interval.
+  int64_t reduceBucketSize = 500000000;
+  /// Most elements of one gather of updated parameters.
+  int64_t allgatherBucketSize = 500000000;
+  /// Collectives run beside compute; absent in the file: true at stage 3.
+  bool overlapCommunication = false;
+  /// A parameter without a gradient is left alone; otherwise it is an error.
+  bool ignoreUnusedParameters = true;
+
+  /// Stage 3: elements that may be gathered ahead.
+  int64_t prefetchBucketSize = 50000000;
+  /// Stage 3: parameters of at most this many elements stay whole...
+  int64_t parameterPersistenceThreshold = 100000;
+  /// ...as long as together they have at most this many.
+  int64_t modelPersistenceThreshold = std::numeric_limits<int64_t>::max();
+  /// Stage 3: most elements that are gathered at once.
+  int64_t maxLiveParameters = 1000000000;
+  /// Stage 3: keep a parameter that is used again within this many elements.
+  int64_t maxReuseDistance = 1000000000;
+
+  /// Equal bits at every stage and bucket size, on one kind of CPU.
+  bool deterministic = false;
+  /// Stage 2's layout.
+  Layout layout = Layout::Bucketed;
+  /// Elements that each rank's part of a bucket is padded to a multiple of.
+  int64_t alignment = 128;
+};
+
+/// What the caller knows and the file need not say.
+struct ConfigContext {
+  /// Data-parallel ranks; at least 1.
+  int64_t ranks = 1;
+  /// Samples that one call of the model's step takes; 0: not known. Where
+  /// known it is the micro-batch, and the file must not say otherwise.
+  int64_t modelMicroBatch = 0;
+};
+
+/// How much a message matters.
+enum class ConfigSeverity { Error, Remark };
+
+/// A message about one key of a file.
+struct ConfigDiagnostic {
+  ConfigSeverity severity;
+  /// Path of the key, `zero_optimization.stage`; empty for the whole file.
+  std::string key;
+  /// Line of the key, from 1; 0 where the key is not in the file.
+  unsigned line;
+  /// Lower case, without place: what was found, wanted, and what to do.
+  std::string message;
+};
+
+/// Prints `file:line: error: key: message`, one line each.
+void printConfigDiagnostics(llvm::raw_ostream &os, llvm::StringRef fileName,
+                            llvm::ArrayRef<ConfigDiagnostic> diagnostics);
+
+/// Reads a configuration from JSON text. All faults are appended to
+/// `diagnostics`, not only the first one; the result is absent when one of
+/// them is an error. Remarks name keys that change nothing here.
+std::optional<TrainConfig>
+parseTrainConfig(llvm::StringRef text, const ConfigContext &context,
+                 llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
+
+/// The same for a file; one that cannot be read is an error.
+std::optional<TrainConfig>
+loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
+                llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
+
+/// Writes the table of all keys as a page of Markdown.
+void writeConfigReference(llvm::raw_ostream &os);
+
+} // namespace mlir::zero
+
+#endif // ZERO_CONFIG_CONFIG_H
