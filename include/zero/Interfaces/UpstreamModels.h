@@ -1,0 +1,23 @@
+//===- UpstreamModels.h - gradients of upstream operations ------*- C++ -*-===//
+#ifndef ZERO_INTERFACES_UPSTREAMMODELS_H
+#define ZERO_INTERFACES_UPSTREAMMODELS_H
+
+namespace mlir {
+class DialectRegistry;
+
+namespace zero {
+
+/// Gives `arith`, `math` and `tensor` operations DifferentiableOpInterface.
+/// Loading one of these dialects then also loads the dialects that its
+/// gradients are made of (`arith`, `math`, `tensor`, `nn`).
+///
+/// Gradients are of the value's own type and computed in it. At a tie,
+/// maximum and minimum give the whole gradient to the first operand; absf has
+/// gradient 0 at 0. Comparisons and conversions to or from integers have no
+/// gradient: they succeed and leave it null.
+void registerUpstreamGradientModels(DialectRegistry &registry);
+
+} // namespace zero
+} // namespace mlir
+
+#endif // ZERO_INTERFACES_UPSTREAMMODELS_H

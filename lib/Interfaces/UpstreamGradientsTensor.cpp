@@ -1,0 +1,150 @@
+//===- UpstreamGradientsTensor.cpp - gradients of tensor operations -------===//
+//
+// Shape operations move elements, so their gradients move them back. Slices
+// must be static: that is what the memory plan can place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UpstreamGradients.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::zero::gradients;
+
+using Sizes = SmallVector<OpFoldResult>;
+
+static Sizes attributes(ImplicitLocOpBuilder &b, ArrayRef<int64_t> values) {
+  return getAsIndexOpFoldResult(b.getContext(), values);
+}
+
+/// The slice of `source` at static `offsets` with unit strides and the shape
+/// of `type`.
+static Value slice(ImplicitLocOpBuilder &b, Value source, RankedTensorType type,
+                   ArrayRef<int64_t> offsets) {
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  return tensor::ExtractSliceOp::create(b, type, source, attributes(b, offsets),
+                                        attributes(b, type.getShape()),
+                                        attributes(b, strides));
+}
+
+template <typename OpT> static LogicalResult requireStatic(OpT op) {
+  if (op.getOffsets().empty() && op.getSizes().empty() &&
+      op.getStrides().empty())
+    return success();
+  return op.emitOpError("has dynamic offsets, sizes or strides, and only the "
+                        "gradient of a static slice is known: give them as "
+                        "attributes");
+}
+
+static LogicalResult expandShape(tensor::ExpandShapeOp op,
+                                 ImplicitLocOpBuilder &b, Value g,
+                                 OperandGradients operands) {
+  operands.set(0, [&] {
+    return tensor::CollapseShapeOp::create(b, op.getSrcType(), g,
+                                           op.getReassociationIndices());
+  });
+  return success();
+}
+
+static LogicalResult collapseShape(tensor::CollapseShapeOp op,
+                                   ImplicitLocOpBuilder &b, Value g,
+                                   OperandGradients operands) {
+  operands.set(0, [&] {
+    return tensor::ExpandShapeOp::create(b, op.getSrcType().getShape(), g,
+                                         op.getReassociationIndices());
+  });
+  return success();
+}
+
+static LogicalResult castTensor(tensor::CastOp op, ImplicitLocOpBuilder &b,
+                                Value g, OperandGradients operands) {
+  operands.set(0, [&] {
+    return tensor::CastOp::create(b, op.getSource().getType(), g);
+  });
+  return success();
+}
+
+/// The gradient in its place among zeros: a pad where the slice is dense, so
+/// that no tensor of zeros is built only to be overwritten.
+static LogicalResult extractSlice(tensor::ExtractSliceOp op,
+                                  ImplicitLocOpBuilder &b, Value g,
+                                  OperandGradients operands) {
+  if (failed(requireStatic(op)))
+    return failure();
+  RankedTensorType source = op.getSourceType();
+  bool sameRank = op.getType().getRank() == source.getRank();
+  bool dense = llvm::all_of(op.getStaticStrides(),
+                            [](int64_t stride) { return stride == 1; });
+  if (!sameRank || !dense) {
+    operands.set(0, [&] {
+      Value zeros = constant(b, source, 0.0);
+      return tensor::InsertSliceOp::create(b, g, zeros, op.getMixedOffsets(),
+                                           op.getMixedSizes(),
+                                           op.getMixedStrides());
+    });
+    return success();
+  }
+  SmallVector<int64_t> low(op.getStaticOffsets()), high;
+  for (auto [total, offset, size] :
+       llvm::zip_equal(source.getShape(), low, op.getStaticSizes()))
+    high.push_back(total - offset - size);
+  operands.set(0, [&] {
+    Value zero = constant(b, source.getElementType(), 0.0);
+    return tensor::PadOp::create(b, source, g, attributes(b, low),
+                                 attributes(b, high), zero);
+  });
+  return success();
+}
+
+static LogicalResult insertSlice(tensor::InsertSliceOp op,
+                                 ImplicitLocOpBuilder &b, Value g,
+                                 OperandGradients operands) {
+  if (failed(requireStatic(op)))
+    return failure();
+  operands.set(0, [&] {
+    return tensor::ExtractSliceOp::create(
+        b, op.getSourceType(), g, op.getMixedOffsets(), op.getMixedSizes(),
+        op.getMixedStrides());
+  });
+  operands.set(1, [&] {
+    Value zeros = constant(b, op.getSourceType(), 0.0);
+    return tensor::InsertSliceOp::create(b, zeros, g, op.getMixedOffsets(),
+                                         op.getMixedSizes(),
+                                         op.getMixedStrides());
+  });
+  return success();
+}
+
+static LogicalResult concat(tensor::ConcatOp op, ImplicitLocOpBuilder &b,
+                            Value g, OperandGradients operands) {
+  SmallVector<int64_t> offsets(op.getResultType().getRank(), 0);
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    operands.set(index, [&] { return slice(b, g, type, offsets); });
+    offsets[op.getDim()] += type.getDimSize(op.getDim());
+  }
+  return success();
+}
+
+static LogicalResult pad(tensor::PadOp op, ImplicitLocOpBuilder &b, Value g,
+                         OperandGradients operands) {
+  if (!op.getLow().empty() || !op.getHigh().empty())
+    return op.emitOpError("has dynamic padding, and only the gradient of "
+                          "static padding is known: give it as attributes");
+  operands.set(
+      0, [&] { return slice(b, g, op.getSourceType(), op.getStaticLow()); });
+  return success();
+}
+
+void mlir::zero::gradients::attachTensor(MLIRContext &context) {
+  using namespace tensor;
+  attachRule<ExpandShapeOp, expandShape>(context);
+  attachRule<CollapseShapeOp, collapseShape>(context);
+  attachRule<CastOp, castTensor>(context);
+  attachRule<ExtractSliceOp, extractSlice>(context);
+  attachRule<InsertSliceOp, insertSlice>(context);
+  attachRule<ConcatOp, concat>(context);
+  attachRule<PadOp, pad>(context);
+}
