@@ -52,7 +52,7 @@ static LogicalResult collapseShape(tensor::CollapseShapeOp op,
                                    ImplicitLocOpBuilder &b, Value g,
                                    OperandGradients operands) {
   operands.set(0, [&] {
-    return tensor::ExpandShapeOp::create(b, op.getSrcType().getShape(), g,
+    return tensor::ExpandShapeOp::create(b, op.getSrcType(), g,
                                          op.getReassociationIndices());
   });
   return success();
