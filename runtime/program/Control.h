@@ -21,28 +21,33 @@ struct Control {
   // Written by the host before each micro-batch or update.
   float learningRate[kMaxGroups]; ///< of each partition, this update
   uint64_t seed;
-  uint64_t batch;        ///< global micro-batches consumed, skipped updates included
-  int32_t microIndex;    ///< 0 .. accumulation-1 in this update
-  int32_t evaluating;    ///< 1 in the evaluate region: dropout is off
+  uint64_t batch; ///< global micro-batches consumed, skipped updates included
+  int32_t microIndex; ///< 0 .. accumulation-1 in this update
+  int32_t evaluating; ///< 1 in the evaluate region: dropout is off
   // Written by kernels.
-  float lossSeed;   ///< scale / accumulation: the gradient of the loss
-  float scale;      ///< loss scale of this update
-  float factor;     ///< what Adam multiplies a gradient by: unscale, 1/n, clip
-  float norm;       ///< global gradient norm, unscaled
-  int32_t finite;   ///< 1 when the update runs
-  int32_t fatal;    ///< 1 after an overflow at the minimum scale
-  int64_t steps;    ///< updates done (skipped ones do not count)
-  int64_t skipped;  ///< updates skipped
+  float lossSeed;  ///< scale / accumulation: the gradient of the loss
+  float scale;     ///< loss scale of this update
+  float factor;    ///< what Adam multiplies a gradient by: unscale, 1/n, clip
+  float norm;      ///< global gradient norm, unscaled
+  int32_t finite;  ///< 1 when the update runs
+  int32_t fatal;   ///< 1 after an overflow at the minimum scale
+  int64_t steps;   ///< updates done (skipped ones do not count)
+  int64_t skipped; ///< updates skipped
   // The dynamic scaler (DeepSpeed's rule).
   int64_t iteration;
   int64_t lastOverflow;
   int32_t hysteresis;
   int32_t reserved;
-  // Reduced over ranks with one sum: limbs, then the count of ranks that saw
-  // a non-finite value, then the loss in 2^-32 fixed point.
-  int64_t normLimbs[kNormLimbs];
-  int64_t nonFinite;
+  // Reduced over ranks with sums: limbs and count as i64 in deterministic
+  // runs, else the count as i64 and `normSum` as f64.
+  int64_t normLimbs[kNormLimbs]; ///< exact sum of squares, see kNormLimbs
+  int64_t nonFinite;             ///< gradient elements that are inf or NaN
+  double normSum;                ///< sum of squares, where it is not exact
   double lossSum; ///< over the micro-batches of this update, this rank
+  // Of this rank alone, for the report.
+  /// Of each partition, the first stored gradient element of this rank that is
+  /// inf or NaN, as an index into its stored slices; -1 where there is none.
+  int64_t firstNonFinite[kMaxGroups];
 };
 
 } // namespace zrt
