@@ -1,0 +1,90 @@
+//===- NNActivationOps.td - elementwise activations and dropout -----------===//
+#ifndef ZERO_DIALECT_NN_NNACTIVATIONOPS_TD
+#define ZERO_DIALECT_NN_NNACTIVATIONOPS_TD
+
+include "zero/Dialect/NN/NNBase.td"
+
+def NN_GeluOp : NN_Op<"gelu", [
+    NN_Differentiable, NN_Elementwise, SameOperandsAndResultType]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    `exact`: `x * (1 + erf(x / sqrt(2))) / 2`; `tanh`: the approximation
+    `x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2`.
+
+    ```mlir
+    %a = nn.gelu tanh %h : tensor<32x250xf32>
+    ```
+  }];
+  let arguments = (ins NN_GeluFormAttr:$form, NN_FloatTensor:$x);
+  let results = (outs NN_FloatTensor:$y);
+  let assemblyFormat = "$form $x attr-dict `:` type($x)";
+}
+
+def NN_GeluGradOp : NN_Op<"gelu_grad", [
+    NN_Elementwise, SameOperandsAndResultType]> {
+  let summary = "Gradient of gelu: dy times the derivative at x";
+  let description = [{
+    ```mlir
+    %dh = nn.gelu_grad tanh %da, %h : tensor<32x250xf32>
+    ```
+  }];
+  let arguments = (ins NN_GeluFormAttr:$form, NN_FloatTensor:$dy,
+                       NN_FloatTensor:$x);
+  let results = (outs NN_FloatTensor:$dx);
+  let assemblyFormat = "$form $dy `,` $x attr-dict `:` type($x)";
+}
+
+def NN_SiluOp : NN_Op<"silu", [
+    NN_Differentiable, NN_Elementwise, SameOperandsAndResultType]> {
+  let summary = "Sigmoid linear unit: x / (1 + exp(-x))";
+  let description = [{
+    ```mlir
+    %a = nn.silu %h : tensor<32x250xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x);
+  let results = (outs NN_FloatTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def NN_SiluGradOp : NN_Op<"silu_grad", [
+    NN_Elementwise, SameOperandsAndResultType]> {
+  let summary = "Gradient of silu: dy times the derivative at x";
+  let description = [{
+    ```mlir
+    %dh = nn.silu_grad %da, %h : tensor<32x250xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$x);
+  let results = (outs NN_FloatTensor:$dx);
+  let assemblyFormat = "$dy `,` $x attr-dict `:` type($x)";
+}
+
+def NN_DropoutOp : NN_KernelOp<"dropout", [
+    NN_Differentiable, SameOperandsAndResultType]> {
+  let summary = "Zero elements at random, scale the others by 1 / (1 - p)";
+  let description = [{
+    Dimension 0 of `x` is the sample. Whether an element is kept is a function of
+    the run's seed, the number of batches consumed, the sample's global index,
+    `id` and the element's position within its sample, and of nothing else: ranks,
+    stages and recomputation neither change nor repeat a mask. In evaluation the
+    operation is the identity. The gradient is the same operation on `dy`.
+
+    Two dropouts with one `id` have one mask: give each its own.
+
+    Constraints
+    - (C1) `x` has rank 1 or more.
+    - (C2) 0 <= `p` < 1.
+    - (C3) `id` is not negative.
+
+    ```mlir
+    %d = nn.dropout %x p 0.1 id 3 : tensor<4x16x64xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, F64Attr:$p, I64Attr:$id);
+  let results = (outs NN_FloatTensor:$y);
+  let assemblyFormat = "$x `p` $p `id` $id attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+#endif // ZERO_DIALECT_NN_NNACTIVATIONOPS_TD

@@ -1,0 +1,98 @@
+//===- NNBase.td - the nn dialect, its types and its enumerations ---------===//
+#ifndef ZERO_DIALECT_NN_NNBASE_TD
+#define ZERO_DIALECT_NN_NNBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "zero/Interfaces/DifferentiableOpInterface.td"
+include "zero/Interfaces/ElementwiseOpInterface.td"
+include "zero/Interfaces/KernelOpInterface.td"
+
+//===----------------------------------------------------------------------===//
+// Dialect
+//===----------------------------------------------------------------------===//
+
+def NN_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::mlir::nn";
+  let summary = "What models are made of, as pure operations on tensors";
+  let description = [{
+    Operations of neural networks that upstream has no value-semantics form for,
+    and their gradients. Elementwise arithmetic is `arith` and `math` on ranked
+    tensors, shape operations are `tensor`: neither is defined here again.
+
+    All operations are pure, on tensors of static shape, and compute in this way:
+    operands of f16 or bf16 are widened to f32, sums are kept in f32, and a result
+    is rounded once, at the end. f64 tensors are computed in f64 throughout.
+
+    *Statistics* (means, reciprocal deviations, logarithms of sums of
+    exponentials, the loss) have the **statistic type**: f64 where the operands
+    are f64, else f32. They never become 16-bit.
+
+    A constraint is numbered (C1, C2, ...) in an operation's description, in its
+    verifier and in its tests.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def NN_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+def NN_Statistic : AnyTypeOf<[F32, F64]>;
+def NN_Element : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, I32, I64]>;
+
+/// A tensor of floats: activations, weights and their gradients.
+def NN_FloatTensor : StaticShapeTensorOf<[NN_Float]>;
+/// A tensor of statistics, or an additive mask.
+def NN_StatisticTensor : StaticShapeTensorOf<[NN_Statistic]>;
+/// Token ids and targets.
+def NN_IndexTensor : StaticShapeTensorOf<[I32]>;
+/// Any tensor that can be moved.
+def NN_AnyTensor : StaticShapeTensorOf<[NN_Element]>;
+
+//===----------------------------------------------------------------------===//
+// Enumerations
+//===----------------------------------------------------------------------===//
+
+def NN_GeluForm : I32EnumAttr<"GeluForm", "how gelu is computed", [
+    I32EnumAttrCase<"Exact", 0, "exact">,
+    I32EnumAttrCase<"Tanh", 1, "tanh">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::mlir::nn";
+}
+def NN_GeluFormAttr : EnumAttr<NN_Dialect, NN_GeluForm, "gelu_form">;
+
+def NN_Reduction : I32EnumAttr<"Reduction", "what a reduction computes", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Mean", 2, "mean">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::mlir::nn";
+}
+def NN_ReductionAttr : EnumAttr<NN_Dialect, NN_Reduction, "reduction">;
+
+//===----------------------------------------------------------------------===//
+// Operation classes
+//===----------------------------------------------------------------------===//
+
+defvar NN_Differentiable =
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
+
+class NN_Op<string mnemonic, list<Trait> traits = []>
+    : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+/// An operation that one runtime kernel computes.
+class NN_KernelOp<string mnemonic, list<Trait> traits = []>
+    : NN_Op<mnemonic, !listconcat(
+          [DeclareOpInterfaceMethods<KernelOpInterface>], traits)>;
+
+#endif // ZERO_DIALECT_NN_NNBASE_TD

@@ -1,0 +1,115 @@
+//===- NNTokenOps.td - embeddings and the loss ----------------------------===//
+#ifndef ZERO_DIALECT_NN_NNTOKENOPS_TD
+#define ZERO_DIALECT_NN_NNTOKENOPS_TD
+
+include "zero/Dialect/NN/NNBase.td"
+
+def NN_EmbeddingOp : NN_KernelOp<"embedding", [
+    NN_Differentiable, InferTypeOpAdaptor]> {
+  let summary = "Look rows of a table up";
+  let description = [{
+    `y[.., c] = table[ids[..], c]`. An id outside [0, V) is an error at run time.
+
+    Constraints
+    - (C1) `table` has rank 2: [V, C].
+    - (C2) the result has the dimensions of `ids`, then C, and the table's
+      element type.
+
+    ```mlir
+    %e = nn.embedding %ids, %table : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
+    ```
+  }];
+  let arguments = (ins NN_IndexTensor:$ids, NN_FloatTensor:$table);
+  let results = (outs NN_FloatTensor:$y);
+  let assemblyFormat = [{
+    $ids `,` $table attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad"> {
+  let summary = "Add rows up by id: the gradient of the table";
+  let description = [{
+    Row v of the result is the sum of the rows of `dy` whose id is v, in the order
+    of the tokens, in f32, rounded once. With `init` the sum starts from its row:
+    so a table that is also an output projection needs one buffer.
+
+    Constraints
+    - (C1) the result has rank 2: [V, C].
+    - (C2) `dy` has the dimensions of `ids`, then C, and the result's element type.
+    - (C3) `init` has the result's type.
+
+    ```mlir
+    %dt = nn.embedding_grad %dy, %ids : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<256x64xf32>
+    %du = nn.embedding_grad %dy, %ids init %dt : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<256x64xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$dy, NN_IndexTensor:$ids,
+                       Optional<NN_FloatTensor>:$init);
+  let results = (outs NN_FloatTensor:$dtable);
+  let assemblyFormat = [{
+    $dy `,` $ids (`init` $init^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
+    NN_Differentiable, InferTypeOpAdaptor]> {
+  let summary = "Mean of -log(probability of the target)";
+  let description = [{
+    Over the last dimension of `logits`, V classes:
+
+        lse[..] = log of the sum over v of exp(logits[.., v])
+        loss    = mean over rows with target != ignore_index of (lse - logits[target])
+
+    With every row ignored the loss is 0, and so is its gradient. A target that is
+    neither `ignore_index` nor in [0, V) is an error at run time.
+
+    Constraints
+    - (C1) `logits` has rank 1 or more.
+    - (C2) `targets` has the leading dimensions of `logits`.
+    - (C3) `loss` is a scalar, `lse` has the shape of `targets`, both of the
+      statistic type.
+
+    ```mlir
+    %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x16x256xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
+    %loss, %lse = nn.cross_entropy %l, %y ignore_index 0 : (...) -> (...)
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$targets,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs NN_StatisticTensor:$loss, NN_StatisticTensor:$lse);
+  let assemblyFormat = [{
+    $logits `,` $targets (`ignore_index` $ignore_index^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [
+    InferTypeOpAdaptor]> {
+  let summary = "Gradient of cross_entropy for the logits";
+  let description = [{
+    `dlogits[.., v] = dloss / count * (exp(logits[.., v] - lse) - [v = target])`,
+    0 in ignored rows; count is the number of the other rows.
+
+    Constraints
+    - (C1) `logits` has rank 1 or more.
+    - (C2) `targets` has the leading dimensions of `logits`.
+    - (C3) `dloss` and `lse` have the types of the forward's results.
+    - (C4) the result has the type of `logits`.
+
+    ```mlir
+    %dl = nn.cross_entropy_grad %dloss, %l, %y, %lse : (tensor<f32>, tensor<4x16x256xf32>, tensor<4x16xi32>, tensor<4x16xf32>) -> tensor<4x16x256xf32>
+    ```
+  }];
+  let arguments = (ins NN_StatisticTensor:$dloss, NN_FloatTensor:$logits,
+                       NN_IndexTensor:$targets, NN_StatisticTensor:$lse,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs NN_FloatTensor:$dlogits);
+  let assemblyFormat = [{
+    $dloss `,` $logits `,` $targets `,` $lse (`ignore_index` $ignore_index^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+#endif // ZERO_DIALECT_NN_NNTOKENOPS_TD
