@@ -1,0 +1,85 @@
+// zero.copy and zero.accumulate.
+#include "kernels/optimizer/Loops.h"
+#include "kernels/optimizer/Specs.h"
+
+#include <cstring>
+
+using namespace zrt;
+
+namespace {
+
+/// Both are (source) -> (destination) of as many elements.
+class TransferKernel : public Kernel {
+public:
+  TransferKernel(const KernelSpec &spec, const KernelContext &context)
+      : context(context) {
+    std::vector<TensorType> types = bufferTypes(spec);
+    expectBuffers(spec, types.size(), 2, "source, destination");
+    from = types[0].type;
+    to = types[1].type;
+    elements = types[0].elements();
+    expectElements(spec, types[1], elements);
+    if (from != to) {
+      expectLane(spec, from);
+      expectLane(spec, to);
+    }
+  }
+
+protected:
+  void copy(const void *source, void *destination) {
+    if (source == destination && from == to)
+      return;
+    context.pool->parallelFor(
+        elements, kElementsPerThread, [&](int64_t begin, int64_t end) {
+          if (from != to)
+            return loops::convert(from, source, to, destination, begin, end);
+          size_t width = sizeOf(from);
+          std::memcpy(static_cast<char *>(destination) + begin * width,
+                      static_cast<const char *>(source) + begin * width,
+                      (end - begin) * width);
+        });
+  }
+
+  KernelContext context;
+  DataType from, to;
+  int64_t elements;
+};
+
+class CopyKernel : public TransferKernel {
+public:
+  using TransferKernel::TransferKernel;
+  void run(void *const *buffers, void *) override {
+    copy(buffers[0], buffers[1]);
+  }
+};
+
+class AccumulateKernel : public TransferKernel {
+public:
+  AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
+      : TransferKernel(spec, context) {
+    expectLane(spec, from);
+    expectLane(spec, to);
+    int accumulation = context.program->training.accumulation;
+    if (to != DataType::F32 && accumulation > 1)
+      refuse(spec, std::string("found a sum of ") +
+                       std::to_string(accumulation) + " micro-batches in " +
+                       nameOf(to) + ", wanted f32");
+  }
+
+  void run(void *const *buffers, void *) override {
+    if (context.control->microIndex == 0)
+      return copy(buffers[0], buffers[1]);
+    context.pool->parallelFor(
+        elements, kElementsPerThread, [&](int64_t begin, int64_t end) {
+          loops::add(from, buffers[0], static_cast<float *>(buffers[1]), begin,
+                     end);
+        });
+  }
+};
+
+} // namespace
+
+void zrt::registerCopyKernels(Registry &registry) {
+  registry.add("zero.copy", makeKernel<CopyKernel>);
+  registry.add("zero.accumulate", makeKernel<AccumulateKernel>);
+}

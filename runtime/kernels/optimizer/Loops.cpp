@@ -1,0 +1,183 @@
+// Contraction is off here: every fused multiply-add is written out, so the
+// bits are the same for every instruction set and every place in a range.
+#include "kernels/optimizer/Loops.h"
+
+#include "kernels/optimizer/Vector.h"
+
+using namespace zrt;
+
+ZRT_INLINE F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
+  return __builtin_elementwise_fma(a, b, c);
+}
+
+void loops::convert(DataType fromType, const void *from, DataType toType,
+                    void *to, int64_t begin, int64_t end) {
+  withLane(fromType, [=](auto source) ZRT_INLINE_BODY {
+    withLane(toType, [=](auto target) ZRT_INLINE_BODY {
+      forEachVector(begin, end, [=](int64_t i, int count) ZRT_INLINE_BODY {
+        target.store(to, i, source.load(from, i, count), count);
+      });
+    });
+  });
+}
+
+void loops::add(DataType fromType, const void *from, float *to, int64_t begin,
+                int64_t end) {
+  withLane(fromType, [=](auto source) ZRT_INLINE_BODY {
+    forEachVector(begin, end, [=](int64_t i, int count) ZRT_INLINE_BODY {
+      F32x16 sum = LaneF32::load(to, i, count) + source.load(from, i, count);
+      LaneF32::store(to, i, sum, count);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Gradient statistics
+//===----------------------------------------------------------------------===//
+
+/// All-ones in the lanes that are inf or NaN.
+ZRT_INLINE I32x16 isNonFinite(F32x16 value) {
+  return (bitCast<U32x16>(value) & 0x7f800000u) == 0x7f800000u;
+}
+
+/// The sum of lanes that each hold less than 2^31.
+ZRT_INLINE int64_t total(U32x16 counts) {
+  int64_t sum = 0;
+  for (int lane = 0; lane < kLanes; ++lane)
+    sum += counts[lane];
+  return sum;
+}
+
+/// Elements whose lane counters cannot wrap.
+constexpr int64_t kCountedAtOnce = int64_t(1) << 32;
+
+int64_t loops::countNonFinite(DataType type, const void *from, int64_t begin,
+                              int64_t end) {
+  int64_t found = 0;
+  withLane(type, [&](auto source) ZRT_INLINE_BODY {
+    for (int64_t block = begin; block < end; block += kCountedAtOnce) {
+      int64_t last =
+          end - block > kCountedAtOnce ? block + kCountedAtOnce : end;
+      U32x16 counts = 0;
+      forEachVector(block, last, [&](int64_t i, int count) ZRT_INLINE_BODY {
+        counts -= bitCast<U32x16>(isNonFinite(source.load(from, i, count)));
+      });
+      found += total(counts);
+    }
+  });
+  return found;
+}
+
+double loops::sumSquares(DataType type, const void *from, int64_t begin,
+                         int64_t end, int64_t &nonFinite) {
+  F64x16 sums = 0;
+  withLane(type, [&](auto source) ZRT_INLINE_BODY {
+    for (int64_t block = begin; block < end; block += kCountedAtOnce) {
+      int64_t last =
+          end - block > kCountedAtOnce ? block + kCountedAtOnce : end;
+      U32x16 counts = 0;
+      forEachVector(block, last, [&](int64_t i, int count) ZRT_INLINE_BODY {
+        F32x16 value = source.load(from, i, count);
+        F64x16 x = __builtin_convertvector(value, F64x16);
+        sums = __builtin_elementwise_fma(x, x, sums);
+        counts -= bitCast<U32x16>(isNonFinite(value));
+      });
+      nonFinite += total(counts);
+    }
+  });
+  for (int width = kLanes / 2; width; width /= 2)
+    for (int lane = 0; lane < width; ++lane)
+      sums[lane] += sums[lane + width];
+  return sums[0];
+}
+
+void loops::exactSquares(DataType type, const void *from, int64_t begin,
+                         int64_t end, uint64_t *tables) {
+  withLane(type, [=](auto source) ZRT_INLINE_BODY {
+    forEachVector(begin, end, [=](int64_t i, int count) ZRT_INLINE_BODY {
+      U32x16 bits = bitCast<U32x16>(source.load(from, i, count));
+      U32x16 exponent = (bits >> 23) & 0xffu;
+      U32x16 fraction = bits & 0x7fffffu;
+      U32x16 mantissa = exponent != 0u ? fraction | 0x800000u : fraction;
+      U64x16 wide = __builtin_convertvector(mantissa, U64x16);
+      U64x16 square = wide * wide;
+      uint32_t exponents[kLanes];
+      uint64_t squares[kLanes];
+      storeLanes(exponents, exponent, kLanes);
+      storeLanes(squares, square, kLanes);
+      // Lanes beyond `count` are zeros, and add nothing.
+#pragma clang loop unroll(full)
+      for (int lane = 0; lane < kLanes; ++lane)
+        tables[(lane % kSquareTables) * kSquareExponents + exponents[lane]] +=
+            squares[lane];
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// The gradient as the update sees it: scaled, with the L2 term.
+template <typename Gradient>
+ZRT_INLINE F32x16 loadGradient(Gradient lane, const UpdateArguments &u,
+                               F32x16 parameter, int64_t i, int count) {
+  F32x16 gradient = lane.load(u.gradient, i, count) * u.factor;
+  return u.l2 != 0 ? fma(u.l2, parameter, gradient) : gradient;
+}
+
+template <typename Compute>
+ZRT_INLINE void storeParameter(Compute lane, const UpdateArguments &u,
+                               F32x16 parameter, int64_t i, int count) {
+  LaneF32::store(u.parameter, i, parameter, count);
+  if (u.compute)
+    lane.storeMaster(u.compute, i, parameter, count);
+}
+
+/// Calls `body(gradientLane, computeLane)`.
+template <typename Body>
+ZRT_INLINE void withLanes(const UpdateArguments &u, Body body) {
+  withLane(u.gradientType, [&](auto gradient) ZRT_INLINE_BODY {
+    withLane(u.computeType,
+             [&](auto compute) ZRT_INLINE_BODY { body(gradient, compute); });
+  });
+}
+
+void loops::adam(const UpdateArguments &arguments, int64_t begin, int64_t end) {
+  const UpdateArguments u = arguments;
+  withLanes(u, [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
+    forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
+      F32x16 parameter = LaneF32::load(u.parameter, i, count);
+      F32x16 gradient = loadGradient(gradientLane, u, parameter, i, count);
+      F32x16 first = LaneF32::load(u.moment1, i, count);
+      F32x16 second = LaneF32::load(u.moment2, i, count);
+      first = fma(u.oneMinusBeta1, gradient - first, first);
+      second = fma(gradient * u.oneMinusBeta2, gradient, second * u.beta2);
+      F32x16 root = __builtin_elementwise_sqrt(second);
+      F32x16 denominator = fma(root, u.inverseRootBias2, u.epsilon);
+      F32x16 direction = first / denominator;
+      parameter = fma(-u.rate, direction, parameter * u.keep);
+      LaneF32::store(u.moment1, i, first, count);
+      LaneF32::store(u.moment2, i, second, count);
+      storeParameter(computeLane, u, parameter, i, count);
+    });
+  });
+}
+
+void loops::sgd(const UpdateArguments &arguments, int64_t begin, int64_t end) {
+  const UpdateArguments u = arguments;
+  withLanes(u, [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
+    forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
+      F32x16 parameter = LaneF32::load(u.parameter, i, count);
+      F32x16 direction = loadGradient(gradientLane, u, parameter, i, count);
+      if (u.moment1) {
+        F32x16 moment =
+            fma(u.momentum, LaneF32::load(u.moment1, i, count), direction);
+        LaneF32::store(u.moment1, i, moment, count);
+        direction = u.nesterov ? fma(u.momentum, moment, direction) : moment;
+      }
+      parameter = fma(-u.rate, direction, parameter);
+      storeParameter(computeLane, u, parameter, i, count);
+    });
+  });
+}

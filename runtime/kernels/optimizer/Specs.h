@@ -1,0 +1,80 @@
+// What the factories of the optimizer kernels ask of a KernelSpec.
+#ifndef ZERO_RUNTIME_KERNELS_OPTIMIZER_SPECS_H
+#define ZERO_RUNTIME_KERNELS_OPTIMIZER_SPECS_H
+
+#include "kernels/Registry.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+/// Fewest elements worth a thread.
+inline constexpr int64_t kElementsPerThread = int64_t(1) << 15;
+
+[[noreturn]] inline void refuse(const KernelSpec &spec,
+                                const std::string &why) {
+  throw std::invalid_argument("kernel '" + spec.name + "': " + why);
+}
+
+/// The types of all buffers: operands, then results.
+inline std::vector<TensorType> bufferTypes(const KernelSpec &spec) {
+  std::vector<TensorType> types = spec.operands;
+  types.insert(types.end(), spec.results.begin(), spec.results.end());
+  return types;
+}
+
+inline void expectBuffers(const KernelSpec &spec, size_t found, size_t wanted,
+                          const char *what) {
+  if (found != wanted)
+    refuse(spec, "found " + std::to_string(found) + " buffers, wanted " +
+                     std::to_string(wanted) + ": " + what);
+}
+
+/// F32, F16 or BF16: what gradients and parameters are.
+inline void expectLane(const KernelSpec &spec, DataType type) {
+  if (type != DataType::F32 && type != DataType::F16 && type != DataType::BF16)
+    refuse(spec, std::string("found element type ") + nameOf(type) +
+                     ", wanted f32, f16 or bf16");
+}
+
+inline void expectType(const KernelSpec &spec, const TensorType &found,
+                       DataType wanted, const char *what) {
+  if (found.type != wanted)
+    refuse(spec, std::string(what) + " is " + nameOf(found.type) + ", wanted " +
+                     nameOf(wanted));
+}
+
+inline void expectElements(const KernelSpec &spec, const TensorType &found,
+                           int64_t wanted) {
+  if (found.elements() != wanted)
+    refuse(spec, "found a buffer of " + std::to_string(found.elements()) +
+                     " elements, wanted " + std::to_string(wanted) +
+                     " as in the first buffer");
+}
+
+/// The attribute `partition`, an index that the control block has room for.
+inline int partitionOf(const KernelSpec &spec) {
+  int64_t partition = spec.integer("partition", -1);
+  if (partition < 0 || partition >= kMaxGroups)
+    refuse(spec, "found partition " + std::to_string(partition) +
+                     ", wanted 0 to " + std::to_string(kMaxGroups - 1));
+  return static_cast<int>(partition);
+}
+
+template <typename T>
+std::unique_ptr<Kernel> makeKernel(const KernelSpec &spec,
+                                   const KernelContext &context) {
+  return std::make_unique<T>(spec, context);
+}
+
+void registerCopyKernels(Registry &registry);
+void registerLossKernels(Registry &registry);
+void registerStatisticsKernels(Registry &registry);
+void registerUpdateKernels(Registry &registry);
+void registerScalerKernel(Registry &registry);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_KERNELS_OPTIMIZER_SPECS_H
