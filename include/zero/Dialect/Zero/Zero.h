@@ -1,0 +1,50 @@
+//===- Zero.h - the zero dialect ------------------------------------------===//
+#ifndef ZERO_DIALECT_ZERO_ZERO_H
+#define ZERO_DIALECT_ZERO_ZERO_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::zero {
+
+/// The link between ranks: collectives and waits read and write it.
+struct LinkResource : SideEffects::Resource::Base<LinkResource> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LinkResource)
+  StringRef getName() final { return "zero.link"; }
+};
+
+/// State that outlives a step: parameters, gradients, moments, loss scale.
+struct StateResource : SideEffects::Resource::Base<StateResource> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StateResource)
+  StringRef getName() final { return "zero.state"; }
+};
+
+/// Parses a float or integer literal.
+FailureOr<double> parseDouble(AsmParser &parser);
+/// Prints `value` in the shortest form that parses to the same bits.
+void printDouble(AsmPrinter &printer, double value);
+/// Parses `true` or `false`.
+FailureOr<bool> parseBool(AsmParser &parser);
+
+} // namespace mlir::zero
+
+#include "zero/Dialect/Zero/ZeroDialect.h.inc"
+#include "zero/Dialect/Zero/ZeroEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "zero/Dialect/Zero/ZeroAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "zero/Dialect/Zero/ZeroTypes.h.inc"
+#define GET_OP_CLASSES
+#include "zero/Dialect/Zero/ZeroOps.h.inc"
+
+#endif // ZERO_DIALECT_ZERO_ZERO_H

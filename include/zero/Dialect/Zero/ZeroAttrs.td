@@ -1,0 +1,155 @@
+//===- ZeroAttrs.td - initial values, optimizers, layouts, placements -----===//
+#ifndef ZERO_DIALECT_ZERO_ZEROATTRS_TD
+#define ZERO_DIALECT_ZERO_ZEROATTRS_TD
+
+include "zero/Dialect/Zero/ZeroBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class Zero_Attr<string name, string attrMnemonic> : AttrDef<Zero_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+/// A double, printed in the shortest form that reads back to the same bits.
+class F64Param<string default = ""> : AttrOrTypeParameter<"double", ""> {
+  let parser = "::mlir::zero::parseDouble($_parser)";
+  let printer = "::mlir::zero::printDouble($_printer, $_self)";
+  let defaultValue = default;
+}
+class I64Param<string default = ""> : AttrOrTypeParameter<"int64_t", ""> {
+  let defaultValue = default;
+}
+class BoolParam<string default = "false"> : AttrOrTypeParameter<"bool", ""> {
+  let parser = "::mlir::zero::parseBool($_parser)";
+  let printer = "$_printer << ($_self ? \"true\" : \"false\")";
+  let defaultValue = default;
+}
+
+//===----------------------------------------------------------------------===//
+// Initial values: functions of seed, parameter and element, so that any rank
+// can make any slice.
+//===----------------------------------------------------------------------===//
+
+def Zero_ZerosAttr : Zero_Attr<"Zeros", "zeros"> { let summary = "All zeros"; }
+def Zero_OnesAttr : Zero_Attr<"Ones", "ones"> { let summary = "All ones"; }
+def Zero_ConstantAttr : Zero_Attr<"Constant", "constant"> {
+  let summary = "One value everywhere";
+  let parameters = (ins F64Param<>:$value);
+  let assemblyFormat = "`<` $value `>`";
+}
+def Zero_NormalAttr : Zero_Attr<"Normal", "normal"> {
+  let summary = "Normal distribution";
+  let parameters = (ins F64Param<"0.0">:$mean, F64Param<"1.0">:$std);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def Zero_UniformAttr : Zero_Attr<"Uniform", "uniform"> {
+  let summary = "Uniform distribution over [low, high)";
+  let parameters = (ins F64Param<>:$low, F64Param<>:$high);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Optimizers
+//===----------------------------------------------------------------------===//
+
+def Zero_AdamAttr : Zero_Attr<"Adam", "adam"> {
+  let summary = "Adam; with `decoupled` weight decay it is AdamW";
+  let parameters = (ins F64Param<"0.001">:$lr, F64Param<"0.9">:$beta1,
+      F64Param<"0.999">:$beta2, F64Param<"1.0e-8">:$eps,
+      F64Param<"0.0">:$weight_decay, BoolParam<"true">:$decoupled,
+      BoolParam<"true">:$bias_correction);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def Zero_SgdAttr : Zero_Attr<"Sgd", "sgd"> {
+  let summary = "Stochastic gradient descent with momentum";
+  let parameters = (ins F64Param<"0.001">:$lr, F64Param<"0.0">:$momentum,
+      F64Param<"0.0">:$weight_decay, BoolParam<"false">:$nesterov);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Training: what the configuration decides for a step
+//===----------------------------------------------------------------------===//
+
+def Zero_LossScaleAttr : Zero_Attr<"LossScale", "loss_scale"> {
+  let summary = "Static or dynamic loss scale, by DeepSpeed's rule";
+  let parameters = (ins F64Param<"1.0">:$initial, BoolParam<"false">:$dynamic,
+      F64Param<"1.0">:$minimum, I64Param<"1000">:$window,
+      I64Param<"2">:$hysteresis, BoolParam<"false">:$consecutive_hysteresis);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
+  let summary = "Learning-rate schedule";
+  let description = [{
+    `type` is `constant`, `WarmupLR`, `WarmupDecayLR` or `WarmupCosineLR`; the
+    parameters are DeepSpeed's. A negative `max` stands for the group's rate.
+  }];
+  let parameters = (ins StringRefParameter<>:$type, F64Param<"0.0">:$min,
+      F64Param<"-1.0">:$max, I64Param<"1000">:$warmup, I64Param<"0">:$total,
+      BoolParam<"true">:$log, F64Param<"0.0">:$warmup_min_ratio,
+      F64Param<"1.0e-4">:$cos_min_ratio);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
+  let summary = "What holds for every update of a step";
+  let parameters = (ins I64Param<>:$stage, I64Param<>:$ranks,
+      I64Param<"1">:$accumulation, F64Param<"0.0">:$clip,
+      BoolParam<"false">:$deterministic,
+      OptionalParameter<"::mlir::zero::LossScaleAttr">:$loss_scale,
+      OptionalParameter<"::mlir::zero::ScheduleAttr">:$schedule);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Layout and placement
+//===----------------------------------------------------------------------===//
+
+def Zero_Layout : I32EnumAttr<"Layout", "how a flat group is cut", [
+    I32EnumAttrCase<"Whole", 0, "whole">,
+    I32EnumAttrCase<"Interval", 1, "interval">,
+    I32EnumAttrCase<"Bucketed", 2, "bucketed">,
+    I32EnumAttrCase<"Contiguous", 3, "contiguous">,
+    I32EnumAttrCase<"Parameter", 4, "parameter">]> {
+  let cppNamespace = "::mlir::zero";
+}
+
+def Zero_MemberAttr : Zero_Attr<"Member", "member"> {
+  let summary = "A parameter's place in a flat group";
+  let description = [{
+    Elements [offset, offset + size) of the group are the parameter's; `pad`
+    elements of zeros follow.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$parameter,
+      I64Param<>:$offset, I64Param<>:$size);
+  let assemblyFormat = "`<` $parameter `at` $offset `size` $size `>`";
+}
+
+def Zero_Arena : I32EnumAttr<"ArenaKind", "a kind of memory", [
+    I32EnumAttrCase<"Parameters", 0, "parameters">,
+    I32EnumAttrCase<"Gradients", 1, "gradients">,
+    I32EnumAttrCase<"Optimizer", 2, "optimizer">,
+    I32EnumAttrCase<"Activations", 3, "activations">,
+    I32EnumAttrCase<"Communication", 4, "communication">,
+    I32EnumAttrCase<"Inputs", 5, "inputs">,
+    I32EnumAttrCase<"Constants", 6, "constants">,
+    I32EnumAttrCase<"Control", 7, "control">]> {
+  let cppNamespace = "::mlir::zero";
+}
+
+def Zero_AtAttr : Zero_Attr<"At", "at"> {
+  let summary = "A place in memory: arena and byte offset";
+  let description = [{
+    The address on rank r is `arena + offset + r * stride`, in bytes.
+  }];
+  let parameters = (ins EnumParameter<Zero_Arena>:$arena, I64Param<>:$offset,
+      I64Param<>:$bytes, I64Param<"0">:$stride);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Zero_AccumulateForm : I32EnumAttr<"AccumulateForm", "what part of a range a value holds", [
+    I32EnumAttrCase<"Whole", 0, "whole">,
+    I32EnumAttrCase<"Slice", 1, "slice">,
+    I32EnumAttrCase<"Owned", 2, "owned">]> {
+  let cppNamespace = "::mlir::zero";
+}
+
+#endif // ZERO_DIALECT_ZERO_ZEROATTRS_TD

@@ -1,0 +1,48 @@
+//===- ZeroBase.td - the zero dialect and its effects ---------------------===//
+#ifndef ZERO_DIALECT_ZERO_ZEROBASE_TD
+#define ZERO_DIALECT_ZERO_ZEROBASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Zero_Dialect : Dialect {
+  let name = "zero";
+  let cppNamespace = "::mlir::zero";
+  let summary = "A training step, and everything that ZeRO adds to it";
+  let description = [{
+    The dialect has two levels. A *model* is a `zero.step` whose body is a
+    forward computation on parameters; it says nothing of optimizer, precision,
+    stage or ranks. A *schedule* is a `zero.step` that holds regions: `micro`
+    runs once a micro-batch, `apply` once an update, `evaluate` forward only,
+    `initialize` once before the first step.
+
+    State that outlives a step (parameters, gradients, moments, the loss scale)
+    is named by symbols; operations on it declare effects on a resource, so that
+    upstream passes neither merge, delete nor reorder what other ranks wait for.
+    Collectives are never pure: every start and every wait reads and writes
+    the link.
+
+    A start returns a `!zero.pending`; only `zero.wait` turns it into tensors,
+    so that a use before completion does not type-check.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+/// What all ranks share: order on it is order on every rank.
+def Zero_LinkResource : Resource<"::mlir::zero::LinkResource">;
+/// Parameters, gradients, optimizer state, the loss scale.
+def Zero_StateResource : Resource<"::mlir::zero::StateResource">;
+
+def Zero_LinkEffects : MemoryEffects<[MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>]>;
+def Zero_StateEffects : MemoryEffects<[MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;
+def Zero_LinkAndStateEffects : MemoryEffects<[
+    MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>,
+    MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;
+
+class Zero_Op<string mnemonic, list<Trait> traits = []> : Op<Zero_Dialect, mnemonic, traits>;
+
+#endif // ZERO_DIALECT_ZERO_ZEROBASE_TD

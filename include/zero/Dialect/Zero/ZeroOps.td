@@ -1,0 +1,227 @@
+//===- ZeroOps.td - models: parameters, steps, regions --------------------===//
+#ifndef ZERO_DIALECT_ZERO_ZEROOPS_TD
+#define ZERO_DIALECT_ZERO_ZEROOPS_TD
+
+include "zero/Dialect/Zero/ZeroAttrs.td"
+include "zero/Dialect/Zero/ZeroTypes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
+  let summary = "A parameter: shape, initial values, group, trainable or frozen";
+  let description = [{
+    Declares state that every step may read with `zero.load`. `group` names the
+    optimizer group (weight decay, learning rate) and defaults to `default`; a
+    `frozen` parameter gets no gradient and no optimizer state.
+
+    Constraints
+    - (C1) the type is a ranked tensor of static shape and float elements.
+    - (C2) the initial value is `#zero.zeros`, `ones`, `constant`, `normal` or `uniform`.
+
+    ```mlir
+    zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
+    zero.parameter @fc1.b : tensor<250xf32> = #zero.zeros group "no_decay"
+    zero.parameter @table : tensor<64x8xf32> = #zero.ones frozen
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
+      AnyAttr:$init, DefaultValuedStrAttr<StrAttr, "default">:$group,
+      UnitAttr:$frozen);
+  let assemblyFormat = [{
+    $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+    /// Elements of the parameter.
+    int64_t getElements() { return getTensorType().getNumElements(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// The step and its regions
+//===----------------------------------------------------------------------===//
+
+def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
+    SingleBlock, NoTerminator]> {
+  let summary = "A training step";
+  let description = [{
+    As a *model*, the body is a forward computation that ends in `zero.yield` of
+    the loss and of further named outputs. As a *schedule*, the body holds
+    `zero.micro`, `zero.apply`, `zero.evaluate` and, where needed,
+    `zero.initialize`. The arguments are the micro-batch of one rank; an argument
+    attribute `zero.input = "name"` names what the data loader puts there.
+
+    Constraints
+    - (C1) arguments are ranked tensors of static shape; there are no results.
+    - (C2) the body is a model (ends in `zero.yield`) or a schedule (has exactly
+      one `zero.micro` and one `zero.apply`, and no `zero.yield` of its own).
+
+    ```mlir
+    zero.step @train(%x: tensor<32x784xf32>, %y: tensor<32xi32>) {
+      ...
+      zero.yield %loss : tensor<f32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      TypeAttrOf<FunctionType>:$function_type,
+      OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
+      OptionalAttr<Zero_TrainingAttr>:$training);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    /// Whether the body is a forward computation, before differentiation.
+    bool isModel();
+    /// The region operation of kind `RegionOp`, or null.
+    template <typename RegionOp> RegionOp getRegionOp() {
+      for (::mlir::Operation &op : getBody().front())
+        if (auto found = ::llvm::dyn_cast<RegionOp>(op)) return found;
+      return nullptr;
+    }
+  }];
+}
+
+class Zero_RegionOp<string mnemonic> : Zero_Op<mnemonic,
+    [HasParent<"::mlir::zero::StepOp">, SingleBlock, NoTerminator]> {
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+}
+
+def Zero_MicroOp : Zero_RegionOp<"micro"> {
+  let summary = "Forward and backward, once a micro-batch";
+  let description = [{
+    Ends in `zero.yield` of the loss.
+    ```mlir
+    zero.micro { ... zero.yield %loss : tensor<f32> }
+    ```
+  }];
+}
+def Zero_ApplyOp : Zero_RegionOp<"apply"> {
+  let summary = "Reductions that wait for the last micro-batch, norm, update, gathers; once an update";
+  let description = [{
+    ```mlir
+    zero.apply { zero.update @p0 if %verdict }
+    ```
+  }];
+}
+def Zero_EvaluateOp : Zero_RegionOp<"evaluate"> {
+  let summary = "Forward only: no gradients are planned";
+  let description = [{
+    Ends in `zero.yield` of the loss and the model's further outputs.
+    ```mlir
+    zero.evaluate { ... zero.yield %loss, %logits : tensor<f32>, tensor<4x8xf32> }
+    ```
+  }];
+}
+def Zero_InitializeOp : Zero_RegionOp<"initialize"> {
+  let summary = "Once, after the parameters have their first values";
+  let description = [{
+    Gathers the resident copies of persisted parameters.
+    ```mlir
+    zero.initialize { %p = zero.refresh_resident @w : <>  zero.wait %p : <> }
+    ```
+  }];
+}
+
+def Zero_YieldOp : Zero_Op<"yield", [Terminator,
+    ParentOneOf<["::mlir::zero::StepOp", "::mlir::zero::MicroOp", "::mlir::zero::EvaluateOp"]>]> {
+  let summary = "The loss, then named outputs";
+  let description = [{
+    Constraints
+    - (C1) the first operand is the loss, a `tensor<f32>` (or `tensor<f64>`).
+    - (C2) `outputs` names the operands after the first, one each.
+
+    ```mlir
+    zero.yield %loss : tensor<f32>
+    zero.yield %loss, %logits outputs ["logits"] : tensor<f32>, tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$values, OptionalAttr<StrArrayAttr>:$outputs);
+  let assemblyFormat = "$values (`outputs` $outputs^)? attr-dict `:` type($values)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Uses of parameters
+//===----------------------------------------------------------------------===//
+
+class Zero_ParameterUse<string mnemonic, list<Trait> traits> : Zero_Op<mnemonic,
+    !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;
+
+def Zero_LoadOp : Zero_ParameterUse<"load", [MemoryEffects<[MemRead<Zero_StateResource>]>]> {
+  let summary = "A use of a parameter";
+  let description = [{
+    Constraints
+    - (C1) the symbol is a `zero.parameter` of this module.
+    - (C2) the result has the parameter's shape; its elements are the parameter's
+      or, after `zero-set-precision`, a 16-bit float.
+
+    ```mlir
+    %w = zero.load @fc1.w : tensor<784x250xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$parameter attr-dict `:` type($result)";
+}
+
+def Zero_GradientOp : Zero_ParameterUse<"gradient", [Zero_StateEffects]> {
+  let summary = "The gradient of a parameter, complete";
+  let description = [{
+    One a trainable parameter, after the last contribution: tied and reused
+    parameters have had their contributions added. `zero-insert-reductions`
+    replaces it.
+
+    Constraints: (C1), (C2) as `zero.load`.
+    ```mlir
+    zero.gradient @fc1.w, %dw1 : tensor<784x250xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, AnyRankedTensor:$value);
+  let assemblyFormat = "$parameter `,` $value attr-dict `:` type($value)";
+}
+
+def Zero_LossSeedOp : Zero_Op<"loss_seed", [MemoryEffects<[MemRead<Zero_StateResource>]>]> {
+  let summary = "The gradient of the loss: loss scale / micro-batches of an update";
+  let description = [{
+    ```mlir
+    %seed = zero.loss_seed : tensor<f32>
+    ```
+  }];
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Zero_LaunchOp : Zero_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Run an outlined elementwise group";
+  let description = [{
+    Host and device compile the same function.
+
+    Constraints
+    - (C1) the symbol is a function of this module whose argument and result
+      types are the operation's.
+
+    ```mlir
+    %r0, %r1 = zero.launch @k7(%h, %x) : (tensor<32x250xbf16>, tensor<32x250xbf16>) -> (tensor<32x250xbf16>, tensor<32x250xbf16>)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+include "zero/Dialect/Zero/ZeroScheduleOps.td"
+
+#endif // ZERO_DIALECT_ZERO_ZEROOPS_TD

@@ -1,0 +1,315 @@
+//===- ZeroScheduleOps.td - layouts, collectives, frees, updates ----------===//
+#ifndef ZERO_DIALECT_ZERO_ZEROSCHEDULEOPS_TD
+#define ZERO_DIALECT_ZERO_ZEROSCHEDULEOPS_TD
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "The layout of a flat group: members, offsets, padding, owners";
+  let description = [{
+    The parameters of one optimizer group and compute type, one after the other
+    in a flat space of elements. `segments` are the boundaries of the units of
+    ownership: segment i is [segments[i], segments[i+1]), cut into equal slices,
+    slice r owned by rank r. The layout says how the segments came about:
+
+    - `whole` (stage 0): buckets of all-reduces; every rank owns everything.
+    - `interval` (stage 1): communication intervals of a bounded size.
+    - `bucketed` (stage 2): one segment a bucket, in the order in which
+      gradients become ready.
+    - `contiguous` (stage 2): one segment, so one slice a rank.
+    - `parameter` (stage 3): one segment a parameter.
+
+    `stage` says which states are sharded: the optimizer's from 1, gradients from
+    2, parameters from 3. `master` is there when the compute type is 16-bit.
+    After `zero-plan-memory`, `at` gives the place of each state.
+
+    Constraints
+    - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
+      multiple of the rank count.
+    - (C2) members lie in order inside the segments and do not overlap.
+    - (C3) every member is a `zero.parameter` of its size.
+
+    Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
+    ```
+    flat   0 1 2 | 3 4 5 6 7 8 | 9 10 11
+           @b      @w            padding        one segment of 12
+    owner  rank 0: 0..5          rank 1: 6..11
+    ```
+    ```mlir
+    zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 12]
+      members [#zero.member<@b at 0 size 3>, #zero.member<@w at 3 size 6>]
+      compute f32 gradient f32 optimizer #zero.adam<lr = 1.0e-3>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
+      I64Attr:$ranks, I64Attr:$stage, DenseI64ArrayAttr:$segments,
+      ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
+      OptionalAttr<AnyAttr>:$optimizer,
+      OptionalAttr<DictionaryAttr>:$at);
+  let assemblyFormat = [{
+    $sym_name $layout `over` $ranks `ranks` `stage` $stage `segments` $segments
+    `members` $members `compute` $compute_type `gradient` $gradient_type
+    (`optimizer` $optimizer^)? (`at` $at^)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of the flat space, padding included.
+    int64_t getFlatElements() { return getSegments().back(); }
+    bool isTrainable() { return getOptimizer().has_value(); }
+    bool hasShardedOptimizer() { return getStage() >= 1 && getRanks() > 1; }
+    bool hasShardedGradients() { return getStage() >= 2 && getRanks() > 1; }
+    bool hasShardedParameters() { return getStage() >= 3 && getRanks() > 1; }
+    bool hasMaster() { return !getComputeType().isF32(); }
+    /// The place of a parameter, or null where it is no member.
+    ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
+    auto getMemberRange() { return getMembers().getAsRange<::mlir::zero::MemberAttr>(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives. Each starts; `zero.wait` ends it.
+//===----------------------------------------------------------------------===//
+
+class Zero_ReduceOp<string mnemonic> : Zero_Op<mnemonic,
+    [Zero_LinkAndStateEffects, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      Variadic<AnyRankedTensor>:$gradients, OptionalAttr<FlatSymbolRefArrayAttr>:$parameters,
+      UnitAttr:$mean);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = [{
+    (`mean` $mean^)? $partition `[` $begin `to` $end `]`
+    (`of` $parameters^ `(` $gradients `:` type($gradients) `)`)? attr-dict `:` type($pending)
+  }];
+}
+defvar ReduceSources = [{
+    The sources are the gradients of the named members, which lie in the range
+    and fill it but for padding; without any, the stored gradient of the range.
+    `mean` divides the f32 sum by the rank count and rounds once (fp16).
+    Constraints
+    - (C1) the range begins and ends at segment boundaries of the partition.
+    - (C2) gradients and parameters are equally many, each a member inside the range.
+}];
+
+def Zero_AllReduceOp : Zero_ReduceOp<"all_reduce"> {
+  let summary = "Start to combine a range of gradients; every rank gets the whole";
+  let description = !strconcat(ReduceSources, [{
+    - (C3) the pending holds one flat tensor of the range's size.
+    ```mlir
+    %r = zero.all_reduce @p0[0 to 8] of [@w] (%dw : tensor<2x4xf32>) : !zero.pending<tensor<8xf32>>
+    ```
+  }]);
+  let hasVerifier = 1;
+}
+def Zero_ReduceScatterOp : Zero_ReduceOp<"reduce_scatter"> {
+  let summary = "Start to combine a range of gradients; rank r gets slice r of each segment";
+  let description = !strconcat(ReduceSources, [{
+    - (C3) the pending holds one flat tensor a segment of the range, of the
+      segment's size / ranks.
+    ```mlir
+    %r = zero.reduce_scatter @p0[0 to 8] of [@w] (%dw : tensor<2x4xf32>) : !zero.pending<tensor<4xf32>>
+    ```
+  }]);
+  let hasVerifier = 1;
+}
+def Zero_BucketedReduceOp : Zero_Op<"bucketed_reduce", [Zero_LinkEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Start to combine a bucket of gradients, each part at its owner";
+  let description = [{
+    For the `contiguous` layout, whose slices do not follow buckets: the bucket
+    holds the named members' gradients one after the other, and each piece is
+    reduced to the rank that owns it; neighbouring pieces of one owner are one
+    reduction. On a rank, the parts that it does not own are undefined after.
+    Constraints
+    - (C1) gradients and parameters are equally many, each a member.
+    - (C2) the pending holds one flat tensor of all members' elements.
+    ```mlir
+    %r = zero.bucketed_reduce @p0 of [@w, @b] (%dw, %db : tensor<2x4xf32>, tensor<4xf32>) : !zero.pending<tensor<12xf32>>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$partition, FlatSymbolRefArrayAttr:$parameters,
+      Variadic<AnyRankedTensor>:$gradients, UnitAttr:$mean);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = [{
+    (`mean` $mean^)? $partition `of` $parameters `(` $gradients `:` type($gradients) `)` attr-dict `:` type($pending)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_AllGatherOp : Zero_Op<"all_gather", [Zero_LinkAndStateEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Start to bring whole parameters together from their owners' slices";
+  let description = [{
+    Stage 3: one group of in-place gathers, one a parameter.
+    Constraints
+    - (C1) parameters and the pending's tensors are equally many, of equal shapes.
+    - (C2) the parameters' partitions are sharded.
+    ```mlir
+    %p = zero.all_gather @w, @b : !zero.pending<tensor<2x4xf32>, tensor<4xf32>>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$parameters attr-dict `:` type($pending)";
+  let hasVerifier = 1;
+}
+
+def Zero_RefreshOp : Zero_Op<"refresh", [Zero_LinkAndStateEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Start to gather a range of updated parameters in place";
+  let description = [{
+    Stages 1 and 2, after the update: slice r of each segment of the range comes
+    from rank r; all land in the whole copy that every rank keeps.
+    Constraints: (C1) the range begins and ends at segment boundaries.
+    ```mlir
+    %p = zero.refresh @p0[0 to 12] : !zero.pending<>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$partition `[` $begin `to` $end `]` attr-dict `:` type($pending)";
+}
+
+def Zero_RefreshResidentOp : Zero_Op<"refresh_resident", [Zero_LinkAndStateEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Start to gather the resident copies of persisted parameters";
+  let description = [{
+    Stage 3: parameters below the persistence threshold keep a whole 16-bit copy,
+    gathered once after the update (and once at start), in one group.
+    ```mlir
+    %p = zero.refresh_resident @ln.w, @ln.b : !zero.pending<>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$parameters attr-dict `:` type($pending)";
+}
+
+def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects]> {
+  let summary = "The end of a started operation";
+  let description = [{
+    Gives the operation's tensors. Reads and writes the link, so that a wait whose
+    results are not used survives, as it must: other ranks wait as well.
+    Constraints: (C1) the results are the pending's tensors.
+    ```mlir
+    %w = zero.wait %p : !zero.pending<tensor<2x4xf32>>
+    ```
+  }];
+  let arguments = (ins Zero_PendingType:$pending);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$pending)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients after reduction, and frees
+//===----------------------------------------------------------------------===//
+
+def Zero_AccumulateOp : Zero_Op<"accumulate", [Zero_StateEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Add to the stored gradient; the first micro-batch of an update overwrites";
+  let description = [{
+    `value` holds elements [begin, end) of the partition's flat space (`whole`),
+    this rank's slice of that range (`slice`), or a bucket of whole members of
+    which this rank's elements count (`owned`). Sums are f32. With one micro-batch
+    an update and equal types, the memory plan lets the producer write the value
+    at its place, and nothing runs.
+    Constraints
+    - (C1) the value's elements are as many as the form says.
+    ```mlir
+    zero.accumulate slice %s into @p0[0 to 12] : tensor<6xf32>
+    ```
+  }];
+  let arguments = (ins Zero_AccumulateForm:$form,
+      AnyRankedTensor:$value, FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      OptionalAttr<FlatSymbolRefArrayAttr>:$parameters);
+  let assemblyFormat = [{
+    $form $value `into` $partition `[` $begin `to` $end `]` (`of` $parameters^)? attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Zero_FreeOp : Zero_Op<"free", [Zero_StateEffects]> {
+  let summary = "These values are dead from here";
+  let description = [{
+    Gathered parameters and gradients that other ranks own. Inserted last: pure
+    users are not ordered against it, so only verification, planning and lowering
+    run after.
+    ```mlir
+    zero.free %w, %dw : tensor<2x4xf32>, tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+//===----------------------------------------------------------------------===//
+// The update
+//===----------------------------------------------------------------------===//
+
+def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects]> {
+  let summary = "Found-inf and sum of squares of the owned gradients, in one read";
+  let description = [{
+    Looks at exponents for non-finite elements, not at the norm.
+    ```mlir
+    %s = zero.grad_stats @p0, @p1
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$partitions);
+  let results = (outs Zero_StatsType:$stats);
+  let assemblyFormat = "$partitions attr-dict";
+}
+def Zero_ReduceStatsOp : Zero_Op<"reduce_stats", [Zero_LinkAndStateEffects]> {
+  let summary = "Combine found-inf, sum of squares and loss over all ranks";
+  let description = [{
+    `loss_only` where every rank has seen all gradients (stage 0).
+    ```mlir
+    %t = zero.reduce_stats %s
+    ```
+  }];
+  let arguments = (ins Zero_StatsType:$local, UnitAttr:$loss_only);
+  let results = (outs Zero_StatsType:$stats);
+  let assemblyFormat = "(`loss_only` $loss_only^)? $local attr-dict";
+}
+def Zero_JudgeOp : Zero_Op<"judge", [Zero_StateEffects]> {
+  let summary = "Norm, clip factor, and whether the update runs";
+  let description = [{
+    norm = sqrt(sum of squares) / s and factor = min(1, clip / (norm + 1e-6)) / s
+    with s = loss scale x `divisor`; no clip at 0. With `skip`, a non-finite
+    element anywhere skips the update on all ranks.
+    ```mlir
+    %v = zero.judge %t clip 1.0 divisor 4.0 skip
+    ```
+  }];
+  let arguments = (ins Zero_StatsType:$stats, F64Attr:$clip, F64Attr:$divisor, UnitAttr:$skip);
+  let results = (outs Zero_VerdictType:$verdict);
+  let assemblyFormat = "$stats `clip` $clip `divisor` $divisor (`skip` $skip^)? attr-dict";
+}
+def Zero_UpdateOp : Zero_Op<"update", [Zero_StateEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Fused optimizer on the owned slices, predicated on the verdict";
+  let description = [{
+    Reads the stored gradient, the master weights and the moments of what this
+    rank owns; writes them and the compute copy's owned part.
+    ```mlir
+    zero.update @p0 if %v
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$partition, Zero_VerdictType:$verdict);
+  let assemblyFormat = "$partition `if` $verdict attr-dict";
+}
+def Zero_UpdateScaleOp : Zero_Op<"update_scale", [Zero_StateEffects]> {
+  let summary = "Count the update or the skip, and move the loss scale";
+  let description = [{
+    After the scale's last use of this update.
+    ```mlir
+    zero.update_scale %v
+    ```
+  }];
+  let arguments = (ins Zero_VerdictType:$verdict);
+  let assemblyFormat = "$verdict attr-dict";
+}
+
+#endif // ZERO_DIALECT_ZERO_ZEROSCHEDULEOPS_TD

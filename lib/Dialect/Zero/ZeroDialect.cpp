@@ -1,0 +1,96 @@
+//===- ZeroDialect.cpp - types, attributes, dialect -----------------------===//
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Format.h"
+
+#include <cstdlib>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+FailureOr<double> mlir::zero::parseDouble(AsmParser &parser) {
+  double value;
+  if (failed(parser.parseFloat(value)))
+    return failure();
+  return value;
+}
+
+void mlir::zero::printDouble(AsmPrinter &printer, double value) {
+  // Seventeen digits always suffice; fewer read better where they do.
+  char text[64];
+  for (int digits = 6; digits <= 17; ++digits) {
+    snprintf(text, sizeof(text), "%.*g", digits, value);
+    if (strtod(text, nullptr) == value)
+      break;
+  }
+  StringRef spelled(text);
+  if (spelled.contains('e') && !spelled.contains('.')) {
+    // MLIR's float literals need a point before the exponent.
+    auto [mantissa, exponent] = spelled.split('e');
+    printer << mantissa << ".0e" << exponent;
+    return;
+  }
+  printer << spelled;
+  if (!spelled.contains('.'))
+    printer << ".0";
+}
+
+FailureOr<bool> mlir::zero::parseBool(AsmParser &parser) {
+  if (succeeded(parser.parseOptionalKeyword("true")))
+    return true;
+  if (succeeded(parser.parseKeyword("false")))
+    return false;
+  return failure();
+}
+
+Type PendingType::parse(AsmParser &parser) {
+  SmallVector<Type> types;
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::LessGreater,
+          [&] { return parser.parseType(types.emplace_back()); }))
+    return {};
+  return PendingType::get(parser.getContext(), types);
+}
+
+void PendingType::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleaveComma(getTypes(), printer);
+  printer << '>';
+}
+
+LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() == "zero.at") {
+    auto places = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!places || !llvm::all_of(places, llvm::IsaPred<AtAttr>))
+      return op->emitOpError("attribute 'zero.at' must be an array of #zero.at, "
+                             "one a buffer");
+    return success();
+  }
+  return op->emitOpError("unknown attribute '") << attribute.getName() << "'";
+}
+
+#include "zero/Dialect/Zero/ZeroDialect.cpp.inc"
+#include "zero/Dialect/Zero/ZeroEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "zero/Dialect/Zero/ZeroAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "zero/Dialect/Zero/ZeroTypes.cpp.inc"
+
+void ZeroDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "zero/Dialect/Zero/ZeroAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "zero/Dialect/Zero/ZeroTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "zero/Dialect/Zero/ZeroOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,189 @@
+//===- ZeroOps.cpp - parameters, steps, regions, uses ---------------------===//
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// ParameterOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ParameterOp::verify() {
+  RankedTensorType type = getTensorType(); // (C1)
+  if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
+    return emitOpError("type ")
+           << type << " must have a static shape and float elements";
+  if (!isa<ZerosAttr, OnesAttr, ConstantAttr, NormalAttr, UniformAttr>(getInit()))
+    return emitOpError("initial value ") // (C2)
+           << getInit()
+           << " is none of #zero.zeros, #zero.ones, #zero.constant, "
+              "#zero.normal, #zero.uniform";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// StepOp
+//===----------------------------------------------------------------------===//
+
+bool StepOp::isModel() {
+  Block &body = getBody().front();
+  return !body.empty() && isa<YieldOp>(body.back());
+}
+
+ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                             result.attributes))
+    return failure();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<DictionaryAttr> resultAttrs;
+  SmallVector<Type> resultTypes;
+  bool isVariadic = false;
+  if (function_interface_impl::parseFunctionSignatureWithArguments(
+          parser, /*allowVariadic=*/false, arguments, isVariadic, resultTypes,
+          resultAttrs))
+    return failure();
+  SmallVector<Type> types;
+  for (auto &argument : arguments)
+    types.push_back(argument.type);
+  result.addAttribute(
+      getFunctionTypeAttrName(result.name),
+      TypeAttr::get(parser.getBuilder().getFunctionType(types, resultTypes)));
+  call_interface_impl::addArgAndResultAttrs(
+      parser.getBuilder(), result, arguments, resultAttrs,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  if (succeeded(parser.parseOptionalKeyword("training"))) {
+    TrainingAttr training;
+    if (parser.parseAttribute(training))
+      return failure();
+    result.addAttribute(getTrainingAttrName(result.name), training);
+  }
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  if (body->empty()) {
+    Block &block = body->emplaceBlock();
+    for (auto &argument : arguments)
+      block.addArgument(argument.type, result.location);
+  }
+  return success();
+}
+
+void StepOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  call_interface_impl::printFunctionSignature(
+      printer, getArgumentTypes(), getArgAttrsAttr(), /*isVariadic=*/false,
+      getResultTypes(), getResAttrsAttr(), &getBody(),
+      /*printEmptyResult=*/false);
+  if (getTraining())
+    printer << " training " << getTrainingAttr();
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(),
+      {getSymNameAttrName(), getFunctionTypeAttrName(), getArgAttrsAttrName(),
+       getResAttrsAttrName(), getTrainingAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/true);
+}
+
+LogicalResult StepOp::verify() {
+  if (!getResultTypes().empty()) // (C1)
+    return emitOpError("has results; yield outputs inside the body instead");
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return emitOpError("argument ")
+             << index << " of type " << type
+             << " must be a ranked tensor of static shape";
+  }
+  if (isModel()) // (C2)
+    return success();
+  unsigned micros = 0, applies = 0;
+  for (Operation &op : getBody().front()) {
+    micros += isa<MicroOp>(op);
+    applies += isa<ApplyOp>(op);
+    if (!isa<MicroOp, ApplyOp, EvaluateOp, InitializeOp>(op))
+      return op.emitOpError("stands between the regions of a schedule; a model "
+                            "must end in 'zero.yield'");
+  }
+  if (micros != 1 || applies != 1)
+    return emitOpError("a schedule needs one 'zero.micro' and one 'zero.apply', "
+                       "found ")
+           << micros << " and " << applies;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// YieldOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult YieldOp::verify() {
+  if (getValues().empty())
+    return emitOpError("has no loss to yield");
+  auto loss = cast<RankedTensorType>(getValues().front().getType());
+  if (loss.getRank() != 0 ||
+      !(loss.getElementType().isF32() || loss.getElementType().isF64()))
+    return emitOpError("the loss has type ") << loss << ", wanted tensor<f32>";
+  size_t names = getOutputs() ? getOutputs()->size() : 0;
+  if (names != getValues().size() - 1) // (C2)
+    return emitOpError("names ") << names << " outputs but yields "
+                                 << getValues().size() - 1 << " after the loss";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Uses of parameters
+//===----------------------------------------------------------------------===//
+
+/// (C1) and (C2) of operations that use `symbol` as a tensor of `type`.
+static LogicalResult verifyParameterUse(Operation *op, FlatSymbolRefAttr symbol,
+                                        Type type,
+                                        SymbolTableCollection &tables) {
+  auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(op, symbol);
+  if (!parameter)
+    return op->emitOpError("names ") << symbol << ", which is no 'zero.parameter'";
+  auto tensor = cast<RankedTensorType>(type);
+  RankedTensorType declared = parameter.getTensorType();
+  Type element = tensor.getElementType();
+  bool convertible = element == declared.getElementType() || element.isBF16() ||
+                     element.isF16();
+  if (tensor.getShape() == declared.getShape() && convertible)
+    return success();
+  InFlightDiagnostic error = op->emitOpError("has type ")
+                             << tensor << " for a parameter of type " << declared;
+  error.attachNote(parameter.getLoc()) << "parameter declared here";
+  return error;
+}
+
+LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyParameterUse(*this, getParameterAttr(), getType(), tables);
+}
+
+LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyParameterUse(*this, getParameterAttr(), getValue().getType(), tables);
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto kernel = tables.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("names ") << getKernelAttr() << ", which is no function";
+  auto type = FunctionType::get(getContext(), getInputs().getTypes(),
+                                getOutputs().getTypes());
+  if (kernel.getFunctionType() == type)
+    return success();
+  InFlightDiagnostic error = emitOpError("has type ")
+                             << type << " but the kernel has "
+                             << kernel.getFunctionType();
+  error.attachNote(kernel.getLoc()) << "kernel declared here";
+  return error;
+}
+
+#define GET_OP_CLASSES
+#include "zero/Dialect/Zero/ZeroOps.cpp.inc"

@@ -1,0 +1,295 @@
+//===- ZeroScheduleOps.cpp - verifiers of the schedule's operations -------===//
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// PartitionOp
+//===----------------------------------------------------------------------===//
+
+MemberAttr PartitionOp::findMember(StringRef parameter) {
+  for (MemberAttr member : getMemberRange())
+    if (member.getParameter().getValue() == parameter)
+      return member;
+  return {};
+}
+
+LogicalResult PartitionOp::verify() {
+  ArrayRef<int64_t> segments = getSegments();
+  if (getRanks() < 1)
+    return emitOpError("has ") << getRanks() << " ranks, wanted at least 1";
+  if (segments.empty() || segments.front() != 0 || !llvm::is_sorted(segments))
+    return emitOpError("segments must begin at 0 and not decrease"); // (C1)
+  for (size_t i = 1; i < segments.size(); ++i)
+    if (getLayout() != Layout::Whole && (segments[i] - segments[i - 1]) % getRanks())
+      return emitOpError("segment [")
+             << segments[i - 1] << ", " << segments[i] << ") does not split over "
+             << getRanks() << " ranks";
+  int64_t end = 0;
+  for (Attribute attribute : getMembers()) { // (C2)
+    auto member = dyn_cast<MemberAttr>(attribute);
+    if (!member)
+      return emitOpError("member ") << attribute << " is no #zero.member";
+    if (member.getOffset() < end || member.getOffset() + member.getSize() > getFlatElements())
+      return emitOpError("member ")
+             << member.getParameter() << " at " << member.getOffset()
+             << " overlaps its neighbour or leaves the " << getFlatElements()
+             << " elements of the group";
+    end = member.getOffset() + member.getSize();
+  }
+  return success();
+}
+
+LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {
+  for (MemberAttr member : getMemberRange()) { // (C3)
+    auto parameter =
+        tables.lookupNearestSymbolFrom<ParameterOp>(*this, member.getParameter());
+    if (!parameter)
+      return emitOpError("names ")
+             << member.getParameter() << ", which is no 'zero.parameter'";
+    if (parameter.getElements() == member.getSize())
+      continue;
+    InFlightDiagnostic error = emitOpError("gives ")
+                               << member.getParameter() << " " << member.getSize()
+                               << " elements, wanted " << parameter.getElements();
+    error.attachNote(parameter.getLoc()) << "parameter declared here";
+    return error;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+static PartitionOp lookUpPartition(Operation *op, FlatSymbolRefAttr symbol,
+                                   SymbolTableCollection &tables) {
+  auto partition = tables.lookupNearestSymbolFrom<PartitionOp>(op, symbol);
+  if (!partition)
+    op->emitOpError("names ") << symbol << ", which is no 'zero.partition'";
+  return partition;
+}
+
+static LogicalResult verifyRange(Operation *op, PartitionOp partition,
+                                 int64_t begin, int64_t end) {
+  ArrayRef<int64_t> segments = partition.getSegments();
+  if (begin < end && llvm::is_contained(segments, begin) &&
+      llvm::is_contained(segments, end))
+    return success();
+  InFlightDiagnostic error = op->emitOpError("range [")
+                             << begin << " to " << end
+                             << "] does not begin and end at segment boundaries";
+  error.attachNote(partition.getLoc()) << "partition declared here";
+  return error;
+}
+
+static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
+                                   ArrayAttr parameters, ValueRange gradients,
+                                   int64_t begin, int64_t end) {
+  for (auto [symbol, gradient] :
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
+    MemberAttr member = partition.findMember(symbol.getValue());
+    auto type = cast<RankedTensorType>(gradient.getType());
+    if (!member || member.getOffset() < begin ||
+        member.getOffset() + member.getSize() > end)
+      return op->emitOpError("parameter ")
+             << symbol << " is no member inside [" << begin << " to " << end
+             << "] of @" << partition.getSymName();
+    if (type.getNumElements() != member.getSize())
+      return op->emitOpError("gradient of ")
+             << symbol << " has " << type.getNumElements() << " elements, wanted "
+             << member.getSize();
+  }
+  return success();
+}
+
+template <typename ReduceOp>
+static LogicalResult verifyReduce(ReduceOp op, SymbolTableCollection &tables) {
+  PartitionOp partition = lookUpPartition(op, op.getPartitionAttr(), tables);
+  if (!partition || failed(verifyRange(op, partition, op.getBegin(), op.getEnd())))
+    return failure();
+  if (!op.getParameters())
+    return success();
+  return verifyMembers(op, partition, *op.getParameters(), op.getGradients(),
+                       op.getBegin(), op.getEnd());
+}
+
+/// (C2): as many gradients as parameters.
+template <typename ReduceOp> static LogicalResult verifyCounts(ReduceOp op) {
+  size_t parameters = op.getParameters() ? op.getParameters()->size() : 0;
+  if (parameters != op.getGradients().size())
+    return op.emitOpError("names ") << parameters << " parameters for "
+                                    << op.getGradients().size() << " gradients";
+  return success();
+}
+
+/// The sizes of the pending's flat tensors must be `wanted`.
+static LogicalResult verifyFlatResults(Operation *op, PendingType pending,
+                                       ArrayRef<int64_t> wanted) {
+  auto sizeIs = [](Type type, int64_t elements) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 1 && tensor.getDimSize(0) == elements;
+  };
+  if (pending.getTypes().size() == wanted.size() &&
+      llvm::all_of(llvm::zip(pending.getTypes(), wanted), [&](auto pair) {
+        return sizeIs(std::get<0>(pair), std::get<1>(pair));
+      }))
+    return success();
+  InFlightDiagnostic error = op->emitOpError("gives ") << pending << ", wanted flat tensors of ";
+  llvm::interleaveComma(wanted, error);
+  return error << " elements";
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::verify() { return verifyCounts(*this); }
+LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifyReduce(*this, tables)))
+    return failure();
+  return verifyFlatResults(*this, getPending().getType(),
+                           static_cast<int64_t>(getEnd() - getBegin()));
+}
+
+LogicalResult ReduceScatterOp::verify() { return verifyCounts(*this); }
+LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifyReduce(*this, tables)))
+    return failure();
+  PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
+  SmallVector<int64_t> slices;
+  ArrayRef<int64_t> segments = partition.getSegments();
+  for (size_t i = 1; i < segments.size(); ++i)
+    if (segments[i - 1] >= static_cast<int64_t>(getBegin()) &&
+        segments[i] <= static_cast<int64_t>(getEnd()) && segments[i] > segments[i - 1])
+      slices.push_back((segments[i] - segments[i - 1]) / partition.getRanks());
+  return verifyFlatResults(*this, getPending().getType(), slices);
+}
+
+LogicalResult BucketedReduceOp::verify() {
+  if (getParameters().size() != getGradients().size())
+    return emitOpError("names ") << getParameters().size() << " parameters for "
+                                 << getGradients().size() << " gradients";
+  int64_t elements = 0;
+  for (Value gradient : getGradients())
+    elements += cast<RankedTensorType>(gradient.getType()).getNumElements();
+  return verifyFlatResults(*this, getPending().getType(), elements);
+}
+LogicalResult BucketedReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
+  if (!partition)
+    return failure();
+  return verifyMembers(*this, partition, getParameters(), getGradients(), 0,
+                       partition.getFlatElements());
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verify() {
+  if (getParameters().size() != getPending().getType().getTypes().size())
+    return emitOpError("gathers ") << getParameters().size() << " parameters into "
+                                   << getPending().getType();
+  return success();
+}
+
+static LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
+                                         SymbolTableCollection &tables) {
+  for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
+    if (!tables.lookupNearestSymbolFrom<ParameterOp>(op, symbol))
+      return op->emitOpError("names ") << symbol << ", which is no 'zero.parameter'";
+  return success();
+}
+
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifyAreParameters(*this, getParameters(), tables)))
+    return failure();
+  for (auto [symbol, type] :
+       llvm::zip_equal(getParameters().getAsRange<FlatSymbolRefAttr>(),
+                       getPending().getType().getTypes())) {
+    auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(*this, symbol);
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || tensor.getShape() != parameter.getTensorType().getShape())
+      return emitOpError("gathers ") << symbol << " as " << type << ", wanted the shape of "
+                                     << parameter.getTensorType();
+  }
+  return success();
+}
+
+LogicalResult RefreshResidentOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyAreParameters(*this, getParameters(), tables);
+}
+
+LogicalResult RefreshOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
+  return partition ? verifyRange(*this, partition, getBegin(), getEnd()) : failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Wait
+//===----------------------------------------------------------------------===//
+
+void WaitOp::build(OpBuilder &builder, OperationState &state, Value pending) {
+  state.addOperands(pending);
+  state.addTypes(cast<PendingType>(pending.getType()).getTypes());
+}
+
+ParseResult WaitOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand operand;
+  PendingType type;
+  if (parser.parseOperand(operand) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonType(type) ||
+      parser.resolveOperand(operand, type, result.operands))
+    return failure();
+  result.addTypes(type.getTypes());
+  return success();
+}
+
+void WaitOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getPending();
+  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer << " : " << getPending().getType();
+}
+
+LogicalResult WaitOp::verify() {
+  if (getResultTypes() == TypeRange(getPending().getType().getTypes()))
+    return success();
+  return emitOpError("results must be the tensors of ") << getPending().getType();
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulate and update
+//===----------------------------------------------------------------------===//
+
+LogicalResult AccumulateOp::verify() {
+  int64_t elements = cast<RankedTensorType>(getValue().getType()).getNumElements();
+  int64_t range = getEnd() - getBegin();
+  if (range <= 0)
+    return emitOpError("range [") << getBegin() << " to " << getEnd() << "] is empty";
+  if (getForm() == AccumulateForm::Whole && elements != range)
+    return emitOpError("value has ") << elements << " elements for a range of " << range;
+  if (getForm() == AccumulateForm::Slice && range % elements != 0)
+    return emitOpError("value of ") << elements << " elements is no slice of a range of " << range;
+  if ((getForm() == AccumulateForm::Owned) != getParameters().has_value())
+    return emitOpError("the form 'owned', and no other, names the bucket's parameters");
+  return success();
+}
+
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return success(lookUpPartition(*this, getPartitionAttr(), tables) != nullptr);
+}
+
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
+  if (!partition)
+    return failure();
+  if (!partition.isTrainable())
+    return emitOpError("updates ") << getPartitionAttr() << ", which has no optimizer";
+  return success();
+}
