@@ -7,17 +7,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace zrt {
 
-enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Reduce };
-enum class Reduction : uint8_t {
-  Sum,
-  Mean, ///< f32 sum times 1/ranks, rounded once
-  Max,
+enum class Collective : uint8_t {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  Broadcast,
+  Reduce
 };
+enum class Reduction : uint8_t {
+  Sum,  ///< integers wrap around; not of i1
+  Mean, ///< f32 sum times 1/ranks, rounded once; of floats only
+  Max,  ///< a NaN wins
+};
+const char *nameOf(Collective kind);
+const char *nameOf(Reduction reduction);
 
 /// One part of a started operation. `count` as in `zrt::CollectivePart`.
 /// In place: all-gather `send == receive + rank * count`, reduce-scatter
@@ -32,10 +41,21 @@ struct Transfer {
 
 /// Thrown by every rank's next call after a rank failed, timed out or asked
 /// for another operation than its peers; `what()` names both sides.
-class CommunicationError;
+class CommunicationError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What every backend is made with.
+struct CommunicatorOptions {
+  /// Seconds that a wait lasts without any progress before it is an error;
+  /// 0 waits for ever.
+  double timeoutSeconds = 600;
+};
 
 /// A group of ranks. All ranks start the same operations in the same order;
-/// waits may come in any order. Buffers are borrowed from start to wait.
+/// waits may come in any order, one for each start. Buffers are borrowed from
+/// start to wait. Two threads of a rank must not call one communicator at once.
 ///
 /// Sums of f32, f16 and bf16 are ((g0 + g1) + g2) + ... in rank order in f32,
 /// rounded once; f64 and integers in their own type, in rank order.
@@ -47,7 +67,8 @@ public:
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
 
-  /// Starts one operation made of `parts`, which the backend may fuse.
+  /// Starts one operation made of `parts`, which the backend may fuse. Does
+  /// not wait for peers. `reduction` concerns reducing kinds only.
   virtual Ticket start(Collective kind, Reduction reduction,
                        const std::vector<Transfer> &parts) = 0;
   /// Returns when the operation is done on this rank.
@@ -55,14 +76,16 @@ public:
   virtual void barrier() = 0;
 
   /// A communicator of the ranks that pass the same `color`, ordered by
-  /// (`key`, rank). Every rank of this one must call it.
+  /// (`key`, rank). Every rank of this one must call it. `color` is not
+  /// negative. A failure of either is a failure of both.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
   /// Makes every pending and later call of every rank throw
   /// CommunicationError with `reason`.
   virtual void abort(const std::string &reason) = 0;
 
-  void run(Collective kind, Reduction reduction, const std::vector<Transfer> &parts) {
+  void run(Collective kind, Reduction reduction,
+           const std::vector<Transfer> &parts) {
     wait(start(kind, reduction, parts));
   }
 };

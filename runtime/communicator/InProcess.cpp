@@ -1,0 +1,426 @@
+#include "communicator/InProcess.h"
+
+#include "communicator/InProcessWork.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+namespace zrt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What a communicator shares with all that were split from it: one failure,
+/// and one lock for everything but the work itself.
+struct World {
+  explicit World(const CommunicatorOptions &options) : options(options) {}
+
+  /// Records the first failure and wakes everyone. \pre `mutex` is held.
+  void fail(const std::string &why) {
+    if (failed)
+      return;
+    reason = why;
+    failed = true;
+    changed.notify_all();
+  }
+
+  /// Throws what was recorded, once no thread touches anyone's buffers: after
+  /// the throw this rank's may be gone. \pre `mutex` is not held.
+  [[noreturn]] void throwFailure() {
+    while (working != 0)
+      std::this_thread::yield();
+    std::string why;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      why = reason;
+    }
+    throw CommunicationError(why);
+  }
+
+  const CommunicatorOptions options;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<bool> failed{false};
+  /// Threads that may be inside a buffer. Sequentially consistent with
+  /// `failed`: a thread enters, then looks; a thrower fails, then looks.
+  std::atomic<int> working{0};
+  std::string reason;
+};
+
+struct Group;
+
+/// One started operation; reused for another when every rank has waited.
+struct Operation {
+  uint64_t index = 0;
+  bool live = false;
+  Signature signature; ///< of the first rank that started it
+  int firstRank = 0;
+  std::vector<char> posted, waited; ///< by rank
+  int waitedCount = 0;
+  InProcessWork work;
+  std::vector<int> colors, keys;              ///< a split's arguments
+  std::vector<std::shared_ptr<Group>> groups; ///< a split's results
+  std::vector<int> groupRanks;
+  std::atomic<int> postedCount{0};
+  std::atomic<uint64_t> nextPiece{0};
+  std::atomic<uint64_t> donePieces{0};
+  uint64_t pieces = 0; ///< known when all have posted
+};
+
+/// The ranks of one communicator. All but the atomics under World::mutex.
+struct Group {
+  Group(std::shared_ptr<World> world, int ranks)
+      : world(std::move(world)), ranks(ranks), operations(4), left(ranks) {
+    for (auto &operation : operations)
+      operation = std::make_unique<Operation>();
+  }
+
+  Operation &slot(uint64_t index) {
+    return *operations[index & (operations.size() - 1)];
+  }
+
+  /// The operation of that index; a new one when no rank has started it.
+  Operation &claim(uint64_t index) {
+    while (slot(index).live && slot(index).index != index)
+      grow();
+    Operation &operation = slot(index);
+    if (!operation.live)
+      clear(operation, index);
+    return operation;
+  }
+
+  void clear(Operation &operation, uint64_t index) {
+    operation.index = index;
+    operation.live = true;
+    operation.posted.assign(ranks, 0);
+    operation.waited.assign(ranks, 0);
+    operation.waitedCount = 0;
+    operation.work.reset(ranks);
+    operation.postedCount = 0;
+    operation.nextPiece = 0;
+    operation.donePieces = 0;
+  }
+
+  /// Doubles the ring; operations keep their addresses.
+  void grow() {
+    std::vector<std::unique_ptr<Operation>> larger(operations.size() * 2);
+    for (auto &operation : operations)
+      if (operation->live)
+        larger[operation->index & (larger.size() - 1)] = std::move(operation);
+    for (auto &operation : larger)
+      if (!operation)
+        operation = std::make_unique<Operation>();
+    operations = std::move(larger);
+  }
+
+  const std::shared_ptr<World> world;
+  const int ranks;
+  std::vector<std::unique_ptr<Operation>> operations; ///< a power of two
+  std::vector<char> left; ///< ranks whose communicator is gone
+  int leftCount = 0;
+};
+
+/// "ranks 1, 3" of those whose flag is `value`.
+std::string namesOf(const std::vector<char> &flags, char value) {
+  std::string names;
+  int found = 0;
+  for (size_t rank = 0; rank < flags.size(); ++rank) {
+    if (flags[rank] != value)
+      continue;
+    names += (found++ ? ", " : "") + std::to_string(rank);
+  }
+  return (found == 1 ? "rank " : "ranks ") + names;
+}
+
+/// Does for the last poster of a split what MPI_Comm_split does.
+void makeGroups(Operation &operation, const std::shared_ptr<World> &world) {
+  std::map<int, std::vector<int>> members;
+  for (size_t rank = 0; rank < operation.colors.size(); ++rank)
+    members[operation.colors[rank]].push_back(static_cast<int>(rank));
+  for (auto &[color, ranks] : members) {
+    std::sort(ranks.begin(), ranks.end(), [&](int left, int right) {
+      return std::tie(operation.keys[left], left) <
+             std::tie(operation.keys[right], right);
+    });
+    auto group = std::make_shared<Group>(world, static_cast<int>(ranks.size()));
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      operation.groups[ranks[i]] = group;
+      operation.groupRanks[ranks[i]] = static_cast<int>(i);
+    }
+  }
+}
+
+class InProcessCommunicator final : public Communicator {
+public:
+  InProcessCommunicator(std::shared_ptr<Group> group, int rank)
+      : group_(std::move(group)), world_(*group_->world), rank_(rank) {}
+  ~InProcessCommunicator() override;
+
+  int rank() const override { return rank_; }
+  int ranks() const override { return group_->ranks; }
+  Ticket start(Collective kind, Reduction reduction,
+               const std::vector<Transfer> &parts) override {
+    return post(operationOf(kind), reduction, parts, 0, 0);
+  }
+  void wait(Ticket ticket) override;
+  void barrier() override {
+    wait(post(OperationKind::Barrier, Reduction::Sum, {}, 0, 0));
+  }
+  std::unique_ptr<Communicator> split(int color, int key) override;
+  void abort(const std::string &reason) override;
+
+private:
+  Ticket post(OperationKind kind, Reduction reduction,
+              const std::vector<Transfer> &parts, int color, int key);
+  void postLast(Operation &operation);
+  Operation &find(Ticket ticket);
+  void awaitPosts(Operation &operation);
+  void doPieces(Operation &operation);
+  void awaitPieces(Operation &operation);
+  [[noreturn]] void fail(const std::string &why);
+  std::string where(uint64_t index) const {
+    return "operation " + std::to_string(index) + " of a group of " +
+           std::to_string(group_->ranks) + " ranks";
+  }
+
+  const std::shared_ptr<Group> group_;
+  World &world_;
+  const int rank_;
+  uint64_t started_ = 0, waited_ = 0;
+};
+
+/// Turns of looking before a thread sleeps; a few microseconds, and none when
+/// the peers need this core.
+int spinTurns(int ranks) {
+  static const int cores =
+      static_cast<int>(std::thread::hardware_concurrency());
+  return ranks <= cores ? 2000 : 0;
+}
+
+template <class Condition> bool spin(int ranks, Condition holds) {
+  for (int turn = spinTurns(ranks); turn > 0; --turn) {
+    if (holds())
+      return true;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  return holds();
+}
+
+InProcessCommunicator::~InProcessCommunicator() {
+  {
+    std::lock_guard<std::mutex> lock(world_.mutex);
+    if (started_ != waited_)
+      world_.fail("rank " + std::to_string(rank_) + " of " +
+                  std::to_string(group_->ranks) + " left without waiting for " +
+                  std::to_string(started_ - waited_) + " started operation(s)");
+    group_->left[rank_] = 1;
+    ++group_->leftCount;
+    world_.changed.notify_all();
+  }
+  while (world_.failed && world_.working != 0)
+    std::this_thread::yield();
+}
+
+void InProcessCommunicator::fail(const std::string &why) {
+  {
+    std::lock_guard<std::mutex> lock(world_.mutex);
+    world_.fail(why);
+  }
+  world_.throwFailure();
+}
+
+Communicator::Ticket
+InProcessCommunicator::post(OperationKind kind, Reduction reduction,
+                            const std::vector<Transfer> &parts, int color,
+                            int key) {
+  std::string invalid =
+      findInvalid(kind, reduction, parts, rank_, group_->ranks);
+  if (!invalid.empty())
+    fail(invalid);
+  Signature signature = signatureOf(started_, kind, reduction, parts);
+  std::unique_lock<std::mutex> lock(world_.mutex);
+  if (world_.failed) {
+    lock.unlock();
+    world_.throwFailure();
+  }
+  Operation &operation = group_->claim(started_);
+  if (operation.postedCount == 0) {
+    operation.signature = signature;
+    operation.firstRank = rank_;
+    if (kind == OperationKind::Split) {
+      operation.colors.resize(group_->ranks);
+      operation.keys.resize(group_->ranks);
+      operation.groups.resize(group_->ranks);
+      operation.groupRanks.resize(group_->ranks);
+    }
+  } else if (operation.signature != signature) {
+    lock.unlock();
+    fail(describeMismatch(operation.signature, operation.firstRank, signature,
+                          rank_));
+  }
+  operation.posted[rank_] = 1;
+  operation.work.post(rank_, parts);
+  if (kind == OperationKind::Split) {
+    operation.colors[rank_] = color;
+    operation.keys[rank_] = key;
+  }
+  if (operation.postedCount + 1 == group_->ranks)
+    postLast(operation);
+  ++operation.postedCount;
+  return started_++;
+}
+
+void InProcessCommunicator::postLast(Operation &operation) {
+  operation.work.describePieces(operation.signature.kind,
+                                operation.signature.reduction);
+  operation.pieces = operation.work.pieces();
+  if (operation.signature.kind == OperationKind::Split)
+    makeGroups(operation, group_->world);
+  world_.changed.notify_all();
+}
+
+/// The operation that this rank started and has not waited for.
+Operation &InProcessCommunicator::find(Ticket ticket) {
+  std::unique_lock<std::mutex> lock(world_.mutex);
+  if (world_.failed) {
+    lock.unlock();
+    world_.throwFailure();
+  }
+  Operation &operation = group_->slot(ticket);
+  if (!operation.live || operation.index != ticket ||
+      !operation.posted[rank_] || operation.waited[rank_]) {
+    lock.unlock();
+    fail(where(ticket) + ": rank " + std::to_string(rank_) +
+         " waits for it without having started it, or for the second time");
+  }
+  return operation;
+}
+
+void InProcessCommunicator::awaitPosts(Operation &operation) {
+  auto complete = [&] {
+    return operation.postedCount == group_->ranks || world_.failed;
+  };
+  if (spin(group_->ranks, complete))
+    return;
+  const double timeout = world_.options.timeoutSeconds;
+  const auto deadline =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(timeout > 0 ? timeout : 0));
+  std::unique_lock<std::mutex> lock(world_.mutex);
+  while (!complete()) {
+    for (int rank = 0; group_->leftCount && rank < group_->ranks; ++rank)
+      if (group_->left[rank] && !operation.posted[rank])
+        world_.fail(where(operation.index) + " (" +
+                    describe(operation.signature) + "): rank " +
+                    std::to_string(rank) + " left without starting it");
+    if (world_.failed)
+      return;
+    if (timeout <= 0) {
+      world_.changed.wait(lock);
+    } else if (world_.changed.wait_until(lock, deadline) ==
+                   std::cv_status::timeout &&
+               !complete()) {
+      world_.fail(where(operation.index) + " (" +
+                  describe(operation.signature) +
+                  "): " + namesOf(operation.posted, 0) +
+                  " did not start it within " + formatSeconds(timeout) + ", " +
+                  namesOf(operation.posted, 1) + " did");
+      return;
+    }
+  }
+}
+
+/// Does what pieces are left. Other waiters do the same at the same time.
+void InProcessCommunicator::doPieces(Operation &operation) {
+  ++world_.working;
+  while (!world_.failed) {
+    uint64_t piece =
+        operation.nextPiece.fetch_add(1, std::memory_order_relaxed);
+    if (piece >= operation.pieces)
+      break;
+    operation.work.run(piece);
+    if (operation.donePieces.fetch_add(1) + 1 == operation.pieces) {
+      std::lock_guard<std::mutex> lock(world_.mutex);
+      world_.changed.notify_all();
+    }
+  }
+  --world_.working;
+}
+
+/// Waits for the pieces that others are doing: at most one each, so there is
+/// no timeout.
+void InProcessCommunicator::awaitPieces(Operation &operation) {
+  auto complete = [&] {
+    return operation.donePieces == operation.pieces || world_.failed;
+  };
+  if (spin(group_->ranks, complete))
+    return;
+  std::unique_lock<std::mutex> lock(world_.mutex);
+  world_.changed.wait(lock, complete);
+}
+
+void InProcessCommunicator::wait(Ticket ticket) {
+  Operation &operation = find(ticket);
+  awaitPosts(operation);
+  if (!world_.failed) {
+    doPieces(operation);
+    awaitPieces(operation);
+  }
+  if (world_.failed)
+    world_.throwFailure();
+  ++waited_;
+  std::lock_guard<std::mutex> lock(world_.mutex);
+  operation.waited[rank_] = 1;
+  if (++operation.waitedCount == group_->ranks) {
+    operation.live = false;
+    operation.groups.clear();
+  }
+}
+
+std::unique_ptr<Communicator> InProcessCommunicator::split(int color, int key) {
+  if (color < 0)
+    fail("split: found color " + std::to_string(color) + " on rank " +
+         std::to_string(rank_) + ", wanted zero or more");
+  Ticket ticket = post(OperationKind::Split, Reduction::Sum, {}, color, key);
+  Operation &operation = find(ticket);
+  awaitPosts(operation);
+  if (world_.failed)
+    world_.throwFailure();
+  std::shared_ptr<Group> group = operation.groups[rank_];
+  int rank = operation.groupRanks[rank_];
+  wait(ticket);
+  return std::make_unique<InProcessCommunicator>(std::move(group), rank);
+}
+
+void InProcessCommunicator::abort(const std::string &reason) {
+  std::lock_guard<std::mutex> lock(world_.mutex);
+  world_.fail("rank " + std::to_string(rank_) + " of " +
+              std::to_string(group_->ranks) + " aborted: " + reason);
+}
+
+} // namespace
+
+std::vector<std::unique_ptr<Communicator>>
+makeInProcess(int ranks, const CommunicatorOptions &options) {
+  if (ranks <= 0)
+    throw std::invalid_argument("in-process communicator: found " +
+                                std::to_string(ranks) +
+                                " ranks, wanted at least 1");
+  auto group = std::make_shared<Group>(std::make_shared<World>(options), ranks);
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < ranks; ++rank)
+    communicators.push_back(
+        std::make_unique<InProcessCommunicator>(group, rank));
+  return communicators;
+}
+
+} // namespace zrt

@@ -1,0 +1,37 @@
+// A collective between threads, cut into pieces that any thread can do.
+#ifndef ZERO_RUNTIME_COMMUNICATOR_INPROCESSWORK_H
+#define ZERO_RUNTIME_COMMUNICATOR_INPROCESSWORK_H
+
+#include "communicator/Operation.h"
+
+namespace zrt {
+
+/// The addresses of all ranks for one operation. Pieces touch disjoint
+/// elements, so they may be done in any order and at the same time.
+class InProcessWork {
+public:
+  /// Forgets the last operation, keeps its memory.
+  void reset(int ranks);
+  /// Sets what `rank` posted. `describePieces` comes after all ranks did.
+  void post(int rank, const std::vector<Transfer> &parts) {
+    parts_[rank] = parts;
+  }
+  void describePieces(OperationKind kind, Reduction reduction);
+  uint64_t pieces() const { return firstPiece_.back(); }
+  void run(uint64_t piece) const;
+
+private:
+  void reduce(size_t part, uint64_t slice, uint64_t offset,
+              uint64_t count) const;
+  void copy(size_t part, uint64_t slice, uint64_t begin, uint64_t count) const;
+
+  int ranks_ = 0;
+  OperationKind kind_ = OperationKind::Barrier;
+  Reduction reduction_ = Reduction::Sum;
+  std::vector<std::vector<Transfer>> parts_; ///< by rank
+  std::vector<uint64_t> firstPiece_;         ///< of each part, then the total
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_COMMUNICATOR_INPROCESSWORK_H

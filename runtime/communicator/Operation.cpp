@@ -1,0 +1,153 @@
+#include "communicator/Operation.h"
+
+#include "communicator/Reduce.h"
+
+#include <cstdio>
+
+namespace zrt {
+
+Communicator::~Communicator() = default;
+
+const char *nameOf(Collective kind) {
+  switch (kind) {
+  case Collective::AllReduce:
+    return "all-reduce";
+  case Collective::ReduceScatter:
+    return "reduce-scatter";
+  case Collective::AllGather:
+    return "all-gather";
+  case Collective::Broadcast:
+    return "broadcast";
+  case Collective::Reduce:
+    return "reduce";
+  }
+  return "unknown collective";
+}
+
+const char *nameOf(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::Sum:
+    return "sum";
+  case Reduction::Mean:
+    return "mean";
+  case Reduction::Max:
+    return "max";
+  }
+  return "unknown reduction";
+}
+
+static const char *nameOf(OperationKind kind) {
+  if (kind == OperationKind::Barrier)
+    return "barrier";
+  if (kind == OperationKind::Split)
+    return "split";
+  return nameOf(static_cast<Collective>(kind));
+}
+
+bool Signature::operator==(const Signature &other) const {
+  return index == other.index && hash == other.hash && parts == other.parts &&
+         elements == other.elements && firstCount == other.firstCount &&
+         kind == other.kind && reduction == other.reduction &&
+         firstType == other.firstType && firstRoot == other.firstRoot;
+}
+
+/// One step of FNV-1a, a word at a time.
+static void mix(uint64_t &hash, uint64_t value) {
+  hash = (hash ^ value) * 0x100000001b3ull;
+  hash ^= hash >> 29;
+}
+
+Signature signatureOf(uint64_t index, OperationKind kind, Reduction reduction,
+                      const std::vector<Transfer> &parts) {
+  Signature signature;
+  signature.index = index;
+  signature.kind = kind;
+  signature.reduction = isReducing(kind) ? reduction : Reduction::Sum;
+  signature.parts = parts.size();
+  signature.hash = 0xcbf29ce484222325ull;
+  const bool rooted =
+      kind == OperationKind::Broadcast || kind == OperationKind::Reduce;
+  for (const Transfer &part : parts) {
+    signature.elements += part.count;
+    mix(signature.hash, part.count);
+    mix(signature.hash, static_cast<uint64_t>(part.type));
+    mix(signature.hash, rooted ? part.root : 0);
+  }
+  if (!parts.empty()) {
+    signature.firstCount = parts[0].count;
+    signature.firstType = parts[0].type;
+    signature.firstRoot = rooted ? parts[0].root : 0;
+  }
+  return signature;
+}
+
+std::string describe(const Signature &signature) {
+  std::string text = nameOf(signature.kind);
+  if (signature.kind == OperationKind::Barrier ||
+      signature.kind == OperationKind::Split)
+    return text;
+  if (isReducing(signature.kind))
+    text += std::string(" ") + nameOf(signature.reduction);
+  text += " of " + std::to_string(signature.parts) +
+          (signature.parts == 1 ? " part" : " parts");
+  if (signature.parts == 0)
+    return text;
+  text += ", " + std::to_string(signature.elements) +
+          " elements (first part: " + std::to_string(signature.firstCount) +
+          " x " + nameOf(signature.firstType);
+  if (signature.kind == OperationKind::Broadcast ||
+      signature.kind == OperationKind::Reduce)
+    text += ", root " + std::to_string(signature.firstRoot);
+  return text + ")";
+}
+
+std::string formatSeconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g s", seconds);
+  return text;
+}
+
+std::string describeMismatch(const Signature &left, int leftRank,
+                             const Signature &right, int rightRank) {
+  std::string text = "operation " + std::to_string(left.index) + ": rank " +
+                     std::to_string(leftRank) + " started " + describe(left) +
+                     ", but rank " + std::to_string(rightRank) + " started ";
+  std::string other = describe(right);
+  text += other != describe(left) ? other : "one that differs in a later part";
+  return text + "; all ranks must start the same operations in the same order";
+}
+
+/// Whether this rank's part needs the buffer.
+static bool needsSend(OperationKind kind, const Transfer &part, int rank) {
+  return kind != OperationKind::Broadcast || part.root == rank;
+}
+static bool needsReceive(OperationKind kind, const Transfer &part, int rank) {
+  return kind != OperationKind::Reduce || part.root == rank;
+}
+
+std::string findInvalid(OperationKind kind, Reduction reduction,
+                        const std::vector<Transfer> &parts, int rank,
+                        int ranks) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Transfer &part = parts[i];
+    std::string where =
+        std::string(nameOf(kind)) + ", part " + std::to_string(i) + ": ";
+    if (isReducing(kind) && !isReducible(reduction, part.type))
+      return where + "there is no " + nameOf(reduction) + " of " +
+             nameOf(part.type) + "; convert the elements or use max";
+    if (part.root < 0 || part.root >= ranks)
+      return where + "found root " + std::to_string(part.root) +
+             ", wanted one of the " + std::to_string(ranks) + " ranks";
+    if (part.count > UINT64_MAX / 16 / static_cast<uint64_t>(ranks))
+      return where + "a count of " + std::to_string(part.count) +
+             " elements has no size in bytes";
+    if (part.count && needsSend(kind, part, rank) && !part.send)
+      return where + "the send buffer is null on rank " + std::to_string(rank);
+    if (part.count && needsReceive(kind, part, rank) && !part.receive)
+      return where + "the receive buffer is null on rank " +
+             std::to_string(rank);
+  }
+  return "";
+}
+
+} // namespace zrt

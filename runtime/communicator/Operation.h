@@ -1,0 +1,66 @@
+// What the ranks of a group must agree on, whatever the backend.
+#ifndef ZERO_RUNTIME_COMMUNICATOR_OPERATION_H
+#define ZERO_RUNTIME_COMMUNICATOR_OPERATION_H
+
+#include "communicator/Communicator.h"
+
+namespace zrt {
+
+/// Everything that ranks do together: the collectives, then the rest.
+enum class OperationKind : uint8_t {
+  AllReduce = static_cast<uint8_t>(Collective::AllReduce),
+  ReduceScatter = static_cast<uint8_t>(Collective::ReduceScatter),
+  AllGather = static_cast<uint8_t>(Collective::AllGather),
+  Broadcast = static_cast<uint8_t>(Collective::Broadcast),
+  Reduce = static_cast<uint8_t>(Collective::Reduce),
+  Barrier,
+  Split,
+};
+
+constexpr OperationKind operationOf(Collective kind) {
+  return static_cast<OperationKind>(kind);
+}
+constexpr bool isReducing(OperationKind kind) {
+  return kind == OperationKind::AllReduce ||
+         kind == OperationKind::ReduceScatter || kind == OperationKind::Reduce;
+}
+
+/// A rank's operation without its addresses: fixed size, so that it can be
+/// sent. Ranks do the same operation when all their signatures are equal.
+struct Signature {
+  uint64_t index = 0; ///< how many operations the group started before
+  uint64_t hash = 0;  ///< of every part's count, type and root
+  uint64_t parts = 0;
+  uint64_t elements = 0; ///< the sum of all counts
+  uint64_t firstCount = 0;
+  OperationKind kind = OperationKind::Barrier;
+  Reduction reduction = Reduction::Sum; ///< Sum where nothing is reduced
+  DataType firstType = DataType::F32;
+  uint8_t reserved = 0;
+  int32_t firstRoot = 0;
+
+  bool operator==(const Signature &other) const;
+  bool operator!=(const Signature &other) const { return !(*this == other); }
+};
+
+Signature signatureOf(uint64_t index, OperationKind kind, Reduction reduction,
+                      const std::vector<Transfer> &parts);
+
+/// For people: "all-reduce mean of 3 parts, 1024 elements (first: 512 x f16)".
+std::string describe(const Signature &signature);
+
+/// "0.5 s"
+std::string formatSeconds(double seconds);
+
+/// The sentence for two ranks that started different operations.
+std::string describeMismatch(const Signature &left, int leftRank,
+                             const Signature &right, int rightRank);
+
+/// Why this rank can not start the operation, or an empty string.
+std::string findInvalid(OperationKind kind, Reduction reduction,
+                        const std::vector<Transfer> &parts, int rank,
+                        int ranks);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_COMMUNICATOR_OPERATION_H
