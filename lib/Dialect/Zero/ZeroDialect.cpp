@@ -11,11 +11,11 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-FailureOr<double> mlir::zero::parseDouble(AsmParser &parser) {
+FailureOr<Real> mlir::zero::parseDouble(AsmParser &parser) {
   double value;
   if (failed(parser.parseFloat(value)))
     return failure();
-  return value;
+  return Real(value);
 }
 
 void mlir::zero::printDouble(AsmPrinter &printer, double value) {

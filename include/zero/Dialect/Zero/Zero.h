@@ -28,8 +28,21 @@ struct StateResource : SideEffects::Resource::Base<StateResource> {
   StringRef getName() final { return "zero.state"; }
 };
 
+/// A double as attributes store it: equal and hashed by its bits.
+struct Real {
+  double value;
+  Real(double value = 0) : value(value) {}
+  operator double() const { return value; }
+  bool operator==(const Real &other) const {
+    return llvm::bit_cast<uint64_t>(value) == llvm::bit_cast<uint64_t>(other.value);
+  }
+  friend llvm::hash_code hash_value(const Real &real) {
+    return llvm::hash_value(llvm::bit_cast<uint64_t>(real.value));
+  }
+};
+
 /// Parses a float or integer literal.
-FailureOr<double> parseDouble(AsmParser &parser);
+FailureOr<Real> parseDouble(AsmParser &parser);
 /// Prints `value` in the shortest form that parses to the same bits.
 void printDouble(AsmPrinter &printer, double value);
 /// Parses `true` or `false`.

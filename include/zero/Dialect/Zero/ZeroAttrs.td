@@ -10,7 +10,8 @@ class Zero_Attr<string name, string attrMnemonic> : AttrDef<Zero_Dialect, name> 
 }
 
 /// A double, printed in the shortest form that reads back to the same bits.
-class F64Param<string default = ""> : AttrOrTypeParameter<"double", ""> {
+class F64Param<string default = ""> : AttrOrTypeParameter<"::mlir::zero::Real", ""> {
+  let cppAccessorType = "double";
   let parser = "::mlir::zero::parseDouble($_parser)";
   let printer = "::mlir::zero::printDouble($_printer, $_self)";
   let defaultValue = default;
