@@ -1,0 +1,250 @@
+// The program's binary form: every field comes back, and damage is an error.
+#include "program/Program.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <type_traits>
+
+using namespace zrt;
+
+namespace {
+
+/// Calls `visit` with the fields of `value`. A field that is added to a struct
+/// does not compile here until it is tested.
+#define FIELDS(T, ...)                                                         \
+  template <typename Visit> void visitFields(T &value, Visit visit) {          \
+    auto &[__VA_ARGS__] = value;                                               \
+    visit(__VA_ARGS__);                                                        \
+  }
+FIELDS(BufferRef, a, b, c, d)
+FIELDS(TensorType, a, b)
+FIELDS(KernelSpec, a, b, c, d, e, f)
+FIELDS(CollectivePart, a, b, c, d, e)
+FIELDS(Command, a, b, c, d, e, f, g, h, i)
+FIELDS(Initializer, a, b, c)
+FIELDS(Parameter, a, b, c, d, e, f, g, h)
+FIELDS(Segment, a, b)
+FIELDS(Optimizer, a, b, c, d, e, f, g, h, i)
+FIELDS(Partition, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
+FIELDS(ResidentCopy, a, b)
+FIELDS(Input, a, b, c)
+FIELDS(Output, a, b, c)
+FIELDS(Constant, a, b)
+FIELDS(Region, a, b)
+FIELDS(LossScale, a, b, c, d, e, f, g)
+FIELDS(LearningRateSchedule, a, b, c, d, e, f, g, h)
+FIELDS(Training, a, b, c, d, e, f, g)
+FIELDS(MemoryLine, a, b)
+FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
+#undef FIELDS
+
+/// Sets every field to a value that no default has, and most differently.
+class Filler {
+public:
+  template <typename... Ts> void operator()(Ts &...values) {
+    (fill(values), ...);
+  }
+
+  template <typename T> void fill(T &value) {
+    if constexpr (std::is_enum_v<T>)
+      value = static_cast<T>(1);
+    else if constexpr (std::is_same_v<T, bool>)
+      value = !value;
+    else if constexpr (std::is_same_v<T, uint32_t>)
+      value = 1; // an index into a table of two entries
+    else if constexpr (std::is_arithmetic_v<T>)
+      value = static_cast<T>(next());
+    else
+      visitFields(value, *this);
+  }
+  void fill(int64_t &value) {
+    value = *counter % 2 ? next() + (1ll << 40) : -next();
+  }
+  void fill(uint64_t &value) { value = ~uint64_t(next()); }
+  void fill(double &value) { value = -1.0 / next(); }
+  void fill(std::string &value) {
+    value = std::string("text\0with a zero ", 17) + std::to_string(next());
+  }
+  void fill(Parameter &value) {
+    visitFields(value, *this);
+    value.shape = {next(), 0, 5};
+    value.partition = 1;
+  }
+  void fill(TensorType &value) { value = {DataType::U16, {next(), next(), 1}}; }
+  template <typename T> void fill(std::vector<T> &values) {
+    values.resize(2);
+    for (T &value : values)
+      fill(value);
+  }
+  template <typename K, typename V> void fill(std::map<K, V> &values) {
+    for (int i = 0; i < 2; ++i) {
+      K key;
+      fill(key);
+      fill(values[key]);
+    }
+  }
+  template <typename T, size_t n> void fill(T (&values)[n]) {
+    for (T &value : values)
+      fill(value);
+  }
+
+private:
+  int64_t next() { return ++*counter; }
+  std::shared_ptr<int64_t> counter = std::make_shared<int64_t>(0);
+};
+
+/// Collects each leaf as text.
+class Lister {
+public:
+  template <typename... Ts> void operator()(Ts &...values) {
+    (list(values), ...);
+  }
+
+  template <typename T> void list(T &value) {
+    if constexpr (std::is_enum_v<T>)
+      leaves->push_back(std::to_string(static_cast<int>(value)));
+    else if constexpr (std::is_arithmetic_v<T>)
+      leaves->push_back(std::to_string(value));
+    else if constexpr (std::is_convertible_v<T, std::string>)
+      leaves->push_back(value);
+    else
+      visitFields(value, *this);
+  }
+  template <typename T> void list(std::vector<T> &values) {
+    leaves->push_back(std::to_string(values.size()));
+    for (T &value : values)
+      list(value);
+  }
+  template <typename K, typename V> void list(std::map<K, V> &values) {
+    for (auto &[key, value] : values) {
+      list(key);
+      list(value);
+    }
+  }
+  template <typename T, size_t n> void list(T (&values)[n]) {
+    for (T &value : values)
+      list(value);
+  }
+  std::shared_ptr<std::vector<std::string>> leaves =
+      std::make_shared<std::vector<std::string>>();
+};
+
+Program filled() {
+  Program program;
+  Filler().fill(program);
+  return program;
+}
+
+std::vector<std::string> leavesOf(Program program) {
+  Lister lister;
+  lister.list(program);
+  return *lister.leaves;
+}
+
+TEST(Program, EveryFieldComesBack) {
+  Program program = filled(), back;
+  std::string bytes = serialize(program), error;
+  ASSERT_TRUE(parse(bytes.data(), bytes.size(), back, error)) << error;
+  EXPECT_EQ(leavesOf(program), leavesOf(back));
+  EXPECT_NE(leavesOf(program), leavesOf(Program()));
+  EXPECT_EQ(serialize(back), bytes);
+}
+
+TEST(Program, AnEmptyProgramComesBack) {
+  Program back = filled();
+  std::string bytes = serialize(Program()), error;
+  ASSERT_TRUE(parse(bytes.data(), bytes.size(), back, error)) << error;
+  EXPECT_EQ(leavesOf(Program()), leavesOf(back));
+}
+
+TEST(Program, EveryTruncationIsAnError) {
+  std::string bytes = serialize(filled());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    // An allocation of exactly this size lets a sanitizer see an overrun.
+    std::vector<char> part(bytes.begin(), bytes.begin() + size);
+    Program back;
+    std::string error;
+    EXPECT_FALSE(parse(part.data(), part.size(), back, error)) << size;
+    EXPECT_NE(error.find("program: "), std::string::npos) << error;
+  }
+}
+
+TEST(Program, EveryChangedByteIsReadOrRefused) {
+  std::string bytes = serialize(filled());
+  for (size_t at = 0; at < bytes.size(); ++at)
+    for (int mask : {0x01, 0x80, 0xff}) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ mask);
+      Program back;
+      std::string error;
+      if (!parse(damaged.data(), damaged.size(), back, error))
+        EXPECT_FALSE(error.empty());
+    }
+}
+
+TEST(Program, ForeignBytesAreNamed) {
+  Program back;
+  std::string error, bytes = serialize(Program());
+  EXPECT_FALSE(parse("ELF\x01", 4, back, error));
+  EXPECT_NE(error.find("wanted the bytes ZRTP"), std::string::npos) << error;
+  bytes[4] = 99;
+  EXPECT_FALSE(parse(bytes.data(), bytes.size(), back, error));
+  EXPECT_NE(error.find("format version 99"), std::string::npos) << error;
+  bytes = serialize(Program()) + "x";
+  EXPECT_FALSE(parse(bytes.data(), bytes.size(), back, error));
+  EXPECT_NE(error.find("after the program's end"), std::string::npos) << error;
+}
+
+TEST(Program, IndicesAreChecked) {
+  Program program = filled(), back;
+  program.micro.commands[0].opcode = Opcode::Kernel;
+  program.micro.commands[0].kernel = 2;
+  program.micro.commands[0].label = "layer 3";
+  std::string bytes = serialize(program), error;
+  EXPECT_FALSE(parse(bytes.data(), bytes.size(), back, error));
+  EXPECT_NE(error.find("command 'layer 3' names entry 2 of kernels"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Program, TheCollectiveHashSeesWhatRanksMustAgreeOn) {
+  Program program = filled();
+  uint64_t hash = collectiveHash(program);
+  auto changed = [&](auto change) {
+    Program other = program;
+    change(other);
+    return collectiveHash(other) != hash;
+  };
+  EXPECT_TRUE(changed(
+      [](Program &p) { p.micro.commands[0].opcode = Opcode::AllGather; }));
+  EXPECT_TRUE(
+      changed([](Program &p) { p.micro.commands[1].parts[0].count++; }));
+  EXPECT_TRUE(changed(
+      [](Program &p) { p.apply.commands[1].parts[1].type = DataType::F32; }));
+  EXPECT_TRUE(changed([](Program &p) { p.apply.commands[1].parts[1].root++; }));
+  EXPECT_TRUE(changed([](Program &p) { p.evaluate.commands[1].mean = false; }));
+  EXPECT_TRUE(changed(
+      [](Program &p) { std::swap(p.micro.commands[0], p.micro.commands[1]); }));
+  EXPECT_FALSE(
+      changed([](Program &p) { p.micro.commands[0].label = "other"; }));
+  EXPECT_FALSE(
+      changed([](Program &p) { p.micro.commands[0].parts[0].send.offset++; }));
+}
+
+TEST(Program, SpecsCompareByValue) {
+  KernelSpec spec;
+  Filler().fill(spec);
+  KernelSpec other = spec;
+  EXPECT_TRUE(spec == other);
+  other.ints["k"] = {4, 5};
+  EXPECT_FALSE(spec == other);
+  EXPECT_EQ(other.integer("k"), 4);
+  EXPECT_EQ(other.integer("absent", 7), 7);
+  EXPECT_EQ(other.real("absent", 0.5), 0.5);
+  EXPECT_TRUE(other.has("k"));
+  EXPECT_EQ((TensorType{DataType::F16, {3, 4}}).bytes(), 24u);
+  EXPECT_EQ((TensorType{DataType::F32, {}}).elements(), 1);
+}
+
+} // namespace
