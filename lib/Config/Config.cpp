@@ -1,0 +1,131 @@
+//===- Config.cpp - From a DeepSpeed JSON file to plain data ----*- C++ -*-===//
+#include "zero/Config/Config.h"
+
+#include "ConfigReader.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir::zero;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+StringRef mlir::zero::stringify(Precision precision) {
+  switch (precision) {
+  case Precision::F32:
+    return "f32";
+  case Precision::F16:
+    return "f16";
+  case Precision::BF16:
+    return "bf16";
+  }
+  llvm_unreachable("every precision is handled");
+}
+
+StringRef mlir::zero::stringify(OptimizerType type) {
+  switch (type) {
+  case OptimizerType::AdamW:
+    return "adamw";
+  case OptimizerType::Adam:
+    return "adam";
+  case OptimizerType::SGD:
+    return "sgd";
+  }
+  llvm_unreachable("every optimizer is handled");
+}
+
+StringRef mlir::zero::stringify(SchedulerType type) {
+  switch (type) {
+  case SchedulerType::Constant:
+    return "constant";
+  case SchedulerType::WarmupLR:
+    return "WarmupLR";
+  case SchedulerType::WarmupDecayLR:
+    return "WarmupDecayLR";
+  case SchedulerType::WarmupCosineLR:
+    return "WarmupCosineLR";
+  }
+  llvm_unreachable("every schedule is handled");
+}
+
+StringRef mlir::zero::stringify(Layout layout) {
+  return layout == Layout::Bucketed ? "bucketed" : "contiguous";
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+/// Splits the message of the JSON parser, `[3:14, byte=42]: text`.
+static ConfigDiagnostic describeSyntaxError(llvm::Error error) {
+  std::string message = llvm::toString(std::move(error));
+  StringRef rest = message;
+  unsigned line = 0;
+  if (rest.consume_front("[") && !rest.consumeInteger(10, line))
+    rest = rest.split("]: ").second;
+  else
+    rest = message;
+  std::string text = "is not JSON: " + rest.str();
+  return {ConfigSeverity::Error, "", line, text};
+}
+
+std::optional<TrainConfig> mlir::zero::parseTrainConfig(
+    StringRef text, const ConfigContext &context,
+    llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
+  llvm::Expected<json::Value> root = json::parse(text);
+  if (!root) {
+    diagnostics.push_back(describeSyntaxError(root.takeError()));
+    return std::nullopt;
+  }
+  const json::Object *object = root->getAsObject();
+  if (!object) {
+    diagnostics.push_back({ConfigSeverity::Error, "", 1,
+                           "found no object, wanted { \"key\": value, ... }"});
+    return std::nullopt;
+  }
+  Reporter reporter(findKeyLines(text), diagnostics);
+  if (context.ranks < 1)
+    reporter.error("", "found " + Twine(context.ranks) +
+                           " ranks, wanted 1 or more");
+  ConfigValues values = validateKeys(*object, reporter);
+  // Values that failed would only give messages that follow from the first.
+  if (reporter.hasErrors())
+    return std::nullopt;
+  TrainConfig config = readConfig(*object, values, context, reporter);
+  if (reporter.hasErrors())
+    return std::nullopt;
+  return config;
+}
+
+std::optional<TrainConfig> mlir::zero::loadTrainConfig(
+    StringRef path, const ConfigContext &context,
+    llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer) {
+    diagnostics.push_back({ConfigSeverity::Error, "", 0,
+                           "cannot be read: " + buffer.getError().message()});
+    return std::nullopt;
+  }
+  return parseTrainConfig((*buffer)->getBuffer(), context, diagnostics);
+}
+
+void mlir::zero::printConfigDiagnostics(
+    llvm::raw_ostream &os, StringRef fileName,
+    llvm::ArrayRef<ConfigDiagnostic> diagnostics) {
+  for (const ConfigDiagnostic &diagnostic : diagnostics) {
+    os << fileName << ":";
+    if (diagnostic.line)
+      os << diagnostic.line << ":";
+    os << (diagnostic.severity == ConfigSeverity::Error ? " error: "
+                                                        : " remark: ");
+    if (!diagnostic.key.empty())
+      os << diagnostic.key << ": ";
+    os << diagnostic.message << "\n";
+  }
+}

@@ -1,0 +1,160 @@
+//===- ConfigKeys.cpp - Looking things up in the table of keys --*- C++ -*-===//
+#include "ConfigKeys.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <limits>
+
+using namespace mlir::zero;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+/// The path of the block that holds the key of `path`; empty at the top.
+static StringRef getParentPath(StringRef path) {
+  size_t dot = path.rfind('.');
+  return dot == StringRef::npos ? StringRef() : path.take_front(dot);
+}
+
+/// The last component of `path`.
+static StringRef getName(StringRef path) {
+  return path.drop_front(path.rfind('.') + 1);
+}
+
+const ConfigKey *mlir::zero::findConfigKey(const ConfigKey *parent,
+                                           StringRef key) {
+  StringRef parentPath = parent ? parent->path : "";
+  for (const ConfigKey &row : getConfigKeys()) {
+    StringRef path = row.path;
+    // A key with a dot in it can only be a name that the user chose.
+    bool matches = getName(path) == "*" || (getName(path) == key);
+    if (matches && getParentPath(path) == parentPath)
+      return &row;
+  }
+  return nullptr;
+}
+
+const ConfigKey &mlir::zero::getConfigKey(StringRef path) {
+  const ConfigKey *row = llvm::find_if(
+      getConfigKeys(), [&](const ConfigKey &key) { return path == key.path; });
+  assert(row != getConfigKeys().end() && "key is not in the table");
+  return *row;
+}
+
+std::string mlir::zero::getNearestConfigKey(const ConfigKey *parent,
+                                            StringRef key) {
+  StringRef parentPath = parent ? parent->path : "";
+  StringRef nearest;
+  unsigned best = std::numeric_limits<unsigned>::max();
+  for (const ConfigKey &row : getConfigKeys()) {
+    StringRef path = row.path;
+    if (getName(path) == "*")
+      continue;
+    // The wrong block counts as two wrong letters.
+    unsigned distance = key.edit_distance_insensitive(getName(path)) +
+                        (getParentPath(path) != parentPath ? 2 : 0);
+    if (distance < best) {
+      best = distance;
+      nearest = path;
+    }
+  }
+  return nearest.str();
+}
+
+json::Value mlir::zero::getDefault(const ConfigKey &key) {
+  llvm::Expected<json::Value> value = json::parse(key.defaultValue);
+  assert(value && "the table's defaults are JSON");
+  return *value;
+}
+
+std::string mlir::zero::describeType(const ConfigKey &key) {
+  switch (key.type) {
+  case KeyType::Object:
+  case KeyType::Block:
+    return "an object";
+  case KeyType::Bool:
+    return "true or false";
+  case KeyType::Size:
+    return "an integer of 0 or more";
+  case KeyType::Count:
+    return "an integer of 1 or more";
+  case KeyType::Integer:
+    return "an integer";
+  case KeyType::NonNegative:
+    return "a number of 0 or more";
+  case KeyType::Positive:
+    return "a number above 0";
+  case KeyType::Fraction:
+    return "a number from 0 to below 1";
+  case KeyType::Betas:
+    return "two numbers from 0 to below 1";
+  case KeyType::Text:
+    return "a string";
+  case KeyType::Choice: {
+    llvm::SmallVector<StringRef> choices;
+    StringRef(key.choices).split(choices, '|');
+    std::string text = "one of ";
+    llvm::ListSeparator comma;
+    for (StringRef choice : choices)
+      text += (llvm::Twine(StringRef(comma)) + "\"" + choice + "\"").str();
+    return text;
+  }
+  case KeyType::Any:
+    return "any value";
+  }
+  llvm_unreachable("every type is handled");
+}
+
+static bool isFraction(const json::Value &value) {
+  std::optional<double> number = value.getAsNumber();
+  return number && *number >= 0 && *number < 1;
+}
+
+static bool isIntegerFrom(const json::Value &value, int64_t least) {
+  std::optional<int64_t> integer = value.getAsInteger();
+  return integer && *integer >= least;
+}
+
+static bool isBetas(const json::Value &value) {
+  const json::Array *array = value.getAsArray();
+  return array && array->size() == 2 && llvm::all_of(*array, isFraction);
+}
+
+static bool isChoice(StringRef choices, const json::Value &value) {
+  std::optional<StringRef> text = value.getAsString();
+  llvm::SmallVector<StringRef> all;
+  choices.split(all, '|');
+  return text && llvm::is_contained(all, *text);
+}
+
+bool mlir::zero::hasType(const ConfigKey &key, const json::Value &value) {
+  std::optional<double> number = value.getAsNumber();
+  switch (key.type) {
+  case KeyType::Object:
+  case KeyType::Block:
+    return value.getAsObject();
+  case KeyType::Bool:
+    return value.getAsBoolean().has_value();
+  case KeyType::Size:
+    return isIntegerFrom(value, 0);
+  case KeyType::Count:
+    return isIntegerFrom(value, 1);
+  case KeyType::Integer:
+    return value.getAsInteger().has_value();
+  case KeyType::NonNegative:
+    return number && *number >= 0;
+  case KeyType::Positive:
+    return number && *number > 0;
+  case KeyType::Fraction:
+    return isFraction(value);
+  case KeyType::Betas:
+    return isBetas(value);
+  case KeyType::Text:
+    return value.getAsString().has_value();
+  case KeyType::Choice:
+    return isChoice(key.choices, value);
+  case KeyType::Any:
+    return true;
+  }
+  llvm_unreachable("every type is handled");
+}

@@ -1,0 +1,379 @@
+//===- ConfigReader.cpp - From checked values to plain data -----*- C++ -*-===//
+#include "ConfigReader.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cmath>
+
+using namespace mlir::zero;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+namespace {
+class ConfigReader {
+public:
+  ConfigReader(const json::Object &root, const ConfigValues &values,
+               const ConfigContext &context, Reporter &reporter)
+      : root(root), values(values), context(context), reporter(reporter) {}
+
+  TrainConfig run() {
+    readBatch();
+    readPrecision();
+    readLossScale();
+    readOptimizer();
+    readScheduler();
+    readGradients();
+    readZero();
+    readExtension();
+    if (!values.has("optimizer") && !reporter.hasErrors())
+      reporter.remark("optimizer", "is not given: AdamW with its defaults");
+    return std::move(config);
+  }
+
+private:
+  void readBatch();
+  void readPrecision();
+  void readLossScale();
+  void readOptimizer();
+  void readAdam();
+  void readScheduler();
+  void readGradients();
+  void readZero();
+  void readExtension();
+  void readGroups();
+
+  /// Every key of the block of `path` must be one that `type` has.
+  void checkApplies(StringRef path, StringRef type);
+  std::optional<Precision> readPrecision(StringRef path);
+
+  const json::Object &root;
+  const ConfigValues &values;
+  const ConfigContext &context;
+  Reporter &reporter;
+  TrainConfig config;
+};
+} // namespace
+
+void ConfigReader::readBatch() {
+  constexpr StringRef trainKey = "train_batch_size";
+  constexpr StringRef microKey = "train_micro_batch_size_per_gpu";
+  constexpr StringRef accumulationKey = "gradient_accumulation_steps";
+  std::optional<int64_t> train = values.optionalInteger(trainKey);
+  std::optional<int64_t> micro = values.optionalInteger(microKey);
+  std::optional<int64_t> accumulation = values.optionalInteger(accumulationKey);
+  int64_t ranks = context.ranks;
+  config.ranks = ranks;
+
+  if (int64_t model = context.modelMicroBatch) {
+    if (micro && *micro != model)
+      reporter.error(microKey, "found " + Twine(*micro) +
+                                   ", but one step of the model takes " +
+                                   Twine(model) +
+                                   " samples; make them equal, or leave the "
+                                   "key out");
+    micro = model;
+  }
+  if (!micro && !train) {
+    reporter.error(microKey, "neither this key nor train_batch_size is given; "
+                             "give the samples of one micro-batch on one rank");
+    return;
+  }
+  if (!micro) {
+    int64_t parts = ranks * accumulation.value_or(1);
+    if (*train % parts != 0) {
+      reporter.error(trainKey, Twine(*train) + " samples cannot be cut into " +
+                                   Twine(parts) + " equal micro-batches (" +
+                                   Twine(ranks) + " ranks x " +
+                                   Twine(accumulation.value_or(1)) +
+                                   " accumulation steps); give a multiple");
+      return;
+    }
+    micro = *train / parts;
+  }
+  if (!accumulation) {
+    int64_t step = *micro * ranks;
+    if (train && *train % step != 0) {
+      reporter.error(trainKey,
+                     Twine(*train) + " samples are no multiple of " +
+                         Twine(step) + " (" + Twine(*micro) + " samples x " +
+                         Twine(ranks) +
+                         " ranks), so no gradient_accumulation_steps fits; "
+                         "give a multiple");
+      return;
+    }
+    accumulation = train ? *train / step : 1;
+  }
+  int64_t product = *micro * *accumulation * ranks;
+  if (train && *train != product) {
+    reporter.error(trainKey,
+                   "found " + Twine(*train) + ", but " + Twine(*micro) +
+                       " samples x " + Twine(*accumulation) +
+                       " accumulation steps x " + Twine(ranks) + " ranks are " +
+                       Twine(product) + "; leave one of the three keys out");
+    return;
+  }
+  config.microBatch = *micro;
+  config.accumulation = *accumulation;
+  config.trainBatch = product;
+}
+
+std::optional<Precision> ConfigReader::readPrecision(StringRef path) {
+  std::optional<std::string> text = values.optionalText(path);
+  if (!text)
+    return std::nullopt;
+  return llvm::StringSwitch<Precision>(*text)
+      .Case("fp16", Precision::F16)
+      .Case("bf16", Precision::BF16)
+      .Default(Precision::F32);
+}
+
+void ConfigReader::readPrecision() {
+  bool half = values.boolean("fp16.enabled");
+  bool brain =
+      values.boolean("bf16.enabled") || values.boolean("bfloat16.enabled");
+  if (half && brain)
+    reporter.error("fp16.enabled",
+                   "fp16 and bf16 are both enabled; enable one of them");
+  config.precision = half    ? Precision::F16
+                     : brain ? Precision::BF16
+                             : Precision::F32;
+
+  constexpr StringRef gradientKey = "data_types.grad_accum_dtype";
+  config.gradientType = readPrecision(gradientKey);
+  if (!config.gradientType || *config.gradientType == Precision::F32)
+    return;
+  if (*config.gradientType != config.precision)
+    reporter.error(gradientKey, "gradients are stored in " +
+                                    stringify(config.precision) +
+                                    ", the compute type, or in f32; give "
+                                    "\"fp32\" or leave it out");
+  else if (config.accumulation > 1)
+    reporter.error(gradientKey,
+                   Twine(config.accumulation) +
+                       " micro-batches are added up in f32; give \"fp32\" or "
+                       "leave it out");
+}
+
+void ConfigReader::readLossScale() {
+  if (config.precision != Precision::F16)
+    return;
+  LossScaleConfig &scale = config.lossScale;
+  scale.enabled = true;
+  double fixed = values.number("fp16.loss_scale");
+  int64_t power = values.integer("fp16.initial_scale_power");
+  if (power > 126)
+    reporter.error("fp16.initial_scale_power",
+                   "2^" + Twine(power) + " is no f32; give at most 126");
+  scale.dynamic = fixed == 0;
+  scale.initial =
+      scale.dynamic ? std::ldexp(1.0, static_cast<int>(power)) : fixed;
+  scale.minimum = values.number("fp16.min_loss_scale");
+  scale.window = values.integer("fp16.loss_scale_window");
+  scale.hysteresis = values.integer("fp16.hysteresis");
+  scale.consecutiveHysteresis = values.boolean("fp16.consecutive_hysteresis");
+  if (scale.dynamic && scale.minimum > scale.initial)
+    reporter.error("fp16.min_loss_scale",
+                   "the lowest scale is above the first one, 2^" +
+                       Twine(power) + "; lower it");
+}
+
+void ConfigReader::checkApplies(StringRef path, StringRef type) {
+  auto [blockName, paramsName] = path.split('.');
+  const json::Object *block = root.getObject(blockName);
+  const json::Object *params = block ? block->getObject(paramsName) : nullptr;
+  if (!params)
+    return;
+  const ConfigKey &parent = getConfigKey(path);
+  for (const json::Object::value_type &entry : *params) {
+    const ConfigKey *row = findConfigKey(&parent, StringRef(entry.first));
+    if (!row || !*row->only)
+      continue;
+    llvm::SmallVector<StringRef> types;
+    StringRef(row->only).split(types, '|');
+    if (!llvm::is_contained(types, type))
+      reporter.error(row->path, type + " has no such setting (" +
+                                    llvm::join(types, " and ") + " " +
+                                    (types.size() > 1 ? "have" : "has") +
+                                    " it); leave it out");
+  }
+}
+
+/// The type names that DeepSpeed knows and the update kernels do not.
+static bool isOtherOptimizer(StringRef lower) {
+  return llvm::StringSwitch<bool>(lower)
+      .Cases({"adagrad", "lamb", "onebitadam", "zerooneadam", "onebitlamb"},
+             true)
+      .Cases({"muadam", "muadamw", "musgd", "lion", "muon"}, true)
+      .Default(false);
+}
+
+void ConfigReader::readOptimizer() {
+  constexpr StringRef typeKey = "optimizer.type";
+  std::string type = values.text(typeKey);
+  std::string lower = StringRef(type).lower();
+  OptimizerConfig &optimizer = config.optimizer;
+  if (lower == "adam" || lower == "adamw") {
+    checkApplies("optimizer.params", "AdamW");
+    bool classic =
+        lower == "adam" && !values.boolean("optimizer.params.adam_w_mode");
+    optimizer.type = classic ? OptimizerType::Adam : OptimizerType::AdamW;
+    readAdam();
+  } else if (lower == "sgd") {
+    checkApplies("optimizer.params", "SGD");
+    optimizer.type = OptimizerType::SGD;
+    optimizer.momentum = values.number("optimizer.params.momentum");
+    optimizer.nesterov = values.boolean("optimizer.params.nesterov");
+    if (optimizer.nesterov && optimizer.momentum == 0)
+      reporter.error("optimizer.params.nesterov",
+                     "needs a momentum above 0; give one or leave it out");
+  } else {
+    reporter.error(
+        typeKey, "\"" + Twine(type) + "\" is " +
+                     (isOtherOptimizer(lower) ? "not supported" : "not known") +
+                     "; use \"AdamW\", \"Adam\" or \"SGD\"");
+    return;
+  }
+  optimizer.learningRate = values.number("optimizer.params.lr");
+  optimizer.weightDecay = values.number("optimizer.params.weight_decay");
+}
+
+void ConfigReader::readAdam() {
+  OptimizerConfig &optimizer = config.optimizer;
+  llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
+  optimizer.beta1 = betas[0];
+  optimizer.beta2 = betas[1];
+  optimizer.epsilon = values.number("optimizer.params.eps");
+  optimizer.biasCorrection = values.boolean("optimizer.params.bias_correction");
+}
+
+void ConfigReader::readScheduler() {
+  if (!values.has("scheduler"))
+    return;
+  constexpr StringRef typeKey = "scheduler.type";
+  std::optional<std::string> type = values.optionalText(typeKey);
+  if (!type) {
+    if (values.has("scheduler.params"))
+      reporter.error(typeKey, "is missing; name the schedule, or leave the "
+                              "block out for a constant rate");
+    return;
+  }
+  SchedulerConfig &scheduler = config.scheduler;
+  scheduler.type = llvm::StringSwitch<SchedulerType>(*type)
+                       .Case("WarmupLR", SchedulerType::WarmupLR)
+                       .Case("WarmupDecayLR", SchedulerType::WarmupDecayLR)
+                       .Case("WarmupCosineLR", SchedulerType::WarmupCosineLR)
+                       .Default(SchedulerType::Constant);
+  if (scheduler.type == SchedulerType::Constant) {
+    bool known = *type == "LRRangeTest" || *type == "OneCycle";
+    reporter.error(typeKey, "\"" + Twine(*type) + "\" is " +
+                                (known ? "not supported" : "not known") +
+                                "; use \"WarmupLR\", \"WarmupDecayLR\" or "
+                                "\"WarmupCosineLR\", or leave the block out "
+                                "for a constant rate");
+    return;
+  }
+  checkApplies("scheduler.params", *type);
+  constexpr StringRef maxKey = "scheduler.params.warmup_max_lr";
+  scheduler.warmupMinLearningRate =
+      values.number("scheduler.params.warmup_min_lr");
+  scheduler.warmupMaxLearningRate = values.optionalNumber(maxKey);
+  // DeepSpeed's default differs between the two; "auto" follows the groups.
+  if (scheduler.type == SchedulerType::WarmupDecayLR && !values.has(maxKey) &&
+      !values.isAuto(maxKey))
+    scheduler.warmupMaxLearningRate = 0.001;
+  scheduler.warmupSteps = values.integer("scheduler.params.warmup_num_steps");
+  scheduler.logWarmup = values.text("scheduler.params.warmup_type") == "log";
+  scheduler.warmupMinRatio = values.number("scheduler.params.warmup_min_ratio");
+  scheduler.cosineMinRatio = values.number("scheduler.params.cos_min_ratio");
+  if (scheduler.type == SchedulerType::WarmupLR)
+    return;
+  constexpr StringRef totalKey = "scheduler.params.total_num_steps";
+  if (std::optional<int64_t> total = values.optionalInteger(totalKey))
+    scheduler.totalSteps = *total;
+  else
+    reporter.error(totalKey, Twine(*type) +
+                                 " needs a number: the updates of the whole "
+                                 "run");
+}
+
+void ConfigReader::readGradients() {
+  config.gradientClipping = values.number("gradient_clipping");
+  config.prescaleGradients = values.boolean("prescale_gradients");
+  constexpr StringRef divideKey = "gradient_predivide_factor";
+  config.gradientPredivideFactor = values.number(divideKey);
+  if (config.gradientPredivideFactor != 1 && !config.prescaleGradients)
+    reporter.error(divideKey, "takes part only with prescale_gradients; turn "
+                              "that on or leave this out");
+  constexpr StringRef typeKey = "communication_data_type";
+  config.communicationType = readPrecision(typeKey);
+  std::optional<Precision> type = config.communicationType;
+  if (type && *type != Precision::F32 && *type != config.precision)
+    reporter.error(typeKey, "gradients of " + stringify(config.precision) +
+                                " cannot travel in " + stringify(*type) +
+                                "; give the compute type or \"fp32\"");
+}
+
+void ConfigReader::readZero() {
+  auto key = [](StringRef name) { return ("zero_optimization." + name).str(); };
+  config.stage = values.integer(key("stage"));
+  if (config.stage > 3)
+    reporter.error(key("stage"),
+                   "found " + Twine(config.stage) + ", wanted 0, 1, 2 or 3");
+  config.reduceBucketSize = values.integer(key("reduce_bucket_size"));
+  config.allgatherBucketSize = values.integer(key("allgather_bucket_size"));
+  config.overlapCommunication = values.has(key("overlap_comm"))
+                                    ? values.boolean(key("overlap_comm"))
+                                    : config.stage == 3;
+  config.ignoreUnusedParameters =
+      values.boolean(key("ignore_unused_parameters"));
+  config.prefetchBucketSize =
+      values.integer(key("stage3_prefetch_bucket_size"));
+  config.parameterPersistenceThreshold =
+      values.integer(key("stage3_param_persistence_threshold"));
+  config.modelPersistenceThreshold =
+      values.integer(key("stage3_model_persistence_threshold"));
+  config.maxLiveParameters = values.integer(key("stage3_max_live_parameters"));
+  config.maxReuseDistance = values.integer(key("stage3_max_reuse_distance"));
+}
+
+void ConfigReader::readExtension() {
+  config.deterministic = values.boolean("zero.deterministic");
+  config.layout = values.text("zero.layout") == "contiguous"
+                      ? Layout::Contiguous
+                      : Layout::Bucketed;
+  config.alignment = values.integer("zero.alignment");
+  readGroups();
+}
+
+void ConfigReader::readGroups() {
+  const json::Object *block = root.getObject("zero");
+  const json::Object *groups =
+      block ? block->getObject("parameter_groups") : nullptr;
+  if (!groups)
+    return;
+  llvm::SmallVector<std::pair<unsigned, std::string>> names;
+  for (const json::Object::value_type &entry : *groups) {
+    std::string path =
+        ("zero.parameter_groups." + StringRef(entry.first)).str();
+    names.emplace_back(reporter.getLines().lines.lookup(path),
+                       StringRef(entry.first).str());
+  }
+  llvm::sort(names);
+  for (const auto &[line, name] : names) {
+    const json::Object *group = groups->getObject(name);
+    if (!group)
+      continue;
+    config.parameterGroups.push_back(
+        {name, group->getNumber("lr"), group->getNumber("weight_decay")});
+  }
+}
+
+TrainConfig mlir::zero::readConfig(const json::Object &root,
+                                   const ConfigValues &values,
+                                   const ConfigContext &context,
+                                   Reporter &reporter) {
+  return ConfigReader(root, values, context, reporter).run();
+}

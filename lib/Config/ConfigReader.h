@@ -1,0 +1,18 @@
+//===- ConfigReader.h - From checked values to plain data -------*- C++ -*-===//
+#ifndef ZERO_LIB_CONFIG_CONFIGREADER_H
+#define ZERO_LIB_CONFIG_CONFIGREADER_H
+
+#include "Validate.h"
+
+namespace mlir::zero {
+
+/// Builds the configuration from `values`, which passed validation; `root` is
+/// the file that they came from. Faults between keys, such as batch sizes that
+/// do not agree, are reported; the result counts only when there was none.
+TrainConfig readConfig(const llvm::json::Object &root,
+                       const ConfigValues &values, const ConfigContext &context,
+                       Reporter &reporter);
+
+} // namespace mlir::zero
+
+#endif // ZERO_LIB_CONFIG_CONFIGREADER_H

@@ -1,0 +1,73 @@
+//===- ConfigReference.cpp - The page about all keys ------------*- C++ -*-===//
+#include "ConfigKeys.h"
+#include "zero/Config/Config.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir::zero;
+using llvm::StringRef;
+
+static constexpr StringRef kIntroduction =
+    R"(<!-- Written by tools/generate-docs from lib/Config/ConfigTable.cpp. -->
+# Configuration
+
+A DeepSpeed JSON file is read as it is. Every key that a file may have is
+below, with DeepSpeed's default. There are three kinds:
+
+- **supported**: it does what it says.
+- **no effect**: accepted, since results do not depend on it here; another
+  value than the default gives a remark that says why.
+- **refused**: the default is accepted; another value is an error that says
+  what to do instead. A block is accepted when it is empty or has
+  `"enabled": false`.
+
+A key that is not below is an error that names the nearest known one. Each
+message starts with file and line. `"auto"` reads as if the key were absent.
+`null` reads so where the default is `null`. The block `zero` is this
+project's own.
+
+| key | value | default | state | meaning |
+| --- | --- | --- | --- | --- |
+)";
+
+static StringRef describe(KeyState state) {
+  switch (state) {
+  case KeyState::Supported:
+    return "supported";
+  case KeyState::NoEffect:
+    return "no effect";
+  case KeyState::Refused:
+    return "refused";
+  }
+  llvm_unreachable("every state is handled");
+}
+
+/// The meaning, the note and the types that have the key, as sentences.
+static std::string describeMeaning(const ConfigKey &key) {
+  std::string text = key.meaning;
+  if (*key.only) {
+    llvm::SmallVector<StringRef> types;
+    StringRef(key.only).split(types, '|');
+    text += " (" + llvm::join(types, ", ") + ")";
+  }
+  text[0] = llvm::toUpper(text[0]);
+  text += ".";
+  if (*key.note) {
+    std::string note = key.note;
+    note[0] = llvm::toUpper(note[0]);
+    text += " " + note + ".";
+  }
+  return text;
+}
+
+void mlir::zero::writeConfigReference(llvm::raw_ostream &os) {
+  os << kIntroduction;
+  for (const ConfigKey &key : getConfigKeys()) {
+    StringRef value = key.defaultValue;
+    os << "| `" << key.path << "` | " << describeType(key) << " | "
+       << (value == "null" ? "" : "`") << (value == "null" ? "absent" : value)
+       << (value == "null" ? "" : "`") << " | " << describe(key.state) << " | "
+       << describeMeaning(key) << " |\n";
+  }
+}

@@ -1,0 +1,229 @@
+//===- Validate.cpp - A configuration against the table of keys -*- C++ -*-===//
+#include "Validate.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir::zero;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Reporter
+//===----------------------------------------------------------------------===//
+
+void Reporter::add(ConfigSeverity severity, StringRef key,
+                   const Twine &message) {
+  out.push_back({severity, key.str(), lines.lines.lookup(key), message.str()});
+}
+
+void Reporter::error(StringRef key, const Twine &message) {
+  ++errors;
+  add(ConfigSeverity::Error, key, message);
+}
+
+void Reporter::remark(StringRef key, const Twine &message) {
+  add(ConfigSeverity::Remark, key, message);
+}
+
+//===----------------------------------------------------------------------===//
+// ConfigValues
+//===----------------------------------------------------------------------===//
+
+/// The table's path for a path of a file: the name of a parameter group
+/// becomes `*`.
+static std::string getTablePath(StringRef path) {
+  StringRef groups = "zero.parameter_groups.";
+  if (!path.starts_with(groups))
+    return path.str();
+  return (Twine(groups) + "*" + path.drop_front(path.rfind('.'))).str();
+}
+
+json::Value ConfigValues::get(StringRef path) const {
+  if (const json::Value *value = values.lookup(path))
+    return *value;
+  return getDefault(getConfigKey(getTablePath(path)));
+}
+
+bool ConfigValues::boolean(StringRef path) const {
+  return *get(path).getAsBoolean();
+}
+
+int64_t ConfigValues::integer(StringRef path) const {
+  return *get(path).getAsInteger();
+}
+
+double ConfigValues::number(StringRef path) const {
+  return *get(path).getAsNumber();
+}
+
+std::string ConfigValues::text(StringRef path) const {
+  return get(path).getAsString()->str();
+}
+
+std::optional<int64_t> ConfigValues::optionalInteger(StringRef path) const {
+  return get(path).getAsInteger();
+}
+
+std::optional<double> ConfigValues::optionalNumber(StringRef path) const {
+  return get(path).getAsNumber();
+}
+
+std::optional<std::string> ConfigValues::optionalText(StringRef path) const {
+  json::Value value = get(path);
+  if (std::optional<StringRef> text = value.getAsString())
+    return text->str();
+  return std::nullopt;
+}
+
+llvm::SmallVector<double> ConfigValues::numbers(StringRef path) const {
+  json::Value value = get(path);
+  return llvm::map_to_vector(*value.getAsArray(), [](const json::Value &each) {
+    return *each.getAsNumber();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Validation
+//===----------------------------------------------------------------------===//
+
+static std::string print(const json::Value &value) {
+  return llvm::formatv("{0}", value).str();
+}
+
+/// Numbers compare by value: 5e8 is 500000000.
+static bool isEqual(const json::Value &a, const json::Value &b) {
+  std::optional<double> left = a.getAsNumber(), right = b.getAsNumber();
+  if (left && right)
+    return *left == *right;
+  return a == b;
+}
+
+/// True when the value asks for nothing: the default, an empty block, or one
+/// that is switched off.
+static bool isInactive(const ConfigKey &row, const json::Value &value) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return isEqual(value, getDefault(row));
+  return object->empty() || object->getBoolean("enabled") == false;
+}
+
+namespace {
+class Validator {
+public:
+  explicit Validator(Reporter &reporter) : reporter(reporter) {}
+
+  void checkObject(const json::Object &object, const ConfigKey *parent,
+                   StringRef prefix) {
+    // In the order of the file, which the parsed object does not keep.
+    llvm::SmallVector<std::pair<unsigned, const json::Object::value_type *>>
+        entries;
+    for (const json::Object::value_type &entry : object)
+      entries.emplace_back(
+          reporter.getLines().lines.lookup(join(prefix, entry.first)), &entry);
+    llvm::sort(entries, [](const auto &a, const auto &b) {
+      return std::make_pair(a.first, StringRef(a.second->first)) <
+             std::make_pair(b.first, StringRef(b.second->first));
+    });
+    for (const auto &[line, entry] : entries)
+      checkEntry(entry->first, entry->second, object, parent,
+                 join(prefix, entry->first));
+  }
+
+  ConfigValues take() { return std::move(values); }
+
+private:
+  static std::string join(StringRef prefix, StringRef key) {
+    return prefix.empty() ? key.str() : (prefix + "." + key).str();
+  }
+
+  void checkEntry(StringRef key, const json::Value &value,
+                  const json::Object &siblings, const ConfigKey *parent,
+                  const std::string &path) {
+    const ConfigKey *row = findConfigKey(parent, key);
+    if (!row) {
+      reporter.error(path, "unknown key; the nearest known one is '" +
+                               Twine(getNearestConfigKey(parent, key)) + "'");
+      return;
+    }
+    if (value.getAsString() == "auto" && row->type != KeyType::Object &&
+        row->type != KeyType::Block) {
+      values.setAuto(path);
+      reporter.remark(path,
+                      Twine("\"auto\" reads as if the key were absent: ") +
+                          (StringRef(row->defaultValue) == "null"
+                               ? StringRef(row->meaning)
+                               : StringRef(row->defaultValue)));
+      return;
+    }
+    if (value.getAsNull() && StringRef(row->defaultValue) == "null")
+      return;
+    if (!hasType(*row, value)) {
+      reporter.error(path, "found " + print(value) + ", wanted " +
+                               describeType(*row));
+      return;
+    }
+    checkValue(*row, value, siblings, path);
+  }
+
+  void checkValue(const ConfigKey &row, const json::Value &value,
+                  const json::Object &siblings, const std::string &path) {
+    if (row.type == KeyType::Object) {
+      values.set(path, value);
+      if (!hasUnsupportedType(path, siblings))
+        checkObject(*value.getAsObject(), &row, path);
+      return;
+    }
+    switch (row.state) {
+    case KeyState::Supported:
+      values.set(path, value);
+      return;
+    case KeyState::NoEffect:
+      if (!isInactive(row, value))
+        reporter.remark(path, "changes nothing here: " + Twine(row.note));
+      return;
+    case KeyState::Refused:
+      if (!isInactive(row, value))
+        reporter.error(path,
+                       (row.type == KeyType::Block || row.type == KeyType::Any
+                            ? std::string("is not supported")
+                            : print(value) + " is not supported") +
+                           ": " + row.note);
+      return;
+    }
+  }
+
+  /// Settings of an optimizer or schedule that is refused anyway are not
+  /// looked at: its type is the message that counts.
+  bool hasUnsupportedType(StringRef path, const json::Object &siblings) {
+    std::optional<StringRef> type = siblings.getString("type");
+    if (path == "optimizer.params" && type)
+      return !llvm::StringSwitch<bool>(type->lower())
+                  .Cases({"adam", "adamw", "sgd", "auto"}, true)
+                  .Default(false);
+    if (path == "scheduler.params" && type)
+      return !llvm::StringSwitch<bool>(*type)
+                  .Cases({"WarmupLR", "WarmupDecayLR", "WarmupCosineLR"}, true)
+                  .Default(false);
+    return false;
+  }
+
+  Reporter &reporter;
+  ConfigValues values;
+};
+} // namespace
+
+ConfigValues mlir::zero::validateKeys(const json::Object &root,
+                                      Reporter &reporter) {
+  for (const auto &[path, line] : reporter.getLines().repeated)
+    reporter.error(path, "stands twice in the file, the second time in line " +
+                             Twine(line) + "; keep one");
+  Validator validator(reporter);
+  validator.checkObject(root, nullptr, "");
+  return validator.take();
+}

@@ -1,0 +1,69 @@
+//===- Validate.h - A configuration against the table of keys ---*- C++ -*-===//
+#ifndef ZERO_LIB_CONFIG_VALIDATE_H
+#define ZERO_LIB_CONFIG_VALIDATE_H
+
+#include "ConfigKeys.h"
+#include "KeyLines.h"
+#include "zero/Config/Config.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::zero {
+
+/// Collects the messages about one file and knows where its keys stand.
+class Reporter {
+public:
+  Reporter(KeyLines lines, llvm::SmallVectorImpl<ConfigDiagnostic> &out)
+      : lines(std::move(lines)), out(out) {}
+
+  void error(llvm::StringRef key, const llvm::Twine &message);
+  void remark(llvm::StringRef key, const llvm::Twine &message);
+  bool hasErrors() const { return errors != 0; }
+  const KeyLines &getLines() const { return lines; }
+
+private:
+  void add(ConfigSeverity severity, llvm::StringRef key,
+           const llvm::Twine &message);
+
+  KeyLines lines;
+  llvm::SmallVectorImpl<ConfigDiagnostic> &out;
+  unsigned errors = 0;
+};
+
+/// The values of a file that passed, by path. Absent, null and "auto" values
+/// read as the table's default.
+class ConfigValues {
+public:
+  void set(llvm::StringRef path, const llvm::json::Value &value) {
+    values.insert_or_assign(path, &value);
+  }
+  void setAuto(llvm::StringRef path) { automatic.insert(path); }
+
+  /// True when the file gives a value of its own.
+  bool has(llvm::StringRef path) const { return values.count(path); }
+  /// True when the file says "auto".
+  bool isAuto(llvm::StringRef path) const { return automatic.contains(path); }
+
+  bool boolean(llvm::StringRef path) const;
+  int64_t integer(llvm::StringRef path) const;
+  double number(llvm::StringRef path) const;
+  std::string text(llvm::StringRef path) const;
+  std::optional<int64_t> optionalInteger(llvm::StringRef path) const;
+  std::optional<double> optionalNumber(llvm::StringRef path) const;
+  std::optional<std::string> optionalText(llvm::StringRef path) const;
+  /// The numbers of an array, `optimizer.params.betas`.
+  llvm::SmallVector<double> numbers(llvm::StringRef path) const;
+
+private:
+  llvm::json::Value get(llvm::StringRef path) const;
+
+  llvm::StringMap<const llvm::json::Value *> values;
+  llvm::StringSet<> automatic;
+};
+
+/// Checks every key of `root` against the table and returns those that count.
+ConfigValues validateKeys(const llvm::json::Object &root, Reporter &reporter);
+
+} // namespace mlir::zero
+
+#endif // ZERO_LIB_CONFIG_VALIDATE_H

@@ -1,0 +1,263 @@
+// What each block of a configuration means.
+#include "ConfigTesting.h"
+
+using namespace mlir::zero;
+using namespace mlir::zero::testing;
+
+TEST(Config, DefaultsOfTheFileAreThoseOfTheStruct) {
+  TrainConfig read = valid("");
+  TrainConfig expected;
+  EXPECT_EQ(read.stage, expected.stage);
+  EXPECT_EQ(read.ranks, expected.ranks);
+  EXPECT_EQ(read.precision, expected.precision);
+  EXPECT_EQ(read.optimizer.type, expected.optimizer.type);
+  EXPECT_EQ(read.optimizer.learningRate, expected.optimizer.learningRate);
+  EXPECT_EQ(read.optimizer.beta1, expected.optimizer.beta1);
+  EXPECT_EQ(read.optimizer.beta2, expected.optimizer.beta2);
+  EXPECT_EQ(read.optimizer.epsilon, expected.optimizer.epsilon);
+  EXPECT_EQ(read.optimizer.weightDecay, expected.optimizer.weightDecay);
+  EXPECT_EQ(read.optimizer.biasCorrection, expected.optimizer.biasCorrection);
+  EXPECT_EQ(read.scheduler.type, expected.scheduler.type);
+  EXPECT_EQ(read.lossScale.enabled, expected.lossScale.enabled);
+  EXPECT_EQ(read.gradientClipping, expected.gradientClipping);
+  EXPECT_EQ(read.prescaleGradients, expected.prescaleGradients);
+  EXPECT_EQ(read.gradientPredivideFactor, expected.gradientPredivideFactor);
+  EXPECT_EQ(read.reduceBucketSize, expected.reduceBucketSize);
+  EXPECT_EQ(read.allgatherBucketSize, expected.allgatherBucketSize);
+  EXPECT_EQ(read.overlapCommunication, expected.overlapCommunication);
+  EXPECT_EQ(read.ignoreUnusedParameters, expected.ignoreUnusedParameters);
+  EXPECT_EQ(read.prefetchBucketSize, expected.prefetchBucketSize);
+  EXPECT_EQ(read.parameterPersistenceThreshold,
+            expected.parameterPersistenceThreshold);
+  EXPECT_EQ(read.modelPersistenceThreshold, expected.modelPersistenceThreshold);
+  EXPECT_EQ(read.maxLiveParameters, expected.maxLiveParameters);
+  EXPECT_EQ(read.maxReuseDistance, expected.maxReuseDistance);
+  EXPECT_EQ(read.deterministic, expected.deterministic);
+  EXPECT_EQ(read.layout, expected.layout);
+  EXPECT_EQ(read.alignment, expected.alignment);
+}
+
+TEST(Config, ZeroKeysTakeScientificNumbers) {
+  TrainConfig config = valid(R"("zero_optimization": {
+    "stage": 3, "reduce_bucket_size": 5e6, "allgather_bucket_size": 2e8,
+    "stage3_prefetch_bucket_size": 1e7, "stage3_max_live_parameters": 2e9,
+    "stage3_max_reuse_distance": 3e9,
+    "stage3_param_persistence_threshold": 1e4,
+    "stage3_model_persistence_threshold": 1e6,
+    "ignore_unused_parameters": false})");
+  EXPECT_EQ(config.stage, 3);
+  EXPECT_EQ(config.reduceBucketSize, 5000000);
+  EXPECT_EQ(config.allgatherBucketSize, 200000000);
+  EXPECT_EQ(config.prefetchBucketSize, 10000000);
+  EXPECT_EQ(config.maxLiveParameters, 2000000000);
+  EXPECT_EQ(config.maxReuseDistance, 3000000000);
+  EXPECT_EQ(config.parameterPersistenceThreshold, 10000);
+  EXPECT_EQ(config.modelPersistenceThreshold, 1000000);
+  EXPECT_FALSE(config.ignoreUnusedParameters);
+}
+
+TEST(Config, OverlapFollowsTheStageUnlessGiven) {
+  EXPECT_TRUE(
+      valid(R"("zero_optimization": {"stage": 3})").overlapCommunication);
+  EXPECT_FALSE(
+      valid(R"("zero_optimization": {"stage": 2})").overlapCommunication);
+  EXPECT_TRUE(
+      valid(R"("zero_optimization": {"stage": 2, "overlap_comm": true})")
+          .overlapCommunication);
+  EXPECT_FALSE(
+      valid(R"("zero_optimization": {"stage": 3, "overlap_comm": false})")
+          .overlapCommunication);
+}
+
+TEST(Config, AdamIsAdamWUnlessToldOtherwise) {
+  EXPECT_EQ(valid(R"("optimizer": {"type": "Adam"})").optimizer.type,
+            OptimizerType::AdamW);
+  EXPECT_EQ(valid(R"("optimizer": {"type": "adam",
+                     "params": {"adam_w_mode": false}})")
+                .optimizer.type,
+            OptimizerType::Adam);
+  // As in DeepSpeed, AdamW stays what its name says.
+  EXPECT_EQ(valid(R"("optimizer": {"type": "AdamW",
+                     "params": {"adam_w_mode": false}})")
+                .optimizer.type,
+            OptimizerType::AdamW);
+}
+
+TEST(Config, OptimizerSettings) {
+  OptimizerConfig adam = valid(R"("optimizer": {"type": "AdamW", "params": {
+    "lr": 3e-4, "betas": [0.8, 0.95], "eps": 1e-6, "weight_decay": 0.1,
+    "bias_correction": false}})")
+                             .optimizer;
+  EXPECT_EQ(adam.learningRate, 3e-4);
+  EXPECT_EQ(adam.beta1, 0.8);
+  EXPECT_EQ(adam.beta2, 0.95);
+  EXPECT_EQ(adam.epsilon, 1e-6);
+  EXPECT_EQ(adam.weightDecay, 0.1);
+  EXPECT_FALSE(adam.biasCorrection);
+
+  OptimizerConfig sgd = valid(R"("optimizer": {"type": "SGD", "params": {
+    "lr": 0.1, "momentum": 0.9, "nesterov": true, "weight_decay": 1e-4}})")
+                            .optimizer;
+  EXPECT_EQ(sgd.type, OptimizerType::SGD);
+  EXPECT_EQ(sgd.learningRate, 0.1);
+  EXPECT_EQ(sgd.momentum, 0.9);
+  EXPECT_TRUE(sgd.nesterov);
+  EXPECT_EQ(sgd.weightDecay, 1e-4);
+}
+
+TEST(Config, SchedulersHaveDeepSpeedsDefaults) {
+  SchedulerConfig warmup =
+      valid(R"("scheduler": {"type": "WarmupLR", "params": {}})").scheduler;
+  EXPECT_EQ(warmup.type, SchedulerType::WarmupLR);
+  EXPECT_EQ(warmup.warmupMinLearningRate, 0);
+  EXPECT_FALSE(warmup.warmupMaxLearningRate.has_value());
+  EXPECT_EQ(warmup.warmupSteps, 1000);
+  EXPECT_TRUE(warmup.logWarmup);
+
+  SchedulerConfig decay = valid(R"("scheduler": {"type": "WarmupDecayLR",
+    "params": {"total_num_steps": 500, "warmup_type": "linear",
+               "warmup_num_steps": 20}})")
+                              .scheduler;
+  EXPECT_EQ(decay.type, SchedulerType::WarmupDecayLR);
+  EXPECT_EQ(decay.warmupMaxLearningRate, 0.001);
+  EXPECT_EQ(decay.totalSteps, 500);
+  EXPECT_EQ(decay.warmupSteps, 20);
+  EXPECT_FALSE(decay.logWarmup);
+
+  SchedulerConfig cosine = valid(R"("scheduler": {"type": "WarmupCosineLR",
+    "params": {"total_num_steps": 500}})")
+                               .scheduler;
+  EXPECT_EQ(cosine.type, SchedulerType::WarmupCosineLR);
+  EXPECT_EQ(cosine.warmupMinRatio, 0);
+  EXPECT_EQ(cosine.cosineMinRatio, 1e-4);
+}
+
+TEST(Config, Fp16IsDynamicUnlessAScaleIsGiven) {
+  TrainConfig config = valid(R"("fp16": {"enabled": true})");
+  EXPECT_EQ(config.precision, Precision::F16);
+  EXPECT_TRUE(config.lossScale.enabled);
+  EXPECT_TRUE(config.lossScale.dynamic);
+  EXPECT_EQ(config.lossScale.initial, 65536);
+  EXPECT_EQ(config.lossScale.minimum, 1);
+  EXPECT_EQ(config.lossScale.window, 1000);
+  EXPECT_EQ(config.lossScale.hysteresis, 2);
+  EXPECT_FALSE(config.lossScale.consecutiveHysteresis);
+
+  config = valid(R"("fp16": {"enabled": true, "loss_scale": 128,
+                             "min_loss_scale": 2, "hysteresis": 4,
+                             "loss_scale_window": 50,
+                             "consecutive_hysteresis": true})");
+  EXPECT_FALSE(config.lossScale.dynamic);
+  EXPECT_EQ(config.lossScale.initial, 128);
+  EXPECT_EQ(config.lossScale.minimum, 2);
+  EXPECT_EQ(config.lossScale.window, 50);
+  EXPECT_EQ(config.lossScale.hysteresis, 4);
+  EXPECT_TRUE(config.lossScale.consecutiveHysteresis);
+}
+
+TEST(Config, Fp16SettingsAreIdleWhenItIsOff) {
+  TrainConfig config =
+      valid(R"("fp16": {"enabled": false, "loss_scale": 128})");
+  EXPECT_EQ(config.precision, Precision::F32);
+  EXPECT_FALSE(config.lossScale.enabled);
+}
+
+TEST(Config, Bf16HasNoScale) {
+  EXPECT_EQ(valid(R"("bf16": {"enabled": true})").precision, Precision::BF16);
+  EXPECT_EQ(valid(R"("bfloat16": {"enabled": true})").precision,
+            Precision::BF16);
+  EXPECT_FALSE(valid(R"("bf16": {"enabled": true})").lossScale.enabled);
+}
+
+TEST(Config, GradientSettings) {
+  TrainConfig config = valid(R"("gradient_clipping": 0,
+    "prescale_gradients": true, "gradient_predivide_factor": 2,
+    "communication_data_type": "fp32", "bf16": {"enabled": true},
+    "data_types": {"grad_accum_dtype": "fp32"})");
+  EXPECT_EQ(config.gradientClipping, 0);
+  EXPECT_TRUE(config.prescaleGradients);
+  EXPECT_EQ(config.gradientPredivideFactor, 2);
+  EXPECT_EQ(config.communicationType, Precision::F32);
+  EXPECT_EQ(config.gradientType, Precision::F32);
+}
+
+TEST(Config, OurBlock) {
+  TrainConfig config = valid(R"("zero": {
+    "deterministic": true, "layout": "contiguous", "alignment": 64,
+    "parameter_groups": {
+      "no_decay": {"weight_decay": 0},
+      "head.slow": {"lr": 1e-5},
+      "a": {}
+    }})");
+  EXPECT_TRUE(config.deterministic);
+  EXPECT_EQ(config.layout, Layout::Contiguous);
+  EXPECT_EQ(config.alignment, 64);
+  ASSERT_EQ(config.parameterGroups.size(), 3u);
+  // In the order of the file.
+  EXPECT_EQ(config.parameterGroups[0].name, "no_decay");
+  EXPECT_EQ(config.parameterGroups[0].weightDecay, 0);
+  EXPECT_FALSE(config.parameterGroups[0].learningRate.has_value());
+  EXPECT_EQ(config.parameterGroups[1].name, "head.slow");
+  EXPECT_EQ(config.parameterGroups[1].learningRate, 1e-5);
+  EXPECT_EQ(config.parameterGroups[2].name, "a");
+}
+
+TEST(Config, AutoReadsAsAbsent) {
+  Parsed parsed = parse(R"({
+    "train_micro_batch_size_per_gpu": 2,
+    "gradient_accumulation_steps": "auto",
+    "gradient_clipping": "auto",
+    "train_batch_size": "auto",
+    "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": "auto"}},
+    "scheduler": {"type": "WarmupDecayLR", "params": {
+      "warmup_max_lr": "auto", "total_num_steps": 100}},
+    "fp16": {"enabled": "auto"}})");
+  ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
+  EXPECT_EQ(parsed.config->accumulation, 1);
+  EXPECT_EQ(parsed.config->gradientClipping, 1);
+  EXPECT_EQ(parsed.config->optimizer.learningRate, 1e-3);
+  EXPECT_FALSE(parsed.config->scheduler.warmupMaxLearningRate.has_value());
+  EXPECT_NE(parsed.messages.find("c.json:4: remark: gradient_clipping: \"auto\""
+                                 " reads as if the key were absent: 1.0"),
+            std::string::npos)
+      << parsed.messages;
+}
+
+TEST(Config, AFileOfEveryDay) {
+  Parsed parsed = parse(R"({
+  "train_batch_size": 8,
+  "steps_per_print": 2000,
+  "optimizer": {
+    "type": "Adam",
+    "params": {"lr": 0.001, "betas": [0.8, 0.999], "eps": 1e-8,
+               "weight_decay": 3e-7}
+  },
+  "scheduler": {
+    "type": "WarmupLR",
+    "params": {"warmup_min_lr": 0, "warmup_max_lr": 0.001,
+               "warmup_num_steps": 1000}
+  },
+  "gradient_clipping": 1.0,
+  "prescale_gradients": false,
+  "bf16": {"enabled": false},
+  "fp16": {"enabled": true, "fp16_master_weights_and_grads": false,
+           "loss_scale": 0, "loss_scale_window": 500, "hysteresis": 2,
+           "min_loss_scale": 1, "initial_scale_power": 15},
+  "wall_clock_breakdown": false,
+  "zero_optimization": {
+    "stage": 2, "allgather_partitions": true, "reduce_scatter": true,
+    "allgather_bucket_size": 50000000, "reduce_bucket_size": 50000000,
+    "overlap_comm": true, "contiguous_gradients": true,
+    "cpu_offload": false
+  }
+})",
+                        ConfigContext{2, 0});
+  ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
+  EXPECT_EQ(parsed.messages,
+            "c.json:3: remark: steps_per_print: changes nothing here: the "
+            "executable reports for itself: --metrics writes every update to "
+            "a file\n");
+  EXPECT_EQ(parsed.config->microBatch, 4);
+  EXPECT_EQ(parsed.config->lossScale.initial, 32768);
+  EXPECT_EQ(parsed.config->scheduler.warmupMaxLearningRate, 0.001);
+}

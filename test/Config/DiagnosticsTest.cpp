@@ -1,0 +1,184 @@
+// What is said about keys and values that are not as wanted.
+#include "ConfigTesting.h"
+
+using namespace mlir::zero;
+using namespace mlir::zero::testing;
+
+/// The whole text of the one message about `keys`, which begin in line 2.
+static void expectError(const std::string &keys, const std::string &message) {
+  EXPECT_EQ(invalid("\"optimizer\": {},\n" + keys), message + "\n");
+}
+
+TEST(Diagnostics, UnknownKeysNameTheNearest) {
+  expectError(R"("zero_optimization": {"stage": 2,
+                 "reduce_buket_size": 5})",
+              "c.json:4: error: zero_optimization.reduce_buket_size: unknown "
+              "key; the nearest known one is "
+              "'zero_optimization.reduce_bucket_size'");
+  expectError(R"("gradient_cliping": 1)",
+              "c.json:3: error: gradient_cliping: unknown key; the nearest "
+              "known one is 'gradient_clipping'");
+}
+
+TEST(Diagnostics, AKeyInTheWrongBlockNamesTheRightOne) {
+  expectError(R"("stage3_max_live_parameters": 5)",
+              "c.json:3: error: stage3_max_live_parameters: unknown key; the "
+              "nearest known one is "
+              "'zero_optimization.stage3_max_live_parameters'");
+}
+
+TEST(Diagnostics, ADotInAKeyIsNoPath) {
+  expectError(R"("zero_optimization.stage": 2)",
+              "c.json:3: error: zero_optimization.stage: unknown key; the "
+              "nearest known one is 'zero_optimization'");
+}
+
+TEST(Diagnostics, TypesAndRanges) {
+  expectError(R"("zero_optimization": {"stage": "2"})",
+              "c.json:3: error: zero_optimization.stage: found \"2\", wanted "
+              "an integer of 0 or more");
+  expectError(R"("zero_optimization": {"stage": 4})",
+              "c.json:3: error: zero_optimization.stage: found 4, wanted 0, "
+              "1, 2 or 3");
+  expectError(R"("zero_optimization": {"reduce_bucket_size": 2.5})",
+              "c.json:3: error: zero_optimization.reduce_bucket_size: found "
+              "2.5, wanted an integer of 1 or more");
+  expectError(R"("zero_optimization": true)",
+              "c.json:3: error: zero_optimization: found true, wanted an "
+              "object");
+  expectError(R"("zero": {"layout": "flat"})",
+              "c.json:3: error: zero.layout: found \"flat\", wanted one of "
+              "\"bucketed\", \"contiguous\"");
+  expectError(R"("gradient_clipping": null)",
+              "c.json:3: error: gradient_clipping: found null, wanted a "
+              "number of 0 or more");
+  EXPECT_EQ(invalid(R"("optimizer": {"params": {"betas": [0.5]}})"),
+            "c.json:2: error: optimizer.params.betas: found [0.5], wanted two "
+            "numbers from 0 to below 1\n");
+}
+
+TEST(Diagnostics, AllFaultsAreNamedAtOnce) {
+  EXPECT_EQ(
+      invalid("\"optimizer\": {},\n\"adiot\": 1,\n\"amb\": 2,\n"
+              "\"gradient_clipping\": -1"),
+      "c.json:3: error: adiot: unknown key; the nearest known one is 'aio'\n"
+      "c.json:4: error: amb: unknown key; the nearest known one is 'amp'\n"
+      "c.json:5: error: gradient_clipping: found -1, wanted a number of "
+      "0 or more\n");
+}
+
+TEST(Diagnostics, RefusedValuesSayWhatToDo) {
+  expectError(R"("zero_optimization": {
+                 "offload_optimizer": {"device": "cpu"}})",
+              "c.json:4: error: zero_optimization.offload_optimizer.device: "
+              "\"cpu\" is not supported: state stays in the memory that was "
+              "planned for it; lower its size with a higher stage or more "
+              "ranks");
+  expectError(R"("sparse_gradients": true)",
+              "c.json:3: error: sparse_gradients: true is not supported: "
+              "gradients are slices of flat groups; leave it out");
+  expectError(R"("elasticity": {"enabled": true})",
+              "c.json:3: error: elasticity: is not supported: the rank count "
+              "is fixed when compiling; compile once for each");
+  EXPECT_EQ(invalid(R"("optimizer": {"params": {"max_grad_norm": 1}})"),
+            "c.json:2: error: optimizer.params.max_grad_norm: is not "
+            "supported: it is no setting of the optimizer; use "
+            "gradient_clipping\n");
+}
+
+TEST(Diagnostics, RefusedKeysAcceptTheirDefault) {
+  Parsed parsed = parseWithBatch(R"("optimizer": {},
+    "zero_optimization": {"offload_optimizer": {"device": "none"},
+                          "zero_hpz_partition_size": 1},
+    "sparse_gradients": false, "elasticity": {"enabled": false, "x": 1},
+    "amp": {}, "autotuning": null)");
+  EXPECT_TRUE(parsed.config.has_value());
+  EXPECT_EQ(parsed.messages, "");
+}
+
+TEST(Diagnostics, OptimizersAndSchedules) {
+  EXPECT_EQ(invalid(R"("optimizer": {"type": "Lion",
+                       "params": {"whatever": 1}})"),
+            "c.json:2: error: optimizer.type: \"Lion\" is not supported; use "
+            "\"AdamW\", \"Adam\" or \"SGD\"\n");
+  EXPECT_EQ(invalid(R"("optimizer": {"type": "Adem"})"),
+            "c.json:2: error: optimizer.type: \"Adem\" is not known; use "
+            "\"AdamW\", \"Adam\" or \"SGD\"\n");
+  EXPECT_EQ(invalid(R"("optimizer": {"type": "SGD",
+                       "params": {"betas": [0.9, 0.99]}})"),
+            "c.json:3: error: optimizer.params.betas: SGD has no such setting "
+            "(Adam and AdamW have it); leave it out\n");
+  EXPECT_EQ(invalid(R"("optimizer": {"type": "SGD",
+                       "params": {"nesterov": true}})"),
+            "c.json:3: error: optimizer.params.nesterov: needs a momentum "
+            "above 0; give one or leave it out\n");
+  expectError(R"("scheduler": {"type": "OneCycle",
+                 "params": {"cycle_min_lr": 1}})",
+              "c.json:3: error: scheduler.type: \"OneCycle\" is not "
+              "supported; use \"WarmupLR\", \"WarmupDecayLR\" or "
+              "\"WarmupCosineLR\", or leave the block out for a constant "
+              "rate");
+  expectError(R"("scheduler": {"type": "WarmupCosineLR", "params": {}})",
+              "c.json: error: scheduler.params.total_num_steps: "
+              "WarmupCosineLR needs a number: the updates of the whole run");
+  expectError(R"("scheduler": {"type": "WarmupLR",
+                 "params": {"total_num_steps": 5}})",
+              "c.json:4: error: scheduler.params.total_num_steps: WarmupLR "
+              "has no such setting (WarmupDecayLR and WarmupCosineLR have "
+              "it); leave it out");
+  expectError(R"("scheduler": {"params": {}})",
+              "c.json: error: scheduler.type: is missing; name the schedule, "
+              "or leave the block out for a constant rate");
+}
+
+TEST(Diagnostics, Precision) {
+  expectError(R"("fp16": {"enabled": true}, "bf16": {"enabled": true})",
+              "c.json:3: error: fp16.enabled: fp16 and bf16 are both enabled; "
+              "enable one of them");
+  expectError(R"("fp16": {"enabled": true, "initial_scale_power": 200})",
+              "c.json:3: error: fp16.initial_scale_power: 2^200 is no f32; "
+              "give at most 126");
+  expectError(R"("fp16": {"enabled": true, "min_loss_scale": 1e9})",
+              "c.json:3: error: fp16.min_loss_scale: the lowest scale is "
+              "above the first one, 2^16; lower it");
+  expectError(R"("communication_data_type": "fp16")",
+              "c.json:3: error: communication_data_type: gradients of f32 "
+              "cannot travel in f16; give the compute type or \"fp32\"");
+  expectError(R"("bf16": {"enabled": true}, "gradient_accumulation_steps": 2,
+                 "data_types": {"grad_accum_dtype": "bf16"})",
+              "c.json:4: error: data_types.grad_accum_dtype: 2 micro-batches "
+              "are added up in f32; give \"fp32\" or leave it out");
+  expectError(R"("gradient_predivide_factor": 2)",
+              "c.json:3: error: gradient_predivide_factor: takes part only "
+              "with prescale_gradients; turn that on or leave this out");
+}
+
+TEST(Diagnostics, RepeatedKeys) {
+  expectError("\"gradient_clipping\": 1,\n\"gradient_clipping\": 2",
+              "c.json:3: error: gradient_clipping: stands twice in the file, "
+              "the second time in line 4; keep one");
+}
+
+TEST(Diagnostics, Syntax) {
+  EXPECT_EQ(parse("{\n\"adiot\": 1,,\n}").messages,
+            "c.json:2: error: is not JSON: Expected object key\n");
+  EXPECT_EQ(parse("[]").messages, "c.json:1: error: found no object, wanted "
+                                  "{ \"key\": value, ... }\n");
+}
+
+TEST(Diagnostics, KeysAreFoundBehindStringsWithQuotesAndBrackets) {
+  expectError("\"wandb\": {\"project\": \"a \\\" } ] {\", \"x\": [{\"y\": 1}]"
+              "},\n\"pipelines\": 1",
+              "c.json:3: remark: wandb: changes nothing here: the executable "
+              "reports for itself: --metrics writes every update to a file\n"
+              "c.json:4: error: pipelines: unknown key; the nearest known one "
+              "is 'pipeline'");
+}
+
+TEST(Diagnostics, Files) {
+  llvm::SmallVector<ConfigDiagnostic> diagnostics;
+  EXPECT_FALSE(loadTrainConfig("no-such-file.json", {}, diagnostics));
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].message,
+            "cannot be read: No such file or directory");
+}
