@@ -1,0 +1,252 @@
+// zero.adamw, zero.adam and zero.sgd against the formulas in f64.
+#include "OptimizerTesting.h"
+
+using namespace zrt;
+using namespace zrt::testing;
+
+namespace {
+
+constexpr DataType F32 = DataType::F32, F16 = DataType::F16,
+                   BF16 = DataType::BF16;
+
+struct Hyper {
+  double rate = 1e-2, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, decay = 0.1;
+  double momentum = 0;
+  bool nesterov = false;
+};
+
+/// One element's state, as torch.optim's single-tensor rules change it.
+struct Reference {
+  double parameter, first = 0, second = 0;
+
+  void adam(double gradient, const Hyper &h, int step, bool decoupled) {
+    if (decoupled)
+      parameter -= h.rate * h.decay * parameter;
+    else
+      gradient += h.decay * parameter;
+    first += (gradient - first) * (1 - h.beta1);
+    second = second * h.beta2 + (1 - h.beta2) * gradient * gradient;
+    double bias1 = 1 - std::pow(h.beta1, step);
+    double bias2 = 1 - std::pow(h.beta2, step);
+    double denominator = std::sqrt(second) / std::sqrt(bias2) + h.epsilon;
+    parameter -= h.rate / bias1 * first / denominator;
+  }
+
+  void sgd(double gradient, const Hyper &h, int step) {
+    gradient += h.decay * parameter;
+    if (h.momentum != 0) {
+      first = step == 1 ? gradient : h.momentum * first + gradient;
+      gradient = h.nesterov ? gradient + h.momentum * first : first;
+    }
+    parameter -= h.rate * gradient;
+  }
+};
+
+KernelSpec specOf(const std::string &name, const Hyper &h, int64_t elements,
+                  DataType gradient, DataType compute) {
+  KernelSpec spec;
+  spec.name = name;
+  spec.ints = {{"partition", {3}}, {"nesterov", {h.nesterov}}};
+  spec.floats = {{"beta1", h.beta1},
+                 {"beta2", h.beta2},
+                 {"epsilon", h.epsilon},
+                 {"weight_decay", h.decay},
+                 {"momentum", h.momentum}};
+  spec.operands = flat(elements, {gradient, F32});
+  int moments = name != "zero.sgd" ? 2 : h.momentum != 0;
+  for (int i = 0; i < moments; ++i)
+    spec.operands.push_back({F32, {elements}});
+  if (compute != F32)
+    spec.results = flat(elements, {compute});
+  return spec;
+}
+
+/// The buffers of one update, in the kernels' order.
+struct State {
+  State(int64_t elements, DataType gradientType, DataType computeType)
+      : gradient(gradientType, elements), parameter(F32, elements),
+        first(F32, elements), second(F32, elements),
+        compute(computeType, elements) {}
+
+  std::vector<void *> buffers(const KernelSpec &spec, size_t at = 0) {
+    std::vector<void *> result = {gradient.at(at), parameter.at(at)};
+    size_t moments = spec.operands.size() - 2;
+    if (moments > 0)
+      result.push_back(first.at(at));
+    if (moments > 1)
+      result.push_back(second.at(at));
+    if (!spec.results.empty())
+      result.push_back(compute.at(at));
+    return result;
+  }
+
+  Values gradient, parameter, first, second, compute;
+};
+
+void compare(const std::string &name, const Hyper &h, DataType gradientType,
+             DataType computeType) {
+  SCOPED_TRACE(name + " " + nameOf(gradientType) + " " + nameOf(computeType));
+  constexpr int64_t elements = 1003;
+  std::mt19937 generator(7);
+  Bench bench;
+  State state(elements, gradientType, computeType);
+  state.parameter.randomize(generator, 1);
+  std::vector<Reference> reference(elements);
+  for (int64_t i = 0; i < elements; ++i)
+    reference[i].parameter = state.parameter.get(i);
+  KernelSpec spec = specOf(name, h, elements, gradientType, computeType);
+  bench.control.learningRate[3] = static_cast<float>(h.rate);
+  bench.control.factor = 0.125f;
+  for (int step = 1; step <= 20; ++step) {
+    state.gradient.randomize(generator, 0.5f, 0.1f);
+    bench.run(spec, state.buffers(spec));
+    bench.control.steps++;
+    for (int64_t i = 0; i < elements; ++i) {
+      double gradient = double(state.gradient.get(i)) * 0.125;
+      if (name == "zero.sgd")
+        reference[i].sgd(gradient, h, step);
+      else
+        reference[i].adam(gradient, h, step, name == "zero.adamw");
+    }
+  }
+  for (int64_t i = 0; i < elements; ++i) {
+    ASSERT_NEAR(state.parameter.get(i), reference[i].parameter, 2e-6) << i;
+    if (spec.operands.size() > 2)
+      ASSERT_NEAR(state.first.get(i), reference[i].first, 1e-6) << i;
+    if (spec.operands.size() > 3)
+      ASSERT_NEAR(state.second.get(i), reference[i].second, 1e-6) << i;
+  }
+}
+
+TEST(OptimizerUpdate, FollowsTheFormulas) {
+  Hyper plain, momentum, nesterov;
+  momentum.momentum = nesterov.momentum = 0.9;
+  nesterov.nesterov = true;
+  for (auto [gradient, compute] : {std::pair{F32, F32},
+                                   {BF16, BF16},
+                                   {F32, BF16},
+                                   {F16, F16},
+                                   {F32, F16}}) {
+    compare("zero.adamw", plain, gradient, compute);
+    compare("zero.adam", plain, gradient, compute);
+    compare("zero.sgd", plain, gradient, compute);
+    compare("zero.sgd", momentum, gradient, compute);
+    compare("zero.sgd", nesterov, gradient, compute);
+  }
+}
+
+/// Every exponent, ties among them, NaN and infinities.
+float oddValue(uint32_t i) {
+  return floatOf(i * 2654435761u & ~(i % 3 ? 0x7fffu : 0u));
+}
+
+TEST(OptimizerUpdate, RoundsTheComputeCopyAsTheRulesSay) {
+  constexpr int64_t elements = 1 << 16;
+  Hyper h;
+  h.decay = 0;
+  for (DataType type : {BF16, F16}) {
+    Bench bench; // learning rate 0: the parameter stays
+    State state(elements, F32, type);
+    for (int64_t i = 0; i < elements; ++i)
+      state.parameter.set(i, oddValue(i));
+    KernelSpec spec = specOf("zero.sgd", h, elements, F32, type);
+    bench.run(spec, state.buffers(spec));
+    for (int64_t i = 0; i < elements; ++i) {
+      float master = state.parameter.get(i);
+      if (std::isnan(master)) {
+        ASSERT_TRUE(std::isnan(state.compute.get(i)));
+        continue;
+      }
+      uint32_t halfAway = (bitsOf(master) + 0x8000u) >> 16;
+      ASSERT_EQ(state.compute.raw16(i),
+                type == BF16 ? halfAway : f32ToF16(master))
+          << master;
+    }
+  }
+}
+
+TEST(OptimizerUpdate, ASkippedUpdateChangesNothing) {
+  std::mt19937 generator(1);
+  for (std::string name : {"zero.adamw", "zero.adam", "zero.sgd"}) {
+    Hyper h;
+    h.momentum = 0.9;
+    State state(100, F16, F16);
+    for (Values *values : {&state.gradient, &state.parameter, &state.first,
+                           &state.second, &state.compute})
+      values->randomize(generator, 1);
+    State before = state;
+    Bench bench;
+    bench.control.finite = 0;
+    bench.control.learningRate[3] = 1;
+    KernelSpec spec = specOf(name, h, 100, F16, F16);
+    bench.run(spec, state.buffers(spec));
+    EXPECT_TRUE(state.parameter == before.parameter);
+    EXPECT_TRUE(state.first == before.first);
+    EXPECT_TRUE(state.second == before.second);
+    EXPECT_TRUE(state.compute == before.compute);
+  }
+}
+
+/// Whole, against cut at odd places and on several threads.
+TEST(OptimizerUpdate, BitsDoNotDependOnWhereASliceBegins) {
+  constexpr int64_t elements = 150001;
+  std::mt19937 generator(2);
+  for (std::string name : {"zero.adamw", "zero.adam", "zero.sgd"}) {
+    Hyper h;
+    h.momentum = 0.9;
+    State whole(elements, BF16, BF16);
+    for (Values *values : {&whole.gradient, &whole.parameter, &whole.first})
+      values->randomize(generator, 1);
+    for (int64_t i = 0; i < elements; ++i)
+      whole.second.set(i, std::fabs(whole.first.get(i)) * 1e-3f);
+    State cut = whole;
+    Bench one(1), several(3);
+    for (Bench *bench : {&one, &several}) {
+      bench->control.learningRate[3] = 3e-4f;
+      bench->control.factor = 0.3f;
+      bench->control.steps = 11;
+    }
+    KernelSpec spec = specOf(name, h, elements, BF16, BF16);
+    one.run(spec, whole.buffers(spec));
+    int64_t at = 0;
+    for (int64_t size : {1, 15, 16, 17, 31, 4097, 70001}) {
+      KernelSpec part = specOf(name, h, size, BF16, BF16);
+      several.run(part, cut.buffers(part, at));
+      at += size;
+    }
+    KernelSpec rest = specOf(name, h, elements - at, BF16, BF16);
+    several.run(rest, cut.buffers(rest, at));
+    EXPECT_TRUE(whole.parameter == cut.parameter) << name;
+    EXPECT_TRUE(whole.first == cut.first) << name;
+    EXPECT_TRUE(whole.second == cut.second) << name;
+    EXPECT_TRUE(whole.compute == cut.compute) << name;
+  }
+}
+
+TEST(OptimizerUpdate, RefusesWhatItCannotDo) {
+  Bench bench;
+  Hyper h;
+  auto refused = [&](KernelSpec spec) {
+    try {
+      bench.make(spec);
+    } catch (const std::invalid_argument &failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  KernelSpec spec = specOf("zero.adamw", h, 10, F32, F32);
+  EXPECT_EQ(refused(spec), "");
+  spec.ints["partition"] = {kMaxGroups};
+  EXPECT_NE(refused(spec).find("found partition 16"), std::string::npos);
+  spec = specOf("zero.adamw", h, 10, DataType::I32, F32);
+  EXPECT_NE(refused(spec).find("element type i32"), std::string::npos);
+  spec = specOf("zero.adamw", h, 10, F32, F32);
+  spec.operands.pop_back();
+  EXPECT_NE(refused(spec).find("found 3 buffers"), std::string::npos);
+  spec.operands.push_back({F32, {11}});
+  EXPECT_NE(refused(spec).find("11 elements, wanted 10"), std::string::npos);
+  spec.operands.back() = {BF16, {10}};
+  EXPECT_NE(refused(spec).find("moment is bf16"), std::string::npos);
+}
+
+} // namespace
