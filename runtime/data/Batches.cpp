@@ -1,0 +1,129 @@
+#include "data/Batches.h"
+
+#include "data/Permutation.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+using namespace zrt;
+
+namespace {
+
+/// The seed of the order of validation samples.
+constexpr uint64_t kValidationSeed = 0;
+
+bool sameBuffer(const BufferRef &a, const BufferRef &b) {
+  return a.arena == b.arena && a.offset == b.offset &&
+         a.rankStride == b.rankStride;
+}
+
+/// The limit that one command puts on `input`.
+Vocabulary limitOf(const Program &program, const Command &command,
+                   const Input &input) {
+  if (command.opcode != Opcode::Kernel)
+    return {};
+  const KernelSpec &spec = program.kernels[command.kernel];
+  const std::string where =
+      command.location.empty() ? "" : " at " + command.location;
+  if (spec.name == "nn.embedding" &&
+      sameBuffer(command.buffers[0], input.buffer))
+    return {spec.operands[1].shape.front(), "rows",
+            "the embedding table" + where};
+  if (spec.name == "nn.cross_entropy" &&
+      sameBuffer(command.buffers[1], input.buffer))
+    return {spec.operands[0].shape.back(), "classes", "the loss" + where};
+  return {};
+}
+
+/// The first id in `ids` that is not below `limit`, or -1.
+template <typename T>
+int64_t firstOutside(const T *ids, int64_t count, int64_t limit,
+                     bool negative) {
+  for (int64_t i = 0; i < count; ++i)
+    if (ids[i] >= limit || (ids[i] < 0 && !negative))
+      return i;
+  return -1;
+}
+
+} // namespace
+
+Vocabulary zrt::vocabularyOf(const Program &program, const Input &input) {
+  Vocabulary result;
+  for (const Region *region : {&program.micro, &program.evaluate})
+    for (const Command &command : region->commands) {
+      Vocabulary found = limitOf(program, command, input);
+      if (found.size >= 0 && (result.size < 0 || found.size < result.size))
+        result = std::move(found);
+    }
+  return result;
+}
+
+Batches::Batches(const Program &program, const Data &data, uint64_t seed,
+                 int rank)
+    : program(program), data(data), seed(seed), rank(rank),
+      microBatch(microBatchOf(program.inputs)) {
+  for (const Input &input : program.inputs)
+    vocabularies.push_back(vocabularyOf(program, input));
+}
+
+void Batches::check(const Dataset &dataset, void *const *inputs) const {
+  for (size_t i = 0; i < vocabularies.size(); ++i) {
+    const Vocabulary &limit = vocabularies[i];
+    const TensorType &type = program.inputs[i].type;
+    if (limit.size < 0)
+      continue;
+    // Targets may be negative: the loss ignores them.
+    const bool negative = program.inputs[i].name != "tokens";
+    const int64_t count = type.elements();
+    int64_t at = -1, id = 0;
+    if (type.type == DataType::I32) {
+      const auto *ids = static_cast<const int32_t *>(inputs[i]);
+      at = firstOutside(ids, count, limit.size, negative);
+      id = at < 0 ? 0 : ids[at];
+    } else if (type.type == DataType::I64) {
+      const auto *ids = static_cast<const int64_t *>(inputs[i]);
+      at = firstOutside(ids, count, limit.size, negative);
+      id = at < 0 ? 0 : ids[at];
+    }
+    if (at >= 0)
+      throw std::runtime_error(
+          "'" + dataset.path() + "' has id " + std::to_string(id) +
+          " for the input '" + program.inputs[i].name + "', but " +
+          limit.where + " has " + std::to_string(limit.size) + " " +
+          limit.unit + ": use other data or compile the model with more");
+  }
+}
+
+void Batches::fill(const Dataset &dataset, uint64_t key, uint64_t first,
+                   void *const *inputs) const {
+  const uint64_t samples = dataset.samples();
+  for (uint64_t row = 0; row < microBatch; ++row) {
+    const uint64_t position = first + row;
+    const uint64_t epoch = position / samples;
+    const uint64_t index =
+        permute(position % samples, samples, mixBits(key, epoch));
+    dataset.read(epoch, index, int64_t(row), inputs);
+  }
+  check(dataset, inputs);
+}
+
+void Batches::fillTraining(uint64_t update, int micro,
+                           void *const *inputs) const {
+  const Training &training = program.training;
+  const uint64_t batch = update * training.accumulation + micro;
+  fill(*data.training, seed, (batch * training.ranks + rank) * microBatch,
+       inputs);
+}
+
+void Batches::fillValidation(uint64_t batch, void *const *inputs) const {
+  if (!data.validation)
+    throw std::runtime_error(data.noValidation);
+  fill(*data.validation, kValidationSeed,
+       (batch * program.training.ranks + rank) * microBatch, inputs);
+}
+
+uint64_t Batches::tokensPerUpdate() const {
+  const Training &training = program.training;
+  return data.training->tokensPerSample() * microBatch * training.ranks *
+         training.accumulation;
+}

@@ -1,0 +1,58 @@
+// Which samples a rank sees, and when.
+#ifndef ZERO_RUNTIME_DATA_BATCHES_H
+#define ZERO_RUNTIME_DATA_BATCHES_H
+
+#include "data/Dataset.h"
+
+namespace zrt {
+
+/// Most ids that an input may hold, from the program.
+struct Vocabulary {
+  int64_t size = -1; ///< rows of the table; negative: the input is not an id
+  std::string unit;  ///< "rows" or "classes"
+  std::string where; ///< the operation that reads it, for messages
+};
+
+/// The rows of the embedding table that the step's input `input` indexes, or
+/// the classes of the cross entropy that it is the target of.
+Vocabulary vocabularyOf(const Program &program, const Input &input);
+
+/// Fills a rank's inputs. Which samples an update sees is a function of the
+/// seed alone: sample i of update u is number u * (global batch) + i of a
+/// sequence of epochs, each a permutation of the data. Rank r of n takes, in
+/// micro-batch a, the samples from (a * n + r) * micro-batch onward.
+class Batches {
+public:
+  /// `data` is borrowed. Throws std::runtime_error where inputs disagree.
+  Batches(const Program &program, const Data &data, uint64_t seed, int rank);
+
+  /// Fills `inputs` (addresses in the order of `Program::inputs`) for
+  /// micro-batch `micro` of update `update`. Throws std::runtime_error where
+  /// an id is outside its table.
+  void fillTraining(uint64_t update, int micro, void *const *inputs) const;
+
+  /// Fills `inputs` for batch `batch` of an evaluation: the same samples in
+  /// every evaluation, whatever the seed. Throws as `fillTraining`, and where
+  /// there is no validation data.
+  void fillValidation(uint64_t batch, void *const *inputs) const;
+
+  /// Tokens (or samples, where there are no sequences) in an update, over all
+  /// ranks.
+  uint64_t tokensPerUpdate() const;
+
+private:
+  void fill(const Dataset &dataset, uint64_t seed, uint64_t first,
+            void *const *inputs) const;
+  void check(const Dataset &dataset, void *const *inputs) const;
+
+  const Program &program;
+  const Data &data;
+  uint64_t seed;
+  int rank;
+  uint64_t microBatch;
+  std::vector<Vocabulary> vocabularies; ///< by input
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DATA_BATCHES_H

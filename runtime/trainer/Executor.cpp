@@ -1,0 +1,255 @@
+#include "trainer/Executor.h"
+
+#include "communicator/Traffic.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+using namespace zrt;
+
+namespace {
+
+constexpr size_t kWorkspaceAlignment = 64;
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Collective collectiveOf(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::AllReduce:
+    return Collective::AllReduce;
+  case Opcode::ReduceScatter:
+    return Collective::ReduceScatter;
+  case Opcode::AllGather:
+    return Collective::AllGather;
+  case Opcode::Broadcast:
+    return Collective::Broadcast;
+  case Opcode::Reduce:
+    return Collective::Reduce;
+  case Opcode::Kernel:
+  case Opcode::Wait:
+    break;
+  }
+  throw std::logic_error("not a collective");
+}
+
+} // namespace
+
+Traffic Traffic::operator-(const Traffic &earlier) const {
+  Traffic result;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    result.elements[i] = elements[i] - earlier.elements[i];
+    result.bytes[i] = bytes[i] - earlier.bytes[i];
+  }
+  return result;
+}
+
+struct Executor::Action {
+  const Command *command = nullptr;
+  Kernel *kernel = nullptr;
+  std::vector<void *> buffers;
+  std::vector<Transfer> transfers;
+  Collective collective = Collective::AllReduce;
+  Reduction reduction = Reduction::Sum;
+  uint64_t elements = 0, bytes = 0;
+  /// A wait whose start is in another region, which may not have run yet.
+  bool mayBeIdle = false;
+};
+
+struct Executor::Planned {
+  std::vector<Action> actions;
+};
+
+Executor::Executor(const Program &program, const ArenaAddresses &arenas,
+                   Communicator &communicator, const KernelContext &context)
+    : program(program), arenas(arenas), communicator(communicator),
+      context(context) {}
+
+Executor::~Executor() = default;
+
+std::string Executor::describe(const Command &command,
+                               const std::string &what) const {
+  std::string message;
+  if (command.opcode == Opcode::Kernel &&
+      command.kernel < program.kernels.size())
+    message = program.kernels[command.kernel].name;
+  else
+    message = nameOf(command.opcode);
+  if (!command.label.empty())
+    message += " '" + command.label + "'";
+  if (!command.location.empty())
+    message += " at " + command.location;
+  return message + ": " + what;
+}
+
+void *Executor::address(const BufferRef &buffer) const {
+  const auto arena = static_cast<size_t>(buffer.arena);
+  const uint64_t offset =
+      buffer.offset + communicator.rank() * buffer.rankStride;
+  if (arena >= kArenaCount || buffer.bytes > program.arenaBytes[arena] ||
+      offset > program.arenaBytes[arena] - buffer.bytes)
+    throw std::runtime_error(
+        std::string("buffer of ") + std::to_string(buffer.bytes) +
+        " bytes at offset " + std::to_string(offset) +
+        " is outside the arena " +
+        (arena < kArenaCount ? nameOf(buffer.arena) : "(unknown)") + " of " +
+        std::to_string(arena < kArenaCount ? program.arenaBytes[arena] : 0) +
+        " bytes");
+  return static_cast<std::byte *>(arenas[arena]) + offset;
+}
+
+Executor::Action Executor::planKernel(const Command &command) {
+  if (command.kernel >= kernels.size())
+    throw std::runtime_error("kernel " + std::to_string(command.kernel) +
+                             " is not in the program");
+  const KernelSpec &spec = program.kernels[command.kernel];
+  const size_t wanted = spec.operands.size() + spec.results.size();
+  if (command.buffers.size() != wanted)
+    throw std::runtime_error("has " + std::to_string(command.buffers.size()) +
+                             " buffers, its kernel wants " +
+                             std::to_string(wanted));
+  Action action;
+  action.kernel = kernels[command.kernel].get();
+  for (const BufferRef &buffer : command.buffers)
+    action.buffers.push_back(address(buffer));
+  return action;
+}
+
+Executor::Action Executor::planCollective(const Command &command) {
+  Action action;
+  action.collective = collectiveOf(command.opcode);
+  action.reduction = command.mean ? Reduction::Mean : Reduction::Sum;
+  for (const CollectivePart &part : command.parts) {
+    Transfer transfer;
+    transfer.send = address(part.send);
+    transfer.receive = address(part.receive);
+    transfer.count = part.count;
+    transfer.type = part.type;
+    transfer.root = part.root;
+    action.transfers.push_back(transfer);
+    const uint64_t elements =
+        sentElements(action.collective, part.count, communicator.ranks(),
+                     communicator.rank(), part.root);
+    action.elements += elements;
+    action.bytes += elements * sizeOf(part.type);
+  }
+  return action;
+}
+
+void Executor::planRegion(const Region &region, Planned &planned,
+                          const char *name) {
+  std::vector<char> startedHere(tickets.size(), 0);
+  for (const Command &command : region.commands) {
+    try {
+      Action action;
+      if (command.opcode == Opcode::Kernel) {
+        action = planKernel(command);
+      } else if (command.opcode == Opcode::Wait) {
+        action.mayBeIdle = !startedHere[command.ticket];
+        startedHere[command.ticket] = 0;
+      } else {
+        action = planCollective(command);
+        startedHere[command.ticket] = 1;
+      }
+      action.command = &command;
+      planned.actions.push_back(std::move(action));
+    } catch (const std::exception &error) {
+      throw std::runtime_error(describe(
+          command, std::string("in region ") + name + ": " + error.what()));
+    }
+  }
+}
+
+void Executor::plan(const KernelMaker &make) {
+  kernels.clear();
+  workspaceSize = 0;
+  for (size_t i = 0; i < program.kernels.size(); ++i) {
+    kernels.push_back(make(program.kernels[i], context));
+    workspaceSize = std::max(workspaceSize, kernels.back()->workspaceBytes());
+  }
+  workspaceStorage.reset(new std::byte[workspaceSize + kWorkspaceAlignment]);
+  const auto begin = reinterpret_cast<uintptr_t>(workspaceStorage.get());
+  workspace = workspaceStorage.get() +
+              (kWorkspaceAlignment - begin % kWorkspaceAlignment);
+
+  size_t ticketCount = 0;
+  const Region *regions[] = {&program.initialize, &program.micro,
+                             &program.apply, &program.evaluate};
+  for (const Region *region : regions)
+    for (const Command &command : region->commands)
+      if (command.opcode != Opcode::Kernel)
+        ticketCount = std::max<size_t>(ticketCount, command.ticket + 1ul);
+  tickets.assign(ticketCount, 0);
+  started.assign(ticketCount, 0);
+
+  const char *names[] = {"initialize", "micro", "apply", "evaluate"};
+  std::unique_ptr<Planned> *plans[] = {&initialize, &micro, &apply, &evaluate};
+  for (int i = 0; i < 4; ++i) {
+    *plans[i] = std::make_unique<Planned>();
+    planRegion(*regions[i], **plans[i], names[i]);
+  }
+}
+
+void Executor::execute(const Action &action) {
+  const Command &command = *action.command;
+  if (command.opcode == Opcode::Kernel) {
+    action.kernel->run(action.buffers.data(), workspace);
+    return;
+  }
+  if (command.opcode == Opcode::Wait) {
+    if (!started[command.ticket]) {
+      if (action.mayBeIdle)
+        return;
+      throw std::logic_error("waits for an operation that was not started");
+    }
+    started[command.ticket] = 0;
+    communicator.wait(tickets[command.ticket]);
+    return;
+  }
+  if (started[command.ticket])
+    throw std::logic_error("starts an operation that is still running");
+  tickets[command.ticket] =
+      communicator.start(action.collective, action.reduction, action.transfers);
+  started[command.ticket] = 1;
+  const auto kind = static_cast<size_t>(command.traffic);
+  sent.elements[kind] += action.elements;
+  sent.bytes[kind] += action.bytes;
+}
+
+void Executor::run(const Planned &planned) {
+  for (const Action &action : planned.actions) {
+    const int64_t begin = trace ? now() : 0;
+    try {
+      execute(action);
+    } catch (const CommunicationError &error) {
+      throw CommunicationError(describe(*action.command, error.what()));
+    } catch (const std::exception &error) {
+      throw std::runtime_error(describe(*action.command, error.what()));
+    }
+    if (trace)
+      trace(*action.command, begin, now());
+  }
+}
+
+void Executor::runInitialize() { run(*initialize); }
+void Executor::runMicro() { run(*micro); }
+void Executor::runApply() { run(*apply); }
+void Executor::runEvaluate() { run(*evaluate); }
+
+void Executor::drain() {
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    if (!started[i])
+      continue;
+    started[i] = 0;
+    communicator.wait(tickets[i]);
+  }
+}
+
+const Traffic &Executor::traffic() const { return sent; }
+size_t Executor::workspaceBytes() const { return workspaceSize; }
+void Executor::setTrace(Trace hook) { trace = std::move(hook); }

@@ -1,0 +1,102 @@
+// Walks a program's commands on one rank.
+#ifndef ZERO_RUNTIME_TRAINER_EXECUTOR_H
+#define ZERO_RUNTIME_TRAINER_EXECUTOR_H
+
+#include "communicator/Communicator.h"
+#include "kernels/Kernel.h"
+#include "program/Program.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+/// What one rank sent, by `TrafficClass`.
+struct Traffic {
+  /// In units of 1/ranks of an element, as `Program::expectedTraffic`.
+  std::array<uint64_t, 3> elements{};
+  /// In units of 1/ranks of a byte.
+  std::array<uint64_t, 3> bytes{};
+
+  Traffic operator-(const Traffic &earlier) const;
+};
+
+/// Address of each arena on this rank, by `Arena`. An arena of zero bytes may
+/// be null.
+using ArenaAddresses = std::array<void *, kArenaCount>;
+
+/// Makes a kernel for a spec: `makeHostKernel`, or another device's.
+using KernelMaker = std::function<std::unique_ptr<Kernel>(
+    const KernelSpec &spec, const KernelContext &context)>;
+
+/// The program on one rank. `plan` resolves every kernel, address and
+/// transfer; the `run` functions then allocate nothing.
+class Executor {
+public:
+  /// Called after each command with its begin and end on the steady clock, in
+  /// nanoseconds.
+  using Trace =
+      std::function<void(const Command &command, int64_t begin, int64_t end)>;
+
+  /// All references are borrowed and must outlive the executor.
+  Executor(const Program &program, const ArenaAddresses &arenas,
+           Communicator &communicator, const KernelContext &context);
+  ~Executor();
+
+  /// Makes every kernel once and resolves all addresses. Throws
+  /// std::runtime_error, naming the command and its place in the source,
+  /// where a kernel cannot be made or a buffer leaves its arena.
+  void plan(const KernelMaker &make = makeHostKernel);
+
+  /// Each runs one region. Throws CommunicationError where a peer failed and
+  /// std::runtime_error where this rank did, with the command's label and its
+  /// place in the source.
+  void runInitialize();
+  void runMicro();
+  void runApply();
+  void runEvaluate();
+
+  /// Waits for every operation that a region left running for the next one,
+  /// so that parameters may be read from outside.
+  void drain();
+
+  const Traffic &traffic() const;
+  size_t workspaceBytes() const;
+  void setTrace(Trace trace);
+
+  /// The address of `buffer` on this rank.
+  void *address(const BufferRef &buffer) const;
+
+private:
+  struct Action;
+  struct Planned;
+
+  void planRegion(const Region &region, Planned &planned, const char *name);
+  Action planKernel(const Command &command);
+  Action planCollective(const Command &command);
+  void run(const Planned &planned);
+  void execute(const Action &action);
+  std::string describe(const Command &command, const std::string &what) const;
+
+  const Program &program;
+  ArenaAddresses arenas;
+  Communicator &communicator;
+  KernelContext context;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::unique_ptr<Planned> initialize, micro, apply, evaluate;
+  std::vector<Communicator::Ticket> tickets; ///< by program ticket
+  std::vector<char> started;                 ///< by program ticket
+  std::unique_ptr<std::byte[]> workspaceStorage;
+  void *workspace = nullptr;
+  size_t workspaceSize = 0;
+  Traffic sent;
+  Trace trace;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_EXECUTOR_H

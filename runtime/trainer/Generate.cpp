@@ -1,0 +1,160 @@
+#include "trainer/Generate.h"
+
+#include "data/Permutation.h"
+#include "data/TokenFile.h"
+#include "program/Float16.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
+using namespace zrt;
+
+namespace {
+
+Vocabulary tokenVocabulary(const Program &program) {
+  for (const Input &input : program.inputs)
+    if (input.name == "tokens")
+      return vocabularyOf(program, input);
+  return {};
+}
+
+float element(const void *data, DataType type, int64_t index) {
+  switch (type) {
+  case DataType::F32:
+    return static_cast<const float *>(data)[index];
+  case DataType::F16:
+    return f16ToF32(static_cast<const uint16_t *>(data)[index]);
+  case DataType::BF16:
+    return bf16ToF32(static_cast<const uint16_t *>(data)[index]);
+  default:
+    throw std::runtime_error(std::string("cannot sample from logits of type ") +
+                             nameOf(type));
+  }
+}
+
+} // namespace
+
+bool zrt::hasByteVocabulary(const Program &program) {
+  const int64_t size = tokenVocabulary(program).size;
+  return size >= 0 && size <= 256;
+}
+
+std::vector<int32_t> zrt::promptTokens(const std::string &prompt, bool bytes,
+                                       const Program &program) {
+  const int64_t limit = tokenVocabulary(program).size;
+  std::vector<int32_t> tokens;
+  if (bytes) {
+    for (const char byte : prompt.empty() ? std::string("\n") : prompt)
+      tokens.push_back(static_cast<unsigned char>(byte));
+  } else {
+    std::istringstream stream(prompt);
+    for (std::string word; stream >> word;) {
+      size_t used = 0;
+      long value = -1;
+      try {
+        value = std::stol(word, &used);
+      } catch (const std::logic_error &) {
+      }
+      if (used != word.size() || value < 0 || value > INT32_MAX)
+        throw std::runtime_error("--prompt has '" + word +
+                                 "', which is no token id: tokens are not "
+                                 "bytes here, list ids");
+      tokens.push_back(int32_t(value));
+    }
+    if (tokens.empty())
+      tokens.push_back(0);
+  }
+  for (const int32_t token : tokens)
+    if (limit >= 0 && token >= limit)
+      throw std::runtime_error("--prompt has token " + std::to_string(token) +
+                               ", the vocabulary has " + std::to_string(limit));
+  return tokens;
+}
+
+int64_t zrt::sampleIndex(const std::vector<float> &logits, double temperature,
+                         double uniform) {
+  const auto most = std::max_element(logits.begin(), logits.end());
+  if (temperature == 0)
+    return most - logits.begin();
+  double sum = 0;
+  for (const float value : logits)
+    sum += std::exp((double(value) - *most) / temperature);
+  double left = uniform * sum;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    left -= std::exp((double(logits[i]) - *most) / temperature);
+    if (left < 0)
+      return int64_t(i);
+  }
+  return int64_t(logits.size()) - 1;
+}
+
+Generator::Generator(const Program &program, Executor &executor,
+                     Trainer &trainer, Communicator &communicator,
+                     uint64_t seed, double temperature)
+    : program(program), executor(executor), trainer(trainer),
+      communicator(communicator), seed(seed), temperature(temperature),
+      length(sequenceLength(program.inputs)) {
+  for (const Output &output : program.evaluate.outputs)
+    if (output.name == "logits")
+      logits = &output;
+  if (!logits)
+    throw std::runtime_error("the step leaves no output 'logits' to sample "
+                             "from: yield it and name it in the step's "
+                             "outputs");
+  const int64_t positions = program.inputs.front().type.elements();
+  vocabulary = logits->type.shape.empty() ? 0 : logits->type.shape.back();
+  if (logits->type.elements() != positions * vocabulary || vocabulary == 0)
+    throw std::runtime_error("the step's output 'logits' has not one row for "
+                             "each token: it cannot be sampled from");
+}
+
+void Generator::fillInputs(const std::vector<int32_t> &tokens, int64_t begin) {
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    const Input &input = program.inputs[i];
+    const int64_t rows = input.type.shape[0];
+    std::memset(trainer.inputs()[i], 0, input.type.bytes());
+    if (input.name != "tokens")
+      continue;
+    const int64_t count = int64_t(tokens.size()) - begin;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t j = 0; j < count; ++j)
+        if (input.type.type == DataType::I32)
+          static_cast<int32_t *>(trainer.inputs()[i])[row * length + j] =
+              tokens[size_t(begin + j)];
+        else
+          static_cast<int64_t *>(trainer.inputs()[i])[row * length + j] =
+              tokens[size_t(begin + j)];
+  }
+}
+
+int32_t Generator::choose(int64_t position, int64_t step) {
+  const void *data = executor.address(logits->buffer);
+  std::vector<float> row(static_cast<size_t>(vocabulary));
+  for (int64_t i = 0; i < vocabulary; ++i)
+    row[size_t(i)] =
+        element(data, logits->type.type, position * vocabulary + i);
+  const double uniform = double(mixBits(seed, uint64_t(step)) >> 11) * 0x1p-53;
+  int32_t token = int32_t(sampleIndex(row, temperature, uniform));
+  // Ranks on unlike processors may round unlike.
+  Transfer transfer;
+  transfer.send = transfer.receive = &token;
+  transfer.count = 1;
+  transfer.type = DataType::I32;
+  communicator.run(Collective::Broadcast, Reduction::Sum, {transfer});
+  return token;
+}
+
+void Generator::run(std::vector<int32_t> prompt, int64_t count,
+                    const std::function<void(int32_t token)> &emit) {
+  for (int64_t step = 0; step < count; ++step) {
+    const int64_t begin = std::max<int64_t>(0, int64_t(prompt.size()) - length);
+    fillInputs(prompt, begin);
+    trainer.evaluateInputs();
+    const int64_t last = int64_t(prompt.size()) - begin - 1;
+    prompt.push_back(choose(last, step));
+    emit(prompt.back());
+  }
+}

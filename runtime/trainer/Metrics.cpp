@@ -1,0 +1,58 @@
+#include "trainer/Metrics.h"
+
+#include "trainer/Report.h"
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+using namespace zrt;
+using Json = nlohmann::ordered_json;
+
+Metrics::Metrics(const std::string &path, const Program &program,
+                 uint64_t tokensPerUpdate)
+    : path(path), file(path, std::ios::trunc), program(program),
+      tokensPerUpdate(tokensPerUpdate) {
+  if (!file)
+    throw std::runtime_error("cannot write '" + path +
+                             "': " + std::strerror(errno));
+}
+
+void Metrics::writeLine(const std::string &line) {
+  file << line << '\n' << std::flush;
+  if (!file)
+    throw std::runtime_error("cannot write '" + path +
+                             "': " + std::strerror(errno));
+}
+
+void Metrics::update(const UpdateReport &report) {
+  Json memory, traffic;
+  for (int i = 0; i < kArenaCount; ++i)
+    memory[nameOf(static_cast<Arena>(i))] = program.arenaBytes[i];
+  const double ranks = program.training.ranks;
+  for (int i = 0; i < 3; ++i)
+    traffic[nameOf(static_cast<TrafficClass>(i))] = {
+        {"elements", double(report.traffic.elements[i]) / ranks},
+        {"bytes", double(report.traffic.bytes[i]) / ranks}};
+  Json line;
+  line["step"] = report.update;
+  line["loss"] = report.loss;
+  line["grad_norm"] = report.gradientNorm;
+  line["lr"] = report.learningRate;
+  line["loss_scale"] = report.lossScale;
+  line["skipped"] = report.skipped;
+  line["tokens_per_s"] =
+      report.seconds > 0 ? double(tokensPerUpdate) / report.seconds : 0.0;
+  line["step_s"] = report.seconds;
+  line["memory"] = std::move(memory);
+  line["traffic"] = std::move(traffic);
+  writeLine(line.dump());
+}
+
+void Metrics::evaluation(int64_t update, double loss) {
+  Json line;
+  line["step"] = update;
+  line["validation_loss"] = loss;
+  writeLine(line.dump());
+}

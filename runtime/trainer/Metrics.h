@@ -1,0 +1,35 @@
+// One JSON object an update, one a line.
+#ifndef ZERO_RUNTIME_TRAINER_METRICS_H
+#define ZERO_RUNTIME_TRAINER_METRICS_H
+
+#include "trainer/Trainer.h"
+
+#include <fstream>
+
+namespace zrt {
+
+class Metrics {
+public:
+  /// Throws std::runtime_error where `path` cannot be written.
+  Metrics(const std::string &path, const Program &program,
+          uint64_t tokensPerUpdate);
+
+  /// Keys: step, loss, grad_norm, lr, loss_scale, skipped, tokens_per_s,
+  /// step_s, memory (bytes of a rank by arena), traffic (of the first rank,
+  /// elements and bytes by class). A value that is not finite is null.
+  void update(const UpdateReport &report);
+  /// Keys: step, validation_loss.
+  void evaluation(int64_t update, double loss);
+
+private:
+  void writeLine(const std::string &line);
+
+  std::string path;
+  std::ofstream file;
+  const Program &program;
+  uint64_t tokensPerUpdate;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_METRICS_H

@@ -1,0 +1,183 @@
+#include "trainer/Options.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+using namespace zrt;
+
+namespace {
+
+/// Flags whose values the program decides; they are checked, not used.
+struct Claims {
+  int64_t ranks = 0; ///< 0: not given
+  bool deterministic = false;
+};
+
+/// Insertions, deletions and replacements between two words.
+size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+/// ": did you mean '--steps'?" where a flag is near, else "".
+std::string nearestFlag(const CLI::App &app, const std::string &flag) {
+  std::string best;
+  size_t bestDistance = 3;
+  for (const CLI::Option *option : app.get_options()) {
+    const std::string name = "--" + option->get_single_name();
+    const size_t distance = editDistance(flag, name);
+    if (distance < bestDistance) {
+      bestDistance = distance;
+      best = name;
+    }
+  }
+  return best.empty() ? "; --help lists all flags"
+                      : "; did you mean '" + best + "'?";
+}
+
+void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
+  app.add_option("--data", options.data,
+                 "text, .bin of 16-bit token ids, or .safetensors arrays")
+      ->type_name("FILE");
+  app.add_option("--steps", options.steps, "updates to do")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed,
+                 "of initial values, data order and dropout (default 0)")
+      ->type_name("N");
+  app.add_option("--ranks", claims.ranks,
+                 "checked against the compiled rank count")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--deterministic", claims.deterministic,
+               "checked against the compiled mode");
+  app.add_option("--threads", options.threads,
+                 "threads of a rank (default: cores / local ranks)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--weights", options.weights, "start from these weights")
+      ->type_name("FILE.safetensors");
+  app.add_option("--save-weights", options.saveWeights,
+                 "write the weights after the last update")
+      ->type_name("FILE.safetensors");
+  app.add_option("--metrics", options.metrics, "one JSON object an update")
+      ->type_name("FILE.jsonl");
+}
+
+void addEvaluationFlags(CLI::App &app, Options &options) {
+  auto *every = app.add_option("--eval-every", options.evalEvery,
+                               "updates between evaluations")
+                    ->type_name("K")
+                    ->check(CLI::PositiveNumber);
+  app.add_option("--eval-batches", options.evalBatches,
+                 "micro-batches of a rank in an evaluation (default 10)")
+      ->type_name("M")
+      ->check(CLI::PositiveNumber)
+      ->needs(every);
+  auto *fraction =
+      app.add_option("--validation-fraction", options.validationFraction,
+                     "part at the end of the data that is not trained on "
+                     "(default 0.05)")
+          ->type_name("X")
+          ->check(CLI::Range(0.0, 0.99));
+  app.add_option("--validation-data", options.validationData,
+                 "evaluate on this file, train on all of --data")
+      ->type_name("FILE")
+      ->needs(every)
+      ->excludes(fraction);
+  auto *sample = app.add_option("--sample", options.sample,
+                                "generate N tokens after training")
+                     ->type_name("N")
+                     ->check(CLI::PositiveNumber);
+  app.add_option("--prompt", options.prompt,
+                 "what to continue: text, or ids where tokens are not bytes")
+      ->type_name("TEXT")
+      ->needs(sample);
+  app.add_option("--temperature", options.temperature,
+                 "of the sampling; 0 takes the likeliest (default 1)")
+      ->type_name("X")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(sample);
+}
+
+void checkClaims(const Claims &claims, const Program &program) {
+  const Training &training = program.training;
+  if (claims.ranks != 0 && claims.ranks != training.ranks)
+    throw UsageError("--ranks " + std::to_string(claims.ranks) +
+                     ", but this program was compiled for " +
+                     std::to_string(training.ranks) +
+                     " ranks: compile it again with zero-compile --ranks " +
+                     std::to_string(claims.ranks));
+  if (claims.deterministic && !training.deterministic)
+    throw UsageError("--deterministic, but this program was compiled without "
+                     "it: compile it again with zero-compile --deterministic");
+}
+
+void checkTraining(const Options &options) {
+  if (options.data.empty() && options.steps != 0)
+    throw UsageError("--data FILE is missing; --help lists all flags");
+  if (options.steps < 0)
+    throw UsageError("--steps N is missing; --help lists all flags");
+  if (options.evalEvery > 0 && options.steps == 0)
+    throw UsageError("--eval-every with --steps 0 never evaluates");
+}
+
+std::string sentence(const CLI::App &app, const CLI::ParseError &error) {
+  if (dynamic_cast<const CLI::ExtrasError *>(&error))
+    for (const std::string &extra : app.remaining())
+      return "unknown argument '" + extra + "'" + nearestFlag(app, extra);
+  return error.what();
+}
+
+} // namespace
+
+Options zrt::parseOptions(int argc, char **argv, const Program &program) {
+  Options options;
+  Claims claims;
+  bool schedule = false, memory = false, info = false;
+  CLI::App app("Trains '" + program.name + "', compiled for " +
+               std::to_string(program.training.ranks) +
+               " ranks at ZeRO stage " +
+               std::to_string(program.training.stage) + ".");
+  addTrainingFlags(app, options, claims);
+  addEvaluationFlags(app, options);
+  auto *scheduleFlag = app.add_flag("--schedule", schedule,
+                                    "print the commands of a step and exit");
+  auto *memoryFlag =
+      app.add_flag("--memory", memory, "print a rank's memory and exit");
+  auto *infoFlag =
+      app.add_flag("--info", info, "print what was compiled and exit");
+  scheduleFlag->excludes(memoryFlag)->excludes(infoFlag);
+  memoryFlag->excludes(infoFlag);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    options.action = Options::Action::Help;
+    options.help = app.help();
+    return options;
+  } catch (const CLI::ParseError &error) {
+    throw UsageError(sentence(app, error));
+  }
+  checkClaims(claims, program);
+  options.action = schedule ? Options::Action::Schedule
+                   : memory ? Options::Action::Memory
+                   : info   ? Options::Action::Info
+                            : Options::Action::Train;
+  if (options.action == Options::Action::Train)
+    checkTraining(options);
+  return options;
+}

@@ -1,0 +1,43 @@
+// The flags of a compiled training executable.
+#ifndef ZERO_RUNTIME_TRAINER_OPTIONS_H
+#define ZERO_RUNTIME_TRAINER_OPTIONS_H
+
+#include "program/Program.h"
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace zrt {
+
+/// Flags that do not fit together, or not the program: exit code 2.
+class UsageError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  enum class Action { Train, Schedule, Memory, Info, Help };
+  Action action = Action::Train;
+  std::string help; ///< the text, where `action` is `Help`
+
+  std::string data, validationData;
+  double validationFraction = 0.05;
+  int64_t steps = -1; ///< updates; negative: not given
+  uint64_t seed = 0;
+  int threads = 0; ///< a rank; 0: cores / local ranks
+  std::string weights, saveWeights, metrics;
+  int64_t evalEvery = 0; ///< updates between evaluations; 0: none
+  int64_t evalBatches = 10;
+  int64_t sample = 0; ///< tokens to generate after training
+  std::string prompt;
+  double temperature = 1.0;
+};
+
+/// Parses the command line and checks it against the program. Throws
+/// UsageError with one sentence.
+Options parseOptions(int argc, char **argv, const Program &program);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_OPTIONS_H

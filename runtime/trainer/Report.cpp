@@ -1,0 +1,188 @@
+#include "trainer/Report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iomanip>
+#include <ostream>
+
+using namespace zrt;
+
+const char *zrt::nameOf(TrafficClass kind) {
+  constexpr const char *names[] = {"gradient", "parameter", "control"};
+  return names[static_cast<int>(kind)];
+}
+
+std::string zrt::grouped(uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (int64_t at = int64_t(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(size_t(at), ",");
+  return digits;
+}
+
+std::string zrt::readableBytes(uint64_t bytes) {
+  constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = double(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof(text), unit ? "%.2f %s" : "%.0f %s", value,
+                units[unit]);
+  return text;
+}
+
+std::string zrt::readable(const TensorType &type) {
+  std::string text = "tensor<";
+  for (int64_t extent : type.shape)
+    text += std::to_string(extent) + "x";
+  return text + nameOf(type.type) + ">";
+}
+
+namespace {
+
+std::string readable(const BufferRef &buffer) {
+  std::string text =
+      std::string(nameOf(buffer.arena)) + "+" + std::to_string(buffer.offset);
+  if (buffer.rankStride)
+    text += "+rank*" + std::to_string(buffer.rankStride);
+  return text + ":" + std::to_string(buffer.bytes);
+}
+
+void printKernel(const Program &program, const Command &command,
+                 std::ostream &os) {
+  const KernelSpec &spec = program.kernels[command.kernel];
+  const auto print = [&](const TensorType &type, size_t index) {
+    os << (index ? ", " : "") << readable(type);
+    if (index < command.buffers.size())
+      os << " @" << readable(command.buffers[index]);
+  };
+  size_t index = 0;
+  os << " (";
+  for (const TensorType &type : spec.operands)
+    print(type, index++);
+  os << ") -> (";
+  for (size_t i = 0; i < spec.results.size(); ++i) {
+    os << (i ? ", " : "") << readable(spec.results[i]);
+    if (index < command.buffers.size())
+      os << " @" << readable(command.buffers[index++]);
+  }
+  os << ")";
+}
+
+void printCollective(const Command &command, std::ostream &os) {
+  os << " ticket " << command.ticket;
+  if (command.opcode == Opcode::Wait)
+    return;
+  os << " " << nameOf(command.traffic) << (command.mean ? " mean" : "");
+  for (const CollectivePart &part : command.parts) {
+    os << " [" << part.count << " x " << nameOf(part.type) << " "
+       << readable(part.send) << " -> " << readable(part.receive);
+    if (command.opcode == Opcode::Broadcast || command.opcode == Opcode::Reduce)
+      os << " root " << part.root;
+    os << "]";
+  }
+}
+
+void printRegion(const Program &program, const Region &region, const char *name,
+                 std::ostream &os) {
+  os << name << ": " << region.commands.size() << " commands\n";
+  int index = 0;
+  for (const Command &command : region.commands) {
+    const bool kernel = command.opcode == Opcode::Kernel;
+    const KernelSpec *spec =
+        kernel ? &program.kernels[command.kernel] : nullptr;
+    std::string op = spec ? spec->name : nameOf(command.opcode);
+    if (spec && !spec->symbol.empty())
+      op += " @" + spec->symbol;
+    os << std::setw(6) << std::right << index++ << "  " << std::setw(24)
+       << std::left << op << " " << std::setw(24) << command.label;
+    if (kernel)
+      printKernel(program, command, os);
+    else
+      printCollective(command, os);
+    if (!command.location.empty())
+      os << "  " << command.location;
+    os << "\n";
+  }
+  for (const Output &output : region.outputs)
+    os << "        leaves " << output.name << ": " << zrt::readable(output.type)
+       << " @" << readable(output.buffer) << "\n";
+}
+
+void printRow(std::ostream &os, const std::string &name, uint64_t bytes) {
+  os << "  " << std::setw(40) << std::left << name << std::setw(20)
+     << std::right << grouped(bytes) << "  " << readableBytes(bytes) << "\n";
+}
+
+const char *nameOf(OptimizerKind kind) {
+  constexpr const char *names[] = {"none", "AdamW", "Adam", "SGD"};
+  return names[static_cast<int>(kind)];
+}
+
+} // namespace
+
+void zrt::printSchedule(const Program &program, std::ostream &os) {
+  printRegion(program, program.initialize, "initialize", os);
+  printRegion(program, program.micro, "micro", os);
+  printRegion(program, program.apply, "apply", os);
+  printRegion(program, program.evaluate, "evaluate", os);
+}
+
+void zrt::printMemory(const Program &program, std::ostream &os) {
+  uint64_t total = 0;
+  os << "memory of a rank, bytes\n";
+  for (int i = 0; i < kArenaCount; ++i) {
+    printRow(os, nameOf(static_cast<Arena>(i)), program.arenaBytes[i]);
+    total += program.arenaBytes[i];
+  }
+  printRow(os, "total", total);
+  if (program.memory.empty())
+    return;
+  os << "the plan\n";
+  for (const MemoryLine &line : program.memory)
+    printRow(os, line.name, line.bytes);
+}
+
+void zrt::printInfo(const Program &program, std::ostream &os) {
+  const Training &training = program.training;
+  uint64_t trained = 0, frozen = 0;
+  for (const Parameter &parameter : program.parameters)
+    (parameter.trainable ? trained : frozen) += uint64_t(parameter.elements());
+  os << "program        " << program.name << "\n"
+     << "stage          " << training.stage << "\n"
+     << "ranks          " << training.ranks << "\n"
+     << "micro-batches  " << training.accumulation << " an update\n"
+     << "deterministic  " << (training.deterministic ? "yes" : "no") << "\n"
+     << "parameters     " << program.parameters.size() << ", "
+     << grouped(trained) << " elements trained, " << grouped(frozen)
+     << " frozen\n";
+  for (const Input &input : program.inputs)
+    os << "input          " << input.name << ": " << readable(input.type)
+       << "\n";
+  for (const Output &output : program.evaluate.outputs)
+    os << "output         " << output.name << ": " << readable(output.type)
+       << "\n";
+  for (const Partition &partition : program.partitions)
+    os << "group          " << partition.name << ": "
+       << grouped(partition.flatElements()) << " elements, "
+       << nameOf(partition.computeType) << ", "
+       << ::nameOf(partition.optimizer.kind) << ", learning rate "
+       << partition.optimizer.learningRate << ", weight decay "
+       << partition.optimizer.weightDecay << "\n";
+}
+
+void zrt::printTraffic(const Program &program, const Traffic &sent,
+                       std::ostream &os) {
+  const double ranks = program.training.ranks;
+  os << "traffic of an update, elements that a rank sends\n"
+     << "  " << std::setw(20) << std::left << "" << std::setw(20) << std::right
+     << "sent" << std::setw(20) << "expected" << "\n";
+  const std::ios::fmtflags flags = os.flags();
+  os << std::fixed << std::setprecision(0);
+  for (int i = 0; i < 3; ++i)
+    os << "  " << std::setw(20) << std::left
+       << nameOf(static_cast<TrafficClass>(i)) << std::setw(20) << std::right
+       << double(sent.elements[i]) / ranks << std::setw(20)
+       << double(program.expectedTraffic[i]) / ranks << "\n";
+  os.flags(flags);
+}

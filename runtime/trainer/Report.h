@@ -1,0 +1,36 @@
+// What a program says of itself, for people.
+#ifndef ZERO_RUNTIME_TRAINER_REPORT_H
+#define ZERO_RUNTIME_TRAINER_REPORT_H
+
+#include "program/Program.h"
+#include "trainer/Executor.h"
+
+#include <iosfwd>
+
+namespace zrt {
+
+/// The commands of every region: number, operation, label, shapes, buffers,
+/// place in the source.
+void printSchedule(const Program &program, std::ostream &os);
+
+/// A rank's bytes by arena, then the plan's own lines.
+void printMemory(const Program &program, std::ostream &os);
+
+/// What was compiled: stage, ranks, parameters, inputs, optimizer.
+void printInfo(const Program &program, std::ostream &os);
+
+/// Elements that a rank sent in one update, beside what the rules expect.
+void printTraffic(const Program &program, const Traffic &sent,
+                  std::ostream &os);
+
+/// "1,234,567".
+std::string grouped(uint64_t value);
+/// "1.50 GiB".
+std::string readableBytes(uint64_t bytes);
+/// "tensor<4x256xi32>".
+std::string readable(const TensorType &type);
+const char *nameOf(TrafficClass kind);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_REPORT_H

@@ -1,0 +1,75 @@
+// The update loop of one rank.
+#ifndef ZERO_RUNTIME_TRAINER_TRAINER_H
+#define ZERO_RUNTIME_TRAINER_TRAINER_H
+
+#include "data/Batches.h"
+#include "program/Control.h"
+#include "trainer/Executor.h"
+
+namespace zrt {
+
+/// What one update did. Equal on all ranks but for `seconds`.
+struct UpdateReport {
+  int64_t update = 0; ///< from 1, skipped ones included
+  double loss = 0;    ///< mean over ranks and micro-batches
+  double gradientNorm = 0;
+  double learningRate = 0; ///< of the first trainable partition
+  double lossScale = 1;    ///< that multiplied this update's loss
+  double nextLossScale = 1;
+  bool skipped = false;
+  double seconds = 0;
+  Traffic traffic;
+  /// Names a parameter with a gradient that is inf or NaN, and the rank that
+  /// saw it; empty where there is none.
+  std::string blame;
+};
+
+/// Sets the control block to its state before the first update.
+void initializeControl(const Program &program, uint64_t seed, Control &control);
+
+/// The parameter that holds element `stored` of what a rank stores of the
+/// gradients of `partition`; null in padding.
+const Parameter *parameterAt(const Program &program, size_t partition, int rank,
+                             uint64_t stored);
+
+class Trainer {
+public:
+  /// All references are borrowed; `batches` may be null where only
+  /// `evaluateInputs` is called.
+  Trainer(const Program &program, Executor &executor,
+          Communicator &communicator, const Batches *batches, uint64_t seed);
+
+  /// One update. Throws std::runtime_error when a command fails, or when the
+  /// loss overflows at the smallest loss scale.
+  UpdateReport update();
+
+  /// Mean loss over `count` validation micro-batches a rank and over ranks.
+  double evaluate(int64_t count);
+
+  /// Runs the evaluation region on the inputs as they are.
+  void evaluateInputs();
+
+  /// Updates begun, skipped ones included.
+  int64_t updates() const { return done; }
+  /// Addresses of the inputs, in the order of `Program::inputs`.
+  void *const *inputs() const { return inputAddresses.data(); }
+
+private:
+  void setLearningRates();
+  UpdateReport report(const Traffic &before, double scale);
+  std::string blame();
+
+  const Program &program;
+  Executor &executor;
+  Communicator &communicator;
+  const Batches *batches;
+  Control &control;
+  std::vector<void *> inputAddresses;
+  std::vector<Transfer> lossTransfer; ///< of `evaluate`
+  double evaluationSum = 0;
+  int64_t done = 0;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_TRAINER_H

@@ -1,0 +1,264 @@
+// Token files, the order of samples, and their errors.
+#include "FakeProgram.h"
+#include "TemporaryFile.h"
+
+#include "data/Batches.h"
+#include "data/Permutation.h"
+#include "data/TokenFile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace zrt;
+using namespace zrt::test;
+
+namespace {
+
+constexpr int64_t kLength = 4;
+
+std::vector<Input> tokenInputs(int64_t samples) {
+  std::vector<Input> inputs;
+  for (const char *name : {"tokens", "targets"}) {
+    Input input;
+    input.name = name;
+    input.type = {DataType::I32, {samples, kLength}};
+    inputs.push_back(input);
+  }
+  return inputs;
+}
+
+DataOptions dataOptions(const std::string &path, double fraction = 0) {
+  DataOptions options;
+  options.path = path;
+  options.validationFraction = fraction;
+  return options;
+}
+
+std::string messageOf(const std::function<void()> &function) {
+  try {
+    function();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+std::string words(const std::vector<uint32_t> &values) {
+  return {reinterpret_cast<const char *>(values.data()), values.size() * 4};
+}
+
+std::string halves(const std::vector<uint16_t> &values) {
+  return {reinterpret_cast<const char *>(values.data()), values.size() * 2};
+}
+
+TEST(Permutation, IsABijection) {
+  for (uint64_t count : {1, 2, 3, 4, 5, 16, 17, 1000, 4097})
+    for (uint64_t key : {0, 1, 12345}) {
+      std::vector<bool> seen(count);
+      for (uint64_t i = 0; i < count; ++i) {
+        const uint64_t to = permute(i, count, key);
+        ASSERT_LT(to, count);
+        ASSERT_FALSE(seen[to]);
+        seen[to] = true;
+      }
+    }
+  EXPECT_LT(permute(7, uint64_t(1) << 63, 5), uint64_t(1) << 63);
+}
+
+TEST(Permutation, DependsOnTheKey) {
+  int equal = 0;
+  for (uint64_t i = 0; i < 1000; ++i)
+    equal += permute(i, 1000, 1) == permute(i, 1000, 2);
+  EXPECT_LT(equal, 20);
+}
+
+TEST(TokenData, TargetsAreTheNextTokens) {
+  std::string text;
+  for (int i = 0; i < 100; ++i)
+    text += char(i);
+  const TemporaryFile file(".txt", text);
+  const std::vector<Input> inputs = tokenInputs(2);
+  const Data data = openData(dataOptions(file.path()), inputs);
+  EXPECT_EQ(data.training->tokensPerSample(), uint64_t(kLength));
+  std::vector<int32_t> tokens(8), targets(8);
+  void *addresses[] = {tokens.data(), targets.data()};
+  std::set<int32_t> starts;
+  for (uint64_t epoch = 0; epoch < 8; ++epoch) {
+    data.training->read(epoch, 3, 1, addresses);
+    for (int64_t i = 0; i < kLength; ++i) {
+      EXPECT_EQ(tokens[4 + i], tokens[4] + i);
+      EXPECT_EQ(targets[4 + i], tokens[4 + i] + 1);
+    }
+    starts.insert(tokens[4]);
+  }
+  // Epochs cut at different places.
+  EXPECT_GT(starts.size(), 1u);
+}
+
+TEST(TokenData, KeepsOneWindowForCuttingElsewhere) {
+  const TemporaryFile file(".txt", std::string(4 * kLength + 1, 'x'));
+  const Data data = openData(dataOptions(file.path()), tokenInputs(1));
+  EXPECT_EQ(data.training->samples(), 3u);
+  const TemporaryFile least(".txt", std::string(kLength + 1, 'x'));
+  EXPECT_EQ(
+      openData(dataOptions(least.path()), tokenInputs(1)).training->samples(),
+      1u);
+}
+
+TEST(TokenData, ReadsBothKindsOfBin) {
+  std::vector<uint16_t> ids;
+  for (int i = 0; i < 20; ++i)
+    ids.push_back(uint16_t(50000 + i));
+  std::vector<uint32_t> header(256);
+  header[0] = 20240520;
+  header[1] = 1;
+  header[2] = 20;
+  const TemporaryFile raw(".bin", halves(ids));
+  const TemporaryFile withHeader(".bin", words(header) + halves(ids));
+  for (const TemporaryFile *file : {&raw, &withHeader}) {
+    const TokenFile tokens(file->path());
+    EXPECT_EQ(tokens.size(), 20u);
+    EXPECT_EQ(tokens[19], 50019);
+    EXPECT_FALSE(tokens.isText());
+  }
+}
+
+TEST(TokenData, SplitsValidationOffTheEnd) {
+  const TemporaryFile file(".txt",
+                           std::string(160, 'a') + std::string(40, 'b'));
+  const std::vector<Input> inputs = tokenInputs(1);
+  const Data data = openData(dataOptions(file.path(), 0.2), inputs);
+  ASSERT_TRUE(data.validation);
+  EXPECT_EQ(data.validation->samples(), 9u);
+  std::vector<int32_t> tokens(4), targets(4);
+  void *addresses[] = {tokens.data(), targets.data()};
+  for (uint64_t i = 0; i < data.validation->samples(); ++i) {
+    data.validation->read(0, i, 0, addresses);
+    EXPECT_EQ(tokens, std::vector<int32_t>(4, 'b'));
+  }
+  for (uint64_t epoch = 0; epoch < 4; ++epoch)
+    for (uint64_t i = 0; i < data.training->samples(); ++i) {
+      data.training->read(epoch, i, 0, addresses);
+      EXPECT_EQ(targets, std::vector<int32_t>(4, 'a'));
+    }
+}
+
+TEST(TokenData, ErrorsSayWhatIsWrong) {
+  const std::vector<Input> inputs = tokenInputs(1);
+  EXPECT_EQ(messageOf([&] { openData(dataOptions("/no/such.txt"), inputs); }),
+            "cannot open '/no/such.txt': No such file or directory");
+  const TemporaryFile tiny(".txt", "abcd");
+  EXPECT_EQ(messageOf([&] { openData(dataOptions(tiny.path()), inputs); }),
+            "'" + tiny.path() +
+                "' is too short: 4 of its 4 tokens are for this part, one "
+                "sequence needs 5");
+  const TemporaryFile empty(".txt", "");
+  EXPECT_NE(messageOf([&] {
+              openData(dataOptions(empty.path()), inputs);
+            }).find("is too short: 0 of its 0 tokens"),
+            std::string::npos);
+  const TemporaryFile odd(".bin", "abc");
+  EXPECT_NE(messageOf([&] {
+              openData(dataOptions(odd.path()), inputs);
+            }).find("has 3 bytes, an odd count"),
+            std::string::npos);
+  std::vector<uint32_t> header(256);
+  header[0] = 20240520;
+  header[1] = 1;
+  header[2] = 7;
+  const TemporaryFile cut(".bin", words(header) + halves({1, 2, 3}));
+  EXPECT_EQ(messageOf([&] { openData(dataOptions(cut.path()), inputs); }),
+            "'" + cut.path() +
+                "' announces 7 tokens, 14 bytes, but holds 6 bytes after its "
+                "header");
+  header[1] = 7;
+  const TemporaryFile newer(".bin", words(header));
+  EXPECT_NE(messageOf([&] {
+              openData(dataOptions(newer.path()), inputs);
+            }).find("header of version 7, only version 1"),
+            std::string::npos);
+}
+
+TEST(TokenData, RefusesStepsThatAreNotOfTokens) {
+  std::vector<Input> inputs = tokenInputs(1);
+  inputs[1].name = "image";
+  const TemporaryFile file(".txt", std::string(100, 'x'));
+  EXPECT_NE(messageOf([&] {
+              openData(dataOptions(file.path()), inputs);
+            }).find("the step has an input 'image'"),
+            std::string::npos);
+}
+
+TEST(TokenData, NoValidationSaysWhy) {
+  const TemporaryFile file(".txt", std::string(40, 'x'));
+  const Data data = openData(dataOptions(file.path(), 0.05), tokenInputs(1));
+  EXPECT_FALSE(data.validation);
+  EXPECT_NE(data.noValidation.find("is too short: 2 of its 40 tokens"),
+            std::string::npos);
+}
+
+/// The samples of update `update`, in order of their number.
+std::vector<std::vector<int32_t>> globalBatch(const std::string &path,
+                                              int ranks, int accumulation,
+                                              uint64_t update, uint64_t seed) {
+  const Program program = makeFakeProgram(ranks, accumulation);
+  DataOptions options = dataOptions(path, 0.05);
+  options.seed = seed;
+  const Data data = openData(options, program.inputs);
+  std::vector<std::vector<int32_t>> samples;
+  for (int micro = 0; micro < accumulation; ++micro)
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Batches batches(program, data, seed, rank);
+      std::vector<int32_t> tokens(8), targets(8);
+      void *addresses[] = {tokens.data(), targets.data()};
+      batches.fillTraining(update, micro, addresses);
+      samples.emplace_back(tokens.begin(), tokens.begin() + 4);
+      samples.emplace_back(tokens.begin() + 4, tokens.end());
+    }
+  return samples;
+}
+
+TEST(Batches, AnUpdateSeesTheSameSamplesWhateverTheRanks) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i)
+    text += char(mixBits(1, uint64_t(i)) & 127);
+  const TemporaryFile file(".txt", text);
+  for (uint64_t update : {0, 1, 17}) {
+    const auto one = globalBatch(file.path(), 1, 12, update, 5);
+    EXPECT_EQ(one.size(), 24u);
+    EXPECT_EQ(globalBatch(file.path(), 2, 6, update, 5), one);
+    EXPECT_EQ(globalBatch(file.path(), 3, 4, update, 5), one);
+    EXPECT_EQ(globalBatch(file.path(), 4, 3, update, 5), one);
+    EXPECT_NE(globalBatch(file.path(), 4, 3, update, 6), one);
+    EXPECT_NE(globalBatch(file.path(), 4, 3, update + 1, 5), one);
+  }
+}
+
+TEST(Batches, ChecksIdsAgainstTheTable) {
+  Program program = makeFakeProgram(1, 1);
+  KernelSpec embedding;
+  embedding.name = "nn.embedding";
+  embedding.operands = {program.inputs[0].type, {DataType::F32, {100, 8}}};
+  Command command;
+  command.kernel = uint32_t(program.kernels.size());
+  command.location = "gpt.mlir:4:5";
+  command.buffers = {program.inputs[0].buffer, ref(Arena::Parameters, 0, 3200),
+                     ref(Arena::Activations, 0, 256)};
+  program.kernels.push_back(embedding);
+  program.micro.commands.push_back(command);
+
+  const TemporaryFile file(".txt", std::string(100, 'z'));
+  const Data data = openData(dataOptions(file.path()), program.inputs);
+  const Batches batches(program, data, 0, 0);
+  std::vector<int32_t> tokens(8), targets(8);
+  void *addresses[] = {tokens.data(), targets.data()};
+  EXPECT_EQ(messageOf([&] { batches.fillTraining(0, 0, addresses); }),
+            "'" + file.path() +
+                "' has id 122 for the input 'tokens', but the embedding table "
+                "at gpt.mlir:4:5 has 100 rows: use other data or compile the "
+                "model with more");
+}
+
+} // namespace

@@ -1,0 +1,169 @@
+// The executor on hand-made programs.
+#include "FakeProgram.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+using namespace zrt;
+using namespace zrt::test;
+
+namespace {
+
+/// A communicator, arenas and context of one rank alone.
+struct Alone {
+  explicit Alone(const Program &program)
+      : communicators(makeInProcess(1)), arenas(program) {
+    context.program = &program;
+    context.control =
+        static_cast<Control *>(arenas.addresses[size_t(Arena::Control)]);
+    executor.emplace(program, arenas.addresses, *communicators[0], context);
+  }
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  FakeArenas arenas;
+  KernelContext context;
+  std::optional<Executor> executor;
+};
+
+std::string messageOf(const std::function<void()> &function) {
+  try {
+    function();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+TEST(Executor, RunsCommandsInOrder) {
+  const Program program = makeFakeProgram(1, 1);
+  Alone rank(program);
+  std::vector<std::string> ran;
+  FakeKernels kernels;
+  for (const char *name :
+       {"test.forward", "test.backward", "test.update", "test.evaluate"})
+    kernels.functions[name] = [&ran, name](const KernelContext &,
+                                           void *const *) {
+      ran.push_back(name);
+    };
+  rank.executor->plan(kernels.maker());
+  rank.executor->runInitialize();
+  rank.executor->runMicro();
+  rank.executor->runApply();
+  rank.executor->runEvaluate();
+  EXPECT_EQ(ran, (std::vector<std::string>{"test.forward", "test.backward",
+                                           "test.update", "test.evaluate"}));
+}
+
+TEST(Executor, TracesEachCommand) {
+  const Program program = makeFakeProgram(1, 1);
+  Alone rank(program);
+  const FakeKernels kernels = makeFakeKernels();
+  rank.executor->plan(kernels.maker());
+  std::vector<std::string> labels;
+  rank.executor->setTrace(
+      [&](const Command &command, int64_t begin, int64_t end) {
+        labels.push_back(command.label);
+        EXPECT_LE(begin, end);
+      });
+  rank.executor->runMicro();
+  EXPECT_EQ(labels, (std::vector<std::string>{"test.forward of the test",
+                                              "test.backward of the test"}));
+}
+
+TEST(Executor, SaysWhichCommandFailed) {
+  const Program program = makeFakeProgram(1, 1);
+  Alone rank(program);
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.backward"] = [](const KernelContext &,
+                                          void *const *) {
+    throw std::runtime_error("id 9 is outside the table of 4 rows");
+  };
+  rank.executor->plan(kernels.maker());
+  EXPECT_EQ(messageOf([&] { rank.executor->runMicro(); }),
+            "test.backward 'test.backward of the test' at model.mlir:7:3: id 9 "
+            "is outside the table of 4 rows");
+}
+
+TEST(Executor, RefusesBufferOutsideItsArena) {
+  Program program = makeFakeProgram(1, 1);
+  program.micro.commands[0].buffers[1].offset = 61;
+  Alone rank(program);
+  const FakeKernels kernels = makeFakeKernels();
+  EXPECT_EQ(messageOf([&] { rank.executor->plan(kernels.maker()); }),
+            "test.forward 'test.forward of the test' at model.mlir:7:3: in "
+            "region micro: buffer of 4 bytes at offset 61 is outside the arena "
+            "parameters of 64 bytes");
+}
+
+TEST(Executor, RefusesWrongBufferCount) {
+  Program program = makeFakeProgram(1, 1);
+  program.micro.commands[0].buffers.pop_back();
+  Alone rank(program);
+  const FakeKernels kernels = makeFakeKernels();
+  EXPECT_NE(messageOf([&] {
+              rank.executor->plan(kernels.maker());
+            }).find("has 2 buffers, its kernel wants 3"),
+            std::string::npos);
+}
+
+TEST(Executor, RefusesToStartWhatStillRuns) {
+  Program program = makeFakeProgram(2, 1);
+  program.apply.commands.erase(program.apply.commands.begin() + 1);
+  program.training.ranks = 1;
+  Alone rank(program);
+  const FakeKernels kernels = makeFakeKernels();
+  rank.executor->plan(kernels.maker());
+  rank.executor->runApply();
+  EXPECT_NE(messageOf([&] {
+              rank.executor->runApply();
+            }).find("starts an operation that is still running"),
+            std::string::npos);
+  rank.executor->drain();
+}
+
+/// The last all-gather of an update is waited for in the next micro-batch.
+TEST(Executor, WaitsAcrossRegions) {
+  constexpr int kRanks = 3;
+  Program program;
+  program.training.ranks = kRanks;
+  program.arenaBytes[int(Arena::Parameters)] = 4 * kRanks;
+  CollectivePart part;
+  part.send = ref(Arena::Parameters, 0, 4, 4);
+  part.receive = ref(Arena::Parameters, 0, 4 * kRanks);
+  part.count = 1;
+  addCollective(program.apply, Opcode::AllGather, 0, part,
+                TrafficClass::Parameter);
+  program.micro.commands.push_back(program.apply.commands.back());
+  program.apply.commands.pop_back();
+
+  auto communicators = makeInProcess(kRanks);
+  std::vector<std::thread> threads;
+  std::array<Traffic, kRanks> sent;
+  std::array<std::array<float, kRanks>, kRanks> gathered{};
+  for (int r = 0; r < kRanks; ++r)
+    threads.emplace_back([&, r] {
+      FakeArenas arenas(program);
+      auto *values = static_cast<float *>(arenas.addresses[0]);
+      values[r] = float(10 + r);
+      Executor executor(program, arenas.addresses, *communicators[r], {});
+      executor.plan();
+      executor.runMicro(); // nothing runs yet
+      executor.runApply();
+      executor.runMicro();
+      executor.runApply();
+      executor.drain();
+      std::copy(values, values + kRanks, gathered[r].begin());
+      sent[r] = executor.traffic();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int r = 0; r < kRanks; ++r) {
+    EXPECT_EQ(gathered[r], (std::array<float, kRanks>{10, 11, 12}));
+    // Twice (n-1)/n of three elements, in thirds.
+    EXPECT_EQ(sent[r].elements[size_t(TrafficClass::Parameter)], 2u * 2 * 3);
+    EXPECT_EQ(sent[r].bytes[size_t(TrafficClass::Parameter)], 4u * 2 * 2 * 3);
+    EXPECT_EQ(sent[r].elements[size_t(TrafficClass::Gradient)], 0u);
+  }
+}
+
+} // namespace
