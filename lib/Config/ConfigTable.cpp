@@ -1,6 +1,6 @@
 //===- ConfigTable.cpp - The rows of the table of keys ----------*- C++ -*-===//
 //
-// Names and defaults are DeepSpeed's (0.18), except the block "zero".
+// Names and defaults are DeepSpeed's (0.19), except the block "zero".
 //
 //===----------------------------------------------------------------------===//
 #include "ConfigKeys.h"
