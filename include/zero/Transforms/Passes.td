@@ -76,4 +76,199 @@ def ExpandMath : Pass<"zero-expand-math"> {
     "::mlir::vector::VectorDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// From a model to a schedule
+//===----------------------------------------------------------------------===//
+
+def Configure : Pass<"zero-configure", "::mlir::ModuleOp"> {
+  let summary = "Write what the configuration decides into the module";
+  let description = [{
+    Gives every `zero.step` its `training` attribute and every parameter group a
+    `zero.optimizer`. `options` are those of `zero-pipeline`, `config` included.
+
+    - Needs: a model, with every parameter group known to the configuration or
+      taking its defaults.
+    - Leaves: everything that later passes ask of the configuration, in the IR.
+    - Not done here: precision; see `zero-set-precision`.
+
+    ```mlir
+    zero.step @train(%x: tensor<4xf32>) {                                  // before
+    zero.optimizer "default" = #zero.adam<lr = 0.001>                      // after
+    zero.step @train(%x: tensor<4xf32>) training #zero.training<stage = 2, ranks = 4> {
+    ```
+  }];
+  let options = [Option<"settings", "options", "std::string", /*default=*/"",
+      "Options of zero-pipeline, such as 'stage=2 ranks=4'">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
+  let summary = "Decide who owns which slice of which state";
+  let description = [{
+    Makes one `zero.partition` for the trainable parameters of each optimizer
+    group and compute type, and one for parameters without a gradient. The layout
+    follows the stage: `whole`, `interval`, `bucketed` or `contiguous`,
+    `parameter`; `docs/Design.md` has the rules.
+
+    - Needs: `zero-differentiate` and `zero-configure` ran.
+    - Leaves: every parameter a member of exactly one partition.
+    - Not done here: any change to the step; see `zero-insert-reductions`.
+
+    ```mlir
+    zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 12]
+      members [#zero.member<@b at 0 size 3>, #zero.member<@w at 3 size 6>]
+      compute f32 gradient f32 optimizer #zero.adam<lr = 1.0e-3>
+    ```
+  }];
+  let options = [
+    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of a gradient bucket (stages 0, 2, 3) or interval (stage 1)">,
+    Option<"alignment", "alignment", "int64_t", "128",
+      "Elements that each rank's part of a segment is a multiple of">,
+    Option<"contiguous", "contiguous", "bool", "false",
+      "Stage 2: one slice a rank over the whole group">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
+  let summary = "Send gradients to their owners";
+  let description = [{
+    Replaces every `zero.gradient`. On one rank it becomes `zero.accumulate`.
+    Stage 0 combines buckets in the backward, stages 2 and 3 reduce buckets to
+    their owners there, stage 1 reduces its intervals in `zero.apply`. With several
+    micro-batches an update, stages 0 and 1 add up locally and communicate in
+    `zero.apply`, except in deterministic runs, where every stage reduces every
+    micro-batch.
+
+    - Needs: `zero-partition` ran.
+    - Leaves: no `zero.gradient`; every start waited for at once.
+    - Not done here: overlap; buffers (`zero-plan-memory`).
+
+    ```mlir
+    zero.gradient @w, %dw : tensor<6xf32>                                        // before
+    %p = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (...) : !zero.pending<tensor<6xf32>>
+    %s = zero.wait %p : !zero.pending<tensor<6xf32>>                             // after
+    zero.accumulate slice %s into @p0[0 to 12] : tensor<6xf32>
+    ```
+  }];
+  let options = [Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of a gradient bucket where segments do not decide it">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
+  let summary = "Stage 3: bring parameters together before their uses";
+  let description = [{
+    Replaces each `zero.load` of a sharded parameter by a `zero.all_gather` and
+    its wait before the first use of each group of uses. Uses are one group while
+    fewer than `max-reuse-distance` elements of parameters are used in between, or
+    none at all; so a parameter is gathered in the forward and again in the
+    backward. Small parameters stay whole: `zero.load` remains, and
+    `zero.initialize` gathers their resident copies.
+
+    - Needs: `zero-partition` ran.
+    - Leaves: no `zero.load` of a sharded parameter that is not resident.
+    - Not done here: release (`zero-free`); the refresh after the update
+      (`zero-insert-updates`).
+
+    ```mlir
+    %w = zero.load @w : tensor<6xf32>                             // before
+    %p = zero.all_gather @w : !zero.pending<tensor<6xf32>>        // after
+    %w = zero.wait %p : !zero.pending<tensor<6xf32>>
+    ```
+  }];
+  let options = [
+    Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "0",
+      "Keep a parameter when fewer elements of parameters are used before its next use">,
+    Option<"parameterPersistenceThreshold", "parameter-persistence-threshold", "int64_t", "0",
+      "Parameters of at most this many elements stay whole">,
+    Option<"modelPersistenceThreshold", "model-persistence-threshold", "int64_t",
+      "std::numeric_limits<int64_t>::max()", "Most elements that stay whole in all">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
+  let summary = "Norm, overflow check, optimizer and the gathers after it";
+  let description = [{
+    Fills `zero.apply`: found-inf and norm over the owned slices, combined over
+    all ranks, one verdict, one update a partition, the loss scale, and the
+    gathers of updated parameters (stages 1 and 2) or of resident copies (3).
+
+    - Needs: `zero-insert-reductions` and, at stage 3, `zero-insert-gathers` ran.
+    - Leaves: complete `zero.apply` regions.
+    - Not done here: the update's arithmetic, which is a runtime kernel.
+
+    ```mlir
+    %s = zero.grad_stats @p0
+    %t = zero.reduce_stats %s
+    %v = zero.judge %t clip 1.0 divisor 2.0
+    zero.update @p0 if %v
+    zero.update_scale %v
+    ```
+  }];
+  let options = [Option<"allgatherBucketSize", "allgather-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of one gather of updated parameters, unless a segment is larger">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def Free : Pass<"zero-free", "::mlir::ModuleOp"> {
+  let summary = "Say where gathered parameters and reduced gradients die";
+  let description = [{
+    Inserts `zero.free` after the last use of every gathered parameter, through
+    views, and of every gradient that a reduction has taken in.
+
+    - Needs: all other `zero-insert-*` passes ran.
+    - Leaves: one free for each such value. Pure users are not ordered against a
+      free, so only verification, planning and lowering may run after.
+    - Not done here: activations; the memory plan reads their lifetimes off the
+      order.
+
+    ```mlir
+    %y = nn.linear %x, %w : ...
+    zero.free %w : tensor<784x250xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "Reject a schedule that is wrong";
+  let description = [{
+    Errors, each at the operation and with the reason: a handle that is waited for
+    never or twice; a use after a free, through views; a double free; a gathered
+    parameter or reduced gradient that is never freed; a load of a sharded
+    parameter that is not resident; an element of a trainable parameter whose
+    gradient is reduced never or more than once; an update that is missing,
+    doubled, or before its reduction; updated parameters that are not gathered.
+
+    - Needs: `zero-free` ran.
+    - Leaves: the module unchanged.
+    - Not done here: traffic, stream races and padding.
+
+    ```mlir
+    zero.free %w : tensor<4xf32>
+    %y = nn.linear %x, %w : ...     // error: uses a value that was freed
+    ```
+  }];
+}
+
+def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give every buffer an address";
+  let description = [{
+    Places every state of every partition and every buffer of every region: arena
+    and byte offset, in the attributes `at` and `zero.at`. Views share their
+    root's buffer; gradients are produced at their place in a bucket; gathers and
+    reductions land in place; a launch takes the place of a dying input.
+
+    - Needs: `zero-free` ran.
+    - Leaves: places on every operation that makes a buffer, and on every partition.
+    - Not done here: order; the plan takes it as it is.
+
+    ```mlir
+    %h = nn.linear %x, %w {zero.at = [#zero.at<arena = activations, offset = 0, bytes = 32000>]} : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
 #endif // ZERO_TRANSFORMS_PASSES_TD

@@ -25,6 +25,13 @@ LogicalResult ParameterOp::verify() {
   return success();
 }
 
+LogicalResult OptimizerOp::verify() {
+  if (isa<AdamAttr, SgdAttr>(getOptimizer()))
+    return success();
+  return emitOpError("optimizer ") << getOptimizer()
+                                   << " is neither #zero.adam nor #zero.sgd";
+}
+
 //===----------------------------------------------------------------------===//
 // StepOp
 //===----------------------------------------------------------------------===//

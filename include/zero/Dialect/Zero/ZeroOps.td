@@ -45,6 +45,20 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
   }];
 }
 
+def Zero_OptimizerOp : Zero_Op<"optimizer"> {
+  let summary = "How the parameters of a group are updated";
+  let description = [{
+    Written by `zero-configure`; `group` is the name that parameters carry.
+    Constraints: (C1) the optimizer is `#zero.adam` or `#zero.sgd`.
+    ```mlir
+    zero.optimizer "no_decay" = #zero.adam<lr = 3.0e-4>
+    ```
+  }];
+  let arguments = (ins StrAttr:$group, AnyAttr:$optimizer);
+  let assemblyFormat = "$group `=` $optimizer attr-dict";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // The step and its regions
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,20 @@
+import os
+
+import lit.formats
+import lit.util
+
+config.name = "zero"
+config.test_format = lit.formats.ShTest(not lit.util.which("bash"))
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Models", "Gradients", "Goldens", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.zero_binary_dir + "/test"
+
+path = [config.zero_binary_dir + "/bin", config.llvm_tools_dir, config.environment["PATH"]]
+config.environment["PATH"] = os.pathsep.join(path)
+config.substitutions.append(("%models", config.test_source_root + "/Models"))
+config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
+config.substitutions.append(("%python", config.python))
+
+if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
+    config.available_features.add("mpi")
