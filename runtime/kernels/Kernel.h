@@ -6,24 +6,50 @@
 #include "program/Program.h"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <type_traits>
 
 namespace zrt {
 
-/// Runs `body(begin, end)` over a partition of [0, extent), on the rank's
-/// threads. The partition depends on extent, grain and thread count alone.
+/// The threads of one rank. They are the OpenMP team of the thread that calls
+/// `parallelFor`, which should be the same one each time.
 class ThreadPool {
 public:
+  /// Throws std::invalid_argument when `threads` < 1.
   explicit ThreadPool(int threads);
-  ~ThreadPool();
-  int threads() const;
-  void parallelFor(int64_t extent, int64_t grain,
-                   const std::function<void(int64_t begin, int64_t end)> &body);
+  int threads() const { return count; }
+
+  /// Runs `body(begin, end)` over a partition of [0, extent) into at most
+  /// `threads()` ranges of at least `grain` elements (but for the whole). The
+  /// partition depends on extent, grain and thread count alone. Rethrows the
+  /// first exception of the lowest range. Allocates nothing.
+  template <typename Body>
+  void parallelFor(int64_t extent, int64_t grain, Body &&body) {
+    auto call = [&body](int64_t begin, int64_t end, int) { body(begin, end); };
+    parallelForWorkers(extent, grain, call);
+  }
+
+  /// The same with `body(begin, end, worker)`: no two concurrent calls have
+  /// the same worker, and 0 <= worker < threads().
+  template <typename Body>
+  void parallelForWorkers(int64_t extent, int64_t grain, Body &&body) {
+    int64_t parts = partsFor(extent, grain);
+    if (parts == 1)
+      body(int64_t(0), extent, 0);
+    else if (parts > 1)
+      dispatch(extent, parts, trampoline<std::remove_reference_t<Body>>, &body);
+  }
 
 private:
-  struct Impl;
-  std::unique_ptr<Impl> impl;
+  using Function = void (*)(void *body, int64_t begin, int64_t end, int worker);
+  template <typename Body>
+  static void trampoline(void *body, int64_t begin, int64_t end, int worker) {
+    (*static_cast<Body *>(body))(begin, end, worker);
+  }
+  int64_t partsFor(int64_t extent, int64_t grain) const;
+  void dispatch(int64_t extent, int64_t parts, Function function, void *body);
+
+  int count;
 };
 
 /// A function that the compiler generated for an elementwise group: computes

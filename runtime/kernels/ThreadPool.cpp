@@ -1,132 +1,80 @@
-// Persistent workers that spin for a short while before they sleep.
+// parallelFor on the OpenMP runtime that oneDNN brings along. Own threads
+// would fight with its team for the cores, since both spin before they sleep.
+// The entry point below is the stable one that compilers emit calls to.
 #include "kernels/Kernel.h"
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
+#include <exception>
 #include <mutex>
-#include <thread>
-#include <vector>
+#include <stdexcept>
+#include <string>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+extern "C" {
+void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
+                   unsigned flags);
+int omp_get_thread_num(void);
+int omp_get_num_threads(void);
+}
 
 namespace zrt {
 
 namespace {
 
-/// Turns of the waiting loop before a thread sleeps: some 20 microseconds,
-/// longer than the gap between two kernels of a step.
-constexpr int kSpins = 2000;
+struct Job {
+  void (*function)(void *, int64_t, int64_t, int);
+  void *body;
+  int64_t extent;
+  int64_t parts;
+  std::mutex mutex;
+  std::exception_ptr error;
+  int64_t errorPart;
 
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
+  int64_t boundary(int64_t part) const {
+    return extent / parts * part + std::min(extent % parts, part);
+  }
 
-/// Bounds of part `index` of `parts` over [0, extent).
-int64_t boundary(int64_t extent, int64_t parts, int64_t index) {
-  return extent / parts * index + std::min(extent % parts, index);
+  void runPart(int64_t part, int worker) {
+    try {
+      function(body, boundary(part), boundary(part + 1), worker);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!error || part < errorPart) {
+        error = std::current_exception();
+        errorPart = part;
+      }
+    }
+  }
+};
+
+/// What each thread of the team runs. The team may be smaller than asked for.
+void runThread(void *data) {
+  Job &job = *static_cast<Job *>(data);
+  int worker = omp_get_thread_num();
+  for (int64_t part = worker; part < job.parts; part += omp_get_num_threads())
+    job.runPart(part, worker);
 }
 
 } // namespace
 
-struct ThreadPool::Impl {
-  using Body = std::function<void(int64_t, int64_t)>;
-
-  explicit Impl(int threads) {
-    for (int i = 1; i < threads; ++i)
-      workers.emplace_back([this, i] { work(i); });
-  }
-
-  ~Impl() {
-    stopping = true;
-    publish();
-    for (std::thread &worker : workers)
-      worker.join();
-  }
-
-  /// Makes the current job visible to the workers.
-  void publish() {
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      epoch.fetch_add(1, std::memory_order_release);
-    }
-    wake.notify_all();
-  }
-
-  void work(int index) {
-    uint64_t seen = 0;
-    while (true) {
-      for (int i = 0;
-           i < kSpins && epoch.load(std::memory_order_acquire) == seen; ++i)
-        relax();
-      if (epoch.load(std::memory_order_acquire) == seen) {
-        std::unique_lock<std::mutex> lock(mutex);
-        wake.wait(lock, [&] {
-          return epoch.load(std::memory_order_acquire) != seen;
-        });
-      }
-      ++seen;
-      if (stopping)
-        return;
-      if (index < parts)
-        (*body)(boundary(extent, parts, index),
-                boundary(extent, parts, index + 1));
-      if (pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        std::lock_guard<std::mutex> lock(mutex);
-        done.notify_one();
-      }
-    }
-  }
-
-  void run(int64_t newExtent, int64_t newParts, const Body &newBody) {
-    body = &newBody;
-    extent = newExtent;
-    parts = newParts;
-    pending.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
-    publish();
-    newBody(0, boundary(extent, parts, 1));
-    for (int i = 0; i < kSpins && pending.load(std::memory_order_acquire); ++i)
-      relax();
-    if (pending.load(std::memory_order_acquire)) {
-      std::unique_lock<std::mutex> lock(mutex);
-      done.wait(lock,
-                [&] { return pending.load(std::memory_order_acquire) == 0; });
-    }
-  }
-
-  std::vector<std::thread> workers;
-  std::mutex mutex;
-  std::condition_variable wake, done;
-  std::atomic<uint64_t> epoch{0};
-  std::atomic<int> pending{0};
-  std::atomic<bool> stopping{false};
-  const Body *body = nullptr;
-  int64_t extent = 0, parts = 0;
-};
-
-ThreadPool::ThreadPool(int threads)
-    : impl(std::make_unique<Impl>(std::max(threads, 1))) {}
-
-ThreadPool::~ThreadPool() = default;
-
-int ThreadPool::threads() const {
-  return static_cast<int>(impl->workers.size()) + 1;
+ThreadPool::ThreadPool(int threads) : count(threads) {
+  if (threads < 1)
+    throw std::invalid_argument("thread pool: " + std::to_string(threads) +
+                                " threads asked for, wanted at least 1");
 }
 
-void ThreadPool::parallelFor(
-    int64_t extent, int64_t grain,
-    const std::function<void(int64_t begin, int64_t end)> &body) {
+int64_t ThreadPool::partsFor(int64_t extent, int64_t grain) const {
   if (extent <= 0)
-    return;
-  int64_t most = std::max<int64_t>(extent / std::max<int64_t>(grain, 1), 1);
-  int64_t parts = std::min<int64_t>(threads(), most);
-  if (parts == 1)
-    return body(0, extent);
-  impl->run(extent, parts, body);
+    return 0;
+  int64_t most = extent / std::max<int64_t>(grain, 1);
+  return std::clamp<int64_t>(most, 1, count);
+}
+
+void ThreadPool::dispatch(int64_t extent, int64_t parts, Function function,
+                          void *body) {
+  Job job{function, body, extent, parts, {}, nullptr, 0};
+  GOMP_parallel(runThread, &job, static_cast<unsigned>(parts), 0);
+  if (job.error)
+    std::rethrow_exception(job.error);
 }
 
 } // namespace zrt

@@ -1,0 +1,135 @@
+// nn.cross_entropy and nn.cross_entropy_grad.
+#include "kernels/host/Host.h"
+#include "kernels/host/SoftmaxRow.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace zrt::host {
+
+namespace {
+
+constexpr int64_t kIgnoreIndex = -100; // where the spec says nothing
+
+/// The number of targets that count. Throws std::out_of_range for one that is
+/// neither a class nor ignored.
+int64_t countTargets(const int32_t *targets, Rows rows, int64_t ignored) {
+  int64_t count = 0;
+  for (int64_t r = 0; r < rows.count; ++r) {
+    if (targets[r] == ignored)
+      continue;
+    if (targets[r] < 0 || targets[r] >= rows.width)
+      throw std::out_of_range(
+          "nn.cross_entropy: target " + std::to_string(targets[r]) +
+          " at position " + std::to_string(r) + " is outside 0 .. " +
+          std::to_string(rows.width - 1) + " and is not the ignore_index " +
+          std::to_string(ignored) + "; check the data against the vocabulary");
+    ++count;
+  }
+  return count;
+}
+
+std::vector<int64_t> leading(const TensorType &type) {
+  return {type.shape.begin(), type.shape.end() - 1};
+}
+
+template <typename T> class CrossEntropy final : public Kernel {
+public:
+  CrossEntropy(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool),
+        ignored(spec.integer("ignore_index", kIgnoreIndex)) {
+    wantBuffers(spec, 2, 2);
+    const TensorType &logits = spec.operands[0];
+    rows = rowsOf(spec, logits);
+    wantType(spec, "targets", spec.operands[1], DataType::I32, leading(logits));
+    wantType(spec, "the loss", spec.results[0], DataType::F32, {});
+    wantType(spec, "lse", spec.results[1], DataType::F32, leading(logits));
+  }
+
+  void run(void *const *buffers, void *) override {
+    const T *logits = at<T>(buffers, 0);
+    const int32_t *targets = at<int32_t>(buffers, 1);
+    float *lse = at<float>(buffers, 3);
+    int64_t count = countTargets(targets, rows, ignored);
+    pool.parallelFor(rows.count, rowGrain(rows.width),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t r = begin; r < end; ++r)
+                         lse[r] = row(logits + r * rows.width);
+                     });
+    double sum = 0;
+    for (int64_t r = 0; r < rows.count; ++r)
+      if (targets[r] != ignored)
+        sum += lse[r] - toFloat(logits[r * rows.width + targets[r]]);
+    *at<float>(buffers, 2) = count ? static_cast<float>(sum / count) : 0.0f;
+  }
+
+private:
+  float row(const T *logits) const {
+    float shift = maximumOfRow(logits, rows.width);
+    return shift + std::log(sumOfExponentials(logits, rows.width, shift));
+  }
+
+  ThreadPool &pool;
+  int64_t ignored;
+  Rows rows;
+};
+
+template <typename T> class CrossEntropyGrad final : public Kernel {
+public:
+  CrossEntropyGrad(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool),
+        ignored(spec.integer("ignore_index", kIgnoreIndex)) {
+    wantBuffers(spec, 4, 1);
+    const TensorType &logits = spec.operands[1];
+    rows = rowsOf(spec, logits);
+    wantType(spec, "dloss", spec.operands[0], DataType::F32, {});
+    wantType(spec, "targets", spec.operands[2], DataType::I32, leading(logits));
+    wantType(spec, "lse", spec.operands[3], DataType::F32, leading(logits));
+    wantType(spec, "the result", spec.results[0], logits.type, logits.shape);
+  }
+
+  void run(void *const *buffers, void *) override {
+    const T *logits = at<T>(buffers, 1);
+    const int32_t *targets = at<int32_t>(buffers, 2);
+    const float *lse = at<float>(buffers, 3);
+    T *result = at<T>(buffers, 4);
+    const float scale =
+        *at<float>(buffers, 0) / countTargets(targets, rows, ignored);
+    const int64_t width = rows.width;
+    pool.parallelFor(rows.count, rowGrain(width),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t r = begin; r < end; ++r)
+                         row(logits + r * width, targets[r], lse[r], scale,
+                             result + r * width);
+                     });
+  }
+
+private:
+  void row(const T *logits, int32_t target, float lse, float scale,
+           T *result) const {
+    if (target == ignored) {
+      std::memset(static_cast<void *>(result), 0, rows.width * sizeof(T));
+      return;
+    }
+    // The logits may live where the result goes.
+    const float own = toFloat(logits[target]);
+    forEachVector(rows.width, [&](Lanes at) {
+      at.store(result, exponential(at.load(logits) - lse) * scale);
+    });
+    const float probability = exponential(splat(own - lse))[0];
+    result[target] = fromFloat<T>((probability - 1.0f) * scale);
+  }
+
+  ThreadPool &pool;
+  int64_t ignored;
+  Rows rows;
+};
+
+} // namespace
+
+void registerCrossEntropy(Registry &registry) {
+  registry.add("nn.cross_entropy", makeByOperand<CrossEntropy>);
+  registry.add("nn.cross_entropy_grad", makeByOperand<CrossEntropyGrad, 1>);
+}
+
+} // namespace zrt::host

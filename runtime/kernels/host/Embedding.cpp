@@ -1,0 +1,152 @@
+// nn.embedding and nn.embedding_grad.
+#include "kernels/host/Host.h"
+#include "kernels/host/Vector.h"
+
+#include <stdexcept>
+
+namespace zrt::host {
+
+namespace {
+
+/// Throws std::out_of_range where an id is no row of a table of `rows`.
+void checkIds(const int32_t *ids, int64_t count, int64_t rows) {
+  for (int64_t i = 0; i < count; ++i)
+    if (ids[i] < 0 || ids[i] >= rows)
+      throw std::out_of_range(
+          "nn.embedding: id " + std::to_string(ids[i]) + " at position " +
+          std::to_string(i) + " is outside the table's 0 .. " +
+          std::to_string(rows - 1) + "; check the data against the vocabulary");
+}
+
+std::vector<int64_t> withWidth(std::vector<int64_t> shape, int64_t width) {
+  shape.push_back(width);
+  return shape;
+}
+
+/// Rows of whatever type, by their bytes.
+class Embedding final : public Kernel {
+public:
+  Embedding(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool) {
+    wantBuffers(spec, 2, 1);
+    const TensorType &ids = spec.operands[0], &table = spec.operands[1];
+    if (table.shape.size() != 2)
+      refuse(spec,
+             "the table is " + describe(table) + ", wanted two dimensions");
+    wantType(spec, "ids", ids, DataType::I32, ids.shape);
+    wantType(spec, "the result", spec.results[0], table.type,
+             withWidth(ids.shape, table.shape[1]));
+    tokens = ids.elements();
+    entries = table.shape[0];
+    width = table.shape[1];
+    rowBytes = width * sizeOf(table.type);
+  }
+
+  void run(void *const *buffers, void *) override {
+    const int32_t *ids = at<int32_t>(buffers, 0);
+    const char *table = at<char>(buffers, 1);
+    char *result = at<char>(buffers, 2);
+    checkIds(ids, tokens, entries);
+    pool.parallelFor(tokens, rowGrain(width), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        std::memcpy(result + i * rowBytes, table + ids[i] * rowBytes, rowBytes);
+    });
+  }
+
+private:
+  ThreadPool &pool;
+  int64_t tokens, entries, width, rowBytes;
+};
+
+std::unique_ptr<Kernel> makeEmbedding(const KernelSpec &spec,
+                                      const KernelContext &context) {
+  return std::make_unique<Embedding>(spec, context);
+}
+
+/// Each row of the table adds up its own tokens, which a stable counting sort
+/// lists in order: threads share rows, never a sum.
+template <typename T> class EmbeddingGrad final : public Kernel {
+public:
+  EmbeddingGrad(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool), hasInit(spec.integer("init") != 0) {
+    wantBuffers(spec, hasInit ? 3 : 2, 1);
+    const TensorType &ids = spec.operands[1], &table = spec.results[0];
+    if (table.shape.size() != 2)
+      refuse(spec,
+             "the result is " + describe(table) + ", wanted two dimensions");
+    entries = table.shape[0];
+    width = table.shape[1];
+    tokens = ids.elements();
+    wantType(spec, "ids", ids, DataType::I32, ids.shape);
+    wantType(spec, "dy", spec.operands[0], table.type,
+             withWidth(ids.shape, width));
+    wantType(spec, "the result", table, typeOf<T>(), table.shape);
+    if (hasInit)
+      wantType(spec, "init", spec.operands[2], table.type, table.shape);
+  }
+
+  size_t workspaceBytes() const override {
+    return startBytes() + padded(tokens * sizeof(int64_t));
+  }
+
+  void run(void *const *buffers, void *workspace) override {
+    const int32_t *ids = at<int32_t>(buffers, 1);
+    checkIds(ids, tokens, entries);
+    auto *starts = static_cast<int64_t *>(workspace);
+    auto *order = reinterpret_cast<int64_t *>(static_cast<char *>(workspace) +
+                                              startBytes());
+    sort(ids, starts, order);
+    const T *dy = at<T>(buffers, 0);
+    const T *init = hasInit ? at<T>(buffers, 2) : nullptr;
+    T *result = at<T>(buffers, hasInit ? 3 : 2);
+    pool.parallelFor(entries, rowGrain(width), [&](int64_t begin, int64_t end) {
+      for (int64_t v = begin; v < end; ++v)
+        row(dy, init ? init + v * width : nullptr, order + starts[v],
+            starts[v + 1] - starts[v], result + v * width);
+    });
+  }
+
+private:
+  size_t startBytes() const { return padded((entries + 2) * sizeof(int64_t)); }
+
+  /// order[starts[v] .. starts[v + 1]) becomes the tokens whose id is v.
+  void sort(const int32_t *ids, int64_t *starts, int64_t *order) const {
+    std::memset(starts, 0, (entries + 2) * sizeof(int64_t));
+    for (int64_t i = 0; i < tokens; ++i)
+      ++starts[ids[i] + 2];
+    for (int64_t v = 2; v < entries + 2; ++v)
+      starts[v] += starts[v - 1];
+    for (int64_t i = 0; i < tokens; ++i)
+      order[starts[ids[i] + 1]++] = i;
+  }
+
+  void row(const T *dy, const T *init, const int64_t *mine, int64_t count,
+           T *result) const {
+    if (count == 0) {
+      if (!init)
+        std::memset(static_cast<void *>(result), 0, width * sizeof(T));
+      else if (init != result)
+        std::memcpy(static_cast<void *>(result), init, width * sizeof(T));
+      return;
+    }
+    forEachVector(width, [&](Lanes at) {
+      Vector sum = init ? at.load(init) : splat(0);
+      for (int64_t i = 0; i < count; ++i)
+        sum += at.load(dy + mine[i] * width);
+      at.store(result, sum);
+    });
+  }
+
+  ThreadPool &pool;
+  bool hasInit;
+  int64_t tokens, entries, width;
+};
+
+} // namespace
+
+void registerEmbedding(Registry &registry) {
+  registry.add("nn.embedding", makeEmbedding);
+  registry.add("nn.embedding_grad", makeByOperand<EmbeddingGrad>);
+}
+
+} // namespace zrt::host

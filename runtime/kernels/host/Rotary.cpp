@@ -1,0 +1,2 @@
+#include "kernels/host/Host.h"
+namespace zrt::host { void registerRotary(Registry &) {} }

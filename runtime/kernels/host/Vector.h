@@ -1,0 +1,164 @@
+// Sixteen f32 lanes at a time, whatever the element type in memory.
+//
+// Each function treats its lanes alike and spells out every fused
+// multiply-add, so an element has the same bits in a whole vector and in a
+// tail. Sums run in sixteen fixed lanes that are then added pairwise: their
+// bits follow from the row's length alone.
+#ifndef ZERO_RUNTIME_KERNELS_HOST_VECTOR_H
+#define ZERO_RUNTIME_KERNELS_HOST_VECTOR_H
+
+#include "program/Float16.h"
+
+#include <cstring>
+#include <limits>
+
+namespace zrt::host {
+
+inline constexpr int kLanes = 16;
+
+typedef float Vector __attribute__((vector_size(64)));
+typedef int32_t IntVector __attribute__((vector_size(64)));
+typedef uint32_t WordVector __attribute__((vector_size(64)));
+typedef uint16_t ShortVector __attribute__((vector_size(32)));
+typedef _Float16 HalfVector __attribute__((vector_size(32)));
+
+ZERO_INLINE Vector splat(float value) { return value - Vector{}; }
+
+/// a * b + c with one rounding.
+ZERO_INLINE Vector fma(Vector a, Vector b, Vector c) {
+  return __builtin_elementwise_fma(a, b, c);
+}
+
+/// `a` where a > b, else `b`; `b` where a lane is NaN.
+ZERO_INLINE Vector larger(Vector a, Vector b) { return a > b ? a : b; }
+
+ZERO_INLINE Vector load(const float *from) {
+  Vector value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+ZERO_INLINE Vector load(const BFloat16 *from) {
+  ShortVector bits;
+  std::memcpy(&bits, from, sizeof(bits));
+  WordVector words = __builtin_convertvector(bits, WordVector) << 16;
+  return reinterpret_cast<Vector &>(words);
+}
+ZERO_INLINE Vector load(const Float16 *from) {
+  HalfVector half;
+  std::memcpy(&half, from, sizeof(half));
+  return __builtin_convertvector(half, Vector);
+}
+
+ZERO_INLINE void store(float *to, Vector value) {
+  std::memcpy(to, &value, sizeof(value));
+}
+ZERO_INLINE void store(BFloat16 *to, Vector value) {
+  WordVector bits = reinterpret_cast<WordVector &>(value);
+  WordVector rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  WordVector quiet = (bits >> 16) | 0x40u;
+  WordVector result = (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+  ShortVector narrow = __builtin_convertvector(result, ShortVector);
+  std::memcpy(to, &narrow, sizeof(narrow));
+}
+ZERO_INLINE void store(Float16 *to, Vector value) {
+  HalfVector half = __builtin_convertvector(value, HalfVector);
+  std::memcpy(to, &half, sizeof(half));
+}
+
+/// The first `count` < 16 elements; the other lanes are `rest`.
+template <typename T>
+ZERO_INLINE Vector loadPart(const T *from, int64_t count, T rest = T{}) {
+  T buffer[kLanes];
+  for (T &element : buffer)
+    element = rest;
+  std::memcpy(buffer, from, count * sizeof(T));
+  return load(buffer);
+}
+template <typename T>
+ZERO_INLINE void storePart(T *to, Vector value, int64_t count) {
+  T buffer[kLanes];
+  store(buffer, value);
+  std::memcpy(to, buffer, count * sizeof(T));
+}
+
+/// A position in a row: sixteen lanes, or fewer at its end.
+struct Lanes {
+  int64_t at;
+  int64_t count;
+
+  /// Lanes past the end are zero.
+  template <typename T> ZERO_INLINE Vector load(const T *row) const {
+    return count == kLanes ? host::load(row + at) : loadPart(row + at, count);
+  }
+  template <typename T> ZERO_INLINE void store(T *row, Vector value) const {
+    count == kLanes ? host::store(row + at, value)
+                    : storePart(row + at, value, count);
+  }
+  /// `value`, and `rest` in the lanes past the end.
+  ZERO_INLINE Vector fill(Vector value, float rest) const {
+    if (count != kLanes)
+      for (int64_t i = count; i < kLanes; ++i)
+        value[i] = rest;
+    return value;
+  }
+};
+
+/// Calls `body(lanes)` along a row of `count` elements.
+template <typename Body>
+ZERO_INLINE void forEachVector(int64_t count, Body body) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    body(Lanes{i, kLanes});
+  if (i < count)
+    body(Lanes{i, count - i});
+}
+
+/// The sum of the lanes, pairwise.
+ZERO_INLINE float sumOf(Vector v) {
+  float lanes[kLanes];
+  store(lanes, v);
+  for (int width = kLanes / 2; width; width /= 2)
+    for (int i = 0; i < width; ++i)
+      lanes[i] += lanes[i + width];
+  return lanes[0];
+}
+
+/// The largest lane; a NaN in any lane may be passed over.
+ZERO_INLINE float maximumOf(Vector v) {
+  float lanes[kLanes];
+  store(lanes, v);
+  for (int width = kLanes / 2; width; width /= 2)
+    for (int i = 0; i < width; ++i)
+      lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
+  return lanes[0];
+}
+
+/// e^x within 1 ulp; subnormal results, infinities and NaN as in <cmath>.
+ZERO_INLINE Vector exponential(Vector x) {
+  x = x < -104.0f ? splat(-104.0f) : x;
+  x = x > 89.0f ? splat(89.0f) : x;
+  // x = n ln 2 + r with |r| <= ln 2 / 2; adding 1.5 * 2^23 rounds to integer.
+  const Vector shift = splat(12582912.0f);
+  Vector shifted = fma(x, splat(1.44269504088896341f), shift);
+  Vector n = shifted - shift;
+  Vector r = fma(n, splat(-0.693145751953125f), x);
+  r = fma(n, splat(-1.42860682030941723e-6f), r);
+  Vector p = splat(1.9841270e-4f);
+  p = fma(p, r, splat(1.3888889e-3f));
+  p = fma(p, r, splat(8.3333333e-3f));
+  p = fma(p, r, splat(4.1666667e-2f));
+  p = fma(p, r, splat(1.6666667e-1f));
+  p = fma(p, r, splat(0.5f));
+  p = fma(p, r * r, r) + 1.0f;
+  // 2^n in two factors, each a normal number.
+  IntVector exponent = reinterpret_cast<IntVector &>(shifted) - 0x4b400000;
+  IntVector half = exponent >> 1;
+  IntVector first = (half + 127) << 23;
+  IntVector second = (exponent - half + 127) << 23;
+  return p * reinterpret_cast<Vector &>(first) *
+         reinterpret_cast<Vector &>(second);
+}
+
+} // namespace zrt::host
+
+#endif // ZERO_RUNTIME_KERNELS_HOST_VECTOR_H
