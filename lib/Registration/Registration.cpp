@@ -6,6 +6,7 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/UpstreamModels.h"
 #include "zero/Transforms/Passes.h"
+#include "zero/Transforms/Pipeline.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,6 +35,6 @@ void mlir::zero::registerDialects(DialectRegistry &registry) {
 
 void mlir::zero::registerPasses() {
   registerTransformsPasses();
-  registerZeroPasses();
+  registerZeroTransformsPasses();
   registerZeroPipelines();
 }

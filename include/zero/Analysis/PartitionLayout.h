@@ -1,0 +1,65 @@
+//===- PartitionLayout.h - how a flat group is cut ------------------------===//
+//
+// Pure arithmetic: offsets, padding and owners from sizes. Passes ask it and
+// write what it says into `zero.partition`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_ANALYSIS_PARTITIONLAYOUT_H
+#define ZERO_ANALYSIS_PARTITIONLAYOUT_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+
+namespace mlir::zero {
+
+struct LayoutOptions {
+  int64_t ranks = 1;
+  /// Elements that each rank's slice of a segment is a multiple of.
+  int64_t alignment = 128;
+  /// Most elements of a bucket or interval; a larger gradient goes by itself.
+  int64_t bucketElements = 4 << 20;
+};
+
+/// Where the parameters of a group lie. `order[k]` is the index (in the sizes
+/// given) of the k-th member in the flat space, `offsets[k]` its first element;
+/// `segments` are the boundaries of the units of ownership, the last one the
+/// padded size.
+struct FlatLayout {
+  llvm::SmallVector<unsigned> order;
+  llvm::SmallVector<int64_t> offsets;
+  llvm::SmallVector<int64_t> segments;
+};
+
+/// Stages 0 and 2: members in the order in which gradients become ready
+/// (`ready`, indices into `sizes`), cut into buckets; each is a segment padded
+/// to ranks x alignment (`owned`) or to the alignment.
+FlatLayout layOutBuckets(llvm::ArrayRef<int64_t> sizes,
+                         llvm::ArrayRef<unsigned> ready,
+                         const LayoutOptions &options, bool owned);
+
+/// Stage 1: members in declaration order; intervals of at most the bucket size
+/// rounded down to ranks x alignment; the whole is padded so that intervals are
+/// whole.
+FlatLayout layOutIntervals(llvm::ArrayRef<int64_t> sizes,
+                           const LayoutOptions &options);
+
+/// Stage 2 as DeepSpeed has it: declaration order, one segment.
+FlatLayout layOutContiguous(llvm::ArrayRef<int64_t> sizes,
+                            const LayoutOptions &options);
+
+/// Stage 3: one segment a parameter, padded so that a rank's slice is a
+/// multiple of `sliceAlignment` elements.
+FlatLayout layOutParameters(llvm::ArrayRef<int64_t> sizes,
+                            llvm::ArrayRef<unsigned> order, int64_t ranks,
+                            int64_t sliceAlignment);
+
+/// Cuts `sizes`, in order, into runs of at most `bucketElements`; a larger size
+/// is a run by itself. Returns the index after the last of each run.
+llvm::SmallVector<size_t> cutIntoBuckets(llvm::ArrayRef<int64_t> sizes,
+                                         int64_t bucketElements);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_PARTITIONLAYOUT_H

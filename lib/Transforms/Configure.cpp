@@ -1,0 +1,122 @@
+//===- Configure.cpp - write the configuration into the module ------------===//
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+#include "zero/Transforms/Pipeline.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_CONFIGURE
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+struct Configure : public zero::impl::ConfigureBase<Configure> {
+  using ConfigureBase::ConfigureBase;
+  explicit Configure(const TrainConfig &config) : config(config) {}
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<TrainConfig> resolve();
+  LogicalResult verifyModel(const TrainConfig &resolved);
+  Attribute makeOptimizer(const TrainConfig &resolved, StringRef group);
+
+  /// Given by the caller; otherwise `settings` says what to do.
+  std::optional<TrainConfig> config;
+};
+} // namespace
+
+std::unique_ptr<Pass> mlir::zero::createConfigurePass(const TrainConfig &config) {
+  return std::make_unique<Configure>(config);
+}
+
+FailureOr<TrainConfig> Configure::resolve() {
+  if (config)
+    return *config;
+  auto emitError = [&] { return getOperation().emitError(); };
+  std::unique_ptr<ZeroPipelineOptions> options =
+      ZeroPipelineOptions::createFromString(settings);
+  if (!options)
+    return emitError() << "options '" << settings << "' cannot be read", failure();
+  return options->resolve(getModelMicroBatch(getOperation()), emitError,
+                          [&] { return getOperation().emitRemark(); });
+}
+
+LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
+  auto steps = getOperation().getOps<StepOp>();
+  if (llvm::range_size(steps) != 1)
+    return getOperation().emitError("found ")
+           << llvm::range_size(steps) << " 'zero.step', wanted one";
+  if (!(*steps.begin()).isModel())
+    return (*steps.begin()).emitOpError("is a schedule already; wanted a model");
+  llvm::StringSet<> groups;
+  for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
+    groups.insert(parameter.getGroup());
+  for (const ParameterGroupConfig &group : resolved.parameterGroups)
+    if (!groups.contains(group.name))
+      return getOperation().emitError("the configuration names the parameter group '")
+             << group.name << "', but no parameter of the model is in it";
+  return success();
+}
+
+Attribute Configure::makeOptimizer(const TrainConfig &resolved, StringRef group) {
+  const OptimizerConfig &base = resolved.optimizer;
+  double lr = base.learningRate;
+  // Biases and norms are marked by the model; decaying them is never wanted
+  // unless the configuration says so.
+  double decay = group == "no_decay" ? 0.0 : base.weightDecay;
+  for (const ParameterGroupConfig &change : resolved.parameterGroups) {
+    if (change.name != group)
+      continue;
+    lr = change.learningRate.value_or(lr);
+    decay = change.weightDecay.value_or(decay);
+  }
+  if (base.type == OptimizerType::SGD)
+    return SgdAttr::get(&getContext(), lr, base.momentum, decay, base.nesterov);
+  return AdamAttr::get(&getContext(), lr, base.beta1, base.beta2, base.epsilon,
+                       decay, base.type == OptimizerType::AdamW,
+                       base.biasCorrection);
+}
+
+static LossScaleAttr makeLossScale(MLIRContext *context, const LossScaleConfig &scale) {
+  if (!scale.enabled)
+    return {};
+  return LossScaleAttr::get(context, scale.initial, scale.dynamic, scale.minimum,
+                            scale.window, scale.hysteresis,
+                            scale.consecutiveHysteresis);
+}
+
+static ScheduleAttr makeSchedule(MLIRContext *context, const SchedulerConfig &schedule) {
+  if (schedule.type == SchedulerType::Constant)
+    return {};
+  return ScheduleAttr::get(context, stringify(schedule.type),
+                           schedule.warmupMinLearningRate,
+                           schedule.warmupMaxLearningRate.value_or(-1.0),
+                           schedule.warmupSteps, schedule.totalSteps,
+                           schedule.logWarmup, schedule.warmupMinRatio,
+                           schedule.cosineMinRatio);
+}
+
+void Configure::runOnOperation() {
+  FailureOr<TrainConfig> resolved = resolve();
+  if (failed(resolved) || failed(verifyModel(*resolved)))
+    return signalPassFailure();
+  StepOp step = *getOperation().getOps<StepOp>().begin();
+  step.setTrainingAttr(TrainingAttr::get(
+      &getContext(), resolved->stage, resolved->ranks, resolved->accumulation,
+      resolved->gradientClipping, resolved->deterministic,
+      makeLossScale(&getContext(), resolved->lossScale),
+      makeSchedule(&getContext(), resolved->scheduler)));
+  llvm::SetVector<StringRef> groups;
+  for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
+    groups.insert(parameter.getGroup());
+  OpBuilder builder(step);
+  for (StringRef group : groups)
+    OptimizerOp::create(builder, step.getLoc(), group, makeOptimizer(*resolved, group));
+}

@@ -1,0 +1,184 @@
+//===- Partition.cpp - decide who owns which slice of which state ---------===//
+
+#include "zero/Analysis/PartitionLayout.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_PARTITION
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// Parameters that share a partition, in declaration order.
+struct Group {
+  SmallVector<ParameterOp> parameters;
+  /// Positions of their gradients in the backward; empty where untrained.
+  SmallVector<unsigned> ready;
+  Attribute optimizer;
+};
+
+struct Partition : public zero::impl::PartitionBase<Partition> {
+  using PartitionBase::PartitionBase;
+  void runOnOperation() override;
+
+private:
+  FailureOr<StepOp> findStep();
+  void collectUses(StepOp step);
+  LogicalResult collectGroups();
+  void createPartition(StepOp step, const Group &group, Type computeType,
+                       unsigned index);
+  zero::Layout chooseLayout(const Group &group, TrainingAttr training);
+  FlatLayout layOut(zero::Layout layout, const Group &group, Type computeType,
+                    TrainingAttr training);
+
+  /// From a parameter to its compute type, and to its gradient's position.
+  DenseMap<StringAttr, Type> computeTypes;
+  DenseMap<StringAttr, unsigned> readiness;
+  /// By optimizer group (null: untrained) and compute type, in order.
+  llvm::MapVector<std::pair<Attribute, Type>, Group> groups;
+};
+
+} // namespace
+
+FailureOr<StepOp> Partition::findStep() {
+  for (StepOp step : getOperation().getOps<StepOp>()) {
+    if (!step.getTraining())
+      return step.emitOpError("has no 'training'; run zero-configure first"), failure();
+    if (step.isModel())
+      return step.emitOpError("is a model; run zero-differentiate first"), failure();
+    return step;
+  }
+  return getOperation().emitError("has no 'zero.step'"), failure();
+}
+
+void Partition::collectUses(StepOp step) {
+  unsigned position = 0;
+  step.walk([&](Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      computeTypes[load.getParameterAttr().getAttr()] =
+          load.getType().getElementType();
+    if (auto gradient = dyn_cast<GradientOp>(op))
+      readiness[gradient.getParameterAttr().getAttr()] = position++;
+  });
+}
+
+LogicalResult Partition::collectGroups() {
+  llvm::StringMap<Attribute> optimizers;
+  for (OptimizerOp optimizer : getOperation().getOps<OptimizerOp>())
+    optimizers[optimizer.getGroup()] = optimizer.getOptimizer();
+  for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
+    StringAttr name = parameter.getSymNameAttr();
+    Type type = computeTypes.lookup(name);
+    if (!type)
+      type = parameter.getTensorType().getElementType();
+    bool trained = readiness.count(name);
+    Attribute optimizer = optimizers.lookup(parameter.getGroup());
+    if (trained && !optimizer)
+      return parameter.emitOpError("is in the group '")
+             << parameter.getGroup() << "', which has no 'zero.optimizer'";
+    Attribute key = trained ? Attribute(parameter.getGroupAttr()) : Attribute();
+    Group &group = groups[{key, type}];
+    group.parameters.push_back(parameter);
+    if (trained) {
+      group.ready.push_back(readiness.lookup(name));
+      group.optimizer = optimizer;
+    }
+  }
+  return success();
+}
+
+zero::Layout Partition::chooseLayout(const Group &group, TrainingAttr training) {
+  switch (training.getRanks() == 1 ? 0 : training.getStage()) {
+  case 0:
+    return zero::Layout::Whole;
+  case 1:
+    return group.optimizer ? zero::Layout::Interval : zero::Layout::Whole;
+  case 2:
+    if (!group.optimizer)
+      return zero::Layout::Whole;
+    return contiguous ? zero::Layout::Contiguous : zero::Layout::Bucketed;
+  default:
+    return zero::Layout::Parameter;
+  }
+}
+
+FlatLayout Partition::layOut(zero::Layout layout, const Group &group,
+                             Type computeType, TrainingAttr training) {
+  LayoutOptions options;
+  options.ranks = training.getRanks();
+  options.alignment = alignment;
+  options.bucketElements = reduceBucketSize;
+  SmallVector<int64_t> sizes;
+  for (ParameterOp parameter : group.parameters)
+    sizes.push_back(parameter.getElements());
+  SmallVector<unsigned> order =
+      llvm::to_vector(llvm::seq<unsigned>(0, sizes.size()));
+  if (group.optimizer)
+    llvm::sort(order, [&](unsigned a, unsigned b) {
+      return group.ready[a] < group.ready[b];
+    });
+  // A gather wants 16 bytes a rank, whatever the alignment of buckets.
+  int64_t gatherUnit = 16 * 8 / computeType.getIntOrFloatBitWidth();
+  switch (layout) {
+  case zero::Layout::Whole:
+    return layOutBuckets(sizes, order, options, /*owned=*/false);
+  case zero::Layout::Interval:
+    return layOutIntervals(sizes, options);
+  case zero::Layout::Bucketed:
+    return layOutBuckets(sizes, order, options, /*owned=*/true);
+  case zero::Layout::Contiguous:
+    return layOutContiguous(sizes, options);
+  case zero::Layout::Parameter:
+    return layOutParameters(sizes, order, options.ranks, gatherUnit);
+  }
+  llvm_unreachable("all layouts are covered");
+}
+
+void Partition::createPartition(StepOp step, const Group &group,
+                                Type computeType, unsigned index) {
+  TrainingAttr training = *step.getTraining();
+  zero::Layout layout = chooseLayout(group, training);
+  FlatLayout flat = layOut(layout, group, computeType, training);
+  SmallVector<Attribute> members;
+  for (auto [member, offset] : llvm::zip_equal(flat.order, flat.offsets)) {
+    ParameterOp parameter = group.parameters[member];
+    members.push_back(MemberAttr::get(&getContext(),
+                                      FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+                                      offset, parameter.getElements()));
+  }
+  OpBuilder builder(step);
+  // Sums over micro-batches are f32; a single one is stored as it is computed.
+  Type gradientType =
+      training.getAccumulation() > 1 ? builder.getF32Type() : computeType;
+  SmallString<16> name = SymbolTable::generateSymbolName<16>(
+      "p" + std::to_string(index),
+      [&](StringRef candidate) {
+        return SymbolTable::lookupSymbolIn(getOperation(), candidate) != nullptr;
+      },
+      index);
+  PartitionOp::create(builder, step.getLoc(), name, layout, training.getRanks(),
+                      training.getStage(), flat.segments,
+                      builder.getArrayAttr(members), computeType, gradientType,
+                      group.optimizer, /*at=*/DictionaryAttr());
+}
+
+void Partition::runOnOperation() {
+  FailureOr<StepOp> step = findStep();
+  if (failed(step))
+    return signalPassFailure();
+  collectUses(*step);
+  if (failed(collectGroups()))
+    return signalPassFailure();
+  unsigned index = 0;
+  for (auto &[key, group] : groups)
+    createPartition(*step, group, key.second, index++);
+}
