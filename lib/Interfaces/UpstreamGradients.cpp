@@ -2,6 +2,7 @@
 
 #include "UpstreamGradients.h"
 
+#include "zero/Dialect/NN/NN.h"
 #include "zero/Interfaces/UpstreamModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,5 +22,6 @@ void mlir::zero::registerUpstreamGradientModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     gradients::attachTensor(*context);
     context->getOrLoadDialect<arith::ArithDialect>();
+    context->getOrLoadDialect<nn::NNDialect>();
   });
 }

@@ -7,8 +7,9 @@
 
 #include "UpstreamGradients.h"
 
+#include "zero/Dialect/NN/NN.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::zero::gradients;
@@ -138,6 +139,77 @@ static LogicalResult pad(tensor::PadOp op, ImplicitLocOpBuilder &b, Value g,
   return success();
 }
 
+/// A scalar that fills a tensor gets the sum of the tensor's gradient.
+static LogicalResult splat(tensor::SplatOp op, ImplicitLocOpBuilder &b, Value g,
+                           OperandGradients operands) {
+  operands.set(0, [&] {
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(op.getType().getRank()));
+    auto type = RankedTensorType::get({}, op.getInput().getType());
+    Value sum = nn::ReduceOp::create(
+        b, type, nn::ReductionAttr::get(b.getContext(), nn::Reduction::Sum), g,
+        b.getDenseI64ArrayAttr(dims));
+    return tensor::ExtractOp::create(b, sum, ValueRange());
+  });
+  return success();
+}
+
+/// The indices of `op`, whose tuples have one entry, as i32 without the
+/// dimension of the tuples.
+static Value rowIds(tensor::GatherOp op, ImplicitLocOpBuilder &b) {
+  Value ids = op.getIndices();
+  RankedTensorType type = op.getIndicesType().clone(b.getI32Type());
+  if (op.getIndicesType().getElementType().isIndex())
+    ids = arith::IndexCastOp::create(b, type, ids);
+  else if (op.getIndicesType().getElementTypeBitWidth() > 32)
+    ids = arith::TruncIOp::create(b, type, ids);
+  else if (op.getIndicesType().getElementTypeBitWidth() < 32)
+    ids = arith::ExtUIOp::create(b, type, ids);
+  auto flat = RankedTensorType::get({type.getNumElements()}, b.getI32Type());
+  SmallVector<ReassociationIndices> all(1);
+  llvm::append_range(all[0], llvm::seq<int64_t>(type.getRank()));
+  return tensor::CollapseShapeOp::create(b, flat, ids, all);
+}
+
+/// Reshapes by way of one dimension, which any two shapes of one size allow.
+static Value reshape(ImplicitLocOpBuilder &b, Value value,
+                     RankedTensorType type) {
+  auto source = cast<RankedTensorType>(value.getType());
+  auto groups = [](int64_t rank) {
+    SmallVector<ReassociationIndices> all;
+    if (rank > 0)
+      llvm::append_range(all.emplace_back(), llvm::seq<int64_t>(rank));
+    return all;
+  };
+  if (source.getRank() > 1)
+    value = tensor::CollapseShapeOp::create(b, value, groups(source.getRank()));
+  if (type.getRank() > 1)
+    value =
+        tensor::ExpandShapeOp::create(b, type, value, groups(type.getRank()));
+  return value;
+}
+
+/// Gathering slices along dimension 0 is an embedding of flat rows.
+static LogicalResult gather(tensor::GatherOp op, ImplicitLocOpBuilder &b,
+                            Value g, OperandGradients operands) {
+  if (op.getGatherDims() != ArrayRef<int64_t>{0})
+    return op.emitOpError("gathers along dimensions other than [0], whose "
+                          "gradient is not known: bring the gathered dimension "
+                          "to the front with nn.transpose");
+  operands.set(0, [&] {
+    RankedTensorType source = op.getSourceType();
+    int64_t rows = source.getDimSize(0);
+    int64_t columns = source.getNumElements() / rows;
+    Type element = source.getElementType();
+    Value ids = rowIds(op, b);
+    int64_t count = cast<RankedTensorType>(ids.getType()).getNumElements();
+    Value dy = reshape(b, g, RankedTensorType::get({count, columns}, element));
+    Value table = nn::EmbeddingGradOp::create(
+        b, RankedTensorType::get({rows, columns}, element), dy, ids, Value());
+    return reshape(b, table, source);
+  });
+  return success();
+}
+
 void mlir::zero::gradients::attachTensor(MLIRContext &context) {
   using namespace tensor;
   attachRule<ExpandShapeOp, expandShape>(context);
@@ -147,4 +219,6 @@ void mlir::zero::gradients::attachTensor(MLIRContext &context) {
   attachRule<InsertSliceOp, insertSlice>(context);
   attachRule<ConcatOp, concat>(context);
   attachRule<PadOp, pad>(context);
+  attachRule<SplatOp, splat>(context);
+  attachRule<GatherOp, gather>(context);
 }

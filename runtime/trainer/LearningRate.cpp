@@ -43,7 +43,7 @@ double warmupGamma(const LearningRateSchedule &schedule, int64_t step,
 } // namespace
 
 double zrt::learningRate(const LearningRateSchedule &schedule, double base,
-                         double first, int64_t update) {
+                         int64_t update) {
   const int64_t step = update - 1;
   const int64_t warmup = std::max<int64_t>(2, schedule.warmupSteps);
   switch (schedule.kind) {
@@ -55,7 +55,7 @@ double zrt::learningRate(const LearningRateSchedule &schedule, double base,
   case ScheduleKind::WarmupDecayLR:
     break;
   }
-  const double most = schedule.warmupMax < 0 ? first : schedule.warmupMax;
+  const double most = schedule.warmupMax < 0 ? base : schedule.warmupMax;
   if (step < 0)
     return schedule.warmupMin;
   return schedule.warmupMin +

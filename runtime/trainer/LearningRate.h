@@ -7,13 +7,12 @@
 namespace zrt {
 
 /// The learning rate of update number `update` (from 0; skipped updates do not
-/// count). `base` is the group's own rate, `first` that of the first group,
-/// which DeepSpeed's warm-up schedules take where no maximum is configured.
+/// count). `base` is the group's own rate.
 ///
 /// DeepSpeed's scheduler steps after each update, so update 0 runs before its
 /// first step: at the minimum rate, or 0 for the cosine.
 double learningRate(const LearningRateSchedule &schedule, double base,
-                    double first, int64_t update);
+                    int64_t update);
 
 } // namespace zrt
 

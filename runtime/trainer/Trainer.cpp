@@ -18,14 +18,6 @@ Control &controlOf(const Executor &executor) {
   return *static_cast<Control *>(executor.address(buffer));
 }
 
-/// The rate of the first partition that is trained; 0 where there is none.
-double firstRate(const Program &program) {
-  for (const Partition &partition : program.partitions)
-    if (partition.trainable)
-      return partition.optimizer.learningRate;
-  return 0;
-}
-
 const Output &evaluationLoss(const Program &program) {
   for (const Output &output : program.evaluate.outputs)
     if (output.name == "loss")
@@ -55,7 +47,7 @@ const Parameter *zrt::parameterAt(const Program &program, size_t partition,
   const Partition &layout = program.partitions[partition];
   const uint64_t ranks = program.training.ranks;
   uint64_t flat = stored;
-  if (layout.shardedGradients)
+  if (layout.shardedOptimizer)
     for (const Segment &segment : layout.segments) {
       const uint64_t slice = segment.size / ranks;
       const uint64_t begin = segment.offset / ranks;
@@ -90,7 +82,6 @@ Trainer::Trainer(const Program &program, Executor &executor,
 }
 
 void Trainer::setLearningRates() {
-  const double first = firstRate(program);
   for (size_t i = 0; i < program.partitions.size(); ++i)
     control.learningRate[i] = float(learningRate(
         program.training.schedule, program.partitions[i].optimizer.learningRate,

@@ -76,6 +76,60 @@ def ExpandMath : Pass<"zero-expand-math"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Build the backward of every model: micro, apply, evaluate";
+  let description = [{
+    Turns a `zero.step` in model form into a schedule: `zero.micro` with the
+    forward, the backward from `zero.loss_seed` and one `zero.gradient` a
+    trainable parameter, right after its last contribution; an empty
+    `zero.apply`; and `zero.evaluate` with the forward and all outputs.
+
+    Only operations on a path from a trainable parameter to the loss are
+    differentiated, through `DifferentiableOpInterface`. The contributions to a
+    parameter that is loaded or used more than once are added in the order in
+    which the backward computes them, those of 16 bits in f32; an
+    `nn.embedding_grad` takes the sum before it as its `init`. Nothing is built
+    for frozen parameters. A trainable parameter that the loss does not depend
+    on is named in a remark.
+
+    - Needs: `zero-set-precision` ran, where the step is not to be in f32.
+    - Leaves: steps in schedule form, `zero.load` where it was. Steps that are
+      schedules already are not touched.
+    - Not done here: updates; dead code and common subexpressions, which
+      `canonicalize` and `cse` remove.
+
+    ```mlir
+    zero.step @train(%x: tensor<4xf32>) {                 // before
+      %w = zero.load @w : tensor<4xf32>
+      %p = arith.mulf %x, %w : tensor<4xf32>
+      %loss = nn.reduce sum %p dims [0] : (tensor<4xf32>) -> tensor<f32>
+      zero.yield %loss : tensor<f32>
+    }
+    zero.step @train(%x: tensor<4xf32>) {                 // after
+      zero.micro {
+        ...
+        %seed = zero.loss_seed : tensor<f32>
+        %dp = nn.broadcast %seed dims [] : (tensor<f32>) -> tensor<4xf32>
+        %dw = arith.mulf %dp, %x : tensor<4xf32>
+        zero.gradient @w, %dw : tensor<4xf32>
+        zero.yield %loss : tensor<f32>
+      }
+      zero.apply {
+      }
+      zero.evaluate {
+        ...
+        zero.yield %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::nn::NNDialect"];
+  let options = [Option<"ignoreUnusedParameters", "ignore-unused-parameters",
+    "bool", "true", "Whether a trainable parameter without a gradient is named "
+    "in a remark; if not, it is an error">];
+
 //===----------------------------------------------------------------------===//
 // From a model to a schedule
 //===----------------------------------------------------------------------===//

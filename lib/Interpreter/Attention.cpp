@@ -1,0 +1,142 @@
+//===- Attention.cpp - nn.attention, its gradient, nn.rotary --------------===//
+
+#include "Rules.h"
+
+#include "zero/Dialect/NN/NN.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// The scores of one attention: shapes and operands in one place.
+struct Scores {
+  const Array &q, &k;
+  const Array *mask;
+  bool causal;
+  double scale;
+
+  int64_t batches() const { return q.shape[0]; }
+  int64_t queries() const { return q.shape[1]; }
+  int64_t heads() const { return q.shape[2]; }
+  int64_t features() const { return q.shape[3]; }
+  int64_t keys() const { return k.shape[1]; }
+  /// The key and value head that query head `h` uses.
+  int64_t group(int64_t h) const { return h / (heads() / k.shape[2]); }
+  /// Where row (b, t, h) of a [B, T, H, D] array begins.
+  int64_t query(int64_t b, int64_t t, int64_t h) const {
+    return q.offset({b, t, h, 0});
+  }
+  int64_t key(int64_t b, int64_t s, int64_t h) const {
+    return k.offset({b, s, group(h), 0});
+  }
+
+  double maskAt(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    if (!mask)
+      return 0.0;
+    SmallVector<int64_t> index{b, h, t, s};
+    if (mask->rank() == 2)
+      index.erase(index.begin(), index.begin() + 2);
+    for (auto [entry, size] : llvm::zip_equal(index, mask->shape))
+      entry = size == 1 ? 0 : entry;
+    return mask->reals[mask->offset(index)];
+  }
+
+  double at(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    if (causal && s > t)
+      return -std::numeric_limits<double>::infinity();
+    double dot = 0.0;
+    for (int64_t d = 0; d < features(); ++d)
+      dot += q.reals[query(b, t, h) + d] * k.reals[key(b, s, h) + d];
+    return scale * dot + maskAt(b, h, t, s);
+  }
+};
+
+} // namespace
+
+static LogicalResult attention(nn::AttentionOp op, Evaluation &e) {
+  Scores scores{*e.in[0], *e.in[1], op.getMask() ? e.in[3] : nullptr,
+                op.getCausal(), op.getScale().convertToDouble()};
+  const Array &v = *e.in[2];
+  Array &out = e.out[0], &lse = e.out[1];
+  forEachIndex(lse.shape, [&](ArrayRef<int64_t> index) {
+    int64_t b = index[0], h = index[1], t = index[2];
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
+    for (int64_t s = 0; s < scores.keys(); ++s)
+      largest = std::fmax(largest, scores.at(b, h, t, s));
+    for (int64_t s = 0; s < scores.keys(); ++s)
+      sum += std::exp(scores.at(b, h, t, s) - largest);
+    double total = largest + std::log(sum);
+    lse.reals[lse.offset(index)] = total;
+    for (int64_t s = 0; s < scores.keys(); ++s) {
+      double probability = std::exp(scores.at(b, h, t, s) - total);
+      for (int64_t d = 0; d < scores.features(); ++d)
+        out.reals[scores.query(b, t, h) + d] +=
+            probability * v.reals[scores.key(b, s, h) + d];
+    }
+  });
+  return success();
+}
+
+/// With p = exp(score - lse): dv = sum p dout; dscore = p (dout . v - dout .
+/// out); dq = scale sum dscore k; dk = scale sum dscore q.
+static LogicalResult attentionGrad(nn::AttentionGradOp op, Evaluation &e) {
+  const Array &dout = *e.in[0], &q = *e.in[1], &k = *e.in[2], &v = *e.in[3],
+              &out = *e.in[4], &lse = *e.in[5];
+  Scores scores{q, k, op.getMask() ? e.in[6] : nullptr, op.getCausal(),
+                op.getScale().convertToDouble()};
+  Array &dq = e.out[0], &dk = e.out[1], &dv = e.out[2];
+  forEachIndex(lse.shape, [&](ArrayRef<int64_t> index) {
+    int64_t b = index[0], h = index[1], t = index[2];
+    int64_t query = scores.query(b, t, h);
+    double correction = 0.0;
+    for (int64_t d = 0; d < scores.features(); ++d)
+      correction += dout.reals[query + d] * out.reals[query + d];
+    for (int64_t s = 0; s < scores.keys(); ++s) {
+      int64_t key = scores.key(b, s, h);
+      double probability =
+          std::exp(scores.at(b, h, t, s) - lse.reals[lse.offset(index)]);
+      double dprobability = 0.0;
+      for (int64_t d = 0; d < scores.features(); ++d) {
+        dv.reals[key + d] += probability * dout.reals[query + d];
+        dprobability += dout.reals[query + d] * v.reals[key + d];
+      }
+      double dscore = scores.scale * probability * (dprobability - correction);
+      for (int64_t d = 0; d < scores.features(); ++d) {
+        dq.reals[query + d] += dscore * k.reals[key + d];
+        dk.reals[key + d] += dscore * q.reals[query + d];
+      }
+    }
+  });
+  return success();
+}
+
+/// Pair i at position t is rotated by t * theta^(-2 i / D).
+static LogicalResult rotary(nn::RotaryOp op, Evaluation &e) {
+  const Array &x = *e.in[0];
+  int64_t features = x.shape[3];
+  double theta = op.getTheta().convertToDouble();
+  forEachIndex(ArrayRef(x.shape).drop_back(), [&](ArrayRef<int64_t> index) {
+    int64_t row = x.offset({index[0], index[1], index[2], 0});
+    for (int64_t i = 0; i < features / 2; ++i) {
+      int64_t first = row + (op.getInterleaved() ? 2 * i : i);
+      int64_t second = first + (op.getInterleaved() ? 1 : features / 2);
+      double angle =
+          static_cast<double>(index[1]) * std::pow(theta, -2.0 * i / features);
+      double cosine = std::cos(angle);
+      double sine = op.getInverse() ? -std::sin(angle) : std::sin(angle);
+      e.out[0].reals[first] = x.reals[first] * cosine - x.reals[second] * sine;
+      e.out[0].reals[second] = x.reals[first] * sine + x.reals[second] * cosine;
+    }
+  });
+  return success();
+}
+
+void rules::addAttention(EvaluationRules &rules) {
+  rules.add<nn::AttentionOp>(attention);
+  rules.add<nn::AttentionGradOp>(attentionGrad);
+  rules.add<nn::RotaryOp>(rotary);
+}

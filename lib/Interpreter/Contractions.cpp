@@ -1,0 +1,56 @@
+//===- Contractions.cpp - nn.linear, nn.matmul ----------------------------===//
+
+#include "Rules.h"
+
+#include "zero/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// y[r, n] = sum over k of x[r, k] w[k, n], plus b[n].
+static LogicalResult linear(nn::LinearOp op, Evaluation &e) {
+  const Array &x = *e.in[0], &w = *e.in[1];
+  bool transposed = op.getTransposed();
+  int64_t depth = x.shape.back(), columns = w.shape[transposed ? 0 : 1];
+  int64_t rows = e.out[0].size() / columns;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t n = 0; n < columns; ++n) {
+      double sum = op.getBias() ? e.in[2]->reals[n] : 0.0;
+      for (int64_t k = 0; k < depth; ++k) {
+        double weight =
+            transposed ? w.reals[n * depth + k] : w.reals[k * columns + n];
+        sum += x.reals[r * depth + k] * weight;
+      }
+      e.out[0].reals[r * columns + n] = sum;
+    }
+  return success();
+}
+
+/// c[i, m, n] = sum over k of a[i, m, k] b[i, k, n], i the batch.
+static LogicalResult matmul(nn::MatmulOp op, Evaluation &e) {
+  const Array &a = *e.in[0], &b = *e.in[1];
+  bool transposeA = op.getTransposeA(), transposeB = op.getTransposeB();
+  int64_t rank = a.rank();
+  int64_t rows = e.out[0].shape[rank - 2], columns = e.out[0].shape[rank - 1];
+  int64_t depth = a.shape[transposeA ? rank - 2 : rank - 1];
+  int64_t batches = 1;
+  for (int64_t size : ArrayRef(a.shape).drop_back(2))
+    batches *= size;
+  for (int64_t i = 0; i < batches; ++i) {
+    const double *left = a.reals.data() + i * rows * depth;
+    const double *right = b.reals.data() + i * depth * columns;
+    double *out = e.out[0].reals.data() + i * rows * columns;
+    for (int64_t m = 0; m < rows; ++m)
+      for (int64_t n = 0; n < columns; ++n)
+        for (int64_t k = 0; k < depth; ++k)
+          out[m * columns + n] +=
+              left[transposeA ? k * rows + m : m * depth + k] *
+              right[transposeB ? n * depth + k : k * columns + n];
+  }
+  return success();
+}
+
+void rules::addContractions(EvaluationRules &rules) {
+  rules.add<nn::LinearOp>(linear);
+  rules.add<nn::MatmulOp>(matmul);
+}

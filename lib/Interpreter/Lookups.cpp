@@ -1,0 +1,114 @@
+//===- Lookups.cpp - embeddings and cross entropy -------------------------===//
+
+#include "Rules.h"
+
+#include "zero/Dialect/NN/NN.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static LogicalResult checkIds(Operation *op, const Array &ids, int64_t size) {
+  for (int64_t id : ids.integers)
+    if (id < 0 || id >= size)
+      return op->emitOpError()
+             << "looks up id " << id << " in a table of " << size
+             << " rows: ids must be in [0, " << size << ")";
+  return success();
+}
+
+static LogicalResult embedding(nn::EmbeddingOp op, Evaluation &e) {
+  const Array &ids = *e.in[0], &table = *e.in[1];
+  int64_t columns = table.shape[1];
+  if (failed(checkIds(op, ids, table.shape[0])))
+    return failure();
+  for (int64_t i = 0; i < ids.size(); ++i)
+    for (int64_t c = 0; c < columns; ++c)
+      e.out[0].reals[i * columns + c] =
+          table.reals[ids.integers[i] * columns + c];
+  return success();
+}
+
+static LogicalResult embeddingGrad(nn::EmbeddingGradOp op, Evaluation &e) {
+  const Array &dy = *e.in[0], &ids = *e.in[1];
+  int64_t columns = e.out[0].shape[1];
+  if (failed(checkIds(op, ids, e.out[0].shape[0])))
+    return failure();
+  if (op.getInit())
+    e.out[0].reals = e.in[2]->reals;
+  for (int64_t i = 0; i < ids.size(); ++i)
+    for (int64_t c = 0; c < columns; ++c)
+      e.out[0].reals[ids.integers[i] * columns + c] +=
+          dy.reals[i * columns + c];
+  return success();
+}
+
+/// The rows that count, or failure at a target that is no class.
+static FailureOr<int64_t> countTargets(Operation *op, const Array &targets,
+                                       int64_t classes, int64_t ignored) {
+  int64_t count = 0;
+  for (int64_t target : targets.integers) {
+    if (target == ignored)
+      continue;
+    if (target < 0 || target >= classes)
+      return op->emitOpError() << "has target " << target << ": expected one "
+                               << "of " << classes << " classes or " << ignored
+                               << ", which is ignored";
+    ++count;
+  }
+  return count;
+}
+
+static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
+  const Array &logits = *e.in[0], &targets = *e.in[1];
+  int64_t classes = logits.shape.back();
+  auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
+  FailureOr<int64_t> count = countTargets(op, targets, classes, ignored);
+  if (failed(count))
+    return failure();
+  double loss = 0.0;
+  for (int64_t row = 0; row < targets.size(); ++row) {
+    const double *in = logits.reals.data() + row * classes;
+    double largest = in[0], sum = 0.0;
+    for (int64_t v = 0; v < classes; ++v)
+      largest = std::fmax(largest, in[v]);
+    for (int64_t v = 0; v < classes; ++v)
+      sum += std::exp(in[v] - largest);
+    double lse = largest + std::log(sum);
+    e.out[1].reals[row] = lse;
+    if (targets.integers[row] != ignored)
+      loss += (lse - in[targets.integers[row]]) / *count;
+  }
+  e.out[0].reals[0] = loss;
+  return success();
+}
+
+static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
+                                      Evaluation &e) {
+  const Array &logits = *e.in[1], &targets = *e.in[2], &lse = *e.in[3];
+  int64_t classes = logits.shape.back();
+  auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
+  FailureOr<int64_t> count = countTargets(op, targets, classes, ignored);
+  if (failed(count))
+    return failure();
+  for (int64_t row = 0; row < targets.size(); ++row) {
+    if (targets.integers[row] == ignored)
+      continue;
+    for (int64_t v = 0; v < classes; ++v) {
+      double probability =
+          std::exp(logits.reals[row * classes + v] - lse.reals[row]);
+      double target = v == targets.integers[row] ? 1.0 : 0.0;
+      e.out[0].reals[row * classes + v] =
+          e.in[0]->reals[0] / *count * (probability - target);
+    }
+  }
+  return success();
+}
+
+void rules::addLookups(EvaluationRules &rules) {
+  rules.add<nn::EmbeddingOp>(embedding);
+  rules.add<nn::EmbeddingGradOp>(embeddingGrad);
+  rules.add<nn::CrossEntropyOp>(crossEntropy);
+  rules.add<nn::CrossEntropyGradOp>(crossEntropyGrad);
+}

@@ -1,0 +1,22 @@
+//===- Rules.h - families of rules ------------------------------*- C++ -*-===//
+#ifndef ZERO_LIB_INTERPRETER_RULES_H
+#define ZERO_LIB_INTERPRETER_RULES_H
+
+#include "zero/Interpreter/Interpreter.h"
+
+namespace mlir::zero::rules {
+
+void addElementwise(EvaluationRules &rules);
+void addTensor(EvaluationRules &rules);
+void addContractions(EvaluationRules &rules);
+void addAttention(EvaluationRules &rules);
+void addNormalizations(EvaluationRules &rules);
+void addActivations(EvaluationRules &rules);
+void addLookups(EvaluationRules &rules);
+void addShapes(EvaluationRules &rules);
+void addRandom(EvaluationRules &rules);
+void addStep(EvaluationRules &rules);
+
+} // namespace mlir::zero::rules
+
+#endif // ZERO_LIB_INTERPRETER_RULES_H

@@ -1,0 +1,146 @@
+//===- Differentiate.cpp - the backward of a step -------------------------===//
+
+#include "zero/Transforms/Passes.h"
+
+#include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Differentiation.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// Trainable parameters in the order of their first load, with their loads.
+using Trained = llvm::MapVector<ParameterOp, GradientVariable>;
+
+struct Differentiate : public zero::impl::DifferentiateBase<Differentiate> {
+  using DifferentiateBase::DifferentiateBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    for (auto step : module.getOps<StepOp>())
+      if (step.isModel() && failed(differentiateStep(step, symbols)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult differentiateStep(StepOp step, SymbolTable &symbols);
+  LogicalResult reportUnused(StepOp step,
+                             const DenseSet<Operation *> &withGradient);
+};
+
+} // namespace
+
+static FailureOr<Trained> collectTrained(StepOp step, SymbolTable &symbols) {
+  Trained trained;
+  for (auto load : step.getBody().front().getOps<LoadOp>()) {
+    auto parameter = symbols.lookup<ParameterOp>(load.getParameter());
+    if (!parameter || parameter.getFrozen())
+      continue;
+    GradientVariable &variable = trained[parameter];
+    if (!variable.values.empty() &&
+        variable.values.front().getType() != load.getType())
+      return load.emitOpError()
+             << "reads @" << load.getParameter() << " as " << load.getType()
+             << ", and an earlier one as " << variable.values.front().getType()
+             << ": load it with one type, and convert with arith.extf or "
+                "arith.truncf";
+    variable.values.push_back(load.getResult());
+  }
+  return trained;
+}
+
+/// Moves the model's operations, all but the yield, into a new `zero.micro`,
+/// and clones them, with the yield, into a new `zero.evaluate`.
+static MicroOp splitStep(StepOp step, YieldOp yield) {
+  Block &body = step.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  Location loc = step.getLoc();
+  auto micro = MicroOp::create(builder, loc);
+  auto apply = ApplyOp::create(builder, loc);
+  auto evaluate = EvaluateOp::create(builder, loc);
+  Block &forward = micro.getBody().emplaceBlock();
+  apply.getBody().emplaceBlock();
+  Block &evaluation = evaluate.getBody().emplaceBlock();
+
+  OpBuilder clones = OpBuilder::atBlockEnd(&evaluation);
+  IRMapping mapping;
+  for (Operation &op :
+       llvm::make_range(body.begin(), std::next(yield->getIterator())))
+    clones.clone(op, mapping);
+  forward.getOperations().splice(forward.end(), body.getOperations(),
+                                 body.begin(), yield->getIterator());
+  return micro;
+}
+
+LogicalResult Differentiate::differentiateStep(StepOp step,
+                                               SymbolTable &symbols) {
+  FailureOr<Trained> trained = collectTrained(step, symbols);
+  if (failed(trained))
+    return failure();
+  auto yield = cast<YieldOp>(step.getBody().front().back());
+  Value loss = yield.getValues().front();
+  MicroOp micro = splitStep(step, yield);
+  Block &forward = micro.getBody().front();
+  yield.erase();
+
+  OpBuilder builder = OpBuilder::atBlockEnd(&forward);
+  Location loc = loss.getLoc();
+  Value seed = LossSeedOp::create(builder, loc, loss.getType());
+  SmallVector<GradientVariable> variables;
+  for (auto &[parameter, variable] : *trained)
+    variables.push_back(variable);
+  DenseSet<Operation *> withGradient;
+  auto complete = [&](unsigned index, Value gradient) {
+    if (!gradient)
+      return;
+    ParameterOp parameter = (trained->begin() + index)->first;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(gradient);
+    GradientOp::create(builder, gradient.getLoc(), parameter.getSymName(),
+                       gradient);
+    withGradient.insert(parameter);
+  };
+  if (failed(
+          differentiate(builder, forward, {{loss, seed}}, variables, complete)))
+    return failure();
+  YieldOp::create(builder, loc, loss, /*outputs=*/ArrayAttr());
+  return reportUnused(step, withGradient);
+}
+
+LogicalResult
+Differentiate::reportUnused(StepOp step,
+                            const DenseSet<Operation *> &withGradient) {
+  bool unused = false;
+  for (auto parameter : getOperation().getOps<ParameterOp>()) {
+    if (parameter.getFrozen() || withGradient.contains(parameter))
+      continue;
+    unused = true;
+    if (ignoreUnusedParameters)
+      parameter.emitRemark()
+          << "parameter @" << parameter.getSymName()
+          << " is trainable, and the loss of @" << step.getSymName()
+          << " does not depend on it: it is left untouched";
+    else
+      parameter.emitError()
+          << "parameter @" << parameter.getSymName()
+          << " is trainable, and the loss of @" << step.getSymName()
+          << " does not depend on it: use it, mark it frozen, or set "
+             "ignore-unused-parameters";
+  }
+  return failure(unused && !ignoreUnusedParameters);
+}

@@ -1,0 +1,247 @@
+//===- Differentiation.cpp - reverse mode of a block ----------------------===//
+
+#include "zero/Transforms/Differentiation.h"
+
+#include "zero/Dialect/NN/NN.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static bool isDifferentiable(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+static Type withElementType(Type type, Type element) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.clone(element);
+  return element;
+}
+
+/// Everything that `op` reads: its operands and what its regions capture.
+static SetVector<Value> getReads(Operation &op) {
+  SetVector<Value> reads;
+  reads.insert(op.operand_begin(), op.operand_end());
+  if (op.getNumRegions() != 0)
+    getUsedValuesDefinedAbove(op.getRegions(), reads);
+  return reads;
+}
+
+namespace {
+
+/// A sum of gradient contributions.
+struct Sum {
+  Value value;
+  /// Whether `value` is an f32 partial sum of a 16-bit gradient.
+  bool wide = false;
+};
+
+class Backward {
+public:
+  Backward(OpBuilder &builder, ArrayRef<GradientVariable> variables,
+           llvm::function_ref<void(unsigned, Value)> complete)
+      : builder(builder), variables(variables), complete(complete),
+        sums(variables.size()) {}
+
+  LogicalResult run(Block &block, ArrayRef<GradientSeed> seeds);
+
+private:
+  void findPaths(Block &block, ArrayRef<GradientSeed> seeds);
+  LogicalResult visit(Operation &op);
+  void contribute(Value value, Value gradient, bool isOwn);
+  void addToVariable(unsigned variable, Value gradient, bool isOwn);
+  void finish(unsigned variable);
+  Value widen(Value value);
+
+  OpBuilder &builder;
+  ArrayRef<GradientVariable> variables;
+  llvm::function_ref<void(unsigned, Value)> complete;
+
+  DenseMap<Value, unsigned> variableOf;
+  /// Values that depend on a variable.
+  DenseSet<Value> dependent;
+  /// The operations on a path from a variable to an output, in reverse order.
+  SmallVector<Operation *> path;
+  /// The variables whose last contribution comes from an operation.
+  DenseMap<Operation *, SmallVector<unsigned, 1>> finishedBy;
+  SmallVector<unsigned> unreached;
+
+  DenseMap<Value, Value> gradients;
+  /// Gradients that are contributions already: more than one value may have
+  /// the same.
+  DenseSet<Value> held;
+  SmallVector<Sum> sums;
+};
+
+} // namespace
+
+void Backward::findPaths(Block &block, ArrayRef<GradientSeed> seeds) {
+  for (auto [index, variable] : llvm::enumerate(variables))
+    for (Value value : variable.values) {
+      variableOf[value] = index;
+      dependent.insert(value);
+    }
+  for (Operation &op : block)
+    if (llvm::any_of(getReads(op),
+                     [&](Value read) { return dependent.contains(read); }))
+      for (Value result : op.getResults())
+        if (isDifferentiable(result))
+          dependent.insert(result);
+
+  DenseSet<Value> useful;
+  for (const GradientSeed &seed : seeds)
+    useful.insert(seed.output);
+  SmallVector<Operation *> earliestUse(variables.size(), nullptr);
+  for (Operation &op : llvm::reverse(block)) {
+    bool onPath = llvm::any_of(op.getResults(), [&](Value result) {
+      return dependent.contains(result) && useful.contains(result) &&
+             !variableOf.contains(result);
+    });
+    if (!onPath)
+      continue;
+    path.push_back(&op);
+    for (Value read : getReads(op)) {
+      if (!dependent.contains(read))
+        continue;
+      useful.insert(read);
+      if (auto found = variableOf.find(read); found != variableOf.end())
+        earliestUse[found->second] = &op;
+    }
+  }
+  for (auto [index, op] : llvm::enumerate(earliestUse)) {
+    if (op)
+      finishedBy[op].push_back(index);
+    else
+      unreached.push_back(index);
+  }
+}
+
+Value Backward::widen(Value value) {
+  Type wide = withElementType(value.getType(), builder.getF32Type());
+  return arith::ExtFOp::create(builder, value.getLoc(), wide, value);
+}
+
+/// Lets an embedding's gradient start from the partial sum instead of adding
+/// the two, which saves a table and a pass over it. `isOwn`: nothing else holds
+/// this gradient.
+static bool foldIntoEmbedding(Value sum, Value gradient, bool isOwn) {
+  auto embedding = gradient.getDefiningOp<nn::EmbeddingGradOp>();
+  if (!isOwn || !embedding || embedding.getInit() || !gradient.use_empty())
+    return false;
+  embedding.getInitMutable().assign(sum);
+  return true;
+}
+
+void Backward::addToVariable(unsigned variable, Value gradient, bool isOwn) {
+  Sum &sum = sums[variable];
+  if (!sum.value) {
+    sum.value = gradient;
+    return;
+  }
+  if (!sum.wide && foldIntoEmbedding(sum.value, gradient, isOwn)) {
+    sum.value = gradient;
+    return;
+  }
+  Type element = getElementTypeOrSelf(gradient.getType());
+  if (element.getIntOrFloatBitWidth() < 32) {
+    gradient = widen(gradient);
+    if (!sum.wide)
+      sum.value = widen(sum.value);
+    sum.wide = true;
+  }
+  sum.value =
+      arith::AddFOp::create(builder, gradient.getLoc(), sum.value, gradient);
+}
+
+void Backward::finish(unsigned variable) {
+  Sum &sum = sums[variable];
+  if (sum.wide)
+    sum.value = arith::TruncFOp::create(
+        builder, sum.value.getLoc(),
+        variables[variable].values.front().getType(), sum.value);
+  complete(variable, sum.value);
+}
+
+void Backward::contribute(Value value, Value gradient, bool isOwn) {
+  if (auto found = variableOf.find(value); found != variableOf.end())
+    return addToVariable(found->second, gradient, isOwn);
+  Value &sum = gradients[value];
+  if (sum && !foldIntoEmbedding(sum, gradient, isOwn))
+    gradient = arith::AddFOp::create(builder, gradient.getLoc(), sum, gradient);
+  sum = gradient;
+}
+
+LogicalResult Backward::visit(Operation &op) {
+  SmallVector<Value> resultGradients;
+  for (Value result : op.getResults())
+    resultGradients.push_back(gradients.lookup(result));
+  // All zero: so are the operands' gradients.
+  if (llvm::none_of(resultGradients, [](Value value) { return value; }))
+    return success();
+
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op.emitOpError(
+        "is on a path from a trained value to the loss and has no gradient: "
+        "implement DifferentiableOpInterface for it, or attach an external "
+        "model of the interface");
+  for (Value read : getReads(op))
+    if (dependent.contains(read) && !llvm::is_contained(op.getOperands(), read))
+      return op.emitOpError(
+          "captures a trained value in its region, where no "
+          "gradient reaches it: pass the value as an operand");
+
+  SmallVector<bool> wanted;
+  for (Value operand : op.getOperands())
+    wanted.push_back(dependent.contains(operand));
+  SmallVector<Value> operandGradients(op.getNumOperands());
+  if (failed(differentiable.buildGradient(builder, resultGradients, wanted,
+                                          operandGradients)))
+    return failure();
+  for (auto [index, operand, gradient] :
+       llvm::enumerate(op.getOperands(), operandGradients)) {
+    if (!gradient || !wanted[index])
+      continue;
+    if (gradient.getType() != operand.getType())
+      return op.emitOpError()
+             << "built a gradient of " << gradient.getType() << " for operand "
+             << index << " of " << operand.getType()
+             << ": a gradient has its operand's type";
+    bool isOwn = llvm::count(operandGradients, gradient) == 1 &&
+                 !held.contains(gradient);
+    contribute(operand, gradient, isOwn);
+    held.insert(gradient);
+  }
+  return success();
+}
+
+LogicalResult Backward::run(Block &block, ArrayRef<GradientSeed> seeds) {
+  findPaths(block, seeds);
+  for (const GradientSeed &seed : seeds)
+    if (dependent.contains(seed.output))
+      contribute(seed.output, seed.gradient, /*isOwn=*/false);
+  for (Operation *op : path) {
+    if (failed(visit(*op)))
+      return failure();
+    if (auto found = finishedBy.find(op); found != finishedBy.end())
+      for (unsigned variable : found->second)
+        finish(variable);
+  }
+  for (unsigned variable : unreached)
+    finish(variable);
+  return success();
+}
+
+LogicalResult
+mlir::zero::differentiate(OpBuilder &builder, Block &block,
+                          ArrayRef<GradientSeed> seeds,
+                          ArrayRef<GradientVariable> variables,
+                          llvm::function_ref<void(unsigned, Value)> complete) {
+  return Backward(builder, variables, complete).run(block, seeds);
+}
