@@ -71,9 +71,9 @@ void LoopNest::collapse() {
     if (shape[dim] == 1)
       continue;
     bool merges = previous && llvm::all_of(buffers, [&](const Buffer &buffer) {
-      return llvm::is_contained(buffer.dims, dim) ==
-             llvm::is_contained(buffer.dims, *previous);
-    });
+                    return llvm::is_contained(buffer.dims, dim) ==
+                           llvm::is_contained(buffer.dims, *previous);
+                  });
     previous = dim;
     if (merges) {
       sizes.back() *= shape[dim];
@@ -234,8 +234,8 @@ void KernelWriter::writeVector(Value element, int64_t lanes, Value mask) {
       value = vector::BroadcastOp::create(
           b, vectorOf(buffer.elementType, lanes), scalar[i]);
     } else {
-      Value at = shift[i] ? arith::AddIOp::create(b, element, shift[i])
-                          : element;
+      Value at =
+          shift[i] ? arith::AddIOp::create(b, element, shift[i]) : element;
       value = load(buffer, at, lanes, mask);
     }
     mapping.map(body->getArgument(i), value);
@@ -255,8 +255,8 @@ void KernelWriter::writeVector(Value element, int64_t lanes, Value mask) {
        llvm::enumerate(body->getTerminator()->getOperands())) {
     Value result = mapping.lookupOrDefault(value);
     if (!isa<VectorType>(result.getType()))
-      result = vector::BroadcastOp::create(
-          b, vectorOf(result.getType(), lanes), result);
+      result = vector::BroadcastOp::create(b, vectorOf(result.getType(), lanes),
+                                           result);
     store(nest.buffers[inputs + i], result, element, mask);
   }
 }
@@ -280,7 +280,7 @@ void KernelWriter::writeTail(Value low, Value high) {
   auto branch = scf::IfOp::create(b, some, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<int32_t> lanes(llvm::seq<int32_t>(0, width));
+  auto lanes = llvm::to_vector(llvm::seq<int32_t>(0, width));
   Value steps = arith::ConstantOp::create(b, b.getI32VectorAttr(lanes));
   Value count = arith::SubIOp::create(b, high, low);
   count = arith::TruncIOp::create(b, b.getI32Type(), count);
@@ -363,8 +363,9 @@ FailureOr<LoopNest> readLoopNest(linalg::GenericOp generic) {
     bool isResult = operand.getOperandNumber() >= inputs;
     if (!increasing || (isResult && !map.isIdentity()))
       return generic.emitOpError("kernel buffer ")
-             << operand.getOperandNumber() << " is accessed by " << map
-             << "; wanted " << (isResult ? "the identity" : "increasing dims");
+             << operand.getOperandNumber() << " is accessed by "
+             << AffineMapAttr::get(map) << "; wanted "
+             << (isResult ? "the identity" : "increasing dims");
     nest.buffers.push_back(buffer);
   }
   nest.collapse();
@@ -443,8 +444,8 @@ struct VectorizeKernels
           << vectorWidth.getValue() << "; wanted a power of two";
       return signalPassFailure();
     }
-    for (auto kernel : llvm::make_early_inc_range(
-             getOperation().getOps<func::FuncOp>()))
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (!kernel.isExternal() && failed(vectorize(kernel, vectorWidth)))
         return signalPassFailure();
   }

@@ -10,47 +10,41 @@ using namespace mlir::nn::detail;
 // linear, matmul
 //===----------------------------------------------------------------------===//
 
-LogicalResult LinearOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> location,
-                                         Adaptor op,
-                                         SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.minimumRank("x", op.getX(), 1)) || // C1
-      failed(check.rank("w", op.getW(), 2)))
+LogicalResult LinearOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("x", getX(), 1)) || // C1
+      failed(check.rank("w", getW(), 2)))
     return failure();
-  RankedTensorType x = typeOf(op.getX()), w = typeOf(op.getW());
-  int64_t k = w.getDimSize(op.getTransposed() ? 1 : 0);
-  int64_t n = w.getDimSize(op.getTransposed() ? 0 : 1);
+  RankedTensorType x = typeOf(getX()), w = typeOf(getW());
+  int64_t k = w.getDimSize(getTransposed() ? 1 : 0);
+  int64_t n = w.getDimSize(getTransposed() ? 0 : 1);
   if (x.getShape().back() != k) // C2
     return check.error("x has " + Twine(x.getShape().back()) +
                        " as its last dimension, wanted the weight's " +
                        Twine(k));
   Type element = x.getElementType();
-  if (op.getBias() && (failed(check.shape("bias", op.getBias(), {n})) || // C3
-                       failed(check.element("bias", op.getBias(), element))))
+  if (getBias() && (failed(check.shape("bias", getBias(), {n})) || // C3
+                    failed(check.element("bias", getBias(), element))))
     return failure();
-  if (failed(check.element("w", op.getW(), element))) // C4
+  if (failed(check.element("w", getW(), element))) // C4
     return failure();
-  results.push_back(RankedTensorType::get( // C5
-      append(x.getShape().drop_back(), n), element));
-  return success();
+  return check.type(
+      "y", getY(), // C5
+      RankedTensorType::get(append(x.getShape().drop_back(), n), element));
 }
 
-LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> location,
-                                         Adaptor op,
-                                         SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  RankedTensorType a = typeOf(op.getA()), b = typeOf(op.getB());
+LogicalResult MatmulOp::verify() {
+  Checker check(*this);
+  RankedTensorType a = typeOf(getA()), b = typeOf(getB());
   int64_t rank = a.getRank();
-  if (failed(check.minimumRank("a", op.getA(), 2)) || // C1
-      failed(check.rank("b", op.getB(), rank)))
+  if (failed(check.minimumRank("a", getA(), 2)) || // C1
+      failed(check.rank("b", getB(), rank)))
     return failure();
   if (a.getShape().drop_back(2) != b.getShape().drop_back(2)) // C2
     return check.error(
         "b has batch dimensions " + toString(b.getShape().drop_back(2)) +
         ", wanted those of a, " + toString(a.getShape().drop_back(2)));
-  bool transposeA = op.getTransposeA(), transposeB = op.getTransposeB();
+  bool transposeA = getTransposeA(), transposeB = getTransposeB();
   int64_t m = a.getDimSize(rank - (transposeA ? 1 : 2));
   int64_t ka = a.getDimSize(rank - (transposeA ? 2 : 1));
   int64_t kb = b.getDimSize(rank - (transposeB ? 1 : 2));
@@ -59,11 +53,12 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
     return check.error("b has " + Twine(kb) +
                        " elements to sum over, wanted those of a, " +
                        Twine(ka));
-  if (failed(check.element("b", op.getB(), a.getElementType()))) // C4
+  if (failed(check.element("b", getB(), a.getElementType()))) // C4
     return failure();
-  results.push_back(RankedTensorType::get( // C5
-      append(append(a.getShape().drop_back(2), m), n), a.getElementType()));
-  return success();
+  return check.type(
+      "c", getC(), // C5
+      RankedTensorType::get(append(append(a.getShape().drop_back(2), m), n),
+                            a.getElementType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,8 +83,8 @@ static LogicalResult checkMask(const Checker &check, Value mask,
 }
 
 /// C1 to C6 of attention and its gradient; writes the type of `lse`.
-template <typename AdaptorT>
-static LogicalResult checkAttention(const Checker &check, AdaptorT op,
+template <typename OpT>
+static LogicalResult checkAttention(const Checker &check, OpT op,
                                     RankedTensorType &lse) {
   if (failed(check.rank("q", op.getQ(), 4)) || // C1
       failed(check.rank("k", op.getK(), 4)))
@@ -118,37 +113,33 @@ static LogicalResult checkAttention(const Checker &check, AdaptorT op,
                  succeeded(check.element("v", op.getV(), element)));
 }
 
-LogicalResult AttentionOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor op,
-                                            SmallVectorImpl<Type> &results) {
+LogicalResult AttentionOp::verify() {
   RankedTensorType lse;
-  if (failed(checkAttention(Checker(getOperationName(), location), op, lse)))
+  Checker check(*this);
+  if (failed(checkAttention(check, *this, lse)) ||
+      failed(check.type("out", getOut(), typeOf(getQ())))) // C7
     return failure();
-  results.append({op.getQ().getType(), lse}); // C7
-  return success();
+  return check.type("lse", getLse(), lse);
 }
 
-LogicalResult
-AttentionGradOp::inferReturnTypes(MLIRContext *,
-                                  std::optional<Location> location, Adaptor op,
-                                  SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
+LogicalResult AttentionGradOp::verify() {
+  Checker check(*this);
   RankedTensorType lse;
-  if (failed(checkAttention(check, op, lse)))
+  if (failed(checkAttention(check, *this, lse)))
     return failure();
-  RankedTensorType q = typeOf(op.getQ());
-  if (failed(check.type("dout", op.getDout(), q)) || // C7
-      failed(check.type("out", op.getOut(), q)) ||
-      failed(check.type("lse", op.getLse(), lse)))
+  RankedTensorType q = typeOf(getQ());
+  if (failed(check.type("dout", getDout(), q)) || // C7
+      failed(check.type("out", getOut(), q)) ||
+      failed(check.type("lse", getLse(), lse)))
     return failure();
-  results.append( // C8
-      {op.getQ().getType(), op.getK().getType(), op.getV().getType()});
-  return success();
+  if (failed(check.type("dq", getDq(), q)) || // C8
+      failed(check.type("dk", getDk(), typeOf(getK()))))
+    return failure();
+  return check.type("dv", getDv(), typeOf(getV()));
 }
 
 LogicalResult RotaryOp::verify() {
-  Checker check(getOperationName(), getLoc());
+  Checker check(*this);
   if (failed(check.rank("x", getX(), 4))) // C1
     return failure();
   int64_t width = typeOf(getX()).getDimSize(3);

@@ -22,86 +22,80 @@ static LogicalResult checkScale(const Checker &check, StringRef name,
       succeeded(check.element(name, value, type.getElementType())));
 }
 
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor op,
-                                            SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.minimumRank("x", op.getX(), 1)) ||         // C1
-      failed(checkScale(check, "w", op.getW(), op.getX())) || // C2, C3
-      failed(checkScale(check, "b", op.getB(), op.getX())) ||
-      failed(checkEps(check, op.getEps()))) // C4
+LogicalResult LayerNormOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("x", getX(), 1)) ||      // C1
+      failed(checkScale(check, "w", getW(), getX())) || // C2, C3
+      failed(checkScale(check, "b", getB(), getX())) ||
+      failed(checkEps(check, getEps()))) // C4
     return failure();
-  RankedTensorType statistic = rowStatistics(typeOf(op.getX()));
-  results.append({op.getX().getType(), statistic, statistic}); // C5
-  return success();
+  RankedTensorType statistic = rowStatistics(typeOf(getX()));
+  if (failed(check.type("y", getY(), typeOf(getX()))) || // C5
+      failed(check.type("mean", getMean(), statistic)))
+    return failure();
+  return check.type("rstd", getRstd(), statistic);
 }
 
-LogicalResult
-LayerNormGradOp::inferReturnTypes(MLIRContext *,
-                                  std::optional<Location> location, Adaptor op,
-                                  SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.minimumRank("x", op.getX(), 1))) // C1
+LogicalResult LayerNormGradOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("x", getX(), 1))) // C1
     return failure();
-  RankedTensorType x = typeOf(op.getX()), statistic = rowStatistics(x);
-  if (failed(check.type("dy", op.getDy(), x)) || // C2
-      failed(checkScale(check, "w", op.getW(), op.getX())) ||
-      failed(check.type("mean", op.getMean(), statistic)) || // C3
-      failed(check.type("rstd", op.getRstd(), statistic)))
+  RankedTensorType x = typeOf(getX()), statistic = rowStatistics(x);
+  if (failed(check.type("dy", getDy(), x)) || // C2
+      failed(checkScale(check, "w", getW(), getX())) ||
+      failed(check.type("mean", getMean(), statistic)) || // C3
+      failed(check.type("rstd", getRstd(), statistic)))
     return failure();
-  Type w = op.getW().getType();
-  results.append({x, w, w}); // C4
-  return success();
+  if (failed(check.type("dx", getDx(), x)) || // C4
+      failed(check.type("dw", getDw(), typeOf(getW()))))
+    return failure();
+  return check.type("db", getDb(), typeOf(getW()));
 }
 
-LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location> location,
-                                          Adaptor op,
-                                          SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.minimumRank("x", op.getX(), 1)) ||         // C1
-      failed(checkScale(check, "w", op.getW(), op.getX())) || // C2, C3
-      failed(checkEps(check, op.getEps())))                   // C4
+LogicalResult RmsNormOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("x", getX(), 1)) ||      // C1
+      failed(checkScale(check, "w", getW(), getX())) || // C2, C3
+      failed(checkEps(check, getEps())))                // C4
     return failure();
-  RankedTensorType x = typeOf(op.getX());
-  results.append({x, rowStatistics(x)}); // C5
-  return success();
+  RankedTensorType x = typeOf(getX());
+  if (failed(check.type("y", getY(), x))) // C5
+    return failure();
+  return check.type("rstd", getRstd(), rowStatistics(x));
 }
 
-LogicalResult RmsNormGradOp::inferReturnTypes(MLIRContext *,
-                                              std::optional<Location> location,
-                                              Adaptor op,
-                                              SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.minimumRank("x", op.getX(), 1))) // C1
+LogicalResult RmsNormGradOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("x", getX(), 1))) // C1
     return failure();
-  RankedTensorType x = typeOf(op.getX());
-  if (failed(check.type("dy", op.getDy(), x)) || // C2
-      failed(checkScale(check, "w", op.getW(), op.getX())) ||
-      failed(check.type("rstd", op.getRstd(), rowStatistics(x)))) // C3
+  RankedTensorType x = typeOf(getX());
+  if (failed(check.type("dy", getDy(), x)) || // C2
+      failed(checkScale(check, "w", getW(), getX())) ||
+      failed(check.type("rstd", getRstd(), rowStatistics(x)))) // C3
     return failure();
-  results.append({x, op.getW().getType()}); // C4
-  return success();
+  if (failed(check.type("dx", getDx(), x))) // C4
+    return failure();
+  return check.type("dw", getDw(), typeOf(getW()));
 }
 
 LogicalResult SoftmaxOp::verify() {
-  return Checker(getOperationName(), getLoc()).minimumRank("x", getX(), 1);
+  return Checker(*this).minimumRank("x", getX(), 1);
 }
 
 LogicalResult SoftmaxGradOp::verify() {
-  return Checker(getOperationName(), getLoc()).minimumRank("y", getY(), 1);
+  return Checker(*this).minimumRank("y", getY(), 1);
 }
 
 LogicalResult DropoutOp::verify() {
-  Checker check(getOperationName(), getLoc());
+  Checker check(*this);
   if (failed(check.minimumRank("x", getX(), 1))) // C1
     return failure();
   double p = getP().convertToDouble();
   if (!(p >= 0 && p < 1)) // C2
     return check.error("p is " + std::to_string(p) +
                        ", wanted 0 or more and less than 1");
-  if (getId() < 0) // C3
-    return check.error("id is " + Twine(getId()) + ", wanted 0 or more");
+  int64_t id = getIdAttr().getInt();
+  if (id < 0) // C3
+    return check.error("id is " + Twine(id) + ", wanted 0 or more");
   return success();
 }

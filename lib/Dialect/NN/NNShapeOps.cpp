@@ -24,7 +24,7 @@ SmallVector<int64_t> BroadcastOp::getNewDims() {
 }
 
 LogicalResult BroadcastOp::verify() {
-  Checker check(getOperationName(), getLoc());
+  Checker check(*this);
   RankedTensorType x = typeOf(getX()), y = typeOf(getY());
   if (static_cast<int64_t>(getDims().size()) != x.getRank()) // C1
     return check.error("dims are " + toString(getDims()) +
@@ -51,24 +51,21 @@ SmallVector<int64_t> ReduceOp::getKeptDims() {
   return complement(getDims(), typeOf(getX()).getRank());
 }
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> location,
-                                         Adaptor op,
-                                         SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  RankedTensorType x = typeOf(op.getX());
-  if (failed(check.dims(op.getDims(), x.getRank()))) // C1
+LogicalResult ReduceOp::verify() {
+  Checker check(*this);
+  RankedTensorType x = typeOf(getX());
+  if (failed(check.dims(getDims(), x.getRank()))) // C1
     return failure();
-  for (int64_t dim : op.getDims()) // C2
-    if (x.getDimSize(dim) == 0 && op.getKind() != Reduction::Sum)
+  for (int64_t dim : getDims()) // C2
+    if (x.getDimSize(dim) == 0 && getKind() != Reduction::Sum)
       return check.error("dimension " + Twine(dim) +
                          " of x is empty, wanted an element to take the " +
-                         stringifyReduction(op.getKind()) + " of");
+                         stringifyReduction(getKind()) + " of");
   SmallVector<int64_t> shape;
-  for (int64_t dim : complement(op.getDims(), x.getRank()))
+  for (int64_t dim : complement(getDims(), x.getRank()))
     shape.push_back(x.getDimSize(dim));
-  results.push_back(RankedTensorType::get(shape, x.getElementType())); // C3
-  return success();
+  return check.type("y", getY(), // C3
+                    RankedTensorType::get(shape, x.getElementType()));
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
@@ -79,13 +76,10 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
 // transpose
 //===----------------------------------------------------------------------===//
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor op,
-                                            SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  RankedTensorType x = typeOf(op.getX());
-  ArrayRef<int64_t> permutation = op.getPermutation();
+LogicalResult TransposeOp::verify() {
+  Checker check(*this);
+  RankedTensorType x = typeOf(getX());
+  ArrayRef<int64_t> permutation = getPermutation();
   SmallVector<int64_t> sorted(permutation);
   llvm::sort(sorted);
   if (sorted != llvm::to_vector(llvm::seq<int64_t>(0, x.getRank()))) // C1
@@ -95,8 +89,8 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
   SmallVector<int64_t> shape;
   for (int64_t dim : permutation)
     shape.push_back(x.getDimSize(dim));
-  results.push_back(RankedTensorType::get(shape, x.getElementType())); // C2
-  return success();
+  return check.type("y", getY(), // C2
+                    RankedTensorType::get(shape, x.getElementType()));
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
@@ -107,30 +101,34 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
 // split
 //===----------------------------------------------------------------------===//
 
-LogicalResult SplitOp::inferReturnTypes(MLIRContext *,
-                                        std::optional<Location> location,
-                                        Adaptor op,
-                                        SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  RankedTensorType x = typeOf(op.getX());
-  int64_t dim = op.getDim();
+LogicalResult SplitOp::verify() {
+  Checker check(*this);
+  RankedTensorType x = typeOf(getX());
+  int64_t dim = getDim();
   if (dim < 0 || dim >= x.getRank()) // C1
     return check.error("dim is " + Twine(dim) + ", wanted one of the " +
                        Twine(x.getRank()) + " dimensions of x");
   int64_t sum = 0;
-  bool positive = !op.getSizes().empty();
-  for (int64_t size : op.getSizes()) {
+  bool positive = !getSizes().empty();
+  for (int64_t size : getSizes()) {
     positive &= size > 0;
     sum += size;
   }
   if (!positive || sum != x.getDimSize(dim)) // C2
-    return check.error("sizes are " + toString(op.getSizes()) +
+    return check.error("sizes are " + toString(getSizes()) +
                        ", wanted positive ones with the sum " +
                        Twine(x.getDimSize(dim)));
+  if (getNumResults() != getSizes().size()) // C3
+    return check.error("has " + Twine(getNumResults()) +
+                       " results, wanted one a size, " +
+                       Twine(getSizes().size()));
   SmallVector<int64_t> shape(x.getShape());
-  for (int64_t size : op.getSizes()) { // C3
+  for (auto [index, size] : llvm::enumerate(getSizes())) {
     shape[dim] = size;
-    results.push_back(RankedTensorType::get(shape, x.getElementType()));
+    auto wanted = RankedTensorType::get(shape, x.getElementType());
+    if (failed(check.type("piece " + std::to_string(index), getPieces()[index],
+                          wanted)))
+      return failure();
   }
   return success();
 }

@@ -6,22 +6,19 @@ using namespace mlir;
 using namespace mlir::nn;
 using namespace mlir::nn::detail;
 
-LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor op,
-                                            SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.rank("table", op.getTable(), 2))) // C1
+LogicalResult EmbeddingOp::verify() {
+  Checker check(*this);
+  if (failed(check.rank("table", getTable(), 2))) // C1
     return failure();
-  RankedTensorType table = typeOf(op.getTable());
-  results.push_back(RankedTensorType::get( // C2
-      append(typeOf(op.getIds()).getShape(), table.getDimSize(1)),
-      table.getElementType()));
-  return success();
+  RankedTensorType table = typeOf(getTable());
+  return check.type("y", getY(), // C2
+                    RankedTensorType::get(append(typeOf(getIds()).getShape(),
+                                                 table.getDimSize(1)),
+                                          table.getElementType()));
 }
 
 LogicalResult EmbeddingGradOp::verify() {
-  Checker check(getOperationName(), getLoc());
+  Checker check(*this);
   if (failed(check.rank("result", getDtable(), 2))) // C1
     return failure();
   RankedTensorType table = typeOf(getDtable());
@@ -35,34 +32,28 @@ LogicalResult EmbeddingGradOp::verify() {
   return success();
 }
 
-LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *,
-                                               std::optional<Location> location,
-                                               Adaptor op,
-                                               SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.minimumRank("logits", op.getLogits(), 1))) // C1
+LogicalResult CrossEntropyOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("logits", getLogits(), 1))) // C1
     return failure();
-  RankedTensorType logits = typeOf(op.getLogits());
-  if (failed(check.shape("targets", op.getTargets(), // C2
+  RankedTensorType logits = typeOf(getLogits());
+  if (failed(check.shape("targets", getTargets(), // C2
                          logits.getShape().drop_back())))
     return failure();
-  results.append({statistics(logits, {}), rowStatistics(logits)}); // C3
-  return success();
+  if (failed(check.type("loss", getLoss(), statistics(logits, {})))) // C3
+    return failure();
+  return check.type("lse", getLse(), rowStatistics(logits));
 }
 
-LogicalResult CrossEntropyGradOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor op,
-    SmallVectorImpl<Type> &results) {
-  Checker check(getOperationName(), location);
-  if (failed(check.minimumRank("logits", op.getLogits(), 1))) // C1
+LogicalResult CrossEntropyGradOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("logits", getLogits(), 1))) // C1
     return failure();
-  RankedTensorType logits = typeOf(op.getLogits());
-  if (failed(check.shape("targets", op.getTargets(), // C2
+  RankedTensorType logits = typeOf(getLogits());
+  if (failed(check.shape("targets", getTargets(), // C2
                          logits.getShape().drop_back())) ||
-      failed(
-          check.type("dloss", op.getDloss(), statistics(logits, {}))) || // C3
-      failed(check.type("lse", op.getLse(), rowStatistics(logits))))
+      failed(check.type("dloss", getDloss(), statistics(logits, {}))) || // C3
+      failed(check.type("lse", getLse(), rowStatistics(logits))))
     return failure();
-  results.push_back(logits); // C4
-  return success();
+  return check.type("dlogits", getDlogits(), logits); // C4
 }

@@ -41,7 +41,7 @@ RankedTensorType mlir::nn::detail::rowStatistics(RankedTensorType tensor) {
 }
 
 LogicalResult Checker::error(const Twine &message) const {
-  return emitOptionalError(location, "'", operation, "' op ", message);
+  return op->emitOpError(message);
 }
 
 LogicalResult Checker::rank(StringRef name, Value value, int64_t wanted) const {

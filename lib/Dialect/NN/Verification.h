@@ -1,8 +1,7 @@
 //===- Verification.h - checks that nn verifiers share --------------------===//
 //
-// Result types are inferred, and verified, by one function an operation:
-// `inferReturnTypes` checks the operands and computes the results' types. The
-// `Checker` says what was found and what was wanted.
+// Types and sizes are verified here rather than inferred by upstream's trait,
+// whose errors do not say which tensor is wrong.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_DIALECT_NN_VERIFICATION_H
@@ -10,7 +9,6 @@
 
 #include "zero/Dialect/NN/NN.h"
 
-#include <optional>
 #include <string>
 
 namespace mlir::nn::detail {
@@ -32,11 +30,10 @@ RankedTensorType rowStatistics(RankedTensorType tensor);
 /// The statistic of shape `shape` for a computation on `tensor`.
 RankedTensorType statistics(RankedTensorType tensor, ArrayRef<int64_t> shape);
 
-/// Reports what is wrong with an operation that may not exist yet.
+/// Compares what an operation has with what it should have; reports both.
 class Checker {
 public:
-  Checker(StringRef operation, std::optional<Location> location)
-      : operation(operation), location(location) {}
+  explicit Checker(Operation *op) : op(op) {}
 
   /// Reports an error at the operation; always failure.
   LogicalResult error(const Twine &message) const;
@@ -52,8 +49,7 @@ public:
   LogicalResult dims(ArrayRef<int64_t> dims, int64_t rank) const;
 
 private:
-  StringRef operation;
-  std::optional<Location> location;
+  Operation *op;
 };
 
 } // namespace mlir::nn::detail

@@ -4,8 +4,7 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_AttentionOp : NN_KernelOp<"attention", [
-    NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_AttentionOp : NN_KernelOp<"attention", [NN_Differentiable]> {
   let summary = "Scaled dot-product attention, by heads";
   let description = [{
     For each batch b, head h and query t, with g = h / (H / G) (integer division):
@@ -40,9 +39,10 @@ def NN_AttentionOp : NN_KernelOp<"attention", [
     $q `,` $k `,` $v (`mask` $mask^)? (`causal` $causal^)? `scale` $scale
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
-def NN_AttentionGradOp : NN_KernelOp<"attention_grad", [InferTypeOpAdaptor]> {
+def NN_AttentionGradOp : NN_KernelOp<"attention_grad"> {
   let summary = "Gradients of attention for query, key and value";
   let description = [{
     Recomputes the probabilities from `q`, `k` and `lse`; needs no T x S buffer
@@ -69,6 +69,7 @@ def NN_AttentionGradOp : NN_KernelOp<"attention_grad", [InferTypeOpAdaptor]> {
     (`causal` $causal^)? `scale` $scale
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def NN_RotaryOp : NN_KernelOp<"rotary", [

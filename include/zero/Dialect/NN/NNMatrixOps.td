@@ -4,7 +4,7 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_LinearOp : NN_KernelOp<"linear", [NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_LinearOp : NN_KernelOp<"linear", [NN_Differentiable]> {
   let summary = "Multiply the last dimension by a weight matrix, add a bias";
   let description = [{
     `y[.., n] = sum over k of x[.., k] w[k, n], plus b[n]`. With `transposed` the
@@ -25,17 +25,14 @@ def NN_LinearOp : NN_KernelOp<"linear", [NN_Differentiable, InferTypeOpAdaptor]>
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
                        Optional<NN_FloatTensor>:$bias, UnitAttr:$transposed);
   let results = (outs NN_FloatTensor:$y);
-  let builders = [OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$w,
-                                 CArg<"bool", "false">:$transposed), [{
-    build($_builder, $_state, x, w, /*bias=*/::mlir::Value(), transposed);
-  }]>];
   let assemblyFormat = [{
     $x `,` $w (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
-def NN_MatmulOp : NN_KernelOp<"matmul", [NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_MatmulOp : NN_KernelOp<"matmul", [NN_Differentiable]> {
   let summary = "Multiply matrices, one pair a batch";
   let description = [{
     `c[.., m, n] = sum over k of a[.., m, k] b[.., k, n]`. `a` is stored as
@@ -60,6 +57,7 @@ def NN_MatmulOp : NN_KernelOp<"matmul", [NN_Differentiable, InferTypeOpAdaptor]>
     $a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // ZERO_DIALECT_NN_NNMATRIXOPS_TD

@@ -4,8 +4,7 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_LayerNormOp : NN_KernelOp<"layer_norm", [
-    NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_LayerNormOp : NN_KernelOp<"layer_norm", [NN_Differentiable]> {
   let summary = "Normalise the last dimension to mean 0 and deviation 1";
   let description = [{
     `y = (x - mean) * rstd * w + b`, with `rstd = 1 / sqrt(variance + eps)`; mean
@@ -31,9 +30,10 @@ def NN_LayerNormOp : NN_KernelOp<"layer_norm", [
     $x `,` $w `,` $b `eps` $eps attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
-def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad", [InferTypeOpAdaptor]> {
+def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad"> {
   let summary = "Gradients of layer_norm for input, weight and bias";
   let description = [{
     Constraints
@@ -54,10 +54,10 @@ def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad", [InferTypeOpAdaptor]> {
     $dy `,` $x `,` $w `,` $mean `,` $rstd attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
-def NN_RmsNormOp : NN_KernelOp<"rms_norm", [
-    NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_RmsNormOp : NN_KernelOp<"rms_norm", [NN_Differentiable]> {
   let summary = "Scale the last dimension to mean square 1";
   let description = [{
     `y = x * rstd * w`, with `rstd = 1 / sqrt(mean of x^2 + eps)` over the last
@@ -80,9 +80,10 @@ def NN_RmsNormOp : NN_KernelOp<"rms_norm", [
   let assemblyFormat = [{
     $x `,` $w `eps` $eps attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
-def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad", [InferTypeOpAdaptor]> {
+def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad"> {
   let summary = "Gradients of rms_norm for input and weight";
   let description = [{
     Constraints
@@ -102,6 +103,7 @@ def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad", [InferTypeOpAdaptor]> {
     $dy `,` $x `,` $w `,` $rstd attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def NN_SoftmaxOp : NN_KernelOp<"softmax", [

@@ -33,7 +33,7 @@ def NN_BroadcastOp : NN_KernelOp<"broadcast", [NN_Differentiable]> {
   }];
 }
 
-def NN_ReduceOp : NN_KernelOp<"reduce", [NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_ReduceOp : NN_KernelOp<"reduce", [NN_Differentiable]> {
   let summary = "Sum, maximum or mean over dimensions, which it removes";
   let description = [{
     The gradient of `max` goes to the first maximum in row-major order.
@@ -53,6 +53,7 @@ def NN_ReduceOp : NN_KernelOp<"reduce", [NN_Differentiable, InferTypeOpAdaptor]>
   let assemblyFormat = [{
     $kind $x `dims` $dims attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = [{
     /// The dimensions of `x` that are not in `dims`, increasing.
@@ -60,8 +61,7 @@ def NN_ReduceOp : NN_KernelOp<"reduce", [NN_Differentiable, InferTypeOpAdaptor]>
   }];
 }
 
-def NN_TransposeOp : NN_KernelOp<"transpose", [
-    NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_TransposeOp : NN_KernelOp<"transpose", [NN_Differentiable]> {
   let summary = "Permute dimensions";
   let description = [{
     Dimension i of the result is dimension `permutation[i]` of `x`.
@@ -80,10 +80,11 @@ def NN_TransposeOp : NN_KernelOp<"transpose", [
     $x `permutation` $permutation attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
-def NN_SplitOp : NN_KernelOp<"split", [NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_SplitOp : NN_KernelOp<"split", [NN_Differentiable]> {
   let summary = "Cut a tensor along a dimension into contiguous copies";
   let description = [{
     Result i has `sizes[i]` elements along `dim`, and follows result i - 1.
@@ -105,6 +106,7 @@ def NN_SplitOp : NN_KernelOp<"split", [NN_Differentiable, InferTypeOpAdaptor]> {
     $x `dim` $dim `sizes` $sizes attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // ZERO_DIALECT_NN_NNSHAPEOPS_TD

@@ -4,8 +4,7 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_EmbeddingOp : NN_KernelOp<"embedding", [
-    NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_EmbeddingOp : NN_KernelOp<"embedding", [NN_Differentiable]> {
   let summary = "Look rows of a table up";
   let description = [{
     `y[.., c] = table[ids[..], c]`. An id outside [0, V) is an error at run time.
@@ -24,6 +23,7 @@ def NN_EmbeddingOp : NN_KernelOp<"embedding", [
   let assemblyFormat = [{
     $ids `,` $table attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad"> {
@@ -53,8 +53,7 @@ def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad"> {
   let hasVerifier = 1;
 }
 
-def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
-    NN_Differentiable, InferTypeOpAdaptor]> {
+def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [NN_Differentiable]> {
   let summary = "Mean of -log(probability of the target)";
   let description = [{
     Over the last dimension of `logits`, V classes:
@@ -83,10 +82,10 @@ def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
     $logits `,` $targets (`ignore_index` $ignore_index^)? attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
-def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [
-    InferTypeOpAdaptor]> {
+def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad"> {
   let summary = "Gradient of cross_entropy for the logits";
   let description = [{
     `dlogits[.., v] = dloss / count * (exp(logits[.., v] - lse) - [v = target])`,
@@ -110,6 +109,7 @@ def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [
     $dloss `,` $logits `,` $targets `,` $lse (`ignore_index` $ignore_index^)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // ZERO_DIALECT_NN_NNTOKENOPS_TD

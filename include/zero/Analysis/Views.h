@@ -1,0 +1,27 @@
+//===- Views.h - values that share another value's memory -----------------===//
+#ifndef ZERO_ANALYSIS_VIEWS_H
+#define ZERO_ANALYSIS_VIEWS_H
+
+#include "mlir/IR/Value.h"
+
+#include <optional>
+
+namespace mlir::zero {
+
+/// Where a view lies in the value it looks at.
+struct View {
+  Value source;
+  /// Bytes from the source's first element to the view's.
+  int64_t offset = 0;
+};
+
+/// What `op`'s result looks at, where it shares its operand's memory: reshapes,
+/// casts, and slices that are contiguous. Absent for operations that compute.
+std::optional<View> getView(Operation *op);
+
+/// The value that owns the memory of `value`, through all views.
+Value getRoot(Value value);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_VIEWS_H

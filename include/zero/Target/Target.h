@@ -1,0 +1,83 @@
+//===- Target.h - from kernels and a program to an executable -------------===//
+//
+// The compiler's last step. Kernel functions become machine code; the program
+// (the schedule as data) becomes bytes beside them; the runtime library does
+// the rest. Symbols of the object, as `runtime/kernels/Kernel.h` wants them:
+//
+//   zero_generated_kernels        GeneratedKernel[]
+//   zero_generated_kernel_count   int64
+//   zero_program                  bytes
+//   zero_program_size             int64
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_TARGET_TARGET_H
+#define ZERO_TARGET_TARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace mlir::zero {
+
+/// What the code is for.
+struct TargetOptions {
+  /// An LLVM CPU name; empty or "native": this machine's. An executable runs
+  /// on that CPU and its successors.
+  std::string cpu;
+  /// Lanes of a vector of f32; 0: 16 where the CPU has AVX-512, else 8.
+  unsigned vectorWidth = 0;
+  /// 0 to 3.
+  unsigned optimizationLevel = 3;
+};
+
+/// Makes an LLVM module of the kernel functions of `kernels` (every
+/// `func.func` with a body that is around one `linalg.generic`; `kernels` is
+/// left as it is) and of the serialised program. Errors are emitted at the
+/// kernel's operations.
+std::unique_ptr<llvm::Module> buildLLVM(ModuleOp kernels,
+                                        StringRef programBytes,
+                                        const TargetOptions &options,
+                                        llvm::LLVMContext &context);
+
+/// Writes that module, optimised, as LLVM assembly.
+LogicalResult emitLLVM(ModuleOp kernels, StringRef programBytes,
+                       const TargetOptions &options, llvm::raw_ostream &out);
+
+/// Writes that module, optimised, as a relocatable object file.
+LogicalResult emitObject(ModuleOp kernels, StringRef programBytes,
+                         const TargetOptions &options,
+                         llvm::raw_pwrite_stream &out);
+
+/// How the object becomes a program.
+struct LinkOptions {
+  /// The C++ compiler that links; empty: `ZERO_CXX` of the environment, else
+  /// the first of clang++-22, clang++, c++ on the path.
+  std::string compiler;
+  /// The response file that names the runtime libraries; empty:
+  /// `ZERO_RUNTIME_LINK` of the environment, else `lib/zero-runtime.link`
+  /// beside the folder of the running tool.
+  std::string runtime;
+  /// The running tool's path (argv[0]), to find `runtime` by.
+  std::string tool;
+};
+
+/// Links the object file `object` with the runtime into the executable
+/// `output`. On failure says in `error` what went wrong and what to do.
+LogicalResult linkExecutable(StringRef object, StringRef output,
+                             const LinkOptions &options, std::string &error);
+
+/// Links the object file `object`, alone, into the shared library `output`:
+/// the kernels and the program for a process that brings its own runtime.
+LogicalResult linkShared(StringRef object, StringRef output,
+                         const LinkOptions &options, std::string &error);
+
+} // namespace mlir::zero
+
+#endif // ZERO_TARGET_TARGET_H

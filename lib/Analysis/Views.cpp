@@ -1,0 +1,49 @@
+//===- Views.cpp - values that share another value's memory ---------------===//
+
+#include "zero/Analysis/Views.h"
+
+#include "zero/Interfaces/Interfaces.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// A static slice of unit strides is contiguous when, after leading dimensions
+/// of size one, at most one dimension is cut and the rest are whole.
+static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
+  RankedTensorType type = slice.getSourceType();
+  if (!type.hasStaticShape() ||
+      llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic) ||
+      llvm::any_of(slice.getStaticSizes(), ShapedType::isDynamic) ||
+      llvm::any_of(slice.getStaticStrides(), [](int64_t s) { return s != 1; }))
+    return std::nullopt;
+  bool mayCut = true;
+  int64_t offset = 0;
+  for (auto [size, begin, extent] :
+       llvm::zip_equal(slice.getStaticSizes(), slice.getStaticOffsets(), type.getShape())) {
+    if (!mayCut && size != extent)
+      return std::nullopt;
+    mayCut &= size == 1;
+    offset = offset * extent + begin;
+  }
+  return View{slice.getSource(), offset * type.getElementTypeBitWidth() / 8};
+}
+
+std::optional<View> mlir::zero::getView(Operation *op) {
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op))
+    return View{op->getOperand(0), 0};
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return getSliceView(slice);
+  return std::nullopt;
+}
+
+Value mlir::zero::getRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    std::optional<View> view = getView(op);
+    if (!view)
+      break;
+    value = view->source;
+  }
+  return value;
+}

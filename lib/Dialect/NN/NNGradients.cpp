@@ -1,0 +1,218 @@
+//===- NNGradients.cpp - gradients of matrix, norm and token operations ---===//
+//
+// Each gradient is built of nn operations and views; the gradients of
+// activations and shape operations are in NNShapeGradients.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verification.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::nn;
+using namespace mlir::nn::detail;
+
+/// Statistics serve the gradient operation; nothing flows back through them.
+static LogicalResult checkStatistics(Operation *op,
+                                     ArrayRef<Value> resultGradients) {
+  for (auto [index, gradient] : llvm::enumerate(resultGradients))
+    if (index > 0 && gradient)
+      return op->emitOpError("result #")
+             << index
+             << " contributes to the loss, but is a statistic, which has no "
+                "gradient; compute it from the operands with separate "
+                "operations";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// linear, matmul
+//===----------------------------------------------------------------------===//
+
+/// A view of `value` as a matrix: leading dimensions become rows.
+static Value asMatrix(OpBuilder &builder, Location loc, Value value) {
+  RankedTensorType type = typeOf(value);
+  int64_t rank = type.getRank();
+  if (rank == 2)
+    return value;
+  if (rank == 1) {
+    auto matrix =
+        RankedTensorType::get({1, type.getDimSize(0)}, type.getElementType());
+    return tensor::ExpandShapeOp::create(
+        builder, loc, matrix, value, ArrayRef<ReassociationIndices>{{0, 1}});
+  }
+  ReassociationIndices rows =
+      llvm::to_vector<2>(llvm::seq<int64_t>(0, rank - 1));
+  return tensor::CollapseShapeOp::create(
+      builder, loc, value, ArrayRef<ReassociationIndices>{rows, {rank - 1}});
+}
+
+LogicalResult LinearOp::buildGradient(OpBuilder &builder,
+                                      ArrayRef<Value> resultGradients,
+                                      ArrayRef<bool> wanted,
+                                      MutableArrayRef<Value> gradients) {
+  Value dy = resultGradients[0];
+  if (!dy)
+    return success();
+  if (wanted[0])
+    gradients[0] = LinearOp::create(builder, getLoc(), getX().getType(), dy,
+                                    getW(), /*bias=*/Value(),
+                                    /*transposed=*/!getTransposed());
+  if (wanted[1]) {
+    Value rows = asMatrix(builder, getLoc(), getX());
+    Value columns = asMatrix(builder, getLoc(), dy);
+    if (getTransposed())
+      std::swap(rows, columns);
+    gradients[1] =
+        MatmulOp::create(builder, getLoc(), getW().getType(), rows, columns,
+                         /*transpose_a=*/true,
+                         /*transpose_b=*/false);
+  }
+  if (getBias() && wanted[2]) {
+    auto leading =
+        llvm::to_vector(llvm::seq<int64_t>(0, typeOf(dy).getRank() - 1));
+    gradients[2] =
+        leading.empty()
+            ? dy
+            : ReduceOp::create(builder, getLoc(), getBias().getType(),
+                               Reduction::Sum, dy, leading);
+  }
+  return success();
+}
+
+LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
+                                      ArrayRef<Value> resultGradients,
+                                      ArrayRef<bool> wanted,
+                                      MutableArrayRef<Value> gradients) {
+  Value dc = resultGradients[0], a = getA(), b = getB();
+  if (!dc)
+    return success();
+  bool ta = getTransposeA(), tb = getTransposeB();
+  auto multiply = [&](Type type, Value left, Value right, bool transposeLeft,
+                      bool transposeRight) -> Value {
+    return MatmulOp::create(builder, getLoc(), type, left, right, transposeLeft,
+                            transposeRight);
+  };
+  // The gradient of a stored transpose is the transposed product.
+  if (wanted[0])
+    gradients[0] = ta ? multiply(a.getType(), b, dc, tb, true)
+                      : multiply(a.getType(), dc, b, false, !tb);
+  if (wanted[1])
+    gradients[1] = tb ? multiply(b.getType(), dc, a, true, ta)
+                      : multiply(b.getType(), a, dc, !ta, false);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// attention, rotary
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
+                                         ArrayRef<Value> resultGradients,
+                                         ArrayRef<bool> wanted,
+                                         MutableArrayRef<Value> gradients) {
+  if (failed(checkStatistics(*this, resultGradients)))
+    return failure();
+  if (getMask() && wanted[3])
+    return emitOpError(
+        "a gradient is wanted for mask, which has none; add a "
+        "trained bias to the scores of nn.matmul and nn.softmax");
+  if (!resultGradients[0] || !llvm::is_contained(wanted, true))
+    return success();
+  auto grad = AttentionGradOp::create(
+      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
+      resultGradients[0], getQ(), getK(), getV(), getOut(), getLse(), getMask(),
+      getCausal(), getScale());
+  for (int operand = 0; operand < 3; ++operand)
+    if (wanted[operand])
+      gradients[operand] = grad.getResult(operand);
+  return success();
+}
+
+LogicalResult RotaryOp::buildGradient(OpBuilder &builder,
+                                      ArrayRef<Value> resultGradients,
+                                      ArrayRef<bool> wanted,
+                                      MutableArrayRef<Value> gradients) {
+  if (resultGradients[0] && wanted[0])
+    gradients[0] =
+        RotaryOp::create(builder, getLoc(), resultGradients[0], getTheta(),
+                         getInterleaved(), /*inverse=*/!getInverse());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm, rms_norm, softmax
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerNormOp::buildGradient(OpBuilder &builder,
+                                         ArrayRef<Value> resultGradients,
+                                         ArrayRef<bool> wanted,
+                                         MutableArrayRef<Value> gradients) {
+  if (failed(checkStatistics(*this, resultGradients)))
+    return failure();
+  if (!resultGradients[0] || !llvm::is_contained(wanted, true))
+    return success();
+  auto grad = LayerNormGradOp::create(
+      builder, getLoc(), getX().getType(), getW().getType(), getB().getType(),
+      resultGradients[0], getX(), getW(), getMean(), getRstd());
+  for (int operand = 0; operand < 3; ++operand)
+    if (wanted[operand])
+      gradients[operand] = grad.getResult(operand);
+  return success();
+}
+
+LogicalResult RmsNormOp::buildGradient(OpBuilder &builder,
+                                       ArrayRef<Value> resultGradients,
+                                       ArrayRef<bool> wanted,
+                                       MutableArrayRef<Value> gradients) {
+  if (failed(checkStatistics(*this, resultGradients)))
+    return failure();
+  if (!resultGradients[0] || !llvm::is_contained(wanted, true))
+    return success();
+  auto grad = RmsNormGradOp::create(builder, getLoc(), getX().getType(),
+                                    getW().getType(), resultGradients[0],
+                                    getX(), getW(), getRstd());
+  for (int operand = 0; operand < 2; ++operand)
+    if (wanted[operand])
+      gradients[operand] = grad.getResult(operand);
+  return success();
+}
+
+LogicalResult SoftmaxOp::buildGradient(OpBuilder &builder,
+                                       ArrayRef<Value> resultGradients,
+                                       ArrayRef<bool> wanted,
+                                       MutableArrayRef<Value> gradients) {
+  if (resultGradients[0] && wanted[0])
+    gradients[0] =
+        SoftmaxGradOp::create(builder, getLoc(), resultGradients[0], getY());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// embedding, cross_entropy
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::buildGradient(OpBuilder &builder,
+                                         ArrayRef<Value> resultGradients,
+                                         ArrayRef<bool> wanted,
+                                         MutableArrayRef<Value> gradients) {
+  if (resultGradients[0] && wanted[1])
+    gradients[1] = EmbeddingGradOp::create(
+        builder, getLoc(), getTable().getType(), resultGradients[0], getIds(),
+        /*init=*/Value());
+  return success();
+}
+
+LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder,
+                                            ArrayRef<Value> resultGradients,
+                                            ArrayRef<bool> wanted,
+                                            MutableArrayRef<Value> gradients) {
+  if (failed(checkStatistics(*this, resultGradients)))
+    return failure();
+  if (resultGradients[0] && wanted[0])
+    gradients[0] = CrossEntropyGradOp::create(
+        builder, getLoc(), getLogits().getType(), resultGradients[0],
+        getLogits(), getTargets(), getLse(), getIgnoreIndex());
+  return success();
+}

@@ -1,0 +1,108 @@
+//===- Link.cpp - object and runtime to an executable ---------------------===//
+
+#include "zero/Target/Target.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <cstdlib>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// The path of the C++ compiler that links, or nothing and `error`.
+std::string findCompiler(const LinkOptions &options, std::string &error) {
+  std::string wanted = options.compiler;
+  if (wanted.empty())
+    wanted = environment("ZERO_CXX");
+  SmallVector<StringRef> names;
+  if (wanted.empty())
+    names = {"clang++-22", "clang++", "c++"};
+  else
+    names = {wanted};
+  for (StringRef name : names)
+    if (auto path = llvm::sys::findProgramByName(name))
+      return *path;
+  error = "no C++ compiler to link with: found none of " +
+          llvm::join(names, ", ") + "; install one or name it with ZERO_CXX";
+  return "";
+}
+
+/// The response file of the runtime, or nothing and `error`.
+std::string findRuntime(const LinkOptions &options, std::string &error) {
+  std::string wanted = options.runtime;
+  if (wanted.empty())
+    wanted = environment("ZERO_RUNTIME_LINK");
+  if (wanted.empty()) {
+    static int anchor;
+    std::string tool =
+        llvm::sys::fs::getMainExecutable(options.tool.c_str(), &anchor);
+    SmallString<256> path(
+        llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)));
+    llvm::sys::path::append(path, "lib", "zero-runtime.link");
+    wanted = std::string(path);
+  }
+  if (llvm::sys::fs::exists(wanted))
+    return wanted;
+  error = "no runtime to link with: '" + wanted +
+          "' does not exist; build or install the runtime, or name its link "
+          "file with ZERO_RUNTIME_LINK";
+  return "";
+}
+
+/// Runs `arguments` and puts what it prints into `error` if it fails.
+LogicalResult runLinker(ArrayRef<std::string> arguments, std::string &error) {
+  SmallString<128> log;
+  if (llvm::sys::fs::createTemporaryFile("zero-link", "log", log)) {
+    error = "no temporary file for the linker's messages";
+    return failure();
+  }
+  SmallVector<StringRef> list(arguments.begin(), arguments.end());
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(list.front(), list, std::nullopt,
+                                         redirects, 0, 0, &message);
+  if (status != 0) {
+    error = "'" + arguments.front() + "' could not link: " + message;
+    if (auto buffer = llvm::MemoryBuffer::getFile(log))
+      error += (*buffer)->getBuffer().rtrim().str();
+  }
+  llvm::sys::fs::remove(log);
+  return success(status == 0);
+}
+
+} // namespace
+
+LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
+                                         const LinkOptions &options,
+                                         std::string &error) {
+  std::string compiler = findCompiler(options, error);
+  if (compiler.empty())
+    return failure();
+  std::string runtime = findRuntime(options, error);
+  if (runtime.empty())
+    return failure();
+  return runLinker({compiler, "-o", output.str(), object.str(), "@" + runtime},
+                   error);
+}
+
+LogicalResult mlir::zero::linkShared(StringRef object, StringRef output,
+                                     const LinkOptions &options,
+                                     std::string &error) {
+  std::string compiler = findCompiler(options, error);
+  if (compiler.empty())
+    return failure();
+  return runLinker(
+      {compiler, "-shared", "-o", output.str(), object.str(), "-lm"}, error);
+}

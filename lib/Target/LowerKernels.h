@@ -1,0 +1,15 @@
+//===- LowerKernels.h - kernel functions to the LLVM dialect --------------===//
+#ifndef ZERO_LIB_TARGET_LOWERKERNELS_H
+#define ZERO_LIB_TARGET_LOWERKERNELS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::zero {
+
+/// Lowers the kernel functions of `module`, in place, to `llvm.func`s with
+/// `zero.extent` and `zero.grain` attributes.
+LogicalResult lowerKernels(ModuleOp module, int64_t vectorWidth);
+
+} // namespace mlir::zero
+
+#endif // ZERO_LIB_TARGET_LOWERKERNELS_H

@@ -1,0 +1,193 @@
+//===- InsertGathers.cpp - stage 3: bring parameters together -------------===//
+
+#include "zero/Analysis/Views.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_INSERTGATHERS
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// Uses of one parameter that one gather serves.
+struct UseGroup {
+  StringAttr parameter;
+  RankedTensorType type;
+  SmallVector<OpOperand *> uses;
+};
+
+struct InsertGathers : public zero::impl::InsertGathersBase<InsertGathers> {
+  using InsertGathersBase::InsertGathersBase;
+  void runOnOperation() override;
+
+private:
+  void collectSharded();
+  void gatherIn(Block &block);
+  void refreshAtStart(StepOp step);
+
+  /// Sharded parameters that do not stay whole, with their elements.
+  DenseMap<StringAttr, int64_t> sharded;
+  SmallVector<Attribute> resident;
+};
+
+/// The uses of one block's loads, in order, cut into groups.
+class UseGroups {
+public:
+  UseGroups(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
+            int64_t maxReuseDistance);
+  /// By the operation that uses the group first.
+  llvm::MapVector<Operation *, SmallVector<UseGroup>> groups;
+  SmallVector<LoadOp> loads;
+
+private:
+  void rematerialiseViews(LoadOp load);
+  void addUse(OpOperand &use, LoadOp load, int64_t distance, bool isFirst);
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// UseGroups
+//===----------------------------------------------------------------------===//
+
+/// Gives every user of a view of `load` a view of its own, so that a view made
+/// in the forward does not keep the parameter until the backward.
+void UseGroups::rematerialiseViews(LoadOp load) {
+  SmallVector<Operation *> views;
+  for (Operation *user : load->getUsers())
+    if (getView(user))
+      views.push_back(user);
+  while (!views.empty()) {
+    Operation *view = views.pop_back_val();
+    for (OpOperand &use : llvm::make_early_inc_range(view->getResult(0).getUses())) {
+      OpBuilder builder(use.getOwner());
+      Operation *own = builder.clone(*view);
+      use.set(own->getResult(0));
+      if (getView(use.getOwner()))
+        views.push_back(use.getOwner());
+    }
+    view->erase();
+  }
+}
+
+UseGroups::UseGroups(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
+                     int64_t maxReuseDistance) {
+  for (LoadOp load : block.getOps<LoadOp>())
+    if (sharded.count(load.getParameterAttr().getAttr()))
+      loads.push_back(load);
+  for (LoadOp load : loads)
+    rematerialiseViews(load);
+
+  // Elements of parameters used up to a parameter's latest use, and its group.
+  struct Latest {
+    int64_t used;
+    Operation *first;
+    size_t group;
+  };
+  DenseMap<StringAttr, Latest> latest;
+  int64_t used = 0;
+  for (Operation &op : block) {
+    for (OpOperand &operand : op.getOpOperands()) {
+      auto load = operand.get().getDefiningOp<LoadOp>();
+      if (!load)
+        continue;
+      StringAttr name = load.getParameterAttr().getAttr();
+      auto elements = sharded.find(name);
+      if (elements == sharded.end())
+        continue;
+      auto found = latest.find(name);
+      bool near = found != latest.end() &&
+                  (used == found->second.used ||
+                   used - found->second.used < maxReuseDistance);
+      if (!near) {
+        auto &atOp = groups[&op];
+        atOp.push_back({name, load.getType(), {}});
+        latest[name] = {0, &op, atOp.size() - 1};
+      } else if (found->second.used != used) {
+        used += elements->second;
+      }
+      if (!near)
+        used += elements->second;
+      Latest &current = latest[name];
+      current.used = used;
+      groups[current.first][current.group].uses.push_back(&operand);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+void InsertGathers::collectSharded() {
+  // Persistence goes by declaration order, as DeepSpeed's does.
+  llvm::DenseSet<StringAttr> members;
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    if (partition.hasShardedParameters())
+      for (MemberAttr member : partition.getMemberRange())
+        members.insert(member.getParameter().getAttr());
+  int64_t kept = 0;
+  for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
+    if (!members.contains(parameter.getSymNameAttr()))
+      continue;
+    int64_t elements = parameter.getElements();
+    if (elements <= parameterPersistenceThreshold &&
+        elements <= modelPersistenceThreshold - kept) {
+      kept += elements;
+      resident.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+    } else {
+      sharded[parameter.getSymNameAttr()] = elements;
+    }
+  }
+}
+
+void InsertGathers::gatherIn(Block &block) {
+  UseGroups uses(block, sharded, maxReuseDistance);
+  for (auto &[op, groups] : uses.groups) {
+    OpBuilder builder(op);
+    SmallVector<Attribute> names;
+    SmallVector<Type> types;
+    for (UseGroup &group : groups) {
+      names.push_back(FlatSymbolRefAttr::get(group.parameter));
+      types.push_back(group.type);
+    }
+    auto gather = AllGatherOp::create(builder, op->getLoc(),
+                                      PendingType::get(&getContext(), types),
+                                      builder.getArrayAttr(names));
+    auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
+    for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults()))
+      for (OpOperand *use : group.uses)
+        use->set(whole);
+  }
+  for (LoadOp load : uses.loads)
+    load.erase();
+}
+
+void InsertGathers::refreshAtStart(StepOp step) {
+  if (resident.empty())
+    return;
+  OpBuilder builder(step.getRegionOp<MicroOp>());
+  auto initialize = InitializeOp::create(builder, step.getLoc());
+  builder.setInsertionPointToStart(&initialize.getBody().emplaceBlock());
+  auto refresh = RefreshResidentOp::create(builder, step.getLoc(),
+                                           PendingType::get(&getContext(), {}),
+                                           builder.getArrayAttr(resident));
+  WaitOp::create(builder, step.getLoc(), refresh.getPending());
+}
+
+void InsertGathers::runOnOperation() {
+  collectSharded();
+  StepOp step = *getOperation().getOps<StepOp>().begin();
+  gatherIn(step.getRegionOp<MicroOp>().getBody().front());
+  if (auto evaluate = step.getRegionOp<EvaluateOp>())
+    gatherIn(evaluate.getBody().front());
+  refreshAtStart(step);
+}

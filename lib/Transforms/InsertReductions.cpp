@@ -1,0 +1,349 @@
+//===- InsertReductions.cpp - send gradients to their owners --------------===//
+
+#include "zero/Analysis/PartitionLayout.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_INSERTREDUCTIONS
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// When a partition's gradients travel.
+enum class Moment {
+  Never,     ///< one rank: nothing travels
+  Backward,  ///< bucket by bucket, as gradients become ready
+  MicroEnd,  ///< all at once, after the backward
+  Apply,     ///< from the stored gradient, once an update
+};
+
+/// Gradients that one reduction takes, in flat order; `begin` and `end` are the
+/// range of segments that they fill.
+struct Bucket {
+  int64_t begin = 0, end = 0;
+  SmallVector<GradientOp> gradients;
+};
+
+struct InsertReductions
+    : public zero::impl::InsertReductionsBase<InsertReductions> {
+  using InsertReductionsBase::InsertReductionsBase;
+  void runOnOperation() override;
+
+private:
+  void collectGradients(StepOp step);
+  Moment chooseMoment(PartitionOp partition, TrainingAttr training);
+  SmallVector<Bucket> cutBuckets(PartitionOp partition, Moment moment);
+  /// Runs of `members` of at most `limit` elements, without their ranges.
+  SmallVector<Bucket> cutRuns(PartitionOp partition, ArrayRef<MemberAttr> members,
+                              int64_t limit);
+  SmallVector<Bucket> cutByReadiness(PartitionOp partition);
+  SmallVector<Bucket> cutByParameter(PartitionOp partition);
+  SmallVector<Bucket> cutBySegment(PartitionOp partition);
+  void storeLocally(PartitionOp partition);
+  void reduceBucket(PartitionOp partition, Bucket &bucket);
+  void reduceStored(PartitionOp partition, StepOp step);
+
+  DenseMap<StringAttr, GradientOp> gradients;
+  /// Order of gradients in the backward, numbered once.
+  DenseMap<Operation *, unsigned> positions;
+};
+
+/// Builds reductions of one partition at a builder's insertion point.
+class ReductionBuilder {
+public:
+  ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition)
+      : builder(builder), loc(loc), partition(partition),
+        symbol(FlatSymbolRefAttr::get(partition.getSymNameAttr())) {}
+
+  void allReduce(const Bucket &bucket);
+  void reduceScatter(const Bucket &bucket);
+  void reduceToOwners(const Bucket &bucket);
+
+private:
+  ArrayAttr names(const Bucket &bucket);
+  SmallVector<Value> values(const Bucket &bucket);
+  /// What travels: the gradients' type, or that of the stored gradient.
+  Type wireType(const Bucket &bucket);
+  PendingType pending(const Bucket &bucket, ArrayRef<int64_t> sizes);
+  UnitAttr mean(const Bucket &bucket);
+  WaitOp wait(Value pending) { return WaitOp::create(builder, loc, pending); }
+  void accumulate(AccumulateForm form, Value value, int64_t begin, int64_t end,
+                  ArrayAttr parameters = {});
+
+  OpBuilder &builder;
+  Location loc;
+  PartitionOp partition;
+  FlatSymbolRefAttr symbol;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// ReductionBuilder
+//===----------------------------------------------------------------------===//
+
+ArrayAttr ReductionBuilder::names(const Bucket &bucket) {
+  if (bucket.gradients.empty())
+    return {};
+  SmallVector<Attribute> symbols;
+  for (GradientOp gradient : bucket.gradients)
+    symbols.push_back(gradient.getParameterAttr());
+  return builder.getArrayAttr(symbols);
+}
+
+SmallVector<Value> ReductionBuilder::values(const Bucket &bucket) {
+  SmallVector<Value> result;
+  for (GradientOp gradient : bucket.gradients)
+    result.push_back(gradient.getValue());
+  return result;
+}
+
+Type ReductionBuilder::wireType(const Bucket &bucket) {
+  return bucket.gradients.empty() ? partition.getGradientType()
+                                  : partition.getComputeType();
+}
+
+PendingType ReductionBuilder::pending(const Bucket &bucket, ArrayRef<int64_t> sizes) {
+  SmallVector<Type> types;
+  for (int64_t size : sizes)
+    types.push_back(RankedTensorType::get({size}, wireType(bucket)));
+  return PendingType::get(builder.getContext(), types);
+}
+
+UnitAttr ReductionBuilder::mean(const Bucket &bucket) {
+  // A sum of fp16 values may overflow where their mean does not.
+  return wireType(bucket).isF16() ? builder.getUnitAttr() : UnitAttr();
+}
+
+void ReductionBuilder::accumulate(AccumulateForm form, Value value, int64_t begin,
+                                  int64_t end, ArrayAttr parameters) {
+  AccumulateOp::create(builder, loc, form, value, symbol, begin, end, parameters);
+}
+
+void ReductionBuilder::allReduce(const Bucket &bucket) {
+  auto op = AllReduceOp::create(builder, loc,
+                                pending(bucket, bucket.end - bucket.begin), symbol,
+                                bucket.begin, bucket.end, values(bucket),
+                                names(bucket), mean(bucket));
+  WaitOp done = wait(op.getPending());
+  if (!bucket.gradients.empty())
+    accumulate(AccumulateForm::Whole, done.getResult(0), bucket.begin, bucket.end);
+}
+
+void ReductionBuilder::reduceScatter(const Bucket &bucket) {
+  SmallVector<std::pair<int64_t, int64_t>> ranges;
+  SmallVector<int64_t> slices;
+  ArrayRef<int64_t> segments = partition.getSegments();
+  for (size_t i = 1; i < segments.size(); ++i) {
+    if (segments[i - 1] < bucket.begin || segments[i] > bucket.end ||
+        segments[i] == segments[i - 1])
+      continue;
+    ranges.push_back({segments[i - 1], segments[i]});
+    slices.push_back((segments[i] - segments[i - 1]) / partition.getRanks());
+  }
+  auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices), symbol,
+                                    bucket.begin, bucket.end, values(bucket),
+                                    names(bucket), mean(bucket));
+  WaitOp done = wait(op.getPending());
+  if (bucket.gradients.empty())
+    return;
+  for (auto [slice, range] : llvm::zip_equal(done.getResults(), ranges))
+    accumulate(AccumulateForm::Slice, slice, range.first, range.second);
+}
+
+void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
+  int64_t elements = 0;
+  for (Value value : values(bucket))
+    elements += cast<RankedTensorType>(value.getType()).getNumElements();
+  auto op = BucketedReduceOp::create(builder, loc, pending(bucket, elements), symbol,
+                                     names(bucket), values(bucket), mean(bucket));
+  WaitOp done = wait(op.getPending());
+  accumulate(AccumulateForm::Owned, done.getResult(0), 0,
+             partition.getFlatElements(), names(bucket));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+void InsertReductions::collectGradients(StepOp step) {
+  step.getRegionOp<MicroOp>().walk([&](GradientOp gradient) {
+    positions[gradient] = positions.size();
+    gradients[gradient.getParameterAttr().getAttr()] = gradient;
+  });
+}
+
+Moment InsertReductions::chooseMoment(PartitionOp partition, TrainingAttr training) {
+  if (partition.getRanks() == 1)
+    return Moment::Never;
+  if (partition.getStage() >= 2)
+    return Moment::Backward;
+  // Stages 0 and 1 may add up locally and communicate once; a deterministic run
+  // rounds where every other stage rounds.
+  bool everyMicro = training.getDeterministic() || training.getAccumulation() == 1;
+  if (partition.getStage() == 0)
+    return everyMicro ? Moment::Backward : Moment::Apply;
+  return training.getDeterministic() && training.getAccumulation() > 1
+             ? Moment::MicroEnd
+             : Moment::Apply;
+}
+
+SmallVector<Bucket> InsertReductions::cutRuns(PartitionOp partition,
+                                              ArrayRef<MemberAttr> members,
+                                              int64_t limit) {
+  SmallVector<int64_t> sizes;
+  for (MemberAttr member : members)
+    sizes.push_back(member.getSize());
+  SmallVector<Bucket> buckets;
+  size_t first = 0;
+  for (size_t end : cutIntoBuckets(sizes, limit)) {
+    Bucket &bucket = buckets.emplace_back();
+    for (MemberAttr member : members.slice(first, end - first))
+      bucket.gradients.push_back(gradients.lookup(member.getParameter().getAttr()));
+    first = end;
+  }
+  return buckets;
+}
+
+SmallVector<Bucket> InsertReductions::cutByReadiness(PartitionOp partition) {
+  SmallVector<MemberAttr> members = llvm::to_vector(partition.getMemberRange());
+  llvm::stable_sort(members, [&](MemberAttr a, MemberAttr b) {
+    return positions.lookup(gradients.lookup(a.getParameter().getAttr())) <
+           positions.lookup(gradients.lookup(b.getParameter().getAttr()));
+  });
+  SmallVector<Bucket> buckets = cutRuns(partition, members, reduceBucketSize);
+  // Pieces of one owner are neighbours when members are in flat order.
+  for (Bucket &bucket : buckets)
+    llvm::sort(bucket.gradients, [&](GradientOp a, GradientOp b) {
+      return partition.findMember(a.getParameter()).getOffset() <
+             partition.findMember(b.getParameter()).getOffset();
+    });
+  return buckets;
+}
+
+SmallVector<Bucket> InsertReductions::cutByParameter(PartitionOp partition) {
+  SmallVector<MemberAttr> members = llvm::to_vector(partition.getMemberRange());
+  SmallVector<Bucket> buckets = cutRuns(partition, members, reduceBucketSize);
+  ArrayRef<int64_t> segments = partition.getSegments();
+  size_t segment = 0;
+  for (Bucket &bucket : buckets) {
+    bucket.begin = segments[segment];
+    segment += bucket.gradients.size();
+    bucket.end = segments[segment];
+  }
+  return buckets;
+}
+
+SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
+  SmallVector<MemberAttr> members = llvm::to_vector(partition.getMemberRange());
+  ArrayRef<int64_t> segments = partition.getSegments();
+  SmallVector<Bucket> buckets;
+  size_t next = 0;
+  for (size_t i = 1; i < segments.size(); ++i) {
+    Bucket &bucket = buckets.emplace_back();
+    bucket.begin = segments[i - 1];
+    bucket.end = segments[i];
+    for (; next < members.size() &&
+           members[next].getOffset() + members[next].getSize() <= bucket.end;
+         ++next)
+      bucket.gradients.push_back(
+          gradients.lookup(members[next].getParameter().getAttr()));
+  }
+  return buckets;
+}
+
+SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition, Moment moment) {
+  if (moment == Moment::MicroEnd) {
+    SmallVector<Bucket> whole =
+        cutRuns(partition, llvm::to_vector(partition.getMemberRange()),
+                partition.getFlatElements());
+    if (!whole.empty())
+      whole.front().end = partition.getFlatElements();
+    return whole;
+  }
+  if (partition.getLayout() == zero::Layout::Contiguous)
+    return cutByReadiness(partition);
+  if (partition.getLayout() == zero::Layout::Parameter)
+    return cutByParameter(partition);
+  return cutBySegment(partition);
+}
+
+void InsertReductions::storeLocally(PartitionOp partition) {
+  for (MemberAttr member : partition.getMemberRange()) {
+    GradientOp gradient = gradients.lookup(member.getParameter().getAttr());
+    OpBuilder builder(gradient);
+    if (member.getSize() > 0)
+      AccumulateOp::create(builder, gradient.getLoc(), AccumulateForm::Whole,
+                           gradient.getValue(),
+                           FlatSymbolRefAttr::get(partition.getSymNameAttr()),
+                           member.getOffset(), member.getOffset() + member.getSize(),
+                           /*parameters=*/ArrayAttr());
+  }
+}
+
+void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
+  if (bucket.gradients.empty())
+    return;
+  GradientOp last = *llvm::max_element(bucket.gradients, [&](GradientOp a, GradientOp b) {
+    return positions.lookup(a) < positions.lookup(b);
+  });
+  OpBuilder builder(last);
+  builder.setInsertionPointAfter(last);
+  ReductionBuilder reduction(builder, last.getLoc(), partition);
+  if (partition.getLayout() == zero::Layout::Contiguous)
+    reduction.reduceToOwners(bucket);
+  else if (bucket.begin == bucket.end)
+    return;
+  else if (partition.getStage() == 0)
+    reduction.allReduce(bucket);
+  else
+    reduction.reduceScatter(bucket);
+}
+
+void InsertReductions::reduceStored(PartitionOp partition, StepOp step) {
+  Block &block = step.getRegionOp<ApplyOp>().getBody().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  ReductionBuilder reduction(builder, partition.getLoc(), partition);
+  ArrayRef<int64_t> segments = partition.getSegments();
+  for (size_t i = 1; i < segments.size(); ++i) {
+    Bucket bucket;
+    bucket.begin = segments[i - 1];
+    bucket.end = segments[i];
+    if (bucket.begin == bucket.end)
+      continue;
+    if (partition.getStage() == 0)
+      reduction.allReduce(bucket);
+    else
+      reduction.reduceScatter(bucket);
+  }
+}
+
+void InsertReductions::runOnOperation() {
+  StepOp step = *getOperation().getOps<StepOp>().begin();
+  if (!step.getTraining())
+    return (void)(step.emitOpError("has no 'training'; run zero-configure first"),
+                  signalPassFailure());
+  collectGradients(step);
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>()) {
+    if (!partition.isTrainable())
+      continue;
+    Moment moment = chooseMoment(partition, *step.getTraining());
+    if (moment == Moment::Never || moment == Moment::Apply)
+      storeLocally(partition);
+    if (moment == Moment::Apply)
+      reduceStored(partition, step);
+    if (moment == Moment::Backward || moment == Moment::MicroEnd)
+      for (Bucket &bucket : cutBuckets(partition, moment))
+        reduceBucket(partition, bucket);
+  }
+  for (auto &[name, gradient] : gradients)
+    gradient.erase();
+}

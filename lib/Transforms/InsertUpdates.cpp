@@ -1,0 +1,115 @@
+//===- InsertUpdates.cpp - norm, overflow check, optimizer, gathers -------===//
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_INSERTUPDATES
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+struct InsertUpdates : public zero::impl::InsertUpdatesBase<InsertUpdates> {
+  using InsertUpdatesBase::InsertUpdatesBase;
+  void runOnOperation() override;
+
+private:
+  Value judge(OpBuilder &builder, StepOp step);
+  void refresh(OpBuilder &builder, PartitionOp partition);
+  void refreshResident(OpBuilder &builder, StepOp step);
+
+  SmallVector<PartitionOp> trained;
+};
+} // namespace
+
+/// What is left of 1/n: fp16 reductions give means, all others sums.
+static double leftOfMean(StepOp step, int64_t ranks) {
+  bool isMean = false;
+  step.walk([&](Operation *op) { isMean |= op->hasAttr("mean"); });
+  return isMean ? 1.0 : static_cast<double>(ranks);
+}
+
+Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
+  Location loc = step.getLoc();
+  TrainingAttr training = *step.getTraining();
+  SmallVector<Attribute> names;
+  bool is16Bit = false;
+  for (PartitionOp partition : trained) {
+    names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
+    is16Bit |= partition.hasMaster();
+  }
+  Value stats = GradStatsOp::create(builder, loc, StatsType::get(&getContext()),
+                                    builder.getArrayAttr(names));
+  if (training.getRanks() > 1)
+    stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()), stats,
+                                  training.getStage() == 0);
+  return JudgeOp::create(builder, loc, VerdictType::get(&getContext()), stats,
+                         builder.getF64FloatAttr(training.getClip()),
+                         builder.getF64FloatAttr(leftOfMean(step, training.getRanks())),
+                         is16Bit ? builder.getUnitAttr() : UnitAttr());
+}
+
+void InsertUpdates::refresh(OpBuilder &builder, PartitionOp partition) {
+  ArrayRef<int64_t> segments = partition.getSegments();
+  for (size_t first = 0; first + 1 < segments.size();) {
+    size_t last = first + 1;
+    while (last + 1 < segments.size() &&
+           segments[last + 1] - segments[first] <= allgatherBucketSize)
+      ++last;
+    if (segments[last] > segments[first]) {
+      auto start = RefreshOp::create(builder, partition.getLoc(),
+                                     PendingType::get(&getContext(), {}),
+                                     FlatSymbolRefAttr::get(partition.getSymNameAttr()),
+                                     segments[first], segments[last]);
+      WaitOp::create(builder, partition.getLoc(), start.getPending());
+    }
+    first = last;
+  }
+}
+
+void InsertUpdates::refreshResident(OpBuilder &builder, StepOp step) {
+  auto initialize = step.getRegionOp<InitializeOp>();
+  if (!initialize)
+    return;
+  for (auto first : initialize.getBody().getOps<RefreshResidentOp>()) {
+    // Untrained parameters have not changed since the start.
+    SmallVector<Attribute> changed;
+    for (Attribute name : first.getParameters())
+      if (llvm::any_of(trained, [&](PartitionOp partition) {
+            return partition.findMember(cast<FlatSymbolRefAttr>(name).getValue());
+          }))
+        changed.push_back(name);
+    if (changed.empty())
+      continue;
+    auto start = RefreshResidentOp::create(builder, step.getLoc(),
+                                           PendingType::get(&getContext(), {}),
+                                           builder.getArrayAttr(changed));
+    WaitOp::create(builder, step.getLoc(), start.getPending());
+  }
+}
+
+void InsertUpdates::runOnOperation() {
+  StepOp step = *getOperation().getOps<StepOp>().begin();
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    if (partition.isTrainable())
+      trained.push_back(partition);
+  if (trained.empty()) {
+    step.emitOpError("has no trainable parameter that the loss depends on");
+    return signalPassFailure();
+  }
+  OpBuilder builder = OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());
+  Value verdict = judge(builder, step);
+  for (PartitionOp partition : trained)
+    UpdateOp::create(builder, partition.getLoc(),
+                     FlatSymbolRefAttr::get(partition.getSymNameAttr()), verdict);
+  UpdateScaleOp::create(builder, step.getLoc(), verdict);
+  for (PartitionOp partition : trained)
+    if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
+      refresh(builder, partition);
+  refreshResident(builder, step);
+}

@@ -1,0 +1,108 @@
+#include "state/Arenas.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <sys/mman.h>
+#include <utility>
+
+using namespace zrt;
+
+static constexpr uint64_t kHugePage = uint64_t(2) << 20;
+
+/// Maps `bytes` so that the address is a multiple of `alignment`, a power of
+/// two of at least a page.
+static void *mapAligned(uint64_t bytes, uint64_t alignment) {
+  uint64_t slack = alignment > 4096 ? alignment : 0;
+  void *raw = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED || slack == 0)
+    return raw;
+  uintptr_t begin = reinterpret_cast<uintptr_t>(raw);
+  uintptr_t aligned = (begin + alignment - 1) & ~(alignment - 1);
+  uintptr_t end = begin + bytes + slack;
+  uintptr_t used = (aligned + bytes + 4095) & ~uintptr_t(4095);
+  if (aligned > begin)
+    munmap(raw, aligned - begin);
+  if (end > used)
+    munmap(reinterpret_cast<void *>(used), end - used);
+  return reinterpret_cast<void *>(aligned);
+}
+
+Mapping::Mapping(uint64_t bytes, bool hugePages, const char *what)
+    : bytes(bytes) {
+  if (bytes == 0)
+    return;
+  bool huge = hugePages && bytes >= kHugePage;
+  // Beyond the address space the kernel's rounding would wrap around.
+  void *mapped = MAP_FAILED;
+  errno = ENOMEM;
+  if (bytes < uint64_t(1) << 62)
+    mapped = mapAligned(bytes, huge ? kHugePage : 4096);
+  if (mapped == MAP_FAILED)
+    throw std::runtime_error(std::string(what) + ": cannot have " +
+                             std::to_string(bytes) +
+                             " bytes of memory: " + std::strerror(errno));
+  address = mapped;
+  if (huge) // A wish: where the system has none, small pages do.
+    madvise(address, bytes, MADV_HUGEPAGE);
+}
+
+Mapping::Mapping(Mapping &&other) noexcept
+    : address(std::exchange(other.address, nullptr)),
+      bytes(std::exchange(other.bytes, 0)) {}
+
+Mapping &Mapping::operator=(Mapping &&other) noexcept {
+  std::swap(address, other.address);
+  std::swap(bytes, other.bytes);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (address)
+    munmap(address, bytes);
+}
+
+Arenas::Arenas(const Program &program, bool hugePages) {
+  for (int i = 0; i < kArenaCount; ++i) {
+    uint64_t bytes = program.arenaBytes[i];
+    if (i == static_cast<int>(Arena::Control))
+      bytes = std::max<uint64_t>(bytes, sizeof(Control));
+    std::string what =
+        std::string("arena '") + nameOf(static_cast<Arena>(i)) + "'";
+    mappings[i] = Mapping(bytes, hugePages, what.c_str());
+  }
+}
+
+void *Arenas::resolve(const BufferRef &buffer, int rank) const {
+  const Mapping &mapping = mappings[static_cast<int>(buffer.arena)];
+  uint64_t begin = 0, end = 0;
+  bool overflows =
+      rank < 0 ||
+      __builtin_mul_overflow(buffer.rankStride, static_cast<uint64_t>(rank),
+                             &begin) ||
+      __builtin_add_overflow(begin, buffer.offset, &begin) ||
+      __builtin_add_overflow(begin, buffer.bytes, &end);
+  if (overflows || end > mapping.size())
+    throw std::out_of_range(
+        std::string("arena '") + nameOf(buffer.arena) + "' of " +
+        std::to_string(mapping.size()) + " bytes: found a buffer of " +
+        std::to_string(buffer.bytes) + " bytes at " +
+        std::to_string(buffer.offset) + " + rank " + std::to_string(rank) +
+        " * " + std::to_string(buffer.rankStride) + ", which leaves it");
+  return static_cast<char *>(mapping.data()) + begin;
+}
+
+std::array<void *, kArenaCount> Arenas::addresses() const {
+  std::array<void *, kArenaCount> result;
+  for (int i = 0; i < kArenaCount; ++i)
+    result[i] = mappings[i].data();
+  return result;
+}
+
+Control &Arenas::control() const {
+  return *static_cast<Control *>(
+      mappings[static_cast<int>(Arena::Control)].data());
+}

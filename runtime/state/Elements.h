@@ -1,0 +1,44 @@
+// Parameter values going into and out of the arenas, as f32, in bounded
+// portions.
+#ifndef ZERO_RUNTIME_STATE_ELEMENTS_H
+#define ZERO_RUNTIME_STATE_ELEMENTS_H
+
+#include "state/Arenas.h"
+#include "state/Layout.h"
+
+#include <functional>
+
+namespace zrt {
+
+/// Elements that are in transit at once.
+inline constexpr uint64_t kPortion = uint64_t(1) << 18;
+
+/// Writes `count` values of a parameter from `element` on to `out`.
+using ValueSource =
+    std::function<void(uint64_t element, uint64_t count, float *out)>;
+
+/// Receives them.
+using ValueSink =
+    std::function<void(uint64_t element, uint64_t count, const float *values)>;
+
+/// Converts between f32 and a stored type: f32, f16 or bf16. A bf16 parameter
+/// that follows a master is rounded half away from zero, anything else to
+/// nearest even.
+void storeElements(DataType type, bool followsMaster, const float *values,
+                   void *out, uint64_t count);
+void loadElements(DataType type, const void *from, float *values,
+                  uint64_t count);
+
+/// Sets what `rank` stores of `parameter`: its elements of the master, where
+/// there is one, and of the compute parameter.
+void setParameter(const Program &program, const Arenas &arenas, int rank,
+                  const Parameter &parameter, const ValueSource &source);
+
+/// Passes `rank`'s share of `parameter` to `sink`: from the master where there
+/// is one. The shares of all ranks are the parameter, each element once.
+void readParameter(const Program &program, const Arenas &arenas, int rank,
+                   const Parameter &parameter, const ValueSink &sink);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_STATE_ELEMENTS_H

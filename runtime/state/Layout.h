@@ -1,0 +1,37 @@
+// Where the elements of a parameter are stored, and on which rank.
+#ifndef ZERO_RUNTIME_STATE_LAYOUT_H
+#define ZERO_RUNTIME_STATE_LAYOUT_H
+
+#include "program/Program.h"
+
+#include <functional>
+#include <string>
+
+namespace zrt {
+
+/// `count` elements of a parameter from `element` on, which a rank stores from
+/// element `stored` of its range on.
+struct Piece {
+  uint64_t element = 0;
+  uint64_t count = 0;
+  uint64_t stored = 0;
+};
+
+/// The partition of `parameter`. Throws std::runtime_error where it has none.
+const Partition &partitionOf(const Program &program,
+                             const Parameter &parameter);
+
+/// Calls `body` with each piece of `parameter` that `rank` stores, in rising
+/// order: one, the whole, where the state is not sharded.
+void forEachPiece(const Program &program, const Parameter &parameter,
+                  bool sharded, int rank,
+                  const std::function<void(const Piece &)> &body);
+
+/// What is at element `stored` of a rank's range of a partition, for messages:
+/// "fc1.w[12, 7]", or "padding".
+std::string describeElement(const Program &program, int partition, bool sharded,
+                            int rank, uint64_t stored);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_STATE_LAYOUT_H

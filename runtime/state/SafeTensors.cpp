@@ -1,0 +1,257 @@
+#include "state/SafeTensors.h"
+
+#include "state/Elements.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fcntl.h>
+#include <set>
+#include <stdexcept>
+
+using namespace zrt;
+using nlohmann::json;
+
+static constexpr uint64_t kMostHeaderBytes = 100'000'000;
+
+namespace {
+struct TypeRow {
+  const char *name;
+  uint64_t bytes;
+};
+} // namespace
+
+/// By TensorDataType.
+static constexpr TypeRow kTypes[] = {
+    {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+    {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+    {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8}};
+
+const char *zrt::nameOf(TensorDataType type) {
+  return kTypes[static_cast<int>(type)].name;
+}
+
+uint64_t zrt::sizeOf(TensorDataType type) {
+  return kTypes[static_cast<int>(type)].bytes;
+}
+
+namespace {
+
+/// One header, and how to say what is wrong with it.
+class HeaderReader {
+public:
+  HeaderReader(const std::string &path, const std::string &text,
+               uint64_t dataBytes)
+      : path(path), text(text), dataBytes(dataBytes) {}
+
+  void read(std::vector<TensorEntry> &entries,
+            std::map<std::string, std::string> &metadata) const {
+    json header = parse();
+    for (const auto &[name, value] : header.items()) {
+      if (name == "__metadata__")
+        readMetadata(value, metadata);
+      else
+        entries.push_back(readEntry(name, value));
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const TensorEntry &a, const TensorEntry &b) {
+                return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+              });
+    checkCover(entries);
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &why) const {
+    throw std::runtime_error(path + ": not a valid safetensors file: " + why);
+  }
+
+  json parse() const {
+    if (text.empty() || text[0] != '{')
+      fail("the header does not begin with '{'");
+    // The parser keeps the last of two equal keys; the format forbids them.
+    std::vector<std::set<std::string>> keys;
+    std::string duplicate;
+    auto watch = [&](int, json::parse_event_t event, json &value) {
+      if (event == json::parse_event_t::object_start)
+        keys.emplace_back();
+      else if (event == json::parse_event_t::object_end)
+        keys.pop_back();
+      else if (event == json::parse_event_t::key &&
+               !keys.back().insert(value.get<std::string>()).second)
+        duplicate = value.get<std::string>();
+      return true;
+    };
+    json header;
+    try {
+      header = json::parse(text, watch);
+    } catch (const json::exception &failure) {
+      fail(std::string("the header is no JSON: ") + failure.what());
+    }
+    if (!duplicate.empty())
+      fail("the header has the key '" + duplicate + "' twice");
+    return header;
+  }
+
+  void readMetadata(const json &value,
+                    std::map<std::string, std::string> &metadata) const {
+    if (!value.is_object())
+      fail("__metadata__ is no object");
+    for (const auto &[key, entry] : value.items()) {
+      if (!entry.is_string())
+        fail("__metadata__ has a value that is no string: '" + key + "'");
+      metadata[key] = entry.get<std::string>();
+    }
+  }
+
+  static bool isUnsigned(const json &value) {
+    return value.is_number_unsigned() &&
+           value.get<uint64_t>() <= uint64_t(INT64_MAX);
+  }
+
+  TensorEntry readEntry(const std::string &name, const json &value) const {
+    std::string what = "tensor '" + name + "'";
+    if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
+        !value.contains("shape") || !value.contains("data_offsets"))
+      fail(what + " has other keys than dtype, shape and data_offsets");
+    TensorEntry entry;
+    entry.name = name;
+    entry.type = readType(value["dtype"], what);
+    uint64_t bytes = sizeOf(entry.type);
+    const json &shape = value["shape"];
+    if (!shape.is_array())
+      fail(what + " has a shape that is no list");
+    for (const json &size : shape) {
+      if (!isUnsigned(size))
+        fail(what + " has a shape with an entry that is no size");
+      entry.shape.push_back(size.get<int64_t>());
+      if (__builtin_mul_overflow(bytes, size.get<uint64_t>(), &bytes))
+        fail(what + " has more bytes than 64 bits count");
+    }
+    const json &offsets = value["data_offsets"];
+    if (!offsets.is_array() || offsets.size() != 2 || !isUnsigned(offsets[0]) ||
+        !isUnsigned(offsets[1]) || offsets[0] > offsets[1])
+      fail(what + " has data_offsets that are no [begin, end]");
+    entry.begin = offsets[0];
+    entry.end = offsets[1];
+    if (entry.end - entry.begin != bytes)
+      fail(what + " has " + std::to_string(entry.end - entry.begin) +
+           " bytes of data, but its shape and type need " +
+           std::to_string(bytes));
+    return entry;
+  }
+
+  TensorDataType readType(const json &value, const std::string &what) const {
+    if (value.is_string())
+      for (size_t i = 0; i < std::size(kTypes); ++i)
+        if (value.get_ref<const std::string &>() == kTypes[i].name)
+          return static_cast<TensorDataType>(i);
+    fail(what + " has the unknown dtype " + value.dump());
+  }
+
+  void checkCover(const std::vector<TensorEntry> &entries) const {
+    uint64_t at = 0;
+    for (const TensorEntry &entry : entries) {
+      if (entry.begin != at)
+        fail("tensor '" + entry.name + "' begins at byte " +
+             std::to_string(entry.begin) + " of the data, wanted " +
+             std::to_string(at) +
+             (entry.begin > at ? ": there is a hole" : ": tensors overlap"));
+      at = entry.end;
+    }
+    if (at != dataBytes)
+      fail("the tensors end at byte " + std::to_string(at) +
+           " of the data, but the file has " + std::to_string(dataBytes));
+  }
+
+  const std::string &path;
+  const std::string &text;
+  uint64_t dataBytes;
+};
+
+} // namespace
+
+SafeTensorsFile::SafeTensorsFile(const std::string &path)
+    : file(path, O_RDONLY), path(path) {
+  uint64_t bytes = file.size();
+  auto refuse = [&](const std::string &why) {
+    throw std::runtime_error(path + ": not a valid safetensors file: " + why);
+  };
+  if (bytes < 8)
+    refuse("found " + std::to_string(bytes) + " bytes, wanted 8 or more");
+  unsigned char prefix[8];
+  file.read(0, prefix, 8);
+  uint64_t length = 0;
+  for (int i = 0; i < 8; ++i)
+    length |= uint64_t(prefix[i]) << (8 * i);
+  if (length > kMostHeaderBytes)
+    refuse("found a header of " + std::to_string(length) +
+           " bytes, wanted at most " + std::to_string(kMostHeaderBytes));
+  if (length > bytes - 8)
+    refuse("found a header of " + std::to_string(length) +
+           " bytes in a file of " + std::to_string(bytes));
+  std::string text(length, '\0');
+  file.read(8, text.data(), length);
+  dataBegin = 8 + length;
+  HeaderReader(path, text, bytes - dataBegin).read(entries, strings);
+  for (size_t i = 0; i < entries.size(); ++i)
+    byName[entries[i].name] = i;
+}
+
+const TensorEntry *SafeTensorsFile::find(const std::string &name) const {
+  auto found = byName.find(name);
+  return found == byName.end() ? nullptr : &entries[found->second];
+}
+
+void SafeTensorsFile::read(const TensorEntry &entry, uint64_t first,
+                           uint64_t count, void *out) const {
+  if (first > entry.elements() || count > entry.elements() - first)
+    throw std::out_of_range(path + ": tensor '" + entry.name + "' has " +
+                            std::to_string(entry.elements()) +
+                            " elements, wanted " + std::to_string(count) +
+                            " from " + std::to_string(first) + " on");
+  uint64_t width = sizeOf(entry.type);
+  file.read(dataBegin + entry.begin + first * width, out, count * width);
+}
+
+void SafeTensorsFile::readFloats(const TensorEntry &entry, uint64_t first,
+                                 uint64_t count, float *out) const {
+  if (entry.type == TensorDataType::F32)
+    return read(entry, first, count, out);
+  if (entry.type != TensorDataType::F16 && entry.type != TensorDataType::BF16)
+    throw std::runtime_error(path + ": tensor '" + entry.name + "' is " +
+                             nameOf(entry.type) + ", wanted F32, F16 or BF16");
+  DataType type =
+      entry.type == TensorDataType::F16 ? DataType::F16 : DataType::BF16;
+  std::vector<uint16_t> halves(std::min(count, kPortion));
+  for (uint64_t done = 0; done < count; done += kPortion) {
+    uint64_t portion = std::min(kPortion, count - done);
+    read(entry, first + done, portion, halves.data());
+    loadElements(type, halves.data(), out + done, portion);
+  }
+}
+
+std::string
+zrt::makeSafeTensorsHeader(std::vector<TensorEntry> &entries,
+                           const std::map<std::string, std::string> &metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty())
+    header["__metadata__"] = metadata;
+  uint64_t at = 0;
+  for (TensorEntry &entry : entries) {
+    uint64_t bytes = sizeOf(entry.type);
+    for (int64_t size : entry.shape)
+      bytes *= static_cast<uint64_t>(size);
+    entry.begin = at;
+    entry.end = at += bytes;
+    header[entry.name] = {{"dtype", nameOf(entry.type)},
+                          {"shape", entry.shape},
+                          {"data_offsets", {entry.begin, entry.end}}};
+  }
+  std::string text = header.dump();
+  // Spaces, so that the data is aligned.
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string bytes;
+  for (int i = 0; i < 8; ++i)
+    bytes.push_back(static_cast<char>(uint64_t(text.size()) >> (8 * i)));
+  return bytes + text;
+}

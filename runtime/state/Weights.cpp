@@ -1,0 +1,246 @@
+#include "state/Weights.h"
+
+#include "state/Elements.h"
+#include "state/SafeTensors.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <set>
+#include <stdexcept>
+#include <unistd.h>
+
+using namespace zrt;
+
+void zrt::failTogether(Communicator &communicator, const std::string &error) {
+  int ranks = communicator.ranks(), rank = communicator.rank();
+  int32_t worst = error.empty() ? 0 : ranks - rank;
+  communicator.run(Collective::AllReduce, Reduction::Max,
+                   {{&worst, &worst, 1, DataType::I32, 0}});
+  if (worst == 0)
+    return;
+  int failed = ranks - worst;
+  std::array<char, 4096> message = {};
+  if (rank == failed)
+    error.copy(message.data(), message.size() - 1);
+  communicator.run(
+      Collective::Broadcast, Reduction::Sum,
+      {{message.data(), message.data(), message.size(), DataType::I8, failed}});
+  if (!error.empty())
+    throw std::runtime_error(error);
+  throw std::runtime_error("rank " + std::to_string(failed) + ": " +
+                           message.data());
+}
+
+/// Runs `body` on this rank, and fails on all ranks where it fails on one.
+template <typename Body>
+static void together(Communicator &communicator, Body body) {
+  std::string error;
+  try {
+    body();
+  } catch (const CommunicationError &) {
+    throw;
+  } catch (const std::exception &failure) {
+    error = failure.what();
+    if (error.empty())
+      error = "unknown error";
+  }
+  failTogether(communicator, error);
+}
+
+/// The type that the model says.
+static TensorDataType typeInFiles(const Parameter &parameter) {
+  switch (parameter.modelType) {
+  case DataType::F32:
+    return TensorDataType::F32;
+  case DataType::F16:
+    return TensorDataType::F16;
+  case DataType::BF16:
+    return TensorDataType::BF16;
+  default:
+    throw std::runtime_error("parameter '" + parameter.name + "' of type " +
+                             nameOf(parameter.modelType) +
+                             " has no safetensors type");
+  }
+}
+
+/// The type that is written: nothing of a master is lost.
+static TensorDataType writtenType(const Program &program,
+                                  const Parameter &parameter) {
+  return partitionOf(program, parameter).hasMaster ? TensorDataType::F32
+                                                   : typeInFiles(parameter);
+}
+
+static DataType dataTypeOf(TensorDataType type) {
+  return type == TensorDataType::F16    ? DataType::F16
+         : type == TensorDataType::BF16 ? DataType::BF16
+                                        : DataType::F32;
+}
+
+static std::string textOf(const std::vector<int64_t> &shape) {
+  std::string text;
+  for (int64_t size : shape)
+    text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Names that one complaint is about.
+class Complaint {
+public:
+  explicit Complaint(std::string what) : what(std::move(what)) {}
+
+  void add(const std::string &name) {
+    if (count++ < 20)
+      names += (names.empty() ? "" : ", ") + name;
+  }
+  void appendTo(std::string &text) const {
+    if (count == 0)
+      return;
+    text += "\n  " + what + ": " + names;
+    if (count > 20)
+      text += " and " + std::to_string(count - 20) + " more";
+  }
+
+private:
+  std::string what, names;
+  size_t count = 0;
+};
+
+} // namespace
+
+static void checkNames(const std::string &path, const SafeTensorsFile &file,
+                       const Program &program) {
+  Complaint missing("parameters that the file does not have"),
+      extra("tensors that are no parameters of this model"),
+      shapes("other shapes"), types("other types");
+  std::set<std::string> known;
+  for (const Parameter &parameter : program.parameters) {
+    known.insert(parameter.name);
+    const TensorEntry *entry = file.find(parameter.name);
+    if (!entry) {
+      missing.add(parameter.name);
+      continue;
+    }
+    if (entry->shape != parameter.shape)
+      shapes.add(parameter.name + " (found " + textOf(entry->shape) +
+                 ", wanted " + textOf(parameter.shape) + ")");
+    TensorDataType own = typeInFiles(parameter);
+    if (entry->type != TensorDataType::F32 && entry->type != own)
+      types.add(parameter.name + " (found " + nameOf(entry->type) +
+                ", wanted " + nameOf(own) + ")");
+  }
+  for (const TensorEntry &entry : file.tensors())
+    if (!known.count(entry.name))
+      extra.add(entry.name);
+  std::string text;
+  for (const Complaint *complaint : {&missing, &extra, &shapes, &types})
+    complaint->appendTo(text);
+  if (!text.empty())
+    throw std::runtime_error(path +
+                             ": these weights are not of this model:" + text);
+}
+
+void zrt::loadWeights(const std::string &path, const Program &program,
+                      const Arenas &arenas, Communicator &communicator) {
+  together(communicator, [&] {
+    SafeTensorsFile file(path);
+    checkNames(path, file, program);
+    for (const Parameter &parameter : program.parameters) {
+      const TensorEntry &entry = *file.find(parameter.name);
+      setParameter(program, arenas, communicator.rank(), parameter,
+                   [&](uint64_t element, uint64_t count, float *out) {
+                     file.readFloats(entry, element, count, out);
+                   });
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+/// The file's tensors in declaration order, without their places.
+static std::vector<TensorEntry> entriesOf(const Program &program) {
+  std::vector<TensorEntry> entries;
+  for (const Parameter &parameter : program.parameters) {
+    TensorEntry entry;
+    entry.name = parameter.name;
+    entry.type = writtenType(program, parameter);
+    entry.shape = parameter.shape;
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+static void writeShare(const FileHandle &file, uint64_t dataBegin,
+                       const std::vector<TensorEntry> &entries,
+                       const Program &program, const Arenas &arenas, int rank) {
+  std::vector<char> bytes;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const TensorEntry &entry = entries[i];
+    uint64_t width = sizeOf(entry.type);
+    readParameter(program, arenas, rank, program.parameters[i],
+                  [&](uint64_t element, uint64_t count, const float *values) {
+                    bytes.resize(count * width);
+                    storeElements(dataTypeOf(entry.type), false, values,
+                                  bytes.data(), count);
+                    file.write(dataBegin + entry.begin + element * width,
+                               bytes.data(), bytes.size());
+                  });
+  }
+  file.sync();
+}
+
+/// Puts the finished file in its place.
+static void publish(const std::string &partial, const std::string &path) {
+  if (std::rename(partial.c_str(), path.c_str()) != 0)
+    throw std::runtime_error(path + ": cannot be replaced by " + partial +
+                             ": " + std::strerror(errno));
+  size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "."
+                       : slash == 0               ? "/"
+                                                  : path.substr(0, slash);
+  FileHandle(folder, O_RDONLY | O_DIRECTORY).sync();
+}
+
+void zrt::saveWeights(const std::string &path, const Program &program,
+                      const Arenas &arenas, Communicator &communicator) {
+  bool first = communicator.rank() == 0;
+  std::string partial = path + ".partial";
+  try {
+    std::vector<TensorEntry> entries;
+    std::string header;
+    together(communicator, [&] {
+      entries = entriesOf(program);
+      header = makeSafeTensorsHeader(entries, {{"format", "pt"}});
+      if (!first)
+        return;
+      FileHandle file(partial, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+      file.resize(header.size() + (entries.empty() ? 0 : entries.back().end));
+      file.write(0, header.data(), header.size());
+    });
+    together(communicator, [&] {
+      FileHandle file(partial, O_WRONLY);
+      writeShare(file, header.size(), entries, program, arenas,
+                 communicator.rank());
+    });
+    together(communicator, [&] {
+      if (first)
+        publish(partial, path);
+    });
+  } catch (...) {
+    if (first)
+      unlink(partial.c_str());
+    throw;
+  }
+}

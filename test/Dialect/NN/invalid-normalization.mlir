@@ -1,0 +1,183 @@
+// RUN: zero-opt %s -split-input-file -verify-diagnostics
+
+func.func @layer_norm_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.layer_norm' op x has rank 0, wanted 1 or more}}
+  %0:3 = nn.layer_norm %x, %w, %w eps 1.0e-5 : (tensor<f32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %b: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.layer_norm' op b has shape [4], wanted [8]}}
+  %0:3 = nn.layer_norm %x, %w, %b eps 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_c3(%x: tensor<4x8xbf16>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.layer_norm' op w has element type f32, wanted bf16}}
+  %0:3 = nn.layer_norm %x, %w, %w eps 1.0e-5 : (tensor<4x8xbf16>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xbf16>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.layer_norm' op eps is -1.000000, wanted 0 or more}}
+  %0:3 = nn.layer_norm %x, %w, %w eps -1.0 : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_c5(%x: tensor<4x8xbf16>, %w: tensor<8xbf16>) {
+  // expected-error @+1 {{result #1 must be statically shaped tensor of}}
+  %0:3 = nn.layer_norm %x, %w, %w eps 1.0e-5 : (tensor<4x8xbf16>, tensor<8xbf16>, tensor<8xbf16>) -> (tensor<4x8xbf16>, tensor<4xbf16>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.layer_norm_grad' op x has rank 0, wanted 1 or more}}
+  %0:3 = nn.layer_norm_grad %x, %x, %w, %x, %x : (tensor<f32>, tensor<f32>, tensor<8xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c2(%dy: tensor<8x4xf32>, %x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.layer_norm_grad' op dy has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  %0:3 = nn.layer_norm_grad %dy, %x, %w, %s, %s : (tensor<8x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %m: tensor<4xf32>, %s: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.layer_norm_grad' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  %0:3 = nn.layer_norm_grad %x, %x, %w, %m, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.layer_norm_grad' op db has type tensor<4xf32>, wanted tensor<8xf32>}}
+  %0:3 = nn.layer_norm_grad %x, %x, %w, %s, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.rms_norm' op x has rank 0, wanted 1 or more}}
+  %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<f32>, tensor<8xf32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_c2(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.rms_norm' op w has shape [4], wanted [8]}}
+  %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<4x8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_c3(%x: tensor<4x8xf16>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.rms_norm' op w has element type f32, wanted f16}}
+  %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<4x8xf16>, tensor<8xf32>) -> (tensor<4x8xf16>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.rms_norm' op eps is -0.500000, wanted 0 or more}}
+  %0:2 = nn.rms_norm %x, %w eps -0.5 : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_c5(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.rms_norm' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.rms_norm_grad' op x has rank 0, wanted 1 or more}}
+  %0:2 = nn.rms_norm_grad %x, %x, %w, %x : (tensor<f32>, tensor<f32>, tensor<8xf32>, tensor<f32>) -> (tensor<f32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c2(%x: tensor<4x8xf32>, %w: tensor<4xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.rms_norm_grad' op w has shape [4], wanted [8]}}
+  %0:2 = nn.rms_norm_grad %x, %x, %w, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.rms_norm_grad' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  %0:2 = nn.rms_norm_grad %x, %x, %w, %w : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.rms_norm_grad' op dw has type tensor<4xf32>, wanted tensor<8xf32>}}
+  %0:2 = nn.rms_norm_grad %x, %x, %w, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @softmax_c1(%x: tensor<f32>) {
+  // expected-error @+1 {{'nn.softmax' op x has rank 0, wanted 1 or more}}
+  %0 = nn.softmax %x : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @softmax_grad_c1(%x: tensor<f32>) {
+  // expected-error @+1 {{'nn.softmax_grad' op y has rank 0, wanted 1 or more}}
+  %0 = nn.softmax_grad %x, %x : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @dropout_c1(%x: tensor<f32>) {
+  // expected-error @+1 {{'nn.dropout' op x has rank 0, wanted 1 or more}}
+  %0 = nn.dropout %x p 0.5 id 0 : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @dropout_c2(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.dropout' op p is 1.000000, wanted 0 or more and less than 1}}
+  %0 = nn.dropout %x p 1.0 id 0 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c3(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.dropout' op id is -1, wanted 0 or more}}
+  %0 = nn.dropout %x p 0.5 id -1 : tensor<4xf32>
+  return
+}

@@ -1,0 +1,111 @@
+// RUN: zero-opt %s -split-input-file -verify-diagnostics
+
+func.func @embedding_c1(%ids: tensor<4xi32>, %table: tensor<16xf32>) {
+  // expected-error @+1 {{'nn.embedding' op table has rank 1, wanted 2}}
+  %0 = nn.embedding %ids, %table : (tensor<4xi32>, tensor<16xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c2(%ids: tensor<4xi32>, %table: tensor<16x8xf32>) {
+  // expected-error @+1 {{'nn.embedding' op y has type tensor<4x16xf32>, wanted tensor<4x8xf32>}}
+  %0 = nn.embedding %ids, %table : (tensor<4xi32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_ids(%ids: tensor<4xi64>, %table: tensor<16x8xf32>) {
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of 32-bit signless integer values}}
+  %0 = nn.embedding %ids, %table : (tensor<4xi64>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c1(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.embedding_grad' op result has rank 1, wanted 2}}
+  %0 = nn.embedding_grad %dy, %ids : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c2(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.embedding_grad' op dy has type tensor<4x8xf32>, wanted tensor<4x6xf32>}}
+  %0 = nn.embedding_grad %dy, %ids : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<16x6xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c3(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>, %base: tensor<15x8xf32>) {
+  // expected-error @+1 {{'nn.embedding_grad' op init has type tensor<15x8xf32>, wanted tensor<16x8xf32>}}
+  %0 = nn.embedding_grad %dy, %ids init %base : (tensor<4x8xf32>, tensor<4xi32>, tensor<15x8xf32>) -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c1(%l: tensor<f32>, %y: tensor<i32>) {
+  // expected-error @+1 {{'nn.cross_entropy' op logits has rank 0, wanted 1 or more}}
+  %0:2 = nn.cross_entropy %l, %y : (tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c2(%l: tensor<4x8xf32>, %y: tensor<8xi32>) {
+  // expected-error @+1 {{'nn.cross_entropy' op targets has shape [8], wanted [4]}}
+  %0:2 = nn.cross_entropy %l, %y : (tensor<4x8xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c3(%l: tensor<4x8xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.cross_entropy' op loss has type tensor<1xf32>, wanted tensor<f32>}}
+  %0:2 = nn.cross_entropy %l, %y : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<1xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_c1(%d: tensor<f32>, %l: tensor<f32>, %y: tensor<i32>) {
+  // expected-error @+1 {{'nn.cross_entropy_grad' op logits has rank 0, wanted 1 or more}}
+  %0 = nn.cross_entropy_grad %d, %l, %y, %d : (tensor<f32>, tensor<f32>, tensor<i32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_c2(%d: tensor<f32>, %l: tensor<4x8xf32>, %y: tensor<8xi32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.cross_entropy_grad' op targets has shape [8], wanted [4]}}
+  %0 = nn.cross_entropy_grad %d, %l, %y, %s : (tensor<f32>, tensor<4x8xf32>, tensor<8xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_c3_dloss(%d: tensor<4xf32>, %l: tensor<4x8xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.cross_entropy_grad' op dloss has type tensor<4xf32>, wanted tensor<f32>}}
+  %0 = nn.cross_entropy_grad %d, %l, %y, %d : (tensor<4xf32>, tensor<4x8xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_c3_lse(%d: tensor<f32>, %l: tensor<4x8xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.cross_entropy_grad' op lse has type tensor<f32>, wanted tensor<4xf32>}}
+  %0 = nn.cross_entropy_grad %d, %l, %y, %d : (tensor<f32>, tensor<4x8xf32>, tensor<4xi32>, tensor<f32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_c4(%d: tensor<f32>, %l: tensor<4x8xbf16>, %y: tensor<4xi32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.cross_entropy_grad' op dlogits has type tensor<4x8xf32>, wanted tensor<4x8xbf16>}}
+  %0 = nn.cross_entropy_grad %d, %l, %y, %s : (tensor<f32>, tensor<4x8xbf16>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}

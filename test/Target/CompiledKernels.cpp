@@ -1,0 +1,80 @@
+#include "CompiledKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+
+namespace {
+
+std::string temporaryFile(const char *suffix) {
+  llvm::SmallString<128> path;
+  EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("kernels", suffix, path));
+  return std::string(path);
+}
+
+} // namespace
+
+CompiledKernels::CompiledKernels(const std::string &source,
+                                 const mlir::zero::TargetOptions &options,
+                                 const std::string &program) {
+  load(source, options, program);
+}
+
+void CompiledKernels::load(const std::string &source,
+                           const mlir::zero::TargetOptions &options,
+                           const std::string &program) {
+  MLIRContext context;
+  context.loadDialect<arith::ArithDialect, func::FuncDialect,
+                      linalg::LinalgDialect, math::MathDialect,
+                      tensor::TensorDialect>();
+  auto module = parseSourceString<ModuleOp>(source, &context);
+  ASSERT_TRUE(module);
+  std::string object = temporaryFile("o"), shared = temporaryFile("so");
+  {
+    std::error_code code;
+    llvm::raw_fd_ostream out(object, code);
+    ASSERT_FALSE(code);
+    ASSERT_TRUE(
+        succeeded(mlir::zero::emitObject(*module, program, options, out)));
+  }
+  std::string error;
+  ASSERT_TRUE(succeeded(mlir::zero::linkShared(object, shared, {}, error)))
+      << error;
+  library = dlopen(shared.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char *message = library ? "" : dlerror();
+  llvm::sys::fs::remove(object);
+  llvm::sys::fs::remove(shared);
+  ASSERT_TRUE(library) << message;
+  table = static_cast<const zrt::GeneratedKernel *>(
+      dlsym(library, "zero_generated_kernels"));
+  count =
+      *static_cast<int64_t *>(dlsym(library, "zero_generated_kernel_count"));
+}
+
+CompiledKernels::~CompiledKernels() {
+  if (library)
+    dlclose(library);
+}
+
+const zrt::GeneratedKernel &
+CompiledKernels::operator[](const std::string &name) const {
+  for (int64_t i = 0; i < count; ++i)
+    if (name == table[i].name)
+      return table[i];
+  llvm::report_fatal_error(llvm::Twine("no kernel named ") + name);
+}
+
+std::string CompiledKernels::program() const {
+  int64_t size = *static_cast<int64_t *>(dlsym(library, "zero_program_size"));
+  return std::string(static_cast<char *>(dlsym(library, "zero_program")), size);
+}
