@@ -61,7 +61,7 @@ class ReductionBuilder {
 public:
   ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition)
       : builder(builder), loc(loc), partition(partition),
-        symbol(FlatSymbolRefAttr::get(partition.getSymNameAttr())) {}
+        symbol(partition.getSymName()) {}
 
   void allReduce(const Bucket &bucket);
   void reduceScatter(const Bucket &bucket);
@@ -73,7 +73,7 @@ private:
   /// What travels: the gradients' type, or that of the stored gradient.
   Type wireType(const Bucket &bucket);
   PendingType pending(const Bucket &bucket, ArrayRef<int64_t> sizes);
-  UnitAttr mean(const Bucket &bucket);
+  bool isMean(const Bucket &bucket);
   WaitOp wait(Value pending) { return WaitOp::create(builder, loc, pending); }
   void accumulate(AccumulateForm form, Value value, int64_t begin, int64_t end,
                   ArrayAttr parameters = {});
@@ -81,7 +81,7 @@ private:
   OpBuilder &builder;
   Location loc;
   PartitionOp partition;
-  FlatSymbolRefAttr symbol;
+  StringRef symbol;
 };
 
 } // namespace
@@ -118,9 +118,9 @@ PendingType ReductionBuilder::pending(const Bucket &bucket, ArrayRef<int64_t> si
   return PendingType::get(builder.getContext(), types);
 }
 
-UnitAttr ReductionBuilder::mean(const Bucket &bucket) {
+bool ReductionBuilder::isMean(const Bucket &bucket) {
   // A sum of fp16 values may overflow where their mean does not.
-  return wireType(bucket).isF16() ? builder.getUnitAttr() : UnitAttr();
+  return wireType(bucket).isF16();
 }
 
 void ReductionBuilder::accumulate(AccumulateForm form, Value value, int64_t begin,
@@ -132,7 +132,7 @@ void ReductionBuilder::allReduce(const Bucket &bucket) {
   auto op = AllReduceOp::create(builder, loc,
                                 pending(bucket, bucket.end - bucket.begin), symbol,
                                 bucket.begin, bucket.end, values(bucket),
-                                names(bucket), mean(bucket));
+                                names(bucket), isMean(bucket));
   WaitOp done = wait(op.getPending());
   if (!bucket.gradients.empty())
     accumulate(AccumulateForm::Whole, done.getResult(0), bucket.begin, bucket.end);
@@ -151,7 +151,7 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
   }
   auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices), symbol,
                                     bucket.begin, bucket.end, values(bucket),
-                                    names(bucket), mean(bucket));
+                                    names(bucket), isMean(bucket));
   WaitOp done = wait(op.getPending());
   if (bucket.gradients.empty())
     return;
@@ -164,7 +164,7 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
   for (Value value : values(bucket))
     elements += cast<RankedTensorType>(value.getType()).getNumElements();
   auto op = BucketedReduceOp::create(builder, loc, pending(bucket, elements), symbol,
-                                     names(bucket), values(bucket), mean(bucket));
+                                     names(bucket), values(bucket), isMean(bucket));
   WaitOp done = wait(op.getPending());
   accumulate(AccumulateForm::Owned, done.getResult(0), 0,
              partition.getFlatElements(), names(bucket));
@@ -269,9 +269,9 @@ SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition, Moment m
       whole.front().end = partition.getFlatElements();
     return whole;
   }
-  if (partition.getLayout() == zero::Layout::Contiguous)
+  if (partition.getLayout() == LayoutKind::Contiguous)
     return cutByReadiness(partition);
-  if (partition.getLayout() == zero::Layout::Parameter)
+  if (partition.getLayout() == LayoutKind::Parameter)
     return cutByParameter(partition);
   return cutBySegment(partition);
 }
@@ -283,7 +283,7 @@ void InsertReductions::storeLocally(PartitionOp partition) {
     if (member.getSize() > 0)
       AccumulateOp::create(builder, gradient.getLoc(), AccumulateForm::Whole,
                            gradient.getValue(),
-                           FlatSymbolRefAttr::get(partition.getSymNameAttr()),
+                           partition.getSymName(),
                            member.getOffset(), member.getOffset() + member.getSize(),
                            /*parameters=*/ArrayAttr());
   }
@@ -298,7 +298,7 @@ void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
   ReductionBuilder reduction(builder, last.getLoc(), partition);
-  if (partition.getLayout() == zero::Layout::Contiguous)
+  if (partition.getLayout() == LayoutKind::Contiguous)
     reduction.reduceToOwners(bucket);
   else if (bucket.begin == bucket.end)
     return;

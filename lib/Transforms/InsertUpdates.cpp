@@ -49,9 +49,8 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
     stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()), stats,
                                   training.getStage() == 0);
   return JudgeOp::create(builder, loc, VerdictType::get(&getContext()), stats,
-                         builder.getF64FloatAttr(training.getClip()),
-                         builder.getF64FloatAttr(leftOfMean(step, training.getRanks())),
-                         is16Bit ? builder.getUnitAttr() : UnitAttr());
+                         llvm::APFloat(training.getClip()),
+                         llvm::APFloat(leftOfMean(step, training.getRanks())), is16Bit);
 }
 
 void InsertUpdates::refresh(OpBuilder &builder, PartitionOp partition) {
@@ -64,7 +63,7 @@ void InsertUpdates::refresh(OpBuilder &builder, PartitionOp partition) {
     if (segments[last] > segments[first]) {
       auto start = RefreshOp::create(builder, partition.getLoc(),
                                      PendingType::get(&getContext(), {}),
-                                     FlatSymbolRefAttr::get(partition.getSymNameAttr()),
+                                     partition.getSymName(),
                                      segments[first], segments[last]);
       WaitOp::create(builder, partition.getLoc(), start.getPending());
     }
@@ -106,7 +105,7 @@ void InsertUpdates::runOnOperation() {
   Value verdict = judge(builder, step);
   for (PartitionOp partition : trained)
     UpdateOp::create(builder, partition.getLoc(),
-                     FlatSymbolRefAttr::get(partition.getSymNameAttr()), verdict);
+                     partition.getSymName(), verdict);
   UpdateScaleOp::create(builder, step.getLoc(), verdict);
   for (PartitionOp partition : trained)
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())

@@ -36,8 +36,8 @@ private:
   LogicalResult collectGroups();
   void createPartition(StepOp step, const Group &group, Type computeType,
                        unsigned index);
-  zero::Layout chooseLayout(const Group &group, TrainingAttr training);
-  FlatLayout layOut(zero::Layout layout, const Group &group, Type computeType,
+  LayoutKind chooseLayout(const Group &group, TrainingAttr training);
+  FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType,
                     TrainingAttr training);
 
   /// From a parameter to its compute type, and to its gradient's position.
@@ -96,22 +96,22 @@ LogicalResult Partition::collectGroups() {
   return success();
 }
 
-zero::Layout Partition::chooseLayout(const Group &group, TrainingAttr training) {
+LayoutKind Partition::chooseLayout(const Group &group, TrainingAttr training) {
   switch (training.getRanks() == 1 ? 0 : training.getStage()) {
   case 0:
-    return zero::Layout::Whole;
+    return LayoutKind::Whole;
   case 1:
-    return group.optimizer ? zero::Layout::Interval : zero::Layout::Whole;
+    return group.optimizer ? LayoutKind::Interval : LayoutKind::Whole;
   case 2:
     if (!group.optimizer)
-      return zero::Layout::Whole;
-    return contiguous ? zero::Layout::Contiguous : zero::Layout::Bucketed;
+      return LayoutKind::Whole;
+    return contiguous ? LayoutKind::Contiguous : LayoutKind::Bucketed;
   default:
-    return zero::Layout::Parameter;
+    return LayoutKind::Parameter;
   }
 }
 
-FlatLayout Partition::layOut(zero::Layout layout, const Group &group,
+FlatLayout Partition::layOut(LayoutKind layout, const Group &group,
                              Type computeType, TrainingAttr training) {
   LayoutOptions options;
   options.ranks = training.getRanks();
@@ -129,15 +129,15 @@ FlatLayout Partition::layOut(zero::Layout layout, const Group &group,
   // A gather wants 16 bytes a rank, whatever the alignment of buckets.
   int64_t gatherUnit = 16 * 8 / computeType.getIntOrFloatBitWidth();
   switch (layout) {
-  case zero::Layout::Whole:
+  case LayoutKind::Whole:
     return layOutBuckets(sizes, order, options, /*owned=*/false);
-  case zero::Layout::Interval:
+  case LayoutKind::Interval:
     return layOutIntervals(sizes, options);
-  case zero::Layout::Bucketed:
+  case LayoutKind::Bucketed:
     return layOutBuckets(sizes, order, options, /*owned=*/true);
-  case zero::Layout::Contiguous:
+  case LayoutKind::Contiguous:
     return layOutContiguous(sizes, options);
-  case zero::Layout::Parameter:
+  case LayoutKind::Parameter:
     return layOutParameters(sizes, order, options.ranks, gatherUnit);
   }
   llvm_unreachable("all layouts are covered");
@@ -146,7 +146,7 @@ FlatLayout Partition::layOut(zero::Layout layout, const Group &group,
 void Partition::createPartition(StepOp step, const Group &group,
                                 Type computeType, unsigned index) {
   TrainingAttr training = *step.getTraining();
-  zero::Layout layout = chooseLayout(group, training);
+  LayoutKind layout = chooseLayout(group, training);
   FlatLayout flat = layOut(layout, group, computeType, training);
   SmallVector<Attribute> members;
   for (auto [member, offset] : llvm::zip_equal(flat.order, flat.offsets)) {

@@ -101,8 +101,8 @@ static LogicalResult applyOverrides(const ZeroPipelineOptions &options,
     if (options.layout != "bucketed" && options.layout != "contiguous")
       return emitError() << "layout '" << options.layout.getValue()
                          << "' is neither bucketed nor contiguous";
-    config.layout = options.layout == "bucketed" ? zero::Layout::Bucketed
-                                                 : zero::Layout::Contiguous;
+    config.layout = options.layout == "bucketed" ? Layout::Bucketed
+                                                 : Layout::Contiguous;
   }
   if (config.precision == Precision::F16 &&
       (options.config.empty() || options.lossScale.getNumOccurrences())) {
@@ -166,7 +166,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   PartitionOptions partition;
   partition.reduceBucketSize = config.reduceBucketSize;
   partition.alignment = config.alignment;
-  partition.contiguous = config.layout == zero::Layout::Contiguous;
+  partition.contiguous = config.layout == Layout::Contiguous;
   manager.addPass(createPartition(partition));
   InsertReductionsOptions reductions;
   reductions.reduceBucketSize = config.reduceBucketSize;
@@ -213,7 +213,7 @@ buildFromText(OpPassManager &manager, StringRef text,
 void mlir::zero::registerZeroPipelines() {
   registerPassPipeline(
       "zero-pipeline", "From a model to a planned schedule for one ZeRO stage",
-      buildFromText, [](function_ref<void(const detail::PassOptions &)> handle) {
+      buildFromText, [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
         handle(ZeroPipelineOptions());
       });
 }

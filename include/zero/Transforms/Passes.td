@@ -129,6 +129,7 @@ def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
   let options = [Option<"ignoreUnusedParameters", "ignore-unused-parameters",
     "bool", "true", "Whether a trainable parameter without a gradient is named "
     "in a remark; if not, it is an error">];
+}
 
 //===----------------------------------------------------------------------===//
 // From a model to a schedule

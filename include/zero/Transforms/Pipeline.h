@@ -8,6 +8,7 @@
 
 #include "zero/Config/Config.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 

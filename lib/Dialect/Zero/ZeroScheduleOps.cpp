@@ -25,7 +25,7 @@ LogicalResult PartitionOp::verify() {
   if (segments.empty() || segments.front() != 0 || !llvm::is_sorted(segments))
     return emitOpError("segments must begin at 0 and not decrease"); // (C1)
   for (size_t i = 1; i < segments.size(); ++i)
-    if (getLayout() != Layout::Whole && (segments[i] - segments[i - 1]) % getRanks())
+    if (getLayout() != LayoutKind::Whole && (segments[i] - segments[i - 1]) % getRanks())
       return emitOpError("segment [")
              << segments[i - 1] << ", " << segments[i] << ") does not split over "
              << getRanks() << " ranks";

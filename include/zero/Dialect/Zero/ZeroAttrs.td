@@ -104,7 +104,7 @@ def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
 // Layout and placement
 //===----------------------------------------------------------------------===//
 
-def Zero_Layout : I32EnumAttr<"Layout", "how a flat group is cut", [
+def Zero_Layout : I32EnumAttr<"LayoutKind", "how a flat group is cut", [
     I32EnumAttrCase<"Whole", 0, "whole">,
     I32EnumAttrCase<"Interval", 1, "interval">,
     I32EnumAttrCase<"Bucketed", 2, "bucketed">,
