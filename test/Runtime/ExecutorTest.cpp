@@ -1,6 +1,8 @@
 // The executor on hand-made programs.
 #include "FakeProgram.h"
 
+#include "state/Arenas.h"
+
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -15,12 +17,11 @@ struct Alone {
   explicit Alone(const Program &program)
       : communicators(makeInProcess(1)), arenas(program) {
     context.program = &program;
-    context.control =
-        static_cast<Control *>(arenas.addresses[size_t(Arena::Control)]);
-    executor.emplace(program, arenas.addresses, *communicators[0], context);
+    context.control = &arenas.control();
+    executor.emplace(program, arenas.addresses(), *communicators[0], context);
   }
   std::vector<std::unique_ptr<Communicator>> communicators;
-  FakeArenas arenas;
+  Arenas arenas;
   KernelContext context;
   std::optional<Executor> executor;
 };
@@ -142,10 +143,10 @@ TEST(Executor, WaitsAcrossRegions) {
   std::array<std::array<float, kRanks>, kRanks> gathered{};
   for (int r = 0; r < kRanks; ++r)
     threads.emplace_back([&, r] {
-      FakeArenas arenas(program);
-      auto *values = static_cast<float *>(arenas.addresses[0]);
+      Arenas arenas(program);
+      auto *values = static_cast<float *>(arenas.addresses()[0]);
       values[r] = float(10 + r);
-      Executor executor(program, arenas.addresses, *communicators[r], {});
+      Executor executor(program, arenas.addresses(), *communicators[r], {});
       executor.plan();
       executor.runMicro(); // nothing runs yet
       executor.runApply();
