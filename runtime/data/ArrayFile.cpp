@@ -174,7 +174,8 @@ public:
 
   void read(uint64_t, uint64_t index, int64_t row,
             void *const *destinations) const override {
-    std::vector<char> raw;
+    // One a rank's thread, so that a step allocates nothing.
+    static thread_local std::vector<char> raw;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const TensorEntry &entry = *entries[i];
       const TensorType &type = inputs[i].type;

@@ -80,6 +80,7 @@ private:
   struct Planned;
 
   void planRegion(const Region &region, Planned &planned, const char *name);
+  std::unique_ptr<Kernel> makeOne(size_t kernel, const KernelMaker &make) const;
   Action planKernel(const Command &command);
   Action planCollective(const Command &command);
   void run(const Planned &planned);

@@ -37,6 +37,13 @@ int64_t hashOf(const std::string &text) {
   return int64_t(hash);
 }
 
+/// A byte of generated text. A terminal would obey control characters.
+char shown(int32_t token, bool terminal) {
+  const bool control =
+      (token < ' ' && token != '\n' && token != '\t') || token == 127;
+  return terminal && control ? '?' : char(token);
+}
+
 /// Something that all ranks must be started with alike.
 struct Claim {
   const char *name;
@@ -207,7 +214,7 @@ void RankRun::sample() {
     if (!speaks())
       return;
     if (bytes)
-      run.out << char(token) << std::flush;
+      run.out << shown(token, run.terminal) << std::flush;
     else
       run.out << token << " " << std::flush;
   });

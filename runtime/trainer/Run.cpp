@@ -2,6 +2,7 @@
 
 #include "communicator/InProcess.h"
 #include "communicator/Mpi.h"
+#include "state/Weights.h"
 #include "trainer/RankRun.h"
 #include "trainer/Signals.h"
 
@@ -70,7 +71,7 @@ void runRank(const Run &run, const Data &data, Communicator &communicator,
             ? "rank " + std::to_string(communicator.rank()) + ": "
             : "";
     failure.record(who + error.what());
-    communicator.abort(who + error.what());
+    communicator.abort(error.what());
   }
 }
 
@@ -120,14 +121,22 @@ int launchProcess(const Run &run) {
     return 2;
   }
   Failure failure;
+  Data data;
+  std::string error;
   try {
-    const Data data = openRunData(run);
-    runRank(run, data, *communicator, localRanksOfJob(ranks), failure);
-  } catch (const std::exception &error) {
-    failure.record("rank " + std::to_string(communicator->rank()) + ": " +
-                   error.what());
-    communicator->abort(failure.message());
+    data = openRunData(run);
+  } catch (const std::exception &problem) {
+    error = problem.what();
   }
+  try {
+    failTogether(*communicator, error);
+  } catch (const std::exception &problem) {
+    if (communicator->rank() == 0)
+      failure.record(problem.what());
+    finish(run, failure);
+    return 1;
+  }
+  runRank(run, data, *communicator, localRanksOfJob(ranks), failure);
   return finish(run, failure);
 }
 

@@ -96,6 +96,22 @@ TEST(Executor, RefusesBufferOutsideItsArena) {
             "parameters of 64 bytes");
 }
 
+TEST(Executor, SaysWhichCommandHasNoKernel) {
+  Program program = makeFakeProgram(1, 1);
+  program.kernels[1].name = "nn.nothing";
+  Alone rank(program);
+  const KernelMaker make =
+      [](const KernelSpec &spec,
+         const KernelContext &) -> std::unique_ptr<Kernel> {
+    if (spec.name == "nn.nothing")
+      throw std::invalid_argument("there is no kernel 'nn.nothing'");
+    return std::make_unique<FakeKernel>([](void *const *) {});
+  };
+  EXPECT_EQ(messageOf([&] { rank.executor->plan(make); }),
+            "nn.nothing 'test.backward of the test' at model.mlir:7:3: there "
+            "is no kernel 'nn.nothing'");
+}
+
 TEST(Executor, RefusesWrongBufferCount) {
   Program program = makeFakeProgram(1, 1);
   program.micro.commands[0].buffers.pop_back();
