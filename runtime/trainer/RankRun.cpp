@@ -237,6 +237,8 @@ void RankRun::summarize() {
         << " tokens/s\n";
   }
   printMemory(program, out);
+  out << "the kernels' workspace: " << readableBytes(executor.workspaceBytes())
+      << "\n";
   if (trainer->updates() > 0)
     printTraffic(program, last.traffic, out);
   out << std::flush;

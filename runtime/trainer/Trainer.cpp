@@ -117,6 +117,8 @@ std::string Trainer::blame() {
 }
 
 void Trainer::evaluateInputs() {
+  // Gathers of updated parameters may still run for the next micro-batch.
+  executor.drain();
   control.evaluating = 1;
   control.microIndex = 0;
   executor.runEvaluate();
