@@ -301,19 +301,12 @@ void ConfigReader::readScheduler() {
 
 void ConfigReader::readGradients() {
   config.gradientClipping = values.number("gradient_clipping");
-  config.prescaleGradients = values.boolean("prescale_gradients");
-  constexpr StringRef divideKey = "gradient_predivide_factor";
-  config.gradientPredivideFactor = values.number(divideKey);
-  if (config.gradientPredivideFactor != 1 && !config.prescaleGradients)
-    reporter.error(divideKey, "takes part only with prescale_gradients; turn "
-                              "that on or leave this out");
   constexpr StringRef typeKey = "communication_data_type";
-  config.communicationType = readPrecision(typeKey);
-  std::optional<Precision> type = config.communicationType;
-  if (type && *type != Precision::F32 && *type != config.precision)
-    reporter.error(typeKey, "gradients of " + stringify(config.precision) +
-                                " cannot travel in " + stringify(*type) +
-                                "; give the compute type or \"fp32\"");
+  std::optional<Precision> type = readPrecision(typeKey);
+  if (type && *type != config.precision)
+    reporter.error(typeKey, "gradients travel in the compute type, " +
+                                stringify(config.precision) +
+                                ", and are added up in f32; leave it out");
 }
 
 void ConfigReader::readZero() {

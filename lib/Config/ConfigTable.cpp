@@ -23,7 +23,7 @@ constexpr const char *kNoOffload =
     "state stays in the memory that was planned for it; lower its size with a "
     "higher stage or more ranks";
 constexpr const char *kNoQuantized =
-    "what travels has the type of communication_data_type; leave it out";
+    "what travels has the compute type; leave it out";
 constexpr const char *kNoGroups =
     "data-parallel ranks form one flat group; leave it out";
 constexpr const char *kOwnMetrics =
@@ -31,6 +31,8 @@ constexpr const char *kOwnMetrics =
     "file";
 constexpr const char *kPlanned =
     "buffers are planned at compile time; there is nothing to choose";
+constexpr const char *kSameMean =
+    "sums over ranks are f32, which do not overflow; the mean is the same";
 constexpr const char *kStaticOrder =
     "the order of gathers is fixed at compile time; there is no trace";
 
@@ -174,16 +176,15 @@ constexpr ConfigKey kKeys[] = {
     // Gradients.
     {"gradient_clipping", T::NonNegative, "1.0", yes,
      "bound on the global norm of the gradient; 0 means none"},
-    {"prescale_gradients", T::Bool, "false", yes,
-     "divide gradients before they are reduced"},
-    {"gradient_predivide_factor", T::Positive, "1.0", yes,
-     "with prescale_gradients: divide by this before, and by the rest of the "
-     "ranks after"},
+    {"prescale_gradients", T::Bool, "false", none,
+     "divide gradients before they are reduced, against overflow", kSameMean},
+    {"gradient_predivide_factor", T::Positive, "1.0", none,
+     "divide by this before, and by the rest of the ranks after", kSameMean},
     {"gradient_allreduce_op", T::Choice, "\"mean\"", no,
      "how the gradients of the ranks are joined",
      "updates use the mean; multiply the learning rate instead", "mean|sum"},
     {"communication_data_type", T::Choice, "null", yes,
-     "type that gradients travel in; when absent, the compute type", "",
+     "type that gradients travel in; must be the compute type", "",
      "fp32|fp16|bf16"},
     {"seq_parallel_communication_data_type", T::Choice, "\"fp32\"", no,
      "type of sequence-parallel traffic",

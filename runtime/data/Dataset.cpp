@@ -1,5 +1,6 @@
 #include "data/Dataset.h"
 
+#include "data/ArrayFile.h"
 #include "data/TokenFile.h"
 
 #include <stdexcept>
@@ -45,27 +46,54 @@ template <typename Open> void tryValidation(Data &data, Open open) {
   }
 }
 
-Data openTokens(const DataOptions &options, const std::vector<Input> &inputs) {
-  auto file = std::make_shared<TokenFile>(options.path);
+/// Opens both parts of `path`, which has `size` tokens or samples, by
+/// `make(begin, end, training)`; `makeOther` makes the validation part from a
+/// file of its own.
+template <typename Make, typename MakeOther>
+Data openParts(const DataOptions &options, uint64_t size, Make make,
+               MakeOther makeOther) {
   Data data;
-  uint64_t end = file->size();
+  uint64_t end = size;
   if (!options.validationPath.empty()) {
-    auto other = std::make_shared<TokenFile>(options.validationPath);
-    data.validation = makeTokenDataset(other, 0, other->size(), inputs,
-                                       /*shift=*/false, options.seed);
+    data.validation = makeOther();
   } else if (options.validationFraction > 0) {
-    end = splitPoint(file->size(), options.validationFraction);
-    tryValidation(data, [&] {
-      return makeTokenDataset(file, end, file->size(), inputs,
-                              /*shift=*/false, options.seed);
-    });
+    end = splitPoint(size, options.validationFraction);
+    tryValidation(data, [&] { return make(end, size, false); });
   } else {
     data.noValidation = "there is no validation data: "
                         "--validation-fraction is 0";
   }
-  data.training =
-      makeTokenDataset(file, 0, end, inputs, /*shift=*/true, options.seed);
+  data.training = make(0, end, true);
   return data;
+}
+
+Data openTokens(const DataOptions &options, const std::vector<Input> &inputs) {
+  auto file = std::make_shared<TokenFile>(options.path);
+  const auto make = [&](uint64_t begin, uint64_t end, bool training) {
+    return makeTokenDataset(file, begin, end, inputs, /*shift=*/training,
+                            options.seed);
+  };
+  return openParts(options, file->size(), make, [&] {
+    auto other = std::make_shared<TokenFile>(options.validationPath);
+    return makeTokenDataset(other, 0, other->size(), inputs, /*shift=*/false,
+                            options.seed);
+  });
+}
+
+Data openArrays(const DataOptions &options, const std::vector<Input> &inputs) {
+  const auto open = [&](const std::string &path) {
+    return std::make_shared<SafeTensorsFile>(path);
+  };
+  const auto file = open(options.path);
+  const auto make = [&](uint64_t begin, uint64_t end, bool) {
+    return makeArrayDataset(file, options.path, begin, end, inputs);
+  };
+  return openParts(options, samplesOf(*file, options.path, inputs), make, [&] {
+    const std::string &path = options.validationPath;
+    const auto other = open(path);
+    return makeArrayDataset(other, path, 0, samplesOf(*other, path, inputs),
+                            inputs);
+  });
 }
 
 } // namespace
@@ -73,5 +101,7 @@ Data openTokens(const DataOptions &options, const std::vector<Input> &inputs) {
 Data zrt::openData(const DataOptions &options,
                    const std::vector<Input> &inputs) {
   microBatchOf(inputs);
+  if (endsWith(options.path, ".safetensors"))
+    return openArrays(options, inputs);
   return openTokens(options, inputs);
 }

@@ -165,11 +165,25 @@ void Executor::planRegion(const Region &region, Planned &planned,
   }
 }
 
+std::unique_ptr<Kernel> Executor::makeOne(size_t kernel,
+                                          const KernelMaker &make) const {
+  try {
+    return make(program.kernels[kernel], context);
+  } catch (const std::exception &error) {
+    for (const Region *region : {&program.initialize, &program.micro,
+                                 &program.apply, &program.evaluate})
+      for (const Command &command : region->commands)
+        if (command.opcode == Opcode::Kernel && command.kernel == kernel)
+          throw std::runtime_error(describe(command, error.what()));
+    throw;
+  }
+}
+
 void Executor::plan(const KernelMaker &make) {
   kernels.clear();
   workspaceSize = 0;
   for (size_t i = 0; i < program.kernels.size(); ++i) {
-    kernels.push_back(make(program.kernels[i], context));
+    kernels.push_back(makeOne(i, make));
     workspaceSize = std::max(workspaceSize, kernels.back()->workspaceBytes());
   }
   workspaceStorage.reset(new std::byte[workspaceSize + kWorkspaceAlignment]);

@@ -68,7 +68,11 @@ public:
   size_t workspaceBytes() const;
   void setTrace(Trace trace);
 
-  /// The address of `buffer` on this rank.
+  /// The control block of this rank.
+  Control &control() const { return *context.control; }
+
+  /// The address of `buffer` on this rank. Throws std::runtime_error where it
+  /// leaves its arena.
   void *address(const BufferRef &buffer) const;
 
 private:
@@ -76,6 +80,7 @@ private:
   struct Planned;
 
   void planRegion(const Region &region, Planned &planned, const char *name);
+  std::unique_ptr<Kernel> makeOne(size_t kernel, const KernelMaker &make) const;
   Action planKernel(const Command &command);
   Action planCollective(const Command &command);
   void run(const Planned &planned);

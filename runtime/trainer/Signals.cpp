@@ -1,5 +1,6 @@
 #include "trainer/Signals.h"
 
+#include <atomic>
 #include <csignal>
 
 using namespace zrt;
@@ -7,7 +8,9 @@ using namespace zrt;
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
-volatile std::sig_atomic_t receivedSignal = 0;
+// Written by the handler, read by all ranks' threads.
+std::atomic<int> receivedSignal{0};
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void restoreDefaults() {
   for (int number : kSignals)

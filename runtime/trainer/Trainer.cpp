@@ -1,5 +1,6 @@
 #include "trainer/Trainer.h"
 
+#include "state/Layout.h"
 #include "trainer/LearningRate.h"
 
 #include <chrono>
@@ -11,13 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Control &controlOf(const Executor &executor) {
-  BufferRef buffer;
-  buffer.arena = Arena::Control;
-  buffer.bytes = sizeof(Control);
-  return *static_cast<Control *>(executor.address(buffer));
-}
-
 const Output &evaluationLoss(const Program &program) {
   for (const Output &output : program.evaluate.outputs)
     if (output.name == "loss")
@@ -27,51 +21,14 @@ const Output &evaluationLoss(const Program &program) {
 
 } // namespace
 
-void zrt::initializeControl(const Program &program, uint64_t seed,
-                            Control &control) {
-  const LossScale &lossScale = program.training.lossScale;
-  control = Control{};
-  control.seed = seed;
-  control.scale =
-      float(lossScale.kind == LossScaleKind::None ? 1.0 : lossScale.initial);
-  control.lossSeed = control.scale / float(program.training.accumulation);
-  control.factor = 1;
-  control.lastOverflow = -1;
-  control.hysteresis = int32_t(lossScale.hysteresis);
-  for (int64_t &first : control.firstNonFinite)
-    first = -1;
-}
-
-const Parameter *zrt::parameterAt(const Program &program, size_t partition,
-                                  int rank, uint64_t stored) {
-  const Partition &layout = program.partitions[partition];
-  const uint64_t ranks = program.training.ranks;
-  uint64_t flat = stored;
-  if (layout.shardedOptimizer)
-    for (const Segment &segment : layout.segments) {
-      const uint64_t slice = segment.size / ranks;
-      const uint64_t begin = segment.offset / ranks;
-      if (stored >= begin && stored < begin + slice)
-        flat = segment.offset + uint64_t(rank) * slice + (stored - begin);
-    }
-  for (const Parameter &parameter : program.parameters)
-    if (parameter.partition == int32_t(partition) &&
-        flat >= parameter.memberOffset &&
-        flat - parameter.memberOffset < uint64_t(parameter.elements()))
-      return &parameter;
-  return nullptr;
-}
-
 Trainer::Trainer(const Program &program, Executor &executor,
-                 Communicator &communicator, const Batches *batches,
-                 uint64_t seed)
+                 Communicator &communicator, const Batches *batches)
     : program(program), executor(executor), communicator(communicator),
-      batches(batches), control(controlOf(executor)) {
+      batches(batches), control(executor.control()) {
   if (program.partitions.size() > kMaxGroups)
     throw std::runtime_error(
         "the program has " + std::to_string(program.partitions.size()) +
         " partitions, " + std::to_string(kMaxGroups) + " are possible");
-  initializeControl(program, seed, control);
   for (const Input &input : program.inputs)
     inputAddresses.push_back(executor.address(input.buffer));
   Transfer transfer;
@@ -85,7 +42,7 @@ void Trainer::setLearningRates() {
   for (size_t i = 0; i < program.partitions.size(); ++i)
     control.learningRate[i] = float(learningRate(
         program.training.schedule, program.partitions[i].optimizer.learningRate,
-        first, control.steps));
+        control.steps));
 }
 
 UpdateReport Trainer::update() {
@@ -150,17 +107,18 @@ std::string Trainer::blame() {
       const int64_t stored = first[size_t(rank) * kMaxGroups + i];
       if (stored < 0)
         continue;
-      const Parameter *parameter =
-          parameterAt(program, i, rank, uint64_t(stored));
       return "the gradient of " +
-             (parameter ? "@" + parameter->name
-                        : "the padding of " + program.partitions[i].name) +
+             describeElement(program, int(i),
+                             program.partitions[i].shardedOptimizer, rank,
+                             uint64_t(stored)) +
              " is not finite on rank " + std::to_string(rank);
     }
   return "";
 }
 
 void Trainer::evaluateInputs() {
+  // Gathers of updated parameters may still run for the next micro-batch.
+  executor.drain();
   control.evaluating = 1;
   control.microIndex = 0;
   executor.runEvaluate();

@@ -24,20 +24,12 @@ struct UpdateReport {
   std::string blame;
 };
 
-/// Sets the control block to its state before the first update.
-void initializeControl(const Program &program, uint64_t seed, Control &control);
-
-/// The parameter that holds element `stored` of what a rank stores of the
-/// gradients of `partition`; null in padding.
-const Parameter *parameterAt(const Program &program, size_t partition, int rank,
-                             uint64_t stored);
-
 class Trainer {
 public:
   /// All references are borrowed; `batches` may be null where only
-  /// `evaluateInputs` is called.
+  /// `evaluateInputs` is called. The control block is initialised already.
   Trainer(const Program &program, Executor &executor,
-          Communicator &communicator, const Batches *batches, uint64_t seed);
+          Communicator &communicator, const Batches *batches);
 
   /// One update. Throws std::runtime_error when a command fails, or when the
   /// loss overflows at the smallest loss scale.

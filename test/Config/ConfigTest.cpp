@@ -20,8 +20,6 @@ TEST(Config, DefaultsOfTheFileAreThoseOfTheStruct) {
   EXPECT_EQ(read.scheduler.type, expected.scheduler.type);
   EXPECT_EQ(read.lossScale.enabled, expected.lossScale.enabled);
   EXPECT_EQ(read.gradientClipping, expected.gradientClipping);
-  EXPECT_EQ(read.prescaleGradients, expected.prescaleGradients);
-  EXPECT_EQ(read.gradientPredivideFactor, expected.gradientPredivideFactor);
   EXPECT_EQ(read.reduceBucketSize, expected.reduceBucketSize);
   EXPECT_EQ(read.allgatherBucketSize, expected.allgatherBucketSize);
   EXPECT_EQ(read.overlapCommunication, expected.overlapCommunication);
@@ -171,13 +169,9 @@ TEST(Config, Bf16HasNoScale) {
 
 TEST(Config, GradientSettings) {
   TrainConfig config = valid(R"("gradient_clipping": 0,
-    "prescale_gradients": true, "gradient_predivide_factor": 2,
-    "communication_data_type": "fp32", "bf16": {"enabled": true},
+    "communication_data_type": "bf16", "bf16": {"enabled": true},
     "data_types": {"grad_accum_dtype": "fp32"})");
   EXPECT_EQ(config.gradientClipping, 0);
-  EXPECT_TRUE(config.prescaleGradients);
-  EXPECT_EQ(config.gradientPredivideFactor, 2);
-  EXPECT_EQ(config.communicationType, Precision::F32);
   EXPECT_EQ(config.gradientType, Precision::F32);
 }
 

@@ -141,16 +141,14 @@ TEST(Diagnostics, Precision) {
   expectError(R"("fp16": {"enabled": true, "min_loss_scale": 1e9})",
               "c.json:3: error: fp16.min_loss_scale: the lowest scale is "
               "above the first one, 2^16; lower it");
-  expectError(R"("communication_data_type": "fp16")",
-              "c.json:3: error: communication_data_type: gradients of f32 "
-              "cannot travel in f16; give the compute type or \"fp32\"");
+  expectError(R"("bf16": {"enabled": true},
+                 "communication_data_type": "fp32")",
+              "c.json:4: error: communication_data_type: gradients travel in "
+              "the compute type, bf16, and are added up in f32; leave it out");
   expectError(R"("bf16": {"enabled": true}, "gradient_accumulation_steps": 2,
                  "data_types": {"grad_accum_dtype": "bf16"})",
               "c.json:4: error: data_types.grad_accum_dtype: 2 micro-batches "
               "are added up in f32; give \"fp32\" or leave it out");
-  expectError(R"("gradient_predivide_factor": 2)",
-              "c.json:3: error: gradient_predivide_factor: takes part only "
-              "with prescale_gradients; turn that on or leave this out");
 }
 
 TEST(Diagnostics, RepeatedKeys) {

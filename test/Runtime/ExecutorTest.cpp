@@ -1,6 +1,8 @@
 // The executor on hand-made programs.
 #include "FakeProgram.h"
 
+#include "state/Arenas.h"
+
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -15,12 +17,11 @@ struct Alone {
   explicit Alone(const Program &program)
       : communicators(makeInProcess(1)), arenas(program) {
     context.program = &program;
-    context.control =
-        static_cast<Control *>(arenas.addresses[size_t(Arena::Control)]);
-    executor.emplace(program, arenas.addresses, *communicators[0], context);
+    context.control = &arenas.control();
+    executor.emplace(program, arenas.addresses(), *communicators[0], context);
   }
   std::vector<std::unique_ptr<Communicator>> communicators;
-  FakeArenas arenas;
+  Arenas arenas;
   KernelContext context;
   std::optional<Executor> executor;
 };
@@ -95,6 +96,22 @@ TEST(Executor, RefusesBufferOutsideItsArena) {
             "parameters of 64 bytes");
 }
 
+TEST(Executor, SaysWhichCommandHasNoKernel) {
+  Program program = makeFakeProgram(1, 1);
+  program.kernels[1].name = "nn.nothing";
+  Alone rank(program);
+  const KernelMaker make =
+      [](const KernelSpec &spec,
+         const KernelContext &) -> std::unique_ptr<Kernel> {
+    if (spec.name == "nn.nothing")
+      throw std::invalid_argument("there is no kernel 'nn.nothing'");
+    return std::make_unique<FakeKernel>([](void *const *) {});
+  };
+  EXPECT_EQ(messageOf([&] { rank.executor->plan(make); }),
+            "nn.nothing 'test.backward of the test' at model.mlir:7:3: there "
+            "is no kernel 'nn.nothing'");
+}
+
 TEST(Executor, RefusesWrongBufferCount) {
   Program program = makeFakeProgram(1, 1);
   program.micro.commands[0].buffers.pop_back();
@@ -142,10 +159,10 @@ TEST(Executor, WaitsAcrossRegions) {
   std::array<std::array<float, kRanks>, kRanks> gathered{};
   for (int r = 0; r < kRanks; ++r)
     threads.emplace_back([&, r] {
-      FakeArenas arenas(program);
-      auto *values = static_cast<float *>(arenas.addresses[0]);
+      Arenas arenas(program);
+      auto *values = static_cast<float *>(arenas.addresses()[0]);
       values[r] = float(10 + r);
-      Executor executor(program, arenas.addresses, *communicators[r], {});
+      Executor executor(program, arenas.addresses(), *communicators[r], {});
       executor.plan();
       executor.runMicro(); // nothing runs yet
       executor.runApply();

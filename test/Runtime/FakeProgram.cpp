@@ -124,3 +124,25 @@ FakeKernels zrt::test::makeFakeKernels() {
   };
   return kernels;
 }
+
+void zrt::test::addLogits(Program &program, FakeKernels &kernels) {
+  constexpr int64_t kBytes = 256;
+  Output output;
+  output.name = "logits";
+  output.type = {DataType::F32, {kSamples, kLength, kBytes}};
+  output.buffer = ref(Arena::Activations, 64, output.type.bytes());
+  program.arenaBytes[int(Arena::Activations)] = 64 + output.type.bytes();
+  program.evaluate.outputs.push_back(output);
+  addKernel(program, program.evaluate, "nn.embedding",
+            {program.inputs[0].buffer, output.buffer});
+  program.kernels.back().operands = {program.inputs[0].type,
+                                     {DataType::F32, {kBytes, kBytes}}};
+  kernels.functions["nn.embedding"] = [](const KernelContext &,
+                                         void *const *buffers) {
+    const auto *tokens = static_cast<const int32_t *>(buffers[0]);
+    auto *logits = static_cast<float *>(buffers[1]);
+    std::memset(logits, 0, size_t(kSamples * kLength * kBytes) * 4);
+    for (int64_t i = 0; i < kSamples * kLength; ++i)
+      logits[i * kBytes + (tokens[i] + 1) % kBytes] = 1;
+  };
+}

@@ -26,21 +26,6 @@ inline BufferRef ref(Arena arena, uint64_t offset, uint64_t bytes,
   return buffer;
 }
 
-/// The arenas of one rank, zeroed.
-class FakeArenas {
-public:
-  explicit FakeArenas(const Program &program) {
-    for (int i = 0; i < kArenaCount; ++i) {
-      storage[i].resize((program.arenaBytes[i] + 7) / 8);
-      addresses[i] = storage[i].data();
-    }
-  }
-  ArenaAddresses addresses{};
-
-private:
-  std::vector<double> storage[kArenaCount];
-};
-
 /// A kernel that is a function.
 class FakeKernel : public Kernel {
 public:
@@ -107,6 +92,9 @@ inline void addCollective(Region &region, Opcode opcode, uint32_t ticket,
 /// tokens and targets of [2, 4]; one parameter w of one element, whose
 /// gradient is the mean token of the batch; loss = w * mean token.
 Program makeFakeProgram(int ranks, int accumulation);
+/// Makes the evaluation of `program` leave `logits` [2, 4, 256], and `kernels`
+/// fill them so that the byte after a token is the next one.
+void addLogits(Program &program, FakeKernels &kernels);
 /// The kernels of `makeFakeProgram`.
 FakeKernels makeFakeKernels();
 

@@ -163,20 +163,21 @@ KernelSpec makeSpec(const std::string &name, const std::vector<Array> &inputs,
 }
 
 std::vector<Array> runKernel(const KernelSpec &spec,
-                             const std::vector<Array> &inputs, const Run &run) {
+                             const std::vector<Array> &inputs,
+                             const Setting &setting) {
   static const Registry registry = [] {
     Registry all;
     registerHostKernels(all);
     return all;
   }();
-  ThreadPool pool(run.threads);
+  ThreadPool pool(setting.threads);
   KernelContext context;
-  context.rank = run.rank;
-  context.ranks = run.ranks;
+  context.rank = setting.rank;
+  context.ranks = setting.ranks;
   context.pool = &pool;
-  context.control = run.control;
-  context.generated = run.generated;
-  context.generatedCount = run.generatedCount;
+  context.control = setting.control;
+  context.generated = setting.generated;
+  context.generatedCount = setting.generatedCount;
   std::unique_ptr<Kernel> kernel = registry.make(spec, context);
 
   std::vector<Array> operands = inputs;
@@ -238,9 +239,9 @@ void compare(const Array &found, const std::vector<double> &wanted,
 std::vector<Array> checkKernel(const KernelSpec &spec,
                                const std::vector<Array> &inputs,
                                const Reference &reference, double tolerance,
-                               Run run) {
-  run.threads = 1;
-  std::vector<Array> first = runKernel(spec, inputs, run);
+                               Setting setting) {
+  setting.threads = 1;
+  std::vector<Array> first = runKernel(spec, inputs, setting);
   std::vector<std::vector<double>> wanted = reference(inputs);
   EXPECT_EQ(first.size(), wanted.size());
   for (size_t i = 0; i < first.size(); ++i)
@@ -250,8 +251,8 @@ std::vector<Array> checkKernel(const KernelSpec &spec,
                 : tolerance,
             spec.name + " result " + std::to_string(i));
   for (int threads : {2, 3}) {
-    run.threads = threads;
-    std::vector<Array> other = runKernel(spec, inputs, run);
+    setting.threads = threads;
+    std::vector<Array> other = runKernel(spec, inputs, setting);
     for (size_t i = 0; i < first.size(); ++i)
       EXPECT_TRUE(first[i] == other[i])
           << spec.name << " result " << i << " has other bits with " << threads

@@ -47,7 +47,7 @@ Array randomIds(std::vector<int64_t> shape, int64_t bound, uint64_t seed);
 using Reference =
     std::function<std::vector<std::vector<double>>(const std::vector<Array> &)>;
 
-struct Run {
+struct Setting {
   int threads = 1;
   int rank = 0, ranks = 1;
   Control *control = nullptr;
@@ -63,7 +63,7 @@ KernelSpec makeSpec(const std::string &name, const std::vector<Array> &inputs,
 /// a workspace of exactly the size that it asks for, with guards behind both.
 std::vector<Array> runKernel(const KernelSpec &spec,
                              const std::vector<Array> &inputs,
-                             const Run &run = {});
+                             const Setting &setting = {});
 
 /// Runs with 1, 2 and 3 threads; expects equal bits, no allocation in `run`,
 /// and every element within tolerance * (|reference| + the largest |reference|
@@ -71,7 +71,7 @@ std::vector<Array> runKernel(const KernelSpec &spec,
 std::vector<Array> checkKernel(const KernelSpec &spec,
                                const std::vector<Array> &inputs,
                                const Reference &reference, double tolerance,
-                               Run run = {});
+                               Setting setting = {});
 
 /// What one rounding to `type` and sums in f32 leave: 2e-5 for f32, 1e-2 for
 /// bf16, 2e-3 for f16, relative.

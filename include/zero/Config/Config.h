@@ -135,8 +135,6 @@ struct TrainConfig {
   /// Type that gradients are stored in; absent: f32 when accumulation is
   /// above 1, otherwise `precision`.
   std::optional<Precision> gradientType;
-  /// Type that gradients travel in; absent: `precision`.
-  std::optional<Precision> communicationType;
 
   OptimizerConfig optimizer;
   /// In the order of the file; names are unique.
@@ -146,10 +144,6 @@ struct TrainConfig {
 
   /// Bound on the global norm of the gradient; 0: none.
   double gradientClipping = 1.0;
-  /// Divide gradients by `gradientPredivideFactor` before they are reduced,
-  /// and by the rest of `ranks` after.
-  bool prescaleGradients = false;
-  double gradientPredivideFactor = 1.0;
 
   /// Most elements of a gradient bucket or of a communication interval.
   int64_t reduceBucketSize = 500000000;

@@ -1,2 +1,146 @@
-#include "kernels/host/Host.h"
-namespace zrt::host { void registerAttention(Registry &) {} }
+// nn.attention.
+#include "kernels/host/AttentionParts.h"
+#include "kernels/host/SoftmaxRow.h"
+
+#include <cmath>
+
+namespace zrt::host {
+
+void registerAttentionGrad(Registry &registry);
+
+namespace {
+
+template <typename T> class Attention final : public Kernel {
+public:
+  Attention(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool), shape(check(spec)) {}
+
+  size_t workspaceBytes() const override {
+    return pool.threads() * workerBytes();
+  }
+
+  void run(void *const *buffers, void *workspace) override {
+    Tensors tensors{at<T>(buffers, 0),
+                    at<T>(buffers, 1),
+                    at<T>(buffers, 2),
+                    shape.masked ? at<float>(buffers, 3) : nullptr,
+                    at<T>(buffers, shape.masked ? 4 : 3),
+                    at<float>(buffers, shape.masked ? 5 : 4)};
+    pool.parallelForWorkers(
+        shape.batch * shape.heads, 1,
+        [&](int64_t begin, int64_t end, int worker) {
+          Pieces pieces(shape, static_cast<char *>(workspace) +
+                                   worker * workerBytes());
+          for (int64_t i = begin; i < end; ++i)
+            head(tensors, i / shape.heads, i % shape.heads, pieces);
+        });
+  }
+
+private:
+  struct Tensors {
+    const T *q, *k, *v;
+    const float *mask;
+    T *out;
+    float *lse;
+  };
+
+  /// A worker's scratch memory.
+  struct Pieces {
+    Scratch scratch;
+    float *keys;    ///< panels
+    float *values;  ///< [S, width]
+    float *queries; ///< [block, width], scaled
+    float *scores;  ///< [block, scoreStride]
+    float *sums;    ///< [kTileRows, width]
+    Pieces(const AttentionShape &s, void *memory)
+        : scratch(memory), keys(scratch.take(s.features * s.keyWidth())),
+          values(scratch.take(s.keys * s.width())),
+          queries(scratch.take(s.blockQueries() * s.width())),
+          scores(scratch.take(s.blockQueries() * s.scoreStride())),
+          sums(scratch.take(kTileRows * s.width())) {}
+  };
+
+  static AttentionShape check(const KernelSpec &spec) {
+    bool masked = spec.integer("mask") != 0;
+    wantBuffers(spec, masked ? 4 : 3, 2);
+    AttentionShape shape(spec, 0, 3);
+    const TensorType &q = spec.operands[0];
+    wantType(spec, "the result", spec.results[0], q.type, q.shape);
+    wantType(spec, "lse", spec.results[1], DataType::F32,
+             {shape.batch, shape.heads, shape.queries});
+    return shape;
+  }
+
+  size_t workerBytes() const { return Pieces(shape, nullptr).scratch.bytes(); }
+
+  void head(const Tensors &x, int64_t b, int64_t h, Pieces &p) const {
+    const int64_t g = h / (shape.heads / shape.groups);
+    const int64_t stride = shape.groups * shape.features;
+    copyPanels(x.k + shape.keyAt(b, 0, g), shape.keys, stride, shape.features,
+               p.keys);
+    copyRows(x.v + shape.keyAt(b, 0, g), shape.keys, stride, shape.features, 1,
+             p.values, shape.width());
+    for (int64_t t = 0; t < shape.queries; t += shape.blockQueries())
+      block(x, b, h, t, std::min(shape.blockQueries(), shape.queries - t), p);
+  }
+
+  void block(const Tensors &x, int64_t b, int64_t h, int64_t first,
+             int64_t count, Pieces &p) const {
+    copyRows(x.q + shape.queryAt(b, first, h), count,
+             shape.heads * shape.features, shape.features, shape.scale,
+             p.queries, shape.width());
+    multiplyPanels(shape, first, count, p.queries, p.keys, p.scores);
+    float *lse = x.lse + (b * shape.heads + h) * shape.queries;
+    for (int64_t i = 0; i < count; i += kTileRows) {
+      const int64_t rows = std::min(kTileRows, count - i);
+      float scales[kTileRows];
+      for (int64_t r = 0; r < rows; ++r)
+        scales[r] = softmax(x, b, h, first + i + r,
+                            p.scores + (i + r) * shape.scoreStride(),
+                            lse[first + i + r]);
+      multiplyRows(rows, shape.width(), shape.visible(first + i + rows - 1),
+                   {p.scores + i * shape.scoreStride(), shape.scoreStride(), 1},
+                   p.values, shape.width(), p.sums, shape.width(), false);
+      for (int64_t r = 0; r < rows; ++r)
+        writeRow(p.sums + r * shape.width(), scales[r],
+                 x.out + shape.queryAt(b, first + i + r, h));
+    }
+  }
+
+  /// Turns scores into e^(score - largest), zero past the visible keys;
+  /// returns the reciprocal of their sum.
+  float softmax(const Tensors &x, int64_t b, int64_t h, int64_t t,
+                float *scores, float &lse) const {
+    const int64_t visible = shape.visible(t);
+    if (x.mask)
+      addMask(shape, x.mask, b, h, t, scores);
+    const float largest = maximumOfRow(scores, visible);
+    Vector sum = splat(0);
+    forEachVector(visible, [&](Lanes at) {
+      Vector e = at.fill(exponential(at.load(scores) - largest), 0);
+      sum += e;
+      store(scores + at.at, e);
+    });
+    store(scores + wholeLanes(visible), splat(0));
+    const float total = sumOf(sum);
+    lse = largest + std::log(total);
+    return 1.0f / total;
+  }
+
+  void writeRow(const float *sums, float factor, T *out) const {
+    forEachVector(shape.features,
+                  [&](Lanes at) { at.store(out, at.load(sums) * factor); });
+  }
+
+  ThreadPool &pool;
+  AttentionShape shape;
+};
+
+} // namespace
+
+void registerAttention(Registry &registry) {
+  registry.add("nn.attention", makeByOperand<Attention>);
+  registerAttentionGrad(registry);
+}
+
+} // namespace zrt::host

@@ -1,2 +1,131 @@
+// nn.dropout. Element i of global sample n is kept where word i mod 4 of
+// philox({i / 4, id, n low, n high}, seed) is at least p * 2^32.
 #include "kernels/host/Host.h"
-namespace zrt::host { void registerDropout(Registry &) {} }
+#include "kernels/host/Vector.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace zrt::host {
+
+namespace {
+
+typedef uint64_t LongVector __attribute__((vector_size(128)));
+
+/// Philox4x32-10 of sixteen counters at once (Salmon, Moraes, Dror and Shaw,
+/// "Parallel random numbers: as easy as 1, 2, 3", 2011).
+void philox(WordVector *x, uint64_t key) {
+  uint32_t low = static_cast<uint32_t>(key);
+  uint32_t high = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    LongVector a = __builtin_convertvector(x[0], LongVector) * 0xD2511F53u;
+    LongVector b = __builtin_convertvector(x[2], LongVector) * 0xCD9E8D57u;
+    x[0] = __builtin_convertvector(b >> 32, WordVector) ^ x[1] ^ low;
+    x[1] = __builtin_convertvector(b, WordVector);
+    x[2] = __builtin_convertvector(a >> 32, WordVector) ^ x[3] ^ high;
+    x[3] = __builtin_convertvector(a, WordVector);
+    low += 0x9E3779B9u;
+    high += 0xBB67AE85u;
+  }
+}
+
+template <typename T> class Dropout final : public Kernel {
+public:
+  Dropout(const KernelSpec &spec, const KernelContext &context)
+      : context(context), id(static_cast<uint32_t>(spec.integer("id"))) {
+    wantBuffers(spec, 1, 1);
+    const TensorType &x = spec.operands[0];
+    double p = spec.real("p");
+    if (x.shape.empty() || p < 0 || p >= 1)
+      refuse(spec, "the operand is " + describe(x) + " and p is " +
+                       std::to_string(p) +
+                       ", wanted a dimension of samples and 0 <= p < 1");
+    wantType(spec, "the result", spec.results[0], x.type, x.shape);
+    samples = x.shape[0];
+    elements = product(x, 1, x.shape.size());
+    // A word is an integer: at least p * 2^32 is at least its ceiling. The
+    // largest p below 1 has none: there the last word is kept all the same.
+    threshold = static_cast<uint32_t>(
+        std::min(std::ceil(std::ldexp(p, 32)), 4294967295.0));
+    scale = static_cast<float>(1 / (1 - p));
+  }
+
+  void run(void *const *buffers, void *) override {
+    const T *x = at<T>(buffers, 0);
+    T *y = at<T>(buffers, 1);
+    const Control &control = *context.control;
+    const uint64_t first =
+        (control.batch * context.ranks + context.rank) * samples;
+    const int64_t blocks = (elements + kBlock - 1) / kBlock;
+    const bool identity = control.evaluating != 0;
+    context.pool->parallelFor(
+        samples * blocks, 4, [&](int64_t begin, int64_t end) {
+          for (int64_t b = begin; b < end; ++b) {
+            int64_t sample = b / blocks, from = b % blocks * kBlock;
+            int64_t count = std::min(kBlock, elements - from);
+            int64_t offset = sample * elements + from;
+            if (identity)
+              std::memcpy(static_cast<void *>(y + offset), x + offset,
+                          count * sizeof(T));
+            else
+              drop(control.seed, first + sample, from, count, x + offset,
+                   y + offset);
+          }
+        });
+  }
+
+private:
+  static constexpr int64_t kBlock = 1024; // elements; a multiple of 64
+
+  /// Sixteen counters at a time make 64 factors.
+  void drop(uint64_t seed, uint64_t sample, int64_t from, int64_t count,
+            const T *x, T *y) const {
+    alignas(64) float factors[64];
+    for (int64_t i = 0; i < count; i += 64) {
+      fillFactors(seed, sample, static_cast<uint32_t>((from + i) / 4), factors);
+      const int64_t rest = std::min<int64_t>(64, count - i);
+      const T *source = x + i;
+      T *target = y + i;
+      forEachVector(rest, [&](Lanes at) {
+        at.store(target, select(at.load(source), host::load(factors + at.at)));
+      });
+    }
+  }
+
+  /// A dropped element is 0 even where it is infinite.
+  static Vector select(Vector value, Vector factor) {
+    return factor == 0.0f ? splat(0) : value * factor;
+  }
+
+  /// The factors of the 64 elements from `counter` * 4 on.
+  void fillFactors(uint64_t seed, uint64_t sample, uint32_t counter,
+                   float *factors) const {
+    WordVector lanes;
+    for (int lane = 0; lane < kLanes; ++lane)
+      lanes[lane] = lane;
+    WordVector words[4] = {lanes + counter, WordVector{} + id,
+                           WordVector{} + static_cast<uint32_t>(sample),
+                           WordVector{} + static_cast<uint32_t>(sample >> 32)};
+    philox(words, seed);
+    float kept[4][kLanes];
+    for (int j = 0; j < 4; ++j)
+      store(kept[j], words[j] >= threshold ? splat(scale) : splat(0));
+    for (int lane = 0; lane < kLanes; ++lane)
+      for (int j = 0; j < 4; ++j)
+        factors[4 * lane + j] = kept[j][lane];
+  }
+
+  KernelContext context;
+  uint32_t id;
+  int64_t samples, elements;
+  uint32_t threshold;
+  float scale;
+};
+
+} // namespace
+
+void registerDropout(Registry &registry) {
+  registry.add("nn.dropout", makeByOperand<Dropout>);
+}
+
+} // namespace zrt::host

@@ -1,5 +1,6 @@
 // RUN: zero-opt %s --verify-roundtrip | FileCheck %s
 // RUN: zero-opt %s --mlir-print-op-generic | zero-opt | FileCheck %s
+// RUN: zero-opt %s --verify-roundtrip | FileCheck %s --check-prefix=SPACES --match-full-lines --strict-whitespace
 // RUN: zero-opt %s --emit-bytecode | zero-opt | FileCheck %s
 // RUN: zero-opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
 
@@ -64,6 +65,7 @@ func.func @norms(%x: tensor<4x16x64xbf16>, %w: tensor<64xbf16>, %z: tensor<3x5xf
 // CHECK: nn.silu %{{.*}} : tensor<4x16xf32>
 // CHECK: nn.silu_grad %{{.*}}, %{{.*}} : tensor<4x16xf32>
 // CHECK: nn.dropout %{{.*}} p 1.000000e-01 id 3 : tensor<4x16xf32>
+// SPACES:    %2 = nn.gelu tanh %arg0 : tensor<4x16xf32>
 // GENERIC: "nn.gelu"(%{{.*}}) <{form = #nn<gelu_form tanh>}>
 func.func @activations(%x: tensor<4x16xf32>) {
   %0 = nn.softmax %x : tensor<4x16xf32>
@@ -104,6 +106,7 @@ func.func @cross_entropy(%l: tensor<4x16x256xbf16>, %y: tensor<4x16xi32>) {
 // CHECK: nn.reduce mean %{{.*}} dims [0, 1, 2] : (tensor<4x16x64xf32>) -> tensor<f32>
 // CHECK: nn.transpose %{{.*}} permutation [0, 2, 1] : (tensor<4x16x64xf32>) -> tensor<4x64x16xf32>
 // CHECK: nn.split %{{.*}} dim 2 sizes [48, 16] : (tensor<4x16x64xf32>) -> (tensor<4x16x48xf32>, tensor<4x16x16xf32>)
+// SPACES:    %1 = nn.reduce sum %0 dims [0, 1] : (tensor<4x16x64xf32>) -> tensor<64xf32>
 // GENERIC: "nn.reduce"(%{{.*}}) <{dims = array<i64: 0, 1>, kind = #nn<reduction sum>}>
 func.func @shapes(%x: tensor<64xf32>) {
   %0 = nn.broadcast %x dims [2] : (tensor<64xf32>) -> tensor<4x16x64xf32>

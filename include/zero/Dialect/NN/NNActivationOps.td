@@ -17,7 +17,7 @@ def NN_GeluOp : NN_Op<"gelu", [
   }];
   let arguments = (ins NN_GeluFormAttr:$form, NN_FloatTensor:$x);
   let results = (outs NN_FloatTensor:$y);
-  let assemblyFormat = "$form $x attr-dict `:` type($x)";
+  let assemblyFormat = "`` $form $x attr-dict `:` type($x)";
 }
 
 def NN_GeluGradOp : NN_Op<"gelu_grad", [
@@ -31,7 +31,7 @@ def NN_GeluGradOp : NN_Op<"gelu_grad", [
   let arguments = (ins NN_GeluFormAttr:$form, NN_FloatTensor:$dy,
                        NN_FloatTensor:$x);
   let results = (outs NN_FloatTensor:$dx);
-  let assemblyFormat = "$form $dy `,` $x attr-dict `:` type($x)";
+  let assemblyFormat = "`` $form $dy `,` $x attr-dict `:` type($x)";
 }
 
 def NN_SiluOp : NN_Op<"silu", [

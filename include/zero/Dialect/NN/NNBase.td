@@ -62,6 +62,7 @@ def NN_AnyTensor : StaticShapeTensorOf<[NN_Element]>;
 // Enumerations
 //===----------------------------------------------------------------------===//
 
+// An attribute of these prints its own leading space: operations put `` before.
 def NN_GeluForm : I32EnumAttr<"GeluForm", "how gelu is computed", [
     I32EnumAttrCase<"Exact", 0, "exact">,
     I32EnumAttrCase<"Tanh", 1, "tanh">]> {

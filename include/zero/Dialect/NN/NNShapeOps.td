@@ -51,7 +51,7 @@ def NN_ReduceOp : NN_KernelOp<"reduce", [NN_Differentiable]> {
                        DenseI64ArrayAttr:$dims);
   let results = (outs NN_FloatTensor:$y);
   let assemblyFormat = [{
-    $kind $x `dims` $dims attr-dict `:` functional-type(operands, results)
+    `` $kind $x `dims` $dims attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -1,0 +1,199 @@
+// nn.attention_grad. With p = e^(score - lse), recomputed:
+// dv = sum p dout; dscore = p (dout . v - dout . out);
+// dq = scale sum dscore k; dk = scale sum dscore q.
+#include "kernels/host/AttentionParts.h"
+
+#include <cstring>
+
+namespace zrt::host {
+
+void registerAttentionGrad(Registry &registry);
+
+namespace {
+
+template <typename T> class AttentionGrad final : public Kernel {
+public:
+  AttentionGrad(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool), shape(check(spec)) {}
+
+  size_t workspaceBytes() const override {
+    return pool.threads() * workerBytes();
+  }
+
+  void run(void *const *buffers, void *workspace) override {
+    size_t result = shape.masked ? 7 : 6;
+    Tensors tensors{at<T>(buffers, 0),
+                    at<T>(buffers, 1),
+                    at<T>(buffers, 2),
+                    at<T>(buffers, 3),
+                    at<T>(buffers, 4),
+                    at<float>(buffers, 5),
+                    shape.masked ? at<float>(buffers, 6) : nullptr,
+                    at<T>(buffers, result),
+                    at<T>(buffers, result + 1),
+                    at<T>(buffers, result + 2)};
+    pool.parallelForWorkers(
+        shape.batch * shape.groups, 1,
+        [&](int64_t begin, int64_t end, int worker) {
+          Pieces pieces(shape, static_cast<char *>(workspace) +
+                                   worker * workerBytes());
+          for (int64_t i = begin; i < end; ++i)
+            group(tensors, i / shape.groups, i % shape.groups, pieces);
+        });
+  }
+
+private:
+  struct Tensors {
+    const T *dout, *q, *k, *v, *out;
+    const float *lse, *mask;
+    T *dq, *dk, *dv;
+  };
+
+  /// A worker's scratch memory.
+  struct Pieces {
+    Scratch scratch;
+    float *keyPanels, *valuePanels;
+    float *keys;          ///< [S, width]
+    float *dkeys;         ///< [S, width]
+    float *dvalues;       ///< [S, width]
+    float *queries;       ///< [block, width], scaled
+    float *douts;         ///< [block, width]
+    float *probabilities; ///< [block, scoreStride]
+    float *dscores;       ///< [block, scoreStride]
+    float *dqueries;      ///< [kTileRows, width]
+    Pieces(const AttentionShape &s, void *memory)
+        : scratch(memory), keyPanels(scratch.take(s.features * s.keyWidth())),
+          valuePanels(scratch.take(s.features * s.keyWidth())),
+          keys(scratch.take(s.keys * s.width())),
+          dkeys(scratch.take(s.keys * s.width())),
+          dvalues(scratch.take(s.keys * s.width())),
+          queries(scratch.take(s.blockQueries() * s.width())),
+          douts(scratch.take(s.blockQueries() * s.width())),
+          probabilities(scratch.take(s.blockQueries() * s.scoreStride())),
+          dscores(scratch.take(s.blockQueries() * s.scoreStride())),
+          dqueries(scratch.take(kTileRows * s.width())) {}
+  };
+
+  static AttentionShape check(const KernelSpec &spec) {
+    bool masked = spec.integer("mask") != 0;
+    wantBuffers(spec, masked ? 7 : 6, 3);
+    AttentionShape shape(spec, 1, 6);
+    const TensorType &q = spec.operands[1], &k = spec.operands[2];
+    wantType(spec, "dout", spec.operands[0], q.type, q.shape);
+    wantType(spec, "out", spec.operands[4], q.type, q.shape);
+    wantType(spec, "lse", spec.operands[5], DataType::F32,
+             {shape.batch, shape.heads, shape.queries});
+    wantType(spec, "dq", spec.results[0], q.type, q.shape);
+    wantType(spec, "dk", spec.results[1], q.type, k.shape);
+    wantType(spec, "dv", spec.results[2], q.type, k.shape);
+    return shape;
+  }
+
+  size_t workerBytes() const { return Pieces(shape, nullptr).scratch.bytes(); }
+
+  /// The query heads that share one key head, in order.
+  void group(const Tensors &x, int64_t b, int64_t g, Pieces &p) const {
+    const int64_t at = shape.keyAt(b, 0, g), keys = shape.keys;
+    const int64_t stride = shape.groups * shape.features;
+    const size_t bytes = keys * shape.width() * sizeof(float);
+    copyPanels(x.k + at, keys, stride, shape.features, p.keyPanels);
+    copyPanels(x.v + at, keys, stride, shape.features, p.valuePanels);
+    copyRows(x.k + at, keys, stride, shape.features, 1, p.keys, shape.width());
+    std::memset(p.dkeys, 0, bytes);
+    std::memset(p.dvalues, 0, bytes);
+    const int64_t sharing = shape.heads / shape.groups;
+    for (int64_t h = g * sharing; h < (g + 1) * sharing; ++h)
+      for (int64_t t = 0; t < shape.queries; t += shape.blockQueries())
+        block(x, b, h, t, std::min(shape.blockQueries(), shape.queries - t), p);
+    for (int64_t s = 0; s < keys; ++s) {
+      writeRow(p.dkeys + s * shape.width(), 1, x.dk + at + s * stride);
+      writeRow(p.dvalues + s * shape.width(), 1, x.dv + at + s * stride);
+    }
+  }
+
+  void block(const Tensors &x, int64_t b, int64_t h, int64_t first,
+             int64_t count, Pieces &p) const {
+    const int64_t at = shape.queryAt(b, first, h), width = shape.width();
+    const int64_t stride = shape.heads * shape.features;
+    copyRows(x.q + at, count, stride, shape.features, shape.scale, p.queries,
+             width);
+    copyRows(x.dout + at, count, stride, shape.features, 1, p.douts, width);
+    multiplyPanels(shape, first, count, p.queries, p.keyPanels,
+                   p.probabilities);
+    multiplyPanels(shape, first, count, p.douts, p.valuePanels, p.dscores);
+    for (int64_t i = 0; i < count; ++i)
+      scoreRow(x, b, h, first + i, p.douts + i * width,
+               p.probabilities + i * shape.scoreStride(),
+               p.dscores + i * shape.scoreStride());
+    for (int64_t i = 0; i < count; i += kTileRows)
+      queryRows(x, b, h, first, i, std::min(kTileRows, count - i), p);
+    addKeys(first, count, p.dscores, p.queries, p.dkeys);
+    addKeys(first, count, p.probabilities, p.douts, p.dvalues);
+  }
+
+  /// Scores become probabilities, and `dscores`, dout . v until now, theirs;
+  /// both are zero past the visible keys.
+  void scoreRow(const Tensors &x, int64_t b, int64_t h, int64_t t,
+                const float *dout, float *scores, float *dscores) const {
+    const int64_t visible = shape.visible(t);
+    const T *out = x.out + shape.queryAt(b, t, h);
+    Vector product = splat(0);
+    forEachVector(shape.features, [&](Lanes at) {
+      product = fma(at.load(dout), at.load(out), product);
+    });
+    const float correction = sumOf(product);
+    const float lse = x.lse[(b * shape.heads + h) * shape.queries + t];
+    if (x.mask)
+      addMask(shape, x.mask, b, h, t, scores);
+    forEachVector(visible, [&](Lanes at) {
+      Vector p = at.fill(exponential(at.load(scores) - lse), 0);
+      store(scores + at.at, p);
+      store(dscores + at.at, at.fill(p * (at.load(dscores) - correction), 0));
+    });
+    store(scores + wholeLanes(visible), splat(0));
+    store(dscores + wholeLanes(visible), splat(0));
+  }
+
+  /// dq of queries [first + i, first + i + rows).
+  void queryRows(const Tensors &x, int64_t b, int64_t h, int64_t first,
+                 int64_t i, int64_t rows, Pieces &p) const {
+    multiplyRows(rows, shape.width(), shape.visible(first + i + rows - 1),
+                 {p.dscores + i * shape.scoreStride(), shape.scoreStride(), 1},
+                 p.keys, shape.width(), p.dqueries, shape.width(), false);
+    for (int64_t r = 0; r < rows; ++r)
+      writeRow(p.dqueries + r * shape.width(), shape.scale,
+               x.dq + shape.queryAt(b, first + i + r, h));
+  }
+
+  /// sums[s] += the sum over the block's queries i that see key s of
+  /// factors[i][s] * rows[i].
+  void addKeys(int64_t first, int64_t count, const float *factors,
+               const float *rows, float *sums) const {
+    const int64_t last = shape.visible(first + count - 1);
+    const int64_t width = shape.width(), stride = shape.scoreStride();
+    for (int64_t s = 0; s < last; s += kTileRows) {
+      const int64_t skipped =
+          shape.causal ? std::max<int64_t>(s - first, 0) : 0;
+      multiplyRows(std::min(kTileRows, last - s), width, count - skipped,
+                   {factors + skipped * stride + s, 1, stride},
+                   rows + skipped * width, width, sums + s * width, width,
+                   true);
+    }
+  }
+
+  void writeRow(const float *sums, float factor, T *to) const {
+    forEachVector(shape.features,
+                  [&](Lanes at) { at.store(to, at.load(sums) * factor); });
+  }
+
+  ThreadPool &pool;
+  AttentionShape shape;
+};
+
+} // namespace
+
+void registerAttentionGrad(Registry &registry) {
+  registry.add("nn.attention_grad", makeByOperand<AttentionGrad>);
+}
+
+} // namespace zrt::host

@@ -1,0 +1,17 @@
+// `main` of a compiled training executable: what the compiler embeds, and the
+// trainer.
+#include "trainer/TrainerMain.h"
+
+extern "C" const unsigned char zero_program[];
+extern "C" const int64_t zero_program_size;
+extern "C" const zrt::GeneratedKernel zero_generated_kernels[];
+extern "C" const int64_t zero_generated_kernel_count;
+
+int main(int argc, char **argv) {
+  zrt::EmbeddedProgram embedded;
+  embedded.bytes = zero_program;
+  embedded.size = zero_program_size;
+  embedded.kernels = zero_generated_kernels;
+  embedded.kernelCount = zero_generated_kernel_count;
+  return zrt::trainerMain(argc, argv, embedded);
+}

@@ -1,0 +1,256 @@
+#include "trainer/RankRun.h"
+
+#include "data/Permutation.h"
+#include "state/Initialize.h"
+#include "state/Weights.h"
+#include "trainer/Report.h"
+#include "trainer/Signals.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <ostream>
+#include <sched.h>
+#include <stdexcept>
+
+using namespace zrt;
+
+namespace {
+
+KernelContext contextOf(const Run &run, Communicator &communicator,
+                        ThreadPool &pool, Arenas &arenas) {
+  KernelContext context;
+  context.rank = communicator.rank();
+  context.ranks = communicator.ranks();
+  context.pool = &pool;
+  context.control = &arenas.control();
+  context.program = &run.program;
+  context.generated = run.generated;
+  context.generatedCount = run.generatedCount;
+  return context;
+}
+
+int64_t hashOf(const std::string &text) {
+  uint64_t hash = text.size();
+  for (const char c : text)
+    hash = mixBits(hash, static_cast<unsigned char>(c));
+  return int64_t(hash);
+}
+
+/// A byte of generated text. A terminal would obey control characters.
+char shown(int32_t token, bool terminal) {
+  const bool control =
+      (token < ' ' && token != '\n' && token != '\t') || token == 127;
+  return terminal && control ? '?' : char(token);
+}
+
+/// Something that all ranks must be started with alike.
+struct Claim {
+  const char *name;
+  int64_t value;
+};
+
+std::vector<Claim> claimsOf(const Program &program, const Options &options,
+                            const Data &data) {
+  int64_t temperature;
+  std::memcpy(&temperature, &options.temperature, sizeof(temperature));
+  return {
+      {"the compiled program", hashOf(serialize(program))},
+      {"the order of collectives", int64_t(collectiveHash(program))},
+      {"--seed", int64_t(options.seed)},
+      {"--steps", options.steps},
+      {"--eval-every", options.evalEvery},
+      {"--eval-batches", options.evalBatches},
+      {"--sample", options.sample},
+      {"--prompt", hashOf(options.prompt)},
+      {"--temperature", temperature},
+      {"--save-weights", int64_t(!options.saveWeights.empty())},
+      {"the size of --data",
+       data.training ? int64_t(data.training->samples()) : 0},
+  };
+}
+
+} // namespace
+
+int zrt::threadsPerRank(int asked, int localRanks) {
+  if (asked > 0)
+    return asked;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const int count = ::sched_getaffinity(0, sizeof(cores), &cores) == 0
+                        ? CPU_COUNT(&cores)
+                        : 1;
+  return std::max(1, count / localRanks);
+}
+
+RankRun::RankRun(const Run &run, const Data &data, Communicator &communicator,
+                 int localRanks)
+    : run(run), program(run.program), options(run.options), data(data),
+      communicator(communicator),
+      pool(threadsPerRank(run.options.threads, localRanks)),
+      arenas(run.program),
+      executor(run.program, arenas.addresses(), communicator,
+               contextOf(run, communicator, pool, arenas)) {
+  Transfer transfer;
+  transfer.send = transfer.receive = &stop;
+  transfer.count = 1;
+  transfer.type = DataType::I32;
+  stopTransfer.push_back(transfer);
+}
+
+void RankRun::checkAgreement() {
+  const size_t ranks = size_t(communicator.ranks());
+  if (ranks == 1)
+    return;
+  const std::vector<Claim> claims = claimsOf(program, options, data);
+  std::vector<int64_t> mine;
+  for (const Claim &claim : claims)
+    mine.push_back(claim.value);
+  std::vector<int64_t> all(mine.size() * ranks);
+  Transfer transfer;
+  transfer.send = mine.data();
+  transfer.receive = all.data();
+  transfer.count = mine.size();
+  transfer.type = DataType::I64;
+  communicator.run(Collective::AllGather, Reduction::Sum, {transfer});
+  for (size_t rank = 1; rank < ranks; ++rank)
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (all[rank * mine.size() + i] != all[i])
+        throw std::runtime_error(
+            std::string(claims[i].name) + " of rank " + std::to_string(rank) +
+            " differs from that of rank 0: start all ranks alike");
+}
+
+void RankRun::prepare() {
+  checkAgreement();
+  executor.plan(run.makeKernel);
+  if (data.training)
+    batches = std::make_unique<Batches>(program, data, options.seed,
+                                        communicator.rank());
+  trainer =
+      std::make_unique<Trainer>(program, executor, communicator, batches.get());
+  initializeControl(program, arenas, options.seed);
+  initializeConstants(program, arenas, communicator.rank());
+  if (options.weights.empty())
+    initializeParameters(program, arenas, communicator.rank(), options.seed,
+                         &pool);
+  else
+    loadWeights(options.weights, program, arenas, communicator);
+  executor.runInitialize();
+  if (!speaks() || !batches)
+    return;
+  progress = std::make_unique<Progress>(run.out, run.terminal, options.steps,
+                                        batches->tokensPerUpdate());
+  if (!options.metrics.empty())
+    metrics = std::make_unique<Metrics>(options.metrics, program,
+                                        batches->tokensPerUpdate());
+}
+
+bool RankRun::agreeToStop() {
+  stop = StopSignals::received();
+  if (communicator.ranks() > 1)
+    communicator.run(Collective::AllReduce, Reduction::Max, stopTransfer);
+  stopSignal = stop;
+  return stop != 0;
+}
+
+void RankRun::report(const UpdateReport &update) {
+  if (update.update == 1)
+    first = update;
+  last = update;
+  skipped += update.skipped;
+  if (!speaks())
+    return;
+  std::string event;
+  if (update.skipped)
+    event = "step " + std::to_string(update.update) + " skipped";
+  else if (!update.blame.empty())
+    event = "step " + std::to_string(update.update);
+  if (!update.blame.empty())
+    event += ": " + update.blame;
+  if (update.nextLossScale != update.lossScale && update.skipped)
+    event += "; loss scale " + std::to_string(update.lossScale) + " -> " +
+             std::to_string(update.nextLossScale);
+  if (!event.empty())
+    progress->message(event);
+  progress->update(update);
+  if (metrics)
+    metrics->update(update);
+}
+
+void RankRun::evaluate(int64_t update) {
+  validationLoss = trainer->evaluate(options.evalBatches);
+  evaluated = true;
+  if (!speaks())
+    return;
+  progress->message("step " + std::to_string(update) + " validation loss " +
+                    std::to_string(validationLoss));
+  if (metrics)
+    metrics->evaluation(update, validationLoss);
+}
+
+void RankRun::train() {
+  for (int64_t update = 1; update <= options.steps; ++update) {
+    if (agreeToStop())
+      break;
+    report(trainer->update());
+    if (options.evalEvery > 0 && update % options.evalEvery == 0)
+      evaluate(update);
+  }
+  executor.drain();
+  if (progress)
+    progress->finish();
+}
+
+void RankRun::sample() {
+  const bool bytes = hasByteVocabulary(program);
+  const std::vector<int32_t> prompt =
+      promptTokens(options.prompt, bytes, program);
+  Generator generator(program, executor, *trainer, communicator, options.seed,
+                      options.temperature);
+  if (speaks())
+    run.out << options.prompt << (bytes ? "" : " ");
+  generator.run(prompt, options.sample, [&](int32_t token) {
+    if (!speaks())
+      return;
+    if (bytes)
+      run.out << shown(token, run.terminal) << std::flush;
+    else
+      run.out << token << " " << std::flush;
+  });
+  if (speaks())
+    run.out << std::endl;
+}
+
+void RankRun::summarize() {
+  std::ostream &out = run.out;
+  if (stopSignal != 0)
+    out << "stopped by " << (stopSignal == SIGTERM ? "SIGTERM" : "SIGINT")
+        << " after update " << trainer->updates() << " of " << options.steps
+        << "\n";
+  if (trainer->updates() > 0) {
+    out << trainer->updates() << " updates, " << skipped << " skipped; loss "
+        << first.loss << " -> " << last.loss;
+    if (evaluated)
+      out << ", validation " << validationLoss;
+    out << "; " << grouped(uint64_t(progress->tokensPerSecond()))
+        << " tokens/s\n";
+  }
+  printMemory(program, out);
+  out << "the kernels' workspace: " << readableBytes(executor.workspaceBytes())
+      << "\n";
+  if (trainer->updates() > 0)
+    printTraffic(program, last.traffic, out);
+  out << std::flush;
+}
+
+void RankRun::execute() {
+  prepare();
+  train();
+  if (!options.saveWeights.empty())
+    saveWeights(options.saveWeights, program, arenas, communicator);
+  if (options.sample > 0 && stopSignal == 0)
+    sample();
+  if (speaks() && options.steps > 0)
+    summarize();
+}

@@ -1,0 +1,65 @@
+// One rank of a run, from its memory to its summary.
+#ifndef ZERO_RUNTIME_TRAINER_RANKRUN_H
+#define ZERO_RUNTIME_TRAINER_RANKRUN_H
+
+#include "data/Batches.h"
+#include "state/Arenas.h"
+#include "trainer/Generate.h"
+#include "trainer/Metrics.h"
+#include "trainer/Progress.h"
+#include "trainer/Run.h"
+#include "trainer/Trainer.h"
+
+#include <memory>
+
+namespace zrt {
+
+/// Threads of each of `localRanks` ranks on this machine: `asked`, or an equal
+/// share of the cores that this process may use, at least 1.
+int threadsPerRank(int asked, int localRanks);
+
+class RankRun {
+public:
+  /// `data` is shared by the ranks of this process.
+  RankRun(const Run &run, const Data &data, Communicator &communicator,
+          int localRanks);
+
+  /// Does everything. Throws std::runtime_error where this rank fails and
+  /// CommunicationError where another did.
+  void execute();
+
+private:
+  void checkAgreement();
+  void prepare();
+  void train();
+  void evaluate(int64_t update);
+  void report(const UpdateReport &update);
+  bool agreeToStop();
+  void sample();
+  void summarize();
+  bool speaks() const { return communicator.rank() == 0; }
+
+  const Run &run;
+  const Program &program;
+  const Options &options;
+  const Data &data;
+  Communicator &communicator;
+  ThreadPool pool;
+  Arenas arenas;
+  Executor executor;
+  std::unique_ptr<Batches> batches;
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Progress> progress; ///< of the first rank
+  std::unique_ptr<Metrics> metrics;   ///< of the first rank
+  std::vector<Transfer> stopTransfer;
+  int32_t stop = 0;
+  int stopSignal = 0;
+  UpdateReport first, last;
+  int64_t skipped = 0;
+  double validationLoss = 0;
+  bool evaluated = false;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_RANKRUN_H

@@ -1,0 +1,33 @@
+// One run: the ranks of this process, from start to summary.
+#ifndef ZERO_RUNTIME_TRAINER_RUN_H
+#define ZERO_RUNTIME_TRAINER_RUN_H
+
+#include "trainer/Executor.h"
+#include "trainer/Options.h"
+
+#include <iosfwd>
+
+namespace zrt {
+
+/// What the ranks of a process share; all borrowed.
+struct Run {
+  const Program &program;
+  const Options &options;
+  const GeneratedKernel *generated = nullptr;
+  int64_t generatedCount = 0;
+  KernelMaker makeKernel; ///< called by all ranks at once
+  std::ostream &out;      ///< progress and summary
+  std::ostream &errors;
+  bool terminal = false; ///< `out` is one
+};
+
+/// Trains, evaluates, saves and samples as the options say: one thread a rank,
+/// or this process's rank under a launcher of MPI. Returns the exit code: 0,
+/// also after a stop by a signal; 1 when a rank failed, which stops the others
+/// and names the rank in `errors`; 2 when the launcher's process count is not
+/// the compiled rank count.
+int launch(const Run &run);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_RUN_H

@@ -1,0 +1,68 @@
+#include "trainer/TrainerMain.h"
+
+#include "trainer/Report.h"
+#include "trainer/Run.h"
+
+#include <iostream>
+#include <unistd.h>
+
+using namespace zrt;
+
+namespace {
+
+constexpr int kFailed = 1, kWrongUsage = 2;
+
+int act(const Options &options, const Program &program,
+        const EmbeddedProgram &embedded, const KernelMaker &makeKernel,
+        std::ostream &out, std::ostream &errors) {
+  switch (options.action) {
+  case Options::Action::Help:
+    out << options.help;
+    return 0;
+  case Options::Action::Schedule:
+    printSchedule(program, out);
+    return 0;
+  case Options::Action::Memory:
+    printMemory(program, out);
+    return 0;
+  case Options::Action::Info:
+    printInfo(program, out);
+    return 0;
+  case Options::Action::Train:
+    break;
+  }
+  const bool terminal = &out == &std::cout && ::isatty(STDOUT_FILENO);
+  const Run run{program,    options, embedded.kernels, embedded.kernelCount,
+                makeKernel, out,     errors,           terminal};
+  return launch(run);
+}
+
+} // namespace
+
+int zrt::runTrainer(int argc, char **argv, const Program &program,
+                    const EmbeddedProgram &embedded,
+                    const KernelMaker &makeKernel, std::ostream &out,
+                    std::ostream &errors) {
+  try {
+    const Options options = parseOptions(argc, argv, program);
+    return act(options, program, embedded, makeKernel, out, errors);
+  } catch (const UsageError &error) {
+    errors << "error: " << error.what() << std::endl;
+    return kWrongUsage;
+  } catch (const std::exception &error) {
+    errors << "error: " << error.what() << std::endl;
+    return kFailed;
+  }
+}
+
+int zrt::trainerMain(int argc, char **argv, const EmbeddedProgram &embedded) {
+  Program program;
+  std::string reason;
+  if (!parse(embedded.bytes, size_t(embedded.size), program, reason)) {
+    std::cerr << "error: the program in this executable: " << reason
+              << std::endl;
+    return kFailed;
+  }
+  return runTrainer(argc, argv, program, embedded, makeHostKernel, std::cout,
+                    std::cerr);
+}

@@ -1,0 +1,31 @@
+// The main function of a compiled training executable.
+#ifndef ZERO_RUNTIME_TRAINER_TRAINERMAIN_H
+#define ZERO_RUNTIME_TRAINER_TRAINERMAIN_H
+
+#include "trainer/Executor.h"
+
+#include <iosfwd>
+
+namespace zrt {
+
+/// What the compiler put into the executable.
+struct EmbeddedProgram {
+  const unsigned char *bytes = nullptr; ///< of `serialize`
+  int64_t size = 0;
+  const GeneratedKernel *kernels = nullptr;
+  int64_t kernelCount = 0;
+};
+
+/// Everything that the executable does. Returns its exit code: 0; 1 when the
+/// run failed; 2 when a flag is unknown, contradicts another, or does not fit
+/// the program. Errors go to stderr, one line each.
+int trainerMain(int argc, char **argv, const EmbeddedProgram &embedded);
+
+/// The same for a parsed program, other kernels and other streams.
+int runTrainer(int argc, char **argv, const Program &program,
+               const EmbeddedProgram &embedded, const KernelMaker &makeKernel,
+               std::ostream &out, std::ostream &errors);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_TRAINERMAIN_H

@@ -1,0 +1,242 @@
+// Attention, its gradient, and rotary positions.
+#include "KernelTest.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace zrt::test {
+namespace {
+
+using Values = std::vector<double>;
+
+struct Shape {
+  int64_t b, t, h, d, s, g;
+  bool causal = false;
+  std::vector<int64_t> mask = {};
+};
+
+/// Attention in f64, straight from its definition.
+struct Model {
+  Shape z;
+  double scale;
+  const Array &q, &k, &v;
+  const Array *mask;
+
+  int64_t query(int64_t b, int64_t t, int64_t h) const {
+    return ((b * z.t + t) * z.h + h) * z.d;
+  }
+  int64_t key(int64_t b, int64_t s, int64_t h) const {
+    return ((b * z.s + s) * z.g + h / (z.h / z.g)) * z.d;
+  }
+  double maskAt(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    if (!mask)
+      return 0;
+    int64_t index[4] = {b, h, t, s}, at = 0;
+    size_t skipped = 4 - z.mask.size();
+    for (size_t i = 0; i < z.mask.size(); ++i)
+      at = at * z.mask[i] + (z.mask[i] == 1 ? 0 : index[skipped + i]);
+    return (*mask)[at];
+  }
+  double score(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    if (z.causal && s > t)
+      return -INFINITY;
+    double dot = 0;
+    for (int64_t d = 0; d < z.d; ++d)
+      dot += q[query(b, t, h) + d] * k[key(b, s, h) + d];
+    return scale * dot + maskAt(b, h, t, s);
+  }
+  double lse(int64_t b, int64_t h, int64_t t) const {
+    double largest = -INFINITY, sum = 0;
+    for (int64_t s = 0; s < z.s; ++s)
+      largest = std::max(largest, score(b, h, t, s));
+    for (int64_t s = 0; s < z.s; ++s)
+      sum += std::exp(score(b, h, t, s) - largest);
+    return largest + std::log(sum);
+  }
+  template <typename Body> void forEachQuery(Body body) const {
+    for (int64_t b = 0; b < z.b; ++b)
+      for (int64_t h = 0; h < z.h; ++h)
+        for (int64_t t = 0; t < z.t; ++t)
+          body(b, h, t);
+  }
+
+  std::vector<Values> forward() const {
+    Values out(z.b * z.t * z.h * z.d), all;
+    forEachQuery([&](int64_t b, int64_t h, int64_t t) {
+      double total = lse(b, h, t);
+      all.push_back(total);
+      for (int64_t s = 0; s < z.s; ++s) {
+        double p = std::exp(score(b, h, t, s) - total);
+        for (int64_t d = 0; d < z.d; ++d)
+          out[query(b, t, h) + d] += p * v[key(b, s, h) + d];
+      }
+    });
+    return {out, all};
+  }
+
+  std::vector<Values> backward(const Array &dout, const Array &out,
+                               const Array &saved) const {
+    Values dq(q.size()), dk(k.size()), dv(k.size());
+    forEachQuery([&](int64_t b, int64_t h, int64_t t) {
+      int64_t at = query(b, t, h);
+      double correction = 0;
+      for (int64_t d = 0; d < z.d; ++d)
+        correction += dout[at + d] * out[at + d];
+      for (int64_t s = 0; s < z.s; ++s) {
+        int64_t other = key(b, s, h);
+        double p = std::exp(score(b, h, t, s) - saved[(b * z.h + h) * z.t + t]);
+        double dp = 0;
+        for (int64_t d = 0; d < z.d; ++d) {
+          dp += dout[at + d] * v[other + d];
+          dv[other + d] += p * dout[at + d];
+        }
+        for (int64_t d = 0; d < z.d; ++d) {
+          dq[at + d] += scale * p * (dp - correction) * k[other + d];
+          dk[other + d] += scale * p * (dp - correction) * q[at + d];
+        }
+      }
+    });
+    return {dq, dk, dv};
+  }
+};
+
+void setAttributes(KernelSpec &spec, const Shape &z, double scale) {
+  spec.ints["causal"] = {z.causal};
+  spec.ints["mask"] = {!z.mask.empty()};
+  spec.floats["scale"] = scale;
+}
+
+void checkAttention(DataType type, const Shape &z) {
+  const double scale = 1 / std::sqrt(double(z.d));
+  std::vector<Array> inputs = {randomArray(type, {z.b, z.t, z.h, z.d}, 1, 2),
+                               randomArray(type, {z.b, z.s, z.g, z.d}, 2, 2),
+                               randomArray(type, {z.b, z.s, z.g, z.d}, 3)};
+  if (!z.mask.empty())
+    inputs.push_back(randomArray(DataType::F32, z.mask, 4, 3));
+  std::vector<int64_t> queries = {z.b, z.t, z.h, z.d}, rows = {z.b, z.h, z.t};
+  KernelSpec forward = makeSpec("nn.attention", inputs,
+                                {{type, queries}, {DataType::F32, rows}});
+  setAttributes(forward, z, scale);
+  const Array q = inputs[0], k = inputs[1], v = inputs[2];
+  const Array mask = inputs.back();
+  Model model{z, scale, q, k, v, z.mask.empty() ? nullptr : &mask};
+  std::vector<Array> results = checkKernel(
+      forward, inputs,
+      [&](const std::vector<Array> &) { return model.forward(); },
+      toleranceOf(type));
+
+  std::vector<Array> all = {
+      randomArray(type, queries, 5), q, k, v, results[0], results[1]};
+  if (!z.mask.empty())
+    all.push_back(mask);
+  KernelSpec backward =
+      makeSpec("nn.attention_grad", all,
+               {{type, queries}, {type, k.type.shape}, {type, k.type.shape}});
+  setAttributes(backward, z, scale);
+  checkKernel(
+      backward, all,
+      [&](const std::vector<Array> &in) {
+        return model.backward(in[0], in[4], in[5]);
+      },
+      2 * toleranceOf(type));
+}
+
+TEST(KernelAttention, PlainAndCausal) {
+  for (DataType type : kFloats) {
+    checkAttention(type, {2, 7, 3, 20, 7, 3, true});
+    checkAttention(type, {2, 7, 3, 20, 7, 3, false});
+    checkAttention(type, {1, 64, 2, 16, 64, 2, true});
+    checkAttention(type, {1, 1, 1, 1, 1, 1, true});
+  }
+}
+
+// More queries than a block, more keys than a panel, and tails of both.
+TEST(KernelAttention, BlocksAndPanels) {
+  for (DataType type : {DataType::F32, DataType::BF16}) {
+    checkAttention(type, {1, 203, 2, 72, 203, 1, true});
+    checkAttention(type, {1, 101, 1, 8, 150, 1, false});
+  }
+}
+
+TEST(KernelAttention, HeadsShareKeys) {
+  for (DataType type : kFloats) {
+    checkAttention(type, {2, 13, 6, 20, 13, 2, true});
+    checkAttention(type, {2, 5, 4, 20, 13, 1, false});
+  }
+}
+
+TEST(KernelAttention, MasksOfEveryShape) {
+  for (const std::vector<int64_t> &mask : std::vector<std::vector<int64_t>>{
+           {7, 13}, {2, 3, 7, 13}, {1, 1, 7, 13}, {2, 1, 1, 13}, {1, 3, 7, 1}})
+    checkAttention(DataType::F32, {2, 7, 3, 20, 13, 3, false, mask});
+  checkAttention(DataType::BF16, {2, 7, 3, 20, 7, 3, true, {7, 7}});
+}
+
+TEST(KernelAttention, MaskedKeysAreNotSeen) {
+  const double infinity = INFINITY;
+  std::vector<Array> inputs = {randomArray(DataType::F32, {1, 2, 1, 4}, 1),
+                               randomArray(DataType::F32, {1, 3, 1, 4}, 2),
+                               randomArray(DataType::F32, {1, 3, 1, 4}, 3),
+                               Array(DataType::F32, {2, 3})};
+  for (int64_t i : {1, 2, 3, 5})
+    inputs[3].set(i, -infinity);
+  KernelSpec spec =
+      makeSpec("nn.attention", inputs,
+               {{DataType::F32, {1, 2, 1, 4}}, {DataType::F32, {1, 1, 2}}});
+  spec.ints["mask"] = {1};
+  spec.floats["scale"] = 1;
+  std::vector<Array> results = runKernel(spec, inputs);
+  for (int64_t d = 0; d < 4; ++d) {
+    EXPECT_EQ(results[0][d], inputs[2][d]);         // query 0 sees key 0
+    EXPECT_EQ(results[0][4 + d], inputs[2][4 + d]); // query 1 sees key 1
+  }
+}
+
+TEST(KernelAttention, RefusesCausalWithOtherKeysThanQueries) {
+  std::vector<Array> inputs = {randomArray(DataType::F32, {1, 2, 1, 4}, 1),
+                               randomArray(DataType::F32, {1, 3, 1, 4}, 2),
+                               randomArray(DataType::F32, {1, 3, 1, 4}, 3)};
+  KernelSpec spec =
+      makeSpec("nn.attention", inputs,
+               {{DataType::F32, {1, 2, 1, 4}}, {DataType::F32, {1, 1, 2}}});
+  spec.ints["causal"] = {1};
+  EXPECT_THROW(runKernel(spec, inputs), std::invalid_argument);
+}
+
+void checkRotary(DataType type, int64_t features, bool interleaved,
+                 bool inverse) {
+  std::vector<int64_t> shape = {2, 7, 3, features};
+  std::vector<Array> inputs = {randomArray(type, shape, 1)};
+  KernelSpec spec = makeSpec("nn.rotary", inputs, {{type, shape}});
+  spec.ints["interleaved"] = {interleaved};
+  spec.ints["inverse"] = {inverse};
+  spec.floats["theta"] = 10000;
+  checkKernel(
+      spec, inputs,
+      [&](const std::vector<Array> &in) {
+        Values y(in[0].size());
+        for (int64_t row = 0; row < 2 * 7 * 3; ++row)
+          for (int64_t i = 0; i < features / 2; ++i) {
+            int64_t a = row * features + (interleaved ? 2 * i : i);
+            int64_t b = a + (interleaved ? 1 : features / 2);
+            double angle = row / 3 % 7 * std::pow(10000, -2.0 * i / features);
+            double c = std::cos(angle), s = std::sin(angle);
+            s = inverse ? -s : s;
+            y[a] = in[0][a] * c - in[0][b] * s;
+            y[b] = in[0][a] * s + in[0][b] * c;
+          }
+        return std::vector<Values>{y};
+      },
+      toleranceOf(type));
+}
+
+TEST(KernelRotary, BothLayoutsBothWays) {
+  for (DataType type : kFloats)
+    for (int64_t features : {2, 20, 64})
+      for (bool interleaved : {false, true})
+        for (bool inverse : {false, true})
+          checkRotary(type, features, interleaved, inverse);
+}
+
+} // namespace
+} // namespace zrt::test

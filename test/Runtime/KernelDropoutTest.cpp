@@ -1,0 +1,127 @@
+// Dropout: what a mask depends on, and what it does not.
+#include "KernelTest.h"
+
+#include <array>
+#include <cmath>
+
+namespace zrt::test {
+namespace {
+
+constexpr int64_t kSamples = 6, kWidth = 1037;
+
+Array drop(DataType type, const Array &x, Control &control, double p,
+           int64_t id, int rank = 0, int ranks = 1) {
+  KernelSpec spec = makeSpec("nn.dropout", {x}, {{type, x.type.shape}});
+  spec.ints["id"] = {id};
+  spec.floats["p"] = p;
+  Setting setting;
+  setting.control = &control;
+  setting.rank = rank;
+  setting.ranks = ranks;
+  Array first = runKernel(spec, {x}, setting)[0];
+  for (int threads : {2, 3}) {
+    setting.threads = threads;
+    EXPECT_TRUE(runKernel(spec, {x}, setting)[0] == first);
+  }
+  return first;
+}
+
+Array ones(DataType type, std::vector<int64_t> shape) {
+  Array x(type, std::move(shape));
+  for (int64_t i = 0; i < x.size(); ++i)
+    x.set(i, 1);
+  return x;
+}
+
+/// Word `index` of Philox4x32-10, as its authors state it.
+uint32_t philoxWord(std::array<uint32_t, 4> c, uint64_t seed, int index) {
+  uint32_t key[2] = {uint32_t(seed), uint32_t(seed >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    uint64_t a = uint64_t(0xD2511F53) * c[0], b = uint64_t(0xCD9E8D57) * c[2];
+    c = {uint32_t(b >> 32) ^ c[1] ^ key[0], uint32_t(b),
+         uint32_t(a >> 32) ^ c[3] ^ key[1], uint32_t(a)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return c[index];
+}
+
+TEST(KernelDropout, FollowsTheStatedGenerator) {
+  // The published test vector of Philox4x32-10 for a counter and key of zeros.
+  EXPECT_EQ(philoxWord({0, 0, 0, 0}, 0, 0), 0x6627e8d5u);
+  Control control{};
+  control.seed = 0x123456789abcdef;
+  control.batch = 5;
+  for (DataType type : kFloats) {
+    Array y = drop(type, ones(type, {kSamples, kWidth}), control, 0.3, 9, 1, 2);
+    Array scale(type, {1});
+    scale.set(0, 1 / 0.7);
+    for (int64_t i = 0; i < y.size(); ++i) {
+      uint64_t sample = (5 * 2 + 1) * kSamples + i / kWidth;
+      int64_t at = i % kWidth;
+      uint32_t word = philoxWord({uint32_t(at / 4), 9, uint32_t(sample), 0},
+                                 control.seed, static_cast<int>(at % 4));
+      ASSERT_EQ(y[i], word >= 0.3 * 4294967296.0 ? scale[0] : 0) << i;
+    }
+  }
+}
+
+TEST(KernelDropout, KeepsTheShareThatItSays) {
+  Control control{};
+  Array y =
+      drop(DataType::F32, ones(DataType::F32, {64, kWidth}), control, 0.2, 0);
+  double kept = 0, sum = 0;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    kept += y[i] != 0;
+    sum += y[i];
+  }
+  EXPECT_NEAR(kept / y.size(), 0.8, 0.01);
+  EXPECT_NEAR(sum / y.size(), 1, 0.01);
+}
+
+// One rank with 6 samples a micro-batch sees what 3 ranks with 2 see.
+TEST(KernelDropout, MasksBelongToGlobalSamples) {
+  Control control{};
+  control.batch = 7;
+  Array whole =
+      drop(DataType::F32, ones(DataType::F32, {6, kWidth}), control, 0.5, 1);
+  for (int rank = 0; rank < 3; ++rank) {
+    Array part = drop(DataType::F32, ones(DataType::F32, {2, kWidth}), control,
+                      0.5, 1, rank, 3);
+    for (int64_t i = 0; i < part.size(); ++i)
+      ASSERT_EQ(part[i], whole[rank * 2 * kWidth + i]);
+  }
+}
+
+TEST(KernelDropout, SeedBatchAndIdChangeTheMask) {
+  Array x = ones(DataType::F32, {kSamples, kWidth});
+  Control control{};
+  Array first = drop(DataType::F32, x, control, 0.5, 1);
+  EXPECT_TRUE(drop(DataType::F32, x, control, 0.5, 1) == first);
+  EXPECT_FALSE(drop(DataType::F32, x, control, 0.5, 2) == first);
+  control.seed = uint64_t(1) << 40;
+  EXPECT_FALSE(drop(DataType::F32, x, control, 0.5, 1) == first);
+  control.seed = 0;
+  control.batch = 1;
+  EXPECT_FALSE(drop(DataType::F32, x, control, 0.5, 1) == first);
+}
+
+TEST(KernelDropout, EvaluationIsTheIdentity) {
+  Control control{};
+  control.evaluating = 1;
+  Array x = randomArray(DataType::BF16, {kSamples, kWidth}, 1);
+  EXPECT_TRUE(drop(DataType::BF16, x, control, 0.5, 1) == x);
+}
+
+TEST(KernelDropout, DroppedInfinitiesAreZero) {
+  Control control{};
+  Array x = ones(DataType::F32, {1, 64});
+  for (int64_t i = 0; i < 64; ++i)
+    x.set(i, INFINITY);
+  Array y = drop(DataType::F32, x, control, 0.5, 1);
+  for (int64_t i = 0; i < 64; ++i)
+    EXPECT_TRUE(y[i] == 0 || y[i] == INFINITY);
+}
+
+} // namespace
+} // namespace zrt::test

@@ -1,0 +1,249 @@
+// Arenas, layout and initial values.
+#include "StateTesting.h"
+
+#include "kernels/Kernel.h"
+#include "program/Float16.h"
+#include "state/Elements.h"
+#include "state/Initialize.h"
+#include "state/Philox.h"
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+using namespace zrt;
+using namespace zrt::testing;
+
+namespace {
+
+TEST(StateArenas, AreAlignedZeroAndChecked) {
+  Program program;
+  program.arenaBytes[0] = 100;
+  program.arenaBytes[3] = 5 << 20;
+  for (bool huge : {false, true}) {
+    Arenas arenas(program, huge);
+    for (void *address : arenas.addresses())
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % 4096, 0u);
+    EXPECT_EQ(arenas.addresses()[1], nullptr);
+    EXPECT_EQ(arenas.bytes(Arena::Parameters), 100u);
+    EXPECT_GE(arenas.bytes(Arena::Control), sizeof(Control));
+    auto *bytes = static_cast<char *>(
+        arenas.resolve({Arena::Activations, 0, 0, 5 << 20}, 0));
+    EXPECT_EQ(std::count(bytes, bytes + (5 << 20), 0), 5 << 20);
+    std::memset(bytes, 1, 5 << 20); // the last byte is writable
+    void *base = arenas.addresses()[0];
+    EXPECT_EQ(arenas.resolve({Arena::Parameters, 4, 32, 32}, 2),
+              static_cast<char *>(base) + 68);
+    EXPECT_THROW(arenas.resolve({Arena::Parameters, 5, 32, 32}, 2),
+                 std::out_of_range);
+    EXPECT_THROW(arenas.resolve({Arena::Parameters, ~0ull, 1, 1}, 0),
+                 std::out_of_range);
+    EXPECT_THROW(arenas.resolve({Arena::Parameters, 0, ~0ull, 1}, 2),
+                 std::out_of_range);
+    EXPECT_THROW(arenas.resolve({Arena::Gradients, 0, 0, 1}, 0),
+                 std::out_of_range);
+  }
+}
+
+TEST(StateArenas, SayWhatCannotBeHad) {
+  Program program;
+  program.arenaBytes[1] = uint64_t(1) << 63;
+  try {
+    Arenas arenas(program);
+    FAIL();
+  } catch (const std::runtime_error &failure) {
+    EXPECT_NE(std::string(failure.what()).find("arena 'gradients'"),
+              std::string::npos)
+        << failure.what();
+  }
+}
+
+TEST(StateArenas, ReserveWithoutCost) {
+  Program program;
+  program.arenaBytes[3] = uint64_t(1) << 40; // far more than any test machine
+  Arenas arenas(program);
+  auto *last = static_cast<char *>(
+      arenas.resolve({Arena::Activations, (uint64_t(1) << 40) - 1, 0, 1}, 0));
+  *last = 1;
+}
+
+/// Known answers of the authors' library.
+TEST(StatePhilox, IsPhilox4x32With10Rounds) {
+  EXPECT_EQ(Philox::block(0, 0, 0),
+            (Philox::Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(Philox::block(~0ull, ~0ull, ~0ull),
+            (Philox::Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(
+      Philox::block(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e),
+      (Philox::Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(StateInitialValues, DependOnSeedNameAndElementAlone) {
+  constexpr uint64_t count = 1001;
+  Parameter first = parameter("w", {1001}, {InitKind::Normal, 0, 1});
+  std::vector<float> whole(count), part(count), other(count);
+  initialValues(first, 5, 0, count, whole.data());
+  for (uint64_t begin : {0, 1, 2, 17, 1000}) {
+    initialValues(first, 5, begin, count - begin, part.data());
+    EXPECT_EQ(std::memcmp(part.data(), &whole[begin], 4 * (count - begin)), 0);
+    initialValues(first, 5, 0, begin + 1, part.data());
+    EXPECT_EQ(std::memcmp(part.data(), whole.data(), 4 * (begin + 1)), 0);
+  }
+  initialValues(first, 6, 0, count, other.data());
+  EXPECT_NE(whole, other);
+  initialValues(parameter("v", {1001}, first.init), 5, 0, count, other.data());
+  EXPECT_NE(whole, other);
+}
+
+TEST(StateInitialValues, HaveTheirDistribution) {
+  constexpr uint64_t count = 200000;
+  std::vector<float> values(count);
+  auto moments = [&](Initializer init) {
+    initialValues(parameter("w", {count}, init), 1, 0, count, values.data());
+    double sum = 0, squares = 0, products = 0;
+    for (float value : values)
+      sum += value;
+    double mean = sum / count;
+    for (uint64_t i = 0; i < count; ++i) {
+      squares += (values[i] - mean) * (values[i] - mean);
+      products += (values[i] - mean) * (values[(i + 1) % count] - mean);
+    }
+    EXPECT_LT(std::fabs(products / squares), 0.01); // neighbours differ
+    return std::pair(mean, std::sqrt(squares / count));
+  };
+  auto [mean, deviation] = moments({InitKind::Normal, 3, 0.5});
+  EXPECT_NEAR(mean, 3, 0.005);
+  EXPECT_NEAR(deviation, 0.5, 0.005);
+  auto within = std::count_if(values.begin(), values.end(), [](float value) {
+    return std::fabs(value - 3) < 0.5;
+  });
+  EXPECT_NEAR(double(within) / count, 0.6827, 0.005);
+  std::tie(mean, deviation) = moments({InitKind::Uniform, -1, 3});
+  EXPECT_NEAR(mean, 1, 0.01);
+  EXPECT_NEAR(deviation, 4 / std::sqrt(12.0), 0.01);
+  auto [least, most] = std::minmax_element(values.begin(), values.end());
+  EXPECT_GE(*least, -1);
+  EXPECT_LE(*most, 3);
+}
+
+TEST(StateLayout, EveryElementHasOneOwner) {
+  for (int stage : {0, 1, 2, 3})
+    for (int ranks : {1, 2, 3, 4}) {
+      Program program = sampleProgram(stage, ranks, DataType::BF16);
+      for (const Parameter &parameter : program.parameters) {
+        std::vector<int> owners(parameter.elements());
+        for (int rank = 0; rank < ranks; ++rank) {
+          uint64_t after = 0;
+          forEachPiece(program, parameter, true, rank, [&](const Piece &piece) {
+            EXPECT_GE(piece.stored, after);
+            after = piece.stored + piece.count;
+            for (uint64_t i = 0; i < piece.count; ++i)
+              owners[piece.element + i]++;
+          });
+          const Partition &partition = partitionOf(program, parameter);
+          EXPECT_LE(after, partition.flatElements() / ranks);
+        }
+        EXPECT_EQ(std::set<int>(owners.begin(), owners.end()),
+                  std::set<int>{1});
+      }
+    }
+}
+
+TEST(StateLayout, NamesAnElement) {
+  Program program = sampleProgram(0, 1, DataType::F32);
+  EXPECT_EQ(describeElement(program, 0, false, 0, 8), "a.w[1, 1]");
+  EXPECT_EQ(describeElement(program, 0, false, 0, 91), "a.scale[]");
+  EXPECT_EQ(describeElement(program, 1, false, 0, 6), "c.b[0, 1]");
+  program = sampleProgram(3, 2, DataType::F32);
+  EXPECT_EQ(describeElement(program, 0, true, 1, 0), "a.w[6, 6]");
+  EXPECT_EQ(describeElement(program, 0, true, 1, 47), "padding");
+}
+
+/// All stored values, as f32, of one parameter on one rank.
+void expectStored(const Program &program, const Arenas &arenas, int rank,
+                  const Parameter &parameter,
+                  const std::vector<float> &wanted) {
+  const Partition &partition = partitionOf(program, parameter);
+  auto check = [&](const BufferRef &buffer, bool sharded, DataType type,
+                   bool follows) {
+    auto *base = static_cast<char *>(arenas.resolve(buffer, rank));
+    forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
+      std::vector<char> bytes(piece.count * sizeOf(type));
+      storeElements(type, follows, &wanted[piece.element], bytes.data(),
+                    piece.count);
+      EXPECT_EQ(std::memcmp(base + piece.stored * sizeOf(type), bytes.data(),
+                            bytes.size()),
+                0)
+          << parameter.name;
+    });
+  };
+  if (partition.hasMaster)
+    check(partition.master, partition.shardedOptimizer, DataType::F32, false);
+  check(partition.parameters, partition.shardedParameters,
+        partition.computeType, partition.hasMaster);
+}
+
+TEST(StateInitialize, EveryStageAndRankGetsTheSameModel) {
+  ThreadPool pool(2);
+  for (DataType type : {DataType::F32, DataType::BF16, DataType::F16})
+    for (int stage : {0, 1, 2, 3})
+      for (int rank = 0; rank < 3; ++rank) {
+        Program program = sampleProgram(stage, 3, type);
+        Arenas arenas(program);
+        initializeParameters(program, arenas, rank, 17, rank ? &pool : nullptr);
+        for (const Parameter &parameter : program.parameters) {
+          std::vector<float> wanted(parameter.elements());
+          initialValues(parameter, 17, 0, wanted.size(), wanted.data());
+          expectStored(program, arenas, rank, parameter, wanted);
+        }
+        // Padding: what no parameter has is zero, so counts agree.
+        uint64_t nonZero = 0, stored = 0;
+        for (const Partition &partition : program.partitions) {
+          auto *bytes =
+              static_cast<char *>(arenas.resolve(partition.parameters, rank));
+          for (uint64_t i = 0; i < partition.parameters.bytes; ++i)
+            nonZero += bytes[i] != 0;
+        }
+        for (const Parameter &parameter : program.parameters)
+          forEachPiece(program, parameter, stage == 3, rank,
+                       [&](const Piece &piece) { stored += piece.count; });
+        EXPECT_LE(nonZero, stored * sizeOf(type));
+      }
+}
+
+TEST(StateInitialize, RoundsToBf16AsTheOptimizerDoes) {
+  std::vector<float> values = {floatOf(0x3f808000), floatOf(0xbf808000),
+                               floatOf(0x3f807fff), INFINITY, -0.0f};
+  std::vector<uint16_t> out(values.size());
+  storeElements(DataType::BF16, true, values.data(), out.data(), out.size());
+  EXPECT_EQ(out,
+            (std::vector<uint16_t>{0x3f81, 0xbf81, 0x3f80, 0x7f80, 0x8000}));
+  storeElements(DataType::BF16, false, values.data(), out.data(), out.size());
+  EXPECT_EQ(out,
+            (std::vector<uint16_t>{0x3f80, 0xbf80, 0x3f80, 0x7f80, 0x8000}));
+}
+
+TEST(StateInitialize, SetsConstantsAndControl) {
+  Program program;
+  program.arenaBytes[static_cast<int>(Arena::Constants)] = 64;
+  program.constants.push_back({{Arena::Constants, 8, 0, 4}, "abcd"});
+  program.training.accumulation = 4;
+  program.training.lossScale.kind = LossScaleKind::Dynamic;
+  program.training.lossScale.initial = 65536;
+  Arenas arenas(program);
+  initializeConstants(program, arenas, 0);
+  EXPECT_EQ(
+      std::memcmp(arenas.resolve({Arena::Constants, 8, 0, 4}, 0), "abcd", 4),
+      0);
+  initializeControl(program, arenas, 9);
+  const Control &control = arenas.control();
+  EXPECT_EQ(control.scale, 65536);
+  EXPECT_EQ(control.lossSeed, 16384);
+  EXPECT_EQ(control.hysteresis, 2);
+  EXPECT_EQ(control.lastOverflow, -1);
+  EXPECT_EQ(control.seed, 9u);
+  program.constants[0].bytes = "abc";
+  EXPECT_THROW(initializeConstants(program, arenas, 0), std::runtime_error);
+}
+
+} // namespace

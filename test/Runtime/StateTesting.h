@@ -1,0 +1,151 @@
+// Small programs of every stage and type, and ranks as threads.
+#ifndef ZERO_TEST_RUNTIME_STATETESTING_H
+#define ZERO_TEST_RUNTIME_STATETESTING_H
+
+#include "communicator/InProcess.h"
+#include "state/Arenas.h"
+#include "state/Layout.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+namespace zrt::testing {
+
+inline uint64_t roundUp(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Makes the program's partitions as the stages lay them out.
+class ProgramBuilder {
+public:
+  ProgramBuilder(int stage, int ranks, DataType type)
+      : stage(stage), ranks(static_cast<uint64_t>(ranks)), type(type) {
+    program.training.stage = stage;
+    program.training.ranks = ranks;
+  }
+
+  /// A partition of parameters with these names, shapes and initial values.
+  void add(bool trainable, std::vector<Parameter> members) {
+    Partition partition;
+    partition.trainable = trainable;
+    partition.shardedParameters = stage == 3;
+    partition.shardedGradients = stage >= 2;
+    partition.shardedOptimizer = stage >= 1 && trainable;
+    partition.hasMaster = trainable && type != DataType::F32;
+    partition.computeType = type;
+    uint64_t end = 0;
+    for (Parameter &member : members) {
+      member.partition = static_cast<int32_t>(program.partitions.size());
+      member.computeType = type;
+      member.memberOffset = end;
+      end += static_cast<uint64_t>(member.elements());
+      if (stage == 3) { // each parameter is a segment
+        uint64_t padded = roundUp(end, 16 * ranks);
+        partition.segments.push_back(
+            {member.memberOffset, padded - member.memberOffset});
+        end = padded;
+      }
+      program.parameters.push_back(member);
+    }
+    // Intervals at stage 1 cut through parameters; otherwise there is one.
+    uint64_t interval = stage == 1 ? 24 * ranks : roundUp(end, ranks);
+    if (stage != 3)
+      for (uint64_t at = 0; at < end; at += interval)
+        partition.segments.push_back({at, interval});
+    place(partition);
+    program.partitions.push_back(partition);
+  }
+
+  Program program;
+
+private:
+  BufferRef take(Arena arena, uint64_t elements, bool sharded, DataType kind) {
+    uint64_t &used = program.arenaBytes[static_cast<int>(arena)];
+    BufferRef buffer;
+    buffer.arena = arena;
+    buffer.offset = used;
+    buffer.bytes = elements / (sharded ? ranks : 1) * sizeOf(kind);
+    used = roundUp(used + buffer.bytes, 64);
+    return buffer;
+  }
+
+  void place(Partition &partition) {
+    uint64_t elements = partition.flatElements();
+    partition.parameters =
+        take(Arena::Parameters, elements, partition.shardedParameters, type);
+    if (partition.hasMaster)
+      partition.master = take(Arena::Optimizer, elements,
+                              partition.shardedOptimizer, DataType::F32);
+  }
+
+  int stage;
+  uint64_t ranks;
+  DataType type;
+};
+
+inline Parameter parameter(const char *name, std::vector<int64_t> shape,
+                           Initializer init) {
+  Parameter result;
+  result.name = name;
+  result.shape = std::move(shape);
+  result.init = init;
+  return result;
+}
+
+/// Two groups and a frozen one, with sizes that fit nothing.
+inline Program sampleProgram(int stage, int ranks, DataType type) {
+  ProgramBuilder builder(stage, ranks, type);
+  builder.add(true, {parameter("a.w", {13, 7}, {InitKind::Normal, 0.5, 0.02}),
+                     parameter("a.scale", {}, {InitKind::Ones, 0, 0}),
+                     parameter("c.w", {64, 33}, {InitKind::Uniform, -2, 3})});
+  builder.add(true, {parameter("a.b", {5}, {InitKind::Zeros, 0, 0}),
+                     parameter("c.b", {1, 129}, {InitKind::Constant, 0.1, 0})});
+  builder.add(false, {parameter("table", {11, 3}, {InitKind::Normal, 0, 1})});
+  return builder.program;
+}
+
+/// Runs `body` for each rank on a thread of its own, and returns what each
+/// threw: empty where it did not.
+inline std::vector<std::string>
+onRanks(int ranks, const std::function<void(Communicator &)> &body) {
+  std::vector<std::unique_ptr<Communicator>> all = makeInProcess(ranks);
+  std::vector<std::string> errors(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        body(*all[rank]);
+      } catch (const std::exception &failure) {
+        errors[rank] = failure.what();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return errors;
+}
+
+/// A folder that is gone after the test.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "zero-state-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::string file(const std::string &name) const { return path + "/" + name; }
+  size_t entries() const {
+    return std::distance(std::filesystem::directory_iterator(path), {});
+  }
+
+  std::string path;
+};
+
+} // namespace zrt::testing
+
+#endif // ZERO_TEST_RUNTIME_STATETESTING_H

@@ -1,0 +1,234 @@
+// Weights in files: round trips between stages, errors on all ranks, memory.
+#include "StateTesting.h"
+
+#include "state/Elements.h"
+#include "state/Initialize.h"
+#include "state/SafeTensors.h"
+#include "state/Weights.h"
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace zrt;
+using namespace zrt::testing;
+
+namespace {
+
+/// Starts a model from `seed` on all ranks and saves it.
+std::vector<std::string> save(const std::string &path, const Program &program,
+                              uint64_t seed) {
+  return onRanks(program.training.ranks, [&](Communicator &communicator) {
+    Arenas arenas(program);
+    initializeParameters(program, arenas, communicator.rank(), seed, nullptr);
+    saveWeights(path, program, arenas, communicator);
+  });
+}
+
+std::vector<std::string> load(const std::string &path, const Program &program) {
+  return onRanks(program.training.ranks, [&](Communicator &communicator) {
+    Arenas arenas(program);
+    loadWeights(path, program, arenas, communicator);
+  });
+}
+
+void expectAll(const std::vector<std::string> &errors, const char *what) {
+  for (const std::string &error : errors)
+    EXPECT_NE(error.find(what), std::string::npos)
+        << "found '" << error << "', wanted '" << what << "'";
+}
+
+void expectNone(const std::vector<std::string> &errors) {
+  for (const std::string &error : errors)
+    EXPECT_EQ(error, "");
+}
+
+TEST(StateWeights, EveryStageWritesTheSameFile) {
+  TemporaryFolder folder;
+  for (DataType type : {DataType::F32, DataType::BF16}) {
+    std::string wanted;
+    for (int stage : {0, 1, 2, 3})
+      for (int ranks : {1, 3, 4}) {
+        std::string path = folder.file("weights.safetensors");
+        expectNone(save(path, sampleProgram(stage, ranks, type), 3));
+        std::ifstream file(path);
+        std::string bytes((std::istreambuf_iterator<char>(file)), {});
+        if (wanted.empty())
+          wanted = bytes;
+        EXPECT_EQ(bytes, wanted) << "stage " << stage << " ranks " << ranks;
+      }
+  }
+  EXPECT_EQ(folder.entries(), 1u) << "a partial file was left";
+}
+
+TEST(StateWeights, HoldTheMastersUnderTheModelsNames) {
+  TemporaryFolder folder;
+  std::string path = folder.file("weights.safetensors");
+  Program program = sampleProgram(2, 3, DataType::BF16);
+  expectNone(save(path, program, 8));
+  SafeTensorsFile file(path);
+  EXPECT_EQ(file.tensors().size(), program.parameters.size());
+  for (const Parameter &parameter : program.parameters) {
+    const TensorEntry *entry = file.find(parameter.name);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(entry->shape, parameter.shape);
+    EXPECT_EQ(entry->type, TensorDataType::F32);
+    std::vector<float> wanted(parameter.elements()), found(wanted.size());
+    initialValues(parameter, 8, 0, wanted.size(), wanted.data());
+    if (!partitionOf(program, parameter).hasMaster) { // only bf16 was stored
+      std::vector<uint16_t> halves(wanted.size());
+      storeElements(DataType::BF16, false, wanted.data(), halves.data(),
+                    halves.size());
+      loadElements(DataType::BF16, halves.data(), wanted.data(), halves.size());
+    }
+    file.readFloats(*entry, 0, found.size(), found.data());
+    EXPECT_EQ(found, wanted) << parameter.name;
+  }
+}
+
+TEST(StateWeights, LoadIntoEveryStage) {
+  TemporaryFolder folder;
+  for (DataType type : {DataType::F32, DataType::BF16, DataType::F16})
+    for (int stage : {0, 1, 2, 3}) {
+      std::string path = folder.file("weights.safetensors");
+      expectNone(save(path, sampleProgram(3, 2, type), 4));
+      Program program = sampleProgram(stage, 3, type);
+      expectNone(onRanks(3, [&](Communicator &communicator) {
+        Arenas loaded(program), wanted(program);
+        initializeParameters(program, wanted, communicator.rank(), 4, nullptr);
+        loadWeights(path, program, loaded, communicator);
+        for (Arena arena : {Arena::Parameters, Arena::Optimizer})
+          EXPECT_EQ(std::memcmp(loaded.addresses()[int(arena)],
+                                wanted.addresses()[int(arena)],
+                                wanted.bytes(arena)),
+                    0)
+              << nameOf(arena) << " stage " << stage;
+      }));
+    }
+}
+
+TEST(StateWeights, NamesShapesAndTypesMustBeTheModels) {
+  TemporaryFolder folder;
+  std::string path = folder.file("weights.safetensors");
+  Program program = sampleProgram(1, 2, DataType::F32);
+  Program other = program;
+  other.parameters[0].name = "stranger";
+  other.parameters[2].shape = {33, 64};
+  expectNone(save(path, other, 1));
+  std::vector<std::string> errors = load(path, program);
+  expectAll(errors, "weights.safetensors: these weights are not of this model");
+  expectAll(errors, "parameters that the file does not have: a.w");
+  expectAll(errors, "tensors that are no parameters of this model: stranger");
+  expectAll(errors, "c.w (found [33, 64], wanted [64, 33])");
+  // Frozen parameters are written in their own type.
+  Program halves = sampleProgram(1, 2, DataType::BF16);
+  for (Parameter &parameter : halves.parameters)
+    parameter.modelType = DataType::BF16;
+  expectNone(save(path, halves, 1));
+  expectAll(load(path, program), "other types: table (found BF16, wanted F32)");
+  expectNone(load(path, halves));
+}
+
+TEST(StateWeights, ErrorsReachAllRanks) {
+  TemporaryFolder folder;
+  Program program = sampleProgram(3, 3, DataType::F32);
+  expectAll(load(folder.file("absent"), program), "No such file");
+  expectAll(save(folder.file("absent/weights"), program, 1), "absent/weights");
+  // Only one rank fails, in the middle.
+  std::string path = folder.file("weights.safetensors");
+  expectNone(save(path, program, 1));
+  auto size = std::filesystem::file_size(path);
+  auto errors = onRanks(3, [&](Communicator &communicator) {
+    Program mine = program;
+    if (communicator.rank() == 1)
+      mine.partitions[1].parameters.bytes = 4;
+    Arenas arenas(mine);
+    saveWeights(path, mine, arenas, communicator);
+  });
+  expectAll(errors, "beyond its partition's memory");
+  EXPECT_NE(errors[0].find("rank 1: "), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(path), size);
+  EXPECT_EQ(folder.entries(), 1u);
+  // The name of a folder cannot be replaced by a file.
+  std::filesystem::create_directory(folder.file("taken"));
+  expectAll(save(folder.file("taken"), program, 1), "cannot be replaced");
+  EXPECT_EQ(folder.entries(), 2u);
+}
+
+/// One rank of many, whose peers are imagined: they agree with everything.
+class LonelyCommunicator : public Communicator {
+public:
+  LonelyCommunicator(int rank, int ranks) : mine(rank), all(ranks) {}
+  int rank() const override { return mine; }
+  int ranks() const override { return all; }
+  Ticket start(Collective, Reduction, const std::vector<Transfer> &) override {
+    return 0;
+  }
+  void wait(Ticket) override {}
+  void barrier() override {}
+  std::unique_ptr<Communicator> split(int, int) override { return nullptr; }
+  void abort(const std::string &) override {}
+
+private:
+  int mine, all;
+};
+
+/// Address space of this process, in bytes.
+uint64_t addressSpace() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t pages = 0;
+  file >> pages;
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Initialises, saves and loads rank 0's part of a model in a process that may
+/// grow by less than the model.
+int runCapped(const Program &program, const std::string &path, uint64_t most) {
+  struct rlimit limit;
+  limit.rlim_cur = limit.rlim_max = addressSpace() + most;
+  if (setrlimit(RLIMIT_AS, &limit) != 0)
+    return 2;
+  try {
+    LonelyCommunicator communicator(0, program.training.ranks);
+    Arenas arenas(program), again(program);
+    initializeParameters(program, arenas, 0, 1, nullptr);
+    saveWeights(path, program, arenas, communicator);
+    loadWeights(path, program, again, communicator);
+    return std::memcmp(arenas.addresses()[0], again.addresses()[0],
+                       arenas.bytes(Arena::Parameters)) == 0
+               ? 0
+               : 3;
+  } catch (const std::exception &failure) {
+    std::fprintf(stderr, "%s\n", failure.what());
+    return 1;
+  }
+}
+
+TEST(StateWeights, NoRankHoldsTheWholeModel) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "sanitizers reserve more address space than the cap";
+#endif
+#endif
+  constexpr int ranks = 32;
+  constexpr int64_t elements = int64_t(1) << 26; // 256 MiB in f32
+  ProgramBuilder builder(3, ranks, DataType::F32);
+  builder.add(true, {parameter("w", {elements}, {InitKind::Uniform, -1, 1})});
+  TemporaryFolder folder;
+  std::string path = folder.file("weights.safetensors");
+  // Two copies of this rank's 8 MiB, and what libraries need: a fourth.
+  for (auto [cap, wanted] : {std::pair(elements, 0), {elements / 32, 1}}) {
+    pid_t child = fork();
+    if (child == 0)
+      _exit(runCapped(builder.program, path, static_cast<uint64_t>(cap)));
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), wanted);
+  }
+}
+
+} // namespace

@@ -1,0 +1,301 @@
+// Whole runs of hand-made programs, through the flags.
+#include "FakeProgram.h"
+#include "TemporaryFile.h"
+
+#include "trainer/TrainerMain.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <limits>
+#include <sstream>
+
+using namespace zrt;
+using namespace zrt::test;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Outcome {
+  int code;
+  std::string out, errors;
+};
+
+Outcome runWith(const Program &program, const FakeKernels &kernels,
+                std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "train");
+  std::vector<char *> argv;
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  std::ostringstream out, errors;
+  const int code = runTrainer(int(arguments.size()), argv.data(), program, {},
+                              kernels.maker(), out, errors);
+  return {code, out.str(), errors.str()};
+}
+
+Outcome runWith(const Program &program, std::vector<std::string> arguments) {
+  return runWith(program, makeFakeKernels(), std::move(arguments));
+}
+
+std::string someText() {
+  std::string text;
+  for (int i = 0; i < 2000; ++i)
+    text += char('a' + i * i % 26);
+  return text;
+}
+
+std::vector<Json> linesOf(const TemporaryFile &file) {
+  std::vector<Json> lines;
+  std::istringstream stream(file.content());
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(Json::parse(line));
+  return lines;
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+class Trainer : public ::testing::Test {
+protected:
+  TemporaryFile text{".txt", someText()};
+  TemporaryFile metrics{".jsonl"};
+};
+
+TEST_F(Trainer, SplitsOfABatchTrainAlike) {
+  std::vector<double> losses;
+  const std::pair<int, int> splits[] = {{1, 12}, {2, 6}, {3, 4}, {4, 3}};
+  for (const auto &[ranks, accumulation] : splits) {
+    const Outcome outcome =
+        runWith(makeFakeProgram(ranks, accumulation),
+                {"--data", text.path(), "--steps", "6", "--metrics",
+                 metrics.path(), "--threads", "1"});
+    ASSERT_EQ(outcome.code, 0) << outcome.errors;
+    const std::vector<Json> lines = linesOf(metrics);
+    ASSERT_EQ(lines.size(), 6u);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (losses.size() <= i)
+        losses.push_back(lines[i]["loss"]);
+      EXPECT_NEAR(lines[i]["loss"].get<double>() / losses[i], 1, 1e-5);
+    }
+  }
+  EXPECT_LT(losses.back(), losses.front());
+}
+
+TEST_F(Trainer, MetricsTellEachUpdate) {
+  const Outcome outcome =
+      runWith(makeFakeProgram(2, 1), {"--data", text.path(), "--steps", "2",
+                                      "--metrics", metrics.path()});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  const Json line = linesOf(metrics).at(1);
+  EXPECT_EQ(line["step"], 2);
+  EXPECT_NEAR(line["lr"].get<double>(), 0.01, 1e-8);
+  EXPECT_EQ(line["loss_scale"], 1.0);
+  EXPECT_EQ(line["skipped"], false);
+  EXPECT_GT(line["tokens_per_s"].get<double>(), 0);
+  EXPECT_GT(line["step_s"].get<double>(), 0);
+  EXPECT_EQ(line["memory"]["parameters"], 64);
+  EXPECT_EQ(line["traffic"]["gradient"]["elements"], 1.0);
+  EXPECT_EQ(line["traffic"]["gradient"]["bytes"], 4.0);
+  EXPECT_EQ(line["traffic"]["control"]["bytes"], 8.0);
+  EXPECT_TRUE(contains(outcome.out, "step 1/2 loss "));
+  EXPECT_TRUE(contains(outcome.out, "step 2/2 loss "));
+  EXPECT_TRUE(contains(outcome.out, "2 updates, 0 skipped; loss "));
+  EXPECT_TRUE(contains(outcome.out, "traffic of an update"));
+}
+
+TEST_F(Trainer, TheSeedDecidesTheData) {
+  std::vector<double> losses;
+  for (const char *seed : {"1", "1", "2"}) {
+    ASSERT_EQ(runWith(makeFakeProgram(1, 1),
+                      {"--data", text.path(), "--steps", "1", "--metrics",
+                       metrics.path(), "--seed", seed})
+                  .code,
+              0);
+    losses.push_back(linesOf(metrics).at(0)["loss"]);
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  EXPECT_NE(losses[0], losses[2]);
+}
+
+TEST_F(Trainer, EvaluatesOnTheSameData) {
+  Program program = makeFakeProgram(2, 1);
+  program.partitions[0].optimizer.learningRate = 0;
+  const Outcome outcome = runWith(
+      program, {"--data", text.path(), "--steps", "4", "--eval-every", "2",
+                "--eval-batches", "3", "--metrics", metrics.path()});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  const std::vector<Json> lines = linesOf(metrics);
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[2]["step"], 2);
+  EXPECT_EQ(lines[2]["validation_loss"], lines[5]["validation_loss"]);
+  EXPECT_GT(lines[2]["validation_loss"].get<double>(), 0);
+}
+
+TEST_F(Trainer, ASkippedUpdateNamesParameterAndRank) {
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.update"] = [](const KernelContext &context,
+                                        void *const *) {
+    Control &control = *context.control;
+    control.finite = 0;
+    control.nonFinite = 1;
+    control.firstNonFinite[0] = context.rank == 1 ? 0 : -1;
+    control.scale = 32768;
+  };
+  Program program = makeFakeProgram(2, 1);
+  program.training.lossScale.kind = LossScaleKind::Dynamic;
+  program.training.lossScale.initial = 65536;
+  const Outcome outcome = runWith(
+      program, kernels,
+      {"--data", text.path(), "--steps", "1", "--metrics", metrics.path()});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.out, "step 1 skipped: the gradient of w[0] is "
+                                    "not finite on rank 1"))
+      << outcome.out;
+  EXPECT_EQ(linesOf(metrics).at(0)["skipped"], true);
+  EXPECT_EQ(linesOf(metrics).at(0)["loss_scale"], 65536.0);
+}
+
+TEST_F(Trainer, OverflowAtTheSmallestScaleEndsTheRun) {
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.update"] = [](const KernelContext &context,
+                                        void *const *) {
+    context.control->finite = 0;
+    context.control->fatal = 1;
+  };
+  const Outcome outcome = runWith(makeFakeProgram(2, 1), kernels,
+                                  {"--data", text.path(), "--steps", "5"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.errors, "overflow at the smallest loss scale"))
+      << outcome.errors;
+}
+
+TEST_F(Trainer, AFailingRankStopsTheOthers) {
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.backward"] = [](const KernelContext &context,
+                                          void *const *) {
+    if (context.rank == 2 && context.control->batch == 4)
+      throw std::runtime_error("out of luck");
+  };
+  const Outcome outcome = runWith(makeFakeProgram(3, 1), kernels,
+                                  {"--data", text.path(), "--steps", "100"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.errors, "error: rank 2: test.backward 'test.backward of "
+                            "the test' at model.mlir:7:3: out of luck\n");
+}
+
+TEST_F(Trainer, SigintEndsTheRunCleanly) {
+  FakeKernels kernels = makeFakeKernels();
+  const FakeKernels::Function update = kernels.functions["test.update"];
+  kernels.functions["test.update"] = [update](const KernelContext &context,
+                                              void *const *buffers) {
+    update(context, buffers);
+    if (context.rank == 1 && context.control->steps == 3)
+      std::raise(SIGINT);
+  };
+  const TemporaryFile weights(".safetensors");
+  const Outcome outcome =
+      runWith(makeFakeProgram(3, 1), kernels,
+              {"--data", text.path(), "--steps", "100000", "--save-weights",
+               weights.path(), "--metrics", metrics.path()});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  const size_t updates = linesOf(metrics).size();
+  EXPECT_GE(updates, 3u);
+  EXPECT_LT(updates, 100u);
+  EXPECT_TRUE(contains(outcome.out, "stopped by SIGINT after update " +
+                                        std::to_string(updates)));
+  EXPECT_FALSE(weights.content().empty());
+}
+
+TEST_F(Trainer, WeightsGoOutAndIn) {
+  const TemporaryFile first(".safetensors"), second(".safetensors");
+  ASSERT_EQ(
+      runWith(makeFakeProgram(2, 1), {"--data", text.path(), "--steps", "3",
+                                      "--save-weights", first.path()})
+          .code,
+      0);
+  const Outcome outcome =
+      runWith(makeFakeProgram(1, 1), {"--steps", "0", "--weights", first.path(),
+                                      "--save-weights", second.path()});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(first.content(), second.content());
+  ASSERT_FALSE(first.content().empty());
+}
+
+TEST_F(Trainer, SamplesBytes) {
+  FakeKernels kernels = makeFakeKernels();
+  Program program = makeFakeProgram(2, 1);
+  addLogits(program, kernels);
+  const Outcome outcome = runWith(program, kernels,
+                                  {"--steps", "0", "--sample", "6", "--prompt",
+                                   "ab", "--temperature", "0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(outcome.out, "abcdefgh\n");
+}
+
+TEST_F(Trainer, PrintsWhatWasCompiled) {
+  const Program program = makeFakeProgram(2, 3);
+  const Outcome schedule = runWith(program, {"--schedule"});
+  EXPECT_EQ(schedule.code, 0);
+  EXPECT_TRUE(contains(schedule.out, "test.forward"));
+  EXPECT_TRUE(contains(schedule.out, "model.mlir:7:3"));
+  EXPECT_TRUE(contains(schedule.out, "gradient [1 x f32 gradients+0:4"));
+  const Outcome memory = runWith(program, {"--memory"});
+  EXPECT_TRUE(contains(memory.out, "parameters"));
+  const Outcome info = runWith(program, {"--info"});
+  EXPECT_TRUE(contains(info.out, "micro-batches  3"));
+  EXPECT_TRUE(contains(info.out, "tokens: tensor<2x4xi32>"));
+  EXPECT_TRUE(contains(runWith(program, {"--help"}).out, "--eval-every"));
+}
+
+TEST_F(Trainer, WrongFlagsAreOneClearError) {
+  const Program program = makeFakeProgram(2, 1);
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--stepz", "3"}, "unknown argument '--stepz'; did you mean '--steps'?"},
+      {{"--steps", "3"}, "--data FILE is missing"},
+      {{"--data", text.path()}, "--steps N is missing"},
+      {{"--data", text.path(), "--steps", "-1"}, "--steps"},
+      {{"--steps", "0", "--prompt", "x"}, "--prompt requires --sample"},
+      {{"--schedule", "--memory"}, "--schedule excludes --memory"},
+      {{"--ranks", "4", "--steps", "0"},
+       "--ranks 4, but this program was compiled for 2 ranks: compile it again "
+       "with zero-compile --ranks 4"},
+      {{"--deterministic", "--steps", "0"},
+       "--deterministic, but this program was compiled without it"},
+  };
+  for (const auto &[arguments, wanted] : cases) {
+    const Outcome outcome = runWith(program, arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.errors, "error: " + wanted) ||
+                contains(outcome.errors, wanted))
+        << outcome.errors;
+    EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
+  }
+}
+
+TEST_F(Trainer, WrongFilesAreOneClearError) {
+  const Program program = makeFakeProgram(2, 1);
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--data", "/no/such.txt", "--steps", "1"},
+       "cannot open '/no/such.txt': No such file or directory"},
+      {{"--data", text.path(), "--steps", "1", "--save-weights",
+        "/no/such/w.safetensors"},
+       "the folder '/no/such' does not exist"},
+      {{"--data", text.path(), "--steps", "1", "--metrics", "/no/such/m.jsonl"},
+       "cannot write '/no/such/m.jsonl'"},
+      {{"--data", text.path(), "--steps", "1", "--validation-fraction", "0",
+        "--eval-every", "1"},
+       "there is no validation data: --validation-fraction is 0"},
+      {{"--steps", "0", "--sample", "3"}, "leaves no output 'logits'"},
+  };
+  for (const auto &[arguments, wanted] : cases) {
+    const Outcome outcome = runWith(program, arguments);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_TRUE(contains(outcome.errors, wanted)) << outcome.errors;
+    EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
+  }
+}
+
+} // namespace
