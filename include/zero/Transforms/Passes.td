@@ -131,6 +131,41 @@ def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
     "in a remark; if not, it is an error">];
 }
 
+def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
+  let summary = "Turn an f32 model into one that computes in 16 bits";
+  let description = [{
+    In every `zero.step` in model form, f32 tensors become tensors of `compute`:
+    what `zero.load` reads, the results of operations on it, and float arguments
+    of the step, which are rounded first. Three things stay f32:
+
+    - statistics (mean, rstd, lse, masks, the loss), as `StatisticsOpInterface`
+      says, and what is computed from them;
+    - the *loss tail*: elementwise operations, reductions and `nn.softmax` on
+      which nothing but the loss depends;
+    - what the model itself extends with `arith.extf`, and what is computed from
+      it, up to the model's `arith.truncf`.
+
+    An operation on f32 and 16-bit values computes in f32. Values computed from
+    constants and integers alone stay f32 until they meet a 16-bit value, and
+    are rounded there: positions and masks keep their bits.
+
+    - Needs: model form; runs before `zero-differentiate`.
+    - Leaves: parameters with their f32 type (the master), `zero.yield` with an
+      f32 loss; its further outputs may be 16-bit. With `compute=f32`,
+      everything.
+
+    ```mlir
+    %w = zero.load @w : tensor<784x10xf32>                    // before
+    %l = nn.linear %x, %w : (tensor<32x784xf32>, tensor<784x10xf32>) -> tensor<32x10xf32>
+    %0 = arith.truncf %x : tensor<32x784xf32> to tensor<32x784xbf16>   // after
+    %w = zero.load @w : tensor<784x10xbf16>
+    %l = nn.linear %0, %w : (tensor<32x784xbf16>, tensor<784x10xbf16>) -> tensor<32x10xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option<"compute", "compute", "std::string", "\"bf16\"",
+    "Type of parameters and activations: f32, bf16 or f16">];
+
 //===----------------------------------------------------------------------===//
 // From a model to a schedule
 //===----------------------------------------------------------------------===//
