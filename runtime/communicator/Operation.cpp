@@ -125,27 +125,33 @@ static bool needsReceive(OperationKind kind, const Transfer &part, int rank) {
   return kind != OperationKind::Reduce || part.root == rank;
 }
 
+/// Why the part means nothing, or an empty string. Allocates only then.
+static std::string findInvalid(OperationKind kind, Reduction reduction,
+                               const Transfer &part, int rank, int ranks) {
+  if (isReducing(kind) && !isReducible(reduction, part.type))
+    return std::string("there is no ") + nameOf(reduction) + " of " +
+           nameOf(part.type) + "; convert the elements or use max";
+  if (part.root < 0 || part.root >= ranks)
+    return "found root " + std::to_string(part.root) + ", wanted one of the " +
+           std::to_string(ranks) + " ranks";
+  if (part.count > UINT64_MAX / 16 / static_cast<uint64_t>(ranks))
+    return "a count of " + std::to_string(part.count) +
+           " elements has no size in bytes";
+  if (part.count && needsSend(kind, part, rank) && !part.send)
+    return "the send buffer is null on rank " + std::to_string(rank);
+  if (part.count && needsReceive(kind, part, rank) && !part.receive)
+    return "the receive buffer is null on rank " + std::to_string(rank);
+  return "";
+}
+
 std::string findInvalid(OperationKind kind, Reduction reduction,
                         const std::vector<Transfer> &parts, int rank,
                         int ranks) {
   for (size_t i = 0; i < parts.size(); ++i) {
-    const Transfer &part = parts[i];
-    std::string where =
-        std::string(nameOf(kind)) + ", part " + std::to_string(i) + ": ";
-    if (isReducing(kind) && !isReducible(reduction, part.type))
-      return where + "there is no " + nameOf(reduction) + " of " +
-             nameOf(part.type) + "; convert the elements or use max";
-    if (part.root < 0 || part.root >= ranks)
-      return where + "found root " + std::to_string(part.root) +
-             ", wanted one of the " + std::to_string(ranks) + " ranks";
-    if (part.count > UINT64_MAX / 16 / static_cast<uint64_t>(ranks))
-      return where + "a count of " + std::to_string(part.count) +
-             " elements has no size in bytes";
-    if (part.count && needsSend(kind, part, rank) && !part.send)
-      return where + "the send buffer is null on rank " + std::to_string(rank);
-    if (part.count && needsReceive(kind, part, rank) && !part.receive)
-      return where + "the receive buffer is null on rank " +
-             std::to_string(rank);
+    std::string why = findInvalid(kind, reduction, parts[i], rank, ranks);
+    if (!why.empty())
+      return std::string(nameOf(kind)) + ", part " + std::to_string(i) + ": " +
+             why;
   }
   return "";
 }

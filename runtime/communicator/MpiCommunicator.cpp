@@ -1,0 +1,301 @@
+#include "communicator/MpiCommunicator.h"
+
+#include "communicator/MpiData.h"
+
+#include <algorithm>
+
+namespace zrt::mpi {
+namespace {
+
+constexpr int kHeaderTag = 1;
+/// A message of a rank that has ended may still be on its way this long.
+constexpr double kLeavingGraceSeconds = 1;
+
+/// A started operation. Reused, with its memory.
+struct Pending {
+  Communicator::Ticket ticket = 0;
+  Signature mine;
+  std::vector<Signature> theirs; ///< by rank
+  RequestSet sends, receives;    ///< signatures, by distance from this rank
+  std::vector<Transfer> parts;
+  bool compared = false, done = false;
+};
+
+class MpiCommunicator final : public Communicator, private Progressing {
+public:
+  MpiCommunicator(Engine &engine, MPI_Comm comm,
+                  const CommunicatorOptions &options);
+  ~MpiCommunicator() override;
+
+  int rank() const override { return rank_; }
+  int ranks() const override { return ranks_; }
+  Ticket start(Collective kind, Reduction reduction,
+               const std::vector<Transfer> &parts) override {
+    return post(operationOf(kind), reduction, parts);
+  }
+  void wait(Ticket ticket) override;
+  void barrier() override {
+    wait(post(OperationKind::Barrier, Reduction::Sum, {}));
+  }
+  std::unique_ptr<Communicator> split(int color, int key) override;
+  void abort(const std::string &reason) override;
+
+private:
+  Ticket post(OperationKind kind, Reduction reduction,
+              const std::vector<Transfer> &parts);
+  void postSignature(Pending &pending);
+  void progress() override;
+  void cancel() override;
+  void compare(Pending &pending);
+  Pending *find(Ticket ticket);
+  void checkOverdue(const Pending &pending, Clock::time_point since);
+  std::string describeOverdue(const Pending &pending) const;
+  [[noreturn]] void fail(const std::string &why);
+
+  Engine &engine_;
+  const MPI_Comm comm_;
+  const CommunicatorOptions options_;
+  int rank_ = 0, ranks_ = 1;
+  std::vector<int> worldRanks_; ///< of this group's ranks
+  std::unique_ptr<DataMover> mover_;
+  /// Not yet waited for, in the order of their starts.
+  std::vector<std::unique_ptr<Pending>> pending_;
+  std::vector<std::unique_ptr<Pending>> unused_;
+  uint64_t started_ = 0;
+  Clock::time_point lastProgress_;
+};
+
+MpiCommunicator::MpiCommunicator(Engine &engine, MPI_Comm comm,
+                                 const CommunicatorOptions &options)
+    : engine_(engine), comm_(comm), options_(options) {
+  check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
+  std::vector<int> own(ranks_);
+  worldRanks_.resize(ranks_);
+  for (int rank = 0; rank < ranks_; ++rank)
+    own[rank] = rank;
+  MPI_Group group, world;
+  check(MPI_Comm_group(comm, &group), "MPI_Comm_group");
+  check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  check(MPI_Group_translate_ranks(group, ranks_, own.data(), world,
+                                  worldRanks_.data()),
+        "MPI_Group_translate_ranks");
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  mover_ = std::make_unique<DataMover>(comm, rank_, ranks_);
+  engine_.add(this);
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  try {
+    auto lock = engine_.lock();
+    engine_.remove(this);
+    if (pending_.empty())
+      return;
+    engine_.fail("rank " + std::to_string(rank_) + " of " +
+                 std::to_string(ranks_) + " left without waiting for " +
+                 std::to_string(pending_.size()) + " started operation(s)");
+    cancel();
+  } catch (const CommunicationError &) {
+    // MPI is gone, and with it everything that could still touch a buffer.
+  }
+}
+
+void MpiCommunicator::fail(const std::string &why) {
+  engine_.fail(why);
+  engine_.throwFailure();
+}
+
+void MpiCommunicator::cancel() {
+  mover_->cancel();
+  for (auto &pending : pending_)
+    pending->receives.cancelReceives();
+  pending_.clear();
+}
+
+Communicator::Ticket MpiCommunicator::post(OperationKind kind,
+                                           Reduction reduction,
+                                           const std::vector<Transfer> &parts) {
+  auto lock = engine_.lock();
+  engine_.progress();
+  if (engine_.failed())
+    engine_.throwFailure();
+  std::string invalid = findInvalid(kind, reduction, parts, rank_, ranks_);
+  if (!invalid.empty())
+    fail(invalid);
+  if (unused_.empty())
+    unused_.push_back(std::make_unique<Pending>());
+  pending_.push_back(std::move(unused_.back()));
+  unused_.pop_back();
+  Pending &pending = *pending_.back();
+  pending.ticket = started_;
+  pending.mine = signatureOf(started_++, kind, reduction, parts);
+  pending.parts = parts;
+  pending.compared = pending.done = false;
+  postSignature(pending);
+  engine_.progress();
+  return pending.ticket;
+}
+
+void MpiCommunicator::postSignature(Pending &pending) {
+  pending.theirs.resize(ranks_);
+  pending.sends.clear();
+  pending.receives.clear();
+  for (int distance = 1; distance < ranks_; ++distance) {
+    int peer = (rank_ + distance) % ranks_;
+    check(MPI_Irecv(&pending.theirs[peer], sizeof(Signature), MPI_BYTE, peer,
+                    kHeaderTag, comm_, pending.receives.add()),
+          "MPI_Irecv");
+    check(MPI_Isend(&pending.mine, sizeof(Signature), MPI_BYTE, peer,
+                    kHeaderTag, comm_, pending.sends.add()),
+          "MPI_Isend");
+  }
+}
+
+/// Signatures of all pending operations; data of the oldest that has any left,
+/// so that all ranks move data in one order.
+void MpiCommunicator::progress() {
+  bool moved = false;
+  bool older = false; // whether an operation before this one is not done
+  for (auto &entry : pending_) {
+    Pending &pending = *entry;
+    if (pending.done)
+      continue;
+    moved |= pending.receives.poll();
+    moved |= pending.sends.poll();
+    if (!pending.compared && !pending.receives.active() && !older) {
+      compare(pending);
+      if (engine_.failed())
+        return;
+      mover_->begin(pending.mine.kind, pending.mine.reduction, pending.parts);
+      moved = true;
+    }
+    if (pending.compared) {
+      moved |= mover_->progress();
+      pending.done = mover_->done() && !pending.sends.active();
+    }
+    older |= !pending.done;
+  }
+  if (moved)
+    lastProgress_ = Clock::now();
+}
+
+void MpiCommunicator::compare(Pending &pending) {
+  pending.compared = true;
+  pending.theirs[rank_] = pending.mine;
+  for (int rank = 1; rank < ranks_; ++rank)
+    if (pending.theirs[rank] != pending.theirs[0])
+      return engine_.fail(
+          describeMismatch(pending.theirs[0], 0, pending.theirs[rank], rank));
+}
+
+Pending *MpiCommunicator::find(Ticket ticket) {
+  for (auto &pending : pending_)
+    if (pending->ticket == ticket)
+      return pending.get();
+  return nullptr;
+}
+
+std::string MpiCommunicator::describeOverdue(const Pending &pending) const {
+  std::string text = "operation " + std::to_string(pending.ticket) +
+                     " of a group of " + std::to_string(ranks_) + " ranks (" +
+                     describe(pending.mine) + "): ";
+  if (pending.compared)
+    return text + "no data moved on rank " + std::to_string(rank_) +
+           ", which waits for " + std::to_string(mover_->outstanding()) +
+           " messages";
+  if (!pending.receives.active())
+    return text + "it waits for an earlier operation";
+  text += pending.receives.active() == 1 ? "rank " : "ranks ";
+  bool first = true;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    int distance = (rank + ranks_ - rank_) % ranks_;
+    if (!distance || pending.receives.isComplete(distance - 1))
+      continue;
+    text += (first ? "" : ", ") + std::to_string(rank);
+    first = false;
+  }
+  return text + " did not start it";
+}
+
+/// Fails when nothing has moved for too long, or a rank that has ended is
+/// waited for.
+void MpiCommunicator::checkOverdue(const Pending &pending,
+                                   Clock::time_point since) {
+  for (int distance = 1; distance < ranks_ && !pending.compared; ++distance) {
+    int peer = (rank_ + distance) % ranks_;
+    if (!pending.receives.isComplete(distance - 1) &&
+        engine_.secondsSinceLeft(worldRanks_[peer]) > kLeavingGraceSeconds)
+      fail(describeOverdue(pending) + ": rank " + std::to_string(peer) +
+           " has ended");
+  }
+  const std::chrono::duration<double> idle =
+      Clock::now() - std::max(since, lastProgress_);
+  if (options_.timeoutSeconds > 0 && idle.count() > options_.timeoutSeconds)
+    fail(describeOverdue(pending) + " within " +
+         formatSeconds(options_.timeoutSeconds) + ", rank " +
+         std::to_string(rank_) + " did");
+}
+
+void MpiCommunicator::wait(Ticket ticket) {
+  const auto since = Clock::now();
+  for (uint64_t turn = 1;; ++turn) {
+    {
+      auto lock = engine_.lock();
+      engine_.progress();
+      if (engine_.failed())
+        engine_.throwFailure();
+      Pending *pending = find(ticket);
+      if (!pending)
+        fail("operation " + std::to_string(ticket) + ": rank " +
+             std::to_string(rank_) +
+             " waits for it without having started it, or for the second time");
+      if (pending->done) {
+        auto place =
+            std::find_if(pending_.begin(), pending_.end(),
+                         [&](auto &entry) { return entry.get() == pending; });
+        unused_.push_back(std::move(*place));
+        pending_.erase(place);
+        return;
+      }
+      if (turn % 64 == 0)
+        checkOverdue(*pending, since);
+    }
+    // Peers may need this core: first politely, then for longer.
+    if (turn > 20000)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    else if (turn > 100)
+      std::this_thread::yield();
+  }
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
+  auto lock = engine_.lock();
+  if (color < 0)
+    fail("split: found color " + std::to_string(color) + " on rank " +
+         std::to_string(rank_) + ", wanted zero or more");
+  Ticket ticket = post(OperationKind::Split, Reduction::Sum, {});
+  lock.unlock();
+  // MPI's own call can block: only after every rank is known to make it.
+  wait(ticket);
+  lock.lock();
+  return std::make_unique<MpiCommunicator>(
+      engine_, engine_.split(comm_, color, key), options_);
+}
+
+void MpiCommunicator::abort(const std::string &reason) {
+  auto lock = engine_.lock();
+  engine_.abort("rank " + std::to_string(rank_) + " of " +
+                std::to_string(ranks_) + " aborted: " + reason);
+}
+
+} // namespace
+
+std::unique_ptr<Communicator> makeWorld(const CommunicatorOptions &options) {
+  Engine &engine = Engine::get();
+  auto lock = engine.lock();
+  return std::make_unique<MpiCommunicator>(engine, engine.duplicateWorld(),
+                                           options);
+}
+
+} // namespace zrt::mpi

@@ -1,0 +1,254 @@
+// What goes wrong between threads is an error on every rank, and never a hang.
+#include "communicator/InProcess.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+using namespace zrt;
+
+namespace {
+
+using Body = std::function<void(Communicator &)>;
+
+/// Runs `body` on every rank and returns what each threw; "" for nothing.
+std::vector<std::string> errorsOf(int ranks, double timeoutSeconds,
+                                  const Body &body) {
+  auto communicators = makeInProcess(ranks, {timeoutSeconds});
+  std::vector<std::string> errors(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        body(*communicators[rank]);
+      } catch (const CommunicationError &error) {
+        errors[rank] = error.what();
+      }
+      communicators[rank].reset();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return errors;
+}
+
+void expectAll(const std::vector<std::string> &errors,
+               const std::vector<std::string> &pieces) {
+  for (size_t rank = 0; rank < errors.size(); ++rank)
+    for (const std::string &piece : pieces)
+      EXPECT_NE(errors[rank].find(piece), std::string::npos)
+          << "rank " << rank << ": \"" << errors[rank] << "\" lacks \"" << piece
+          << "\"";
+}
+
+/// Rank 2 of 3 starts `other` where the others start `usual`.
+std::vector<std::string>
+mismatch(Collective usualKind, Reduction usualReduction,
+         std::vector<Transfer> usual, Collective otherKind,
+         Reduction otherReduction, std::vector<Transfer> other) {
+  return errorsOf(3, 60, [&](Communicator &communicator) {
+    std::vector<double> buffer(300);
+    bool odd = communicator.rank() == 2;
+    std::vector<Transfer> parts = odd ? other : usual;
+    for (Transfer &part : parts) {
+      part.send = buffer.data();
+      part.receive = buffer.data();
+    }
+    communicator.barrier();
+    communicator.run(odd ? otherKind : usualKind,
+                     odd ? otherReduction : usualReduction, parts);
+  });
+}
+
+Transfer part(uint64_t count, DataType type = DataType::F32, int root = 0) {
+  return {nullptr, nullptr, count, type, root};
+}
+
+double secondsOf(const std::function<void()> &body) {
+  auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+} // namespace
+
+TEST(InProcessFailure, OtherKind) {
+  expectAll(mismatch(Collective::AllReduce, Reduction::Sum, {part(4)},
+                     Collective::Broadcast, Reduction::Sum, {part(4)}),
+            {"operation 1", "rank 2 started",
+             "all-reduce sum of 1 part, 4 elements", "broadcast of 1 part"});
+}
+
+TEST(InProcessFailure, OtherReduction) {
+  expectAll(mismatch(Collective::AllReduce, Reduction::Sum, {part(4)},
+                     Collective::AllReduce, Reduction::Max, {part(4)}),
+            {"all-reduce sum", "all-reduce max"});
+}
+
+TEST(InProcessFailure, OtherCount) {
+  expectAll(mismatch(Collective::AllGather, Reduction::Sum, {part(4)},
+                     Collective::AllGather, Reduction::Sum, {part(5)}),
+            {"4 x f32", "5 x f32"});
+}
+
+TEST(InProcessFailure, OtherType) {
+  expectAll(mismatch(Collective::AllReduce, Reduction::Sum, {part(4)},
+                     Collective::AllReduce, Reduction::Sum,
+                     {part(4, DataType::F64)}),
+            {"4 x f32", "4 x f64"});
+}
+
+TEST(InProcessFailure, OtherRoot) {
+  expectAll(mismatch(Collective::Reduce, Reduction::Sum, {part(4)},
+                     Collective::Reduce, Reduction::Sum,
+                     {part(4, DataType::F32, 1)}),
+            {"root 0", "root 1"});
+}
+
+TEST(InProcessFailure, OtherNumberOfParts) {
+  expectAll(mismatch(Collective::AllReduce, Reduction::Sum, {part(4), part(4)},
+                     Collective::AllReduce, Reduction::Sum, {part(8)}),
+            {"2 parts", "1 part"});
+}
+
+TEST(InProcessFailure, OtherLaterPart) {
+  expectAll(mismatch(Collective::AllReduce, Reduction::Sum,
+                     {part(4), part(2), part(3)}, Collective::AllReduce,
+                     Reduction::Sum, {part(4), part(3), part(2)}),
+            {"3 parts, 9 elements", "differs in a later part"});
+}
+
+TEST(InProcessFailure, RootsOfUnrootedKindsAreNoMismatch) {
+  EXPECT_EQ(mismatch(Collective::AllReduce, Reduction::Sum, {part(4)},
+                     Collective::AllReduce, Reduction::Sum,
+                     {part(4, DataType::F32, 1)}),
+            std::vector<std::string>(3));
+}
+
+TEST(InProcessFailure, BarrierAgainstSplit) {
+  auto errors = errorsOf(2, 60, [](Communicator &communicator) {
+    if (communicator.rank())
+      communicator.barrier();
+    else
+      communicator.split(0, 0);
+  });
+  expectAll(errors, {"started barrier", "started split"});
+}
+
+TEST(InProcessFailure, MissingRankTimesOut) {
+  std::vector<std::string> errors;
+  double seconds = secondsOf([&] {
+    errors = errorsOf(3, 0.2, [](Communicator &communicator) {
+      communicator.barrier();
+      if (communicator.rank() == 1)
+        std::this_thread::sleep_for(std::chrono::milliseconds(800));
+      communicator.barrier();
+    });
+  });
+  expectAll(errors, {"operation 1 of a group of 3 ranks (barrier)",
+                     "rank 1 did not start it within 0.2 s, ranks 0, 2 did"});
+  EXPECT_LT(seconds, 30);
+}
+
+TEST(InProcessFailure, RankThatLeavesIsNamedAtOnce) {
+  auto errors = errorsOf(3, 600, [](Communicator &communicator) {
+    communicator.barrier();
+    if (communicator.rank() != 1)
+      communicator.barrier();
+  });
+  EXPECT_EQ(errors[1], "");
+  errors[1] = errors[0];
+  expectAll(errors, {"operation 1", "rank 1 left without starting it"});
+}
+
+TEST(InProcessFailure, LeavingWithoutWaiting) {
+  auto errors = errorsOf(2, 600, [](Communicator &communicator) {
+    float value = 0;
+    auto ticket = communicator.start(Collective::AllReduce, Reduction::Sum,
+                                     {{&value, &value, 0, DataType::F32, 0}});
+    if (communicator.rank() == 0)
+      return;
+    communicator.wait(ticket);
+    communicator.barrier();
+  });
+  EXPECT_EQ(errors[0], "");
+  EXPECT_NE(errors[1].find("rank 0 of 2 left"), std::string::npos) << errors[1];
+}
+
+TEST(InProcessFailure, AbortWakesEveryone) {
+  auto errors = errorsOf(4, 600, [](Communicator &communicator) {
+    auto half = communicator.split(communicator.rank() % 2, 0);
+    if (communicator.rank() == 3) {
+      // The others wait for this rank, in two groups.
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      half->abort("the loss is not finite");
+      communicator.barrier();
+    }
+    (communicator.rank() == 1 ? *half : communicator).barrier();
+  });
+  expectAll(errors, {"aborted: the loss is not finite"});
+}
+
+TEST(InProcessFailure, EveryLaterCallThrows) {
+  auto communicators = makeInProcess(1);
+  auto group = communicators[0]->split(0, 0);
+  communicators[0]->abort("stop");
+  communicators[0]->abort("again");
+  for (Communicator *each : {communicators[0].get(), group.get()}) {
+    EXPECT_THROW(each->barrier(), CommunicationError);
+    EXPECT_THROW(each->split(0, 0), CommunicationError);
+    EXPECT_THROW(each->start(Collective::AllReduce, Reduction::Sum, {}),
+                 CommunicationError);
+    EXPECT_THROW(each->wait(0), CommunicationError);
+  }
+}
+
+TEST(InProcessFailure, AbortWhileDataMoves) {
+  for (int round = 0; round < 20; ++round) {
+    auto errors = errorsOf(3, 600, [&](Communicator &communicator) {
+      // Freed by the throw: nobody may be reading it then.
+      std::vector<float> buffer(1 << 20, 1);
+      for (int i = 0;; ++i) {
+        if (communicator.rank() == 0 && i == 3 + round)
+          communicator.abort("enough");
+        communicator.run(
+            Collective::AllReduce, Reduction::Sum,
+            {{buffer.data(), buffer.data(), buffer.size(), DataType::F32, 0}});
+      }
+    });
+    expectAll(errors, {"enough"});
+  }
+}
+
+TEST(InProcessFailure, WaitingTwice) {
+  auto communicators = makeInProcess(1);
+  auto ticket =
+      communicators[0]->start(Collective::AllReduce, Reduction::Sum, {});
+  communicators[0]->wait(ticket);
+  EXPECT_THROW(communicators[0]->wait(ticket), CommunicationError);
+}
+
+TEST(InProcessFailure, ArgumentsWithoutMeaning) {
+  float value = 0;
+  std::vector<std::pair<Transfer, std::string>> cases = {
+      {{nullptr, &value, 1, DataType::F32, 0},
+       "the send buffer is null on rank 0"},
+      {{&value, nullptr, 1, DataType::F32, 0},
+       "the receive buffer is null on rank 0"},
+      {{&value, &value, 1, DataType::F32, 1},
+       "found root 1, wanted one of the 1 ranks"},
+      {{&value, &value, 1, DataType::I1, 0}, "there is no sum of i1"},
+      {{&value, &value, UINT64_MAX / 2, DataType::F32, 0},
+       "has no size in bytes"},
+  };
+  for (auto &[transfer, text] : cases) {
+    auto errors =
+        errorsOf(1, 60, [&, wrong = transfer](Communicator &communicator) {
+          communicator.run(Collective::AllReduce, Reduction::Sum, {wrong});
+        });
+    expectAll(errors, {text});
+  }
+  EXPECT_THROW(makeInProcess(0), std::invalid_argument);
+}

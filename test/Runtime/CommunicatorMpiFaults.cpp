@@ -1,0 +1,83 @@
+// A rank of an MPI job in which something goes wrong; CommunicatorMpiTest
+// starts it under mpirun and reads what the ranks print.
+#include "communicator/Mpi.h"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace zrt;
+
+namespace {
+
+void mismatch(Communicator &world) {
+  std::vector<float> buffer(100);
+  world.barrier();
+  world.run(Collective::AllReduce, Reduction::Sum,
+            {{buffer.data(), buffer.data(), world.rank() == 1 ? 90u : 100u,
+              DataType::F32, 0}});
+}
+
+/// Rank 1 computes for longer than the others wait.
+void late(Communicator &world) {
+  world.barrier();
+  if (world.rank() == 1)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  world.barrier();
+}
+
+/// Rank 1 never comes back.
+void hang(Communicator &world) {
+  world.barrier();
+  if (world.rank() == 1)
+    std::this_thread::sleep_for(std::chrono::seconds(600));
+  world.barrier();
+}
+
+void leave(Communicator &world) {
+  world.barrier();
+  if (world.rank() != 1)
+    world.barrier();
+}
+
+void abortJob(Communicator &world) {
+  world.barrier();
+  if (world.rank() == 1)
+    world.abort("the loss is not finite");
+  world.barrier();
+}
+
+/// Rank 2 refuses its own arguments.
+void invalid(Communicator &world) {
+  float value = 0;
+  world.run(
+      Collective::AllReduce, Reduction::Sum,
+      {{&value, world.rank() == 2 ? nullptr : &value, 1, DataType::F32, 0}});
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const std::string fault = argc > 1 ? argv[1] : "";
+  const bool waits = fault == "late" || fault == "hang";
+  auto world = makeMpi({waits ? 0.5 : 60.0});
+  try {
+    if (fault == "mismatch")
+      mismatch(*world);
+    else if (waits)
+      fault == "late" ? late(*world) : hang(*world);
+    else if (fault == "leave")
+      leave(*world);
+    else if (fault == "abort")
+      abortJob(*world);
+    else if (fault == "invalid")
+      invalid(*world);
+  } catch (const CommunicationError &error) {
+    std::printf("rank %d caught: %s\n", world->rank(), error.what());
+    std::fflush(stdout);
+    return 3;
+  }
+  return 0;
+}

@@ -1,0 +1,100 @@
+// What goes wrong in an MPI job is an error on every rank, and never a hang.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <sys/wait.h>
+
+namespace {
+
+struct Outcome {
+  std::string output;
+  int status = -1;
+  double seconds = 0;
+};
+
+/// Runs three ranks of the faulty program.
+Outcome run(const std::string &fault) {
+  std::string command =
+      std::string(ZERO_MPIEXEC " -n 3 " ZERO_FAULTS " ") + fault + " 2>&1";
+  auto begin = std::chrono::steady_clock::now();
+  Outcome outcome;
+  FILE *pipe = popen(command.c_str(), "r");
+  if (!pipe)
+    return outcome;
+  char text[4096];
+  while (size_t size = std::fread(text, 1, sizeof(text), pipe))
+    outcome.output.append(text, size);
+  int status = pclose(pipe);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  outcome.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  return outcome;
+}
+
+void expectCaught(const Outcome &outcome, std::initializer_list<int> ranks,
+                  const std::string &text) {
+  for (int rank : ranks) {
+    std::string start = "rank " + std::to_string(rank) + " caught: ";
+    size_t line = outcome.output.find(start);
+    ASSERT_NE(line, std::string::npos) << start << " in:\n" << outcome.output;
+    std::string rest =
+        outcome.output.substr(line, outcome.output.find('\n', line) - line);
+    EXPECT_NE(rest.find(text), std::string::npos)
+        << rest << "\nlacks: " << text;
+  }
+  EXPECT_LT(outcome.seconds, 40);
+}
+
+} // namespace
+
+TEST(MpiFailure, MismatchIsAnErrorOnAllRanks) {
+  Outcome outcome = run("mismatch");
+  expectCaught(
+      outcome, {0, 1, 2},
+      "operation 1: rank 0 started all-reduce sum of 1 part, 100 elements "
+      "(first part: "
+      "100 x f32), but rank 1 started all-reduce sum of 1 part, 90 elements");
+  EXPECT_EQ(outcome.status, 3);
+}
+
+TEST(MpiFailure, LateRankTimesOut) {
+  Outcome outcome = run("late");
+  expectCaught(outcome, {0, 1, 2},
+               "operation 1 of a group of 3 ranks (barrier): rank 1 did not "
+               "start it within 0.5 s");
+  EXPECT_EQ(outcome.status, 3);
+}
+
+TEST(MpiFailure, HangingRankDoesNotHoldTheJob) {
+  Outcome outcome = run("hang");
+  expectCaught(outcome, {0, 2}, "rank 1 did not start it within 0.5 s");
+  EXPECT_NE(outcome.output.find("ends the job, because not all ranks ended"),
+            std::string::npos)
+      << outcome.output;
+  EXPECT_NE(outcome.status, 0);
+}
+
+TEST(MpiFailure, RankThatLeavesIsNamed) {
+  Outcome outcome = run("leave");
+  expectCaught(outcome, {0, 2}, "rank 1 has ended");
+  EXPECT_EQ(outcome.output.find("rank 1 caught"), std::string::npos);
+  EXPECT_EQ(outcome.status, 3);
+}
+
+TEST(MpiFailure, AbortReachesThePeersFirst) {
+  Outcome outcome = run("abort");
+  expectCaught(outcome, {0, 2}, "rank 1 of 3 aborted: the loss is not finite");
+  EXPECT_NE(
+      outcome.output.find("error: rank 1 of 3 aborted: the loss is not finite"),
+      std::string::npos)
+      << outcome.output;
+  EXPECT_NE(outcome.status, 0);
+}
+
+TEST(MpiFailure, RefusedArgumentsFailAllRanks) {
+  expectCaught(run("invalid"), {0, 1, 2},
+               "the receive buffer is null on rank 2");
+}
