@@ -1,6 +1,10 @@
 // zero.adamw, zero.adam and zero.sgd against the formulas in f64.
 #include "OptimizerTesting.h"
 
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
 using namespace zrt;
 using namespace zrt::testing;
 
@@ -132,6 +136,40 @@ TEST(OptimizerUpdate, FollowsTheFormulas) {
     compare("zero.sgd", plain, gradient, compute);
     compare("zero.sgd", momentum, gradient, compute);
     compare("zero.sgd", nesterov, gradient, compute);
+  }
+}
+
+/// Every step of torch.optim's classes, recorded in f64.
+TEST(OptimizerUpdate, FollowsTorch) {
+  std::ifstream file(ZERO_GOLDENS "/optimizer.json");
+  nlohmann::json golden = nlohmann::json::parse(file);
+  std::vector<float> start = golden["start"];
+  auto elements = static_cast<int64_t>(start.size());
+  for (const auto &run : golden["runs"]) {
+    SCOPED_TRACE(run["name"]);
+    Hyper h;
+    h.rate = run["rate"];
+    h.beta1 = run["beta1"];
+    h.beta2 = run["beta2"];
+    h.epsilon = run["epsilon"];
+    h.decay = run["weight_decay"];
+    h.momentum = run["momentum"];
+    h.nesterov = run["nesterov"];
+    Bench bench;
+    bench.control.learningRate[3] = static_cast<float>(h.rate);
+    State state(elements, F32, F32);
+    for (int64_t i = 0; i < elements; ++i)
+      state.parameter.set(i, start[i]);
+    KernelSpec spec = specOf(run["kernel"], h, elements, F32, F32);
+    for (size_t step = 0; step < golden["gradients"].size(); ++step) {
+      std::vector<float> gradient = golden["gradients"][step];
+      std::vector<double> wanted = run["parameters"][step];
+      std::memcpy(state.gradient.data(), gradient.data(), elements * 4);
+      bench.run(spec, state.buffers(spec));
+      bench.control.steps++;
+      for (int64_t i = 0; i < elements; ++i)
+        ASSERT_NEAR(state.parameter.get(i), wanted[i], 1e-6) << step;
+    }
   }
 }
 

@@ -150,14 +150,14 @@ TEST_F(SafeTensors, SurvivesAnyChangedByte) {
                        tensor("b", "U8", "[4]", "[16,20]") + "}";
   std::mt19937 generator(1);
   int refused = 0;
-  for (int trial = 0; trial < 2000; ++trial) {
+  for (int trial = 0; trial < 300; ++trial) {
     std::string damaged = header;
     for (int change = trial % 3; change >= 0; --change)
       damaged[generator() % damaged.size()] = static_cast<char>(generator());
     write(damaged, 20);
     refused += !complaint().empty();
   }
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(refused, 150);
 }
 
 TEST_F(SafeTensors, WritesWhatItReads) {
