@@ -126,6 +126,7 @@ struct Parameter {
   bool trainable = true;
   int32_t partition = -1;   ///< index into Program::partitions
   uint64_t memberOffset = 0; ///< first element in the partition's flat space
+  std::string location; ///< file:line:column of its declaration, for messages
   int64_t elements() const;
 };
 

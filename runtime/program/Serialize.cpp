@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -176,7 +176,7 @@ ZRT_FIELDS(Command, opcode, kernel, buffers, parts, ticket, mean, traffic,
            label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
-           partition, memberOffset)
+           partition, memberOffset, location)
 ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, kind, learningRate, beta1, beta2, epsilon, weightDecay,
            momentum, nesterov, biasCorrection)
