@@ -12,6 +12,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// " at model.mlir:3:1" for the parameter that holds element `stored` of what
+/// `rank` stores of a partition; "" in padding or where it is not known.
+std::string declarationOf(const Program &program, size_t partition, int rank,
+                          uint64_t stored) {
+  std::string found;
+  for (const Parameter &parameter : program.parameters) {
+    if (parameter.partition != int32_t(partition) || parameter.location.empty())
+      continue;
+    forEachPiece(
+        program, parameter, program.partitions[partition].shardedOptimizer,
+        rank, [&](const Piece &piece) {
+          if (stored >= piece.stored && stored - piece.stored < piece.count)
+            found = " at " + parameter.location;
+        });
+  }
+  return found;
+}
+
 const Output &evaluationLoss(const Program &program) {
   for (const Output &output : program.evaluate.outputs)
     if (output.name == "loss")
@@ -111,6 +129,7 @@ std::string Trainer::blame() {
              describeElement(program, int(i),
                              program.partitions[i].shardedOptimizer, rank,
                              uint64_t(stored)) +
+             declarationOf(program, i, rank, uint64_t(stored)) +
              " is not finite on rank " + std::to_string(rank);
     }
   return "";

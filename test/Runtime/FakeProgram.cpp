@@ -39,6 +39,7 @@ void addParameter(Program &program) {
   parameter.shape = {1};
   parameter.init = {InitKind::Constant, 3.0, 0.0};
   parameter.partition = 0;
+  parameter.location = "model.mlir:3:1";
   program.parameters.push_back(parameter);
   Partition partition;
   partition.name = "all";
