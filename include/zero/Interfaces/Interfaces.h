@@ -1,6 +1,6 @@
 //===- Interfaces.h - what zero asks of operations ------------------------===//
 //
-// The three interfaces that keep ZeRO and compute apart: passes see parameters,
+// The interfaces that keep ZeRO and compute apart: passes see parameters,
 // uses, gradients and order; what an operation computes is asked through these.
 //
 //===----------------------------------------------------------------------===//
@@ -38,5 +38,6 @@ int64_t tensorBytes(Type type);
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"
 #include "zero/Interfaces/KernelOpInterface.h.inc"
+#include "zero/Interfaces/StatisticsOpInterface.h.inc"
 
 #endif // ZERO_INTERFACES_INTERFACES_H

@@ -165,6 +165,7 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [Option<"compute", "compute", "std::string", "\"bf16\"",
     "Type of parameters and activations: f32, bf16 or f16">];
+}
 
 //===----------------------------------------------------------------------===//
 // From a model to a schedule

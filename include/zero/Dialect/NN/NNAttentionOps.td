@@ -4,7 +4,8 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_AttentionOp : NN_KernelOp<"attention", [NN_Differentiable]> {
+def NN_AttentionOp : NN_KernelOp<"attention", [
+    NN_Differentiable, NN_Statistics]> {
   let summary = "Scaled dot-product attention, by heads";
   let description = [{
     For each batch b, head h and query t, with g = h / (H / G) (integer division):
@@ -42,7 +43,7 @@ def NN_AttentionOp : NN_KernelOp<"attention", [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_AttentionGradOp : NN_KernelOp<"attention_grad"> {
+def NN_AttentionGradOp : NN_KernelOp<"attention_grad", [NN_Statistics]> {
   let summary = "Gradients of attention for query, key and value";
   let description = [{
     Recomputes the probabilities from `q`, `k` and `lse`; needs no T x S buffer

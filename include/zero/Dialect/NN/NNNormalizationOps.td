@@ -4,7 +4,8 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_LayerNormOp : NN_KernelOp<"layer_norm", [NN_Differentiable]> {
+def NN_LayerNormOp : NN_KernelOp<"layer_norm", [
+    NN_Differentiable, NN_Statistics]> {
   let summary = "Normalise the last dimension to mean 0 and deviation 1";
   let description = [{
     `y = (x - mean) * rstd * w + b`, with `rstd = 1 / sqrt(variance + eps)`; mean
@@ -33,7 +34,7 @@ def NN_LayerNormOp : NN_KernelOp<"layer_norm", [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad"> {
+def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad", [NN_Statistics]> {
   let summary = "Gradients of layer_norm for input, weight and bias";
   let description = [{
     Constraints
@@ -57,7 +58,8 @@ def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad"> {
   let hasVerifier = 1;
 }
 
-def NN_RmsNormOp : NN_KernelOp<"rms_norm", [NN_Differentiable]> {
+def NN_RmsNormOp : NN_KernelOp<"rms_norm", [
+    NN_Differentiable, NN_Statistics]> {
   let summary = "Scale the last dimension to mean square 1";
   let description = [{
     `y = x * rstd * w`, with `rstd = 1 / sqrt(mean of x^2 + eps)` over the last
@@ -83,7 +85,7 @@ def NN_RmsNormOp : NN_KernelOp<"rms_norm", [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad"> {
+def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad", [NN_Statistics]> {
   let summary = "Gradients of rms_norm for input and weight";
   let description = [{
     Constraints

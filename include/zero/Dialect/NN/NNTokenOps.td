@@ -53,7 +53,8 @@ def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad"> {
   let hasVerifier = 1;
 }
 
-def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [NN_Differentiable]> {
+def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
+    NN_Differentiable, NN_Statistics]> {
   let summary = "Mean of -log(probability of the target)";
   let description = [{
     Over the last dimension of `logits`, V classes:
@@ -85,7 +86,7 @@ def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad"> {
+def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [NN_Statistics]> {
   let summary = "Gradient of cross_entropy for the logits";
   let description = [{
     `dlogits[.., v] = dloss / count * (exp(logits[.., v] - lse) - [v = target])`,

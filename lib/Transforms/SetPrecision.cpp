@@ -1,0 +1,347 @@
+//===- SetPrecision.cpp - from an f32 model to a 16-bit one ---------------===//
+
+#include "zero/Transforms/Passes.h"
+
+#include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_SETPRECISION
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static bool isFloat32(Type type) { return getElementTypeOrSelf(type).isF32(); }
+
+/// `type`, a float or a tensor of floats, with another element type.
+static Type withElement(Type type, Type element) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.clone(element);
+  return element;
+}
+
+//===----------------------------------------------------------------------===//
+// Which operations stay f32
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` may stay f32 on the way to the loss: arithmetic on elements,
+/// and what reduces, reshapes or normalises them; no matrix products.
+static bool isCheapInFloat32(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() ||
+         isa<ElementwiseOpInterface, nn::ReduceOp, nn::BroadcastOp,
+             nn::SoftmaxOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::CastOp>(op);
+}
+
+/// The operations between the network and the loss: cheap ones of which
+/// nothing but the loss, or another of them, depends.
+static DenseSet<Operation *> findLossTail(Block &body, YieldOp yield) {
+  DenseSet<Operation *> tail;
+  auto leadsToLoss = [&](OpOperand &use) {
+    return tail.contains(use.getOwner()) ||
+           (use.getOwner() == yield && use.getOperandNumber() == 0);
+  };
+  auto isAllowed = [&](OpOperand &use) {
+    return tail.contains(use.getOwner()) || use.getOwner() == yield;
+  };
+  for (Operation &op : llvm::reverse(body))
+    if (isCheapInFloat32(&op) && llvm::any_of(op.getUses(), leadsToLoss) &&
+        llvm::all_of(op.getUses(), isAllowed))
+      tail.insert(&op);
+  return tail;
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// The rewrite of one step
+//===----------------------------------------------------------------------===//
+
+/// How a value that was f32 in the model is computed.
+enum class Precision {
+  /// As f32; rounded where it meets a 16-bit value. Constants, and what is
+  /// computed from constants and integers alone.
+  Neutral,
+  /// As f32, and so are the operations that use it. Statistics, the loss, what
+  /// the model itself extends to f32.
+  Wide,
+  /// In 16 bits.
+  Narrow,
+};
+
+/// Goes through a step's operations in order and gives each its precision.
+class StepRewriter {
+public:
+  StepRewriter(StepOp step, Type narrowElement)
+      : body(step.getBody().front()), builder(step.getContext()),
+        narrowElement(narrowElement) {}
+
+  void run();
+
+private:
+  void rewrite(Operation &op);
+
+  void computeWide(Operation &op, Precision resultPrecision);
+  void computeNarrow(Operation &op);
+  bool canComputeNarrow(Operation &op);
+  Precision precisionOf(Operation &op);
+  void roundArguments();
+  void removeRoundTrips();
+
+  /// `value`, of the model's f32, in 16 bits or in f32.
+  Value narrow(Value value);
+  Value widen(Value value);
+
+  Block &body;
+  OpBuilder builder;
+  Type narrowElement;
+  DenseSet<Operation *> lossTail;
+  /// The operation that is being rewritten.
+  Operation *current = nullptr;
+  /// Values that were f32 in the model; all others keep their type.
+  DenseMap<Value, Precision> precisions;
+  /// The other form of a value that has both.
+  DenseMap<Value, Value> narrowed, widened;
+  /// The truncations that the model itself asks for. Their results are 16-bit
+  /// in the model already, so they stay values of their own until the end.
+  SmallVector<arith::TruncFOp> truncations;
+};
+
+struct SetPrecision : public zero::impl::SetPrecisionBase<SetPrecision> {
+  using SetPrecisionBase::SetPrecisionBase;
+
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    Type element = llvm::StringSwitch<Type>(compute)
+                       .Case("f32", builder.getF32Type())
+                       .Case("bf16", builder.getBF16Type())
+                       .Case("f16", builder.getF16Type())
+                       .Default(Type());
+    if (!element) {
+      getOperation().emitError(
+          "the option 'compute' of zero-set-precision is '")
+          << compute.getValue() << "', wanted f32, bf16 or f16";
+      return signalPassFailure();
+    }
+    if (element.isF32())
+      return;
+    for (auto step : getOperation().getOps<StepOp>())
+      if (step.isModel())
+        StepRewriter(step, element).run();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+/// A copy of `constant`, floats, rounded to `element`; null if it has a form
+/// whose elements are not at hand.
+static Value roundConstant(OpBuilder &builder, arith::ConstantOp constant,
+                           FloatType element) {
+  auto round = [&](APFloat value) {
+    bool losesInfo;
+    value.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+    return value;
+  };
+  TypedAttr rounded;
+  if (auto scalar = dyn_cast<FloatAttr>(constant.getValue()))
+    rounded = builder.getFloatAttr(element, round(scalar.getValue()));
+  else if (auto dense = dyn_cast<DenseFPElementsAttr>(constant.getValue()))
+    rounded =
+        cast<TypedAttr>(dense.mapValues(element, [&](const APFloat &value) {
+          return round(value).bitcastToAPInt();
+        }));
+  else
+    return Value();
+  return arith::ConstantOp::create(builder, constant.getLoc(), rounded);
+}
+
+Value StepRewriter::narrow(Value value) {
+  if (precisions.lookup(value) == Precision::Narrow)
+    return value;
+  Value &other = narrowed[value];
+  if (other)
+    return other;
+  builder.setInsertionPointAfterValue(value);
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    other = roundConstant(builder, constant, cast<FloatType>(narrowElement));
+  if (!other)
+    other = arith::TruncFOp::create(builder, value.getLoc(),
+                                    withElement(value.getType(), narrowElement),
+                                    value);
+  return other;
+}
+
+Value StepRewriter::widen(Value value) {
+  auto found = precisions.find(value);
+  if (found == precisions.end() || found->second != Precision::Narrow)
+    return value;
+  Value &other = widened[value];
+  if (other)
+    return other;
+  // At the first use: a copy twice as large should not live for longer.
+  builder.setInsertionPoint(current);
+  other = arith::ExtFOp::create(
+      builder, value.getLoc(),
+      withElement(value.getType(), builder.getF32Type()), value);
+  return other;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static bool isStatisticOperand(OpOperand &operand) {
+  auto op = dyn_cast<StatisticsOpInterface>(operand.getOwner());
+  return op && op.isStatisticOperand(operand.getOperandNumber());
+}
+
+static bool isStatisticResult(OpResult result) {
+  auto op = dyn_cast<StatisticsOpInterface>(result.getOwner());
+  return op && op.isStatisticResult(result.getResultNumber());
+}
+
+/// The precision that the operands ask for: f32 wins over 16 bits, as in the
+/// arithmetic of every language that promotes.
+Precision StepRewriter::precisionOf(Operation &op) {
+  if (lossTail.contains(&op))
+    return Precision::Wide;
+  Precision precision = Precision::Neutral;
+  for (OpOperand &operand : op.getOpOperands()) {
+    auto found = precisions.find(operand.get());
+    if (found == precisions.end() || isStatisticOperand(operand))
+      continue;
+    if (found->second == Precision::Wide)
+      return Precision::Wide;
+    if (found->second == Precision::Narrow)
+      precision = Precision::Narrow;
+  }
+  return precision;
+}
+
+/// Whether `op` has a meaning in 16 bits that is its own, rounded.
+bool StepRewriter::canComputeNarrow(Operation &op) {
+  if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+    Value value = pad.getConstantPaddingValue();
+    return value && value.getDefiningOp<arith::ConstantOp>();
+  }
+  return op.getNumRegions() == 0 && !isa<arith::BitcastOp>(op);
+}
+
+/// Leaves `op` f32: its operands, and what its regions use, are extended.
+void StepRewriter::computeWide(Operation &op, Precision resultPrecision) {
+  op.walk([&](Operation *nested) {
+    for (OpOperand &operand : nested->getOpOperands())
+      operand.set(widen(operand.get()));
+  });
+  for (OpResult result : op.getResults())
+    if (isFloat32(result.getType()))
+      precisions[result] =
+          isStatisticResult(result) ? Precision::Wide : resultPrecision;
+}
+
+/// Turns `op` into a 16-bit one, but for its statistics.
+void StepRewriter::computeNarrow(Operation &op) {
+  if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+    auto yield = cast<tensor::YieldOp>(pad.getBody()->getTerminator());
+    Value value = pad.getConstantPaddingValue();
+    auto constant = value.getDefiningOp<arith::ConstantOp>();
+    builder.setInsertionPoint(&op);
+    yield.getValueMutable().assign(
+        roundConstant(builder, constant, cast<FloatType>(narrowElement)));
+  }
+  for (OpOperand &operand : op.getOpOperands()) {
+    if (!precisions.contains(operand.get()))
+      continue;
+    operand.set(isStatisticOperand(operand) ? widen(operand.get())
+                                            : narrow(operand.get()));
+  }
+  for (OpResult result : op.getResults()) {
+    if (!isFloat32(result.getType()))
+      continue;
+    if (isStatisticResult(result)) {
+      precisions[result] = Precision::Wide;
+      continue;
+    }
+    result.setType(withElement(result.getType(), narrowElement));
+    precisions[result] = Precision::Narrow;
+  }
+}
+
+void StepRewriter::removeRoundTrips() {
+  for (arith::TruncFOp truncation : truncations) {
+    auto extension = truncation.getIn().getDefiningOp<arith::ExtFOp>();
+    if (!extension || extension.getIn().getType() != truncation.getType())
+      continue;
+    truncation.replaceAllUsesWith(extension.getIn());
+    truncation.erase();
+    if (extension.use_empty())
+      extension.erase();
+  }
+}
+
+void StepRewriter::rewrite(Operation &op) {
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (isFloat32(load.getType())) {
+      load->getResult(0).setType(withElement(load.getType(), narrowElement));
+      precisions[load.getResult()] = Precision::Narrow;
+    }
+    return;
+  }
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+    truncations.push_back(truncation);
+  if (isa<arith::TruncFOp, arith::ExtFOp>(op))
+    return computeWide(op, Precision::Wide);
+  if (auto yield = dyn_cast<YieldOp>(op)) {
+    OpOperand &loss = yield->getOpOperand(0);
+    loss.set(widen(loss.get()));
+    return;
+  }
+  Precision precision = precisionOf(op);
+  if (precision == Precision::Narrow && canComputeNarrow(op))
+    return computeNarrow(op);
+  // What cannot be narrow is f32 by itself, not for its users.
+  computeWide(op, precision == Precision::Wide ? Precision::Wide
+                                               : Precision::Neutral);
+}
+
+void StepRewriter::roundArguments() {
+  // Each is inserted first, so that the order is that of the arguments.
+  for (BlockArgument argument : llvm::reverse(body.getArguments())) {
+    if (!isFloat32(argument.getType()) || argument.use_empty())
+      continue;
+    Value rounded = narrow(argument);
+    argument.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+    precisions[rounded] = Precision::Narrow;
+    // Uses that need f32 take the argument itself.
+    widened[rounded] = argument;
+  }
+}
+
+void StepRewriter::run() {
+  lossTail = findLossTail(body, cast<YieldOp>(body.getTerminator()));
+  SmallVector<Operation *> operations;
+  for (Operation &op : body)
+    operations.push_back(&op);
+  roundArguments();
+  for (Operation *op : operations) {
+    current = op;
+    rewrite(*op);
+  }
+  removeRoundTrips();
+  for (BlockArgument argument : body.getArguments())
+    if (Value rounded = narrowed.lookup(argument);
+        rounded && rounded.use_empty())
+      rounded.getDefiningOp()->erase();
+}
