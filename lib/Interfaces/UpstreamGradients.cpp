@@ -19,9 +19,9 @@ void mlir::zero::registerUpstreamGradientModels(DialectRegistry &registry) {
     gradients::attachMath(*context);
     context->getOrLoadDialect<arith::ArithDialect>();
   });
-  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    gradients::attachTensor(*context);
-    context->getOrLoadDialect<arith::ArithDialect>();
-    context->getOrLoadDialect<nn::NNDialect>();
-  });
+  // The gradients of tensor operations are also made of nn operations.
+  registry.addExtension(
+      +[](MLIRContext *context, tensor::TensorDialect *, nn::NNDialect *) {
+        gradients::attachTensor(*context);
+      });
 }

@@ -7,9 +7,8 @@ class DialectRegistry;
 
 namespace zero {
 
-/// Gives `arith`, `math` and `tensor` operations DifferentiableOpInterface.
-/// Loading one of these dialects then also loads the dialects that its
-/// gradients are made of (`arith`, `math`, `tensor`, `nn`).
+/// Gives `arith`, `math` and `tensor` operations DifferentiableOpInterface, as
+/// soon as their dialect is loaded; `tensor` wants `nn` to be loaded as well.
 ///
 /// Gradients are of the value's own type and computed in it. At a tie,
 /// maximum and minimum give the whole gradient to the first operand; absf has
