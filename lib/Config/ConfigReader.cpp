@@ -36,6 +36,7 @@ public:
 private:
   void readBatch();
   void readPrecision();
+  void readGradientType();
   void readLossScale();
   void readOptimizer();
   void readAdam();
@@ -141,20 +142,31 @@ void ConfigReader::readPrecision() {
                      : brain ? Precision::BF16
                              : Precision::F32;
 
-  constexpr StringRef gradientKey = "data_types.grad_accum_dtype";
-  config.gradientType = readPrecision(gradientKey);
-  if (!config.gradientType || *config.gradientType == Precision::F32)
+  readGradientType();
+}
+
+void ConfigReader::readGradientType() {
+  constexpr StringRef key = "data_types.grad_accum_dtype";
+  std::optional<Precision> type = readPrecision(key);
+  if (!type)
     return;
-  if (*config.gradientType != config.precision)
-    reporter.error(gradientKey, "gradients are stored in " +
-                                    stringify(config.precision) +
-                                    ", the compute type, or in f32; give "
-                                    "\"fp32\" or leave it out");
-  else if (config.accumulation > 1)
-    reporter.error(gradientKey,
-                   Twine(config.accumulation) +
-                       " micro-batches are added up in f32; give \"fp32\" or "
-                       "leave it out");
+  if (config.accumulation > 1) {
+    if (*type != Precision::F32)
+      reporter.error(key, Twine(config.accumulation) +
+                              " micro-batches are added up in f32; give "
+                              "\"fp32\" or leave it out");
+    return;
+  }
+  if (*type == config.precision)
+    return;
+  if (*type != Precision::F32)
+    reporter.error(key, "gradients are stored in " +
+                            stringify(config.precision) +
+                            ", the compute type; leave it out");
+  else
+    reporter.remark(key, "changes nothing here: one micro-batch leaves "
+                         "nothing to add up, and its gradients are stored in " +
+                             stringify(config.precision));
 }
 
 void ConfigReader::readLossScale() {
@@ -317,18 +329,12 @@ void ConfigReader::readZero() {
                    "found " + Twine(config.stage) + ", wanted 0, 1, 2 or 3");
   config.reduceBucketSize = values.integer(key("reduce_bucket_size"));
   config.allgatherBucketSize = values.integer(key("allgather_bucket_size"));
-  config.overlapCommunication = values.has(key("overlap_comm"))
-                                    ? values.boolean(key("overlap_comm"))
-                                    : config.stage == 3;
   config.ignoreUnusedParameters =
       values.boolean(key("ignore_unused_parameters"));
-  config.prefetchBucketSize =
-      values.integer(key("stage3_prefetch_bucket_size"));
   config.parameterPersistenceThreshold =
       values.integer(key("stage3_param_persistence_threshold"));
   config.modelPersistenceThreshold =
       values.integer(key("stage3_model_persistence_threshold"));
-  config.maxLiveParameters = values.integer(key("stage3_max_live_parameters"));
   config.maxReuseDistance = values.integer(key("stage3_max_reuse_distance"));
 }
 

@@ -151,6 +151,19 @@ TEST(Diagnostics, Precision) {
               "are added up in f32; give \"fp32\" or leave it out");
 }
 
+TEST(Diagnostics, AddingUp) {
+  Parsed parsed = parseWithBatch(R"("optimizer": {},
+    "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"})");
+  EXPECT_TRUE(parsed.config.has_value());
+  EXPECT_EQ(parsed.messages,
+            "c.json:3: remark: data_types.grad_accum_dtype: changes nothing "
+            "here: one micro-batch leaves nothing to add up, and its "
+            "gradients are stored in bf16\n");
+  expectError(R"("data_types": {"grad_accum_dtype": "fp16"})",
+              "c.json:3: error: data_types.grad_accum_dtype: gradients are "
+              "stored in f32, the compute type; leave it out");
+}
+
 TEST(Diagnostics, RepeatedKeys) {
   expectError("\"gradient_clipping\": 1,\n\"gradient_clipping\": 2",
               "c.json:3: error: gradient_clipping: stands twice in the file, "

@@ -38,7 +38,7 @@ enum class OptimizerType { AdamW, Adam, SGD };
 /// `adamw`, `adam` or `sgd`.
 llvm::StringRef stringify(OptimizerType type);
 
-/// The optimizer and the settings of every parameter that is in no group.
+/// The optimizer and its settings, which groups may change.
 struct OptimizerConfig {
   /// The rule. DeepSpeed's "Adam" is `AdamW` unless `adam_w_mode` is false.
   OptimizerType type = OptimizerType::AdamW;
@@ -50,7 +50,7 @@ struct OptimizerConfig {
   double beta2 = 0.999;
   /// Added to the root of the second moment (Adam, AdamW).
   double epsilon = 1e-8;
-  /// Weight decay of parameters in no group.
+  /// Weight decay; of the group `no_decay` it is 0 unless that is given.
   double weightDecay = 0;
   /// Divide moments by 1 - beta^t (Adam, AdamW).
   bool biasCorrection = true;
@@ -60,7 +60,8 @@ struct OptimizerConfig {
   bool nesterov = false;
 };
 
-/// What a named parameter group changes; an absent value is the optimizer's.
+/// What a named parameter group changes; an absent value is the optimizer's,
+/// but for the weight decay of `no_decay`.
 struct ParameterGroupConfig {
   /// The name that parameters carry: `{group = "no_decay"}`.
   std::string name;
@@ -132,9 +133,6 @@ struct TrainConfig {
 
   /// Type of the compute parameters and activations.
   Precision precision = Precision::F32;
-  /// Type that gradients are stored in; absent: f32 when accumulation is
-  /// above 1, otherwise `precision`.
-  std::optional<Precision> gradientType;
 
   OptimizerConfig optimizer;
   /// In the order of the file; names are unique.
@@ -149,19 +147,13 @@ struct TrainConfig {
   int64_t reduceBucketSize = 500000000;
   /// Most elements of one gather of updated parameters.
   int64_t allgatherBucketSize = 500000000;
-  /// Collectives run beside compute; absent in the file: true at stage 3.
-  bool overlapCommunication = false;
   /// A parameter without a gradient is left alone; otherwise it is an error.
   bool ignoreUnusedParameters = true;
 
-  /// Stage 3: elements that may be gathered ahead.
-  int64_t prefetchBucketSize = 50000000;
   /// Stage 3: parameters of at most this many elements stay whole...
   int64_t parameterPersistenceThreshold = 100000;
   /// ...as long as together they have at most this many.
   int64_t modelPersistenceThreshold = std::numeric_limits<int64_t>::max();
-  /// Stage 3: most elements that are gathered at once.
-  int64_t maxLiveParameters = 1000000000;
   /// Stage 3: keep a parameter that is used again within this many elements.
   int64_t maxReuseDistance = 1000000000;
 
