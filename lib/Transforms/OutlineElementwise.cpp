@@ -305,7 +305,10 @@ struct OutlineElementwise
     llvm::StringMap<func::FuncOp> kernels;
     SmallVector<Block *> blocks;
     for (auto step : getOperation().getOps<StepOp>())
-      step->walk([&](Block *block) { blocks.push_back(block); });
+      step->walk([&](Block *block) {
+        if (isa<ZeroDialect>(block->getParentOp()->getDialect()))
+          blocks.push_back(block);
+      });
     for (Block *block : blocks) {
       for (const ElementwiseGroup &group : findElementwiseGroups(*block))
         outline(group, symbols, kernels);
