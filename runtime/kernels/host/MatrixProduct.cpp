@@ -17,7 +17,8 @@ namespace zrt::host {
 
 namespace {
 
-/// While it lives, oneDNN prepares primitives for one thread.
+/// While it lives, oneDNN prepares primitives for one thread, and runs them on
+/// the thread that calls.
 class OneThread {
 public:
   OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -210,6 +211,7 @@ struct MatrixProduct::Impl {
 
   void multiply(const void *a, const void *b, const void *bias, void *c,
                 char *scratch) {
+    OneThread scope;
     pool.parallelForWorkers(shape.batch * rows.count * columns.count, 1,
                             [&](int64_t begin, int64_t end, int worker) {
                               for (int64_t unit = begin; unit < end; ++unit)
