@@ -81,7 +81,7 @@ public:
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
   /// Makes every pending and later call of every rank throw
-  /// CommunicationError with `reason`.
+  /// CommunicationError with `reason`. Any thread may call it, at any time.
   virtual void abort(const std::string &reason) = 0;
 
   void run(Collective kind, Reduction reduction,

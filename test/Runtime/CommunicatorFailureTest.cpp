@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -205,17 +206,34 @@ TEST(InProcessFailure, EveryLaterCallThrows) {
   }
 }
 
+/// A watchdog's thread aborts in the middle of an operation. After the throw
+/// this rank's buffer is its own again: nobody still writes results into it.
 TEST(InProcessFailure, AbortWhileDataMoves) {
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 200; ++round) {
+    std::thread watchdog;
     auto errors = errorsOf(3, 600, [&](Communicator &communicator) {
-      // Freed by the throw: nobody may be reading it then.
-      std::vector<float> buffer(1 << 20, 1);
-      for (int i = 0;; ++i) {
-        if (communicator.rank() == 0 && i == 3 + round)
+      std::vector<float> buffer(1 << 16, 1);
+      communicator.barrier();
+      auto group = communicator.split(0, communicator.rank());
+      if (communicator.rank() == 0)
+        watchdog = std::thread([&communicator, round] {
+          std::this_thread::sleep_for(
+              std::chrono::microseconds(100 + 17 * round));
           communicator.abort("enough");
-        communicator.run(
-            Collective::AllReduce, Reduction::Sum,
-            {{buffer.data(), buffer.data(), buffer.size(), DataType::F32, 0}});
+        });
+      try {
+        for (;;)
+          group->run(Collective::AllReduce, Reduction::Sum,
+                     {{buffer.data(), buffer.data(), buffer.size(),
+                       DataType::F32, 0}});
+      } catch (const CommunicationError &) {
+        std::fill(buffer.begin(), buffer.end(), -1.0f);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        EXPECT_EQ(std::count(buffer.begin(), buffer.end(), -1.0f),
+                  static_cast<int64_t>(buffer.size()));
+        if (communicator.rank() == 0)
+          watchdog.join();
+        throw;
       }
     });
     expectAll(errors, {"enough"});

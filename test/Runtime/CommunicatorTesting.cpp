@@ -11,6 +11,18 @@
 #include <new>
 #include <thread>
 
+// Sanitizers bring their own operator new.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) ||     \
+    __has_feature(memory_sanitizer)
+#define ZERO_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define ZERO_SANITIZED 1
+#endif
+
+#ifndef ZERO_SANITIZED
 namespace {
 thread_local uint64_t allocationCount = 0;
 } // namespace
@@ -23,6 +35,7 @@ void *operator new(size_t size) {
 }
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif
 
 namespace zrt::testing {
 namespace {
@@ -115,7 +128,13 @@ void place(std::vector<char> &buffer, uint64_t offset,
 
 } // namespace
 
+#ifdef ZERO_SANITIZED
+bool countsAllocations() { return false; }
+uint64_t allocations() { return 0; }
+#else
+bool countsAllocations() { return true; }
 uint64_t allocations() { return allocationCount; }
+#endif
 
 bool underMpi() {
   static const bool under = launchedUnderMpi();

@@ -20,7 +20,8 @@ std::vector<int> groupSizes();
 /// is one of them. An exception fails the test and aborts the group.
 void onRanks(int ranks, const std::function<void(Communicator &)> &body);
 
-/// Calls of operator new by this thread.
+/// Calls of operator new by this thread, where they are counted.
+bool countsAllocations();
 uint64_t allocations();
 
 struct PartSpec {
