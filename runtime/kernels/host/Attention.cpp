@@ -53,7 +53,7 @@ private:
     float *scores;  ///< [block, scoreStride]
     float *sums;    ///< [kTileRows, width]
     Pieces(const AttentionShape &s, void *memory)
-        : scratch(memory), keys(scratch.take(s.features * s.keyWidth())),
+        : scratch(memory), keys(scratch.take(s.width() * s.keyWidth())),
           values(scratch.take(s.keys * s.width())),
           queries(scratch.take(s.blockQueries() * s.width())),
           scores(scratch.take(s.blockQueries() * s.scoreStride())),

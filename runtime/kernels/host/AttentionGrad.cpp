@@ -62,8 +62,8 @@ private:
     float *dscores;       ///< [block, scoreStride]
     float *dqueries;      ///< [kTileRows, width]
     Pieces(const AttentionShape &s, void *memory)
-        : scratch(memory), keyPanels(scratch.take(s.features * s.keyWidth())),
-          valuePanels(scratch.take(s.features * s.keyWidth())),
+        : scratch(memory), keyPanels(scratch.take(s.width() * s.keyWidth())),
+          valuePanels(scratch.take(s.width() * s.keyWidth())),
           keys(scratch.take(s.keys * s.width())),
           dkeys(scratch.take(s.keys * s.width())),
           dvalues(scratch.take(s.keys * s.width())),

@@ -59,7 +59,7 @@ void multiplyPanels(const AttentionShape &shape, int64_t firstQuery,
                    {rows + i * shape.width(), shape.width(), 1}, panels, width,
                    result + i * stride + s, stride, false);
     }
-    panels += shape.features * width;
+    panels += shape.width() * width;
   }
 }
 

@@ -80,19 +80,27 @@ void copyRows(const T *from, int64_t rows, int64_t stride, int64_t features,
 }
 
 /// Transposes rows into panels of kTileColumns of them: panel p holds
-/// [features][its rows], one after the other; missing rows are zero.
+/// [features][its rows], one after the other; missing rows are zero. `features`
+/// is rounded up to whole vectors in both.
 template <typename T>
 void copyPanels(const T *from, int64_t rows, int64_t stride, int64_t features,
                 float *to) {
-  const int64_t all = wholeLanes(rows);
+  alignas(64) float tile[kLanes * kLanes];
+  const int64_t all = wholeLanes(rows), depth = wholeLanes(features);
   for (int64_t first = 0; first < all; first += kTileColumns) {
     const int64_t width = std::min(kTileColumns, all - first);
-    for (int64_t j0 = 0; j0 < width; j0 += kLanes)
-      for (int64_t d = 0; d < features; ++d)
-        for (int64_t j = j0; j < j0 + kLanes; ++j)
-          to[d * width + j] =
-              first + j < rows ? toFloat(from[(first + j) * stride + d]) : 0.0f;
-    to += features * width;
+    for (int64_t j = 0; j < width; j += kLanes) {
+      const int64_t row = first + j,
+                    some = std::min<int64_t>(kLanes, rows - row);
+      if (some < kLanes)
+        std::fill(tile, tile + kLanes * kLanes, 0.0f);
+      for (int64_t d = 0; d < depth; d += kLanes) {
+        copyRows(from + row * stride + d, some, stride,
+                 std::min<int64_t>(kLanes, features - d), 1, tile, kLanes);
+        transposeTile(tile, kLanes, to + d * width + j, width);
+      }
+    }
+    to += depth * width;
   }
 }
 

@@ -53,8 +53,8 @@ const dnnl::engine &engine() {
 /// How one dimension is cut: `count` blocks of `size`, the last maybe smaller.
 struct Cut {
   int64_t extent, size, count;
-  Cut(int64_t extent, int64_t parts) : extent(extent) {
-    constexpr int64_t step = 64; // a multiple of oneDNN's register blocks
+  /// Into at most `parts` blocks of a multiple of `step`.
+  Cut(int64_t extent, int64_t parts, int64_t step) : extent(extent) {
     size = (extent + parts - 1) / parts;
     size = std::min(extent, (size + step - 1) / step * step);
     count = (extent + size - 1) / size;
@@ -63,14 +63,36 @@ struct Cut {
   int64_t tail() const { return extent - (count - 1) * size; }
 };
 
-/// Multiply-adds that are worth a block of their own: some 50 microseconds.
-constexpr int64_t kBlockWork = int64_t(1) << 22;
-/// Most blocks along one dimension.
-constexpr int64_t kMostParts = 16;
+/// The blocks of a product, from its shape alone. oneDNN copies a transposed
+/// operand, so the result is cut along that operand's own dimension, where
+/// nothing is copied twice. The other operand is read once a block: where it
+/// is too large for a cache, blocks are wider, and cut along both dimensions.
+struct Cuts {
+  Cut rows, columns;
+  explicit Cuts(const MatrixShape &s)
+      : rows(make(s, cutsRows(s), s.m, s.n)),
+        columns(make(s, !cutsRows(s), s.n, s.m)) {}
 
-int64_t partsOf(int64_t work) {
-  return std::clamp<int64_t>(work / kBlockWork, 1, kMostParts);
-}
+private:
+  static bool cutsRows(const MatrixShape &s) {
+    if (s.transposedA != s.transposedB)
+      return s.transposedA;
+    return s.m >= s.n;
+  }
+
+  static Cut make(const MatrixShape &s, bool first, int64_t extent,
+                  int64_t other) {
+    constexpr int64_t blockWork = 1 << 22; // multiply-adds: some 50 us
+    constexpr int64_t cached = 1 << 20;    // elements
+    constexpr int64_t mostParts = 16, fine = 64, coarse = 256, coarsest = 1024;
+    bool large = (first ? other : extent) * s.k > cached;
+    if (!first)
+      return Cut(extent, large ? mostParts : 1, coarsest);
+    int64_t parts = s.m * s.n * s.k / blockWork;
+    return Cut(extent, std::clamp<int64_t>(parts, 1, mostParts),
+               large ? coarse : fine);
+  }
+};
 
 } // namespace
 
@@ -89,7 +111,7 @@ struct MatrixProduct::Impl {
   MatrixShape shape;
   ThreadPool &pool;
   DataType compute;
-  Cut rows, columns;
+  const Cut rows, columns;
   dnnl::stream stream;
   Block blocks[2][2];               // [row tail][column tail]
   std::vector<Arguments> arguments; // [worker][row tail][column tail]
@@ -99,8 +121,7 @@ struct MatrixProduct::Impl {
   Impl(const MatrixShape &shape, ThreadPool &pool)
       : shape(shape), pool(pool),
         compute(computesIn(shape.type) ? shape.type : DataType::F32),
-        rows(shape.m, rowParts(shape)), columns(shape.n, columnParts(shape)),
-        stream(engine()) {
+        rows(Cuts(shape).rows), columns(Cuts(shape).columns), stream(engine()) {
     OneThread scope;
     for (int r = 0; r < 2; ++r)
       for (int c = 0; c < 2; ++c)
@@ -117,23 +138,6 @@ struct MatrixProduct::Impl {
       biasBytes = shape.bias ? padded(shape.n * sizeof(float)) : 0;
       cBytes = padded(shape.batch * shape.m * shape.n * sizeof(float));
     }
-  }
-
-  /// oneDNN copies a transposed operand into blocks, so it is cut along that
-  /// operand's own dimension, where no part is copied twice; the other
-  /// dimension is cut only where the blocks stay large.
-  static bool cutsRows(const MatrixShape &s) {
-    if (s.transposedA != s.transposedB)
-      return s.transposedA;
-    return s.m >= s.n;
-  }
-  static int64_t rowParts(const MatrixShape &s) {
-    int64_t work = s.m * s.n * s.k;
-    return cutsRows(s) ? partsOf(work) : partsOf(work / kMostParts / 8);
-  }
-  static int64_t columnParts(const MatrixShape &s) {
-    int64_t work = s.m * s.n * s.k;
-    return cutsRows(s) ? partsOf(work / kMostParts / 8) : partsOf(work);
   }
 
   void prepare(Block &block, int64_t m, int64_t n) {

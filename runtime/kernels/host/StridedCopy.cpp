@@ -1,6 +1,7 @@
 #include "kernels/host/StridedCopy.h"
 
 #include "kernels/host/Host.h"
+#include "kernels/host/Vector.h"
 
 #include <algorithm>
 #include <cstring>
@@ -62,11 +63,21 @@ void StridedCopy::moveInner(const T *from, T *to, int64_t columns) const {
     for (int64_t i = 0; i < columns; ++i)
       std::fill_n(to + i * column.to, row.size, from[i * column.from]);
   } else {
-    constexpr int64_t tile = 16;
+    constexpr int64_t tile = kLanes;
     for (int64_t i0 = 0; i0 < columns; i0 += tile)
       for (int64_t j0 = 0; j0 < row.size; j0 += tile) {
         int64_t iEnd = std::min(i0 + tile, columns);
         int64_t jEnd = std::min(j0 + tile, row.size);
+        bool whole = iEnd - i0 == tile && jEnd - j0 == tile;
+        if (sizeof(T) == sizeof(float) && whole && column.from == 1 &&
+            row.to == 1) {
+          // Bits pass through float vectors unchanged.
+          transposeTile(
+              reinterpret_cast<const float *>(from + i0 + j0 * row.from),
+              row.from, reinterpret_cast<float *>(to + i0 * column.to + j0),
+              column.to);
+          continue;
+        }
         for (int64_t i = i0; i < iEnd; ++i)
           for (int64_t j = j0; j < jEnd; ++j)
             to[i * column.to + j * row.to] =
@@ -100,7 +111,7 @@ void StridedCopy::runTyped(ThreadPool &pool, const T *from, T *to) const {
     return;
   }
   // One block: share out its columns, in whole tiles.
-  constexpr int64_t tile = 16;
+  constexpr int64_t tile = kLanes;
   int64_t tiles = (column.size + tile - 1) / tile;
   pool.parallelFor(
       tiles, rowGrain(tile * row.size), [&](int64_t begin, int64_t end) {

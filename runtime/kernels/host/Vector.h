@@ -133,7 +133,30 @@ ZERO_INLINE float maximumOf(Vector v) {
   return lanes[0];
 }
 
-/// e^x within 1 ulp; subnormal results, infinities and NaN as in <cmath>.
+/// to[j * toStride + i] = from[i * fromStride + j] for i, j < 16.
+ZERO_INLINE void transposeTile(const float *from, int64_t fromStride, float *to,
+                               int64_t toStride) {
+  Vector rows[kLanes], next[kLanes];
+  for (int i = 0; i < kLanes; ++i)
+    rows[i] = load(from + i * fromStride);
+  // Interleaving row i with row i + 8, four times, brings each element home.
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < kLanes / 2; ++i) {
+      next[2 * i] =
+          __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18, 3,
+                                  19, 4, 20, 5, 21, 6, 22, 7, 23);
+      next[2 * i + 1] =
+          __builtin_shufflevector(rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26,
+                                  11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    }
+    for (int i = 0; i < kLanes; ++i)
+      rows[i] = next[i];
+  }
+  for (int i = 0; i < kLanes; ++i)
+    store(to + i * toStride, rows[i]);
+}
+
+/// e^x within 1.5 ulp; subnormal results, infinities and NaN as in <cmath>.
 ZERO_INLINE Vector exponential(Vector x) {
   x = x < -104.0f ? splat(-104.0f) : x;
   x = x > 89.0f ? splat(89.0f) : x;
