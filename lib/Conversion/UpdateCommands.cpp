@@ -52,7 +52,6 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
       isFirst = false;
     }
   }
-  places[stats.getStats()] = {};
 }
 
 void CommandBuilder::visitReduceStats(ReduceStatsOp reduce) {
