@@ -1,4 +1,4 @@
-// zero.copy and zero.accumulate.
+// zero.copy, zero.clear and zero.accumulate.
 #include "kernels/optimizer/Loops.h"
 #include "kernels/optimizer/Specs.h"
 
@@ -53,10 +53,36 @@ public:
   }
 };
 
+/// One buffer, set to zero: padding that shares memory with other values.
+class ClearKernel : public Kernel {
+public:
+  ClearKernel(const KernelSpec &spec, const KernelContext &context)
+      : context(context) {
+    std::vector<TensorType> types = bufferTypes(spec);
+    expectBuffers(spec, types.size(), 1, "destination");
+    bytes = types[0].bytes();
+  }
+
+  void run(void *const *buffers, void *) override {
+    context.pool->parallelFor(
+        bytes, kElementsPerThread * sizeof(float),
+        [&](int64_t begin, int64_t end) {
+          std::memset(static_cast<char *>(buffers[0]) + begin, 0, end - begin);
+        });
+  }
+
+private:
+  KernelContext context;
+  int64_t bytes;
+};
+
+/// With an attribute `owner`, only that rank adds: a bucket whose pieces went
+/// to their owners.
 class AccumulateKernel : public TransferKernel {
 public:
   AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
       : TransferKernel(spec, context) {
+    isOwner = !spec.has("owner") || spec.integer("owner") == context.rank;
     expectLane(spec, from);
     expectLane(spec, to);
     int accumulation = context.program->training.accumulation;
@@ -67,6 +93,8 @@ public:
   }
 
   void run(void *const *buffers, void *) override {
+    if (!isOwner)
+      return;
     if (context.control->microIndex == 0)
       return copy(buffers[0], buffers[1]);
     context.pool->parallelFor(
@@ -75,11 +103,15 @@ public:
                      end);
         });
   }
+
+private:
+  bool isOwner;
 };
 
 } // namespace
 
 void zrt::registerCopyKernels(Registry &registry) {
   registry.add("zero.copy", makeKernel<CopyKernel>);
+  registry.add("zero.clear", makeKernel<ClearKernel>);
   registry.add("zero.accumulate", makeKernel<AccumulateKernel>);
 }

@@ -1,0 +1,111 @@
+//===- BufferPlan.h - which values share which memory ---------------------===//
+//
+// The alias and borrow facts of one region, and places that follow from them.
+// Views share their root's buffer; a started collective borrows its operands
+// until its wait; gradients are produced at their place in a bucket, or in the
+// stored gradient; a launch takes the place of a dying input.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_ANALYSIS_BUFFERPLAN_H
+#define ZERO_ANALYSIS_BUFFERPLAN_H
+
+#include "zero/Analysis/Allocation.h"
+#include "zero/Analysis/StatePlan.h"
+#include "zero/Dialect/Zero/Zero.h"
+
+namespace mlir::zero {
+
+/// Memory that values of a region share.
+struct Buffer {
+  ArenaKind arena = ArenaKind::Activations;
+  int64_t bytes = 0;
+  /// First and last operation that needs it, by position.
+  int64_t begin = 0, end = 0;
+  /// Part of another buffer (a bucket), from `parentOffset` on; -1: its own.
+  int parent = -1;
+  int64_t parentOffset = 0;
+  /// A place that is known beforehand (state, inputs, constants), or null.
+  AtAttr fixed;
+};
+
+/// A value's memory: bytes from the beginning of a buffer. On rank r,
+/// `stride * r` further.
+struct Memory {
+  int buffer = -1;
+  int64_t offset = 0;
+  int64_t stride = 0;
+  int64_t bytes = 0;
+};
+
+/// The buffers of one region of a step.
+class BufferPlan {
+public:
+  /// `constants` gives the place of a constant of the given value.
+  BufferPlan(Block &block, const StatePlaces &state, TrainingAttr training,
+             function_ref<AtAttr(ElementsAttr)> constants);
+
+  /// Why planning failed, after a diagnostic; success otherwise.
+  LogicalResult result() const { return status; }
+
+  /// Chooses offsets in activation and communication memory; returns the bytes
+  /// needed of `arena`.
+  void solve();
+  int64_t neededBytes(ArenaKind arena) const;
+
+  /// The places of what each operation makes, in the order in which the
+  /// lowering asks for them; for `zero.at`.
+  SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> getPlaces() const;
+
+private:
+  void number(Block &block);
+  LogicalResult visit(Operation &op);
+  void visitKernel(Operation &op);
+  LogicalResult visitLoad(LoadOp load);
+  void visitGather(AllGatherOp gather);
+  void visitRefreshResident(RefreshResidentOp refresh);
+  void visitAllReduce(AllReduceOp reduce);
+  void visitReduceScatter(ReduceScatterOp reduce);
+  void visitBucketedReduce(BucketedReduceOp reduce);
+  void visitAccumulate(AccumulateOp accumulate);
+
+  int newBuffer(ArenaKind arena, int64_t bytes, Operation *begin);
+  int fixedBuffer(AtAttr place);
+  Memory whole(int buffer) const;
+  int rootOf(int buffer, int64_t &offset) const;
+  /// Lets `value` be produced at `offset` of `bucket`; where it cannot, the
+  /// lowering copies it there.
+  void place(Value value, int bucket, int64_t offset);
+  int makeBucket(Operation *op, PartitionOp partition, int64_t elements, Type type,
+                 AtAttr fixed);
+  /// The dying input whose memory `result` of a launch may take, or -1.
+  int findDyingInput(LaunchOp launch, int64_t bytes);
+  /// Whether a single micro-batch's gradient is stored as it is, so that it can
+  /// be produced or received in its final place.
+  bool storesDirectly(PartitionOp partition, Type type) const;
+  /// Keep what `value` stands for alive through the present operation.
+  void extend(Value value);
+  void keepAlive(int buffer);
+
+  const StatePlaces &state;
+  TrainingAttr training;
+  function_ref<AtAttr(ElementsAttr)> constants;
+  LogicalResult status = success();
+
+  SmallVector<Buffer> buffers;
+  DenseMap<Value, Memory> memory;
+  /// The tensors of a pending, in order.
+  DenseMap<Value, SmallVector<Memory>> pending;
+  SmallVector<std::pair<Operation *, SmallVector<Memory>>> made;
+  DenseMap<Operation *, int64_t> positions;
+  /// The bucket that a started reduction needs until its wait.
+  DenseMap<Value, int> buckets;
+  /// Last position that reads a root value, and that still borrows it: a
+  /// reduction borrows until its wait.
+  DenseMap<Value, int64_t> lastRead, borrowedUntil;
+  int64_t now = 0, length = 0;
+  int64_t needed[getMaxEnumValForArenaKind() + 1] = {};
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_BUFFERPLAN_H

@@ -1,0 +1,268 @@
+//===- CollectiveCommands.cpp - collectives as commands -------------------===//
+
+#include "CommandBuilder.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static AtAttr placeAt(Operation *op, unsigned index) {
+  return cast<AtAttr>(op->getAttrOfType<ArrayAttr>("zero.at")[index]);
+}
+
+/// Part of `place`: `bytes` bytes from `offset` on.
+static AtAttr subPlace(AtAttr place, int64_t offset, int64_t bytes, int64_t stride = 0) {
+  return AtAttr::get(place.getContext(), place.getArena(), place.getOffset() + offset, bytes,
+                     place.getStride() + stride);
+}
+
+static std::string joinNames(ArrayAttr symbols) {
+  std::string text;
+  for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
+    text += (text.empty() ? "" : " ") + symbol.getValue().str();
+  return text;
+}
+
+zrt::Command &CommandBuilder::startCollective(Operation *op, zrt::Opcode opcode,
+                                              zrt::TrafficClass traffic, Value pending,
+                                              std::string label) {
+  uint32_t ticket = tickets.size();
+  tickets[pending] = ticket;
+  zrt::Command &command = newCommand(op, std::move(label));
+  command.opcode = opcode;
+  command.traffic = traffic;
+  command.ticket = ticket;
+  command.mean = op->hasAttr("mean");
+  return command;
+}
+
+void CommandBuilder::visitWait(WaitOp wait) {
+  zrt::Command &command = newCommand(wait, "wait");
+  command.opcode = zrt::Opcode::Wait;
+  command.ticket = tickets.lookup(wait.getPending());
+  Operation *start = wait.getPending().getDefiningOp();
+  // A reduction's first place is its bucket, which only an all-reduce returns.
+  unsigned next = isa<ReduceScatterOp>(start) ? 1 : 0;
+  for (Value result : wait.getResults())
+    places[result] = placeAt(start, next++);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+void CommandBuilder::fillBucket(Operation *op, PartitionOp partition, AtAttr bucket, Type type,
+                                int64_t begin, int64_t end, ArrayAttr parameters,
+                                ValueRange gradients) {
+  int64_t bytes = elementBytes(type);
+  // Stored gradients have been zero in their padding from the start; a bucket
+  // shares memory with other values.
+  auto clear = [&](int64_t from, int64_t to) {
+    if (from < to && bucket.getArena() == ArenaKind::Communication)
+      addFlatKernel(op, "zero.clear",
+                    {subPlace(bucket, (from - begin) * bytes, (to - from) * bytes)}, {type});
+  };
+  int64_t filled = begin;
+  for (auto [symbol, gradient] :
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
+    MemberAttr member = partition.findMember(symbol.getValue());
+    clear(filled, member.getOffset());
+    filled = member.getOffset() + member.getSize();
+    AtAttr source = placeOf(gradient);
+    AtAttr target = subPlace(bucket, (member.getOffset() - begin) * bytes,
+                             member.getSize() * bytes);
+    if (source.getArena() != target.getArena() || source.getOffset() != target.getOffset())
+      addFlatKernel(op, "zero.copy", {source, target}, {type, type});
+  }
+  clear(filled, end);
+}
+
+static Type elementTypeOf(PendingType type) {
+  return cast<RankedTensorType>(type.getTypes().front()).getElementType();
+}
+
+void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
+  PartitionOp partition = findPartition(reduce, reduce.getPartition());
+  Type type = elementTypeOf(reduce.getPending().getType());
+  AtAttr bucket = placeAt(reduce, 0);
+  if (reduce.getParameters())
+    fillBucket(reduce, partition, bucket, type, reduce.getBegin(), reduce.getEnd(),
+               *reduce.getParameters(), reduce.getGradients());
+  zrt::Command &command = startCollective(
+      reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient, reduce.getPending(),
+      "all_reduce @" + reduce.getPartition().str() + " " +
+          (reduce.getParameters() ? joinNames(*reduce.getParameters()) : "stored"));
+  command.parts.push_back({toBufferRef(bucket), toBufferRef(bucket),
+                           static_cast<uint64_t>(reduce.getEnd() - reduce.getBegin()),
+                           *toDataType(type), 0});
+}
+
+void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
+  PartitionOp partition = findPartition(reduce, reduce.getPartition());
+  Type type = elementTypeOf(reduce.getPending().getType());
+  int64_t bytes = elementBytes(type), begin = reduce.getBegin();
+  AtAttr bucket = placeAt(reduce, 0);
+  if (reduce.getParameters())
+    fillBucket(reduce, partition, bucket, type, begin, reduce.getEnd(),
+               *reduce.getParameters(), reduce.getGradients());
+  zrt::Command &command = startCollective(
+      reduce, zrt::Opcode::ReduceScatter, zrt::TrafficClass::Gradient, reduce.getPending(),
+      "reduce_scatter @" + reduce.getPartition().str() + " " +
+          (reduce.getParameters() ? joinNames(*reduce.getParameters()) : "stored"));
+  ArrayRef<int64_t> segments = partition.getSegments();
+  unsigned next = 1;
+  for (size_t i = 1; i < segments.size(); ++i) {
+    if (segments[i - 1] < begin || segments[i] > static_cast<int64_t>(reduce.getEnd()) ||
+        segments[i] == segments[i - 1])
+      continue;
+    int64_t size = segments[i] - segments[i - 1];
+    AtAttr send = subPlace(bucket, (segments[i - 1] - begin) * bytes, size * bytes);
+    command.parts.push_back({toBufferRef(send), toBufferRef(placeAt(reduce, next++)),
+                             static_cast<uint64_t>(size / partition.getRanks()),
+                             *toDataType(type), 0});
+  }
+}
+
+namespace {
+/// Elements of a bucket that one rank owns: `count` from `flat` in the group
+/// and from `inBucket` in the bucket.
+struct OwnerRun {
+  int64_t owner, flat, inBucket, count;
+};
+} // namespace
+
+/// Cuts a bucket of whole members at the owners' boundaries; neighbours in the
+/// flat space that one rank owns are one run.
+static SmallVector<OwnerRun> cutAtOwners(PartitionOp partition, ArrayAttr parameters) {
+  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  SmallVector<OwnerRun> runs;
+  int64_t inBucket = 0;
+  for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
+    MemberAttr member = partition.findMember(symbol.getValue());
+    int64_t flat = member.getOffset(), end = flat + member.getSize();
+    while (flat < end) {
+      int64_t owner = flat / slice;
+      int64_t count = std::min(end, (owner + 1) * slice) - flat;
+      if (!runs.empty() && runs.back().owner == owner &&
+          runs.back().flat + runs.back().count == flat)
+        runs.back().count += count;
+      else
+        runs.push_back({owner, flat, inBucket, count});
+      flat += count;
+      inBucket += count;
+    }
+  }
+  return runs;
+}
+
+/// Where an owner keeps the gradient of `run`.
+static AtAttr ownedPlace(PartitionOp partition, const OwnerRun &run) {
+  auto stored = cast<AtAttr>(partition.getAt()->get("gradients"));
+  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t bytes = elementBytes(partition.getGradientType());
+  return subPlace(stored, (run.flat - run.owner * slice) * bytes, run.count * bytes);
+}
+
+static bool receivesInPlace(StepOp step, PartitionOp partition, Type type) {
+  return step.getTraining()->getAccumulation() == 1 && partition.getGradientType() == type;
+}
+
+void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
+  PartitionOp partition = findPartition(reduce, reduce.getPartition());
+  Type type = elementTypeOf(reduce.getPending().getType());
+  int64_t bytes = elementBytes(type);
+  AtAttr bucket = placeAt(reduce, 0);
+  int64_t offset = 0;
+  for (Value gradient : reduce.getGradients()) {
+    AtAttr source = placeOf(gradient);
+    AtAttr target = subPlace(bucket, offset, source.getBytes());
+    if (source.getArena() != target.getArena() || source.getOffset() != target.getOffset())
+      addFlatKernel(reduce, "zero.copy", {source, target}, {type, type});
+    offset += source.getBytes();
+  }
+  zrt::Command &command = startCollective(
+      reduce, zrt::Opcode::Reduce, zrt::TrafficClass::Gradient, reduce.getPending(),
+      "bucketed_reduce @" + reduce.getPartition().str() + " " +
+          joinNames(reduce.getParameters()));
+  for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters())) {
+    AtAttr send = subPlace(bucket, run.inBucket * bytes, run.count * bytes);
+    AtAttr receive =
+        receivesInPlace(step, partition, type) ? ownedPlace(partition, run) : send;
+    command.parts.push_back({toBufferRef(send), toBufferRef(receive),
+                             static_cast<uint64_t>(run.count), *toDataType(type),
+                             static_cast<int32_t>(run.owner)});
+  }
+}
+
+void CommandBuilder::accumulateOwned(AccumulateOp accumulate, PartitionOp partition) {
+  Type type = cast<RankedTensorType>(accumulate.getValue().getType()).getElementType();
+  if (receivesInPlace(step, partition, type))
+    return;
+  AtAttr bucket = placeOf(accumulate.getValue());
+  int64_t bytes = elementBytes(type);
+  for (const OwnerRun &run : cutAtOwners(partition, *accumulate.getParameters())) {
+    zrt::KernelSpec spec;
+    spec.ints["owner"] = {run.owner};
+    addFlatKernel(accumulate, "zero.accumulate",
+                  {subPlace(bucket, run.inBucket * bytes, run.count * bytes),
+                   ownedPlace(partition, run)},
+                  {type, partition.getGradientType()}, spec);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+zrt::CollectivePart CommandBuilder::gatherPart(StringAttr parameter, AtAttr whole) {
+  PartitionOp partition = state.getPartition(parameter);
+  int64_t begin = state.getMember(parameter).getOffset();
+  int64_t end = *llvm::upper_bound(partition.getSegments(), begin);
+  AtAttr slice = state.getSlice(partition, cast<AtAttr>(partition.getAt()->get("parameters")),
+                                /*sharded=*/true, elementBytes(partition.getComputeType()),
+                                begin, end);
+  zrt::CollectivePart part;
+  part.send = toBufferRef(slice);
+  part.receive = toBufferRef(whole);
+  part.count = (end - begin) / partition.getRanks();
+  part.type = *toDataType(partition.getComputeType());
+  return part;
+}
+
+void CommandBuilder::visitAllGather(AllGatherOp gather) {
+  zrt::Command &command = startCollective(
+      gather, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter, gather.getPending(),
+      "all_gather " + joinNames(gather.getParameters()));
+  for (auto [index, symbol] :
+       llvm::enumerate(gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
+    command.parts.push_back(gatherPart(symbol.getAttr(), placeAt(gather, index)));
+}
+
+void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
+  zrt::Command &command = startCollective(
+      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter, refresh.getPending(),
+      "refresh_resident " + joinNames(refresh.getParameters()));
+  for (auto [index, symbol] :
+       llvm::enumerate(refresh.getParameters().getAsRange<FlatSymbolRefAttr>()))
+    command.parts.push_back(gatherPart(symbol.getAttr(), placeAt(refresh, index)));
+}
+
+void CommandBuilder::visitRefresh(RefreshOp refresh) {
+  PartitionOp partition = findPartition(refresh, refresh.getPartition());
+  zrt::Command &command = startCollective(
+      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter, refresh.getPending(),
+      "refresh @" + refresh.getPartition().str());
+  auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
+  int64_t bytes = elementBytes(partition.getComputeType());
+  ArrayRef<int64_t> segments = partition.getSegments();
+  for (size_t i = 1; i < segments.size(); ++i) {
+    int64_t begin = segments[i - 1], size = segments[i] - begin;
+    if (begin < static_cast<int64_t>(refresh.getBegin()) ||
+        segments[i] > static_cast<int64_t>(refresh.getEnd()) || size == 0)
+      continue;
+    AtAttr own = state.getSlice(partition, all, /*sharded=*/false, bytes, begin, segments[i]);
+    command.parts.push_back({toBufferRef(own),
+                             toBufferRef(subPlace(all, begin * bytes, size * bytes)),
+                             static_cast<uint64_t>(size / partition.getRanks()),
+                             *toDataType(partition.getComputeType()), 0});
+  }
+}

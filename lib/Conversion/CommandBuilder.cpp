@@ -1,0 +1,286 @@
+//===- CommandBuilder.cpp - operations of a region as commands ------------===//
+
+#include "CommandBuilder.h"
+
+#include "zero/Analysis/Views.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+std::optional<zrt::DataType> mlir::zero::toDataType(Type type) {
+  if (type.isF32())
+    return zrt::DataType::F32;
+  if (type.isF16())
+    return zrt::DataType::F16;
+  if (type.isBF16())
+    return zrt::DataType::BF16;
+  if (type.isF64())
+    return zrt::DataType::F64;
+  if (type.isInteger(1))
+    return zrt::DataType::I1;
+  if (type.isInteger(8))
+    return zrt::DataType::I8;
+  if (type.isInteger(32))
+    return zrt::DataType::I32;
+  if (type.isInteger(64))
+    return zrt::DataType::I64;
+  return std::nullopt;
+}
+
+std::string mlir::zero::describeLocation(Operation *op) {
+  std::string text;
+  op->getLoc()->walk([&](Location loc) {
+    auto file = dyn_cast<FileLineColLoc>(loc);
+    if (!file)
+      return WalkResult::advance();
+    text = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+            Twine(file.getColumn()))
+               .str();
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+zrt::BufferRef mlir::zero::toBufferRef(AtAttr place) {
+  zrt::BufferRef ref;
+  ref.arena = static_cast<zrt::Arena>(place.getArena());
+  ref.offset = place.getOffset();
+  ref.rankStride = place.getStride();
+  ref.bytes = place.getBytes();
+  return ref;
+}
+
+CommandBuilder::CommandBuilder(zrt::Program &program, const StatePlaces &state, StepOp step,
+                               const DenseMap<StringRef, int32_t> &partitionNumbers,
+                               KernelTable &kernels)
+    : program(program), state(state), step(step), partitionNumbers(partitionNumbers),
+      kernels(kernels) {
+  auto inputs = step->getAttrOfType<ArrayAttr>("zero.at");
+  for (auto [argument, place] : llvm::zip_equal(step.getArguments(), inputs))
+    places[argument] = cast<AtAttr>(place);
+}
+
+LogicalResult CommandBuilder::build(Block &block, zrt::Region &target) {
+  region = &target;
+  for (Operation &op : block)
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+
+PartitionOp CommandBuilder::findPartition(Operation *op, StringRef name) {
+  return SymbolTable::lookupNearestSymbolFrom<PartitionOp>(
+      op, StringAttr::get(op->getContext(), name));
+}
+
+void CommandBuilder::record(Operation &op) {
+  auto attribute = op.getAttrOfType<ArrayAttr>("zero.at");
+  if (!attribute)
+    return;
+  size_t next = 0;
+  for (Value result : op.getResults())
+    if (isa<RankedTensorType>(result.getType()))
+      places[result] = cast<AtAttr>(attribute[next++]);
+}
+
+LogicalResult CommandBuilder::visit(Operation &op) {
+  if (std::optional<View> view = getView(&op)) {
+    AtAttr source = placeOf(view->source);
+    places[op.getResult(0)] =
+        AtAttr::get(op.getContext(), source.getArena(), source.getOffset() + view->offset,
+                    tensorBytes(op.getResult(0).getType()), source.getStride());
+    return success();
+  }
+  if (auto kernel = dyn_cast<KernelOpInterface>(op)) {
+    record(op);
+    return visitKernel(op, kernel.describeKernel());
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](arith::ConstantOp) { return visitConstant(op); })
+      .Case([&](LaunchOp launch) {
+        record(op);
+        KernelDescription kernel;
+        kernel.name = "launch";
+        kernel.symbol = launch.getKernel().str();
+        return visitKernel(op, kernel);
+      })
+      .Case([&](LossSeedOp) {
+        record(op);
+        KernelDescription kernel;
+        kernel.name = "zero.loss_seed";
+        return visitKernel(op, kernel);
+      })
+      .Case([&](LoadOp load) {
+        places[load] = state.getWhole(load.getParameterAttr().getAttr());
+        return success();
+      })
+      .Case([&](FreeOp) { return success(); })
+      .Case([&](AccumulateOp op) { return visitAccumulate(op), success(); })
+      .Case([&](AllReduceOp op) { return visitAllReduce(op), success(); })
+      .Case([&](ReduceScatterOp op) { return visitReduceScatter(op), success(); })
+      .Case([&](BucketedReduceOp op) { return visitBucketedReduce(op), success(); })
+      .Case([&](AllGatherOp op) { return visitAllGather(op), success(); })
+      .Case([&](RefreshOp op) { return visitRefresh(op), success(); })
+      .Case([&](RefreshResidentOp op) { return visitRefreshResident(op), success(); })
+      .Case([&](WaitOp op) { return visitWait(op), success(); })
+      .Case([&](GradStatsOp op) { return visitGradStats(op), success(); })
+      .Case([&](ReduceStatsOp op) { return visitReduceStats(op), success(); })
+      .Case([&](JudgeOp op) { return visitJudge(op), success(); })
+      .Case([&](UpdateOp op) { return visitUpdate(op), success(); })
+      .Case([&](UpdateScaleOp) {
+        return addFlatKernel(&op, "zero.update_scale", {}, {}), success();
+      })
+      .Case([&](YieldOp yield) { return visitYield(yield), success(); })
+      .Default([&](Operation *) {
+        return op.emitOpError("has no runtime kernel; implement KernelOpInterface for it");
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static zrt::TensorType toTensorType(RankedTensorType type) {
+  zrt::TensorType result;
+  result.type = *toDataType(type.getElementType());
+  result.shape.assign(type.getShape().begin(), type.getShape().end());
+  return result;
+}
+
+zrt::Command &CommandBuilder::newCommand(Operation *op, std::string label) {
+  zrt::Command &command = region->commands.emplace_back();
+  command.label = std::move(label);
+  command.location = describeLocation(op);
+  return command;
+}
+
+zrt::Command &CommandBuilder::addKernel(Operation *op, zrt::KernelSpec spec,
+                                        std::vector<zrt::BufferRef> buffers,
+                                        std::string label) {
+  zrt::Command &command = newCommand(op, std::move(label));
+  command.opcode = zrt::Opcode::Kernel;
+  command.buffers = std::move(buffers);
+  command.kernel = kernels.number(program, std::move(spec));
+  return command;
+}
+
+LogicalResult CommandBuilder::visitKernel(Operation &op, const KernelDescription &kernel) {
+  zrt::KernelSpec spec;
+  spec.name = kernel.name;
+  spec.symbol = kernel.symbol;
+  for (auto &[key, values] : kernel.ints)
+    spec.ints[key].assign(values.begin(), values.end());
+  for (auto &[key, value] : kernel.floats)
+    spec.floats[key] = value;
+  std::vector<zrt::BufferRef> buffers;
+  auto add = [&](Value value, std::vector<zrt::TensorType> &types) -> LogicalResult {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type) // A scalar is part of the description.
+      return success();
+    if (!toDataType(type.getElementType()))
+      return op.emitOpError("has a value of type ") << type << ", which no kernel takes";
+    AtAttr place = placeOf(value);
+    if (!place)
+      return op.emitOpError("has a value without a place; run zero-plan-memory");
+    types.push_back(toTensorType(type));
+    buffers.push_back(toBufferRef(place));
+    return success();
+  };
+  for (Value operand : op.getOperands())
+    if (failed(add(operand, spec.operands)))
+      return failure();
+  for (Value result : op.getResults())
+    if (failed(add(result, spec.results)))
+      return failure();
+  std::string label = kernel.symbol.empty() ? kernel.name : "launch @" + kernel.symbol;
+  addKernel(&op, std::move(spec), std::move(buffers), std::move(label));
+  return success();
+}
+
+zrt::Command &CommandBuilder::addFlatKernel(Operation *op, StringRef name,
+                                            ArrayRef<AtAttr> flat, ArrayRef<Type> types,
+                                            zrt::KernelSpec spec) {
+  spec.name = name.str();
+  std::vector<zrt::BufferRef> buffers;
+  for (auto [place, type] : llvm::zip_equal(flat, types)) {
+    zrt::TensorType tensor;
+    tensor.type = *toDataType(type);
+    tensor.shape = {place.getBytes() / elementBytes(type)};
+    spec.operands.push_back(tensor);
+    buffers.push_back(toBufferRef(place));
+  }
+  return addKernel(op, std::move(spec), std::move(buffers), name.str());
+}
+
+/// The elements of a constant in the runtime's layout.
+static std::string constantBytes(DenseElementsAttr elements) {
+  Type type = elements.getElementType();
+  std::string bytes;
+  auto append = [&](const APInt &bits) {
+    int64_t width = elementBytes(type);
+    uint64_t word = bits.getZExtValue();
+    for (int64_t i = 0; i < width; ++i)
+      bytes.push_back(static_cast<char>(word >> (8 * i)));
+  };
+  if (isa<FloatType>(type))
+    for (const APFloat &value : elements.getValues<APFloat>())
+      append(value.bitcastToAPInt());
+  else
+    for (const APInt &value : elements.getValues<APInt>())
+      append(value);
+  return bytes;
+}
+
+LogicalResult CommandBuilder::visitConstant(Operation &op) {
+  auto constant = cast<arith::ConstantOp>(op);
+  if (!isa<RankedTensorType>(constant.getType()))
+    return success();
+  record(op);
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (!elements || !toDataType(elements.getElementType()))
+    return op.emitOpError("has no dense value of a type that kernels take");
+  zrt::BufferRef buffer = toBufferRef(placeOf(op.getResult(0)));
+  // Regions share constants; each is filled once.
+  for (const zrt::Constant &known : program.constants)
+    if (known.buffer.offset == buffer.offset)
+      return success();
+  program.constants.push_back({buffer, constantBytes(elements)});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients and outputs
+//===----------------------------------------------------------------------===//
+
+void CommandBuilder::visitAccumulate(AccumulateOp accumulate) {
+  PartitionOp partition = findPartition(accumulate, accumulate.getPartition());
+  if (accumulate.getForm() == AccumulateForm::Owned)
+    return accumulateOwned(accumulate, partition);
+  auto type = cast<RankedTensorType>(accumulate.getValue().getType());
+  AtAttr source = placeOf(accumulate.getValue());
+  AtAttr target = state.getGradient(partition, accumulate.getBegin(), accumulate.getEnd(),
+                                    accumulate.getForm() == AccumulateForm::Slice);
+  bool isInPlace = source.getArena() == target.getArena() &&
+                   source.getOffset() == target.getOffset() &&
+                   source.getStride() == target.getStride();
+  if (!isInPlace)
+    addFlatKernel(accumulate, "zero.accumulate", {source, target},
+                  {type.getElementType(), partition.getGradientType()});
+}
+
+void CommandBuilder::visitYield(YieldOp yield) {
+  if (isa<MicroOp>(yield->getParentOp()))
+    addFlatKernel(yield, "zero.record_loss", {placeOf(yield.getValues().front())},
+                  {cast<RankedTensorType>(yield.getValues().front().getType()).getElementType()});
+  for (auto [index, value] : llvm::enumerate(yield.getValues())) {
+    zrt::Output output;
+    output.name = index == 0 ? "loss"
+                             : cast<StringAttr>((*yield.getOutputs())[index - 1]).str();
+    output.type = toTensorType(cast<RankedTensorType>(value.getType()));
+    output.buffer = toBufferRef(placeOf(value));
+    region->outputs.push_back(output);
+  }
+}

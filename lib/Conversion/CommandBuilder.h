@@ -1,0 +1,103 @@
+//===- CommandBuilder.h - operations of a region as commands --------------===//
+#ifndef ZERO_LIB_CONVERSION_COMMANDBUILDER_H
+#define ZERO_LIB_CONVERSION_COMMANDBUILDER_H
+
+#include "KernelTable.h"
+
+#include "zero/Analysis/StatePlan.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "program/Control.h"
+#include "program/Program.h"
+
+namespace mlir::zero {
+
+/// The runtime's number for an element type, or nothing where it has none.
+std::optional<zrt::DataType> toDataType(Type elementType);
+
+/// `op`'s place in the source, `file:line:column`; empty where it is unknown.
+std::string describeLocation(Operation *op);
+
+/// Makes the commands of one region.
+class CommandBuilder {
+public:
+  CommandBuilder(zrt::Program &program, const StatePlaces &state, StepOp step,
+                 const DenseMap<StringRef, int32_t> &partitionNumbers,
+                 KernelTable &kernels);
+
+  LogicalResult build(Block &block, zrt::Region &region);
+
+private:
+  // CommandBuilder.cpp: kernels.
+  LogicalResult visit(Operation &op);
+  LogicalResult visitKernel(Operation &op, const KernelDescription &kernel);
+  LogicalResult visitConstant(Operation &op);
+  void visitAccumulate(AccumulateOp accumulate);
+  void accumulateOwned(AccumulateOp accumulate, PartitionOp partition);
+  void visitYield(YieldOp yield);
+
+  // CollectiveCommands.cpp.
+  void visitAllReduce(AllReduceOp reduce);
+  void visitReduceScatter(ReduceScatterOp reduce);
+  void visitBucketedReduce(BucketedReduceOp reduce);
+  void visitAllGather(AllGatherOp gather);
+  void visitRefresh(RefreshOp refresh);
+  void visitRefreshResident(RefreshResidentOp refresh);
+  void visitWait(WaitOp wait);
+  zrt::Command &startCollective(Operation *op, zrt::Opcode opcode, zrt::TrafficClass traffic,
+                                Value pending, std::string label);
+  zrt::CollectivePart gatherPart(StringAttr parameter, AtAttr whole);
+  /// Copies gradients that are not produced in their bucket, and clears its
+  /// padding.
+  void fillBucket(Operation *op, PartitionOp partition, AtAttr bucket, Type type,
+                  int64_t begin, int64_t end, ArrayAttr parameters, ValueRange gradients);
+
+  // UpdateCommands.cpp.
+  void visitGradStats(GradStatsOp stats);
+  void visitReduceStats(ReduceStatsOp reduce);
+  void visitJudge(JudgeOp judge);
+  void visitUpdate(UpdateOp update);
+
+  /// Adds a kernel command; equal kernels are shared.
+  zrt::Command &addKernel(Operation *op, zrt::KernelSpec spec,
+                          std::vector<zrt::BufferRef> buffers, std::string label);
+  /// A kernel on flat ranges: one operand type a buffer.
+  zrt::Command &addFlatKernel(Operation *op, StringRef name, ArrayRef<AtAttr> places,
+                              ArrayRef<Type> types, zrt::KernelSpec spec = {});
+  zrt::Command &newCommand(Operation *op, std::string label);
+  void record(Operation &op);
+  AtAttr placeOf(Value value) const { return places.lookup(value); }
+  PartitionOp findPartition(Operation *op, StringRef name);
+
+  zrt::Program &program;
+  const StatePlaces &state;
+  StepOp step;
+  const DenseMap<StringRef, int32_t> &partitionNumbers;
+  KernelTable &kernels;
+  zrt::Region *region = nullptr;
+  DenseMap<Value, AtAttr> places;
+  DenseMap<Value, uint32_t> tickets;
+};
+
+/// A place as the runtime's reference.
+zrt::BufferRef toBufferRef(AtAttr place);
+
+/// A contiguous run of a partition's states that this rank updates: elements
+/// [begin, end) of the flat space (of which a rank owns one slice when
+/// `isSlice`), with their place in each state.
+struct OwnedPiece {
+  int64_t begin = 0, end = 0;
+  bool isSlice = false;
+  /// Elements of this rank.
+  int64_t elements = 0;
+  /// Index of the first element among what the rank stores.
+  int64_t base = 0;
+};
+
+/// The pieces of `partition` that one rank owns, in order.
+SmallVector<OwnedPiece> getOwnedPieces(PartitionOp partition);
+
+} // namespace mlir::zero
+
+#endif // ZERO_LIB_CONVERSION_COMMANDBUILDER_H

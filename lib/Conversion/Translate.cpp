@@ -1,0 +1,338 @@
+//===- Translate.cpp - a planned schedule as a program --------------------===//
+
+#include "zero/Conversion/Translate.h"
+
+#include "CommandBuilder.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+class Translator {
+public:
+  explicit Translator(ModuleOp module)
+      : module(module), step(*module.getOps<StepOp>().begin()), state(module) {}
+
+  FailureOr<zrt::Program> run();
+
+private:
+  void translateTraining();
+  void translatePartitions();
+  void translateParameters();
+  void translateResidents();
+  void translateInputs();
+  LogicalResult translateRegions();
+  void measureArenas();
+  void computeTraffic();
+  void reportMemory();
+
+  ModuleOp module;
+  StepOp step;
+  StatePlaces state;
+  zrt::Program program;
+  KernelTable kernels;
+  DenseMap<StringRef, int32_t> partitionNumbers;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+static zrt::ScheduleKind toScheduleKind(StringRef type) {
+  return llvm::StringSwitch<zrt::ScheduleKind>(type)
+      .Case("WarmupLR", zrt::ScheduleKind::WarmupLR)
+      .Case("WarmupDecayLR", zrt::ScheduleKind::WarmupDecayLR)
+      .Case("WarmupCosineLR", zrt::ScheduleKind::WarmupCosineLR)
+      .Default(zrt::ScheduleKind::Constant);
+}
+
+void Translator::translateTraining() {
+  TrainingAttr from = *step.getTraining();
+  zrt::Training &to = program.training;
+  program.name = step.getSymName().str();
+  to.stage = from.getStage();
+  to.ranks = from.getRanks();
+  to.accumulation = from.getAccumulation();
+  to.deterministic = from.getDeterministic();
+  to.clip = from.getClip();
+  if (LossScaleAttr scale = from.getLossScale()) {
+    to.lossScale.kind =
+        scale.getDynamic() ? zrt::LossScaleKind::Dynamic : zrt::LossScaleKind::Static;
+    to.lossScale.initial = scale.getInitial();
+    to.lossScale.minimum = scale.getMinimum();
+    to.lossScale.window = scale.getWindow();
+    to.lossScale.hysteresis = scale.getHysteresis();
+    to.lossScale.consecutiveHysteresis = scale.getConsecutiveHysteresis();
+  }
+  if (ScheduleAttr schedule = from.getSchedule()) {
+    to.schedule.kind = toScheduleKind(schedule.getType());
+    to.schedule.warmupMin = schedule.getMin();
+    to.schedule.warmupMax = schedule.getMax();
+    to.schedule.warmupSteps = schedule.getWarmup();
+    to.schedule.totalSteps = schedule.getTotal();
+    to.schedule.logWarmup = schedule.getLog();
+    to.schedule.warmupMinRatio = schedule.getWarmupMinRatio();
+    to.schedule.cosineMinRatio = schedule.getCosMinRatio();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters and partitions
+//===----------------------------------------------------------------------===//
+
+static zrt::Optimizer toOptimizer(std::optional<Attribute> attribute) {
+  zrt::Optimizer optimizer;
+  if (!attribute)
+    return optimizer;
+  if (auto sgd = dyn_cast<SgdAttr>(*attribute)) {
+    optimizer.kind = zrt::OptimizerKind::Sgd;
+    optimizer.learningRate = sgd.getLr();
+    optimizer.momentum = sgd.getMomentum();
+    optimizer.weightDecay = sgd.getWeightDecay();
+    optimizer.nesterov = sgd.getNesterov();
+    return optimizer;
+  }
+  auto adam = cast<AdamAttr>(*attribute);
+  optimizer.kind =
+      adam.getDecoupled() ? zrt::OptimizerKind::AdamW : zrt::OptimizerKind::Adam;
+  optimizer.learningRate = adam.getLr();
+  optimizer.beta1 = adam.getBeta1();
+  optimizer.beta2 = adam.getBeta2();
+  optimizer.epsilon = adam.getEps();
+  optimizer.weightDecay = adam.getWeightDecay();
+  optimizer.biasCorrection = adam.getBiasCorrection();
+  return optimizer;
+}
+
+static zrt::Partition toPartition(PartitionOp from) {
+  zrt::Partition to;
+  to.name = from.getSymName().str();
+  ArrayRef<int64_t> segments = from.getSegments();
+  for (size_t i = 1; i < segments.size(); ++i)
+    to.segments.push_back({static_cast<uint64_t>(segments[i - 1]),
+                           static_cast<uint64_t>(segments[i] - segments[i - 1])});
+  to.optimizer = toOptimizer(from.getOptimizer());
+  to.trainable = from.isTrainable();
+  to.shardedParameters = from.hasShardedParameters();
+  to.shardedGradients = to.trainable && from.hasShardedGradients();
+  to.shardedOptimizer = to.trainable && from.hasShardedOptimizer();
+  to.hasMaster = to.trainable && from.hasMaster();
+  to.computeType = *toDataType(from.getComputeType());
+  to.gradientType = *toDataType(from.getGradientType());
+  auto place = [&](StringRef name, zrt::BufferRef &ref) {
+    if (auto at = from.getAt()->getAs<AtAttr>(name))
+      ref = toBufferRef(at);
+  };
+  place("parameters", to.parameters);
+  place("gradients", to.gradients);
+  place("master", to.master);
+  place("moment1", to.moment1);
+  place("moment2", to.moment2);
+  return to;
+}
+
+void Translator::translatePartitions() {
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    partitionNumbers[partition.getSymName()] = program.partitions.size();
+    program.partitions.push_back(toPartition(partition));
+  }
+}
+
+static zrt::Initializer toInitializer(Attribute attribute) {
+  using zrt::InitKind;
+  return llvm::TypeSwitch<Attribute, zrt::Initializer>(attribute)
+      .Case([](OnesAttr) { return zrt::Initializer{InitKind::Ones, 0, 0}; })
+      .Case([](ConstantAttr value) {
+        return zrt::Initializer{InitKind::Constant, value.getValue(), 0};
+      })
+      .Case([](NormalAttr normal) {
+        return zrt::Initializer{InitKind::Normal, normal.getMean(), normal.getStd()};
+      })
+      .Case([](UniformAttr uniform) {
+        return zrt::Initializer{InitKind::Uniform, uniform.getLow(), uniform.getHigh()};
+      })
+      .Default([](Attribute) { return zrt::Initializer{}; });
+}
+
+void Translator::translateParameters() {
+  for (ParameterOp from : module.getOps<ParameterOp>()) {
+    PartitionOp partition = state.getPartition(from.getSymNameAttr());
+    zrt::Parameter to;
+    to.name = from.getSymName().str();
+    to.shape.assign(from.getTensorType().getShape().begin(),
+                    from.getTensorType().getShape().end());
+    to.modelType = *toDataType(from.getTensorType().getElementType());
+    to.computeType = *toDataType(partition.getComputeType());
+    to.init = toInitializer(from.getInit());
+    to.trainable = partition.isTrainable();
+    to.partition = partitionNumbers.lookup(partition.getSymName());
+    to.memberOffset = state.getMember(from.getSymNameAttr()).getOffset();
+    to.location = describeLocation(from);
+    program.parameters.push_back(to);
+  }
+}
+
+void Translator::translateResidents() {
+  auto initialize = step.getRegionOp<InitializeOp>();
+  if (!initialize)
+    return;
+  llvm::StringMap<uint32_t> numbers;
+  for (auto [index, parameter] : llvm::enumerate(program.parameters))
+    numbers[parameter.name] = index;
+  for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
+    for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
+      program.residents.push_back({numbers.lookup(symbol.getValue()),
+                                   toBufferRef(state.getWhole(symbol.getAttr()))});
+}
+
+void Translator::translateInputs() {
+  auto places = step->getAttrOfType<ArrayAttr>("zero.at");
+  for (auto [index, type] : llvm::enumerate(step.getArgumentTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    zrt::Input input;
+    auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
+    input.name = name ? name.str() : "input" + std::to_string(index);
+    input.type.type = *toDataType(tensor.getElementType());
+    input.type.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+    input.buffer = toBufferRef(cast<AtAttr>(places[index]));
+    program.inputs.push_back(input);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Regions and reports
+//===----------------------------------------------------------------------===//
+
+LogicalResult Translator::translateRegions() {
+  for (Operation &op : step.getBody().front()) {
+    zrt::Region &region = isa<MicroOp>(op)      ? program.micro
+                          : isa<ApplyOp>(op)    ? program.apply
+                          : isa<EvaluateOp>(op) ? program.evaluate
+                                                : program.initialize;
+    CommandBuilder builder(program, state, step, partitionNumbers, kernels);
+    if (failed(builder.build(op.getRegion(0).front(), region)))
+      return failure();
+  }
+  return success();
+}
+
+void Translator::measureArenas() {
+  auto measure = [&](Attribute attribute) {
+    auto place = dyn_cast<AtAttr>(attribute);
+    if (!place)
+      return;
+    uint64_t &bytes = program.arenaBytes[static_cast<int>(place.getArena())];
+    uint64_t end = place.getOffset() + place.getBytes() +
+                   place.getStride() * (program.training.ranks - 1);
+    bytes = std::max(bytes, end);
+  };
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    for (NamedAttribute place : *partition.getAt())
+      measure(place.getValue());
+  step->walk([&](Operation *op) {
+    if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
+      llvm::for_each(places, measure);
+  });
+  program.arenaBytes[static_cast<int>(zrt::Arena::Control)] = sizeof(zrt::Control);
+}
+
+void Translator::computeTraffic() {
+  uint64_t ranks = program.training.ranks;
+  if (ranks == 1)
+    return;
+  uint64_t accumulation = program.training.accumulation;
+  auto &gradient = program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Gradient)];
+  auto &parameter = program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Parameter)];
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    if (!partition.isTrainable())
+      continue;
+    uint64_t elements = partition.getFlatElements();
+    if (partition.getLayout() == LayoutKind::Contiguous) {
+      elements = 0; // reduced to owners: padding does not travel
+      for (MemberAttr member : partition.getMemberRange())
+        elements += member.getSize();
+    }
+    bool everyMicro = partition.getStage() >= 2 || program.training.deterministic;
+    gradient += (ranks - 1) * elements * (everyMicro ? accumulation : 1) *
+                (partition.getStage() == 0 ? 2 : 1);
+    if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
+      parameter += (ranks - 1) * static_cast<uint64_t>(partition.getFlatElements());
+  }
+  // Stage 3: the padded size of every gather, once for each group of uses.
+  auto gathered = [&](ArrayAttr symbols) {
+    uint64_t elements = 0;
+    for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>()) {
+      PartitionOp partition = state.getPartition(symbol.getAttr());
+      int64_t begin = state.getMember(symbol.getAttr()).getOffset();
+      elements += *llvm::upper_bound(partition.getSegments(), begin) - begin;
+    }
+    return (ranks - 1) * elements;
+  };
+  for (auto gather : step.getRegionOp<MicroOp>().getBody().getOps<AllGatherOp>())
+    parameter += accumulation * gathered(gather.getParameters());
+  for (auto refresh : step.getRegionOp<ApplyOp>().getBody().getOps<RefreshResidentOp>())
+    parameter += gathered(refresh.getParameters());
+}
+
+void Translator::reportMemory() {
+  uint64_t parameters = 0, gradients = 0, optimizer = 0;
+  for (const zrt::Parameter &parameter : program.parameters) {
+    const zrt::Partition &partition = program.partitions[parameter.partition];
+    uint64_t elements = parameter.elements(), ranks = program.training.ranks;
+    auto share = [&](bool sharded) { return sharded ? llvm::divideCeil(elements, ranks) : elements; };
+    parameters += share(partition.shardedParameters) * zrt::sizeOf(partition.computeType);
+    if (!partition.trainable)
+      continue;
+    gradients += share(partition.shardedGradients) * zrt::sizeOf(partition.gradientType);
+    uint64_t words = (partition.hasMaster ? 1 : 0) + (partition.moment1.bytes ? 1 : 0) +
+                     (partition.moment2.bytes ? 1 : 0);
+    optimizer += share(partition.shardedOptimizer) * 4 * words;
+  }
+  program.memory.push_back({"parameters by formula", parameters});
+  program.memory.push_back({"gradients by formula", gradients});
+  program.memory.push_back({"optimizer by formula", optimizer});
+  uint64_t resident = 0;
+  for (const zrt::ResidentCopy &copy : program.residents)
+    resident += copy.buffer.bytes;
+  program.memory.push_back({"resident copies of persisted parameters", resident});
+}
+
+FailureOr<zrt::Program> Translator::run() {
+  translateTraining();
+  translatePartitions();
+  if (program.partitions.size() > zrt::kMaxGroups)
+    return step.emitOpError("has ")
+               << program.partitions.size() << " parameter groups, wanted at most "
+               << zrt::kMaxGroups,
+           failure();
+  translateParameters();
+  translateResidents();
+  translateInputs();
+  if (failed(translateRegions()))
+    return failure();
+  measureArenas();
+  computeTraffic();
+  reportMemory();
+  return std::move(program);
+}
+
+FailureOr<zrt::Program> mlir::zero::translateToProgram(ModuleOp module) {
+  auto steps = module.getOps<StepOp>();
+  if (llvm::range_size(steps) != 1)
+    return module.emitError("found ")
+               << llvm::range_size(steps) << " 'zero.step', wanted one",
+           failure();
+  StepOp step = *steps.begin();
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    if (!partition.getAt())
+      return partition.emitOpError("has no places; run zero-plan-memory first"), failure();
+  if (!step.getTraining() || !step->hasAttr("zero.at"))
+    return step.emitOpError("is not planned; run zero-plan-memory first"), failure();
+  return Translator(module).run();
+}

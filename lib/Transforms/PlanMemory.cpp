@@ -1,0 +1,99 @@
+//===- PlanMemory.cpp - give every buffer an address ----------------------===//
+
+#include "zero/Analysis/BufferPlan.h"
+#include "zero/Analysis/StatePlan.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Interfaces.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+struct PlanMemory : public zero::impl::PlanMemoryBase<PlanMemory> {
+  using PlanMemoryBase::PlanMemoryBase;
+  void runOnOperation() override;
+
+private:
+  void planStates();
+  void planResidents(StepOp step);
+  void planInputs(StepOp step);
+  LogicalResult planRegions(StepOp step);
+
+  ArenaCursor cursor;
+  DenseMap<Attribute, AtAttr> constants;
+};
+} // namespace
+
+static ArrayAttr toArray(MLIRContext *context, ArrayRef<AtAttr> places) {
+  return ArrayAttr::get(context, SmallVector<Attribute>(places));
+}
+
+void PlanMemory::planStates() {
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    partition.setAtAttr(planPartition(partition, cursor));
+}
+
+void PlanMemory::planResidents(StepOp step) {
+  auto initialize = step.getRegionOp<InitializeOp>();
+  if (!initialize)
+    return;
+  StatePlaces state(getOperation());
+  for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>()) {
+    SmallVector<AtAttr> places;
+    for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+      PartitionOp partition = state.getPartition(symbol.getAttr());
+      int64_t begin = state.getMember(symbol.getAttr()).getOffset();
+      int64_t end = *llvm::upper_bound(partition.getSegments(), begin);
+      places.push_back(cursor.take(&getContext(), ArenaKind::Parameters,
+                                   (end - begin) * elementBytes(partition.getComputeType())));
+    }
+    refresh->setAttr("zero.at", toArray(&getContext(), places));
+  }
+}
+
+void PlanMemory::planInputs(StepOp step) {
+  SmallVector<AtAttr> places;
+  for (Type type : step.getArgumentTypes())
+    places.push_back(cursor.take(&getContext(), ArenaKind::Inputs, tensorBytes(type)));
+  step->setAttr("zero.at", toArray(&getContext(), places));
+}
+
+LogicalResult PlanMemory::planRegions(StepOp step) {
+  StatePlaces state(getOperation());
+  auto placeConstant = [&](ElementsAttr value) {
+    AtAttr &place = constants[value];
+    if (!place)
+      place = cursor.take(&getContext(), ArenaKind::Constants, tensorBytes(value.getType()));
+    return place;
+  };
+  for (Operation &region : step.getBody().front()) {
+    BufferPlan plan(region.getRegion(0).front(), state, *step.getTraining(), placeConstant);
+    if (failed(plan.result()))
+      return failure();
+    plan.solve();
+    for (auto &[op, places] : plan.getPlaces())
+      op->setAttr("zero.at", toArray(&getContext(), places));
+  }
+  return success();
+}
+
+void PlanMemory::runOnOperation() {
+  StepOp step = *getOperation().getOps<StepOp>().begin();
+  if (step.isModel() || !step.getTraining()) {
+    step.emitOpError("is no configured schedule; run zero-pipeline's earlier passes first");
+    return signalPassFailure();
+  }
+  planStates();
+  planResidents(step);
+  planInputs(step);
+  if (failed(planRegions(step)))
+    signalPassFailure();
+}
