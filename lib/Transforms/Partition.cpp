@@ -159,12 +159,9 @@ void Partition::createPartition(StepOp step, const Group &group,
   // Sums over micro-batches are f32; a single one is stored as it is computed.
   Type gradientType =
       training.getAccumulation() > 1 ? builder.getF32Type() : computeType;
-  SmallString<16> name = SymbolTable::generateSymbolName<16>(
-      "p" + std::to_string(index),
-      [&](StringRef candidate) {
-        return SymbolTable::lookupSymbolIn(getOperation(), candidate) != nullptr;
-      },
-      index);
+  std::string name = "p" + std::to_string(index);
+  while (SymbolTable::lookupSymbolIn(getOperation(), name))
+    name += "_";
   PartitionOp::create(builder, step.getLoc(), name, layout, training.getRanks(),
                       training.getStage(), flat.segments,
                       builder.getArrayAttr(members), computeType, gradientType,

@@ -237,8 +237,8 @@ def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
 
     ```mlir
     zero.gradient @w, %dw : tensor<6xf32>                                        // before
-    %p = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (...) : !zero.pending<tensor<6xf32>>
-    %s = zero.wait %p : !zero.pending<tensor<6xf32>>                             // after
+    %p = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (...) : <tensor<6xf32>>
+    %s = zero.wait %p : <tensor<6xf32>>                             // after
     zero.accumulate slice %s into @p0[0 to 12] : tensor<6xf32>
     ```
   }];
@@ -264,8 +264,8 @@ def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
 
     ```mlir
     %w = zero.load @w : tensor<6xf32>                             // before
-    %p = zero.all_gather @w : !zero.pending<tensor<6xf32>>        // after
-    %w = zero.wait %p : !zero.pending<tensor<6xf32>>
+    %p = zero.all_gather @w : <tensor<6xf32>>        // after
+    %w = zero.wait %p : <tensor<6xf32>>
     ```
   }];
   let options = [

@@ -3,6 +3,7 @@
 #include "zero/Dialect/Zero/Zero.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
 
@@ -80,7 +81,19 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
 #define GET_TYPEDEF_CLASSES
 #include "zero/Dialect/Zero/ZeroTypes.cpp.inc"
 
+namespace {
+/// Keeps constants inside the region of the step that uses them: between the
+/// regions nothing may stand.
+struct ZeroFoldInterface : public DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<MicroOp, ApplyOp, EvaluateOp, InitializeOp>(region->getParentOp());
+  }
+};
+} // namespace
+
 void ZeroDialect::initialize() {
+  addInterfaces<ZeroFoldInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "zero/Dialect/Zero/ZeroAttrs.cpp.inc"

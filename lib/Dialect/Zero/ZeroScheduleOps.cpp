@@ -244,7 +244,7 @@ ParseResult WaitOp::parse(OpAsmParser &parser, OperationState &result) {
   PendingType type;
   if (parser.parseOperand(operand) ||
       parser.parseOptionalAttrDict(result.attributes) ||
-      parser.parseColonType(type) ||
+      parser.parseColon() || parser.parseCustomTypeWithFallback(type) ||
       parser.resolveOperand(operand, type, result.operands))
     return failure();
   result.addTypes(type.getTypes());
@@ -254,7 +254,8 @@ ParseResult WaitOp::parse(OpAsmParser &parser, OperationState &result) {
 void WaitOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getPending();
   printer.printOptionalAttrDict((*this)->getAttrs());
-  printer << " : " << getPending().getType();
+  printer << " : ";
+  printer.printStrippedAttrOrType(getPending().getType());
 }
 
 LogicalResult WaitOp::verify() {

@@ -97,7 +97,7 @@ def Zero_AllReduceOp : Zero_ReduceOp<"all_reduce"> {
   let description = !strconcat(ReduceSources, [{
     - (C3) the pending holds one flat tensor of the range's size.
     ```mlir
-    %r = zero.all_reduce @p0[0 to 8] of [@w] (%dw : tensor<2x4xf32>) : !zero.pending<tensor<8xf32>>
+    %r = zero.all_reduce @p0[0 to 8] of [@w] (%dw : tensor<2x4xf32>) : <tensor<8xf32>>
     ```
   }]);
   let hasVerifier = 1;
@@ -108,7 +108,7 @@ def Zero_ReduceScatterOp : Zero_ReduceOp<"reduce_scatter"> {
     - (C3) the pending holds one flat tensor a segment of the range, of the
       segment's size / ranks.
     ```mlir
-    %r = zero.reduce_scatter @p0[0 to 8] of [@w] (%dw : tensor<2x4xf32>) : !zero.pending<tensor<4xf32>>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@w] (%dw : tensor<2x4xf32>) : <tensor<4xf32>>
     ```
   }]);
   let hasVerifier = 1;
@@ -125,7 +125,7 @@ def Zero_BucketedReduceOp : Zero_Op<"bucketed_reduce", [Zero_LinkEffects,
     - (C1) gradients and parameters are equally many, each a member.
     - (C2) the pending holds one flat tensor of all members' elements.
     ```mlir
-    %r = zero.bucketed_reduce @p0 of [@w, @b] (%dw, %db : tensor<2x4xf32>, tensor<4xf32>) : !zero.pending<tensor<12xf32>>
+    %r = zero.bucketed_reduce @p0 of [@w, @b] (%dw, %db : tensor<2x4xf32>, tensor<4xf32>) : <tensor<12xf32>>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$partition, FlatSymbolRefArrayAttr:$parameters,
@@ -146,7 +146,7 @@ def Zero_AllGatherOp : Zero_Op<"all_gather", [Zero_LinkAndStateEffects,
     - (C1) parameters and the pending's tensors are equally many, of equal shapes.
     - (C2) the parameters' partitions are sharded.
     ```mlir
-    %p = zero.all_gather @w, @b : !zero.pending<tensor<2x4xf32>, tensor<4xf32>>
+    %p = zero.all_gather @w, @b : <tensor<2x4xf32>, tensor<4xf32>>
     ```
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$parameters);
@@ -163,7 +163,7 @@ def Zero_RefreshOp : Zero_Op<"refresh", [Zero_LinkAndStateEffects,
     from rank r; all land in the whole copy that every rank keeps.
     Constraints: (C1) the range begins and ends at segment boundaries.
     ```mlir
-    %p = zero.refresh @p0[0 to 12] : !zero.pending<>
+    %p = zero.refresh @p0[0 to 12] : <>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end);
@@ -178,7 +178,7 @@ def Zero_RefreshResidentOp : Zero_Op<"refresh_resident", [Zero_LinkAndStateEffec
     Stage 3: parameters below the persistence threshold keep a whole 16-bit copy,
     gathered once after the update (and once at start), in one group.
     ```mlir
-    %p = zero.refresh_resident @ln.w, @ln.b : !zero.pending<>
+    %p = zero.refresh_resident @ln.w, @ln.b : <>
     ```
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$parameters);
@@ -193,7 +193,7 @@ def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects]> {
     results are not used survives, as it must: other ranks wait as well.
     Constraints: (C1) the results are the pending's tensors.
     ```mlir
-    %w = zero.wait %p : !zero.pending<tensor<2x4xf32>>
+    %w = zero.wait %p : <tensor<2x4xf32>>
     ```
   }];
   let arguments = (ins Zero_PendingType:$pending);

@@ -1,0 +1,27 @@
+// Other ranks take part in every collective and every wait: none may be merged
+// or deleted, used or not.
+// RUN: zero-opt %s --canonicalize --cse | FileCheck %s
+
+zero.parameter @w : tensor<2xf32> = #zero.ones
+zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 2>] compute f32 gradient f32 optimizer #zero.adam<>
+
+// CHECK-LABEL: zero.step @train
+zero.step @train(%x: tensor<f32>) {
+  zero.micro {
+    // CHECK: %[[A:.*]] = zero.all_gather [@w]
+    // CHECK: zero.wait %[[A]]
+    // CHECK: %[[B:.*]] = zero.all_gather [@w]
+    // CHECK: zero.wait %[[B]]
+    %a = zero.all_gather [@w] : <tensor<2xf32>>
+    %wa = zero.wait %a : <tensor<2xf32>>
+    %b = zero.all_gather [@w] : <tensor<2xf32>>
+    %wb = zero.wait %b : <tensor<2xf32>>
+    // A load only reads: an unused one goes.
+    // CHECK-NOT: zero.load
+    %unused = zero.load @w : tensor<2xf32>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}

@@ -1,0 +1,200 @@
+// RUN: zero-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{type 'tensor<4xi32>' must have a static shape and float elements}}
+zero.parameter @parameter_c1 : tensor<4xi32> = #zero.zeros
+
+// -----
+
+// expected-error @+1 {{initial value 1.000000e+00 : f32 is none of}}
+zero.parameter @parameter_c2 : tensor<4xf32> = 1.0 : f32
+
+// -----
+
+// expected-error @+1 {{is neither #zero.adam nor #zero.sgd}}
+zero.optimizer "default" = #zero.ones
+
+// -----
+
+// expected-error @+1 {{argument 0 of type 'tensor<?xf32>' must be a ranked tensor of static shape}}
+zero.step @step_c1(%x: tensor<?xf32>) {
+}
+
+// -----
+
+// expected-error @+1 {{a schedule needs one 'zero.micro' and one 'zero.apply', found 1 and 0}}
+zero.step @step_c2(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+}
+
+// -----
+
+zero.step @step_c2_between(%x: tensor<f32>) {
+  // expected-error @+1 {{stands between the regions of a schedule}}
+  %s = zero.loss_seed : tensor<f32>
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.step @yield_c1(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the loss has type 'tensor<2xf32>', wanted tensor<f32>}}
+  zero.yield %x : tensor<2xf32>
+}
+
+// -----
+
+zero.step @yield_c2(%x: tensor<f32>) {
+  // expected-error @+1 {{names 1 outputs but yields 0 after the loss}}
+  zero.yield %x outputs ["logits"] : tensor<f32>
+}
+
+// -----
+
+zero.step @load_c1(%x: tensor<f32>) {
+  // expected-error @+1 {{names @missing, which is no 'zero.parameter'}}
+  %w = zero.load @missing : tensor<4xf32>
+  zero.yield %x : tensor<f32>
+}
+
+// -----
+
+// expected-note @+1 {{parameter declared here}}
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.step @load_c2(%x: tensor<f32>) {
+  // expected-error @+1 {{has type 'tensor<5xf32>' for a parameter of type 'tensor<4xf32>'}}
+  %w = zero.load @w : tensor<5xf32>
+  zero.yield %x : tensor<f32>
+}
+
+// -----
+
+// expected-note @+1 {{kernel declared here}}
+func.func private @k(tensor<2xf32>) -> tensor<2xf32>
+zero.step @launch_c1(%x: tensor<f32>) {
+  // expected-error @+1 {{has type '(tensor<f32>) -> tensor<f32>' but the kernel has '(tensor<2xf32>) -> tensor<2xf32>'}}
+  %y = zero.launch @k(%x) : (tensor<f32>) -> tensor<f32>
+  zero.yield %y : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{segment [0, 5) does not split over 2 ranks}}
+zero.partition @partition_c1 bucketed over 2 ranks stage 2 segments [0, 5]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{member @w at 2 overlaps its neighbour or leaves the 4 elements}}
+zero.partition @partition_c2 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 2 size 4>] compute f32 gradient f32
+
+// -----
+
+// expected-note @+1 {{parameter declared here}}
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{gives @w 3 elements, wanted 4}}
+zero.partition @partition_c3 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 3>] compute f32 gradient f32
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-note @+1 {{partition declared here}}
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
+zero.step @reduce_c1(%x: tensor<f32>) {
+  zero.micro {
+    // expected-error @+1 {{range [0 to 3] does not begin and end at segment boundaries}}
+    %r = zero.all_reduce @p0[0 to 3] : <tensor<3xf32>>
+    %t = zero.wait %r : <tensor<3xf32>>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
+zero.step @reduce_c2(%x: tensor<f32>, %g: tensor<4xf32>) {
+  zero.micro {
+    // expected-error @+1 {{parameter @w is no member inside [4 to 8] of @p0}}
+    %r = zero.reduce_scatter @p0[4 to 8] of [@w] (%g : tensor<4xf32>) : <tensor<2xf32>>
+    %t = zero.wait %r : <tensor<2xf32>>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
+zero.step @reduce_scatter_c3(%x: tensor<f32>) {
+  zero.micro {
+    // expected-error @+1 {{wanted flat tensors of 2, 2 elements}}
+    %r = zero.reduce_scatter @p0[0 to 8] : <tensor<4xf32>>
+    %t = zero.wait %r : <tensor<4xf32>>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.step @all_gather_c1(%x: tensor<f32>) {
+  zero.micro {
+    // expected-error @+1 {{gathers @w as 'tensor<2xf32>', wanted the shape of 'tensor<4xf32>'}}
+    %r = zero.all_gather [@w] : <tensor<2xf32>>
+    %t = zero.wait %r : <tensor<2xf32>>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
+zero.step @accumulate_c1(%x: tensor<f32>, %g: tensor<3xf32>) {
+  zero.micro {
+    // expected-error @+1 {{value has 3 elements for a range of 4}}
+    zero.accumulate whole %g into @p0[0 to 4] : tensor<3xf32>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 whole over 1 ranks stage 0 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
+zero.step @update_untrained(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    %s = zero.grad_stats [@p0]
+    %v = zero.judge %s clip 1.0 divisor 1.0
+    // expected-error @+1 {{updates @p0, which has no optimizer}}
+    zero.update @p0 if %v
+  }
+}
