@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/ElementwiseGroups.h"
 
+#include "zero/Analysis/Views.h"
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Interfaces/Interfaces.h"
 
@@ -84,7 +85,7 @@ void Grouping::number() {
     position[&op] = next++;
   for (Operation &op : llvm::reverse(block)) {
     unsigned last = position[&op];
-    if (isReshape(&op))
+    if (getView(&op))
       last = std::max(last, lastUse.lookup(op.getResult(0)));
     op.walk([&](Operation *inner) {
       for (Value operand : inner->getOperands()) {
@@ -145,7 +146,7 @@ void Grouping::visit(Operation *op) {
     }
   });
   if (!elementwise) {
-    if (!isReshape(op) && !op->hasTrait<OpTrait::ConstantLike>())
+    if (!getView(op) && !op->hasTrait<OpTrait::ConstantLike>())
       ++kernels;
     return;
   }
@@ -233,11 +234,6 @@ bool mlir::zero::isElementwise(Operation *op) {
          llvm::all_of(op->getOperandTypes(), [&](Type operand) {
            return isKernelTensor(operand, type.getShape());
          });
-}
-
-bool mlir::zero::isReshape(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-      op);
 }
 
 SmallVector<ElementwiseGroup> mlir::zero::findElementwiseGroups(Block &block) {

@@ -85,13 +85,13 @@ OwningOpRef<ModuleOp> lowerCopy(ModuleOp module, unsigned width,
   if (failed(lowerKernels(*copy, width)))
     return nullptr;
   for (auto function : copy->getOps<LLVM::LLVMFuncOp>()) {
-    auto extent = function->getAttrOfType<IntegerAttr>("zero.extent");
-    auto grain = function->getAttrOfType<IntegerAttr>("zero.grain");
+    auto extent = function->getAttrOfType<IntegerAttr>("extent");
+    auto grain = function->getAttrOfType<IntegerAttr>("grain");
     if (!extent || !grain)
       continue;
     rows.push_back({function.getName().str(), extent.getInt(), grain.getInt()});
-    function->removeAttr("zero.extent");
-    function->removeAttr("zero.grain");
+    function->removeAttr("extent");
+    function->removeAttr("grain");
   }
   return copy;
 }

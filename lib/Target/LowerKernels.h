@@ -7,7 +7,7 @@
 namespace mlir::zero {
 
 /// Lowers the kernel functions of `module`, in place, to `llvm.func`s with
-/// `zero.extent` and `zero.grain` attributes.
+/// `extent` and `grain` attributes.
 LogicalResult lowerKernels(ModuleOp module, int64_t vectorWidth);
 
 } // namespace mlir::zero

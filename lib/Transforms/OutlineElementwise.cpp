@@ -3,6 +3,7 @@
 #include "zero/Transforms/Passes.h"
 
 #include "zero/Analysis/ElementwiseGroups.h"
+#include "zero/Analysis/Views.h"
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -291,7 +292,7 @@ void Outline::replace(func::FuncOp kernel) {
 
 /// Whether the runtime or the planner knows what to do with `op`.
 bool isLowerable(Operation *op) {
-  if (isa<ZeroDialect>(op->getDialect()) || isReshape(op) ||
+  if (isa<ZeroDialect>(op->getDialect()) || getView(op) ||
       op->hasTrait<OpTrait::ConstantLike>())
     return true;
   auto kernel = dyn_cast<KernelOpInterface>(op);

@@ -418,8 +418,8 @@ LogicalResult vectorize(func::FuncOp kernel, int64_t width) {
   b.setInsertionPoint(kernel);
   auto function = func::FuncOp::create(
       b, kernel.getName(), b.getFunctionType({pointer, i64, i64}, {}));
-  function->setAttr("zero.extent", b.getI64IntegerAttr(nest->elements()));
-  function->setAttr("zero.grain",
+  function->setAttr("extent", b.getI64IntegerAttr(nest->elements()));
+  function->setAttr("grain",
                     b.getI64IntegerAttr(grainOf(*generic, *nest)));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);

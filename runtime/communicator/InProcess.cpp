@@ -347,7 +347,7 @@ void InProcessCommunicator::doPieces(Operation &operation) {
         operation.nextPiece.fetch_add(1, std::memory_order_relaxed);
     if (piece >= operation.pieces)
       break;
-    operation.work.run(piece);
+    operation.work.run(piece, rank_);
     if (operation.donePieces.fetch_add(1) + 1 == operation.pieces) {
       std::lock_guard<std::mutex> lock(world_.mutex);
       world_.changed.notify_all();

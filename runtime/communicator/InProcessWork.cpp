@@ -34,6 +34,7 @@ void copyBytes(void *to, const void *from, size_t bytes) {
 void InProcessWork::reset(int ranks) {
   ranks_ = ranks;
   parts_.resize(ranks);
+  sources_.resize(static_cast<size_t>(ranks) * ranks);
 }
 
 void InProcessWork::describePieces(OperationKind kind, Reduction reduction) {
@@ -49,7 +50,7 @@ void InProcessWork::describePieces(OperationKind kind, Reduction reduction) {
   }
 }
 
-void InProcessWork::run(uint64_t piece) const {
+void InProcessWork::run(uint64_t piece, int worker) {
   auto next = std::upper_bound(firstPiece_.begin(), firstPiece_.end(), piece);
   size_t part = next - firstPiece_.begin() - 1;
   const Transfer &shape = parts_[0][part];
@@ -59,20 +60,19 @@ void InProcessWork::run(uint64_t piece) const {
   uint64_t begin = (piece - firstPiece_[part]) % perSlice * size;
   uint64_t count = std::min(size, shape.count - begin);
   if (isReducing(kind_))
-    reduce(part, slice, begin, count);
+    reduce(part, slice, begin, count,
+           &sources_[static_cast<size_t>(worker) * ranks_]);
   else
     copy(part, slice, begin, count);
 }
 
 /// Elements [offset, offset + count) of the slice, of all ranks' send buffers.
 void InProcessWork::reduce(size_t part, uint64_t slice, uint64_t offset,
-                           uint64_t count) const {
+                           uint64_t count, const void **sources) {
   const Transfer &shape = parts_[0][part];
   const DataType type = shape.type;
   const uint64_t block = kReduceBytes / sizeOf(type);
   alignas(64) char reduced[kReduceBytes];
-  thread_local std::vector<const void *> sources;
-  sources.resize(ranks_);
   for (uint64_t begin = offset; begin < offset + count; begin += block) {
     uint64_t length = std::min(block, offset + count - begin);
     size_t bytes = length * sizeOf(type);
@@ -80,7 +80,7 @@ void InProcessWork::reduce(size_t part, uint64_t slice, uint64_t offset,
       sources[rank] =
           at(parts_[rank][part].send, slice * shape.count + begin, type);
     if (kind_ == OperationKind::AllReduce) {
-      reduceInOrder(reduction_, type, sources.data(), ranks_, reduced, length);
+      reduceInOrder(reduction_, type, sources, ranks_, reduced, length);
       for (int rank = 0; rank < ranks_; ++rank)
         std::memcpy(at(parts_[rank][part].receive, begin, type), reduced,
                     bytes);
@@ -88,7 +88,7 @@ void InProcessWork::reduce(size_t part, uint64_t slice, uint64_t offset,
     }
     int owner =
         kind_ == OperationKind::Reduce ? shape.root : static_cast<int>(slice);
-    reduceInOrder(reduction_, type, sources.data(), ranks_,
+    reduceInOrder(reduction_, type, sources, ranks_,
                   at(parts_[owner][part].receive, begin, type), length);
   }
 }

@@ -18,17 +18,19 @@ public:
   }
   void describePieces(OperationKind kind, Reduction reduction);
   uint64_t pieces() const { return firstPiece_.back(); }
-  void run(uint64_t piece) const;
+  /// `worker` is the rank whose thread this is.
+  void run(uint64_t piece, int worker);
 
 private:
-  void reduce(size_t part, uint64_t slice, uint64_t offset,
-              uint64_t count) const;
+  void reduce(size_t part, uint64_t slice, uint64_t offset, uint64_t count,
+              const void **sources);
   void copy(size_t part, uint64_t slice, uint64_t begin, uint64_t count) const;
 
   int ranks_ = 0;
   OperationKind kind_ = OperationKind::Barrier;
   Reduction reduction_ = Reduction::Sum;
   std::vector<std::vector<Transfer>> parts_; ///< by rank
+  std::vector<const void *> sources_;        ///< a row for each worker
   std::vector<uint64_t> firstPiece_;         ///< of each part, then the total
 };
 

@@ -198,9 +198,10 @@ void Check::checkAlone(unsigned argument, const Array &together) {
   for (size_t i = 0; i < alone.reals.size(); ++i)
     if (!(std::fabs(alone.reals[i] - together.reals[i]) <=
           1e-12 * (1.0 + std::fabs(together.reals[i])))) {
-      fail(llvm::formatv("argument {0}, element {1}: the gradient is {2} when "
-                         "it alone is wanted, and {3} with the others",
-                         argument, i, alone.reals[i], together.reals[i]));
+      fail(llvm::formatv(
+          "argument {0}, element {1}: the gradient is {2:e9} when "
+          "it alone is wanted, and {3:e9} with the others",
+          argument, i, alone.reals[i], together.reals[i]));
       return;
     }
 }
@@ -227,8 +228,8 @@ void Check::checkSeeds(ArrayRef<unsigned> wanted) {
       double expected = slope(unit);
       if (!(std::fabs(gradient.reals[i] - expected) <=
             1e-6 * std::fmax(largest, 1e-3))) {
-        fail(llvm::formatv("argument {0}, element {1}: the gradient is {2}, "
-                           "finite differences give {3}",
+        fail(llvm::formatv("argument {0}, element {1}: the gradient is {2:e9}, "
+                           "finite differences give {3:e9}",
                            argument, i, gradient.reals[i], expected));
         return;
       }
@@ -240,7 +241,8 @@ void Check::checkSeeds(ArrayRef<unsigned> wanted) {
   }
   double expected = slope(direction);
   if (!(std::fabs(product - expected) <= 1e-8 * (1.0 + std::fabs(expected))))
-    fail(llvm::formatv("<v, J'u> is {0}, <Jv, u> is {1}", product, expected));
+    fail(llvm::formatv("<v, J'u> is {0:e9}, <Jv, u> is {1:e9}", product,
+                       expected));
 }
 
 std::vector<std::string> Check::run() {

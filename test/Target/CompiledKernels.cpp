@@ -1,5 +1,9 @@
 #include "CompiledKernels.h"
 
+#include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -7,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <dlfcn.h>
@@ -33,12 +38,16 @@ CompiledKernels::CompiledKernels(const std::string &source,
 void CompiledKernels::load(const std::string &source,
                            const mlir::zero::TargetOptions &options,
                            const std::string &program) {
-  MLIRContext context;
-  context.loadDialect<arith::ArithDialect, func::FuncDialect,
-                      linalg::LinalgDialect, math::MathDialect,
-                      tensor::TensorDialect>();
+  DialectRegistry registry;
+  registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                  math::MathDialect, mlir::nn::NNDialect, tensor::TensorDialect,
+                  mlir::zero::ZeroDialect>();
+  MLIRContext context(registry);
   auto module = parseSourceString<ModuleOp>(source, &context);
   ASSERT_TRUE(module);
+  PassManager passes(&context);
+  passes.addPass(mlir::zero::createOutlineElementwise());
+  ASSERT_TRUE(succeeded(passes.run(*module)));
   std::string object = temporaryFile("o"), shared = temporaryFile("so");
   {
     std::error_code code;

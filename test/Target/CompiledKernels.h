@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-/// Compiles `source` (MLIR text with kernel functions) with `options` into a
-/// shared library and loads it. Tests fail, with the diagnostics, if it cannot.
+/// Compiles `source` (MLIR text with kernel functions, or with steps, which are
+/// outlined first) with `options` into a shared library and loads it. Tests
+/// fail, with the diagnostics, if it cannot.
 class CompiledKernels {
 public:
   explicit CompiledKernels(const std::string &source,

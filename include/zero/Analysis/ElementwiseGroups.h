@@ -30,9 +30,6 @@ TypedAttr getSplatConstant(Value value);
 /// kernels know, and the `Elementwise` trait or ElementwiseOpInterface.
 bool isElementwise(Operation *op);
 
-/// Whether `op` gives its operand's bytes another shape.
-bool isReshape(Operation *op);
-
 /// The groups of `block`, in the order of their last members; each elementwise
 /// operation is in exactly one.
 ///

@@ -64,8 +64,6 @@ struct LinkOptions {
   /// `ZERO_RUNTIME_LINK` of the environment, else `lib/zero-runtime.link`
   /// beside the folder of the running tool.
   std::string runtime;
-  /// The running tool's path (argv[0]), to find `runtime` by.
-  std::string tool;
 };
 
 /// Links the object file `object` with the runtime into the executable

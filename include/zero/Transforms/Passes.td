@@ -45,8 +45,8 @@ def VectorizeKernels : Pass<"zero-vectorize-kernels", "::mlir::ModuleOp"> {
     `(buffers: pointer to pointers, begin: i64, end: i64)` that computes the
     flat elements [begin, end) of its results: whole vectors first, the rest
     with the same code under a mask. An element's bits do not depend on where
-    a range begins or ends. `zero.extent` on the function is its number of
-    elements, `zero.grain` the fewest elements worth a thread.
+    a range begins or ends. `extent` on the function is its number of
+    elements, `grain` the fewest elements worth a thread.
 
     - Needs: functions as `zero-outline-elementwise` leaves them.
     - Leaves: `arith`, `math` and `vector` on vectors of `vector-width` lanes,
