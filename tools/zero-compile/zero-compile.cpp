@@ -1,0 +1,198 @@
+//===- zero-compile.cpp - from a model to an executable -------------------===//
+//
+//   zero-compile gpt.mlir --config ds_config.json --ranks 4 -o train-gpt
+//
+//===----------------------------------------------------------------------===//
+
+#include "zero/Conversion/Translate.h"
+#include "zero/Registration/Registration.h"
+#include "zero/Target/Target.h"
+#include "zero/Transforms/Pipeline.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+namespace {
+
+enum class Emit { Mlir, Llvm, Object, Executable, Shared };
+
+cl::OptionCategory category("zero-compile options");
+
+cl::opt<std::string> input(cl::Positional, cl::Required, cl::cat(category),
+                           cl::desc("<model.mlir>"));
+cl::opt<std::string> output("o", cl::cat(category), cl::value_desc("file"),
+                            cl::desc("Where to write; '-' is standard output "
+                                     "(the default for mlir and llvm)"));
+cl::opt<std::string> config("config", cl::cat(category),
+                            cl::value_desc("ds_config.json"),
+                            cl::desc("DeepSpeed configuration"));
+cl::opt<std::string> stage("stage", cl::cat(category), cl::value_desc("0..3"),
+                           cl::desc("ZeRO stage; overrides the configuration"));
+cl::opt<std::string> ranks("ranks", cl::cat(category), cl::value_desc("n"),
+                           cl::desc("Data-parallel ranks; 1 if not given"));
+cl::opt<std::string> pipeline(
+    "pipeline", cl::cat(category), cl::value_desc("options"),
+    cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
+             "accumulation=4'; they override the configuration"));
+cl::opt<std::string> target("target", cl::cat(category), cl::init("host"),
+                            cl::value_desc("host"),
+                            cl::desc("Where the program runs"));
+cl::opt<std::string> cpu("cpu", cl::cat(category), cl::init("native"),
+                         cl::desc("CPU that the kernels are for"));
+cl::opt<std::string> compiler("cxx", cl::cat(category),
+                              cl::value_desc("clang++"),
+                              cl::desc("C++ compiler that links; ZERO_CXX in "
+                                       "the environment does the same"));
+cl::opt<Emit> emit(
+    "emit", cl::cat(category), cl::init(Emit::Executable),
+    cl::desc("What to write:"),
+    cl::values(
+        clEnumValN(Emit::Executable, "exe", "an executable (default)"),
+        clEnumValN(Emit::Mlir, "mlir", "the planned schedule"),
+        clEnumValN(Emit::Llvm, "llvm", "LLVM assembly of kernels and program"),
+        clEnumValN(Emit::Object, "obj", "an object file"),
+        clEnumValN(Emit::Shared, "shared",
+                   "a shared library of kernels and program, without the "
+                   "runtime")));
+
+LogicalResult fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "zero-compile") << message << "\n";
+  return failure();
+}
+
+/// The options of zero-pipeline that the command line means.
+std::string pipelineText() {
+  std::string text = pipeline;
+  auto add = [&](StringRef key, const std::string &value) {
+    if (!value.empty())
+      text += " " + key.str() + "=" + value;
+  };
+  add("config", config);
+  add("stage", stage);
+  add("ranks", ranks);
+  return text;
+}
+
+LogicalResult runPipeline(ModuleOp module) {
+  auto options = zero::ZeroPipelineOptions::createFromString(pipelineText());
+  if (!options)
+    return fail("cannot read the options '" + pipelineText() +
+                "'; zero-opt --help lists those of --zero-pipeline");
+  // Messages about the configuration have places of their own.
+  Location loc = UnknownLoc::get(module.getContext());
+  FailureOr<zero::TrainConfig> resolved = options->resolve(
+      zero::getModelMicroBatch(module), [&] { return emitError(loc); },
+      [&] { return emitRemark(loc); });
+  if (failed(resolved))
+    return failure();
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  zero::buildZeroPipeline(passes, *resolved);
+  return passes.run(module);
+}
+
+/// Writes what `write` writes to the file `path`, or nothing if it fails.
+LogicalResult
+writeFile(StringRef path,
+          llvm::function_ref<LogicalResult(llvm::raw_pwrite_stream &)> write) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_None);
+  if (code)
+    return fail("cannot write '" + path + "': " + code.message());
+  // Objects need a stream that seeks, which standard output may not be.
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (failed(write(stream)))
+    return failure();
+  file.os() << bytes;
+  file.keep();
+  return success();
+}
+
+LogicalResult emitCode(ModuleOp module, StringRef program) {
+  zero::TargetOptions options;
+  options.cpu = cpu;
+  auto writeObject = [&](llvm::raw_pwrite_stream &out) {
+    return zero::emitObject(module, program, options, out);
+  };
+  if (emit == Emit::Llvm)
+    return writeFile(output, [&](llvm::raw_pwrite_stream &out) {
+      return zero::emitLLVM(module, program, options, out);
+    });
+  if (emit == Emit::Object)
+    return writeFile(output, writeObject);
+
+  SmallString<128> object;
+  if (auto code = llvm::sys::fs::createTemporaryFile("zero", "o", object))
+    return fail("cannot make a temporary file: " + code.message());
+  llvm::FileRemover remover(object);
+  if (failed(writeFile(object, writeObject)))
+    return failure();
+  zero::LinkOptions link;
+  link.compiler = compiler;
+  std::string error;
+  auto linked = emit == Emit::Shared
+                    ? zero::linkShared(object, output, link, error)
+                    : zero::linkExecutable(object, output, link, error);
+  return succeeded(linked) ? success() : fail(error);
+}
+
+LogicalResult compile() {
+  if (target == "cuda")
+    return fail("target 'cuda' is not in this build; wanted 'host'");
+  if (target != "host")
+    return fail("unknown target '" + target + "'; wanted 'host'");
+  bool isText = emit == Emit::Mlir || emit == Emit::Llvm;
+  if (output.empty()) {
+    if (!isText)
+      return fail("nowhere to write to; name the output with -o");
+    output = "-";
+  }
+  std::string message;
+  auto file = openInputFile(input, &message);
+  if (!file)
+    return fail(message);
+
+  DialectRegistry registry;
+  zero::registerDialects(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module || failed(runPipeline(*module)))
+    return failure();
+  if (emit == Emit::Mlir)
+    return writeFile(output, [&](llvm::raw_pwrite_stream &out) {
+      module->print(out);
+      out << "\n";
+      return success();
+    });
+  FailureOr<zrt::Program> program = zero::translateToProgram(*module);
+  if (failed(program))
+    return failure();
+  return emitCode(*module, zrt::serialize(*program));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "zero graph compiler: from a model to an "
+                              "executable training step\n");
+  return succeeded(compile()) ? 0 : 1;
+}
