@@ -232,9 +232,11 @@ void Translator::measureArenas() {
                    place.getStride() * (program.training.ranks - 1);
     bytes = std::max(bytes, end);
   };
-  for (PartitionOp partition : module.getOps<PartitionOp>())
-    for (NamedAttribute place : *partition.getAt())
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    DictionaryAttr places = *partition.getAt();
+    for (NamedAttribute place : places)
       measure(place.getValue());
+  }
   step->walk([&](Operation *op) {
     if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
       llvm::for_each(places, measure);
