@@ -356,7 +356,7 @@ def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
     - Not done here: order; the plan takes it as it is.
 
     ```mlir
-    %h = nn.linear %x, %w {zero.at = [#zero.at<arena = activations, offset = 0, bytes = 32000>]} : ...
+    %h = nn.linear %x, %w {zero.at = [#zero.at<activations[0], 32000 bytes>]} : ...
     ```
   }];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];

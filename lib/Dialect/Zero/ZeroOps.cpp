@@ -173,6 +173,10 @@ LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyParameterUse(*this, getParameterAttr(), getType(), tables);
 }
 
+void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getParameter());
+}
+
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyParameterUse(*this, getParameterAttr(), getValue().getType(), tables);
 }

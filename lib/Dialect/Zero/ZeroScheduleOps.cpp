@@ -258,6 +258,15 @@ void WaitOp::print(OpAsmPrinter &printer) {
   printer.printStrippedAttrOrType(getPending().getType());
 }
 
+void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  auto gather = getPending().getDefiningOp<AllGatherOp>();
+  if (!gather)
+    return;
+  for (auto [result, symbol] :
+       llvm::zip(getResults(), gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
+    setName(result, symbol.getValue());
+}
+
 LogicalResult WaitOp::verify() {
   if (getResultTypes() == TypeRange(getPending().getType().getTypes()))
     return success();

@@ -143,7 +143,7 @@ def Zero_AtAttr : Zero_Attr<"At", "at"> {
   }];
   let parameters = (ins EnumParameter<Zero_Arena>:$arena, I64Param<>:$offset,
       I64Param<>:$bytes, I64Param<"0">:$stride);
-  let assemblyFormat = "`<` struct(params) `>`";
+  let assemblyFormat = "`<` $arena `[` $offset `]` `,` $bytes `bytes` (`stride` $stride^)? `>`";
 }
 
 def Zero_AccumulateForm : I32EnumAttr<"AccumulateForm", "what part of a range a value holds", [

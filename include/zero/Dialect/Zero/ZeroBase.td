@@ -4,6 +4,7 @@
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Zero_Dialect : Dialect {
@@ -42,6 +43,9 @@ def Zero_StateEffects : MemoryEffects<[MemRead<Zero_StateResource>, MemWrite<Zer
 def Zero_LinkAndStateEffects : MemoryEffects<[
     MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>,
     MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;
+
+/// Results carry the names of the parameters that they are about.
+def Zero_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 
 class Zero_Op<string mnemonic, list<Trait> traits = []> : Op<Zero_Dialect, mnemonic, traits>;
 

@@ -174,7 +174,8 @@ def Zero_YieldOp : Zero_Op<"yield", [Terminator,
 class Zero_ParameterUse<string mnemonic, list<Trait> traits> : Zero_Op<mnemonic,
     !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;
 
-def Zero_LoadOp : Zero_ParameterUse<"load", [MemoryEffects<[MemRead<Zero_StateResource>]>]> {
+def Zero_LoadOp : Zero_ParameterUse<"load",
+    [MemoryEffects<[MemRead<Zero_StateResource>]>, Zero_NamesResults]> {
   let summary = "A use of a parameter";
   let description = [{
     Constraints

@@ -186,7 +186,7 @@ def Zero_RefreshResidentOp : Zero_Op<"refresh_resident", [Zero_LinkAndStateEffec
   let assemblyFormat = "$parameters attr-dict `:` type($pending)";
 }
 
-def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects]> {
+def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_NamesResults]> {
   let summary = "The end of a started operation";
   let description = [{
     Gives the operation's tensors. Reads and writes the link, so that a wait whose

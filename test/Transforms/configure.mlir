@@ -1,0 +1,20 @@
+// RUN: zero-opt %S/Inputs/mlp.mlir --zero-configure="options='stage=2 ranks=4 accumulation=3 clip=0.5 lr=0.01 weight-decay=0.1'" | FileCheck %s
+// RUN: zero-opt %S/Inputs/mlp.mlir --zero-configure="options='optimizer=sgd momentum=0.9 precision=f16'" | FileCheck %s --check-prefix=SGD
+// RUN: not zero-opt %S/Inputs/mlp.mlir --zero-configure="options='stage=4'" 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: not zero-opt %S/Inputs/mlp.mlir --zero-configure="options='ranks=0'" 2>&1 | FileCheck %s --check-prefix=RANKS
+// RUN: not zero-opt %S/Inputs/mlp.mlir --zero-configure="options='precision=f8'" 2>&1 | FileCheck %s --check-prefix=PRECISION
+// RUN: not zero-opt %S/Inputs/mlp.mlir --zero-configure --zero-differentiate --zero-configure 2>&1 | FileCheck %s --check-prefix=TWICE
+
+// Weight decay is not for the group of biases.
+// CHECK: zero.optimizer "default" = #zero.adam<lr = 0.01, weight_decay = 0.1>
+// CHECK: zero.optimizer "no_decay" = #zero.adam<lr = 0.01>
+// CHECK: zero.step @train
+// CHECK-SAME: training #zero.training<stage = 2, ranks = 4, accumulation = 3, clip = 0.5>
+
+// SGD: zero.optimizer "default" = #zero.sgd<momentum = 0.9>
+// SGD: loss_scale = <initial = 65536.0, dynamic = true>
+
+// STAGE: error: stage 4 is none of 0, 1, 2, 3
+// RANKS: error: 0 ranks; wanted at least 1
+// PRECISION: error: precision 'f8' is none of f32, bf16, f16
+// TWICE: error: 'zero.step' op is a schedule already; wanted a model
