@@ -64,8 +64,10 @@ private:
 
   void number();
   void visit(Operation *op);
+  unsigned merge(ArrayRef<unsigned> joined);
   bool mayJoin(const Group &group, Operation *op);
   bool savesMemory(const Group &group, unsigned position);
+  bool sharesInput(const Group &group, Operation *op);
   Group *groupOf(Value value) {
     auto it = groups.find(value.getDefiningOp());
     return it == groups.end() ? nullptr : &storage[it->second];
@@ -77,6 +79,7 @@ private:
   std::vector<Group> storage;
   DenseMap<Operation *, unsigned> groups;
   unsigned kernels = 0;
+  unsigned recent = 0; ///< the group that grew last
 };
 
 void Grouping::number() {
@@ -128,6 +131,19 @@ bool Grouping::mayJoin(const Group &group, Operation *op) {
          (group.kernels == kernels || savesMemory(group, position[op]));
 }
 
+/// Whether `op` reads what a member of `group` reads.
+bool Grouping::sharesInput(const Group &group, Operation *op) {
+  llvm::SmallPtrSet<Value, 4> sources;
+  for (Value operand : op->getOperands())
+    if (!getSplatConstant(operand))
+      sources.insert(findElementwiseSource(operand).value);
+  return llvm::any_of(group.members, [&](Operation *member) {
+    return llvm::any_of(member->getOperands(), [&](Value operand) {
+      return sources.contains(findElementwiseSource(operand).value);
+    });
+  });
+}
+
 void Grouping::visit(Operation *op) {
   bool elementwise = isElementwise(op);
   SmallVector<unsigned> joined;
@@ -150,16 +166,31 @@ void Grouping::visit(Operation *op) {
       ++kernels;
     return;
   }
-  // The largest takes the others in, so that no operation moves often.
-  auto largest = std::max_element(
+  // A neighbour that reads the same tensor saves reading it twice.
+  if (!storage.empty() && !llvm::is_contained(joined, recent) &&
+      storage[recent].kernels == kernels && mayJoin(storage[recent], op) &&
+      sharesInput(storage[recent], op))
+    joined.push_back(recent);
+  unsigned target = merge(joined);
+  Group &group = storage[target];
+  group.members.push_back(op);
+  group.last = position[op];
+  group.kernels = kernels;
+  groups[op] = target;
+  recent = target;
+}
+
+/// One group of all of `joined`; a new one if there are none. The largest
+/// takes the others in, so that no operation moves often.
+unsigned Grouping::merge(ArrayRef<unsigned> joined) {
+  if (joined.empty()) {
+    storage.emplace_back();
+    return storage.size() - 1;
+  }
+  unsigned target = *std::max_element(
       joined.begin(), joined.end(), [&](unsigned a, unsigned b) {
         return storage[a].members.size() < storage[b].members.size();
       });
-  unsigned target = storage.size();
-  if (largest == joined.end())
-    storage.emplace_back();
-  else
-    target = *largest;
   for (unsigned index : joined) {
     if (index == target)
       continue;
@@ -169,11 +200,7 @@ void Grouping::visit(Operation *op) {
     }
     storage[index].members.clear();
   }
-  Group &group = storage[target];
-  group.members.push_back(op);
-  group.last = position[op];
-  group.kernels = kernels;
-  groups[op] = target;
+  return target;
 }
 
 SmallVector<ElementwiseGroup> Grouping::run() {

@@ -215,19 +215,13 @@ buildOptimized(ModuleOp kernels, StringRef programBytes,
 
 } // namespace
 
-std::unique_ptr<llvm::Module>
-mlir::zero::buildLLVM(ModuleOp kernels, StringRef programBytes,
-                      const TargetOptions &options,
-                      llvm::LLVMContext &context) {
-  std::unique_ptr<llvm::TargetMachine> machine;
-  return buildOptimized(kernels, programBytes, options, machine, context);
-}
-
 LogicalResult mlir::zero::emitLLVM(ModuleOp kernels, StringRef programBytes,
                                    const TargetOptions &options,
                                    llvm::raw_ostream &out) {
   llvm::LLVMContext context;
-  auto module = buildLLVM(kernels, programBytes, options, context);
+  std::unique_ptr<llvm::TargetMachine> machine;
+  auto module =
+      buildOptimized(kernels, programBytes, options, machine, context);
   if (!module)
     return failure();
   module->print(out, nullptr);

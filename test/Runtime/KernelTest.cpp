@@ -21,7 +21,7 @@ std::atomic<bool> counting{false};
 bool isOwn(const void *address) {
   static const char *program = [] {
     Dl_info info;
-    return dladdr(reinterpret_cast<void *>(&allocations), &info)
+    return dladdr(reinterpret_cast<void *>(&countAllocations), &info)
                ? info.dli_fname
                : "";
   }();
@@ -71,8 +71,12 @@ uint64_t mix(uint64_t value) {
 
 } // namespace
 
-Allocations allocations() {
-  return {ownAllocations.load(), libraryAllocations.load()};
+Allocations countAllocations(const std::function<void()> &body) {
+  Allocations before{ownAllocations, libraryAllocations};
+  counting = true;
+  body();
+  counting = false;
+  return {ownAllocations - before.own, libraryAllocations - before.libraries};
 }
 
 void Array::allocate() {
@@ -194,11 +198,9 @@ std::vector<Array> runKernel(const KernelSpec &spec,
   kernel->run(buffers.data(), workspace.data());
   // Twice: what the first run leaves in the workspace must not matter, and
   // only the first may start threads.
-  Allocations before = allocations();
-  counting = true;
-  kernel->run(buffers.data(), workspace.data());
-  counting = false;
-  EXPECT_EQ(allocations().own, before.own) << spec.name << " allocates";
+  Allocations made =
+      countAllocations([&] { kernel->run(buffers.data(), workspace.data()); });
+  EXPECT_EQ(made.own, 0) << spec.name << " allocates";
   EXPECT_TRUE(workspace.intact()) << spec.name << " overran its workspace";
   for (size_t i = 0; i < inputs.size(); ++i)
     EXPECT_TRUE(operands[i] == inputs[i])

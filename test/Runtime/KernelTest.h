@@ -81,12 +81,12 @@ double toleranceOf(DataType type);
 inline const DataType kFloats[] = {DataType::F32, DataType::BF16,
                                    DataType::F16};
 
-/// Calls of operator new so far from this program, and from the libraries that
-/// it loads.
+/// Calls of operator new while `body` runs, from this program and from the
+/// libraries that it loads.
 struct Allocations {
   int64_t own = 0, libraries = 0;
 };
-Allocations allocations();
+Allocations countAllocations(const std::function<void()> &body);
 
 } // namespace zrt::test
 

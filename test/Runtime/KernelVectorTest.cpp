@@ -57,6 +57,24 @@ TEST(KernelVector, LanesRoundAsScalarsDo) {
   }
 }
 
+TEST(KernelVector, TransposeTileMovesEveryElementHome) {
+  float from[16 * 20], to[16 * 24];
+  for (int i = 0; i < 16 * 20; ++i)
+    from[i] = i;
+  host::transposeTile(from, 20, to, 24);
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 16; ++j)
+      ASSERT_EQ(to[j * 24 + i], from[i * 20 + j]);
+}
+
+// The check that kernels do not allocate would see it if they did.
+TEST(KernelHarness, CountsAllocations) {
+  std::vector<int> *made = nullptr;
+  EXPECT_EQ(countAllocations([&] { made = new std::vector<int>(3); }).own, 2);
+  delete made;
+  EXPECT_EQ(countAllocations([] {}).own, 0);
+}
+
 TEST(ThreadPool, CoversTheExtentOnce) {
   for (int threads : {1, 2, 3, 7}) {
     ThreadPool pool(threads);

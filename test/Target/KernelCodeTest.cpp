@@ -150,18 +150,34 @@ TEST(KernelCode, InPlace) {
   EXPECT_EQ(x, y);
 }
 
-TEST(KernelCode, WidthsGiveEqualBits) {
+/// Kernels for machines with shorter vectors compute the same bits.
+TEST(KernelCode, WidthsAndCpusGiveEqualBits) {
   auto x = randoms(1000, -6, 6);
+  const std::string toHalf = "\n    %q = arith.truncf %p : f32 to bf16"
+                             "\n    %r = arith.extf %q : bf16 to f32";
+  std::string rounded = kTanhGelu;
+  rounded.replace(rounded.rfind("%r ="), 4, "%p =");
   std::vector<std::vector<float>> results;
-  for (unsigned width : {4, 8, 16}) {
+  auto compute = [&](const char *cpu, unsigned width) {
     mlir::zero::TargetOptions options;
+    options.cpu = cpu;
     options.vectorWidth = width;
-    CompiledKernels kernels(flat("gelu_0", 1000, "f32", kTanhGelu), options);
+    CompiledKernels kernels(flat("gelu_0", 1000, "f32", kTanhGelu) +
+                                flat("half_1", 1000, "f32", rounded + toHalf),
+                            options);
     ASSERT_TRUE(kernels.loaded());
-    results.push_back(run<float, float>(kernels["gelu_0"], {x}));
-  }
-  EXPECT_EQ(results[0], results[1]);
-  EXPECT_EQ(results[1], results[2]);
+    for (const char *name : {"gelu_0", "half_1"})
+      results.push_back(run<float, float>(kernels[name], {x}));
+  };
+  compute("native", 4);
+  compute("native", 8);
+  compute("native", 16);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    compute("x86-64-v3", 0);
+  if (__builtin_cpu_supports("avx512bw"))
+    compute("x86-64-v4", 0);
+  for (size_t i = 2; i < results.size(); ++i)
+    EXPECT_EQ(results[i], results[i % 2]) << i;
 }
 
 TEST(KernelCode, Bf16RoundsToNearestEvenOnce) {

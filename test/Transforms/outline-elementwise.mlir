@@ -170,3 +170,25 @@ zero.step @dead(%x: tensor<4x8xf32>) {
   zero.apply {
   }
 }
+
+// -----
+
+// Neighbours that read the same tensor are one kernel, if no other is between.
+// CHECK-LABEL: zero.step @siblings
+zero.step @siblings(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4x8xf32>) {
+  zero.micro {
+    // CHECK:      %[[R:.*]]:2 = zero.launch @mulf_subf_{{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+    // CHECK-NEXT: nn.softmax %[[R]]#0
+    // CHECK-NEXT: nn.softmax %[[R]]#1
+    // CHECK-NEXT: zero.launch @addf_{{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %0 = arith.mulf %x, %y : tensor<4x8xf32>
+    %1 = arith.subf %x, %z : tensor<4x8xf32>
+    %2 = nn.softmax %0 : tensor<4x8xf32>
+    %3 = nn.softmax %1 : tensor<4x8xf32>
+    %4 = arith.addf %2, %3 : tensor<4x8xf32>
+    %5 = nn.reduce mean %4 dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+    zero.yield %5 : tensor<f32>
+  }
+  zero.apply {
+  }
+}

@@ -35,6 +35,8 @@ bool isElementwise(Operation *op);
 ///
 /// A group stands for its members at the last one's place. So no value of it
 /// is used outside before that place, and no path leaves a group and returns.
+/// Operations join the groups that they use, and a group beside them that
+/// reads the same tensor.
 /// Besides, a group is moved down past other kernels only if the inputs that
 /// it keeps alive by that are no larger than the results that it delays.
 SmallVector<ElementwiseGroup> findElementwiseGroups(Block &block);

@@ -16,13 +16,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <memory>
 #include <string>
-
-namespace llvm {
-class LLVMContext;
-class Module;
-} // namespace llvm
 
 namespace mlir::zero {
 
@@ -37,16 +31,10 @@ struct TargetOptions {
   unsigned optimizationLevel = 3;
 };
 
-/// Makes an LLVM module of the kernel functions of `kernels` (every
-/// `func.func` with a body that is around one `linalg.generic`; `kernels` is
-/// left as it is) and of the serialised program. Errors are emitted at the
-/// kernel's operations.
-std::unique_ptr<llvm::Module> buildLLVM(ModuleOp kernels,
-                                        StringRef programBytes,
-                                        const TargetOptions &options,
-                                        llvm::LLVMContext &context);
-
-/// Writes that module, optimised, as LLVM assembly.
+/// Writes an LLVM module of the kernel functions of `kernels` (every
+/// `func.func` with a body, around one `linalg.generic`; `kernels` is left as
+/// it is) and of the serialised program, optimised, as LLVM assembly. Errors
+/// are emitted at the kernel's operations.
 LogicalResult emitLLVM(ModuleOp kernels, StringRef programBytes,
                        const TargetOptions &options, llvm::raw_ostream &out);
 

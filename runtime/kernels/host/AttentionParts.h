@@ -53,20 +53,21 @@ struct AttentionShape {
   }
 };
 
-/// Hands out pieces of a worker's part of the workspace.
+/// Hands out pieces of a worker's part of the workspace; with no memory, only
+/// counts them.
 class Scratch {
 public:
-  explicit Scratch(void *memory) : next(static_cast<float *>(memory)) {}
+  explicit Scratch(void *memory) : memory(static_cast<char *>(memory)) {}
   float *take(int64_t floats) {
-    float *piece = next;
-    next += padded(floats * sizeof(float)) / sizeof(float);
-    return piece;
+    size_t offset = used;
+    used += padded(floats * sizeof(float));
+    return memory ? reinterpret_cast<float *>(memory + offset) : nullptr;
   }
-  /// Bytes handed out, when `memory` was null.
-  size_t bytes() const { return reinterpret_cast<size_t>(next); }
+  size_t bytes() const { return used; }
 
 private:
-  float *next;
+  char *memory;
+  size_t used = 0;
 };
 
 /// to[r][0..width) = factor * from[r * stride ..], zero past `features`.

@@ -83,8 +83,10 @@ private:
   static Cut make(const MatrixShape &s, bool first, int64_t extent,
                   int64_t other) {
     constexpr int64_t blockWork = 1 << 22; // multiply-adds: some 50 us
-    constexpr int64_t cached = 1 << 20;    // elements
-    constexpr int64_t mostParts = 16, fine = 64, coarse = 256, coarsest = 1024;
+    constexpr int64_t cached = 1 << 19;    // elements
+    constexpr int64_t mostParts = 16, fine = 64, coarsest = 1024;
+    const int64_t coarse =
+        std::clamp<int64_t>(extent / 4, 128, 256) / fine * fine;
     bool large = (first ? other : extent) * s.k > cached;
     if (!first)
       return Cut(extent, large ? mostParts : 1, coarsest);
