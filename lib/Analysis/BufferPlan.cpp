@@ -319,15 +319,12 @@ void BufferPlan::visitBucketedReduce(BucketedReduceOp reduce) {
 void BufferPlan::visitAccumulate(AccumulateOp accumulate) {
   PartitionOp partition = partitionOf(accumulate);
   auto type = cast<RankedTensorType>(accumulate.getValue().getType());
-  if (accumulate.getForm() == AccumulateForm::Owned)
-    return;
-  AtAttr stored = state.getGradient(partition, accumulate.getBegin(), accumulate.getEnd(),
-                                    accumulate.getForm() == AccumulateForm::Slice);
-  int target = fixedBuffer(stored);
   if (accumulate.getForm() == AccumulateForm::Whole &&
       storesDirectly(partition, type.getElementType()))
-    place(accumulate.getValue(), target, 0);
-  made.push_back({accumulate, {memory.lookup(accumulate.getValue()), whole(target)}});
+    place(accumulate.getValue(),
+          fixedBuffer(state.getGradient(partition, accumulate.getBegin(),
+                                        accumulate.getEnd(), /*slice=*/false)),
+          0);
 }
 
 //===----------------------------------------------------------------------===//

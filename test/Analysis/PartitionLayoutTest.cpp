@@ -1,0 +1,93 @@
+#include "zero/Analysis/PartitionLayout.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir::zero;
+using llvm::SmallVector;
+
+namespace {
+
+LayoutOptions options(int64_t ranks, int64_t alignment, int64_t bucket) {
+  LayoutOptions result;
+  result.ranks = ranks;
+  result.alignment = alignment;
+  result.bucketElements = bucket;
+  return result;
+}
+
+SmallVector<int64_t> vec(std::initializer_list<int64_t> values) { return values; }
+
+TEST(PartitionLayout, CutsBucketsWhereTheNextWouldExceed) {
+  EXPECT_EQ(cutIntoBuckets(vec({4, 4, 4}), 8), (SmallVector<size_t>{2, 3}));
+  EXPECT_EQ(cutIntoBuckets(vec({4, 9, 4}), 8), (SmallVector<size_t>{1, 2, 3}));
+  EXPECT_EQ(cutIntoBuckets(vec({9}), 8), (SmallVector<size_t>{1}));
+  EXPECT_EQ(cutIntoBuckets(vec({8, 0, 0, 1}), 8), (SmallVector<size_t>{3, 4}));
+  EXPECT_TRUE(cutIntoBuckets({}, 8).empty());
+}
+
+TEST(PartitionLayout, BucketsFollowReadinessAndPadForOwners) {
+  FlatLayout layout = layOutBuckets(vec({5, 3, 10}), {2, 0, 1}, options(2, 2, 8), true);
+  EXPECT_EQ(layout.order, (SmallVector<unsigned>{2, 0, 1}));
+  EXPECT_EQ(layout.offsets, vec({0, 12, 17}));
+  EXPECT_EQ(layout.segments, vec({0, 12, 20}));
+  FlatLayout whole = layOutBuckets(vec({5, 3, 10}), {2, 0, 1}, options(2, 2, 8), false);
+  EXPECT_EQ(whole.segments, vec({0, 10, 18}));
+}
+
+TEST(PartitionLayout, IntervalsAreWholeAndBounded) {
+  // 66 elements pad to 72 for 2 ranks x 4; intervals of 20 round down to 16.
+  FlatLayout layout = layOutIntervals(vec({48, 18}), options(2, 4, 20));
+  EXPECT_EQ(layout.segments, vec({0, 16, 32, 48, 64, 80}));
+  EXPECT_EQ(layOutIntervals(vec({48, 18}), options(2, 4, 1000)).segments, vec({0, 72}));
+  // A bound below one unit still makes progress.
+  EXPECT_EQ(layOutIntervals(vec({9}), options(3, 4, 1)).segments, vec({0, 12}));
+}
+
+TEST(PartitionLayout, ContiguousIsOneSegment) {
+  FlatLayout layout = layOutContiguous(vec({3, 4}), options(4, 2, 1));
+  EXPECT_EQ(layout.segments, vec({0, 8}));
+  EXPECT_EQ(layout.offsets, vec({0, 3}));
+}
+
+TEST(PartitionLayout, ParametersPadOneByOne) {
+  FlatLayout layout = layOutParameters(vec({1, 9, 0}), {1, 0, 2}, 2, 4);
+  EXPECT_EQ(layout.offsets, vec({0, 16, 24}));
+  EXPECT_EQ(layout.segments, vec({0, 16, 24, 24}));
+}
+
+/// What every layout must hold, whatever the sizes.
+void expectSound(const FlatLayout &layout, llvm::ArrayRef<int64_t> sizes, int64_t ranks) {
+  ASSERT_EQ(layout.order.size(), sizes.size());
+  int64_t end = 0;
+  for (auto [index, offset] : llvm::zip(layout.order, layout.offsets)) {
+    EXPECT_GE(offset, end);
+    end = offset + sizes[index];
+  }
+  EXPECT_LE(end, layout.segments.back());
+  EXPECT_TRUE(llvm::is_sorted(layout.segments));
+  for (int64_t boundary : layout.segments)
+    EXPECT_EQ(boundary % ranks, 0);
+}
+
+TEST(PartitionLayout, RandomSizesAreSound) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    SmallVector<int64_t> sizes(1 + random() % 12);
+    for (int64_t &size : sizes)
+      size = random() % 300;
+    SmallVector<unsigned> ready;
+    for (unsigned i = sizes.size(); i > 0; --i)
+      ready.push_back(i - 1);
+    int64_t ranks = 1 + random() % 9;
+    LayoutOptions some = options(ranks, 1 + random() % 16, 1 + random() % 500);
+    expectSound(layOutBuckets(sizes, ready, some, true), sizes, ranks);
+    expectSound(layOutIntervals(sizes, some), sizes, ranks);
+    expectSound(layOutContiguous(sizes, some), sizes, ranks);
+    expectSound(layOutParameters(sizes, ready, ranks, some.alignment), sizes, ranks);
+  }
+}
+
+} // namespace

@@ -1,0 +1,21 @@
+// RUN: zero-opt %models/gpt-small.mlir --zero-pipeline='stage=3 ranks=4' -o %t
+// RUN: zero-opt %t --verify-roundtrip -o /dev/null
+// RUN: zero-opt %t --zero-verify-schedule | FileCheck %s
+
+// Parameters are gathered before use, freed after, and gathered again in the
+// backward.
+// CHECK: zero.partition @p0 parameter over 4 ranks stage 3
+// CHECK: zero.micro {
+// CHECK: %[[P:.*]] = zero.all_gather [@h.0.attn.c_attn.weight, @h.0.attn.c_attn.bias]
+// CHECK-NEXT: %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias = zero.wait %[[P]]
+// CHECK-NEXT: nn.linear %{{.*}}, %h.0.attn.c_attn.weight bias %h.0.attn.c_attn.bias
+// CHECK-NEXT: zero.free %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias
+// CHECK: nn.cross_entropy
+// CHECK: %[[Q:.*]] = zero.all_gather [@h.0.attn.c_attn.weight]
+// CHECK-NEXT: %[[W:.*]] = zero.wait %[[Q]]
+// CHECK-NEXT: nn.linear %{{.*}}, %[[W]]
+// CHECK-NEXT: zero.free %[[W]]
+// CHECK: zero.reduce_scatter
+// CHECK: zero.apply {
+// CHECK-NOT: zero.refresh
+// CHECK: zero.evaluate {
