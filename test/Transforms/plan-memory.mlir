@@ -18,8 +18,8 @@
 // STAGE0: zero.micro
 // STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[0], 72 bytes>]} {{.*}} -> tensor<6x3xf32>
 // A launch takes the place of its dying input.
-// STAGE0: %[[DH:.*]] = nn.linear {{.*}} transposed {zero.at = [#zero.at<activations[[PLACE:.*]], 96 bytes>]}
-// STAGE0: zero.launch @gelu_grad_1(%[[DH]], {{.*}}) {zero.at = [#zero.at<activations[[PLACE]], 96 bytes>]}
+// STAGE0: %[[DH:.*]] = nn.linear {{.*}} transposed {zero.at = [#zero.at<activations{{\[}}[[PLACE:[0-9]+]]{{\]}}, 96 bytes>]}
+// STAGE0: zero.launch @gelu_grad_1(%[[DH]], {{.*}}) {zero.at = [#zero.at<activations{{\[}}[[PLACE]]{{\]}}, 96 bytes>]}
 // STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[72], 192 bytes>]} {{.*}} -> tensor<8x6xf32>
 // STAGE0: zero.all_reduce {{.*}} {zero.at = [#zero.at<gradients[0], 272 bytes>]}
 
