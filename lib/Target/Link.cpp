@@ -45,8 +45,7 @@ std::string findRuntime(const LinkOptions &options, std::string &error) {
     wanted = environment("ZERO_RUNTIME_LINK");
   if (wanted.empty()) {
     static int anchor;
-    std::string tool =
-        llvm::sys::fs::getMainExecutable(nullptr, &anchor);
+    std::string tool = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
     SmallString<256> path(
         llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)));
     llvm::sys::path::append(path, "lib", "zero-runtime.link");

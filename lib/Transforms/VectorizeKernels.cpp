@@ -9,6 +9,8 @@
 
 #include "zero/Transforms/Passes.h"
 
+#include "KernelLoopNest.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -26,89 +28,9 @@ namespace mlir::zero {
 } // namespace mlir::zero
 
 using namespace mlir;
+using namespace mlir::zero;
 
 namespace {
-
-/// One buffer of the kernel: an input or a result of the generic.
-struct Buffer {
-  Type elementType;
-  /// Loop dimensions that the buffer has, increasing; of the collapsed space
-  /// once `LoopNest::collapse` ran.
-  SmallVector<unsigned> dims;
-  Value pointer;
-};
-
-/// The loop space of a kernel, with neighbouring dimensions merged wherever
-/// every buffer has both or neither: [4, 256, 8] with a buffer over dimension
-/// 2 becomes [1024, 8]; with full buffers only, [8192].
-struct LoopNest {
-  SmallVector<int64_t> shape;
-  SmallVector<Buffer> buffers;
-
-  int64_t elements() const {
-    int64_t product = 1;
-    for (int64_t size : shape)
-      product *= size;
-    return product;
-  }
-  int64_t inner() const { return shape.empty() ? 1 : shape.back(); }
-  bool isFull(const Buffer &buffer) const {
-    return buffer.dims.size() == shape.size();
-  }
-  /// Whether consecutive elements of the innermost loop lie side by side.
-  bool isContiguous(const Buffer &buffer) const {
-    return !shape.empty() && llvm::is_contained(buffer.dims, shape.size() - 1);
-  }
-
-  void collapse();
-};
-
-void LoopNest::collapse() {
-  SmallVector<int64_t> sizes;
-  SmallVector<SmallVector<unsigned>> kept(buffers.size());
-  std::optional<unsigned> previous;
-  for (unsigned dim = 0; dim < shape.size(); ++dim) {
-    if (shape[dim] == 1)
-      continue;
-    bool merges = previous && llvm::all_of(buffers, [&](const Buffer &buffer) {
-                    return llvm::is_contained(buffer.dims, dim) ==
-                           llvm::is_contained(buffer.dims, *previous);
-                  });
-    previous = dim;
-    if (merges) {
-      sizes.back() *= shape[dim];
-      continue;
-    }
-    for (auto [buffer, dims] : llvm::zip(buffers, kept))
-      if (llvm::is_contained(buffer.dims, dim))
-        dims.push_back(sizes.size());
-    sizes.push_back(shape[dim]);
-  }
-  shape = sizes;
-  for (auto [buffer, dims] : llvm::zip(buffers, kept))
-    buffer.dims = dims;
-}
-
-/// The type that an element has in memory: 16-bit floats travel as integers,
-/// since masked moves of them are native where those of bf16 are not; a truth
-/// value takes a byte.
-Type memoryType(Type type) {
-  if (type.isInteger(1))
-    return IntegerType::get(type.getContext(), 8);
-  if (type.isBF16() || type.isF16())
-    return IntegerType::get(type.getContext(), 16);
-  return type;
-}
-
-unsigned memoryBytes(Type type) {
-  return memoryType(type).getIntOrFloatBitWidth() / 8;
-}
-
-bool isSupported(Type type) {
-  return type.isBF16() || type.isF16() || type.isF32() || type.isF64() ||
-         type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
-         type.isInteger(32) || type.isInteger(64);
-}
 
 /// Writes the vector loops of one kernel.
 class KernelWriter {
@@ -337,41 +259,6 @@ void KernelWriter::write(Value begin, Value end) {
   writeRow(row, low, high);
 }
 
-/// Reads the loop space of `generic`, or says why it has no vector form.
-FailureOr<LoopNest> readLoopNest(linalg::GenericOp generic) {
-  LoopNest nest;
-  nest.shape = generic.getStaticLoopRanges();
-  if (llvm::any_of(nest.shape, ShapedType::isDynamic) ||
-      generic.getNumParallelLoops() != generic.getNumLoops())
-    return generic.emitOpError("kernel wants static, parallel loops only");
-  unsigned inputs = generic.getNumDpsInputs();
-  for (OpOperand &operand : generic->getOpOperands()) {
-    AffineMap map = generic.getMatchingIndexingMap(&operand);
-    Buffer buffer{getElementTypeOrSelf(operand.get()), {}, nullptr};
-    if (!isSupported(buffer.elementType))
-      return generic.emitOpError("kernel has no code for elements of type ")
-             << buffer.elementType << "; wanted f32, f16, bf16, f64 or an "
-             << "integer of 1, 8, 16, 32 or 64 bits";
-    bool increasing = map.isProjectedPermutation();
-    for (AffineExpr expr : map.getResults()) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      increasing &= dim && (buffer.dims.empty() ||
-                            buffer.dims.back() < dim.getPosition());
-      if (dim)
-        buffer.dims.push_back(dim.getPosition());
-    }
-    bool isResult = operand.getOperandNumber() >= inputs;
-    if (!increasing || (isResult && !map.isIdentity()))
-      return generic.emitOpError("kernel buffer ")
-             << operand.getOperandNumber() << " is accessed by "
-             << AffineMapAttr::get(map) << "; wanted "
-             << (isResult ? "the identity" : "increasing dims");
-    nest.buffers.push_back(buffer);
-  }
-  nest.collapse();
-  return nest;
-}
-
 /// The generic that `kernel` is made of: returned as it is, nothing else there.
 FailureOr<linalg::GenericOp> findGeneric(func::FuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
@@ -419,8 +306,7 @@ LogicalResult vectorize(func::FuncOp kernel, int64_t width) {
   auto function = func::FuncOp::create(
       b, kernel.getName(), b.getFunctionType({pointer, i64, i64}, {}));
   function->setAttr("extent", b.getI64IntegerAttr(nest->elements()));
-  function->setAttr("grain",
-                    b.getI64IntegerAttr(grainOf(*generic, *nest)));
+  function->setAttr("grain", b.getI64IntegerAttr(grainOf(*generic, *nest)));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   for (auto [i, buffer] : llvm::enumerate(nest->buffers)) {

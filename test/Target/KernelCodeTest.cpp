@@ -1,6 +1,6 @@
 // Generated kernels against plain loops: values, every split of the range,
-// rounding, broadcasts, and what the polynomials are worth.
-#include "CompiledKernels.h"
+// rounding and broadcasts.
+#include "KernelTesting.h"
 
 #include <gtest/gtest.h>
 
@@ -10,77 +10,6 @@
 #include <random>
 
 namespace {
-
-/// A kernel over tensor<`shape`>: `arguments` are "map|type" pairs as MLIR
-/// wants them, `body` computes %r of type `result` from %a0, %a1, ...
-struct Input {
-  std::string map, tensor, element;
-};
-
-std::string kernel(const std::string &name, const std::string &dims,
-                   const std::string &shape, const std::vector<Input> &inputs,
-                   const std::string &result, const std::string &body) {
-  std::string identity = "affine_map<(" + dims + ") -> (" + dims + ")>";
-  std::string arguments, maps, names, types, blockArguments;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    std::string n = std::to_string(i), comma = i ? ", " : "";
-    arguments += comma + "%x" + n + ": tensor<" + inputs[i].tensor + ">";
-    maps += "affine_map<(" + dims + ") -> (" + inputs[i].map + ")>, ";
-    names += comma + "%x" + n;
-    types += comma + "tensor<" + inputs[i].tensor + ">";
-    blockArguments += "%a" + n + ": " + inputs[i].element + ", ";
-  }
-  size_t rank =
-      dims.empty() ? 0 : 1 + std::count(dims.begin(), dims.end(), ',');
-  std::string iterators;
-  for (size_t i = 0; i < rank; ++i)
-    iterators += i ? ", \"parallel\"" : "\"parallel\"";
-  std::string type = "tensor<" + shape + result + ">";
-  return "func.func private @" + name + "(" + arguments + ") -> " + type +
-         " {\n  %e = tensor.empty() : " + type +
-         "\n  %g = linalg.generic {indexing_maps = [" + maps + identity +
-         "], iterator_types = [" + iterators + "]} ins(" + names + " : " +
-         types + ") outs(%e : " + type + ") {\n  ^bb0(" + blockArguments +
-         "%o: " + result + "):\n" + body + "\n    linalg.yield %r : " + result +
-         "\n  } -> " + type + "\n  return %g : " + type + "\n}\n";
-}
-
-std::string flat(const std::string &name, int64_t size,
-                 const std::string &element, const std::string &body,
-                 const std::string &result = "") {
-  std::string n = std::to_string(size) + "x";
-  return kernel(name, "d0", n, {{"d0", n + element, element}},
-                result.empty() ? element : result, body);
-}
-
-std::vector<float> randoms(size_t size, float low, float high) {
-  std::mt19937 generator(7);
-  std::uniform_real_distribution<float> distribution(low, high);
-  std::vector<float> values(size);
-  for (float &value : values)
-    value = distribution(generator);
-  return values;
-}
-
-template <typename In, typename Out>
-std::vector<Out> run(const zrt::GeneratedKernel &kernel,
-                     const std::vector<std::vector<In>> &inputs,
-                     std::vector<int64_t> cuts = {}) {
-  // Elements beyond the end must stay as they are.
-  std::vector<Out> out(kernel.extent + 64, Out(7));
-  std::vector<void *> buffers;
-  for (const auto &input : inputs)
-    buffers.push_back(const_cast<In *>(input.data()));
-  buffers.push_back(out.data());
-  cuts.insert(cuts.begin(), 0);
-  cuts.push_back(kernel.extent);
-  for (size_t i = 0; i + 1 < cuts.size(); ++i)
-    kernel.run(buffers.data(), cuts[i], cuts[i + 1]);
-  for (size_t i = kernel.extent; i < out.size(); ++i)
-    EXPECT_EQ(out[i], Out(7)) << "written past the end, at " << i;
-  out.resize(kernel.extent);
-  return out;
-}
 
 const std::string kTanhGelu = R"(
     %c = arith.constant 0.044715 : f32
@@ -315,115 +244,6 @@ TEST(KernelCode, ProgramIsEmbedded) {
   CompiledKernels kernels(flat("gelu_0", 8, "f32", kTanhGelu), {}, bytes);
   ASSERT_TRUE(kernels.loaded());
   EXPECT_EQ(kernels.program(), bytes);
-}
-
-struct Function {
-  const char *name;
-  double (*reference)(double);
-  float low, high;
-  double tolerance; ///< relative to max(|value|, floor)
-  double floor;
-};
-
-TEST(KernelCode, Powers) {
-  auto power = [](const char *name, const char *exponent) {
-    return flat(name, 100, "f32",
-                std::string("    %c = arith.constant ") + exponent +
-                    " : f32\n    %r = math.powf %a0, %c : f32");
-  };
-  CompiledKernels kernels(power("square_0", "2.0") + power("cube_0", "3.0") +
-                          power("root_0", "2.5"));
-  ASSERT_TRUE(kernels.loaded());
-  auto x = randoms(100, -3, 3);
-  auto square = run<float, float>(kernels["square_0"], {x});
-  auto cube = run<float, float>(kernels["cube_0"], {x});
-  auto root = run<float, float>(kernels["root_0"], {x});
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_FLOAT_EQ(square[i], x[i] * x[i]);
-    EXPECT_FLOAT_EQ(cube[i], x[i] * x[i] * x[i]);
-    if (x[i] < 0)
-      EXPECT_TRUE(std::isnan(root[i]));
-    else
-      EXPECT_FLOAT_EQ(root[i], std::pow(x[i], 2.5f));
-  }
-}
-
-TEST(KernelCode, SpecialValues) {
-  const float inf = INFINITY, nan = NAN;
-  const std::vector<float> x = {inf, -inf, nan, 0.0f, -0.0f, 1e-37f, 100, -100};
-  std::string source;
-  for (const char *name : {"exp", "tanh", "erf", "sin", "log", "log1p"})
-    source += flat(std::string(name) + "_0", x.size(), "f32",
-                   std::string("    %r = math.") + name + " %a0 : f32");
-  CompiledKernels kernels(source);
-  ASSERT_TRUE(kernels.loaded());
-  auto check = [&](const char *name, double (*reference)(double)) {
-    auto y = run<float, float>(kernels[std::string(name) + "_0"], {x});
-    for (size_t i = 0; i < x.size(); ++i) {
-      float expected = reference(x[i]);
-      if (std::isnan(expected))
-        EXPECT_TRUE(std::isnan(y[i])) << name << " of " << x[i] << " " << y[i];
-      else if (std::isinf(expected))
-        EXPECT_EQ(y[i], expected) << name << " of " << x[i];
-      else
-        EXPECT_NEAR(y[i], expected, 1e-6 * (1 + std::fabs(expected)))
-            << name << " of " << x[i];
-    }
-  };
-  check("exp", std::exp);
-  check("tanh", std::tanh);
-  check("erf", std::erf);
-  check("sin", std::sin);
-  check("log", std::log);
-  check("log1p", std::log1p);
-}
-
-TEST(KernelCode, PolynomialsAreAccurate) {
-  const Function functions[] = {
-      {"exp", std::exp, -80, 80, 1e-6, 0},
-      {"log", std::log, 1e-6f, 1000, 1e-6, 0.1},
-      {"log1p", std::log1p, -0.9f, 1000, 1e-6, 0.1},
-      {"expm1", std::expm1, -10, 20, 1e-6, 1},
-      {"exp2", std::exp2, -80, 80, 1e-6, 0},
-      {"log2", std::log2, 1e-6f, 1000, 1e-6, 0.1},
-      {"tanh", std::tanh, -12, 12, 1e-6, 0.1},
-      {"erf", std::erf, -6, 6, 1e-6, 0.1},
-      {"sin", std::sin, -9000, 9000, 1e-6, 0.1},
-      {"cos", std::cos, -9000, 9000, 1e-6, 0.1},
-      {"atan", std::atan, -50, 50, 1e-6, 0.1},
-      {"sqrt", std::sqrt, 0, 1e6f, 1e-6, 0},
-      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-6f, 1e6f, 1e-6,
-       0},
-      {"sinh", std::sinh, -8, 8, 2e-6, 1},
-      {"cosh", std::cosh, -8, 8, 2e-6, 1},
-      {"cbrt", std::cbrt, -100, 100, 1e-6, 0.1},
-      {"atanh", std::atanh, -0.99f, 0.99f, 1e-6, 0.1},
-      {"floor", std::floor, -50, 50, 0, 0},
-      {"round", std::round, -50, 50, 0, 0},
-  };
-  std::string source;
-  for (const Function &function : functions)
-    source +=
-        flat(std::string(function.name) + "_0", 4099, "f32",
-             std::string("    %r = math.") + function.name + " %a0 : f32");
-  CompiledKernels kernels(source);
-  ASSERT_TRUE(kernels.loaded());
-  for (const Function &function : functions) {
-    auto x = randoms(4099, function.low, function.high);
-    auto y = run<float, float>(kernels[std::string(function.name) + "_0"], {x});
-    double worst = 0, where = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-      double exact = function.reference(x[i]);
-      double scale = std::max(std::fabs(exact), function.floor);
-      double error = scale > 0 ? std::fabs(y[i] - exact) / scale : 0;
-      if (error > worst) {
-        worst = error;
-        where = x[i];
-      }
-    }
-    EXPECT_LE(worst, function.tolerance) << function.name << " at " << where;
-    RecordProperty(function.name, std::to_string(worst));
-  }
 }
 
 /// Not a test of speed as such (machines are shared), but of vectors: scalar
