@@ -16,9 +16,9 @@
 // Stage 0: gradients are produced in the stored gradient and reduced in place.
 // STAGE0: zero.partition @p0 whole {{.*}} at {gradients = #zero.at<gradients[0], 272 bytes>, moment1 = #zero.at<optimizer[0], 272 bytes>, moment2 = #zero.at<optimizer[320], 272 bytes>, parameters = #zero.at<parameters[0], 272 bytes>}
 // STAGE0: zero.micro
-// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[0], 72 bytes>]} {{.*}} -> tensor<6x3xf32>
 // A launch takes the place of its dying input.
 // STAGE0: %[[DH:.*]] = nn.linear {{.*}} transposed {zero.at = [#zero.at<activations{{\[}}[[PLACE:[0-9]+]]{{\]}}, 96 bytes>]}
+// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[0], 72 bytes>]} {{.*}} -> tensor<6x3xf32>
 // STAGE0: zero.launch @gelu_grad_1(%[[DH]], {{.*}}) {zero.at = [#zero.at<activations{{\[}}[[PLACE]]{{\]}}, 96 bytes>]}
 // STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[72], 192 bytes>]} {{.*}} -> tensor<8x6xf32>
 // STAGE0: zero.all_reduce {{.*}} {zero.at = [#zero.at<gradients[0], 272 bytes>]}
