@@ -1,0 +1,37 @@
+// The listing in README.md, as far as it matters.
+// RUN: zero-opt %s --zero-pipeline='stage=2 ranks=2' \
+// RUN:   --mlir-print-ir-before=zero-plan-memory 2>&1 >/dev/null | FileCheck %s
+// RUN: zero-opt %s --zero-pipeline='stage=3 ranks=2' \
+// RUN:   --mlir-print-ir-before=zero-plan-memory 2>&1 >/dev/null \
+// RUN:   | FileCheck %s --check-prefix=STAGE3
+
+zero.parameter @w : tensor<784x10xf32> = #zero.normal<mean = 0.0, std = 0.02>
+zero.parameter @b : tensor<10xf32> = #zero.zeros
+zero.step @train(%x: tensor<32x784xf32> {zero.input = "x"},
+                 %y: tensor<32xi32> {zero.input = "y"}) {
+  %w = zero.load @w : tensor<784x10xf32>
+  %b = zero.load @b : tensor<10xf32>
+  %logits = nn.linear %x, %w bias %b : (tensor<32x784xf32>, tensor<784x10xf32>, tensor<10xf32>) -> tensor<32x10xf32>
+  %loss, %lse = nn.cross_entropy %logits, %y : (tensor<32x10xf32>, tensor<32xi32>) -> (tensor<f32>, tensor<32xf32>)
+  zero.yield %loss : tensor<f32>
+}
+
+// CHECK-LABEL: zero.micro {
+// CHECK:         nn.linear
+// CHECK:         %[[W:.*]] = nn.matmul
+// CHECK:         %[[B:.*]] = nn.reduce sum
+// CHECK:         %[[P:.*]] = zero.reduce_scatter @p0[0 to 7936] of [@w, @b](%[[W]], %[[B]]
+// CHECK-NEXT:    %[[S:.*]] = zero.wait %[[P]]
+// CHECK-NEXT:    zero.free %[[W]], %[[B]]
+// CHECK-NEXT:    zero.accumulate slice %[[S]] into @p0[0 to 7936] : tensor<3968xf32>
+// CHECK-LABEL: zero.apply {
+// CHECK:         %[[STATS:.*]] = zero.grad_stats [@p0]
+// CHECK:         %[[VERDICT:.*]] = zero.judge
+// CHECK:         zero.update @p0 if %[[VERDICT]]
+// CHECK:         zero.refresh @p0[0 to 7936]
+
+// STAGE3-LABEL: zero.micro {
+// STAGE3:         %[[P:.*]] = zero.all_gather [@w, @b]
+// STAGE3:         %[[W:.*]]:2 = zero.wait %[[P]]
+// STAGE3:         nn.linear %{{.*}}, %[[W]]#0 bias %[[W]]#1
+// STAGE3:         zero.free %[[W]]#0, %[[W]]#1
