@@ -33,6 +33,7 @@ struct Partition : public zero::impl::PartitionBase<Partition> {
 private:
   FailureOr<StepOp> findStep();
   void collectUses(StepOp step);
+  void recordUses(StepOp step);
   LogicalResult collectGroups();
   void createPartition(StepOp step, const Group &group, Type computeType,
                        unsigned index);
@@ -69,6 +70,37 @@ void Partition::collectUses(StepOp step) {
     if (auto gradient = dyn_cast<GradientOp>(op))
       readiness[gradient.getParameterAttr().getAttr()] = position++;
   });
+}
+
+/// Sets entry `index` of the array attribute `name` of `op`, which has `size`
+/// entries; the others are units.
+static void setEntry(Operation *op, StringRef name, size_t size, size_t index,
+                     Attribute entry) {
+  SmallVector<Attribute> entries(size, UnitAttr::get(op->getContext()));
+  if (auto known = op->getAttrOfType<ArrayAttr>(name))
+    llvm::copy(known, entries.begin());
+  entries[index] = entry;
+  op->setAttr(name, ArrayAttr::get(op->getContext(), entries));
+}
+
+/// The passes that follow replace loads and gradients; what an operation reads
+/// and makes of the state stays with it, for zero-verify-schedule.
+void Partition::recordUses(StepOp step) {
+  bool isSharded = step.getTraining()->getStage() >= 3 && step.getTraining()->getRanks() > 1;
+  step.walk([&](LoadOp load) {
+    if (isSharded)
+      for (OpOperand &use : load->getUses())
+        setEntry(use.getOwner(), "zero.reads", use.getOwner()->getNumOperands(),
+                 use.getOperandNumber(), load.getParameterAttr());
+  });
+  llvm::MapVector<Value, SmallVector<Attribute>> made;
+  step.walk([&](GradientOp gradient) {
+    made[gradient.getValue()].push_back(gradient.getParameterAttr());
+  });
+  for (auto &[value, parameters] : made)
+    if (auto result = dyn_cast<OpResult>(value))
+      setEntry(result.getOwner(), "zero.makes", result.getOwner()->getNumResults(),
+               result.getResultNumber(), ArrayAttr::get(&getContext(), parameters));
 }
 
 LogicalResult Partition::collectGroups() {
@@ -173,6 +205,7 @@ void Partition::runOnOperation() {
   if (failed(step))
     return signalPassFailure();
   collectUses(*step);
+  recordUses(*step);
   if (failed(collectGroups()))
     return signalPassFailure();
   unsigned index = 0;

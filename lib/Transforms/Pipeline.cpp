@@ -186,8 +186,11 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
   addModelPasses(manager, config);
   addStatePasses(manager, config);
   manager.addPass(createFree());
-  manager.addPass(createVerifySchedule());
+  VerifyScheduleOptions verification;
+  verification.maxReuseDistance = config.maxReuseDistance;
+  manager.addPass(createVerifySchedule(verification));
   manager.addPass(createPlanMemory());
+  manager.addPass(createVerifySchedule(verification));
 }
 
 /// Parses `text` and adds the passes. The module is not read yet, so what

@@ -71,7 +71,9 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
     // expected-error @+1 {{is waited for 2 times, wanted once}}
     %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    // expected-note @+1 {{waited for here}}
     %s = zero.wait %r : <tensor<4xf32>>
+    // expected-note @+1 {{waited for here}}
     %s2 = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -301,7 +303,6 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
 // A gradient that is never reduced.
 
 zero.parameter @a : tensor<8xf32> = #zero.ones
-// expected-error @+1 {{elements [0 to 8) of @a are never reduced over ranks}}
 zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
   members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.adam<>
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
@@ -312,6 +313,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
     %part = tensor.extract_slice %0[0][4][1] : tensor<8xf32> to tensor<4xf32>
+    // expected-error @+1 {{stores a part that no reduction over ranks has made}}
     zero.accumulate slice %part into @p0[0 to 8] : tensor<4xf32>
     zero.yield %loss : tensor<f32>
   }
@@ -409,6 +411,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
     %v = zero.judge %t clip 1.0 divisor 2.0
+    // expected-note @+1 {{the first time}}
     zero.update @p0 if %v
     // expected-error @+1 {{updates @p0 a second time}}
     zero.update @p0 if %v
@@ -490,6 +493,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     zero.yield %loss : tensor<f32>
   }
   zero.apply {
+    // expected-note @+1 {{checked here}}
     %st = zero.grad_stats [@p0]
     // expected-error @+1 {{reduces gradients of @p0 after they were checked}}
     %r = zero.reduce_scatter @p0[0 to 8] : <tensor<4xf32>>
@@ -526,6 +530,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
     %v = zero.judge %t clip 1.0 divisor 2.0
+    // expected-note @+1 {{updated here}}
     zero.update @p0 if %v
     zero.update_scale %v
   }

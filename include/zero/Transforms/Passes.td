@@ -325,22 +325,42 @@ def Free : Pass<"zero-free", "::mlir::ModuleOp"> {
 def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "Reject a schedule that is wrong";
   let description = [{
-    Errors, each at the operation and with the reason: a handle that is waited for
-    never or twice; a use after a free, through views; a double free; a gathered
-    parameter or reduced gradient that is never freed; a load of a sharded
-    parameter that is not resident; an element of a trainable parameter whose
-    gradient is reduced never or more than once; an update that is missing,
-    doubled, or before its reduction; updated parameters that are not gathered.
+    Lets the schedule run on facts: initialize, two updates of up to three
+    micro-batches, evaluate. Errors, each at the operation, with the reason and
+    the other operation involved:
+
+    - handles: waited for never or twice;
+    - lifetimes: a use after a free, through views; a double free; a free while a
+      reduction reads; a gathered parameter or reduced gradient never freed;
+    - reads: of a parameter that is not gathered, is being gathered, is stale
+      after an update, or is another than the operation's `zero.reads` says;
+    - gradients: stored or reduced never, twice, at another place, before all
+      micro-batches are in, or while another operation is at them;
+    - updates: missing, doubled, before the check or before the reductions were
+      waited for; norms that are not combined; a factor that does not fit;
+      updated parameters that are not gathered;
+    - owners: a parameter in two partitions;
+    - traffic: other than partitions and uses say. With one rank, any at all;
+    - order: where the module holds a module for each rank, collectives that
+      differ between ranks;
+    - memory, after `zero-plan-memory`: buffers that overlap while both live,
+      and values written over padding or over another parameter's state.
+
+    `max-reuse-distance` is that of `zero-insert-gathers`; without it, gathers
+    are bounded by one a use. `report` prints the traffic and what saved it.
 
     - Needs: `zero-free` ran.
     - Leaves: the module unchanged.
-    - Not done here: traffic, stream races and padding.
 
     ```mlir
     zero.free %w : tensor<4xf32>
     %y = nn.linear %x, %w : ...     // error: uses a value that was freed
     ```
   }];
+  let options = [
+    Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "-1",
+      "Of zero-insert-gathers; negative: not known">,
+    Option<"report", "report", "bool", "false", "Print the traffic and what saved it">];
 }
 
 def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {

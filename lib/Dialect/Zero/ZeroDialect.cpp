@@ -71,6 +71,18 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                              "one a buffer");
     return success();
   }
+  // What an operation uses and makes of the state, which its operands and results
+  // no longer say once the schedule stands between: a parameter an operand, and
+  // the parameters whose gradient a result is.
+  bool isReads = attribute.getName() == "zero.reads";
+  if (isReads || attribute.getName() == "zero.makes") {
+    auto entries = dyn_cast<ArrayAttr>(attribute.getValue());
+    size_t wanted = isReads ? op->getNumOperands() : op->getNumResults();
+    if (!entries || entries.size() != wanted)
+      return op->emitOpError("attribute '")
+             << attribute.getName() << "' must be an array of " << wanted << " entries";
+    return success();
+  }
   return op->emitOpError("unknown attribute '") << attribute.getName() << "'";
 }
 

@@ -1,0 +1,448 @@
+//===- VerifyGradients.cpp - each gradient is summed, reduced, checked once
+//-===//
+//
+// Follows the stored gradient of each partition, cut at segments and members:
+// how many micro-batches of the update it holds, over which ranks, and whether
+// a collective is at it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verify.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+namespace {
+
+/// Over which ranks a stored element is a sum, and who holds it.
+enum class Level { Local, Owner, Everywhere };
+
+/// Neighbouring elements of one member or of padding, in one segment.
+struct Cell {
+  int64_t begin = 0, end = 0;
+  /// The member, or null for padding.
+  FlatSymbolRefAttr parameter;
+  int64_t micros = 0;
+  Level level = Level::Local;
+  /// The micro-batches whose gradient a reduction has taken in.
+  int64_t travelled = 0;
+  Operation *inFlight = nullptr, *checkedBy = nullptr;
+};
+
+/// The stored gradient of one partition.
+struct Store {
+  PartitionOp partition;
+  SmallVector<Cell> cells;
+
+  explicit Store(PartitionOp partition);
+  MutableArrayRef<Cell> range(int64_t begin, int64_t end);
+  LogicalResult verifyComplete(int64_t micros);
+};
+
+class Gradients : public Tracker {
+public:
+  explicit Gradients(const Tables &tables);
+  void enter() override;
+  LogicalResult visit(Operation &op) override;
+  LogicalResult leave() override;
+
+private:
+  LogicalResult visitAccumulate(AccumulateOp accumulate);
+  FailureOr<Level> findLevel(AccumulateOp accumulate, Store &store);
+  LogicalResult verifyLocal(AccumulateOp accumulate, Store &store);
+  LogicalResult add(AccumulateOp accumulate, MutableArrayRef<Cell> cells,
+                    Level level);
+  template <typename ReduceOp> LogicalResult visitReduce(ReduceOp reduce);
+  LogicalResult visitBucketed(BucketedReduceOp reduce);
+  LogicalResult takeIn(Operation *op, Store &store, ArrayAttr parameters,
+                       ValueRange gradients);
+  LogicalResult reduceStored(Operation *op, Store &store, int64_t begin,
+                             int64_t end);
+  void visitWait(WaitOp wait);
+  LogicalResult visitStats(GradStatsOp stats);
+  LogicalResult visitUpdate(UpdateOp update);
+  /// The store of a partition; an error at `op` where it has none.
+  FailureOr<Store *> findStore(Operation *op, FlatSymbolRefAttr partition);
+
+  const Tables &tables;
+  DenseMap<StringAttr, std::unique_ptr<Store>> stores;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Store
+//===----------------------------------------------------------------------===//
+
+Store::Store(PartitionOp partition) : partition(partition) {
+  SmallVector<int64_t> bounds(partition.getSegments());
+  for (MemberAttr member : partition.getMemberRange()) {
+    bounds.push_back(member.getOffset());
+    bounds.push_back(member.getOffset() + member.getSize());
+  }
+  llvm::sort(bounds);
+  bounds.erase(llvm::unique(bounds), bounds.end());
+  for (size_t i = 1; i < bounds.size(); ++i) {
+    Cell &cell = cells.emplace_back();
+    cell.begin = bounds[i - 1];
+    cell.end = bounds[i];
+  }
+  for (MemberAttr member : partition.getMemberRange())
+    for (Cell &cell :
+         range(member.getOffset(), member.getOffset() + member.getSize()))
+      cell.parameter = member.getParameter();
+}
+
+MutableArrayRef<Cell> Store::range(int64_t begin, int64_t end) {
+  auto at = [&](int64_t position) {
+    return llvm::lower_bound(cells, position,
+                             [](const Cell &cell, int64_t position) {
+                               return cell.begin < position;
+                             });
+  };
+  auto *first = at(begin), *last = at(end);
+  return MutableArrayRef<Cell>(cells).slice(first - cells.begin(),
+                                            first < last ? last - first : 0);
+}
+
+static LogicalResult reportMissing(PartitionOp partition, const Cell &cell,
+                                   StringRef what) {
+  return partition.emitOpError("elements [")
+         << cell.begin << " to " << cell.end << ") of " << cell.parameter
+         << " are never " << what;
+}
+
+LogicalResult Store::verifyComplete(int64_t micros) {
+  for (const Cell &cell : cells) {
+    if (!cell.parameter)
+      continue;
+    if (cell.micros < micros)
+      return reportMissing(partition, cell, "stored as a gradient");
+    bool isEnough =
+        partition.getRanks() == 1 || cell.level == Level::Everywhere ||
+        (cell.level == Level::Owner && partition.hasShardedOptimizer());
+    if (!isEnough)
+      return reportMissing(partition, cell, "reduced over ranks");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulation
+//===----------------------------------------------------------------------===//
+
+Gradients::Gradients(const Tables &tables) : tables(tables) {
+  for (PartitionOp partition : tables.trained)
+    stores[partition.getSymNameAttr()] = std::make_unique<Store>(partition);
+}
+
+void Gradients::enter() {
+  if (!isa<MicroOp>(now.region) || now.micro > 0)
+    return;
+  for (auto &[name, store] : stores)
+    for (Cell &cell : store->cells) {
+      cell.micros = cell.travelled = 0;
+      cell.level = Level::Local;
+      cell.checkedBy = nullptr;
+    }
+}
+
+FailureOr<Store *> Gradients::findStore(Operation *op,
+                                        FlatSymbolRefAttr partition) {
+  auto found = stores.find(partition.getAttr());
+  if (found == stores.end())
+    return op->emitOpError("works on the gradient of ")
+           << partition << ", which is not trained";
+  if (!isa<MicroOp, ApplyOp>(now.region))
+    return op->emitOpError("works on gradients in a region that makes none");
+  return found->second.get();
+}
+
+static LogicalResult reportForeign(AccumulateOp accumulate, Operation *start) {
+  InFlightDiagnostic error =
+      accumulate.emitOpError("stores as [")
+      << accumulate.getBegin() << " to " << accumulate.getEnd() << ") of "
+      << accumulate.getPartitionAttr()
+      << " what was reduced for another place or in another form";
+  error.attachNote(start->getLoc()) << "reduced here";
+  return error;
+}
+
+/// A gradient of this rank alone: whole, and at its parameter's place.
+LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
+  if (accumulate.getForm() != AccumulateForm::Whole)
+    return accumulate.emitOpError(
+        "stores a part that no reduction over ranks has made");
+  for (MemberAttr member : store.partition.getMemberRange()) {
+    if (member.getOffset() != static_cast<int64_t>(accumulate.getBegin()) ||
+        member.getOffset() + member.getSize() !=
+            static_cast<int64_t>(accumulate.getEnd()))
+      continue;
+    if (isGradientOf(tables, accumulate.getValue(), member.getParameter()))
+      return success();
+    InFlightDiagnostic error = accumulate.emitOpError("stores in the place of ")
+                               << member.getParameter()
+                               << " what is not its gradient";
+    error.attachNote(accumulate.getValue().getLoc()) << "computed here";
+    return error;
+  }
+  return accumulate.emitOpError("range [")
+         << accumulate.getBegin() << " to " << accumulate.getEnd()
+         << ") is no member of " << accumulate.getPartitionAttr();
+}
+
+FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
+  Operation *start = findStart(accumulate.getValue());
+  if (!start) {
+    if (failed(verifyLocal(accumulate, store)))
+      return failure();
+    return Level::Local;
+  }
+  unsigned index = cast<OpResult>(accumulate.getValue()).getResultNumber();
+  int64_t begin = accumulate.getBegin(), end = accumulate.getEnd();
+  if (auto reduce = dyn_cast<AllReduceOp>(start);
+      reduce && accumulate.getForm() == AccumulateForm::Whole &&
+      reduce.getParameters() &&
+      reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
+      static_cast<int64_t>(reduce.getBegin()) == begin &&
+      static_cast<int64_t>(reduce.getEnd()) == end &&
+      !store.partition.hasShardedGradients())
+    return Level::Everywhere;
+  if (auto reduce = dyn_cast<ReduceScatterOp>(start);
+      reduce && accumulate.getForm() == AccumulateForm::Slice &&
+      reduce.getParameters() &&
+      reduce.getPartitionAttr() == accumulate.getPartitionAttr()) {
+    ArrayRef<int64_t> segments = store.partition.getSegments();
+    unsigned next = 0;
+    for (size_t i = 1; i < segments.size(); ++i) {
+      if (segments[i - 1] < static_cast<int64_t>(reduce.getBegin()) ||
+          segments[i] > static_cast<int64_t>(reduce.getEnd()) ||
+          segments[i] == segments[i - 1])
+        continue;
+      if (next++ == index && segments[i - 1] == begin && segments[i] == end)
+        return Level::Owner;
+    }
+  }
+  if (auto reduce = dyn_cast<BucketedReduceOp>(start);
+      reduce && accumulate.getForm() == AccumulateForm::Owned && begin == 0 &&
+      end == store.partition.getFlatElements() &&
+      reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
+      reduce.getParametersAttr() == accumulate.getParametersAttr())
+    return Level::Owner;
+  return reportForeign(accumulate, start), failure();
+}
+
+LogicalResult Gradients::add(AccumulateOp accumulate,
+                             MutableArrayRef<Cell> cells, Level level) {
+  // What runs in `apply` runs after the last micro-batch.
+  int64_t before = isa<MicroOp>(now.region) ? now.micro : now.micros - 1;
+  for (Cell &cell : cells) {
+    if (cell.inFlight || cell.checkedBy) {
+      InFlightDiagnostic error =
+          accumulate.emitOpError("changes the stored gradient of ")
+          << accumulate.getPartitionAttr()
+          << (cell.inFlight ? " while it is being reduced"
+                            : " after it was checked");
+      error.attachNote(
+          (cell.inFlight ? cell.inFlight : cell.checkedBy)->getLoc())
+          << "here";
+      return error;
+    }
+    if (cell.parameter && cell.micros > before)
+      return accumulate.emitOpError("makes elements of ")
+             << cell.parameter << " stored as a gradient more than once";
+    if (cell.parameter && cell.micros > 0 && cell.level != level)
+      return accumulate.emitOpError("adds to elements of ")
+             << cell.parameter << " that are a sum over other ranks";
+    cell.micros += cell.micros == before;
+    cell.level = level;
+  }
+  return success();
+}
+
+LogicalResult Gradients::visitAccumulate(AccumulateOp accumulate) {
+  FailureOr<Store *> store =
+      findStore(accumulate, accumulate.getPartitionAttr());
+  if (failed(store))
+    return failure();
+  FailureOr<Level> level = findLevel(accumulate, **store);
+  if (failed(level))
+    return failure();
+  if (accumulate.getForm() != AccumulateForm::Owned)
+    return add(accumulate,
+               (*store)->range(accumulate.getBegin(), accumulate.getEnd()),
+               *level);
+  for (auto parameter :
+       accumulate.getParameters()->getAsRange<FlatSymbolRefAttr>())
+    if (MemberAttr member =
+            (*store)->partition.findMember(parameter.getValue()))
+      if (failed(add(accumulate,
+                     (*store)->range(member.getOffset(),
+                                     member.getOffset() + member.getSize()),
+                     *level)))
+        return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// A reduction takes in each named gradient, and each only once.
+LogicalResult Gradients::takeIn(Operation *op, Store &store,
+                                ArrayAttr parameters, ValueRange gradients) {
+  for (auto [parameter, gradient] :
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
+    if (!isGradientOf(tables, gradient, parameter)) {
+      InFlightDiagnostic error = op->emitOpError("takes in as the gradient of ")
+                                 << parameter << " what is not";
+      error.attachNote(gradient.getLoc()) << "computed here";
+      return error;
+    }
+    MemberAttr member = store.partition.findMember(parameter.getValue());
+    int64_t before = isa<MicroOp>(now.region) ? now.micro : now.micros - 1;
+    for (Cell &cell : store.range(member.getOffset(),
+                                  member.getOffset() + member.getSize())) {
+      if (cell.travelled > before)
+        return op->emitOpError("makes elements of ")
+               << parameter << " reduced over ranks more than once";
+      cell.travelled = before + 1;
+    }
+  }
+  return success();
+}
+
+LogicalResult Gradients::reduceStored(Operation *op, Store &store,
+                                      int64_t begin, int64_t end) {
+  for (Cell &cell : store.range(begin, end)) {
+    if (cell.checkedBy) {
+      InFlightDiagnostic error = op->emitOpError("reduces gradients of @")
+                                 << store.partition.getSymName()
+                                 << " after they were checked";
+      error.attachNote(cell.checkedBy->getLoc()) << "checked here";
+      return error;
+    }
+    if (cell.inFlight ||
+        (cell.parameter && cell.micros > 0 && cell.level != Level::Local))
+      return op->emitOpError("makes elements of @")
+             << store.partition.getSymName()
+             << " reduced over ranks more than once";
+    if (cell.parameter && cell.micros != now.micros)
+      return op->emitOpError("reduces the stored gradient of ")
+             << cell.parameter << " before all micro-batches are in it";
+    cell.inFlight = op;
+  }
+  return success();
+}
+
+template <typename ReduceOp>
+LogicalResult Gradients::visitReduce(ReduceOp reduce) {
+  FailureOr<Store *> store = findStore(reduce, reduce.getPartitionAttr());
+  if (failed(store))
+    return failure();
+  int64_t begin = reduce.getBegin(), end = reduce.getEnd();
+  if (!reduce.getParameters())
+    return reduceStored(reduce, **store, begin, end);
+  for (const Cell &cell : (*store)->range(begin, end))
+    if (cell.parameter &&
+        !llvm::is_contained(*reduce.getParameters(), cell.parameter))
+      return reduce.emitOpError("leaves out ")
+             << cell.parameter << ", which lies in its range";
+  return takeIn(reduce, **store, *reduce.getParameters(),
+                reduce.getGradients());
+}
+
+LogicalResult Gradients::visitBucketed(BucketedReduceOp reduce) {
+  FailureOr<Store *> store = findStore(reduce, reduce.getPartitionAttr());
+  if (failed(store))
+    return failure();
+  if ((*store)->partition.getLayout() != LayoutKind::Contiguous)
+    return reduce.emitOpError(
+               "reduces to the owners of a contiguous layout, and ")
+           << reduce.getPartitionAttr() << " is "
+           << stringifyLayoutKind((*store)->partition.getLayout());
+  return takeIn(reduce, **store, reduce.getParameters(), reduce.getGradients());
+}
+
+void Gradients::visitWait(WaitOp wait) {
+  Operation *start = wait.getPending().getDefiningOp();
+  if (!start || !isa<AllReduceOp, ReduceScatterOp>(start))
+    return;
+  for (auto &[name, store] : stores)
+    for (Cell &cell : store->cells)
+      if (cell.inFlight == start) {
+        cell.inFlight = nullptr;
+        cell.level = isa<AllReduceOp>(start) ? Level::Everywhere : Level::Owner;
+      }
+}
+
+//===----------------------------------------------------------------------===//
+// Check and update
+//===----------------------------------------------------------------------===//
+
+LogicalResult Gradients::visitStats(GradStatsOp stats) {
+  for (auto partition : stats.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
+    FailureOr<Store *> store = findStore(stats, partition);
+    if (failed(store))
+      return failure();
+    for (Cell &cell : (*store)->cells) {
+      if (cell.inFlight) {
+        InFlightDiagnostic error = stats.emitOpError("checks gradients of ")
+                                   << partition
+                                   << " before their reduction was waited for";
+        error.attachNote(cell.inFlight->getLoc()) << "started here";
+        return error;
+      }
+      if (cell.checkedBy)
+        return stats.emitOpError("counts gradients of ")
+               << partition << " a second time";
+      cell.checkedBy = stats;
+    }
+  }
+  return success();
+}
+
+LogicalResult Gradients::visitUpdate(UpdateOp update) {
+  FailureOr<Store *> store = findStore(update, update.getPartitionAttr());
+  if (failed(store))
+    return failure();
+  for (const Cell &cell : (*store)->cells)
+    if (!cell.checkedBy)
+      return update.emitOpError("updates ")
+             << update.getPartitionAttr()
+             << ", whose gradients no 'zero.grad_stats' has checked";
+  return success();
+}
+
+LogicalResult Gradients::visit(Operation &op) {
+  if (auto accumulate = dyn_cast<AccumulateOp>(op))
+    return visitAccumulate(accumulate);
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    return visitReduce(reduce);
+  if (auto reduce = dyn_cast<ReduceScatterOp>(op))
+    return visitReduce(reduce);
+  if (auto reduce = dyn_cast<BucketedReduceOp>(op))
+    return visitBucketed(reduce);
+  if (auto stats = dyn_cast<GradStatsOp>(op))
+    return visitStats(stats);
+  if (auto update = dyn_cast<UpdateOp>(op))
+    return visitUpdate(update);
+  if (auto wait = dyn_cast<WaitOp>(op))
+    visitWait(wait);
+  return success();
+}
+
+LogicalResult Gradients::leave() {
+  if (!isa<ApplyOp>(now.region))
+    return success();
+  for (PartitionOp partition : tables.trained)
+    if (failed(stores[partition.getSymNameAttr()]->verifyComplete(now.micros)))
+      return failure();
+  return success();
+}
+
+LogicalResult verify::verifyGradients(const Tables &tables) {
+  Gradients gradients(tables);
+  return simulate(tables, gradients);
+}

@@ -1,0 +1,139 @@
+//===- VerifyLifetimes.cpp - frees: none too early, none missing ----------===//
+
+#include "Verify.h"
+
+#include "zero/Analysis/Views.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+namespace {
+class Lifetimes : public Tracker {
+public:
+  void enter() override {
+    freed.clear();
+    borrowed.clear();
+    due.clear();
+  }
+  LogicalResult visit(Operation &op) override;
+  LogicalResult leave() override;
+
+private:
+  LogicalResult visitUses(Operation &op);
+  LogicalResult visitFree(FreeOp free);
+  void visitStart(Operation &op);
+  void visitWait(WaitOp wait);
+
+  DenseMap<Value, Operation *> freed;
+  /// The reduction in flight that reads a value.
+  DenseMap<Value, Operation *> borrowed;
+  /// What must be freed in this region, and the operation that makes it so.
+  llvm::MapVector<Value, Operation *> due;
+};
+} // namespace
+
+LogicalResult Lifetimes::visitUses(Operation &op) {
+  WalkResult walk = op.walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands()) {
+      auto found = freed.find(getRoot(operand));
+      if (found == freed.end())
+        continue;
+      InFlightDiagnostic error =
+          isa<FreeOp>(op)
+              ? op.emitOpError("frees a value that is freed already")
+              : op.emitOpError("uses a value that was freed");
+      error.attachNote(found->second->getLoc()) << "freed here";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult Lifetimes::visitFree(FreeOp free) {
+  for (Value value : free.getValues()) {
+    Value root = getRoot(value);
+    Operation *producer = root.getDefiningOp();
+    if (!producer || isa<LoadOp>(producer) ||
+        producer->hasTrait<OpTrait::ConstantLike>())
+      return free.emitOpError("frees memory that outlives the region");
+    if (Operation *start = borrowed.lookup(root)) {
+      InFlightDiagnostic error =
+          free.emitOpError("frees a value that a reduction still reads");
+      error.attachNote(start->getLoc()) << "started here and not waited for";
+      return error;
+    }
+    if (!freed.try_emplace(root, free).second)
+      return free.emitOpError("frees one value twice");
+  }
+  return success();
+}
+
+void Lifetimes::visitStart(Operation &op) {
+  // The wait of a handle that leaves the region is checked where it is.
+  if (isReduction(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) {
+        return user->getBlock() == op.getBlock();
+      }))
+    for (Value gradient : op.getOperands())
+      borrowed[getRoot(gradient)] = &op;
+}
+
+void Lifetimes::visitWait(WaitOp wait) {
+  Operation *start = wait.getPending().getDefiningOp();
+  if (!start)
+    return;
+  if (isa<AllGatherOp>(start))
+    for (Value whole : wait.getResults())
+      due[whole] = wait;
+  if (!isReduction(start))
+    return;
+  for (Value gradient : start->getOperands()) {
+    Value root = getRoot(gradient);
+    if (borrowed.lookup(root) == start)
+      borrowed.erase(root);
+    Operation *producer = root.getDefiningOp();
+    if (producer && !isa<LoadOp>(producer) &&
+        !producer->hasTrait<OpTrait::ConstantLike>())
+      due[root] = start;
+  }
+}
+
+LogicalResult Lifetimes::visit(Operation &op) {
+  if (failed(visitUses(op)))
+    return failure();
+  if (auto free = dyn_cast<FreeOp>(op))
+    return visitFree(free);
+  if (auto wait = dyn_cast<WaitOp>(op))
+    visitWait(wait);
+  visitStart(op);
+  return success();
+}
+
+LogicalResult Lifetimes::leave() {
+  if (due.empty())
+    return success();
+  Operation &last = now.region->getRegion(0).front().back();
+  llvm::DenseSet<Value> yielded;
+  if (last.hasTrait<OpTrait::IsTerminator>())
+    for (Value operand : last.getOperands())
+      yielded.insert(getRoot(operand));
+  for (auto [value, cause] : due) {
+    if (freed.count(value) || yielded.contains(value))
+      continue;
+    if (isa<WaitOp>(cause))
+      return cause->emitOpError("gathers a parameter that is never freed");
+    InFlightDiagnostic error =
+        cause->emitOpError("takes in a gradient that is never freed");
+    error.attachNote(value.getLoc()) << "computed here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult verify::verifyLifetimes(const Tables &tables) {
+  Lifetimes lifetimes;
+  return simulate(tables, lifetimes);
+}

@@ -1,0 +1,58 @@
+//===- VerifyOrder.cpp - ranks meet in the same collectives ---------------===//
+
+#include "Verify.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+/// The collectives of a rank's program, in order.
+static SmallVector<Operation *> collectCollectives(StepOp step) {
+  SmallVector<Operation *> collectives;
+  step->walk([&](Operation *op) {
+    if (isCollective(op))
+      collectives.push_back(op);
+  });
+  return collectives;
+}
+
+/// What must agree: operation, group, range or parameters, count and type. All
+/// of it is in the operation's attributes and types; places may differ.
+static bool agree(Operation *a, Operation *b) {
+  auto facts = [](Operation *op) {
+    NamedAttrList attributes(op->getAttrDictionary());
+    attributes.erase("zero.at");
+    return attributes.getDictionary(op->getContext());
+  };
+  return a->getName() == b->getName() && facts(a) == facts(b) &&
+         a->getParentOp()->getName() == b->getParentOp()->getName() &&
+         a->getResultTypes() == b->getResultTypes() &&
+         TypeRange(a->getOperandTypes()) == TypeRange(b->getOperandTypes());
+}
+
+LogicalResult verify::verifyOrder(ArrayRef<StepOp> ranks) {
+  if (ranks.size() < 2)
+    return success();
+  SmallVector<Operation *> first = collectCollectives(ranks.front());
+  for (auto [rank, step] : llvm::enumerate(ranks.drop_front())) {
+    SmallVector<Operation *> other = collectCollectives(step);
+    for (auto [a, b] : llvm::zip(first, other)) {
+      if (agree(a, b))
+        continue;
+      InFlightDiagnostic error =
+          b->emitOpError("is what rank ")
+          << rank + 1 << " does where rank 0 does '" << a->getName()
+          << "' or the same of another kind, range, count or type";
+      error.attachNote(a->getLoc()) << "on rank 0";
+      return error;
+    }
+    if (first.size() == other.size())
+      continue;
+    Operation *extra =
+        first.size() > other.size() ? first[other.size()] : other[first.size()];
+    return extra->emitOpError("waits for a rank that never comes: rank ")
+           << rank + 1 << " meets in " << other.size()
+           << " collectives, rank 0 in " << first.size();
+  }
+  return success();
+}

@@ -1,0 +1,381 @@
+//===- VerifyReads.cpp - every read of a parameter finds its value --------===//
+//
+// Follows each copy of a parameter: the whole copies of stages 0 to 2 by
+// segment, resident copies, and what gathers made. An update makes copies of
+// other ranks' elements stale; a gather in flight makes its target unreadable.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verify.h"
+
+#include "zero/Analysis/Views.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+namespace {
+
+/// A copy of parameters on a rank. `by` is the operation that made it so.
+struct Copy {
+  enum State { Missing, Fresh, Stale, InFlight } state = Missing;
+  Operation *by = nullptr;
+};
+
+/// What a wait for a gather gave.
+struct Gathered {
+  FlatSymbolRefAttr parameter;
+  int64_t version = 0;
+};
+
+class Reads : public Tracker {
+public:
+  explicit Reads(const Tables &tables);
+  LogicalResult visit(Operation &op) override;
+  LogicalResult leave() override;
+
+private:
+  LogicalResult visitLoad(LoadOp load);
+  LogicalResult visitUses(Operation &op);
+  LogicalResult visitUse(Operation &op, Value root);
+  LogicalResult visitNamedUses(Operation &op);
+  LogicalResult startGather(AllGatherOp gather);
+  LogicalResult startRefresh(RefreshOp refresh);
+  LogicalResult startRefreshResident(RefreshResidentOp refresh);
+  LogicalResult visitUpdate(UpdateOp update);
+  void visitWait(WaitOp wait);
+
+  /// Calls `body` for each segment of the partition that [begin, end) touches.
+  LogicalResult forSegments(PartitionOp partition, int64_t begin, int64_t end,
+                            function_ref<LogicalResult(Copy &)> body);
+  /// Whether what `copy` holds can be read; otherwise an error at `op`.
+  LogicalResult expectReadable(Operation &op, FlatSymbolRefAttr parameter,
+                               const Copy &copy);
+
+  const Tables &tables;
+  /// Updates seen of each partition.
+  DenseMap<Operation *, int64_t> versions;
+  DenseMap<Operation *, SmallVector<Copy>> whole;
+  DenseMap<StringAttr, Copy> residents;
+  DenseMap<Value, Gathered> gathered;
+  /// Gathers in flight, with the version of what they read.
+  DenseMap<Operation *, SmallVector<int64_t>> started;
+};
+
+} // namespace
+
+static bool keepsWholeCopy(PartitionOp partition) {
+  return partition.isTrainable() && partition.hasShardedOptimizer() &&
+         !partition.hasShardedParameters();
+}
+
+Reads::Reads(const Tables &tables) : tables(tables) {
+  for (auto [name, partition] : tables.partitions)
+    if (keepsWholeCopy(partition))
+      whole[partition].assign(partition.getSegments().size() - 1,
+                              {Copy::Fresh, nullptr});
+}
+
+LogicalResult Reads::forSegments(PartitionOp partition, int64_t begin,
+                                 int64_t end,
+                                 function_ref<LogicalResult(Copy &)> body) {
+  ArrayRef<int64_t> segments = partition.getSegments();
+  SmallVector<Copy> &copies = whole[partition];
+  size_t first = llvm::upper_bound(segments, begin) - segments.begin() - 1;
+  for (size_t i = first; i < copies.size() && segments[i] < end; ++i)
+    if (segments[i + 1] > segments[i] && failed(body(copies[i])))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reads
+//===----------------------------------------------------------------------===//
+
+LogicalResult Reads::expectReadable(Operation &op, FlatSymbolRefAttr parameter,
+                                    const Copy &copy) {
+  if (copy.state == Copy::Fresh)
+    return success();
+  if (copy.state == Copy::Missing)
+    return op.emitOpError("reads ")
+           << parameter
+           << " before it is gathered: every rank holds a slice of it only";
+  InFlightDiagnostic error = op.emitOpError("reads ") << parameter;
+  if (copy.state == Copy::InFlight)
+    error << " while a gather writes it; wait for it first";
+  else
+    error
+        << ", of which other ranks have updated their slices; gather it first";
+  error.attachNote(copy.by->getLoc())
+      << (copy.state == Copy::InFlight ? "started here" : "updated here");
+  return error;
+}
+
+LogicalResult Reads::visitLoad(LoadOp load) {
+  PartitionOp partition = tables.ownerOf(load.getParameterAttr());
+  if (!partition || !partition.hasShardedParameters())
+    return success();
+  Copy copy = residents.lookup(load.getParameterAttr().getAttr());
+  return copy.state == Copy::Missing
+             ? expectReadable(*load, load.getParameterAttr(), copy)
+             : success();
+}
+
+LogicalResult Reads::visitUse(Operation &op, Value root) {
+  if (auto load = root.getDefiningOp<LoadOp>()) {
+    PartitionOp partition = tables.ownerOf(load.getParameterAttr());
+    if (!partition)
+      return success();
+    if (partition.hasShardedParameters())
+      return expectReadable(
+          op, load.getParameterAttr(),
+          residents.lookup(load.getParameterAttr().getAttr()));
+    if (!keepsWholeCopy(partition))
+      return success();
+    MemberAttr member = partition.findMember(load.getParameter());
+    return forSegments(partition, member.getOffset(),
+                       member.getOffset() + member.getSize(), [&](Copy &copy) {
+                         return expectReadable(op, load.getParameterAttr(),
+                                               copy);
+                       });
+  }
+  auto found = gathered.find(root);
+  if (found == gathered.end())
+    return success();
+  PartitionOp partition = tables.ownerOf(found->second.parameter);
+  if (versions.lookup(partition) == found->second.version)
+    return success();
+  InFlightDiagnostic error = op.emitOpError("reads ")
+                             << found->second.parameter
+                             << " as it was before its update";
+  error.attachNote(root.getLoc()) << "gathered here";
+  return error;
+}
+
+LogicalResult Reads::visitUses(Operation &op) {
+  if (getView(&op) || isa<FreeOp>(op))
+    return success();
+  WalkResult walk = op.walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      if (failed(visitUse(op, getRoot(operand))))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+/// Operands that are uses of a named parameter must be that parameter.
+LogicalResult Reads::visitNamedUses(Operation &op) {
+  auto reads = op.getAttrOfType<ArrayAttr>("zero.reads");
+  if (!reads)
+    return success();
+  if (reads.size() != op.getNumOperands())
+    return op.emitOpError("'zero.reads' names ")
+           << reads.size() << " operands of " << op.getNumOperands();
+  for (auto [index, name] : llvm::enumerate(reads)) {
+    auto parameter = dyn_cast<FlatSymbolRefAttr>(name);
+    if (!parameter)
+      continue;
+    Value operand = op.getOperand(index);
+    auto load = operand.getDefiningOp<LoadOp>();
+    FlatSymbolRefAttr found =
+        load ? load.getParameterAttr() : gathered.lookup(operand).parameter;
+    if (found == parameter)
+      continue;
+    InFlightDiagnostic error = op.emitOpError("uses ")
+                               << parameter << " as operand " << index;
+    if (found)
+      error << ", and is given " << found;
+    else
+      error << ", and is given a value that no gather or load of it made";
+    error.attachNote(operand.getLoc()) << "given by this";
+    return error;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+LogicalResult Reads::startGather(AllGatherOp gather) {
+  SmallVector<int64_t> &read = started[gather];
+  read.clear();
+  for (auto [parameter, type] :
+       llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
+                       gather.getPending().getType().getTypes())) {
+    PartitionOp partition = tables.ownerOf(parameter);
+    if (!partition || !partition.hasShardedParameters())
+      return gather.emitOpError("gathers ")
+             << parameter << ", which every rank has whole";
+    Type element = cast<RankedTensorType>(type).getElementType();
+    if (element != partition.getComputeType())
+      return gather.emitOpError("gathers ")
+             << parameter << " as " << element << ", and its slices are "
+             << partition.getComputeType();
+    read.push_back(versions.lookup(partition));
+  }
+  return success();
+}
+
+LogicalResult Reads::startRefresh(RefreshOp refresh) {
+  PartitionOp partition = tables.find(refresh.getPartitionAttr());
+  if (!keepsWholeCopy(partition))
+    return refresh.emitOpError("gathers ")
+           << refresh.getPartitionAttr()
+           << (partition.hasShardedParameters()
+                   ? ", of which no rank has a whole copy"
+                   : ", which every rank has whole");
+  return forSegments(
+      partition, refresh.getBegin(), refresh.getEnd(),
+      [&](Copy &copy) -> LogicalResult {
+        if (copy.state == Copy::Stale) {
+          copy = {Copy::InFlight, refresh};
+          return success();
+        }
+        bool isSecond =
+            copy.by && (copy.state == Copy::InFlight || now.update == 0);
+        InFlightDiagnostic error =
+            refresh.emitOpError("gathers ")
+            << refresh.getPartitionAttr()
+            << (isSecond ? " a second time" : " before its update");
+        if (copy.by)
+          error.attachNote(copy.by->getLoc()) << "gathered here";
+        return error;
+      });
+}
+
+LogicalResult Reads::startRefreshResident(RefreshResidentOp refresh) {
+  for (auto parameter :
+       refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = tables.ownerOf(parameter);
+    if (!partition || !partition.hasShardedParameters())
+      return refresh.emitOpError("gathers ")
+             << parameter << ", which every rank has whole";
+    Copy &copy = residents[parameter.getAttr()];
+    bool isAtStart = isa<InitializeOp>(now.region);
+    if (isAtStart ? copy.state != Copy::Missing : copy.state != Copy::Stale)
+      return refresh.emitOpError("gathers ")
+             << parameter
+             << (copy.state == Copy::Missing
+                     ? ", which has no resident copy"
+                     : ", whose resident copy has not changed");
+    copy = {Copy::InFlight, refresh};
+  }
+  return success();
+}
+
+void Reads::visitWait(WaitOp wait) {
+  Operation *start = wait.getPending().getDefiningOp();
+  if (auto gather = dyn_cast_or_null<AllGatherOp>(start))
+    for (auto [parameter, version, result] :
+         llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
+                         started.lookup(start), wait.getResults()))
+      gathered[result] = {parameter, version};
+  started.erase(start);
+  if (auto refresh = dyn_cast_or_null<RefreshOp>(start))
+    (void)forSegments(tables.find(refresh.getPartitionAttr()),
+                      refresh.getBegin(), refresh.getEnd(), [&](Copy &copy) {
+                        copy = {Copy::Fresh, start};
+                        return success();
+                      });
+  if (auto refresh = dyn_cast_or_null<RefreshResidentOp>(start))
+    for (auto parameter :
+         refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
+      residents[parameter.getAttr()] = {Copy::Fresh, start};
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+static LogicalResult updatesInFlight(UpdateOp update, Operation *gather) {
+  InFlightDiagnostic error = update.emitOpError("writes ")
+                             << update.getPartitionAttr()
+                             << " while a gather reads it";
+  error.attachNote(gather->getLoc()) << "started here and not waited for";
+  return error;
+}
+
+LogicalResult Reads::visitUpdate(UpdateOp update) {
+  PartitionOp partition = tables.find(update.getPartitionAttr());
+  ++versions[partition];
+  if (keepsWholeCopy(partition) &&
+      failed(forSegments(partition, 0, partition.getFlatElements(),
+                         [&](Copy &copy) {
+                           if (copy.state == Copy::InFlight)
+                             return updatesInFlight(update, copy.by);
+                           copy = {Copy::Stale, update};
+                           return success();
+                         })))
+    return failure();
+  for (auto &[start, read] : started)
+    for (auto parameter : cast<AllGatherOp>(start)
+                              .getParameters()
+                              .getAsRange<FlatSymbolRefAttr>())
+      if (tables.ownerOf(parameter) == partition)
+        return updatesInFlight(update, start);
+  for (MemberAttr member : partition.getMemberRange()) {
+    auto found = residents.find(member.getParameter().getAttr());
+    if (found == residents.end())
+      continue;
+    if (found->second.state == Copy::InFlight)
+      return updatesInFlight(update, found->second.by);
+    found->second = {Copy::Stale, update};
+  }
+  return success();
+}
+
+LogicalResult Reads::visit(Operation &op) {
+  if (failed(visitUses(op)) || failed(visitNamedUses(op)))
+    return failure();
+  if (auto load = dyn_cast<LoadOp>(op))
+    return visitLoad(load);
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return startGather(gather);
+  if (auto refresh = dyn_cast<RefreshOp>(op))
+    return startRefresh(refresh);
+  if (auto refresh = dyn_cast<RefreshResidentOp>(op))
+    return startRefreshResident(refresh);
+  if (auto update = dyn_cast<UpdateOp>(op))
+    return visitUpdate(update);
+  if (auto wait = dyn_cast<WaitOp>(op))
+    visitWait(wait);
+  return success();
+}
+
+/// At the end of an update, a gather of every stale copy has at least begun.
+LogicalResult Reads::leave() {
+  if (!isa<ApplyOp>(now.region))
+    return success();
+  for (PartitionOp partition : tables.trained)
+    for (MemberAttr member : partition.getMemberRange()) {
+      FlatSymbolRefAttr parameter = member.getParameter();
+      int64_t end = member.getOffset() + member.getSize();
+      auto resident = residents.find(parameter.getAttr());
+      if (resident != residents.end() && resident->second.state == Copy::Stale)
+        return resident->second.by->emitOpError("leaves the resident copy of ")
+               << parameter << " stale; gather it after the update";
+      if (keepsWholeCopy(partition) &&
+          failed(forSegments(partition, member.getOffset(), end,
+                             [&](Copy &copy) -> LogicalResult {
+                               if (copy.state != Copy::Stale)
+                                 return success();
+                               InFlightDiagnostic error =
+                                   partition.emitOpError("elements [")
+                                   << member.getOffset() << " to " << end
+                                   << ") of " << parameter
+                                   << " are never gathered after the update";
+                               error.attachNote(copy.by->getLoc())
+                                   << "updated here";
+                               return error;
+                             })))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult verify::verifyReads(const Tables &tables) {
+  Reads reads(tables);
+  return simulate(tables, reads);
+}

@@ -1,0 +1,139 @@
+//===- VerifyTables.cpp - what the topics of verification share -----------===//
+
+#include "Verify.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+Tables::Tables(ModuleOp module, StepOp step) : module(module), step(step) {
+  training = step.getTraining().value_or(
+      TrainingAttr::get(step.getContext(), 0, 1, 1, Real(0.0), false, {}, {}));
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    partitions[partition.getSymNameAttr()] = partition;
+    if (partition.isTrainable())
+      trained.push_back(partition);
+    for (MemberAttr member : partition.getMemberRange()) {
+      byParameter[member.getParameter().getAttr()] = partition;
+      members[member.getParameter().getAttr()] = member;
+    }
+  }
+  step->walk(
+      [&](Operation *op) { saysGradients |= op->hasAttr("zero.makes"); });
+}
+
+int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
+  PartitionOp partition = ownerOf(parameter);
+  MemberAttr member = members.lookup(parameter.getAttr());
+  if (!partition || member.getSize() == 0)
+    return 0;
+  ArrayRef<int64_t> segments = partition.getSegments();
+  const int64_t *end = llvm::upper_bound(segments, member.getOffset());
+  return *end - *std::prev(end);
+}
+
+static LogicalResult runRegion(Operation *region, Tracker &tracker) {
+  tracker.now.region = region;
+  tracker.enter();
+  for (Operation &op : region->getRegion(0).front())
+    if (failed(tracker.visit(op)))
+      return failure();
+  return tracker.leave();
+}
+
+LogicalResult verify::simulate(const Tables &tables, Tracker &tracker) {
+  // A first, a middle and a last micro-batch, and two updates, meet every
+  // combination of what came before.
+  constexpr int64_t kUpdates = 2, kMostMicros = 3;
+  StepOp step = tables.step;
+  auto initialize = step.getRegionOp<InitializeOp>();
+  auto evaluate = step.getRegionOp<EvaluateOp>();
+  if (initialize && failed(runRegion(initialize, tracker)))
+    return failure();
+  tracker.now.micros = std::min(tables.training.getAccumulation(), kMostMicros);
+  for (int64_t update = 0; update < kUpdates; ++update) {
+    tracker.now.update = update;
+    for (int64_t micro = 0; micro < tracker.now.micros; ++micro) {
+      tracker.now.micro = micro;
+      if (failed(runRegion(step.getRegionOp<MicroOp>(), tracker)))
+        return failure();
+    }
+    if (failed(runRegion(step.getRegionOp<ApplyOp>(), tracker)))
+      return failure();
+    if (evaluate && failed(runRegion(evaluate, tracker)))
+      return failure();
+  }
+  return success();
+}
+
+Operation *verify::findStart(Value value) {
+  auto wait = value.getDefiningOp<WaitOp>();
+  return wait ? wait.getPending().getDefiningOp() : nullptr;
+}
+
+bool verify::isReduction(Operation *op) {
+  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
+}
+
+bool verify::isCollective(Operation *op) {
+  return isReduction(op) ||
+         isa<AllGatherOp, RefreshOp, RefreshResidentOp, ReduceStatsOp>(op);
+}
+
+bool verify::isGradientOf(const Tables &tables, Value value,
+                          FlatSymbolRefAttr parameter) {
+  Operation *producer = value.getDefiningOp();
+  if (!producer || !tables.saysGradients)
+    return true;
+  auto made = producer->getAttrOfType<ArrayAttr>("zero.makes");
+  auto parameters =
+      made ? dyn_cast<ArrayAttr>(made[cast<OpResult>(value).getResultNumber()])
+           : ArrayAttr();
+  return parameters && llvm::is_contained(parameters, parameter);
+}
+
+/// Every trainable or used element lies in one partition, so exactly one slice
+/// of one segment holds it: its owner updates it and no other rank does.
+LogicalResult verify::verifyPartitions(const Tables &tables) {
+  DenseMap<StringAttr, PartitionOp> seen;
+  for (PartitionOp partition : tables.module.getOps<PartitionOp>()) {
+    if (partition.getRanks() != tables.training.getRanks())
+      return partition.emitOpError("is cut for ")
+             << partition.getRanks() << " ranks, and the step runs on "
+             << tables.training.getRanks();
+    for (MemberAttr member : partition.getMemberRange()) {
+      auto [other, isNew] =
+          seen.try_emplace(member.getParameter().getAttr(), partition);
+      if (isNew)
+        continue;
+      InFlightDiagnostic error = partition.emitOpError("holds ")
+                                 << member.getParameter()
+                                 << ", which has another owner";
+      error.attachNote(other->second.getLoc()) << "held here too";
+      return error;
+    }
+  }
+  return success();
+}
+
+LogicalResult verify::verifyHandles(const Tables &tables) {
+  WalkResult walk = tables.step->walk([](Operation *op) {
+    for (Value result : op->getResults()) {
+      if (!isa<PendingType>(result.getType()))
+        continue;
+      SmallVector<Operation *> waits;
+      for (Operation *user : result.getUsers())
+        if (isa<WaitOp>(user))
+          waits.push_back(user);
+      if (waits.size() == 1)
+        continue;
+      InFlightDiagnostic error = op->emitOpError("is waited for ")
+                                 << waits.size() << " times, wanted once";
+      for (Operation *wait : waits)
+        error.attachNote(wait->getLoc()) << "waited for here";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}

@@ -1,0 +1,170 @@
+//===- VerifyUpdates.cpp - one check, one verdict, one update each --------===//
+
+#include "Verify.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+namespace {
+
+/// The chain from the stored gradients to the loss scale, once an update.
+class Updates {
+public:
+  explicit Updates(const Tables &tables) : tables(tables) {}
+  LogicalResult run();
+
+private:
+  LogicalResult collect();
+  LogicalResult verifyStats();
+  LogicalResult verifyJudge();
+  LogicalResult verifyUpdates();
+  LogicalResult verifyScale();
+  LogicalResult setOnce(Operation *&slot, Operation &op);
+
+  const Tables &tables;
+  Operation *stats = nullptr, *reduce = nullptr, *judge = nullptr,
+            *scale = nullptr;
+  SmallVector<UpdateOp> updates;
+};
+
+} // namespace
+
+LogicalResult Updates::setOnce(Operation *&slot, Operation &op) {
+  if (!slot) {
+    slot = &op;
+    return success();
+  }
+  InFlightDiagnostic error = op.emitOpError("runs a second time in one update");
+  error.attachNote(slot->getLoc()) << "the first one";
+  return error;
+}
+
+LogicalResult Updates::collect() {
+  WalkResult walk = tables.step->walk([&](Operation *op) {
+    Operation **slot = isa<GradStatsOp>(op)     ? &stats
+                       : isa<ReduceStatsOp>(op) ? &reduce
+                       : isa<JudgeOp>(op)       ? &judge
+                       : isa<UpdateScaleOp>(op) ? &scale
+                                                : nullptr;
+    if (!slot && !isa<UpdateOp>(op))
+      return WalkResult::advance();
+    if (!isa<ApplyOp>(op->getParentOp())) {
+      op->emitOpError("belongs into 'zero.apply', which runs once an update");
+      return WalkResult::interrupt();
+    }
+    if (auto update = dyn_cast<UpdateOp>(op))
+      updates.push_back(update);
+    else if (failed(setOnce(*slot, *op)))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult Updates::verifyStats() {
+  if (!stats)
+    return tables.step.emitOpError(
+        "never checks its gradients: 'zero.grad_stats' is missing");
+  bool isReduced = tables.training.getRanks() > 1;
+  if (reduce && !isReduced)
+    return reduce->emitOpError("has no other rank to ask");
+  if (!reduce && isReduced)
+    return stats->emitOpError(
+        "is never combined over ranks: 'zero.reduce_stats' is missing");
+  if (!reduce)
+    return success();
+  bool everywhere = llvm::none_of(tables.trained, [](PartitionOp partition) {
+    return partition.hasShardedOptimizer();
+  });
+  if (cast<ReduceStatsOp>(reduce).getLossOnly() != everywhere)
+    return reduce->emitOpError(
+        everywhere
+            ? "adds up what every rank has seen whole; wanted 'loss_only'"
+            : "leaves each rank with the norm of its own slices; "
+              "'loss_only' is for stage 0");
+  return success();
+}
+
+/// Whether the reductions leave means, not sums; an error where they disagree.
+static FailureOr<bool> findMean(const Tables &tables) {
+  Operation *first = nullptr;
+  WalkResult walk = tables.step->walk([&](Operation *op) {
+    if (!isReduction(op))
+      return WalkResult::advance();
+    if (!first)
+      first = op;
+    if (op->hasAttr("mean") == first->hasAttr("mean"))
+      return WalkResult::advance();
+    InFlightDiagnostic error =
+        op->emitOpError(op->hasAttr("mean") ? "gives a mean" : "gives a sum");
+    error.attachNote(first->getLoc())
+        << "this one does not, and one factor is for both";
+    return WalkResult::interrupt();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return first && first->hasAttr("mean");
+}
+
+LogicalResult Updates::verifyJudge() {
+  if (!judge)
+    return tables.step.emitOpError("has no 'zero.judge'");
+  auto op = cast<JudgeOp>(judge);
+  FailureOr<bool> isMean = findMean(tables);
+  if (failed(isMean))
+    return failure();
+  double divisor =
+      *isMean ? 1.0 : static_cast<double>(tables.training.getRanks());
+  if (op.getDivisor().convertToDouble() != divisor)
+    return op.emitOpError("divides by ")
+           << op.getDivisor().convertToDouble() << ", and gradients are "
+           << (*isMean ? "means" : "sums") << " over "
+           << tables.training.getRanks() << " ranks; wanted " << divisor;
+  return success();
+}
+
+LogicalResult Updates::verifyUpdates() {
+  DenseMap<StringAttr, UpdateOp> seen;
+  for (UpdateOp update : updates) {
+    auto [first, isNew] =
+        seen.try_emplace(update.getPartitionAttr().getAttr(), update);
+    if (isNew)
+      continue;
+    InFlightDiagnostic error = update.emitOpError("updates ")
+                               << update.getPartitionAttr() << " a second time";
+    error.attachNote(first->second.getLoc()) << "the first time";
+    return error;
+  }
+  for (PartitionOp partition : tables.trained)
+    if (!seen.count(partition.getSymNameAttr()))
+      return partition.emitOpError("is never updated");
+  return success();
+}
+
+LogicalResult Updates::verifyScale() {
+  if (!scale)
+    return tables.step.emitOpError(
+        "never counts its updates: 'zero.update_scale' is missing");
+  for (UpdateOp update : updates) {
+    if (update->getBlock() != scale->getBlock() ||
+        update->isBeforeInBlock(scale))
+      continue;
+    InFlightDiagnostic error =
+        scale->emitOpError("counts the update before it is done");
+    error.attachNote(update.getLoc())
+        << "this update reads the count and the scale";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult Updates::run() {
+  return success(succeeded(collect()) && succeeded(verifyUpdates()) &&
+                 succeeded(verifyStats()) && succeeded(verifyJudge()) &&
+                 succeeded(verifyScale()));
+}
+
+LogicalResult verify::verifyUpdates(const Tables &tables) {
+  return Updates(tables).run();
+}

@@ -1,0 +1,297 @@
+//===- MutantTest.cpp - the verifier, judged by what schedules do ---------===//
+//
+// What the verifier accepts runs clean and trains as stage 0 on one rank does;
+// what it rejects fails when it runs, or is of a class that is listed with its
+// reason.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mutants.h"
+#include "ScheduleInterpreter.h"
+
+#include "zero/Registration/Registration.h"
+#include "zero/Transforms/Passes.h"
+#include "zero/Transforms/Pipeline.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// Two groups, a weight used twice, a frozen one, two of one shape; sizes that
+/// need padding.
+static constexpr const char *kModel = R"(
+  zero.parameter @a : tensor<3x3xf32> = #zero.ones
+  zero.parameter @bias : tensor<3xf32> = #zero.ones group "no_decay"
+  zero.parameter @frozen : tensor<3xf32> = #zero.ones frozen
+  zero.parameter @c : tensor<3x3xf32> = #zero.ones
+  zero.step @train(%x: tensor<2x3xf32> {zero.input = "x"}, %y: tensor<2x3xf32> {zero.input = "y"}) {
+    %a = zero.load @a : tensor<3x3xf32>
+    %b = zero.load @bias : tensor<3xf32>
+    %c = zero.load @c : tensor<3x3xf32>
+    %f = zero.load @frozen : tensor<3xf32>
+    %h = nn.linear %x, %a bias %b : (tensor<2x3xf32>, tensor<3x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    %g = nn.gelu tanh %h : tensor<2x3xf32>
+    %i = nn.linear %g, %c bias %f : (tensor<2x3xf32>, tensor<3x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    %j = nn.linear %i, %a : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+    %d = arith.subf %j, %y : tensor<2x3xf32>
+    %s = arith.mulf %d, %d : tensor<2x3xf32>
+    %loss = nn.reduce mean %s dims [0, 1] : (tensor<2x3xf32>) -> tensor<f32>
+    zero.yield %loss : tensor<f32>
+  }
+)";
+
+/// Rejected, and yet a run shows nothing: how it was made, what was said, why
+/// it is rejected all the same.
+struct Harmless {
+  const char *kind, *message, *reason;
+};
+static constexpr Harmless kHarmless[] = {
+    {"double", "stored as a gradient more than once",
+     "the first micro-batch overwrites, so a second store of one value shows "
+     "with "
+     "the second micro-batch only"},
+    {"double", "'zero.grad_stats' op runs a second time",
+     "reads all gradients once more"},
+    {"double", "'zero.judge' op runs a second time", "computes what is known"},
+    {"range", "'zero.refresh' op gathers", "sends what every rank has"},
+    {"parameters", "'zero.refresh_resident' op gathers",
+     "sends what every rank has"},
+    {"range", "what was reduced for another place",
+     "'owned' stores by parameters; its range is the group's by definition"},
+};
+
+namespace {
+
+struct Settings {
+  int64_t stage, ranks, accumulation = 1;
+  bool deterministic = false, contiguous = false;
+  int64_t persistence = 0, reuse = 0;
+};
+
+class MutantTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.disableMultithreading();
+    handler = std::make_unique<ScopedDiagnosticHandler>(
+        &context, [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              message.empty())
+            message = diagnostic.str();
+          return success();
+        });
+  }
+
+  OwningOpRef<ModuleOp> schedule(const Settings &settings);
+  static std::vector<Array> data(uint64_t sample);
+  RunResult run(ModuleOp module, Completion completion, bool clips);
+  /// Why the module does not train as stage 0 does; empty where it does.
+  std::string judge(ModuleOp module, int64_t batches);
+  bool verifies(ModuleOp module, int64_t reuse);
+  /// Judges every mutant of the schedule; returns how many.
+  size_t judgeMutants(const Settings &settings);
+  void judgeMutant(ModuleOp original, const Mutant &mutant,
+                   const Settings &settings);
+
+  MLIRContext context;
+  std::unique_ptr<ScopedDiagnosticHandler> handler;
+  std::string message;
+  Interpreter interpreter;
+  /// Of stage 0 on one rank, by micro-batches of an update and clipping.
+  std::map<std::pair<int64_t, bool>, RunResult> references;
+  std::map<std::string, size_t> classes;
+  size_t accepted = 0, malformed = 0, rejected = 0;
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kModel, &context);
+  TrainConfig config;
+  config.stage = settings.stage;
+  config.ranks = settings.ranks;
+  config.accumulation = settings.accumulation;
+  config.deterministic = settings.deterministic;
+  config.gradientClipping = 0.01;
+  PassManager passes(&context);
+  passes.addPass(createConfigurePass(config));
+  passes.addPass(createDifferentiate());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  PartitionOptions partition;
+  partition.reduceBucketSize = 10;
+  partition.alignment = 2;
+  partition.contiguous = settings.contiguous;
+  passes.addPass(createPartition(partition));
+  InsertReductionsOptions reductions;
+  reductions.reduceBucketSize = 10;
+  passes.addPass(createInsertReductions(reductions));
+  InsertGathersOptions gathers;
+  gathers.parameterPersistenceThreshold = settings.persistence;
+  gathers.maxReuseDistance = settings.reuse;
+  passes.addPass(createInsertGathers(gathers));
+  InsertUpdatesOptions updates;
+  updates.allgatherBucketSize = 12;
+  passes.addPass(createInsertUpdates(updates));
+  passes.addPass(createFree());
+  EXPECT_TRUE(succeeded(passes.run(*module))) << message;
+  return module;
+}
+
+std::vector<Array> MutantTest::data(uint64_t sample) {
+  std::vector<Array> arguments;
+  for (int argument = 0; argument < 2; ++argument) {
+    Array &array = arguments.emplace_back();
+    array.shape = {2, 3};
+    for (int64_t i = 0; i < 6; ++i)
+      array.reals.push_back(std::sin(1.7 * (sample * 3 + i) + argument));
+  }
+  return arguments;
+}
+
+RunResult MutantTest::run(ModuleOp module, Completion completion, bool clips) {
+  return ScheduleInterpreter(module, interpreter, data, {completion, clips})
+      .run();
+}
+
+static std::string compare(const std::vector<double> &found,
+                           const std::vector<double> &wanted, StringRef what) {
+  bool isEqual = found.size() == wanted.size();
+  for (size_t i = 0; isEqual && i < found.size(); ++i)
+    isEqual =
+        std::fabs(found[i] - wanted[i]) <= 1e-9 * (1 + std::fabs(wanted[i]));
+  return isEqual ? "" : (what + " differs").str();
+}
+
+std::string MutantTest::judge(ModuleOp module, int64_t batches) {
+  for (Completion completion :
+       {Completion::Early, Completion::Late, Completion::Random}) {
+    bool clips = completion != Completion::Late;
+    auto known = references.find({batches, clips});
+    if (known == references.end()) {
+      OwningOpRef<ModuleOp> plain =
+          schedule({/*stage=*/0, /*ranks=*/1, batches});
+      known =
+          references
+              .insert({{batches, clips}, run(*plain, Completion::Early, clips)})
+              .first;
+      EXPECT_EQ(known->second.failure, "");
+    }
+    RunResult result = run(module, completion, clips);
+    if (!result.failure.empty())
+      return result.failure;
+    std::string difference =
+        compare(result.losses, known->second.losses, "the loss");
+    for (auto &entry : known->second.parameters)
+      if (difference.empty())
+        difference = compare(result.parameters[entry.first()], entry.second,
+                             entry.first());
+    if (!difference.empty())
+      return difference;
+  }
+  return "";
+}
+
+bool MutantTest::verifies(ModuleOp module, int64_t reuse) {
+  PassManager passes(&context);
+  VerifyScheduleOptions options;
+  options.maxReuseDistance = reuse;
+  passes.addPass(createVerifySchedule(options));
+  return succeeded(passes.run(module));
+}
+
+void MutantTest::judgeMutant(ModuleOp original, const Mutant &mutant,
+                             const Settings &settings) {
+  OwningOpRef<ModuleOp> module = original.clone();
+  mutant.apply(listOperations(*module)[mutant.operation]);
+  message.clear();
+  if (failed(verify(*module))) {
+    ++malformed;
+    return;
+  }
+  bool isAccepted = verifies(*module, settings.reuse);
+  std::string why = message;
+  std::string failure = judge(*module, settings.accumulation * settings.ranks);
+  if (isAccepted) {
+    ++accepted;
+    EXPECT_EQ(failure, "") << "accepted: " << mutant.text;
+    return;
+  }
+  ++rejected;
+  if (!failure.empty())
+    return;
+  bool isListed = llvm::any_of(kHarmless, [&](const Harmless &known) {
+    return mutant.kind == known.kind &&
+           why.find(known.message) != std::string::npos;
+  });
+  ++classes[mutant.kind + ": " + why];
+  EXPECT_TRUE(isListed) << "runs clean, and is rejected: " << mutant.text
+                        << ": " << why;
+}
+
+size_t MutantTest::judgeMutants(const Settings &settings) {
+  OwningOpRef<ModuleOp> module = schedule(settings);
+  message.clear();
+  EXPECT_TRUE(verifies(*module, settings.reuse)) << message;
+  EXPECT_EQ(judge(*module, settings.accumulation * settings.ranks), "");
+  std::vector<Mutant> mutants = generateMutants(*module);
+  for (const Mutant &mutant : mutants)
+    judgeMutant(*module, mutant, settings);
+  return mutants.size();
+}
+
+TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
+  for (int64_t stage = 0; stage <= 3; ++stage)
+    for (int64_t ranks = 1; ranks <= 5; ++ranks)
+      for (int64_t accumulation : {1, 3})
+        for (int variant = 0; variant < 3; ++variant) {
+          Settings settings{stage,
+                            ranks,
+                            accumulation,
+                            variant == 1,
+                            variant == 2,
+                            variant == 2 ? 3 : 0,
+                            variant == 1 ? 12 : 0};
+          OwningOpRef<ModuleOp> module = schedule(settings);
+          message.clear();
+          EXPECT_TRUE(verifies(*module, settings.reuse)) << message;
+          EXPECT_EQ(judge(*module, accumulation * ranks), "")
+              << "stage " << stage << ", " << ranks << " ranks, variant "
+              << variant;
+        }
+}
+
+class StageMutants : public MutantTest,
+                     public ::testing::WithParamInterface<int64_t> {};
+
+TEST_P(StageMutants, AreJudgedAsTheyRun) {
+  int64_t stage = GetParam();
+  size_t mutants = judgeMutants({stage, 2});
+  mutants += judgeMutants({stage, 2, 2});
+  mutants +=
+      judgeMutants({stage, 3, 2, /*deterministic=*/true, /*contiguous=*/true,
+                    /*persistence=*/3, /*reuse=*/12});
+  EXPECT_GE(mutants, 1000u);
+  RecordProperty("mutants", static_cast<int>(mutants));
+  llvm::outs() << "stage " << stage << ": " << mutants << " mutants, "
+               << malformed << " malformed, " << rejected << " rejected, "
+               << accepted << " accepted\n";
+  for (auto &[name, count] : classes)
+    llvm::outs() << "  harmless but rejected: " << count << " x " << name
+                 << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Stages, StageMutants, ::testing::Values(0, 1, 2, 3));

@@ -1,0 +1,263 @@
+//===- Mutants.cpp - every small change of a schedule ---------------------===//
+
+#include "Mutants.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+bool mlir::zero::isScheduleOperation(Operation *op) {
+  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
+             RefreshOp, RefreshResidentOp, WaitOp, AccumulateOp, FreeOp,
+             GradStatsOp, ReduceStatsOp, JudgeOp, UpdateOp, UpdateScaleOp>(op);
+}
+
+std::vector<Operation *> mlir::zero::listOperations(ModuleOp module) {
+  std::vector<Operation *> operations;
+  (*module.getOps<StepOp>().begin())->walk([&](Operation *op) {
+    operations.push_back(op);
+  });
+  return operations;
+}
+
+namespace {
+
+class Generator {
+public:
+  explicit Generator(ModuleOp module) : module(module) {}
+  std::vector<Mutant> run();
+
+private:
+  void add(StringRef kind, std::function<void(Operation *)> apply,
+           const Twine &detail = "");
+  void deleteAndDouble(Operation *op);
+  void move(Operation *op);
+  void changeOperands(Operation *op);
+  void changeRange(Operation *op);
+  void changeSymbols(Operation *op);
+  void changeList(StringRef name, ArrayAttr list, ArrayRef<Attribute> others);
+  void changeFlags(Operation *op);
+
+  ModuleOp module;
+  std::vector<Mutant> mutants;
+  unsigned current = 0;
+  std::string name;
+};
+
+} // namespace
+
+void Generator::add(StringRef kind, std::function<void(Operation *)> apply,
+                    const Twine &detail) {
+  mutants.push_back({kind.str(), (kind + " of " + name + " " + detail).str(),
+                     current, std::move(apply)});
+}
+
+/// The result's users go to another value of its type where there is one before
+/// it; frees are dropped.
+static void eraseWithUses(Operation *op) {
+  for (Value result : op->getResults()) {
+    Value other;
+    for (Operation &before : *op->getBlock()) {
+      if (&before == op)
+        break;
+      for (Value value : before.getResults())
+        if (value.getType() == result.getType())
+          other = value;
+    }
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
+      if (isa<FreeOp>(user) && user->getNumOperands() == 1)
+        user->erase();
+    if (other)
+      result.replaceAllUsesWith(other);
+  }
+  if (op->use_empty())
+    op->erase();
+}
+
+void Generator::deleteAndDouble(Operation *op) {
+  add("delete", eraseWithUses);
+  add("double", [](Operation *op) {
+    op->getBlock()->getOperations().insertAfter(Block::iterator(op),
+                                                op->clone());
+  });
+}
+
+void Generator::move(Operation *op) {
+  // By how many operations, up or down.
+  int64_t above = 0, below = 0;
+  for (Operation *other = op->getPrevNode(); other;
+       other = other->getPrevNode())
+    ++above;
+  for (Operation *other = op->getNextNode();
+       other && !other->hasTrait<OpTrait::IsTerminator>();
+       other = other->getNextNode())
+    ++below;
+  for (int64_t by = -above; by <= below; ++by)
+    if (by != 0)
+      add(
+          by == -1 || by == 1 ? "swap" : "move",
+          [by](Operation *op) {
+            Operation *other = op;
+            for (int64_t i = 0; i < std::abs(by); ++i)
+              other = by < 0 ? other->getPrevNode() : other->getNextNode();
+            by < 0 ? op->moveBefore(other) : op->moveAfter(other);
+          },
+          "by " + Twine(by));
+}
+
+void Generator::changeOperands(Operation *op) {
+  for (unsigned index = 0; index < op->getNumOperands(); ++index) {
+    Type type = op->getOperand(index).getType();
+    int64_t position = -1;
+    for (Operation &before : *op->getBlock()) {
+      ++position;
+      if (&before == op)
+        break;
+      for (unsigned result = 0; result < before.getNumResults(); ++result)
+        if (before.getResult(result).getType() == type &&
+            before.getResult(result) != op->getOperand(index))
+          add(
+              "operand",
+              [=](Operation *op) {
+                op->setOperand(index,
+                               std::next(op->getBlock()->begin(), position)
+                                   ->getResult(result));
+              },
+              Twine(index) + " to " + before.getName().getStringRef());
+    }
+  }
+  if (op->getNumOperands() > 1 &&
+      isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op))
+    for (unsigned i = 1; i < op->getNumOperands(); ++i)
+      add(
+          "operand",
+          [i](Operation *op) {
+            Value first = op->getOperand(i - 1);
+            op->setOperand(i - 1, op->getOperand(i));
+            op->setOperand(i, first);
+          },
+          "swapped");
+}
+
+void Generator::changeRange(Operation *op) {
+  auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("partition");
+  for (StringRef bound : {"begin", "end"}) {
+    auto value = op->getAttrOfType<IntegerAttr>(bound);
+    if (!value || !symbol)
+      continue;
+    SmallVector<int64_t> others = {value.getInt() - 1, value.getInt() + 1};
+    for (PartitionOp partition : module.getOps<PartitionOp>())
+      if (partition.getSymName() == symbol.getValue())
+        llvm::append_range(others, partition.getSegments());
+    for (int64_t other : others)
+      if (other >= 0 && other != value.getInt())
+        add(
+            "range",
+            [bound, other](Operation *op) {
+              op->setAttr(bound,
+                          Builder(op->getContext()).getI64IntegerAttr(other));
+            },
+            bound + " " + Twine(other));
+  }
+}
+
+void Generator::changeList(StringRef attribute, ArrayAttr list,
+                           ArrayRef<Attribute> others) {
+  auto set = [&](SmallVector<Attribute> entries, const Twine &detail) {
+    add(
+        "parameters",
+        [attribute = attribute.str(), entries](Operation *op) {
+          op->setAttr(attribute, ArrayAttr::get(op->getContext(), entries));
+        },
+        detail);
+  };
+  for (size_t i = 0; i < list.size(); ++i) {
+    SmallVector<Attribute> entries(list.begin(), list.end());
+    for (Attribute other : others)
+      if (other != list[i]) {
+        entries[i] = other;
+        set(entries, "other name");
+      }
+    entries.assign(list.begin(), list.end());
+    entries.erase(entries.begin() + i);
+    set(entries, "one less");
+    entries.assign(list.begin(), list.end());
+    entries.push_back(list[i]);
+    set(entries, "one twice");
+    if (i > 0) {
+      entries.assign(list.begin(), list.end());
+      std::swap(entries[i - 1], entries[i]);
+      set(entries, "two swapped");
+    }
+  }
+}
+
+void Generator::changeSymbols(Operation *op) {
+  SmallVector<Attribute> partitions, parameters;
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    partitions.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    parameters.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+  if (auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("partition"))
+    for (Attribute other : partitions)
+      if (other != symbol)
+        add("partition",
+            [other](Operation *op) { op->setAttr("partition", other); });
+  if (auto list = op->getAttrOfType<ArrayAttr>("parameters"))
+    changeList("parameters", list, parameters);
+  if (auto list = op->getAttrOfType<ArrayAttr>("partitions"))
+    changeList("partitions", list, partitions);
+}
+
+void Generator::changeFlags(Operation *op) {
+  for (StringRef flag : {"mean", "loss_only"})
+    if ((flag == "mean" &&
+         isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op)) ||
+        (flag == "loss_only" && isa<ReduceStatsOp>(op)))
+      add(
+          "flag",
+          [flag](Operation *op) {
+            if (op->hasAttr(flag))
+              op->removeAttr(flag);
+            else
+              op->setAttr(flag, UnitAttr::get(op->getContext()));
+          },
+          flag);
+  if (isa<JudgeOp>(op))
+    add(
+        "flag",
+        [](Operation *op) {
+          op->setAttr("divisor",
+                      Builder(op->getContext()).getF64FloatAttr(7.0));
+        },
+        "divisor");
+  if (isa<AccumulateOp>(op))
+    for (auto form :
+         {AccumulateForm::Whole, AccumulateForm::Slice, AccumulateForm::Owned})
+      if (form != cast<AccumulateOp>(op).getForm())
+        add(
+            "flag",
+            [form](Operation *op) { cast<AccumulateOp>(op).setForm(form); },
+            "form");
+}
+
+std::vector<Mutant> Generator::run() {
+  for (Operation *op : listOperations(module)) {
+    if (isScheduleOperation(op)) {
+      name = op->getName().getStringRef().str();
+      deleteAndDouble(op);
+      move(op);
+      changeOperands(op);
+      changeRange(op);
+      changeSymbols(op);
+      changeFlags(op);
+    }
+    ++current;
+  }
+  return std::move(mutants);
+}
+
+std::vector<Mutant> mlir::zero::generateMutants(ModuleOp module) {
+  return Generator(module).run();
+}

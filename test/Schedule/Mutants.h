@@ -1,0 +1,33 @@
+//===- Mutants.h - every small change of a schedule -----------------------===//
+#ifndef ZERO_TEST_SCHEDULE_MUTANTS_H
+#define ZERO_TEST_SCHEDULE_MUTANTS_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mlir::zero {
+
+/// One change of one operation of a schedule, made on a copy.
+struct Mutant {
+  std::string kind, text;
+  unsigned operation = 0; ///< by position among the step's operations
+  std::function<void(Operation *)> apply;
+};
+
+/// Whether `op` is one that the passes of a schedule insert.
+bool isScheduleOperation(Operation *op);
+
+/// The operations of the step, in the order in which mutants count them.
+std::vector<Operation *> listOperations(ModuleOp module);
+
+/// For every operation of the schedule: deleted, doubled, moved to every other
+/// place of its block, with other operands, ranges, partitions, parameters,
+/// forms and flags.
+std::vector<Mutant> generateMutants(ModuleOp module);
+
+} // namespace mlir::zero
+
+#endif // ZERO_TEST_SCHEDULE_MUTANTS_H

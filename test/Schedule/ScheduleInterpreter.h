@@ -1,0 +1,129 @@
+//===- ScheduleInterpreter.h - what a schedule does, on all ranks ---------===//
+//
+// Runs a scheduled step on all ranks at once, in f64: computations by the rules
+// of lib/Interpreter, collectives by their definition. Memory that a rank must
+// not rely on (freed, never written, of another owner, being written) is NaN,
+// and collectives in flight complete as early or as late as they may. It shares
+// nothing with the verifier that it judges.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
+#define ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interpreter/Interpreter.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <random>
+
+namespace mlir::zero {
+
+/// When a collective reads its sources and writes its targets.
+enum class Completion { Early, Late, Random };
+
+struct RunOptions {
+  Completion completion = Completion::Early;
+  bool clips = true; ///< whether judge's clip holds
+  int64_t updates = 2;
+};
+
+/// What a run leaves: parameters by name, on every rank the same, and losses.
+struct RunResult {
+  std::string failure; ///< empty: ran clean
+  llvm::StringMap<std::vector<double>> parameters;
+  std::vector<double> losses;
+};
+
+/// The state of one partition on one rank, by element of the flat space.
+struct RankState {
+  std::vector<double> parameters, gradients, moment;
+};
+
+class ScheduleInterpreter {
+public:
+  /// `data` gives the step's arguments for the micro-batch whose first global
+  /// sample is given.
+  ScheduleInterpreter(ModuleOp module, Interpreter &interpreter,
+                      std::function<std::vector<Array>(uint64_t)> data,
+                      RunOptions options);
+  RunResult run();
+
+private:
+  struct Flight {
+    Operation *op;
+    bool isRead = false, isDone = false;
+    /// By rank, then by result.
+    std::vector<std::vector<std::vector<double>>> payload;
+  };
+  struct Control {
+    double lossSum = 0, normSum = NAN, factor = NAN;
+  };
+
+  void initializeState();
+  bool runRegion(Operation *region);
+  bool visit(Operation &op);
+  bool compute(Operation &op);
+  bool evaluate(Operation &op, int64_t rank, ArrayRef<const Array *> in,
+                SmallVectorImpl<Array> &out);
+  bool fail(Operation &op, const Twine &why);
+
+  // Values and state.
+  bool materialize(Value value, int64_t rank, Array &result);
+  bool readParameter(LoadOp load, int64_t rank, Array &result);
+  int64_t ownerOf(PartitionOp partition, int64_t element);
+  bool isOwned(PartitionOp partition, int64_t element, int64_t rank,
+               bool isSharded);
+  PartitionOp partitionOf(StringRef parameter);
+
+  // Collectives.
+  bool start(Operation &op);
+  bool wait(WaitOp op);
+  bool read(Flight &flight);
+  bool write(Flight &flight);
+  void poisonTargets(Operation *op);
+  bool readReduction(Operation *op, PartitionOp partition, int64_t begin,
+                     int64_t end, Flight &flight);
+  bool readBucketed(BucketedReduceOp op, Flight &flight);
+  bool readGather(ArrayAttr parameters, Flight &flight);
+  bool readRefresh(RefreshOp op, Flight &flight);
+  bool fillBuckets(Operation *op, PartitionOp partition, int64_t begin,
+                   int64_t end, std::vector<std::vector<double>> &buckets);
+  void writeStored(Operation *op, PartitionOp partition, int64_t begin,
+                   int64_t end, Flight &flight);
+
+  // The rest of the schedule.
+  bool accumulate(AccumulateOp op);
+  bool storeOwned(AccumulateOp op, PartitionOp partition, int64_t rank,
+                  const Array &value);
+  bool freeValues(FreeOp op);
+  bool gradStats(GradStatsOp op);
+  bool reduceStats(ReduceStatsOp op);
+  bool update(UpdateOp op);
+  bool finishRegion(Operation *region);
+  bool collect(RunResult &result);
+
+  ModuleOp module;
+  StepOp step;
+  Interpreter &interpreter;
+  std::function<std::vector<Array>(uint64_t)> data;
+  RunOptions options;
+  int64_t ranks, micros, micro = 0, updateIndex = 0, count = 0;
+  std::string failure;
+  std::minstd_rand random{7};
+
+  llvm::StringMap<PartitionOp> partitions;
+  llvm::StringMap<std::vector<RankState>> states;
+  llvm::StringMap<std::vector<std::vector<double>>> residents;
+  std::vector<Control> control;
+  std::vector<DenseMap<Value, Array>> values;
+  DenseMap<Value, Flight> flights;
+  llvm::DenseSet<Value> freed;
+  llvm::MapVector<Value, Operation *> due;
+  std::vector<double> losses;
+  bool isEvaluating = false;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
