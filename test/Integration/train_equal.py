@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Deterministic runs: stages 0 to 3 give the same losses and weights, bit by bit.
+
+Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropout>
+
+  in-process  all stages, ranks as threads, with evaluations
+  mpi         all stages, ranks as processes, against stage 0 as threads
+  shapes      small buckets, the contiguous layout, parameters that stay whole
+              and gathers that are kept, against stage 0
+  dropout     all stages of a model with dropout
+
+Tied, reused and frozen parameters, clipping in some updates, and for fp16 a
+loss scale that overflows and grows, are in all of them.
+"""
+
+import os
+import subprocess
+
+from training import (GOLDENS, Setup, arguments, check, compile_model, execute, generate,
+                      golden, same_bytes)
+
+STEPS = 20
+EVALUATE = ["--eval-every", "10", "--eval-batches", "3", "--validation-data",
+            os.path.join(GOLDENS, "tiny.txt")]
+
+
+def setups(folder, precision, ranks, kind):
+    settings = golden()["settings"]
+    common = {"model": "tiny-gpt.mlir"}
+    if kind == "dropout":
+        common["model"] = generate(
+            folder, "dropout", "gpt", "--layers", "1", "--width", "32", "--heads", "4",
+            "--sequence", "16", "--micro-batch", "2", "--dropout", "0.2")
+    if precision == "f16":
+        common.update(initial_scale_power=20, loss_scale_window=4, hysteresis=1)
+    accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
+
+    def setup(stage, **options):
+        return Setup(stage, ranks, precision, accumulation, True, **common, **options)
+
+    if kind != "shapes":
+        return [setup(stage) for stage in range(4)]
+    return [
+        setup(0), setup(0, reduce_bucket_size=1), setup(1, reduce_bucket_size=3000),
+        setup(1, allgather_bucket_size=1000), setup(2, reduce_bucket_size=1),
+        setup(2, reduce_bucket_size=5000), setup(2, layout="contiguous"),
+        setup(2, layout="contiguous", reduce_bucket_size=700),
+        setup(3, reduce_bucket_size=1), setup(3, stage3_param_persistence_threshold=100),
+        setup(3, stage3_param_persistence_threshold=10000,
+              stage3_model_persistence_threshold=9000),
+        setup(3, stage3_max_reuse_distance=20000),
+        setup(3, stage3_param_persistence_threshold=10**9),
+    ]
+
+
+def schedule(folder, setup):
+    return subprocess.run([compile_model(folder, setup), "--schedule"], check=True,
+                          capture_output=True).stdout
+
+
+def check_first(run, precision):
+    """What the runs must have in them, so that equality says something."""
+    norms, skipped = run.column("grad_norm"), run.column("skipped")
+    finite = [n for n, skip in zip(norms, skipped) if not skip]
+    clip = golden()["settings"]["clip"]
+    check(0 < sum(n > clip for n in finite) < len(finite),
+          "clipping must be active in some updates only")
+    check(any(skipped) == (precision == "f16"),
+          f"updates skipped: {sum(skipped)}; wanted some in fp16 and none else")
+
+
+def main():
+    folder, precision, ranks, kind = arguments("precision", "ranks", "kind")
+    cases = [(setup, kind == "mpi") for setup in setups(folder, precision, int(ranks), kind)]
+    if kind == "mpi":
+        cases.insert(0, (cases[0][0], False))
+    first, schedules = None, set()
+    for setup, mpi in cases:
+        run = execute(folder, setup, steps=STEPS, mpi=mpi,
+                      weights=None if kind == "dropout" else "tiny-gpt.safetensors",
+                      arguments=EVALUATE if kind == "in-process" else ())
+        name = setup.name + (" (MPI)" if mpi else "")
+        check(len(run.validation) == (2 if kind == "in-process" else 0),
+              f"{name}: {len(run.validation)} evaluations")
+        if first is None:
+            first = run
+            if kind != "dropout":
+                check_first(run, precision)
+        for key in ("loss", "grad_norm", "loss_scale", "skipped"):
+            check(run.column(key) == first.column(key),
+                  f"{name}: {key} differs: {run.column(key)}, wanted {first.column(key)}")
+        check(run.validation == first.validation, f"{name}: validation loss differs: "
+              f"{run.validation}, wanted {first.validation}")
+        check(same_bytes(run.weights, first.weights), f"{name}: the weights differ")
+        schedules.add(schedule(folder, setup))
+        print(name + ": equal")
+    check(len(schedules) == len({setup.name for setup, _ in cases}),
+          "two configurations have one schedule: their equality says nothing")
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
