@@ -7,7 +7,8 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropou
   mpi         all stages, ranks as processes, against stage 0 as threads
   shapes      small buckets, the contiguous layout, parameters that stay whole
               and gathers that are kept, against stage 0
-  dropout     all stages of a model with dropout
+  dropout     all stages of a model with dropout; another rank count drops the
+              same elements, so its losses are the same but for rounding
 
 Tied, reused and frozen parameters, clipping in some updates, and for fp16 a
 loss scale that overflows and grows, are in all of them.
@@ -16,10 +17,12 @@ loss scale that overflows and grows, are in all of them.
 import os
 import subprocess
 
-from training import (GOLDENS, Setup, arguments, check, compile_model, execute, generate,
-                      golden, same_bytes)
+from training import (GOLDENS, Setup, arguments, check, close, compile_model, execute,
+                      generate, golden, same_bytes)
 
 STEPS = 20
+TINY = ["gpt", "--layers", "1", "--width", "32", "--heads", "4", "--sequence", "16",
+        "--micro-batch", "2"]
 EVALUATE = ["--eval-every", "10", "--eval-batches", "3", "--validation-data",
             os.path.join(GOLDENS, "tiny.txt")]
 
@@ -28,9 +31,7 @@ def setups(folder, precision, ranks, kind):
     settings = golden()["settings"]
     common = {"model": "tiny-gpt.mlir"}
     if kind == "dropout":
-        common["model"] = generate(
-            folder, "dropout", "gpt", "--layers", "1", "--width", "32", "--heads", "4",
-            "--sequence", "16", "--micro-batch", "2", "--dropout", "0.2")
+        common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2")
     if precision == "f16":
         common.update(initial_scale_power=20, loss_scale_window=4, hysteresis=1)
     accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
@@ -69,6 +70,20 @@ def check_first(run, precision):
           f"updates skipped: {sum(skipped)}; wanted some in fp16 and none else")
 
 
+def check_dropout(folder, first, setup, precision):
+    """The masks follow the samples, whatever rank meets them."""
+    single = Setup(0, 1, precision, setup.accumulation * setup.ranks, True,
+                   model=setup.path, **setup.options)
+    run = execute(folder, single, steps=STEPS, weights=None)
+    close("loss on one rank", run.column("loss"), first.column("loss"),
+          {"f32": 1e-5, "bf16": 1e-2, "f16": 1e-2}[precision])
+    plain = generate(folder, "plain", *TINY)
+    run = execute(folder, Setup(0, setup.ranks, precision, setup.accumulation, True,
+                                model=plain, **setup.options), steps=STEPS, weights=None)
+    check(abs(run.column("loss")[-1] - first.column("loss")[-1]) > 0.01,
+          "dropout changes nothing")
+
+
 def main():
     folder, precision, ranks, kind = arguments("precision", "ranks", "kind")
     cases = [(setup, kind == "mpi") for setup in setups(folder, precision, int(ranks), kind)]
@@ -94,6 +109,8 @@ def main():
         check(same_bytes(run.weights, first.weights), f"{name}: the weights differ")
         schedules.add(schedule(folder, setup))
         print(name + ": equal")
+    if kind == "dropout":
+        check_dropout(folder, first, cases[0][0], precision)
     check(len(schedules) == len({setup.name for setup, _ in cases}),
           "two configurations have one schedule: their equality says nothing")
     print("ok")

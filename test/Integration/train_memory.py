@@ -14,6 +14,10 @@ Elements that a rank sends in an update of A micro-batches, times (n-1)/n:
   stage 0: 2S    stage 1: 2S    stage 2: (A+1) S
   stage 3: A S + A (what forward and backward gather)
 
+and in deterministic runs, which reduce every micro-batch at every stage,
+
+  stage 0: 2AS   stage 1: (A+1) S
+
 Padding comes on top, and is stated here: a group (trained with decay, trained
 without, frozen) is one bucket in these runs, padded to 128 elements (stage 0)
 or 128 a rank (stages 1 and 2); at stage 3 every parameter is padded to 16
@@ -130,13 +134,11 @@ def expected_traffic(model, setup):
     padded = sum(padded_group(model, group, setup) for group in model.groups
                  if group != "frozen")
     share = (n - 1) / n
+    reductions = a if setup.stage >= 2 or setup.deterministic else 1
     if setup.stage == 0:
-        return {"gradient": 2 * padded * share, "parameter": 0}
-    if setup.stage == 3:
-        return {"gradient": a * padded * share,
-                "parameter": a * model.gathered(setup) * share}
-    return {"gradient": (a if setup.stage == 2 else 1) * padded * share,
-            "parameter": padded * share}
+        return {"gradient": 2 * reductions * padded * share, "parameter": 0}
+    gathered = a * model.gathered(setup) if setup.stage == 3 else padded
+    return {"gradient": reductions * padded * share, "parameter": gathered * share}
 
 
 def compare(folder, setup):
@@ -161,6 +163,8 @@ def main():
     for ranks in (1, 2, 3, 4):
         for stage in range(4):
             compare(folder, Setup(stage, ranks, precision, int(accumulation)))
+    for stage in range(4):
+        compare(folder, Setup(stage, 3, precision, int(accumulation), True))
     compare(folder, Setup(3, 3, precision, int(accumulation), model="tiny-llama.mlir"))
     print("ok")
 
