@@ -10,8 +10,8 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropou
   dropout     all stages of a model with dropout; another rank count drops the
               same elements, so its losses are the same but for rounding
 
-Tied, reused and frozen parameters, clipping in some updates, and for fp16 a
-loss scale that overflows and grows, are in all of them.
+Tied parameters are in all of them; reused and frozen ones, clipping in some
+updates, and for fp16 a loss scale that overflows and grows, in the first three.
 """
 
 import os
@@ -32,7 +32,7 @@ def setups(folder, precision, ranks, kind):
     common = {"model": "tiny-gpt.mlir"}
     if kind == "dropout":
         common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2")
-    if precision == "f16":
+    elif precision == "f16":
         common.update(initial_scale_power=20, loss_scale_window=4, hysteresis=1)
     accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
 
