@@ -179,7 +179,8 @@ static void completeLines(ArenaSummary &arena) {
                    arena.arena == ArenaKind::Communication;
   if (left != 0)
     arena.lines.push_back(
-        {isPlanned ? "gaps and alignment at the peak" : "alignment of buffers", left});
+        {isPlanned ? "gaps and alignment at the peak" : "alignment of buffers",
+         left});
 }
 
 PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
