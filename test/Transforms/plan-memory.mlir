@@ -17,11 +17,11 @@
 // STAGE0: zero.partition @p0 whole {{.*}} at {gradients = #zero.at<gradients[0], 272 bytes>, moment1 = #zero.at<optimizer[0], 272 bytes>, moment2 = #zero.at<optimizer[320], 272 bytes>, parameters = #zero.at<parameters[0], 272 bytes>}
 // STAGE0: zero.micro
 // A launch takes the place of its dying input.
-// STAGE0: %[[DH:.*]] = nn.linear {{.*}} transposed {zero.at = [#zero.at<activations{{\[}}[[PLACE:[0-9]+]]{{\]}}, 96 bytes>]}
-// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[0], 72 bytes>]} {{.*}} -> tensor<6x3xf32>
-// STAGE0: zero.launch @gelu_grad_1(%[[DH]], {{.*}}) {zero.at = [#zero.at<activations{{\[}}[[PLACE]]{{\]}}, 96 bytes>]}
-// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[72], 192 bytes>]} {{.*}} -> tensor<8x6xf32>
-// STAGE0: zero.all_reduce {{.*}} {zero.at = [#zero.at<gradients[0], 272 bytes>]}
+// STAGE0: %[[DH:.*]] = nn.linear {{.*}} transposed {zero.at = [#zero.at<activations{{\[}}[[PLACE:[0-9]+]]{{\]}}, 96 bytes>]
+// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[0], 72 bytes>] {{.*}} -> tensor<6x3xf32>
+// STAGE0: zero.launch @gelu_grad_1(%[[DH]], {{.*}}) {zero.at = [#zero.at<activations{{\[}}[[PLACE]]{{\]}}, 96 bytes>]
+// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[72], 192 bytes>] {{.*}} -> tensor<8x6xf32>
+// STAGE0: zero.all_reduce {{.*}} {zero.at = [#zero.at<gradients[0], 272 bytes>]
 
 // Stage 1: each interval is reduced in place; a rank's slice is at a stride.
 // STAGE1: moment1 = #zero.at<optimizer[0], 144 bytes>
@@ -29,9 +29,9 @@
 
 // Stage 2: produced in the bucket, received where the slice is stored.
 // STAGE2: gradients = #zero.at<gradients[0], 144 bytes>
-// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[0], 72 bytes>]} {{.*}} -> tensor<6x3xf32>
-// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[72], 192 bytes>]} {{.*}} -> tensor<8x6xf32>
-// STAGE2: zero.reduce_scatter {{.*}} {zero.at = [#zero.at<communication[0], 288 bytes>, #zero.at<gradients[0], 144 bytes>]}
+// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[0], 72 bytes>] {{.*}} -> tensor<6x3xf32>
+// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[72], 192 bytes>] {{.*}} -> tensor<8x6xf32>
+// STAGE2: zero.reduce_scatter {{.*}} {zero.at = [#zero.at<communication[0], 288 bytes>, #zero.at<gradients[0], 144 bytes>]
 
 // 2 bytes a parameter, 4 a summed gradient, 12 of sharded optimizer state.
 // MASTER: gradients = #zero.at<gradients[0], 144 bytes>, master = #zero.at<optimizer[0], 144 bytes>, moment1 = #zero.at<optimizer[192], 144 bytes>, moment2 = #zero.at<optimizer[384], 144 bytes>, parameters = #zero.at<parameters[0], 144 bytes>
@@ -40,7 +40,7 @@
 
 // Stage 3: slices, and a padded whole copy of what stays resident.
 // STAGE3: parameters = #zero.at<parameters[0], 144 bytes>
-// STAGE3: zero.refresh_resident [@fc1.b] {zero.at = [#zero.at<parameters[{{.*}}], 32 bytes>]}
-// STAGE3: zero.all_gather [@fc1.w] {zero.at = [#zero.at<communication[0], 192 bytes>]}
+// STAGE3: zero.refresh_resident [@fc1.b] {zero.at = [#zero.at<parameters[{{.*}}], 32 bytes>]
+// STAGE3: zero.all_gather [@fc1.w] {zero.at = [#zero.at<communication[0], 192 bytes>]
 
 // MODEL: error: 'zero.step' op is no configured schedule
