@@ -219,16 +219,17 @@ def rounded(master, dtype):
 
 
 class Scaler:
-    """The dynamic loss scale; these runs never overflow, so it only grows."""
+    """The dynamic loss scale; these runs never overflow, so it only grows, at
+    first one update later than after an overflow."""
 
     def __init__(self, dtype):
         self.scale = 2.0 ** SETTINGS["initial_scale_power"] if dtype == torch.float16 else 1.0
         self.dynamic, self.updates = dtype == torch.float16, 0
 
     def update(self):
-        self.updates += 1
-        if self.dynamic and self.updates % SETTINGS["loss_scale_window"] == 0:
+        if self.dynamic and self.updates and self.updates % SETTINGS["loss_scale_window"] == 0:
             self.scale *= 2
+        self.updates += 1
 
 
 def gradients(model, compute, dtype, trainable, batches, scale):

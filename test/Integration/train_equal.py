@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Deterministic runs: stages 0 to 3 give the same losses and weights, bit by bit.
+
+Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropout>
+
+  in-process  all stages, ranks as threads, with evaluations
+  mpi         all stages, ranks as processes, against stage 0 as threads
+  shapes      small buckets, the contiguous layout, parameters that stay whole
+              and gathers that are kept, against stage 0
+  dropout     all stages of a model with dropout; another rank count drops the
+              same elements, so its losses are the same but for rounding
+
+Tied parameters are in all of them; reused and frozen ones, clipping in some
+updates, and for fp16 a loss scale that overflows and grows, in the first three.
+"""
+
+import os
+import subprocess
+
+from training import (GOLDENS, Setup, arguments, check, close, compile_model, execute,
+                      generate, golden, same_bytes)
+
+STEPS = 20
+TINY = ["gpt", "--layers", "1", "--width", "32", "--heads", "4", "--sequence", "16",
+        "--micro-batch", "2"]
+EVALUATE = ["--eval-every", "10", "--eval-batches", "3", "--validation-data",
+            os.path.join(GOLDENS, "tiny.txt")]
+
+
+def setups(folder, precision, ranks, kind):
+    settings = golden()["settings"]
+    common = {"model": "tiny-gpt.mlir"}
+    if kind == "dropout":
+        common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2")
+    elif precision == "f16":
+        common.update(initial_scale_power=20, loss_scale_window=4, hysteresis=1)
+    accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
+
+    def setup(stage, **options):
+        return Setup(stage, ranks, precision, accumulation, True, **common, **options)
+
+    if kind != "shapes":
+        return [setup(stage) for stage in range(4)]
+    return [
+        setup(0), setup(0, reduce_bucket_size=1), setup(1, reduce_bucket_size=3000),
+        setup(1, allgather_bucket_size=1000), setup(2, reduce_bucket_size=1),
+        setup(2, reduce_bucket_size=5000), setup(2, layout="contiguous"),
+        setup(2, layout="contiguous", reduce_bucket_size=700),
+        setup(3, reduce_bucket_size=1), setup(3, stage3_param_persistence_threshold=100),
+        setup(3, stage3_param_persistence_threshold=10000,
+              stage3_model_persistence_threshold=9000),
+        setup(3, stage3_max_reuse_distance=20000),
+        setup(3, stage3_param_persistence_threshold=10**9),
+    ]
+
+
+def schedule(folder, setup):
+    return subprocess.run([compile_model(folder, setup), "--schedule"], check=True,
+                          capture_output=True).stdout
+
+
+def check_first(run, precision):
+    """What the runs must have in them, so that equality says something."""
+    norms, skipped = run.column("grad_norm"), run.column("skipped")
+    finite = [n for n, skip in zip(norms, skipped) if not skip]
+    clip = golden()["settings"]["clip"]
+    check(0 < sum(n > clip for n in finite) < len(finite),
+          "clipping must be active in some updates only")
+    check(any(skipped) == (precision == "f16"),
+          f"updates skipped: {sum(skipped)}; wanted some in fp16 and none else")
+
+
+def check_dropout(folder, first, setup, precision):
+    """The masks follow the samples, whatever rank meets them."""
+    single = Setup(0, 1, precision, setup.accumulation * setup.ranks, True,
+                   model=setup.path, **setup.options)
+    run = execute(folder, single, steps=STEPS, weights=None)
+    close("loss on one rank", run.column("loss"), first.column("loss"),
+          {"f32": 1e-5, "bf16": 1e-2, "f16": 1e-2}[precision])
+    plain = generate(folder, "plain", *TINY)
+    run = execute(folder, Setup(0, setup.ranks, precision, setup.accumulation, True,
+                                model=plain, **setup.options), steps=STEPS, weights=None)
+    check(abs(run.column("loss")[-1] - first.column("loss")[-1]) > 0.01,
+          "dropout changes nothing")
+
+
+def main():
+    folder, precision, ranks, kind = arguments("precision", "ranks", "kind")
+    cases = [(setup, kind == "mpi") for setup in setups(folder, precision, int(ranks), kind)]
+    if kind == "mpi":
+        cases.insert(0, (cases[0][0], False))
+    first, schedules = None, set()
+    for setup, mpi in cases:
+        run = execute(folder, setup, steps=STEPS, mpi=mpi,
+                      weights=None if kind == "dropout" else "tiny-gpt.safetensors",
+                      arguments=EVALUATE if kind == "in-process" else ())
+        name = setup.name + (" (MPI)" if mpi else "")
+        check(len(run.validation) == (2 if kind == "in-process" else 0),
+              f"{name}: {len(run.validation)} evaluations")
+        if first is None:
+            first = run
+            if kind != "dropout":
+                check_first(run, precision)
+        for key in ("loss", "grad_norm", "loss_scale", "skipped"):
+            check(run.column(key) == first.column(key),
+                  f"{name}: {key} differs: {run.column(key)}, wanted {first.column(key)}")
+        check(run.validation == first.validation, f"{name}: validation loss differs: "
+              f"{run.validation}, wanted {first.validation}")
+        check(same_bytes(run.weights, first.weights), f"{name}: the weights differ")
+        schedules.add(schedule(folder, setup))
+        print(name + ": equal")
+    if kind == "dropout":
+        check_dropout(folder, first, cases[0][0], precision)
+    check(len(schedules) == len({setup.name for setup, _ in cases}),
+          "two configurations have one schedule: their equality says nothing")
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""Compiles models and runs the executables, for the tests in this folder.
+
+Needs the standard library only. Everything is written to the folder that the
+test gives; a fault ends the test with one line that says which run it was.
+"""
+
+import array
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = os.path.normpath(os.path.join(HERE, "..", "Models"))
+GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
+# Options of a `Setup` that go into these blocks of the configuration.
+ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size",
+             "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
+             "stage3_max_reuse_distance")
+FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
+ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2}
+
+
+def golden():
+    with open(os.path.join(GOLDENS, "training.json")) as file:
+        return json.load(file)
+
+
+def fail(message):
+    sys.exit("FAIL: " + message)
+
+
+def check(condition, message):
+    if not condition:
+        fail(message)
+
+
+# Configurations.
+
+class Setup:
+    """One configuration: what is compiled, and its name in messages."""
+
+    def __init__(self, stage, ranks, precision="f32", accumulation=1, deterministic=False,
+                 model="tiny-gpt.mlir", **options):
+        self.stage, self.ranks, self.precision = stage, ranks, precision
+        self.accumulation, self.deterministic = accumulation, deterministic
+        self.path, self.options = model, options
+        self.model = os.path.basename(model).removesuffix(".mlir")
+
+    @property
+    def name(self):
+        """What is compiled, in words that fit a file's name."""
+        parts = [self.model, f"stage{self.stage}", f"ranks{self.ranks}", self.precision,
+                 f"a{self.accumulation}"]
+        parts += ["deterministic"] * self.deterministic
+        parts += [f"{key}={value['type'] if isinstance(value, dict) else value}"
+                  for key, value in sorted(self.options.items())]
+        return re.sub(r"[^\w.=]+", "-", "-".join(parts)).strip("-")
+
+    def model_file(self):
+        """A file of the models' folder, or the path that `model` is."""
+        if os.path.isabs(self.path):
+            return self.path
+        return os.path.join(MODELS, self.path)
+
+    def config(self):
+        """A DeepSpeed configuration that trains as the golden does."""
+        options, settings = self.options, golden()["settings"]
+        zero = {"stage": self.stage, "stage3_param_persistence_threshold": 0,
+                "stage3_max_reuse_distance": 0}
+        zero.update((key, value) for key, value in options.items() if key in ZERO_KEYS)
+        result = {
+            "gradient_accumulation_steps": self.accumulation,
+            "gradient_clipping": settings["clip"],
+            "optimizer": {"type": "AdamW", "params": {
+                key: options.get(key, settings[key])
+                for key in ("lr", "betas", "eps", "weight_decay")}},
+            "zero_optimization": zero,
+            "zero": {"deterministic": self.deterministic,
+                     "layout": options.get("layout", "bucketed")},
+        }
+        if "scheduler" in options:
+            result["scheduler"] = options["scheduler"]
+        if self.precision == "bf16":
+            result["bf16"] = {"enabled": True}
+        if self.precision == "f16":
+            result["fp16"] = {"enabled": True, **{
+                key: options.get(key, settings[key])
+                for key in ("initial_scale_power", "loss_scale_window")}}
+            result["fp16"].update(
+                (key, value) for key, value in options.items() if key in FP16_KEYS)
+        return result
+
+
+def generate(folder, name, *arguments):
+    """The path of a model that generate.py makes."""
+    path = os.path.join(folder, name + ".mlir")
+    with open(path, "w") as file:
+        subprocess.run([sys.executable, os.path.join(MODELS, "generate.py"), *arguments],
+                       stdout=file, check=True)
+    return path
+
+
+def compile_model(folder, setup):
+    """The path of the executable; compiled once a folder and configuration."""
+    path = os.path.join(folder, setup.name)
+    if os.path.exists(path):
+        return path
+    with open(path + ".json", "w") as file:
+        json.dump(setup.config(), file, indent=1)
+    command = ["zero-compile", setup.model_file(), "--config", path + ".json", "--ranks",
+               str(setup.ranks), "-o", path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    check(done.returncode == 0,
+          f"{setup.name} does not compile:\n{done.stderr[-3000:]}")
+    return path
+
+
+# Runs.
+
+class Run:
+    """What an executable printed, measured and saved."""
+
+    def __init__(self, lines, weights, output):
+        self.updates = [line for line in lines if "loss" in line]
+        self.validation = [line["validation_loss"] for line in lines
+                           if "validation_loss" in line]
+        self.weights = weights  # path of the saved weights, or None
+        self.output = output
+
+    def column(self, key):
+        return [update[key] for update in self.updates]
+
+
+def execute(folder, setup, data="tiny.txt", weights="tiny-gpt.safetensors", steps=None,
+            mpi=False, save=True, arguments=(), expect=0, tag=""):
+    """Runs the executable of `setup`; `expect` is its exit code."""
+    executable = compile_model(folder, setup)
+    stem = executable + ("-mpi" if mpi else "") + tag
+    settings = golden()["settings"]
+    command = [executable, "--data", os.path.join(GOLDENS, data),
+               "--seed", str(settings["seed"]),
+               "--steps", str(settings["steps"] if steps is None else steps),
+               "--threads", "1", "--metrics", stem + ".jsonl",
+               *(arguments or ["--validation-fraction", "0"])]
+    if weights:
+        command += ["--weights", os.path.join(GOLDENS, weights)]
+    if save:
+        command += ["--save-weights", stem + ".safetensors"]
+    if mpi:
+        command = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n",
+                   str(setup.ranks), *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    check(done.returncode == expect, f"{os.path.basename(stem)} ends with "
+          f"{done.returncode}, not {expect}:\n{done.stderr[-3000:]}")
+    with open(stem + ".jsonl") as file:
+        lines = [json.loads(line) for line in file]
+    return Run(lines, stem + ".safetensors" if save else None, done.stdout + done.stderr)
+
+
+# Numbers.
+
+def close(name, found, wanted, tolerance):
+    """Each number within a relative tolerance; returns the largest error."""
+    check(len(found) == len(wanted), f"{name}: {len(found)} values, not {len(wanted)}")
+    worst = 0.0
+    for index, (a, b) in enumerate(zip(found, wanted)):
+        check(a is not None and math.isfinite(a), f"{name}[{index}] is {a}")
+        error = abs(a - b) / abs(b)
+        check(error <= tolerance, f"{name}[{index}] is {a!r}, wanted {b!r}: relative error "
+              f"{error:.3g} above {tolerance:g}")
+        worst = max(worst, error)
+    return worst
+
+
+def read_tensors(path):
+    """Names and f32 values of a safetensors file."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    tensors = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        tensors[name] = widen(entry["dtype"], data[begin:end])
+    return tensors
+
+
+def write_tensors(path, tensors):
+    """Writes {name: (shape, values)} as F32."""
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        piece = array.array("f", values).tobytes()
+        header[name] = {"dtype": "F32", "shape": shape,
+                        "data_offsets": [len(data), len(data) + len(piece)]}
+        data += piece
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def widen(dtype, data):
+    values = array.array("f")
+    if dtype == "F32":
+        values.frombytes(data)
+    elif dtype == "BF16":
+        values.frombytes(b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2)))
+    elif dtype == "F16":
+        values.extend(struct.unpack(f"<{len(data) // 2}e", data))
+    else:
+        fail(f"a tensor of type {dtype}")
+    return values
+
+
+def relative_l2(found, wanted):
+    """Of all tensors together."""
+    check(found.keys() == wanted.keys(), "the saved names are not the model's: "
+          f"{sorted(found.keys() ^ wanted.keys())}")
+    difference = square = 0.0
+    for name, values in wanted.items():
+        check(len(values) == len(found[name]), f"{name} has {len(found[name])} elements")
+        difference += sum((a - b) ** 2 for a, b in zip(found[name], values))
+        square += sum(b * b for b in values)
+    return math.sqrt(difference / square)
+
+
+def same_bytes(a, b):
+    with open(a, "rb") as first, open(b, "rb") as second:
+        return first.read() == second.read()
+
+
+def arguments(*names):
+    """The command line: a folder, which is made, then values for `names`."""
+    check(len(sys.argv) == 2 + len(names),
+          f"usage: {sys.argv[0]} <folder> {' '.join(f'<{n}>' for n in names)}")
+    os.makedirs(sys.argv[1], exist_ok=True)
+    for name in os.listdir(sys.argv[1]):
+        os.remove(os.path.join(sys.argv[1], name))
+    return sys.argv[1:]
