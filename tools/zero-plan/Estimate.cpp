@@ -1,0 +1,156 @@
+//===- Estimate.cpp - DeepSpeed's estimates, and the plan beside them -----===//
+
+#include "Estimate.h"
+
+#include "Table.h"
+
+#include "zero/Analysis/PlanSummary.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+/// Counts what the estimators ask of a model. A layer is a module's own
+/// parameters: those whose names agree up to the last dot.
+static void countParameters(ModuleOp module, EstimateSetup &setup) {
+  llvm::StringMap<int64_t> layers;
+  int64_t all = 0, largest = 0;
+  for (ParameterOp parameter : module.getOps<ParameterOp>()) {
+    StringRef name = parameter.getSymName();
+    StringRef layer = name.contains('.') ? name.rsplit('.').first : "";
+    int64_t &elements = layers[layer];
+    elements += parameter.getElements();
+    all += parameter.getElements();
+    largest = std::max(largest, elements);
+  }
+  setup.parameters = all;
+  setup.largestLayer = largest;
+}
+
+//===----------------------------------------------------------------------===//
+// The tables
+//===----------------------------------------------------------------------===//
+
+static int64_t millions(double count) { return count / 1e6; }
+
+static void printHeader(const EstimateSetup &setup, bool withLayer) {
+  llvm::outs()
+      << "Estimated memory needed for params, optim states and gradients for "
+         "a:\n"
+      << "HW: Setup with " << setup.nodes
+      << (setup.nodes > 1 ? " nodes, " : " node, ") << setup.gpusPerNode
+      << (setup.gpusPerNode > 1 ? " GPUs" : " GPU") << " per node.\n"
+      << "SW: Model with " << millions(setup.parameters) << "M total params";
+  if (withLayer)
+    llvm::outs() << ", " << millions(setup.largestLayer)
+                 << "M largest layer params";
+  llvm::outs() << ".\n  per CPU  |  per GPU |   Options\n";
+}
+
+static void printRows(ArrayRef<EstimateRow> rows, bool isZero3) {
+  constexpr double kGiB = 1 << 30;
+  auto device = [](bool isOffloaded) { return isOffloaded ? "cpu " : "none"; };
+  for (const EstimateRow &row : rows) {
+    llvm::outs() << llvm::format(" %7.2fGB | %6.2fGB | ", row.cpuBytes / kGiB,
+                                 row.gpuBytes / kGiB);
+    if (isZero3)
+      llvm::outs() << "offload_param=" << device(row.offloadParameters) << ", ";
+    llvm::outs() << "offload_optimizer=" << device(row.offloadOptimizer);
+    if (isZero3)
+      llvm::outs() << ", zero_init=" << row.partitionedInit;
+    llvm::outs() << "\n";
+  }
+}
+
+/// The documentation's example in its own form.
+static void printCases(const EstimateSetup &setup) {
+  Zero3Cases cases = estimateZero3Cases(setup);
+  auto megabytes = [](StringRef name, int64_t bytes) {
+    llvm::outs() << name << ": "
+                 << llvm::format("%6lld", static_cast<long long>(bytes >> 20))
+                 << "MB\n";
+  };
+  llvm::outs() << llvm::format("total params: %6.2fM\n", setup.parameters / 1e6)
+               << llvm::format("largest layer params: %6.2fM\n",
+                               setup.largestLayer / 1e6);
+  megabytes("largest layer memory", cases.largestLayer);
+  megabytes("case1 gpu memory", cases.none);
+  megabytes("case2 gpu memory", cases.all);
+  megabytes("case3 gpu memory", cases.optimizer);
+}
+
+//===----------------------------------------------------------------------===//
+// The plan
+//===----------------------------------------------------------------------===//
+
+/// Adds a row for `stage` over as many ranks as the estimate has GPUs.
+static LogicalResult addPlan(ModelFile &model, const EstimateRequest &request,
+                             StringRef stage, Table &table) {
+  PlanOptions options = request.plan;
+  // The estimates assume 16-bit training; a configuration says otherwise.
+  if (options.config.empty() && options.pipeline.empty())
+    options.pipeline = "precision=bf16";
+  options.stage = stage.str();
+  options.ranks = std::to_string(request.setup.gpus());
+  FailureOr<OwningOpRef<ModuleOp>> planned = model.plan(options);
+  if (failed(planned))
+    return failure();
+  PlanSummary summary = summarizePlan(planned->get());
+  table.add({("  ZeRO-" + stage).str(),
+             formatBytes(summary.arena(ArenaKind::Parameters).bytes),
+             formatBytes(summary.arena(ArenaKind::Gradients).bytes),
+             formatBytes(summary.arena(ArenaKind::Optimizer).bytes),
+             formatBytes(summary.arena(ArenaKind::Activations).bytes),
+             formatBytes(summary.arena(ArenaKind::Communication).bytes),
+             formatBytes(summary.totalBytes())});
+  return success();
+}
+
+static LogicalResult printPlans(ModelFile &model,
+                                const EstimateRequest &request) {
+  llvm::outs() << "\nWhat this compiler plans for a rank, nothing offloaded, "
+               << request.setup.gpus() << " ranks:\n";
+  Table table;
+  table.add({"", "parameters", "gradients", "optimizer", "activations",
+             "communication", "all"});
+  if (failed(addPlan(model, request, "2", table)) ||
+      failed(addPlan(model, request, "3", table)))
+    return failure();
+  table.print(llvm::outs());
+  return success();
+}
+
+LogicalResult mlir::zero::runEstimate(EstimateRequest request) {
+  EstimateSetup &setup = request.setup;
+  if (setup.gpusPerNode < 1 || setup.nodes < 1)
+    return fail("--gpus-per-node and --nodes must be at least 1");
+  ModelFile model;
+  if (!request.model.empty()) {
+    if (setup.parameters != 0 || setup.largestLayer != 0)
+      return fail("--params and --largest-layer are counted from '" +
+                  request.model + "'; leave one or the other out");
+    if (failed(model.read(request.model)))
+      return failure();
+    countParameters(model.get(), setup);
+  } else if (!(setup.parameters > 0 && setup.largestLayer >= 0)) {
+    return fail("wanted a model, or --params above 0 and, for ZeRO-3, "
+                "--largest-layer");
+  }
+  llvm::outs() << "ZeRO-2\n";
+  printHeader(setup, /*withLayer=*/false);
+  printRows(estimateZero2(setup, request.version), /*isZero3=*/false);
+  if (setup.largestLayer == 0)
+    return success();
+  llvm::outs() << "\nZeRO-3\n";
+  printHeader(setup, /*withLayer=*/true);
+  printRows(estimateZero3(setup), /*isZero3=*/true);
+  llvm::outs() << "\n";
+  printCases(setup);
+  return request.model.empty() ? success() : printPlans(model, request);
+}

@@ -1,0 +1,101 @@
+//===- Model.cpp - a model or schedule that a mode of zero-plan reads -----===//
+
+#include "Model.h"
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Registration/Registration.h"
+#include "zero/Transforms/Pipeline.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+LogicalResult mlir::zero::fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "zero-plan") << message << "\n";
+  return failure();
+}
+
+bool PlanOptions::empty() const {
+  return config.empty() && pipeline.empty() && stage.empty() && ranks.empty();
+}
+
+std::string PlanOptions::text() const {
+  std::string text = pipeline;
+  auto add = [&](StringRef key, const std::string &value) {
+    if (!value.empty())
+      text += " " + key.str() + "=" + value;
+  };
+  add("config", config);
+  add("stage", stage);
+  add("ranks", ranks);
+  return text;
+}
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  return registry;
+}
+
+ModelFile::ModelFile() : context(makeRegistry()) {}
+ModelFile::~ModelFile() = default;
+
+LogicalResult ModelFile::read(StringRef file) {
+  path = file.str();
+  std::string message;
+  auto buffer = openInputFile(path, &message);
+  if (!buffer)
+    return fail(message);
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  diagnostics = std::make_unique<SourceMgrDiagnosticHandler>(sources, &context);
+  module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return failure();
+  if (module->getOps<StepOp>().empty())
+    return fail("'" + path +
+                "' has no zero.step; wanted a model or a schedule");
+  return success();
+}
+
+bool ModelFile::isModel() {
+  StepOp step = *module->getOps<StepOp>().begin();
+  return step.isModel();
+}
+
+FailureOr<OwningOpRef<ModuleOp>> ModelFile::plan(const PlanOptions &options) {
+  StepOp step = *module->getOps<StepOp>().begin();
+  OwningOpRef<ModuleOp> planned = module->clone();
+  if (isModel()) {
+    if (failed(runPipeline(*planned, options)))
+      return failure();
+    return planned;
+  }
+  if (!step->hasAttr("zero.at"))
+    return fail("'" + path +
+                "' is a schedule without places; run zero-plan-memory first");
+  if (!options.empty())
+    return fail("'" + path + "' is a planned schedule; the options '" +
+                options.text() + "' are for a model");
+  return planned;
+}
+
+LogicalResult ModelFile::runPipeline(ModuleOp target, const PlanOptions &from) {
+  auto options = ZeroPipelineOptions::createFromString(from.text());
+  if (!options)
+    return fail("cannot read the options '" + from.text() +
+                "'; zero-opt --help lists those of --zero-pipeline");
+  // Messages about the configuration have places of their own.
+  Location loc = UnknownLoc::get(&context);
+  FailureOr<TrainConfig> config = options->resolve(
+      getModelMicroBatch(target), [&] { return emitError(loc); },
+      [&] { return emitRemark(loc); });
+  if (failed(config))
+    return failure();
+  PassManager passes(&context, ModuleOp::getOperationName());
+  buildZeroPipeline(passes, *config);
+  return passes.run(target);
+}

@@ -1,0 +1,61 @@
+//===- Model.h - a model or schedule that a mode of zero-plan reads -------===//
+#ifndef ZERO_PLAN_MODEL_H
+#define ZERO_PLAN_MODEL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <memory>
+#include <string>
+
+namespace mlir {
+class SourceMgrDiagnosticHandler;
+} // namespace mlir
+
+namespace mlir::zero {
+
+/// Writes "zero-plan: error: <message>" to standard error.
+LogicalResult fail(const llvm::Twine &message);
+
+/// What zero-pipeline is to do: its configuration file, and options in text
+/// that override it.
+struct PlanOptions {
+  std::string config, pipeline, stage, ranks;
+
+  bool empty() const;
+  /// The options of zero-pipeline that these mean.
+  std::string text() const;
+};
+
+/// A file of MLIR: a model, or a schedule that is planned already.
+class ModelFile {
+public:
+  ModelFile();
+  ~ModelFile();
+
+  /// Reads and verifies `path`; '-' is standard input.
+  LogicalResult read(StringRef path);
+  /// A planned schedule of the model. A file that is a planned schedule is
+  /// taken as it is; options are then an error.
+  FailureOr<OwningOpRef<ModuleOp>> plan(const PlanOptions &options);
+  /// Whether the file holds a model, not a schedule.
+  bool isModel();
+
+  ModuleOp get() { return *module; }
+  StringRef getPath() const { return path; }
+
+private:
+  LogicalResult runPipeline(ModuleOp target, const PlanOptions &options);
+
+  MLIRContext context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<SourceMgrDiagnosticHandler> diagnostics;
+  OwningOpRef<ModuleOp> module;
+  std::string path;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_MODEL_H

@@ -1,0 +1,210 @@
+//===- Report.cpp - memory and traffic of a plan --------------------------===//
+
+#include "Report.h"
+
+#include "Table.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static void addLines(const ArenaSummary &arena, unsigned limit, Table &table) {
+  // Padding and gaps are always shown: they are what the closed form lacks.
+  auto isAlways = [](const MemoryLine &line) {
+    return line.name == "padding" || StringRef(line.name).starts_with("gaps") ||
+           StringRef(line.name).starts_with("alignment");
+  };
+  unsigned shown = 0;
+  int64_t rest = 0, hidden = 0;
+  for (const MemoryLine &line : arena.lines) {
+    if (!isAlways(line) && shown++ >= limit) {
+      rest += line.bytes;
+      ++hidden;
+      continue;
+    }
+    if (!isAlways(line))
+      table.add({"    " + line.name, formatCount(line.bytes)});
+  }
+  if (hidden)
+    table.add({"    " + plural(hidden, "smaller one"), formatCount(rest)});
+  for (const MemoryLine &line : arena.lines)
+    if (isAlways(line))
+      table.add({"    " + line.name, formatCount(line.bytes)});
+}
+
+static void printMemory(const PlanSummary &plan, unsigned limit) {
+  Table table;
+  table.add({"memory of a rank, bytes", "planned", "closed form", ""});
+  for (const ArenaSummary &arena : plan.arenas) {
+    if (arena.bytes == 0)
+      continue;
+    std::string name = "  " + stringifyArenaKind(arena.arena).str();
+    table.add({name, formatCount(arena.bytes),
+               arena.formula ? formatCount(*arena.formula) : "",
+               "(" + formatBytes(arena.bytes) + ")"});
+    addLines(arena, limit, table);
+  }
+  table.add({"  all", formatCount(plan.totalBytes()), "",
+             "(" + formatBytes(plan.totalBytes()) + ")"});
+  table.print(llvm::outs());
+  for (const ArenaSummary &arena : plan.arenas)
+    if (!arena.peak.empty())
+      llvm::outs() << "peak of " << stringifyArenaKind(arena.arena) << ": "
+                   << arena.peak << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Traffic
+//===----------------------------------------------------------------------===//
+
+static void printTraffic(const PlanSummary &plan) {
+  if (plan.ranks == 1) {
+    llvm::outs() << "\ntraffic: none on one rank\n";
+    return;
+  }
+  llvm::outs() << "\n";
+  Table table;
+  table.add({"traffic that a rank sends in an update, elements", "planned",
+             "closed form", "x (n-1)/n", ""});
+  Volume planned, formula;
+  for (const TrafficSummary &traffic : plan.traffic) {
+    planned.elements += traffic.planned.elements;
+    planned.bytes += traffic.planned.bytes;
+    formula.elements += traffic.formula.elements;
+    table.add({"  " + traffic.name,
+               formatCount(plan.sent(traffic.planned.elements)),
+               formatCount(plan.sent(traffic.formula.elements)), traffic.form,
+               "(" + formatBytes(plan.sent(traffic.planned.bytes)) + ")"});
+  }
+  table.add({"  all", formatCount(plan.sent(planned.elements)),
+             formatCount(plan.sent(formula.elements)), "",
+             "(" + formatBytes(plan.sent(planned.bytes)) + ")"});
+  table.print(llvm::outs());
+  llvm::outs() << "collectives of an update:\n";
+  Table collectives;
+  for (const CollectiveSummary &collective : plan.collectives)
+    collectives.add({"  " + collective.name, formatCount(collective.count),
+                     formatBytes(plan.sent(collective.volume.bytes))});
+  collectives.print(llvm::outs());
+}
+
+/// Stage 3: what is gathered less than in the forward and in the backward.
+static void printGathers(const PlanSummary &plan) {
+  if (plan.gathers.empty())
+    return;
+  int64_t bound = 3 * plan.accumulation * plan.trained;
+  int64_t planned = 0;
+  for (const TrafficSummary &traffic : plan.traffic)
+    planned += traffic.planned.elements;
+  llvm::outs() << "3 A S would be " << formatCount(plan.sent(bound)) << ", "
+               << formatCount(plan.sent(planned)) << " planned;"
+               << " parameters by gathers of a micro-batch:\n";
+  Table table;
+  for (const MemoryLine &line : plan.gathers)
+    table.add({"  " + line.name, formatCount(line.bytes) + " elements"});
+  table.print(llvm::outs());
+}
+
+void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
+                             unsigned lines) {
+  llvm::outs() << path << ": stage " << plan.stage << ", "
+               << plural(plan.ranks, "rank") << ", "
+               << plural(plan.accumulation, "micro-batch", "es")
+               << " an update, " << formatCount(plan.trained)
+               << " trained parameters, " << formatCount(plan.untrained)
+               << " others\n\n";
+  printMemory(plan, lines);
+  printTraffic(plan);
+  printGathers(plan);
+}
+
+void mlir::zero::printRankCounts(ArrayRef<PlanSummary> plans, StringRef path) {
+  const PlanSummary &first = plans.front();
+  llvm::outs() << path << ": stage " << first.stage << ", "
+               << plural(first.accumulation, "micro-batch", "es")
+               << " an update; of a rank:\n\n";
+  Table table;
+  table.add({"ranks", "parameters", "gradients", "optimizer", "states",
+             "closed form", "activations", "communication", "all", "sent"});
+  for (const PlanSummary &plan : plans) {
+    int64_t formula = 0, sent = 0;
+    for (const ArenaSummary &arena : plan.arenas)
+      formula += arena.formula.value_or(0);
+    for (const TrafficSummary &traffic : plan.traffic)
+      sent += traffic.planned.bytes;
+    SmallVector<std::string> row = {formatCount(plan.ranks)};
+    for (ArenaKind kind :
+         {ArenaKind::Parameters, ArenaKind::Gradients, ArenaKind::Optimizer})
+      row.push_back(formatBytes(plan.arena(kind).bytes));
+    row.push_back(formatBytes(plan.stateBytes()));
+    row.push_back(formatBytes(formula));
+    row.push_back(formatBytes(plan.arena(ArenaKind::Activations).bytes));
+    row.push_back(formatBytes(plan.arena(ArenaKind::Communication).bytes));
+    row.push_back(formatBytes(plan.totalBytes()));
+    row.push_back(formatBytes(plan.sent(sent)));
+    table.add(std::move(row));
+  }
+  table.print(llvm::outs());
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void writeVolume(llvm::json::OStream &json, const PlanSummary &plan,
+                        StringRef name, const Volume &volume) {
+  json.attributeObject(name, [&] {
+    json.attribute("elements", plan.sent(volume.elements));
+    json.attribute("bytes", plan.sent(volume.bytes));
+  });
+}
+
+static void writeArena(llvm::json::OStream &json, const ArenaSummary &arena) {
+  json.attributeObject(stringifyArenaKind(arena.arena), [&] {
+    json.attribute("bytes", arena.bytes);
+    if (arena.formula)
+      json.attribute("closed_form", *arena.formula);
+    if (!arena.peak.empty())
+      json.attribute("peak", arena.peak);
+    json.attributeArray("parts", [&] {
+      for (const MemoryLine &line : arena.lines)
+        json.object([&] {
+          json.attribute("name", line.name);
+          json.attribute("bytes", line.bytes);
+        });
+    });
+  });
+}
+
+void mlir::zero::writeJson(llvm::json::OStream &json, const PlanSummary &plan) {
+  json.object([&] {
+    json.attribute("stage", plan.stage);
+    json.attribute("ranks", plan.ranks);
+    json.attribute("accumulation", plan.accumulation);
+    json.attribute("trained_elements", plan.trained);
+    json.attribute("other_elements", plan.untrained);
+    json.attribute("bytes", plan.totalBytes());
+    json.attributeObject("memory", [&] {
+      for (const ArenaSummary &arena : plan.arenas)
+        if (arena.bytes > 0)
+          writeArena(json, arena);
+    });
+    json.attributeObject("traffic", [&] {
+      for (const TrafficSummary &traffic : plan.traffic)
+        json.attributeObject(traffic.name, [&] {
+          writeVolume(json, plan, "planned", traffic.planned);
+          writeVolume(json, plan, "closed_form", traffic.formula);
+        });
+    });
+    json.attributeObject("collectives", [&] {
+      for (const CollectiveSummary &collective : plan.collectives)
+        json.attributeObject(collective.name, [&] {
+          json.attribute("count", collective.count);
+          writeVolume(json, plan, "sent", collective.volume);
+        });
+    });
+  });
+}

@@ -1,0 +1,23 @@
+//===- Report.h - memory and traffic of a plan ----------------------------===//
+#ifndef ZERO_PLAN_REPORT_H
+#define ZERO_PLAN_REPORT_H
+
+#include "zero/Analysis/PlanSummary.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace mlir::zero {
+
+/// Prints memory by arena with the `lines` largest parts of each, and traffic
+/// by class, beside the closed forms.
+void printReport(const PlanSummary &plan, StringRef path, unsigned lines);
+
+/// Prints a line for each of several plans of one model.
+void printRankCounts(ArrayRef<PlanSummary> plans, StringRef path);
+
+/// Everything that a plan's summary holds.
+void writeJson(llvm::json::OStream &json, const PlanSummary &plan);
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_REPORT_H

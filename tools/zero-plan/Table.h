@@ -1,0 +1,36 @@
+//===- Table.h - aligned columns, bytes and counts in text ----------------===//
+#ifndef ZERO_PLAN_TABLE_H
+#define ZERO_PLAN_TABLE_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <string>
+
+namespace mlir::zero {
+
+/// "512 B", "1.50 KiB", "63.72 GiB".
+std::string formatBytes(int64_t bytes);
+/// The digits in groups of three: "1,234,567".
+std::string formatCount(int64_t count);
+/// "1 rank", "4 ranks".
+std::string plural(int64_t count, llvm::StringRef what,
+                   llvm::StringRef ending = "s");
+
+/// Rows of cells; the first column is aligned to the left, others to the right.
+class Table {
+public:
+  void add(llvm::SmallVector<std::string> cells) {
+    rows.push_back(std::move(cells));
+  }
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  llvm::SmallVector<llvm::SmallVector<std::string>> rows;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_TABLE_H

@@ -1,0 +1,227 @@
+//===- zero-plan.cpp - what a plan needs, before it runs ------------------===//
+//
+//   zero-plan gpt.mlir --config ds_config.json --ranks 64
+//
+// One file a mode; this one reads the options and chooses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compare.h"
+#include "Estimate.h"
+#include "Explain.h"
+#include "Layout.h"
+#include "Model.h"
+#include "Report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("zero-plan options");
+
+//===----------------------------------------------------------------------===//
+// The model and its pipeline
+//===----------------------------------------------------------------------===//
+
+cl::list<std::string> inputs(cl::Positional, cl::cat(category),
+                             cl::desc("<model.mlir>"));
+cl::opt<std::string> config("config", cl::cat(category),
+                            cl::value_desc("ds_config.json"),
+                            cl::desc("DeepSpeed configuration"));
+cl::opt<std::string> stage("stage", cl::cat(category), cl::value_desc("0..3"),
+                           cl::desc("ZeRO stage; overrides the configuration"));
+cl::opt<std::string> ranks("ranks", cl::cat(category), cl::value_desc("n,..."),
+                           cl::desc("Data-parallel ranks, 1 if not given; of "
+                                    "several counts, a line each is printed"));
+cl::list<std::string> pipelines(
+    "pipeline", cl::cat(category), cl::value_desc("options"),
+    cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
+             "accumulation=4'; they override the configuration"));
+
+//===----------------------------------------------------------------------===//
+// The report
+//===----------------------------------------------------------------------===//
+
+cl::opt<std::string> jsonFile("json", cl::cat(category), cl::value_desc("file"),
+                              cl::desc("Write the figures as JSON as well; '-' "
+                                       "writes nothing else"));
+cl::opt<unsigned> lines("lines", cl::cat(category), cl::init(5),
+                        cl::value_desc("n"),
+                        cl::desc("Largest parts of an arena to list"));
+
+cl::opt<bool> layout("layout", cl::cat(category),
+                     cl::desc("Draw intervals, owners and padding"));
+cl::opt<std::string> explain("explain", cl::cat(category),
+                             cl::value_desc("@parameter"),
+                             cl::desc("Print a parameter's whole life"));
+cl::opt<bool> compare("compare", cl::cat(category),
+                      cl::desc("Compare two planned schedules, or one model "
+                               "with two --pipeline"));
+
+//===----------------------------------------------------------------------===//
+// DeepSpeed's estimates
+//===----------------------------------------------------------------------===//
+
+enum class EstimateForm { None, Current, Classic };
+cl::opt<EstimateForm> estimate(
+    "estimate", cl::cat(category), cl::ValueOptional,
+    cl::init(EstimateForm::None),
+    cl::desc("Print DeepSpeed's estimates of memory for model states:"),
+    cl::values(clEnumValN(EstimateForm::Current, "", ""),
+               clEnumValN(EstimateForm::Current, "current",
+                          "as DeepSpeed's present code has them (default)"),
+               clEnumValN(EstimateForm::Classic, "classic",
+                          "as its documentation has them")));
+cl::opt<double> parameterCount("params", cl::cat(category),
+                               cl::value_desc("count"),
+                               cl::desc("Parameters in all, without a model"));
+cl::opt<double> largestLayer("largest-layer", cl::cat(category),
+                             cl::value_desc("count"),
+                             cl::desc("Parameters of the largest layer"));
+cl::opt<int64_t> gpusPerNode("gpus-per-node", cl::cat(category), cl::init(1),
+                             cl::value_desc("n"), cl::desc("GPUs of a node"));
+cl::opt<int64_t> nodes("nodes", cl::cat(category), cl::init(1),
+                       cl::value_desc("n"), cl::desc("Nodes"));
+cl::opt<double> bufferFactor("buffer-factor", cl::cat(category), cl::init(1.5),
+                             cl::value_desc("factor"),
+                             cl::desc("DeepSpeed's additional_buffer_factor, "
+                                      "for CPU memory"));
+
+//===----------------------------------------------------------------------===//
+// Modes
+//===----------------------------------------------------------------------===//
+
+/// The options of zero-pipeline for `count` ranks, with all texts of
+/// --pipeline.
+zero::PlanOptions planOptions(StringRef count) {
+  return {config, llvm::join(pipelines, " "), stage, count.str()};
+}
+
+LogicalResult expectInputs(size_t count) {
+  if (inputs.size() == count)
+    return success();
+  return zero::fail("wanted " + llvm::Twine(count) +
+                    " file(s) of MLIR, found " + llvm::Twine(inputs.size()));
+}
+
+LogicalResult runEstimate() {
+  if (inputs.size() > 1)
+    return expectInputs(1);
+  zero::EstimateRequest request;
+  if (estimate == EstimateForm::Classic)
+    request.version = zero::EstimateVersion::Classic;
+  request.setup = {parameterCount, largestLayer, gpusPerNode, nodes,
+                   bufferFactor};
+  if (!inputs.empty())
+    request.model = inputs.front();
+  request.plan = planOptions("");
+  return zero::runEstimate(request);
+}
+
+LogicalResult writeJson(ArrayRef<zero::PlanSummary> plans) {
+  std::error_code code;
+  llvm::ToolOutputFile file(jsonFile, code, llvm::sys::fs::OF_Text);
+  if (code)
+    return zero::fail("cannot write '" + jsonFile + "': " + code.message());
+  llvm::json::OStream json(file.os(), /*IndentSize=*/2);
+  auto writeAll = [&] {
+    for (const zero::PlanSummary &plan : plans)
+      zero::writeJson(json, plan);
+  };
+  if (plans.size() == 1)
+    writeAll();
+  else
+    json.array(writeAll);
+  file.os() << "\n";
+  file.keep();
+  return success();
+}
+
+LogicalResult runReport() {
+  zero::ModelFile model;
+  if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
+    return failure();
+  SmallVector<StringRef> counts;
+  StringRef(ranks).split(counts, ',');
+  std::vector<zero::PlanSummary> plans;
+  for (StringRef count : counts) {
+    auto planned = model.plan(planOptions(count));
+    if (failed(planned))
+      return failure();
+    plans.push_back(zero::summarizePlan(planned->get()));
+  }
+  if (jsonFile != "-" && plans.size() == 1)
+    zero::printReport(plans.front(), model.getPath(), lines);
+  else if (jsonFile != "-")
+    zero::printRankCounts(plans, model.getPath());
+  return jsonFile.empty() ? success() : writeJson(plans);
+}
+
+LogicalResult runComparison() {
+  // One model with two pipelines, or two files with the same options.
+  bool isOneModel = inputs.size() == 1 && pipelines.size() == 2;
+  if (!isOneModel && (inputs.size() != 2 || pipelines.size() > 1))
+    return zero::fail("--compare wants two files, or one and two --pipeline; "
+                      "found " +
+                      llvm::Twine(inputs.size()) + " and " +
+                      llvm::Twine(pipelines.size()));
+  zero::PlanSummary plans[2];
+  std::string names[2];
+  for (int i : {0, 1}) {
+    zero::PlanOptions options = planOptions(ranks);
+    if (isOneModel)
+      options.pipeline = pipelines[i];
+    zero::ModelFile model;
+    if (failed(model.read(inputs[isOneModel ? 0 : i])))
+      return failure();
+    auto planned = model.plan(options);
+    if (failed(planned))
+      return failure();
+    plans[i] = zero::summarizePlan(planned->get());
+    names[i] = isOneModel ? pipelines[i] : inputs[i];
+  }
+  zero::printComparison(plans[0], plans[1], names[0], names[1]);
+  return success();
+}
+
+/// --layout and --explain: what the plan of one model looks like.
+LogicalResult runPicture() {
+  zero::ModelFile model;
+  if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
+    return failure();
+  auto planned = model.plan(planOptions(ranks));
+  if (failed(planned))
+    return failure();
+  if (layout)
+    zero::printLayout(planned->get());
+  if (!explain.empty())
+    return zero::explainParameter(planned->get(), explain);
+  return success();
+}
+
+LogicalResult run() {
+  if (estimate != EstimateForm::None)
+    return runEstimate();
+  if (compare)
+    return runComparison();
+  if (layout || !explain.empty())
+    return runPicture();
+  return runReport();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "zero graph compiler: what a plan needs, before it runs\n");
+  return succeeded(run()) ? 0 : 1;
+}
