@@ -1,5 +1,4 @@
-//===- VerifyGradients.cpp - each gradient is summed, reduced, checked once
-//-===//
+//===- VerifyGradients.cpp - each gradient is reduced and checked once ----===//
 //
 // Follows the stored gradient of each partition, cut at segments and members:
 // how many micro-batches of the update it holds, over which ranks, and whether
@@ -7,38 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verify.h"
+#include "VerifyStore.h"
 
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
 namespace {
-
-/// Over which ranks a stored element is a sum, and who holds it.
-enum class Level { Local, Owner, Everywhere };
-
-/// Neighbouring elements of one member or of padding, in one segment.
-struct Cell {
-  int64_t begin = 0, end = 0;
-  /// The member, or null for padding.
-  FlatSymbolRefAttr parameter;
-  int64_t micros = 0;
-  Level level = Level::Local;
-  /// The micro-batches whose gradient a reduction has taken in.
-  int64_t travelled = 0;
-  Operation *inFlight = nullptr, *checkedBy = nullptr;
-};
-
-/// The stored gradient of one partition.
-struct Store {
-  PartitionOp partition;
-  SmallVector<Cell> cells;
-
-  explicit Store(PartitionOp partition);
-  MutableArrayRef<Cell> range(int64_t begin, int64_t end);
-  LogicalResult verifyComplete(int64_t micros);
-};
 
 class Gradients : public Tracker {
 public:
@@ -70,63 +44,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Store
-//===----------------------------------------------------------------------===//
-
-Store::Store(PartitionOp partition) : partition(partition) {
-  SmallVector<int64_t> bounds(partition.getSegments());
-  for (MemberAttr member : partition.getMemberRange()) {
-    bounds.push_back(member.getOffset());
-    bounds.push_back(member.getOffset() + member.getSize());
-  }
-  llvm::sort(bounds);
-  bounds.erase(llvm::unique(bounds), bounds.end());
-  for (size_t i = 1; i < bounds.size(); ++i) {
-    Cell &cell = cells.emplace_back();
-    cell.begin = bounds[i - 1];
-    cell.end = bounds[i];
-  }
-  for (MemberAttr member : partition.getMemberRange())
-    for (Cell &cell :
-         range(member.getOffset(), member.getOffset() + member.getSize()))
-      cell.parameter = member.getParameter();
-}
-
-MutableArrayRef<Cell> Store::range(int64_t begin, int64_t end) {
-  auto at = [&](int64_t position) {
-    return llvm::lower_bound(cells, position,
-                             [](const Cell &cell, int64_t position) {
-                               return cell.begin < position;
-                             });
-  };
-  auto *first = at(begin), *last = at(end);
-  return MutableArrayRef<Cell>(cells).slice(first - cells.begin(),
-                                            first < last ? last - first : 0);
-}
-
-static LogicalResult reportMissing(PartitionOp partition, const Cell &cell,
-                                   StringRef what) {
-  return partition.emitOpError("elements [")
-         << cell.begin << " to " << cell.end << ") of " << cell.parameter
-         << " are never " << what;
-}
-
-LogicalResult Store::verifyComplete(int64_t micros) {
-  for (const Cell &cell : cells) {
-    if (!cell.parameter)
-      continue;
-    if (cell.micros < micros)
-      return reportMissing(partition, cell, "stored as a gradient");
-    bool isEnough =
-        partition.getRanks() == 1 || cell.level == Level::Everywhere ||
-        (cell.level == Level::Owner && partition.hasShardedOptimizer());
-    if (!isEnough)
-      return reportMissing(partition, cell, "reduced over ranks");
-  }
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Accumulation

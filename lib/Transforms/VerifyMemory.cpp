@@ -1,9 +1,285 @@
 //===- VerifyMemory.cpp - no two live buffers overlap ---------------------===//
+//
+// Works on the places that zero-plan-memory has written, and on the order of
+// operations, starts and waits; it knows nothing of how the plan was made.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Verify.h"
+
+#include "zero/Analysis/StatePlan.h"
+#include "zero/Analysis/Views.h"
 
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-LogicalResult verify::verifyMemory(const Tables &tables) { return success(); }
+namespace {
+
+/// Bytes of an arena that a region's value or collective needs from one
+/// position of the region to another, both included.
+struct Use {
+  AtAttr place;
+  int64_t from = 0, to = 0;
+  Operation *by = nullptr;
+  /// The value, or null for the buffer of a collective.
+  Value value;
+};
+
+/// The buffers of one region.
+class RegionMemory {
+public:
+  RegionMemory(const Tables &tables, Block &block);
+  LogicalResult run();
+
+private:
+  void collect(Operation &op);
+  LogicalResult verifyPlace(const Use &use);
+  LogicalResult verifyState(const Use &use, PartitionOp partition,
+                            AtAttr stored);
+  bool mayShare(const Use &earlier, const Use &later);
+  int64_t lastUse(Value value) const {
+    return std::max(lastUses.lookup(value), int64_t(0));
+  }
+
+  const Tables &tables;
+  Block &block;
+  DenseMap<Operation *, int64_t> positions;
+  /// The last operation that reads a root value, and the last one that it must
+  /// be left alone for: a collective in flight borrows.
+  DenseMap<Value, int64_t> lastUses, borrowed;
+  SmallVector<Use> uses;
+};
+
+} // namespace
+
+static int64_t endOf(AtAttr place) {
+  return place.getOffset() + place.getBytes();
+}
+
+static bool overlap(AtAttr a, AtAttr b) {
+  return a.getArena() == b.getArena() && a.getOffset() < endOf(b) &&
+         b.getOffset() < endOf(a);
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetimes
+//===----------------------------------------------------------------------===//
+
+RegionMemory::RegionMemory(const Tables &tables, Block &block)
+    : tables(tables), block(block) {
+  for (Operation &op : block)
+    positions[&op] = positions.size();
+  for (Operation &op : block) {
+    if (isa<FreeOp>(op))
+      continue;
+    int64_t read = positions[&op], until = read;
+    for (Operation *user : op.getUsers())
+      if (isReduction(&op) && user->getBlock() == &block)
+        until = std::max(until, positions[user]);
+    op.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands()) {
+        int64_t &last = lastUses[getRoot(operand)],
+                &held = borrowed[getRoot(operand)];
+        last = std::max(last, read);
+        held = std::max(held, until);
+      }
+    });
+  }
+  for (Operation &op : block)
+    collect(op);
+}
+
+void RegionMemory::collect(Operation &op) {
+  auto places = op.getAttrOfType<ArrayAttr>("zero.at");
+  if (!places || op.hasTrait<OpTrait::ConstantLike>() ||
+      isa<RefreshResidentOp>(op))
+    return;
+  int64_t from = positions[&op];
+  if (!isCollective(&op)) {
+    size_t next = 0;
+    for (Value result : op.getResults())
+      if (isa<RankedTensorType>(result.getType()) && next < places.size())
+        uses.push_back({cast<AtAttr>(places[next++]), from,
+                        std::max(from, borrowed.lookup(result)), &op, result});
+    return;
+  }
+  // A collective has its buffers from its start to the last use of what it
+  // gives; slices lie in the first place, or in the stored gradient.
+  SmallVector<int64_t> last(places.size(), from);
+  for (Operation *wait : op.getUsers())
+    for (size_t i = 0; i < last.size(); ++i) {
+      last[i] = std::max(last[i], positions.lookup(wait));
+      for (auto [index, result] : llvm::enumerate(wait->getResults()))
+        if (isReduction(&op) || index == i)
+          last[i] = std::max(last[i], borrowed.lookup(result));
+    }
+  for (auto [index, place] : llvm::enumerate(places))
+    if (isa<AllGatherOp>(op) || index == 0)
+      uses.push_back({cast<AtAttr>(place), from, last[index], &op, Value()});
+}
+
+//===----------------------------------------------------------------------===//
+// Overlaps
+//===----------------------------------------------------------------------===//
+
+/// A value's first byte in the bucket of the reduction that takes it in.
+static int64_t placeInBucket(Operation *reduce, unsigned index,
+                             const Tables &tables) {
+  auto names = reduce->getAttrOfType<ArrayAttr>("parameters");
+  auto type = cast<RankedTensorType>(reduce->getOperand(index).getType());
+  int64_t bytes = elementBytes(type.getElementType());
+  if (auto bucketed = dyn_cast<BucketedReduceOp>(reduce)) {
+    int64_t offset = 0;
+    for (Value gradient : bucketed.getGradients().take_front(index))
+      offset +=
+          cast<RankedTensorType>(gradient.getType()).getNumElements() * bytes;
+    return offset;
+  }
+  MemberAttr member =
+      tables.members.lookup(cast<FlatSymbolRefAttr>(names[index]).getAttr());
+  return (member.getOffset() -
+          reduce->getAttrOfType<IntegerAttr>("begin").getInt()) *
+         bytes;
+}
+
+/// Whether `later` may take the memory of `earlier`, which it reads: a gradient
+/// at its place in the bucket, or a launch's input that dies there.
+bool RegionMemory::mayShare(const Use &earlier, const Use &later) {
+  if (!earlier.value || lastUse(earlier.value) > later.from)
+    return false;
+  for (OpOperand &operand : later.by->getOpOperands()) {
+    if (getRoot(operand.get()) != earlier.value)
+      continue;
+    if (isReduction(later.by))
+      return earlier.place.getOffset() ==
+             later.place.getOffset() +
+                 placeInBucket(later.by, operand.getOperandNumber(), tables);
+    return isa<LaunchOp>(later.by) && earlier.to == later.from &&
+           earlier.place.getOffset() == later.place.getOffset() &&
+           earlier.place.getBytes() == later.place.getBytes();
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// What an operation computes into a stored gradient is that parameter's, and
+/// exactly as long: neighbours and padding stay as they are.
+LogicalResult RegionMemory::verifyState(const Use &use, PartitionOp partition,
+                                        AtAttr stored) {
+  int64_t bytes = elementBytes(partition.getGradientType());
+  if (!use.value)
+    return endOf(use.place) <= endOf(stored)
+               ? success()
+               : use.by->emitOpError("writes past the stored gradient of @")
+                     << partition.getSymName();
+  for (MemberAttr member : partition.getMemberRange())
+    if (!partition.hasShardedGradients() &&
+        stored.getOffset() + member.getOffset() * bytes ==
+            use.place.getOffset() &&
+        member.getSize() * bytes == use.place.getBytes())
+      return success();
+  return use.by->emitOpError("writes ")
+         << use.place
+         << ", which is no parameter's place in the stored gradient of @"
+         << partition.getSymName();
+}
+
+LogicalResult RegionMemory::verifyPlace(const Use &use) {
+  ArenaKind arena = use.place.getArena();
+  if (arena == ArenaKind::Activations || arena == ArenaKind::Communication)
+    return success();
+  if (arena == ArenaKind::Gradients)
+    for (PartitionOp partition : tables.trained) {
+      DictionaryAttr at = partition.getAtAttr();
+      auto stored = at ? at.getAs<AtAttr>("gradients") : AtAttr();
+      if (stored && use.place.getOffset() >= stored.getOffset() &&
+          use.place.getOffset() < endOf(stored))
+        return verifyState(use, partition, stored);
+    }
+  return use.by->emitOpError("computes into ")
+         << use.place << ", where state lies";
+}
+
+LogicalResult RegionMemory::run() {
+  llvm::stable_sort(uses,
+                    [](const Use &a, const Use &b) { return a.from < b.from; });
+  SmallVector<const Use *> live;
+  for (const Use &use : uses) {
+    if (failed(verifyPlace(use)))
+      return failure();
+    if (use.place.getBytes() == 0)
+      continue;
+    llvm::erase_if(live,
+                   [&](const Use *other) { return other->to < use.from; });
+    for (const Use *other : live) {
+      if (!overlap(other->place, use.place) || mayShare(*other, use))
+        continue;
+      InFlightDiagnostic error = use.by->emitOpError("takes ")
+                                 << use.place << ", of which " << other->place
+                                 << " is still needed";
+      error.attachNote(other->by->getLoc()) << "made here";
+      if (other->by->getBlock() == &block)
+        error.attachNote(std::next(block.begin(), other->to)->getLoc())
+            << "needed until here";
+      return error;
+    }
+    live.push_back(&use);
+  }
+  return success();
+}
+
+/// Every state has a place of its size, and no two share bytes.
+static LogicalResult verifyStates(const Tables &tables) {
+  SmallVector<std::pair<AtAttr, Operation *>> places;
+  for (PartitionOp partition : tables.module.getOps<PartitionOp>()) {
+    DictionaryAttr at = partition.getAtAttr();
+    if (!at)
+      return success();
+    for (NamedAttribute entry : at) {
+      auto place = cast<AtAttr>(entry.getValue());
+      StringRef name = entry.getName();
+      bool isSharded = name == "parameters"  ? partition.hasShardedParameters()
+                       : name == "gradients" ? partition.hasShardedGradients()
+                                             : partition.hasShardedOptimizer();
+      Type type = name == "parameters" ? partition.getComputeType()
+                  : name == "gradients"
+                      ? partition.getGradientType()
+                      : Float32Type::get(partition.getContext());
+      int64_t bytes = partition.getFlatElements() /
+                      (isSharded ? partition.getRanks() : 1) *
+                      elementBytes(type);
+      if (place.getBytes() != bytes)
+        return partition.emitOpError("keeps its ")
+               << name << " in " << place.getBytes() << " bytes, wanted "
+               << bytes;
+      places.push_back({place, partition});
+    }
+  }
+  llvm::stable_sort(places, [](auto &a, auto &b) {
+    return std::make_pair(a.first.getArena(), a.first.getOffset()) <
+           std::make_pair(b.first.getArena(), b.first.getOffset());
+  });
+  for (size_t i = 1; i < places.size(); ++i)
+    if (places[i].first.getBytes() > 0 &&
+        overlap(places[i - 1].first, places[i].first)) {
+      InFlightDiagnostic error =
+          places[i].second->emitOpError("keeps state in ")
+          << places[i].first << ", which is taken";
+      error.attachNote(places[i - 1].second->getLoc()) << "taken by this";
+      return error;
+    }
+  return success();
+}
+
+LogicalResult verify::verifyMemory(const Tables &tables) {
+  if (failed(verifyStates(tables)))
+    return failure();
+  for (Operation &region : tables.step.getBody().front())
+    if (failed(RegionMemory(tables, region.getRegion(0).front()).run()))
+      return failure();
+  return success();
+}

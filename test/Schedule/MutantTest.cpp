@@ -76,6 +76,7 @@ struct Settings {
   int64_t stage, ranks, accumulation = 1;
   bool deterministic = false, contiguous = false;
   int64_t persistence = 0, reuse = 0;
+  bool overlap = false;
 };
 
 class MutantTest : public ::testing::Test {
@@ -146,6 +147,10 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   InsertUpdatesOptions updates;
   updates.allgatherBucketSize = 12;
   passes.addPass(createInsertUpdates(updates));
+  if (settings.overlap) {
+    passes.addPass(createPrefetch());
+    passes.addPass(createOverlapReductions());
+  }
   passes.addPass(createFree());
   EXPECT_TRUE(succeeded(passes.run(*module))) << message;
   return module;
@@ -264,7 +269,7 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
                             variant == 1,
                             variant == 2,
                             variant == 2 ? 3 : 0,
-                            variant == 1 ? 12 : 0};
+                            variant == 1 ? 12 : 0, variant != 0};
           OwningOpRef<ModuleOp> module = schedule(settings);
           message.clear();
           EXPECT_TRUE(verifies(*module, settings.reuse)) << message;
@@ -284,6 +289,7 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   mutants +=
       judgeMutants({stage, 3, 2, /*deterministic=*/true, /*contiguous=*/true,
                     /*persistence=*/3, /*reuse=*/12});
+  mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, /*overlap=*/true});
   EXPECT_GE(mutants, 1000u);
   RecordProperty("mutants", static_cast<int>(mutants));
   llvm::outs() << "stage " << stage << ": " << mutants << " mutants, "

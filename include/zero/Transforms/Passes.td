@@ -421,6 +421,29 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false", "Print the traffic and what saved it">];
 }
 
+def SpecializeRank : Pass<"zero-specialize-rank", "::mlir::ModuleOp"> {
+  let summary = "One program a rank";
+  let description = [{
+    A schedule is one program for all ranks, with the rank in the strides of
+    places. With `rank`, the module becomes that rank's program: each stride is
+    part of the offset. Without, the module becomes one that holds a module
+    `@rank0`, `@rank1`, ... for each rank; `zero-verify-schedule` takes that
+    form, and checks besides that all ranks meet in the same collectives.
+
+    - Needs: a configured schedule; places where `zero-plan-memory` ran.
+    - Leaves: places without stride.
+    - Not done here: anything else; ranks differ in nothing but places.
+
+    ```mlir
+    zero.at = [#zero.at<gradients[0], 144 bytes stride 144>]    // before
+    zero.at = [#zero.at<gradients[144], 144 bytes>]             // after, rank=1
+    ```
+  }];
+  let options = [Option<"rank", "rank", "int64_t", "-1",
+    "The rank to make a program of; negative: all of them">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
 def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every buffer an address";
   let description = [{

@@ -1,0 +1,57 @@
+//===- SpecializeRank.cpp - one program a rank ----------------------------===//
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_SPECIALIZERANK
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+struct SpecializeRank : public zero::impl::SpecializeRankBase<SpecializeRank> {
+  using SpecializeRankBase::SpecializeRankBase;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Gives every place of `module` the address that it has on `rank`.
+static void specialize(ModuleOp module, int64_t rank) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([rank](AtAttr place) {
+    return AtAttr::get(place.getContext(), place.getArena(),
+                       place.getOffset() + rank * place.getStride(), place.getBytes(), 0);
+  });
+  replacer.recursivelyReplaceElementsIn(module);
+}
+
+void SpecializeRank::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto steps = module.getOps<StepOp>();
+  if (steps.empty() || !(*steps.begin()).getTraining()) {
+    module.emitError("has no configured 'zero.step' to specialize; run zero-configure first");
+    return signalPassFailure();
+  }
+  int64_t ranks = (*steps.begin()).getTraining()->getRanks();
+  if (rank >= ranks) {
+    (*steps.begin()).emitOpError("runs on ")
+        << ranks << " ranks, and there is no rank " << rank.getValue();
+    return signalPassFailure();
+  }
+  if (rank >= 0)
+    return specialize(module, rank);
+  OwningOpRef<ModuleOp> program = module.clone();
+  module.getBody()->clear();
+  for (int64_t own = 0; own < ranks; ++own) {
+    ModuleOp copy = program->clone();
+    copy.setSymName("rank" + std::to_string(own));
+    specialize(copy, own);
+    module.push_back(copy);
+  }
+}
