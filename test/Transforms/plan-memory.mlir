@@ -18,9 +18,9 @@
 // STAGE0: zero.micro
 // A launch takes the place of its dying input.
 // STAGE0: %[[DH:.*]] = nn.linear {{.*}} transposed {zero.at = [#zero.at<activations{{\[}}[[PLACE:[0-9]+]]{{\]}}, 96 bytes>]
-// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[0], 72 bytes>] {{.*}} -> tensor<6x3xf32>
+// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[0], 72 bytes>]{{.*}} -> tensor<6x3xf32>
 // STAGE0: zero.launch @gelu_grad_1(%[[DH]], {{.*}}) {zero.at = [#zero.at<activations{{\[}}[[PLACE]]{{\]}}, 96 bytes>]
-// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[72], 192 bytes>] {{.*}} -> tensor<8x6xf32>
+// STAGE0: nn.matmul {{.*}} {zero.at = [#zero.at<gradients[72], 192 bytes>]{{.*}} -> tensor<8x6xf32>
 // STAGE0: zero.all_reduce {{.*}} {zero.at = [#zero.at<gradients[0], 272 bytes>]
 
 // Stage 1: each interval is reduced in place; a rank's slice is at a stride.
@@ -29,8 +29,8 @@
 
 // Stage 2: produced in the bucket, received where the slice is stored.
 // STAGE2: gradients = #zero.at<gradients[0], 144 bytes>
-// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[0], 72 bytes>] {{.*}} -> tensor<6x3xf32>
-// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[72], 192 bytes>] {{.*}} -> tensor<8x6xf32>
+// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[0], 72 bytes>]{{.*}} -> tensor<6x3xf32>
+// STAGE2: nn.matmul {{.*}} {zero.at = [#zero.at<communication[72], 192 bytes>]{{.*}} -> tensor<8x6xf32>
 // STAGE2: zero.reduce_scatter {{.*}} {zero.at = [#zero.at<communication[0], 288 bytes>, #zero.at<gradients[0], 144 bytes>]
 
 // 2 bytes a parameter, 4 a summed gradient, 12 of sharded optimizer state.
