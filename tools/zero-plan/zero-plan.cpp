@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Allocate.h"
 #include "Estimate.h"
 #include "Model.h"
 #include "Report.h"
@@ -83,6 +84,22 @@ cl::opt<double> bufferFactor("buffer-factor", cl::cat(category), cl::init(1.5),
                                       "for CPU memory"));
 
 //===----------------------------------------------------------------------===//
+// Allocation of buffers that are not from a model
+//===----------------------------------------------------------------------===//
+
+cl::opt<std::string> allocateFile(
+    "allocate", cl::cat(category), cl::value_desc("file.csv"),
+    cl::desc("Print offsets for the buffers of a file with the columns id, "
+             "lower, upper (exclusive) and size, '-' for standard input; exit "
+             "with 1 and the best height where they exceed --capacity"));
+cl::opt<int64_t> capacity("capacity", cl::cat(category),
+                          cl::value_desc("bytes"),
+                          cl::desc("What --allocate has to fit into"));
+cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
+                                cl::init(60), cl::value_desc("seconds"),
+                                cl::desc("How long --allocate searches"));
+
+//===----------------------------------------------------------------------===//
 // Modes
 //===----------------------------------------------------------------------===//
 
@@ -152,7 +169,18 @@ LogicalResult runReport() {
   return jsonFile.empty() ? success() : writeJson(plans);
 }
 
+LogicalResult runAllocate() {
+  if (!inputs.empty())
+    return expectInputs(0);
+  if (capacity.getNumOccurrences() == 0 || capacity < 0)
+    return zero::fail("--allocate wants --capacity with a number of bytes");
+  return success(zero::runAllocate(allocateFile, capacity, allocateSeconds) ==
+                 0);
+}
+
 LogicalResult run() {
+  if (!allocateFile.empty())
+    return runAllocate();
   if (estimate != EstimateForm::None)
     return runEstimate();
   return runReport();

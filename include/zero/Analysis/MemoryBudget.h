@@ -1,0 +1,37 @@
+//===- MemoryBudget.h - what a plan may need ------------------------------===//
+#ifndef ZERO_ANALYSIS_MEMORYBUDGET_H
+#define ZERO_ANALYSIS_MEMORYBUDGET_H
+
+#include "zero/Analysis/PlanSummary.h"
+
+namespace mlir::zero {
+
+/// Reads a number of bytes, such as "65536", "1.5GiB", "80 GiB" or "512MiB":
+/// suffixes B, KiB, MiB, GiB and TiB. Nothing where `text` is none or is not
+/// above zero.
+std::optional<int64_t> parseBytes(StringRef text);
+
+/// "1536 bytes (1.50 KiB)"; small numbers without the second form.
+std::string describeBytes(int64_t bytes);
+
+/// Bytes of a planned arena and the most that is alive in it at one time: no
+/// plan of the same schedule needs less.
+struct ArenaBound {
+  int64_t needed = 0, bound = 0;
+};
+
+/// Fails where all arenas together need more than `budget` bytes, with an error
+/// at the step that names both, and a note for each arena with what is alive
+/// when it is fullest, the largest first.
+LogicalResult checkMemoryBudget(StepOp step, const PlanSummary &summary,
+                                int64_t budget);
+
+/// A remark at the step: the bytes of each arena, and of those that are planned
+/// (`bounds`, by ArenaKind) the bound, their ratio, and what is alive at the
+/// peak.
+void remarkMemory(StepOp step, const PlanSummary &summary,
+                  ArrayRef<ArenaBound> bounds);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_MEMORYBUDGET_H
