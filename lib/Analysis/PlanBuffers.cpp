@@ -14,6 +14,8 @@ struct PlacedBuffer {
   std::string name;
   AtAttr place;
   int64_t begin = 0, end = 0;
+  /// The buffer whose place it took over in a launch, or -1.
+  int64_t predecessor = -1;
 };
 
 /// The buffers of one region that have a place of their own.
@@ -128,11 +130,14 @@ void RegionBuffers::visitReduction(Operation &op, ArrayAttr places) {
   // Gradients that were made in the bucket are part of it.
   for (Value operand : op.getOperands())
     if (auto found = owners.find(getRoot(operand)); found != owners.end()) {
-      PlacedBuffer &inside = buffers[found->second];
-      if (!contains(bucket, inside.place))
-        continue;
-      begin = std::min(begin, inside.begin);
-      inside.end = inside.begin - 1;
+      for (int64_t index = found->second; index >= 0;
+           index = buffers[index].predecessor) {
+        PlacedBuffer &inside = buffers[index];
+        if (!contains(bucket, inside.place))
+          break;
+        begin = std::min(begin, inside.begin);
+        inside.end = inside.begin - 1;
+      }
     }
   auto partition = op.getAttrOfType<FlatSymbolRefAttr>("partition");
   std::string name = ("bucket of @" + partition.getValue()).str();
@@ -150,16 +155,20 @@ void RegionBuffers::visitKernel(Operation &op, ArrayAttr places) {
       continue;
     auto place = cast<AtAttr>(places[index++]);
     // A result in the place of an input that dies here takes over from it.
+    int64_t predecessor = -1;
     for (Value operand : op.getOperands())
       if (auto found = owners.find(getRoot(operand)); found != owners.end())
         if (buffers[found->second].place == place)
-          buffers[found->second].end = begin - 1;
+          predecessor = found->second;
+    if (predecessor >= 0)
+      buffers[predecessor].end = begin - 1;
     std::string name = op.getName().getStringRef().str();
     if (auto launch = dyn_cast<LaunchOp>(op))
       name += (" @" + launch.getKernel()).str();
     std::string where = describePlace(op.getLoc());
     add(where.empty() ? name : name + " at " + where, place, begin,
         lastUse(result));
+    buffers.back().predecessor = predecessor;
     owners[result] = buffers.size() - 1;
   }
 }

@@ -32,6 +32,6 @@ zero.step @train(%x: tensor<32x784xf32> {zero.input = "x"},
 
 // STAGE3-LABEL: zero.micro {
 // STAGE3:         %[[P:.*]] = zero.all_gather [@w, @b]
-// STAGE3:         %[[W:.*]]:2 = zero.wait %[[P]]
-// STAGE3:         nn.linear %{{.*}}, %[[W]]#0 bias %[[W]]#1
-// STAGE3:         zero.free %[[W]]#0, %[[W]]#1
+// STAGE3:         %[[W:[a-z0-9]+]], %[[B:[a-z0-9]+]] = zero.wait %[[P]]
+// STAGE3:         nn.linear %{{.*}}, %[[W]] bias %[[B]]
+// STAGE3:         zero.free %[[W]], %[[B]]

@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-static std::string plural(int64_t count, StringRef what, StringRef ending) {
-  return formatCount(count) + " " + what.str() +
-         (count == 1 ? "" : ending.str());
-}
-
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -34,7 +29,7 @@ static void addLines(const ArenaSummary &arena, unsigned limit, Table &table) {
       table.add({"    " + line.name, formatCount(line.bytes)});
   }
   if (hidden)
-    table.add({"    " + plural(hidden, "smaller one", "s"), formatCount(rest)});
+    table.add({"    " + plural(hidden, "smaller one"), formatCount(rest)});
   for (const MemoryLine &line : arena.lines)
     if (isAlways(line))
       table.add({"    " + line.name, formatCount(line.bytes)});
@@ -104,7 +99,7 @@ static void printGathers(const PlanSummary &plan) {
   int64_t planned = 0;
   for (const TrafficSummary &traffic : plan.traffic)
     planned += traffic.planned.elements;
-  llvm::outs() << "upper bound 3 A S: " << formatCount(plan.sent(bound)) << ", "
+  llvm::outs() << "3 A S would be " << formatCount(plan.sent(bound)) << ", "
                << formatCount(plan.sent(planned)) << " planned;"
                << " parameters by gathers of a micro-batch:\n";
   Table table;
@@ -116,7 +111,7 @@ static void printGathers(const PlanSummary &plan) {
 void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
                              unsigned lines) {
   llvm::outs() << path << ": stage " << plan.stage << ", "
-               << plural(plan.ranks, "rank", "s") << ", "
+               << plural(plan.ranks, "rank") << ", "
                << plural(plan.accumulation, "micro-batch", "es")
                << " an update, " << formatCount(plan.trained)
                << " trained parameters, " << formatCount(plan.untrained)

@@ -34,6 +34,12 @@ std::string mlir::zero::formatCount(int64_t count) {
   return (count < 0 ? "-" : "") + digits;
 }
 
+std::string mlir::zero::plural(int64_t count, llvm::StringRef what,
+                               llvm::StringRef ending) {
+  return formatCount(count) + " " + what.str() +
+         (count == 1 ? "" : ending.str());
+}
+
 void Table::print(llvm::raw_ostream &os) const {
   SmallVector<size_t> widths;
   for (const auto &row : rows) {

@@ -15,6 +15,9 @@ namespace mlir::zero {
 std::string formatBytes(int64_t bytes);
 /// The digits in groups of three: "1,234,567".
 std::string formatCount(int64_t count);
+/// "1 rank", "4 ranks".
+std::string plural(int64_t count, llvm::StringRef what,
+                   llvm::StringRef ending = "s");
 
 /// Rows of cells; the first column is aligned to the left, others to the right.
 class Table {

@@ -7,7 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Allocate.h"
+#include "Compare.h"
 #include "Estimate.h"
+#include "Explain.h"
+#include "Layout.h"
 #include "Model.h"
 #include "Report.h"
 
@@ -53,6 +56,15 @@ cl::opt<std::string> jsonFile("json", cl::cat(category), cl::value_desc("file"),
 cl::opt<unsigned> lines("lines", cl::cat(category), cl::init(5),
                         cl::value_desc("n"),
                         cl::desc("Largest parts of an arena to list"));
+
+cl::opt<bool> layout("layout", cl::cat(category),
+                     cl::desc("Draw intervals, owners and padding"));
+cl::opt<std::string> explain("explain", cl::cat(category),
+                             cl::value_desc("@parameter"),
+                             cl::desc("Print a parameter's whole life"));
+cl::opt<bool> compare("compare", cl::cat(category),
+                      cl::desc("Compare two planned schedules, or one model "
+                               "with two --pipeline"));
 
 //===----------------------------------------------------------------------===//
 // DeepSpeed's estimates
@@ -178,11 +190,57 @@ LogicalResult runAllocate() {
                  0);
 }
 
+LogicalResult runComparison() {
+  // One model with two pipelines, or two files with the same options.
+  bool isOneModel = inputs.size() == 1 && pipelines.size() == 2;
+  if (!isOneModel && (inputs.size() != 2 || pipelines.size() > 1))
+    return zero::fail("--compare wants two files, or one and two --pipeline; "
+                      "found " +
+                      llvm::Twine(inputs.size()) + " and " +
+                      llvm::Twine(pipelines.size()));
+  zero::PlanSummary plans[2];
+  std::string names[2];
+  for (int i : {0, 1}) {
+    zero::PlanOptions options = planOptions(ranks);
+    if (isOneModel)
+      options.pipeline = pipelines[i];
+    zero::ModelFile model;
+    if (failed(model.read(inputs[isOneModel ? 0 : i])))
+      return failure();
+    auto planned = model.plan(options);
+    if (failed(planned))
+      return failure();
+    plans[i] = zero::summarizePlan(planned->get());
+    names[i] = isOneModel ? pipelines[i] : inputs[i];
+  }
+  zero::printComparison(plans[0], plans[1], names[0], names[1]);
+  return success();
+}
+
+/// --layout and --explain: what the plan of one model looks like.
+LogicalResult runPicture() {
+  zero::ModelFile model;
+  if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
+    return failure();
+  auto planned = model.plan(planOptions(ranks));
+  if (failed(planned))
+    return failure();
+  if (layout)
+    zero::printLayout(planned->get());
+  if (!explain.empty())
+    return zero::explainParameter(planned->get(), explain);
+  return success();
+}
+
 LogicalResult run() {
   if (!allocateFile.empty())
     return runAllocate();
   if (estimate != EstimateForm::None)
     return runEstimate();
+  if (compare)
+    return runComparison();
+  if (layout || !explain.empty())
+    return runPicture();
   return runReport();
 }
 

@@ -1,0 +1,121 @@
+//===- Compare.cpp - what differs between two plans -----------------------===//
+
+#include "Compare.h"
+
+#include "Table.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// Rows of two figures and their difference.
+class Columns {
+public:
+  Columns(StringRef title, StringRef first, StringRef second) {
+    table.add({title.str(), first.str(), second.str(), "difference"});
+  }
+  void add(const Twine &name, int64_t first, int64_t second) {
+    std::string difference = "=";
+    if (first != second)
+      difference = (second > first ? "+" : "") + formatCount(second - first);
+    table.add({("  " + name).str(), formatCount(first), formatCount(second),
+               difference});
+  }
+  void print() { table.print(llvm::outs()); }
+
+private:
+  Table table;
+};
+
+} // namespace
+
+static void compareMemory(const PlanSummary &a, const PlanSummary &b) {
+  Columns memory("memory of a rank, bytes", "first", "second");
+  for (auto [first, second] : llvm::zip_equal(a.arenas, b.arenas))
+    if (first.bytes != 0 || second.bytes != 0)
+      memory.add(stringifyArenaKind(first.arena), first.bytes, second.bytes);
+  memory.add("all", a.totalBytes(), b.totalBytes());
+  memory.print();
+}
+
+static void compareTraffic(const PlanSummary &a, const PlanSummary &b) {
+  Columns traffic("sent by a rank in an update, bytes", "first", "second");
+  int64_t firstAll = 0, secondAll = 0;
+  for (auto [first, second] : llvm::zip_equal(a.traffic, b.traffic)) {
+    traffic.add(first.name, a.sent(first.planned.bytes),
+                b.sent(second.planned.bytes));
+    firstAll += first.planned.bytes;
+    secondAll += second.planned.bytes;
+  }
+  traffic.add("all", a.sent(firstAll), b.sent(secondAll));
+  traffic.print();
+}
+
+static void compareCollectives(const PlanSummary &a, const PlanSummary &b) {
+  llvm::MapVector<StringRef, std::pair<int64_t, int64_t>> counts;
+  for (const CollectiveSummary &collective : a.collectives)
+    counts[collective.name].first = collective.count;
+  for (const CollectiveSummary &collective : b.collectives)
+    counts[collective.name].second = collective.count;
+  Columns collectives("collectives of an update", "first", "second");
+  for (auto &[name, count] : counts)
+    collectives.add(name, count.first, count.second);
+  collectives.print();
+}
+
+/// What is in one plan's lines only, or larger there, the largest change first.
+static void compareParts(const PlanSummary &a, const PlanSummary &b) {
+  static constexpr size_t kShown = 10;
+  std::map<std::string, int64_t> changes;
+  auto collect = [&](const PlanSummary &plan, int64_t sign) {
+    for (const ArenaSummary &arena : plan.arenas)
+      for (const MemoryLine &line : arena.lines)
+        changes[stringifyArenaKind(arena.arena).str() + ": " + line.name] +=
+            sign * line.bytes;
+  };
+  collect(a, -1);
+  collect(b, 1);
+  SmallVector<std::pair<int64_t, StringRef>> order;
+  for (const auto &[name, change] : changes)
+    if (change != 0)
+      order.push_back({change, name});
+  llvm::sort(order, [](const auto &x, const auto &y) {
+    int64_t first = std::abs(x.first), second = std::abs(y.first);
+    return first != second ? first > second : x.second < y.second;
+  });
+  if (order.empty())
+    return;
+  llvm::outs() << "largest differences in what fills memory:\n";
+  Table table;
+  for (auto [change, name] : ArrayRef(order).take_front(kShown))
+    table.add(
+        {("  " + name).str(), (change > 0 ? "+" : "") + formatCount(change)});
+  table.print(llvm::outs());
+  if (order.size() > kShown)
+    llvm::outs() << "  and " << order.size() - kShown << " smaller ones\n";
+}
+
+void mlir::zero::printComparison(const PlanSummary &first,
+                                 const PlanSummary &second, StringRef firstName,
+                                 StringRef secondName) {
+  auto title = [](StringRef which, StringRef name, const PlanSummary &plan) {
+    llvm::outs() << which << ": " << name << " (stage " << plan.stage << ", "
+                 << plural(plan.ranks, "rank") << ", "
+                 << plural(plan.accumulation, "micro-batch", "es") << ")\n";
+  };
+  title("first ", firstName, first);
+  title("second", secondName, second);
+  llvm::outs() << "\n";
+  compareMemory(first, second);
+  llvm::outs() << "\n";
+  compareTraffic(first, second);
+  llvm::outs() << "\n";
+  compareCollectives(first, second);
+  llvm::outs() << "\n";
+  compareParts(first, second);
+}

@@ -1,0 +1,15 @@
+//===- Layout.h - intervals, owners and padding, drawn --------------------===//
+#ifndef ZERO_PLAN_LAYOUT_H
+#define ZERO_PLAN_LAYOUT_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::zero {
+
+/// Draws each partition of a planned module: a bar for each segment, as long as
+/// its share of the largest one, with its members above its owners.
+void printLayout(ModuleOp module);
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_LAYOUT_H

@@ -1,0 +1,186 @@
+//===- ParameterLife.cpp - what a region does with a parameter ------------===//
+
+#include "ParameterLife.h"
+
+#include "zero/Analysis/Views.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static bool isReduction(Operation *op) {
+  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
+}
+
+/// The flat elements that a collective of a partition spans.
+static std::string rangeOf(Operation &op) {
+  auto at = [&](StringRef name) {
+    return formatCount(op.getAttrOfType<IntegerAttr>(name).getInt());
+  };
+  return ", flat [" + at("begin") + " to " + at("end") + ")";
+}
+
+int64_t ParameterLife::indexIn(ArrayAttr symbols) const {
+  if (!symbols)
+    return -1;
+  auto *found = llvm::find(symbols, symbol);
+  return found == symbols.end() ? -1 : found - symbols.begin();
+}
+
+void ParameterLife::add(const Twine &what, Operation &op) {
+  std::string by = op.getName().getStringRef().str();
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    by += (" @" + launch.getKernel()).str();
+  std::string where = describePlace(op.getLoc());
+  lines.add({"  " + what.str(), "op " + std::to_string(position), by,
+             where.empty() ? "" : "at " + where});
+  hasLines = true;
+}
+
+void ParameterLife::print(Operation &region) {
+  Block &block = region.getRegion(0).front();
+  findGradient(block);
+  for (Operation &op : block) {
+    visit(op);
+    ++position;
+  }
+  if (!hasLines)
+    return;
+  llvm::outs() << region.getName().stripDialect() << ", "
+               << block.getOperations().size() << " operations:\n";
+  lines.print(llvm::outs());
+}
+
+/// What reductions and stores of the parameter's gradient take, and so what
+/// makes it.
+void ParameterLife::findGradient(Block &block) {
+  for (Operation &op : block) {
+    Value gradient;
+    if (isReduction(&op)) {
+      int64_t index = indexIn(op.getAttrOfType<ArrayAttr>("parameters"));
+      if (index >= 0)
+        gradient = op.getOperand(index);
+    } else if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+      if (isAbout(accumulate.getPartitionAttr()) &&
+          int64_t(accumulate.getBegin()) == member.getOffset() &&
+          int64_t(accumulate.getEnd()) == member.getOffset() + member.getSize())
+        gradient = accumulate.getValue();
+    }
+    Operation *maker = gradient ? getRoot(gradient).getDefiningOp() : nullptr;
+    if (!maker || isa<WaitOp>(maker))
+      continue;
+    makers.insert(maker);
+    values[gradient] = "gradient";
+  }
+}
+
+void ParameterLife::visit(Operation &op) {
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (load.getParameterAttr() != symbol)
+      return;
+    values[load.getResult()] = "parameter";
+    return add("read whole", op);
+  }
+  if (auto gather = dyn_cast<AllGatherOp>(op)) {
+    int64_t index = indexIn(gather.getParameters());
+    if (index < 0)
+      return;
+    gathers[gather.getPending()] = index;
+    return add("gather starts, with " +
+                   Twine(gather.getParameters().size() - 1) + " others",
+               op);
+  }
+  if (auto wait = dyn_cast<WaitOp>(op))
+    return visitWait(wait);
+  if (isReduction(&op))
+    return visitReduction(op);
+  if (auto accumulate = dyn_cast<AccumulateOp>(op))
+    return visitAccumulate(accumulate);
+  visitApply(op);
+  visitUses(op);
+}
+
+void ParameterLife::visitWait(WaitOp wait) {
+  if (auto found = gathers.find(wait.getPending()); found != gathers.end()) {
+    if (found->second < static_cast<int64_t>(wait.getNumResults()))
+      values[wait.getResult(found->second)] = "parameter";
+    return add(wait.getNumResults() ? "gather ends: whole from here"
+                                    : "gather ends: the copy is new",
+               *wait);
+  }
+  if (reductions.contains(wait.getPending()))
+    add("reduction of the gradient ends", *wait);
+}
+
+void ParameterLife::visitReduction(Operation &op) {
+  auto of = op.getAttrOfType<FlatSymbolRefAttr>("partition");
+  auto parameters = op.getAttrOfType<ArrayAttr>("parameters");
+  if (!isAbout(of))
+    return;
+  if (parameters ? indexIn(parameters) < 0
+                 : !overlaps(op.getAttrOfType<IntegerAttr>("begin").getInt(),
+                             op.getAttrOfType<IntegerAttr>("end").getInt()))
+    return;
+  reductions.insert(op.getResult(0));
+  if (parameters)
+    add("gradient is reduced, in a bucket of " + Twine(parameters.size()), op);
+  else
+    add("stored gradient is reduced" + rangeOf(op), op);
+}
+
+void ParameterLife::visitAccumulate(AccumulateOp accumulate) {
+  if (!isAbout(accumulate.getPartitionAttr()) ||
+      !overlaps(accumulate.getBegin(), accumulate.getEnd()) ||
+      (accumulate.getParameters() && indexIn(*accumulate.getParameters()) < 0))
+    return;
+  add(accumulate.getForm() == AccumulateForm::Whole
+          ? "gradient is stored"
+          : "owned part of the gradient is stored",
+      *accumulate);
+}
+
+void ParameterLife::visitApply(Operation &op) {
+  llvm::TypeSwitch<Operation *>(&op)
+      .Case([&](GradStatsOp stats) {
+        if (llvm::is_contained(
+                stats.getPartitions(),
+                FlatSymbolRefAttr::get(partition.getSymNameAttr())))
+          add("gradient is checked and measured", op);
+      })
+      .Case([&](UpdateOp update) {
+        if (isAbout(update.getPartitionAttr()))
+          add("owned part is updated", op);
+      })
+      .Case([&](RefreshOp refresh) {
+        if (!isAbout(refresh.getPartitionAttr()) ||
+            !overlaps(refresh.getBegin(), refresh.getEnd()))
+          return;
+        gathers[refresh.getPending()] = 0;
+        add("refresh of the whole copy starts" + rangeOf(op), op);
+      })
+      .Case([&](RefreshResidentOp refresh) {
+        int64_t index = indexIn(refresh.getParameters());
+        if (index < 0)
+          return;
+        gathers[refresh.getPending()] = index;
+        add("gather of the resident copy starts", op);
+      });
+}
+
+void ParameterLife::visitUses(Operation &op) {
+  if (makers.contains(&op))
+    add("gradient is made", op);
+  for (OpOperand &operand : op.getOpOperands()) {
+    auto found = values.find(operand.get());
+    if (found == values.end())
+      continue;
+    StringRef kind = found->second;
+    if (getView(&op))
+      values[op.getResult(0)] = kind;
+    else if (isa<FreeOp>(op))
+      add(kind + " is freed", op);
+    else
+      add(kind + " is used, operand " + Twine(operand.getOperandNumber()), op);
+  }
+}

@@ -1,0 +1,61 @@
+//===- ParameterLife.h - what a region does with a parameter --------------===//
+#ifndef ZERO_PLAN_PARAMETERLIFE_H
+#define ZERO_PLAN_PARAMETERLIFE_H
+
+#include "Table.h"
+
+#include "zero/Analysis/PlanSummary.h"
+#include "zero/Dialect/Zero/Zero.h"
+
+namespace mlir::zero {
+
+/// Finds the operations of one region that load, gather, use, free, reduce,
+/// update or refresh a parameter, or make its gradient.
+class ParameterLife {
+public:
+  ParameterLife(PartitionOp partition, MemberAttr member)
+      : partition(partition), member(member), symbol(member.getParameter()) {}
+
+  /// Prints a line for each in program order; nothing where there is none.
+  void print(Operation &region);
+
+private:
+  void findGradient(Block &block);
+  void visit(Operation &op);
+  void visitWait(WaitOp wait);
+  void visitReduction(Operation &op);
+  void visitAccumulate(AccumulateOp accumulate);
+  void visitUses(Operation &op);
+  void visitApply(Operation &op);
+  /// Adds a line: what happens, by which operation, where.
+  void add(const Twine &what, Operation &op);
+
+  bool isAbout(FlatSymbolRefAttr of) {
+    return of.getValue() == partition.getSymName();
+  }
+  bool overlaps(int64_t begin, int64_t end) const {
+    return begin < member.getOffset() + member.getSize() &&
+           end > member.getOffset();
+  }
+  /// The parameter's index in a list of symbols, or -1.
+  int64_t indexIn(ArrayAttr symbols) const;
+
+  PartitionOp partition;
+  MemberAttr member;
+  FlatSymbolRefAttr symbol;
+
+  int64_t position = 0;
+  Table lines;
+  bool hasLines = false;
+  /// The parameter's values; its gradients; and what a started gather of it, or
+  /// reduction of its gradient, returned.
+  DenseMap<Value, StringRef> values;
+  DenseMap<Value, int64_t> gathers;
+  llvm::DenseSet<Value> reductions;
+  /// What makes the gradient, by operation.
+  llvm::DenseSet<Operation *> makers;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_PARAMETERLIFE_H
