@@ -23,7 +23,7 @@ public:
 
   int64_t lowerBound() const { return bound; }
   int64_t height() const { return best.height; }
-  /// Whether the lower bound, or `limit`, is reached.
+  /// Stops early at the lower bound or at `limit` bytes.
   void placeGreedily(int64_t limit);
   /// Looks for a packing of at most `capacity` bytes.
   CanonicalSearch::Outcome search(int64_t capacity, SearchLimit limit);
@@ -83,7 +83,7 @@ void Allocator::lower(int64_t work) {
   for (int64_t target = bound, i = 0; i < kTries; ++i) {
     if (height() - hard <= std::max(alignment, bound / kWorthwhile))
       return;
-    if (search(target, {work / kTries, {}}) != CanonicalSearch::Outcome::Found)
+    if (search(target, {work / kTries, 0}) != CanonicalSearch::Outcome::Found)
       hard = target;
     target = llvm::alignTo(hard + (height() - hard) / 2, alignment);
     if (target >= height())
@@ -116,15 +116,11 @@ Fit mlir::zero::allocateWithin(llvm::MutableArrayRef<Lifetime> buffers,
                                int64_t alignment, int64_t capacity,
                                std::chrono::duration<double> seconds,
                                int64_t &height) {
-  SearchLimit limit;
-  limit.deadline =
-      std::chrono::steady_clock::now() +
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds);
   Allocator allocator(buffers, alignment);
   allocator.placeGreedily(capacity);
   auto outcome = CanonicalSearch::Outcome::Impossible;
   if (allocator.height() > capacity && allocator.lowerBound() <= capacity)
-    outcome = allocator.search(capacity, limit);
+    outcome = allocator.search(capacity, {0, seconds.count()});
   if (allocator.height() > capacity && buffers.size() <= kSearchBuffers)
     allocator.lower(kSearchWork);
   allocator.finish();

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
+#include <ctime>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -134,10 +135,17 @@ void CanonicalSearch::rankBy(llvm::StringRef keys) {
     rank[item] = position;
 }
 
+/// This thread's time on a core.
+static double threadSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
 CanonicalSearch::Outcome CanonicalSearch::solve(int64_t newCapacity,
-                                                SearchLimit newLimit) {
+                                                SearchLimit limit) {
   capacity = newCapacity;
-  limit = newLimit;
+  endSeconds = limit.seconds > 0 ? threadSeconds() + limit.seconds : 0;
   workAllowed = limit.work ? workDone + limit.work : kNever;
   outOfTime = false;
   for (int64_t bytes : cliqueBytes)
@@ -175,8 +183,8 @@ bool CanonicalSearch::isExhausted() {
   constexpr int64_t kNodesBetweenLooks = 64;
   ++nodes;
   outOfTime |= workDone > workAllowed;
-  outOfTime |= limit.deadline && nodes % kNodesBetweenLooks == 0 &&
-               std::chrono::steady_clock::now() > *limit.deadline;
+  outOfTime |= endSeconds > 0 && nodes % kNodesBetweenLooks == 0 &&
+               threadSeconds() > endSeconds;
   exhausted |= outOfTime || nodes > nodesAllowed;
   return exhausted;
 }
@@ -209,9 +217,14 @@ bool CanonicalSearch::searchParts(const Part &part, int without, Front front) {
     return std::pair(a.part.size(), a.part.front()) <
            std::pair(b.part.size(), b.part.front());
   });
-  return llvm::all_of(parts, [&](const Bounded &bounded) {
-    return searchPart(bounded.part, front, bounded.lowestTop);
-  });
+  for (const Bounded &bounded : parts)
+    if (!searchPart(bounded.part, front, bounded.lowestTop)) {
+      // Parts before this one were placed; the caller lowers their skyline.
+      for (int item : part)
+        placed[item] = item == without;
+      return false;
+    }
+  return true;
 }
 
 bool CanonicalSearch::searchPart(const Part &part, Front front,

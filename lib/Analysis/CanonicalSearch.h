@@ -19,18 +19,17 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
-#include <chrono>
-#include <optional>
 #include <vector>
 
 namespace mlir::zero {
 
 /// What a search may cost. Work is counted in steps that take a few
-/// nanoseconds each, so that equal limits give equal results on any machine;
-/// a deadline is for those who prefer an answer to repeatability.
+/// nanoseconds each, so that equal limits give equal results on any machine.
+/// Seconds, of this thread's time on a core, are for those who prefer an answer
+/// to repeatability. 0 is no limit, of either.
 struct SearchLimit {
   int64_t work = 0;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
+  double seconds = 0;
 };
 
 /// Searches packings of buffers with one capacity after another.
@@ -93,7 +92,7 @@ private:
   std::vector<std::vector<int>> conflicts;
 
   int64_t capacity = 0;
-  SearchLimit limit;
+  double endSeconds = 0;
   int64_t workDone = 0, workAllowed = 0, nodes = 0, nodesAllowed = 0;
   bool exhausted = false, outOfTime = false;
 

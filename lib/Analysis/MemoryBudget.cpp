@@ -64,11 +64,14 @@ static void printLines(llvm::raw_ostream &os, const ArenaSummary &arena) {
 }
 
 static void printArena(llvm::raw_ostream &os, const ArenaSummary &arena,
-                       const ArenaBound *bound) {
+                       int64_t bound) {
   os << stringifyArenaKind(arena.arena) << ": " << describeBytes(arena.bytes);
-  if (bound && bound->bound > 0)
-    os << ", lower bound " << bound->bound << ", ratio "
-       << llvm::format("%.4f", double(bound->needed) / bound->bound);
+  // The bound counts every buffer with its alignment, an arena ends with the
+  // last one's bytes.
+  bound = std::min(bound, arena.bytes);
+  if (bound > 0)
+    os << ", lower bound " << bound << ", ratio "
+       << llvm::format("%.4f", double(arena.bytes) / bound);
   if (!arena.peak.empty())
     os << ", fullest in " << arena.peak;
   printLines(os, arena);
@@ -96,21 +99,21 @@ LogicalResult mlir::zero::checkMemoryBudget(StepOp step,
   for (const ArenaSummary *arena : arenas) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    printArena(os, *arena, nullptr);
+    printArena(os, *arena, /*bound=*/0);
     error.attachNote() << text;
   }
   return failure();
 }
 
 void mlir::zero::remarkMemory(StepOp step, const PlanSummary &summary,
-                              ArrayRef<ArenaBound> bounds) {
+                              ArrayRef<int64_t> bounds) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (const ArenaSummary &arena : summary.arenas) {
     if (arena.bytes == 0)
       continue;
     os << "\n  ";
-    printArena(os, arena, &bounds[static_cast<int>(arena.arena)]);
+    printArena(os, arena, bounds[static_cast<int>(arena.arena)]);
   }
   step.emitRemark("memory of each rank: ")
       << describeBytes(summary.totalBytes()) << text;

@@ -31,8 +31,8 @@ private:
 
   ArenaCursor cursor;
   DenseMap<Attribute, AtAttr> constants;
-  /// By arena: of the region that needs most.
-  ArenaBound bounds[getMaxEnumValForArenaKind() + 1];
+  /// By arena: the most that is alive at one time.
+  int64_t bounds[getMaxEnumValForArenaKind() + 1] = {};
 };
 } // namespace
 
@@ -84,9 +84,8 @@ LogicalResult PlanMemory::planRegions(StepOp step) {
       return failure();
     plan.solve();
     for (ArenaKind arena : {ArenaKind::Activations, ArenaKind::Communication}) {
-      ArenaBound &bound = bounds[static_cast<int>(arena)];
-      bound.needed = std::max(bound.needed, plan.neededBytes(arena));
-      bound.bound = std::max(bound.bound, plan.liveBytes(arena));
+      int64_t &bound = bounds[static_cast<int>(arena)];
+      bound = std::max(bound, plan.liveBytes(arena));
     }
     for (auto &[op, places] : plan.getPlaces())
       op->setAttr("zero.at", toArray(&getContext(), places));

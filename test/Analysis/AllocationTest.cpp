@@ -213,11 +213,11 @@ TEST(Allocation, AgreesWithTryingAllOffsets) {
   Numbers numbers(23);
   int impossible = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::vector<Lifetime> buffers(numbers(4, 9));
+    std::vector<Lifetime> buffers(numbers(8, 12));
     for (Lifetime &buffer : buffers) {
-      buffer.begin = numbers(0, 7);
+      buffer.begin = numbers(0, 6);
       buffer.end = buffer.begin + numbers(0, 3);
-      buffer.bytes = numbers(1, 4);
+      buffer.bytes = numbers(1, 3);
     }
     int64_t capacity = liveBytes(buffers);
     std::vector<Lifetime> copy = buffers;

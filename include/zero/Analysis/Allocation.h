@@ -45,7 +45,7 @@ enum class Fit {
 };
 
 /// As `allocate`, with at most `capacity` bytes if that can be done within
-/// `seconds`. Sets `height` to the bytes that the offsets need, which are the
+/// `seconds` of this thread's time on a core. Sets `height` to the bytes that the offsets need, which are the
 /// best found where the capacity is exceeded.
 Fit allocateWithin(llvm::MutableArrayRef<Lifetime> buffers, int64_t alignment,
                    int64_t capacity, std::chrono::duration<double> seconds,

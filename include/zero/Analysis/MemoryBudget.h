@@ -14,12 +14,6 @@ std::optional<int64_t> parseBytes(StringRef text);
 /// "1536 bytes (1.50 KiB)"; small numbers without the second form.
 std::string describeBytes(int64_t bytes);
 
-/// Bytes of a planned arena and the most that is alive in it at one time: no
-/// plan of the same schedule needs less.
-struct ArenaBound {
-  int64_t needed = 0, bound = 0;
-};
-
 /// Fails where all arenas together need more than `budget` bytes, with an error
 /// at the step that names both, and a note for each arena with what is alive
 /// when it is fullest, the largest first.
@@ -27,10 +21,10 @@ LogicalResult checkMemoryBudget(StepOp step, const PlanSummary &summary,
                                 int64_t budget);
 
 /// A remark at the step: the bytes of each arena, and of those that are planned
-/// (`bounds`, by ArenaKind) the bound, their ratio, and what is alive at the
-/// peak.
+/// the most that is alive at one time (`bounds`, by ArenaKind; 0: not planned),
+/// the ratio of both, and what is alive then.
 void remarkMemory(StepOp step, const PlanSummary &summary,
-                  ArrayRef<ArenaBound> bounds);
+                  ArrayRef<int64_t> bounds);
 
 } // namespace mlir::zero
 
