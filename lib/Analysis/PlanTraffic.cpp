@@ -176,8 +176,7 @@ void TrafficCount::addGatherFormula() {
   for (auto [name, count] : gathers)
     byCount[count] += places.getMember(name).getSize();
   for (auto [count, elements] : byCount)
-    summary.gathers.push_back(
-        {"gathered " + std::to_string(count) + " times", elements});
+    summary.gathers.push_back({count, elements});
 }
 
 void TrafficCount::computeFormula() {
