@@ -109,7 +109,8 @@ cl::opt<int64_t> capacity("capacity", cl::cat(category),
                           cl::desc("What --allocate has to fit into"));
 cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
                                 cl::init(60), cl::value_desc("seconds"),
-                                cl::desc("How long --allocate searches"));
+                                cl::desc("How long --allocate searches, in "
+                                         "time on a core; 60 if not given"));
 
 //===----------------------------------------------------------------------===//
 // Modes
@@ -186,6 +187,8 @@ LogicalResult runAllocate() {
     return expectInputs(0);
   if (capacity.getNumOccurrences() == 0 || capacity < 0)
     return zero::fail("--allocate wants --capacity with a number of bytes");
+  if (!(allocateSeconds > 0))
+    return zero::fail("--allocate-seconds must be above 0");
   return success(zero::runAllocate(allocateFile, capacity, allocateSeconds) ==
                  0);
 }
