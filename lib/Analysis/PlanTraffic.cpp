@@ -62,8 +62,8 @@ static PendingShape shapeOf(PendingType pending) {
 
 int64_t TrafficCount::paddedElements(FlatSymbolRefAttr parameter) const {
   PartitionOp partition = places.getPartition(parameter.getAttr());
-  int64_t begin = places.getMember(parameter.getAttr()).getOffset();
-  return *llvm::upper_bound(partition.getSegments(), begin) - begin;
+  auto [begin, end] = partition.getSegmentOf(parameter.getValue());
+  return end - begin;
 }
 
 void TrafficCount::record(StringRef name, bool isGradient, int64_t elements,

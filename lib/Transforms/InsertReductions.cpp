@@ -51,6 +51,9 @@ private:
   void reduceBucket(PartitionOp partition, Bucket &bucket);
   void reduceStored(PartitionOp partition, StepOp step);
 
+  /// A sum of fp16 values may overflow where their mean does not. One update
+  /// has one factor for all gradients, so all are means where one must be.
+  bool means = false;
   DenseMap<StringAttr, GradientOp> gradients;
   /// Order of gradients in the backward, numbered once.
   DenseMap<Operation *, unsigned> positions;
@@ -59,8 +62,8 @@ private:
 /// Builds reductions of one partition at a builder's insertion point.
 class ReductionBuilder {
 public:
-  ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition)
-      : builder(builder), loc(loc), partition(partition),
+  ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition, bool means)
+      : builder(builder), loc(loc), partition(partition), means(means),
         symbol(partition.getSymName()) {}
 
   void allReduce(const Bucket &bucket);
@@ -73,7 +76,6 @@ private:
   /// What travels: the gradients' type, or that of the stored gradient.
   Type wireType(const Bucket &bucket);
   PendingType pending(const Bucket &bucket, ArrayRef<int64_t> sizes);
-  bool isMean(const Bucket &bucket);
   WaitOp wait(Value pending) { return WaitOp::create(builder, loc, pending); }
   void accumulate(AccumulateForm form, Value value, int64_t begin, int64_t end,
                   ArrayAttr parameters = {});
@@ -81,6 +83,7 @@ private:
   OpBuilder &builder;
   Location loc;
   PartitionOp partition;
+  bool means;
   StringRef symbol;
 };
 
@@ -118,11 +121,6 @@ PendingType ReductionBuilder::pending(const Bucket &bucket, ArrayRef<int64_t> si
   return PendingType::get(builder.getContext(), types);
 }
 
-bool ReductionBuilder::isMean(const Bucket &bucket) {
-  // A sum of fp16 values may overflow where their mean does not.
-  return wireType(bucket).isF16();
-}
-
 void ReductionBuilder::accumulate(AccumulateForm form, Value value, int64_t begin,
                                   int64_t end, ArrayAttr parameters) {
   AccumulateOp::create(builder, loc, form, value, symbol, begin, end, parameters);
@@ -132,7 +130,7 @@ void ReductionBuilder::allReduce(const Bucket &bucket) {
   auto op = AllReduceOp::create(builder, loc,
                                 pending(bucket, bucket.end - bucket.begin), symbol,
                                 bucket.begin, bucket.end, values(bucket),
-                                names(bucket), isMean(bucket));
+                                names(bucket), means);
   WaitOp done = wait(op.getPending());
   if (!bucket.gradients.empty())
     accumulate(AccumulateForm::Whole, done.getResult(0), bucket.begin, bucket.end);
@@ -151,7 +149,7 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
   }
   auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices), symbol,
                                     bucket.begin, bucket.end, values(bucket),
-                                    names(bucket), isMean(bucket));
+                                    names(bucket), means);
   WaitOp done = wait(op.getPending());
   if (bucket.gradients.empty())
     return;
@@ -164,7 +162,7 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
   for (Value value : values(bucket))
     elements += cast<RankedTensorType>(value.getType()).getNumElements();
   auto op = BucketedReduceOp::create(builder, loc, pending(bucket, elements), symbol,
-                                     names(bucket), values(bucket), isMean(bucket));
+                                     names(bucket), values(bucket), means);
   WaitOp done = wait(op.getPending());
   accumulate(AccumulateForm::Owned, done.getResult(0), 0,
              partition.getFlatElements(), names(bucket));
@@ -297,7 +295,7 @@ void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
   });
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
-  ReductionBuilder reduction(builder, last.getLoc(), partition);
+  ReductionBuilder reduction(builder, last.getLoc(), partition, means);
   if (partition.getLayout() == LayoutKind::Contiguous)
     reduction.reduceToOwners(bucket);
   else if (bucket.begin == bucket.end)
@@ -311,7 +309,7 @@ void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
 void InsertReductions::reduceStored(PartitionOp partition, StepOp step) {
   Block &block = step.getRegionOp<ApplyOp>().getBody().front();
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
-  ReductionBuilder reduction(builder, partition.getLoc(), partition);
+  ReductionBuilder reduction(builder, partition.getLoc(), partition, means);
   ArrayRef<int64_t> segments = partition.getSegments();
   for (size_t i = 1; i < segments.size(); ++i) {
     Bucket bucket;
@@ -332,6 +330,9 @@ void InsertReductions::runOnOperation() {
     return (void)(step.emitOpError("has no 'training'; run zero-configure first"),
                   signalPassFailure());
   collectGradients(step);
+  means = llvm::any_of(getOperation().getOps<PartitionOp>(), [](PartitionOp partition) {
+    return partition.isTrainable() && partition.getComputeType().isF16();
+  });
   for (PartitionOp partition : getOperation().getOps<PartitionOp>()) {
     if (!partition.isTrainable())
       continue;

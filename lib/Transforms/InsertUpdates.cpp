@@ -103,12 +103,11 @@ void InsertUpdates::runOnOperation() {
   }
   OpBuilder builder = OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());
   Value verdict = judge(builder, step);
-  for (PartitionOp partition : trained)
-    UpdateOp::create(builder, partition.getLoc(),
-                     partition.getSymName(), verdict);
-  UpdateScaleOp::create(builder, step.getLoc(), verdict);
-  for (PartitionOp partition : trained)
+  for (PartitionOp partition : trained) {
+    UpdateOp::create(builder, partition.getLoc(), partition.getSymName(), verdict);
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
       refresh(builder, partition);
+  }
+  UpdateScaleOp::create(builder, step.getLoc(), verdict);
   refreshResident(builder, step);
 }

@@ -83,6 +83,9 @@ static LogicalResult applyOverrides(const ZeroPipelineOptions &options,
   set(options.maxReuseDistance, config.maxReuseDistance);
   set(options.persistenceThreshold, config.parameterPersistenceThreshold);
   set(options.modelPersistenceThreshold, config.modelPersistenceThreshold);
+  set(options.prefetchBucketSize, config.prefetchBucketSize);
+  set(options.maxLiveParameters, config.maxLiveParameters);
+  set(options.overlap, config.overlapCommunication);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   if (options.precision.getNumOccurrences()) {
     std::optional<Precision> precision = parsePrecision(options.precision);
@@ -191,9 +194,15 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   gathers.parameterPersistenceThreshold = config.parameterPersistenceThreshold;
   gathers.modelPersistenceThreshold = config.modelPersistenceThreshold;
   manager.addPass(createInsertGathers(gathers));
+  PrefetchOptions prefetch;
+  prefetch.prefetchBucketSize = config.prefetchBucketSize;
+  prefetch.maxLiveParameters = config.maxLiveParameters;
+  manager.addPass(createPrefetch(prefetch));
   InsertUpdatesOptions updates;
   updates.allgatherBucketSize = config.allgatherBucketSize;
   manager.addPass(createInsertUpdates(updates));
+  if (config.overlapCommunication)
+    manager.addPass(createOverlapReductions());
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,
