@@ -125,6 +125,8 @@ makeOrders(llvm::ArrayRef<Lifetime> buffers, llvm::ArrayRef<int64_t> sizes) {
   };
   using Key = std::pair<double, double>;
   const std::function<Key(int)> keys[] = {
+      // In program order where sizes are equal, which reads best.
+      [&](int i) { return Key(sizes[i], 0); },
       [&](int i) { return Key(sizes[i], duration(i)); },
       [&](int i) { return Key(duration(i) * sizes[i], sizes[i]); },
       [&](int i) { return Key(duration(i), sizes[i]); },
