@@ -1,6 +1,7 @@
 //===- InsertReductions.cpp - send gradients to their owners --------------===//
 
 #include "zero/Analysis/PartitionLayout.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -39,6 +40,8 @@ struct InsertReductions
 
 private:
   void collectGradients(StepOp step);
+  LogicalResult verifyGradients();
+  void reducePartition(PartitionOp partition, StepOp step);
   Moment chooseMoment(PartitionOp partition, TrainingAttr training);
   SmallVector<Bucket> cutBuckets(PartitionOp partition, Moment moment);
   /// Runs of `members` of at most `limit` elements, without their ranges.
@@ -326,24 +329,40 @@ void InsertReductions::reduceStored(PartitionOp partition, StepOp step) {
   }
 }
 
+/// Every trained parameter has its gradient still, so this pass did not run.
+LogicalResult InsertReductions::verifyGradients() {
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    for (MemberAttr member : partition.getMemberRange())
+      if (partition.isTrainable() &&
+          !gradients.contains(member.getParameter().getAttr()))
+        return partition.emitOpError("trains ")
+               << member.getParameter()
+               << ", which has no 'zero.gradient'; reductions are inserted "
+                  "once, after zero-partition";
+  return success();
+}
+
+void InsertReductions::reducePartition(PartitionOp partition, StepOp step) {
+  Moment moment = chooseMoment(partition, *step.getTraining());
+  if (moment == Moment::Never || moment == Moment::Apply)
+    storeLocally(partition);
+  if (moment == Moment::Apply)
+    reduceStored(partition, step);
+  if (moment == Moment::Backward || moment == Moment::MicroEnd)
+    for (Bucket &bucket : cutBuckets(partition, moment))
+      reduceBucket(partition, bucket);
+}
+
 void InsertReductions::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
-  if (!step.getTraining())
-    return (void)(step.emitOpError("has no 'training'; run zero-configure first"),
-                  signalPassFailure());
-  collectGradients(step);
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>()) {
-    if (!partition.isTrainable())
-      continue;
-    Moment moment = chooseMoment(partition, *step.getTraining());
-    if (moment == Moment::Never || moment == Moment::Apply)
-      storeLocally(partition);
-    if (moment == Moment::Apply)
-      reduceStored(partition, step);
-    if (moment == Moment::Backward || moment == Moment::MicroEnd)
-      for (Bucket &bucket : cutBuckets(partition, moment))
-        reduceBucket(partition, bucket);
-  }
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
+  collectGradients(*step);
+  if (failed(verifyGradients()))
+    return signalPassFailure();
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    if (partition.isTrainable())
+      reducePartition(partition, *step);
   for (auto &[name, gradient] : gradients)
     gradient.erase();
 }

@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/BufferPlan.h"
 #include "zero/Analysis/StatePlan.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
 #include "zero/Transforms/Passes.h"
@@ -86,14 +87,13 @@ LogicalResult PlanMemory::planRegions(StepOp step) {
 }
 
 void PlanMemory::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
-  if (step.isModel() || !step.getTraining()) {
-    step.emitOpError("is no configured schedule; run zero-pipeline's earlier passes first");
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  // Sizes and places are for types that the executable stores.
+  if (failed(step) || failed(verifyElementTypes(getOperation(), *step)))
     return signalPassFailure();
-  }
   planStates();
-  planResidents(step);
-  planInputs(step);
-  if (failed(planRegions(step)))
+  planResidents(*step);
+  planInputs(*step);
+  if (failed(planRegions(*step)))
     signalPassFailure();
 }

@@ -91,11 +91,7 @@ LogicalResult runPipeline(ModuleOp module) {
   if (!options)
     return fail("cannot read the options '" + pipelineText() +
                 "'; zero-opt --help lists those of --zero-pipeline");
-  // Messages about the configuration have places of their own.
-  Location loc = UnknownLoc::get(module.getContext());
-  FailureOr<zero::TrainConfig> resolved = options->resolve(
-      zero::getModelMicroBatch(module), [&] { return emitError(loc); },
-      [&] { return emitRemark(loc); });
+  FailureOr<zero::TrainConfig> resolved = options->resolve(module);
   if (failed(resolved))
     return failure();
   PassManager passes(module.getContext(), ModuleOp::getOperationName());

@@ -15,6 +15,24 @@ zero.optimizer "default" = #zero.ones
 
 // -----
 
+// expected-error @+1 {{stage 4 is none of 0, 1, 2, 3}}
+zero.step @training_stage(%x: tensor<f32>) training #zero.training<stage = 4, ranks = 1> {
+}
+
+// -----
+
+// expected-error @+1 {{found 2147483648 ranks, wanted 1 to 2147483647}}
+zero.step @training_ranks(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 2147483648> {
+}
+
+// -----
+
+// expected-error @+1 {{found accumulation 0, wanted 1 to 2147483647}}
+zero.step @training_accumulation(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 1, accumulation = 0> {
+}
+
+// -----
+
 // expected-error @+1 {{argument 0 of type 'tensor<?xf32>' must be a ranked tensor of static shape}}
 zero.step @step_c1(%x: tensor<?xf32>) {
 }
