@@ -14,6 +14,7 @@ path = [config.zero_binary_dir + "/bin", config.llvm_tools_dir, config.environme
 config.environment["PATH"] = os.pathsep.join(path)
 config.substitutions.append(("%models", config.test_source_root + "/Models"))
 config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
+config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-faults.link"))
 config.substitutions.append(("%python", config.python))
 
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:

@@ -52,7 +52,7 @@ void BufferPlan::number(Block &block) {
 void BufferPlan::keepAlive(int buffer) {
   int64_t offset = 0;
   buffers[buffer].end = std::max(buffers[buffer].end, now);
-  Buffer &root = buffers[rootOf(buffer, offset)];
+  PlannedBuffer &root = buffers[rootOf(buffer, offset)];
   root.end = std::max(root.end, now);
 }
 
@@ -68,7 +68,7 @@ void BufferPlan::extend(Value value) {
 //===----------------------------------------------------------------------===//
 
 int BufferPlan::newBuffer(ArenaKind arena, int64_t bytes, Operation *begin) {
-  Buffer buffer;
+  PlannedBuffer buffer;
   buffer.arena = arena;
   buffer.bytes = bytes;
   buffer.begin = buffer.end = positions.lookup(begin);
@@ -77,7 +77,7 @@ int BufferPlan::newBuffer(ArenaKind arena, int64_t bytes, Operation *begin) {
 }
 
 int BufferPlan::fixedBuffer(AtAttr place) {
-  Buffer buffer;
+  PlannedBuffer buffer;
   buffer.arena = place.getArena();
   buffer.bytes = place.getBytes();
   buffer.fixed = place;
@@ -100,7 +100,7 @@ int BufferPlan::rootOf(int buffer, int64_t &offset) const {
 
 void BufferPlan::place(Value value, int bucket, int64_t offset) {
   Memory source = memory.lookup(value);
-  Buffer &buffer = buffers[source.buffer];
+  PlannedBuffer &buffer = buffers[source.buffer];
   bool canMove = buffer.parent < 0 && !buffer.fixed && source.offset == 0 &&
                  source.bytes == buffer.bytes && lastRead.lookup(getRoot(value)) <= now &&
                  buffer.arena == ArenaKind::Activations;
@@ -116,14 +116,21 @@ int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
     auto found = memory.find(input);
     if (found == memory.end())
       continue;
-    const Buffer &buffer = buffers[found->second.buffer];
+    const PlannedBuffer &buffer = buffers[found->second.buffer];
     bool isWhole = found->second.offset == 0 && found->second.bytes == buffer.bytes;
+    // A part of the same buffer, such as a broadcast row, is read again after
+    // its place was overwritten.
+    bool isReadInPart = llvm::any_of(launch.getInputs(), [&](Value other) {
+      Memory place = memory.lookup(other);
+      return place.buffer == found->second.buffer &&
+             (place.offset != 0 || place.bytes != bytes);
+    });
     bool taken = llvm::any_of(launch.getOutputs(), [&](Value output) {
       auto other = memory.find(output);
       return other != memory.end() && other->second.buffer == found->second.buffer;
     });
     if (isWhole && buffer.bytes == bytes && !buffer.fixed && buffer.parent < 0 &&
-        !taken && buffer.arena == ArenaKind::Activations &&
+        !taken && !isReadInPart && buffer.arena == ArenaKind::Activations &&
         borrowedUntil.lookup(getRoot(input)) <= now)
       return found->second.buffer;
   }
@@ -218,8 +225,7 @@ void BufferPlan::visitGather(AllGatherOp gather) {
                                              gather.getPending().getType().getTypes())) {
     // The gather lands padded: every rank's slice is equally long.
     PartitionOp partition = state.getPartition(symbol.getAttr());
-    int64_t begin = state.getMember(symbol.getAttr()).getOffset();
-    int64_t end = *llvm::upper_bound(partition.getSegments(), begin);
+    auto [begin, end] = partition.getSegmentOf(symbol.getValue());
     int64_t padded = (end - begin) * elementBytes(partition.getComputeType());
     Memory place = whole(newBuffer(ArenaKind::Communication, padded, gather));
     places.push_back(place);
@@ -361,7 +367,7 @@ SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> BufferPlan::getPlaces()
     SmallVector<AtAttr> attributes;
     for (const Memory &place : places) {
       int64_t offset = place.offset;
-      const Buffer &root = buffers[rootOf(place.buffer, offset)];
+      const PlannedBuffer &root = buffers[rootOf(place.buffer, offset)];
       attributes.push_back(AtAttr::get(training.getContext(), root.fixed.getArena(),
                                        root.fixed.getOffset() + offset, place.bytes,
                                        place.stride));

@@ -4,6 +4,8 @@
 
 #include "zero/Analysis/StatePlan.h"
 
+#include "program/Control.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -179,7 +181,8 @@ static void completeLines(ArenaSummary &arena) {
                    arena.arena == ArenaKind::Communication;
   if (left != 0)
     arena.lines.push_back(
-        {isPlanned ? "gaps and alignment at the peak" : "alignment of buffers", left});
+        {isPlanned ? "gaps and alignment at the peak" : "alignment of buffers",
+         left});
 }
 
 PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
@@ -193,6 +196,10 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
        ++kind)
     summary.arenas.emplace_back().arena = static_cast<ArenaKind>(kind);
   measureArenas(module, summary);
+  // What every rank keeps of its own run: loss scale, step count, norm.
+  ArenaSummary &control = summary.arenas[static_cast<int>(ArenaKind::Control)];
+  control.bytes = sizeof(zrt::Control);
+  control.lines.push_back({"control block", control.bytes});
   detail::summarizeStates(module, summary);
   detail::summarizeBuffers(step, summary);
   detail::summarizeTraffic(module, summary);

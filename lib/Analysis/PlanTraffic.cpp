@@ -62,8 +62,8 @@ static PendingShape shapeOf(PendingType pending) {
 
 int64_t TrafficCount::paddedElements(FlatSymbolRefAttr parameter) const {
   PartitionOp partition = places.getPartition(parameter.getAttr());
-  int64_t begin = places.getMember(parameter.getAttr()).getOffset();
-  return *llvm::upper_bound(partition.getSegments(), begin) - begin;
+  auto [begin, end] = partition.getSegmentOf(parameter.getValue());
+  return end - begin;
 }
 
 void TrafficCount::record(StringRef name, bool isGradient, int64_t elements,
@@ -176,8 +176,7 @@ void TrafficCount::addGatherFormula() {
   for (auto [name, count] : gathers)
     byCount[count] += places.getMember(name).getSize();
   for (auto [count, elements] : byCount)
-    summary.gathers.push_back(
-        {"gathered " + std::to_string(count) + " times", elements});
+    summary.gathers.push_back({count, elements});
 }
 
 void TrafficCount::computeFormula() {

@@ -397,10 +397,17 @@ void ConfigReader::readZero() {
   if (config.stage > 3)
     reporter.error(key("stage"),
                    "found " + Twine(config.stage) + ", wanted 0, 1, 2 or 3");
+  if (context.overrides.stage)
+    config.stage = *context.overrides.stage;
   config.reduceBucketSize = values.integer(key("reduce_bucket_size"));
   config.allgatherBucketSize = values.integer(key("allgather_bucket_size"));
+  config.overlapCommunication = values.has(key("overlap_comm"))
+                                    ? values.boolean(key("overlap_comm"))
+                                    : config.stage == 3;
   config.ignoreUnusedParameters =
       values.boolean(key("ignore_unused_parameters"));
+  config.prefetchBucketSize = values.integer(key("stage3_prefetch_bucket_size"));
+  config.maxLiveParameters = values.integer(key("stage3_max_live_parameters"));
   config.parameterPersistenceThreshold =
       values.integer(key("stage3_param_persistence_threshold"));
   config.modelPersistenceThreshold =

@@ -53,6 +53,8 @@ private:
     checkInteger("allgather-bucket-size", config.allgatherBucketSize, 1);
     checkInteger("alignment", config.alignment, 1, kMaxCount);
     checkInteger("max-reuse-distance", config.maxReuseDistance, 0);
+    checkInteger("prefetch-bucket-size", config.prefetchBucketSize, 0);
+    checkInteger("max-live-parameters", config.maxLiveParameters, 0);
     checkInteger("param-persistence-threshold",
                  config.parameterPersistenceThreshold, 0);
     checkInteger("model-persistence-threshold",

@@ -215,8 +215,7 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate, PartitionOp partit
 
 zrt::CollectivePart CommandBuilder::gatherPart(StringAttr parameter, AtAttr whole) {
   PartitionOp partition = state.getPartition(parameter);
-  int64_t begin = state.getMember(parameter).getOffset();
-  int64_t end = *llvm::upper_bound(partition.getSegments(), begin);
+  auto [begin, end] = partition.getSegmentOf(parameter.getValue());
   AtAttr slice = state.getSlice(partition, cast<AtAttr>(partition.getAt()->get("parameters")),
                                 /*sharded=*/true, elementBytes(partition.getComputeType()),
                                 begin, end);

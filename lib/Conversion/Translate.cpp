@@ -273,8 +273,8 @@ void Translator::computeTraffic() {
     uint64_t elements = 0;
     for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>()) {
       PartitionOp partition = state.getPartition(symbol.getAttr());
-      int64_t begin = state.getMember(symbol.getAttr()).getOffset();
-      elements += *llvm::upper_bound(partition.getSegments(), begin) - begin;
+      auto [begin, end] = partition.getSegmentOf(symbol.getValue());
+      elements += end - begin;
     }
     return (ranks - 1) * elements;
   };

@@ -1,6 +1,8 @@
 //===- Free.cpp - say where gathered parameters and gradients die ---------===//
 
+#include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/Views.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -20,59 +22,48 @@ namespace {
 struct Free : public zero::impl::FreeBase<Free> {
   using FreeBase::FreeBase;
   void runOnOperation() override;
-
-private:
-  void collect(Block &block);
-  void insert(Block &block);
-
-  /// Values to free, in order of definition, with the last operation that
-  /// reads them.
-  llvm::MapVector<Value, Operation *> dying;
 };
 } // namespace
 
-void Free::collect(Block &block) {
-  dying.clear();
-  for (Operation &op : block) {
-    if (auto wait = dyn_cast<WaitOp>(op)) {
-      Operation *start = wait.getPending().getDefiningOp();
-      if (isa_and_present<AllGatherOp>(start))
-        for (Value whole : wait.getResults())
-          dying[whole] = wait;
-      // A reduction borrows its gradients until its wait.
-      if (isa_and_present<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(start))
-        for (Value gradient : start->getOperands())
-          if (Value root = getRoot(gradient);
-              root.getDefiningOp() && !root.getDefiningOp<LoadOp>())
-            dying[root] = wait;
-    }
+/// Values that ZeRO made whole for a while: gathered parameters, and gradients
+/// that a reduction has taken in; in order of definition.
+static llvm::SetVector<Value> findMortal(Block &block) {
+  llvm::SetVector<Value> mortal;
+  for (auto wait : block.getOps<WaitOp>()) {
+    Operation *start = wait.getPending().getDefiningOp();
+    if (isa_and_present<AllGatherOp>(start))
+      mortal.insert(wait.result_begin(), wait.result_end());
+    if (isa_and_present<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(start))
+      for (Value gradient : start->getOperands())
+        if (Value root = getRoot(gradient);
+            root.getDefiningOp() && !root.getDefiningOp<LoadOp>())
+          mortal.insert(root);
   }
-  for (Operation &op : block)
-    op.walk([&](Operation *nested) {
-      Operation *user = block.findAncestorOpInBlock(*nested);
-      for (Value operand : nested->getOperands())
-        if (auto found = dying.find(getRoot(operand)); found != dying.end())
-          if (found->second->isBeforeInBlock(user))
-            found->second = user;
-    });
+  return mortal;
 }
 
-void Free::insert(Block &block) {
-  llvm::MapVector<Operation *, SmallVector<Value>> byLastUse;
-  for (auto &[value, last] : dying)
+static void freeIn(Block &block) {
+  BlockOrder order(block);
+  DenseMap<Value, Operation *> lastUses = findLastUses(block, order);
+  llvm::MapVector<Operation *, SmallVector<Value>> dying;
+  for (Value value : findMortal(block)) {
+    Operation *last = lastUses.lookup(value);
+    if (!last)
+      last = value.getDefiningOp();
     if (!last->hasTrait<OpTrait::IsTerminator>())
-      byLastUse[last].push_back(value);
-  for (auto &[last, values] : byLastUse) {
+      dying[last].push_back(value);
+  }
+  for (auto &[last, values] : dying) {
     OpBuilder builder(&block, std::next(Block::iterator(last)));
     FreeOp::create(builder, last->getLoc(), values);
   }
 }
 
 void Free::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
-  for (Operation &region : step.getBody().front()) {
-    Block &block = region.getRegion(0).front();
-    collect(block);
-    insert(block);
-  }
+  FailureOr<StepOp> schedule = getConfiguredSchedule(getOperation());
+  if (failed(schedule))
+    return signalPassFailure();
+  StepOp step = *schedule;
+  for (Operation &region : step.getBody().front())
+    freeIn(region.getRegion(0).front());
 }

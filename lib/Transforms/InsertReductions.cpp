@@ -54,6 +54,9 @@ private:
   void reduceBucket(PartitionOp partition, Bucket &bucket);
   void reduceStored(PartitionOp partition, StepOp step);
 
+  /// A sum of fp16 values may overflow where their mean does not. One update
+  /// has one factor for all gradients, so all are means where one must be.
+  bool means = false;
   DenseMap<StringAttr, GradientOp> gradients;
   /// Order of gradients in the backward, numbered once.
   DenseMap<Operation *, unsigned> positions;
@@ -62,8 +65,8 @@ private:
 /// Builds reductions of one partition at a builder's insertion point.
 class ReductionBuilder {
 public:
-  ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition)
-      : builder(builder), loc(loc), partition(partition),
+  ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition, bool means)
+      : builder(builder), loc(loc), partition(partition), means(means),
         symbol(partition.getSymName()) {}
 
   void allReduce(const Bucket &bucket);
@@ -76,7 +79,6 @@ private:
   /// What travels: the gradients' type, or that of the stored gradient.
   Type wireType(const Bucket &bucket);
   PendingType pending(const Bucket &bucket, ArrayRef<int64_t> sizes);
-  bool isMean(const Bucket &bucket);
   WaitOp wait(Value pending) { return WaitOp::create(builder, loc, pending); }
   void accumulate(AccumulateForm form, Value value, int64_t begin, int64_t end,
                   ArrayAttr parameters = {});
@@ -84,6 +86,7 @@ private:
   OpBuilder &builder;
   Location loc;
   PartitionOp partition;
+  bool means;
   StringRef symbol;
 };
 
@@ -121,11 +124,6 @@ PendingType ReductionBuilder::pending(const Bucket &bucket, ArrayRef<int64_t> si
   return PendingType::get(builder.getContext(), types);
 }
 
-bool ReductionBuilder::isMean(const Bucket &bucket) {
-  // A sum of fp16 values may overflow where their mean does not.
-  return wireType(bucket).isF16();
-}
-
 void ReductionBuilder::accumulate(AccumulateForm form, Value value, int64_t begin,
                                   int64_t end, ArrayAttr parameters) {
   AccumulateOp::create(builder, loc, form, value, symbol, begin, end, parameters);
@@ -135,7 +133,7 @@ void ReductionBuilder::allReduce(const Bucket &bucket) {
   auto op = AllReduceOp::create(builder, loc,
                                 pending(bucket, bucket.end - bucket.begin), symbol,
                                 bucket.begin, bucket.end, values(bucket),
-                                names(bucket), isMean(bucket));
+                                names(bucket), means);
   WaitOp done = wait(op.getPending());
   if (!bucket.gradients.empty())
     accumulate(AccumulateForm::Whole, done.getResult(0), bucket.begin, bucket.end);
@@ -154,7 +152,7 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
   }
   auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices), symbol,
                                     bucket.begin, bucket.end, values(bucket),
-                                    names(bucket), isMean(bucket));
+                                    names(bucket), means);
   WaitOp done = wait(op.getPending());
   if (bucket.gradients.empty())
     return;
@@ -167,7 +165,7 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
   for (Value value : values(bucket))
     elements += cast<RankedTensorType>(value.getType()).getNumElements();
   auto op = BucketedReduceOp::create(builder, loc, pending(bucket, elements), symbol,
-                                     names(bucket), values(bucket), isMean(bucket));
+                                     names(bucket), values(bucket), means);
   WaitOp done = wait(op.getPending());
   accumulate(AccumulateForm::Owned, done.getResult(0), 0,
              partition.getFlatElements(), names(bucket));
@@ -300,7 +298,7 @@ void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
   });
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
-  ReductionBuilder reduction(builder, last.getLoc(), partition);
+  ReductionBuilder reduction(builder, last.getLoc(), partition, means);
   if (partition.getLayout() == LayoutKind::Contiguous)
     reduction.reduceToOwners(bucket);
   else if (bucket.begin == bucket.end)
@@ -314,7 +312,7 @@ void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
 void InsertReductions::reduceStored(PartitionOp partition, StepOp step) {
   Block &block = step.getRegionOp<ApplyOp>().getBody().front();
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
-  ReductionBuilder reduction(builder, partition.getLoc(), partition);
+  ReductionBuilder reduction(builder, partition.getLoc(), partition, means);
   ArrayRef<int64_t> segments = partition.getSegments();
   for (size_t i = 1; i < segments.size(); ++i) {
     Bucket bucket;
@@ -360,6 +358,9 @@ void InsertReductions::runOnOperation() {
   collectGradients(*step);
   if (failed(verifyGradients()))
     return signalPassFailure();
+  means = llvm::any_of(getOperation().getOps<PartitionOp>(), [](PartitionOp partition) {
+    return partition.isTrainable() && partition.getComputeType().isF16();
+  });
   for (PartitionOp partition : getOperation().getOps<PartitionOp>())
     if (partition.isTrainable())
       reducePartition(partition, *step);

@@ -1,5 +1,6 @@
 //===- InsertUpdates.cpp - norm, overflow check, optimizer, gathers -------===//
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -93,22 +94,26 @@ void InsertUpdates::refreshResident(OpBuilder &builder, StepOp step) {
 }
 
 void InsertUpdates::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
+  FailureOr<StepOp> schedule = getConfiguredSchedule(getOperation());
+  if (failed(schedule))
+    return signalPassFailure();
+  StepOp step = *schedule;
   for (PartitionOp partition : getOperation().getOps<PartitionOp>())
     if (partition.isTrainable())
       trained.push_back(partition);
   if (trained.empty()) {
-    step.emitOpError("has no trainable parameter that the loss depends on");
+    emitError(step.getLoc())
+        << "'zero.step' has no partition to train: no trainable parameter that "
+           "the loss depends on, or zero-partition did not run";
     return signalPassFailure();
   }
   OpBuilder builder = OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());
   Value verdict = judge(builder, step);
-  for (PartitionOp partition : trained)
-    UpdateOp::create(builder, partition.getLoc(),
-                     partition.getSymName(), verdict);
-  UpdateScaleOp::create(builder, step.getLoc(), verdict);
-  for (PartitionOp partition : trained)
+  for (PartitionOp partition : trained) {
+    UpdateOp::create(builder, partition.getLoc(), partition.getSymName(), verdict);
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
       refresh(builder, partition);
+  }
+  UpdateScaleOp::create(builder, step.getLoc(), verdict);
   refreshResident(builder, step);
 }

@@ -38,6 +38,8 @@ static FailureOr<ConfigOverrides>
 readOverrides(const ZeroPipelineOptions &options,
               function_ref<InFlightDiagnostic()> emitError) {
   ConfigOverrides overrides;
+  if (options.stage.getNumOccurrences())
+    overrides.stage = options.stage;
   if (options.accumulation.getNumOccurrences())
     overrides.accumulation = options.accumulation;
   if (options.lossScale.getNumOccurrences())
@@ -100,12 +102,13 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   if (failed(report(diagnostics, options.config, module)) || !config)
     return failure();
   if (options.config.empty()) {
-    // Small buckets and nothing kept whole: what a reader of a schedule wants
-    // to see. A file brings DeepSpeed's defaults instead.
+    // Small buckets, nothing kept whole and no overlap: what a reader of a
+    // schedule wants to see. A file brings DeepSpeed's defaults instead.
     config->reduceBucketSize = options.reduceBucketSize;
     config->allgatherBucketSize = options.allgatherBucketSize;
     config->parameterPersistenceThreshold = options.persistenceThreshold;
     config->maxReuseDistance = options.maxReuseDistance;
+    config->overlapCommunication = options.overlap;
   }
   return *config;
 }
@@ -119,7 +122,6 @@ static LogicalResult applyOptions(const ZeroPipelineOptions &options,
     if (option.getNumOccurrences())
       field = option.getValue();
   };
-  set(options.stage, config.stage);
   set(options.lr, config.optimizer.learningRate);
   set(options.weightDecay, config.optimizer.weightDecay);
   set(options.momentum, config.optimizer.momentum);
@@ -131,6 +133,9 @@ static LogicalResult applyOptions(const ZeroPipelineOptions &options,
   set(options.maxReuseDistance, config.maxReuseDistance);
   set(options.persistenceThreshold, config.parameterPersistenceThreshold);
   set(options.modelPersistenceThreshold, config.modelPersistenceThreshold);
+  set(options.prefetchBucketSize, config.prefetchBucketSize);
+  set(options.maxLiveParameters, config.maxLiveParameters);
+  set(options.overlap, config.overlapCommunication);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   if (options.momentum.getNumOccurrences() &&
       config.optimizer.type != OptimizerType::SGD)
@@ -198,9 +203,15 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   gathers.parameterPersistenceThreshold = config.parameterPersistenceThreshold;
   gathers.modelPersistenceThreshold = config.modelPersistenceThreshold;
   manager.addPass(createInsertGathers(gathers));
+  PrefetchOptions prefetch;
+  prefetch.prefetchBucketSize = config.prefetchBucketSize;
+  prefetch.maxLiveParameters = config.maxLiveParameters;
+  manager.addPass(createPrefetch(prefetch));
   InsertUpdatesOptions updates;
   updates.allgatherBucketSize = config.allgatherBucketSize;
   manager.addPass(createInsertUpdates(updates));
+  if (config.overlapCommunication)
+    manager.addPass(createOverlapReductions());
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,
@@ -218,7 +229,9 @@ struct RunPipeline : public zero::impl::RunPipelineBase<RunPipeline> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     OpPassManager passes(ModuleOp::getOperationName());
-    buildZeroPipeline(passes, TrainConfig());
+    TrainConfig all;
+    all.overlapCommunication = true;
+    buildZeroPipeline(passes, all);
     passes.getDependentDialects(registry);
   }
 

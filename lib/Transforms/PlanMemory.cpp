@@ -51,8 +51,7 @@ void PlanMemory::planResidents(StepOp step) {
     SmallVector<AtAttr> places;
     for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       PartitionOp partition = state.getPartition(symbol.getAttr());
-      int64_t begin = state.getMember(symbol.getAttr()).getOffset();
-      int64_t end = *llvm::upper_bound(partition.getSegments(), begin);
+      auto [begin, end] = partition.getSegmentOf(symbol.getValue());
       places.push_back(cursor.take(&getContext(), ArenaKind::Parameters,
                                    (end - begin) * elementBytes(partition.getComputeType())));
     }

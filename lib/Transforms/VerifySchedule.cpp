@@ -1,6 +1,7 @@
 //===- VerifySchedule.cpp - reject a schedule that is wrong ---------------===//
 
 #include "zero/Analysis/Views.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -257,11 +258,10 @@ LogicalResult VerifySchedule::verifyRefresh(StepOp step, PartitionOp partition) 
 }
 
 void VerifySchedule::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
-  if (step.isModel()) {
-    step.emitOpError("is a model, not a schedule");
+  FailureOr<StepOp> schedule = getConfiguredSchedule(getOperation());
+  if (failed(schedule))
     return signalPassFailure();
-  }
+  StepOp step = *schedule;
   if (failed(verifyHandles(step)) || failed(verifyLoads(step)))
     return signalPassFailure();
   for (Operation &region : step.getBody().front())

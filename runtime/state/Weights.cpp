@@ -32,8 +32,7 @@ void zrt::failTogether(Communicator &communicator, const std::string &error) {
       {{message.data(), message.data(), message.size(), DataType::I8, failed}});
   if (!error.empty())
     throw std::runtime_error(error);
-  throw std::runtime_error("rank " + std::to_string(failed) + ": " +
-                           message.data());
+  throw PeerError("rank " + std::to_string(failed) + ": " + message.data());
 }
 
 /// Runs `body` on this rank, and fails on all ranks where it fails on one.

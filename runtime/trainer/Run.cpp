@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <ostream>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -46,25 +47,35 @@ Data openRunData(const Run &run) {
   return data;
 }
 
-/// Fails now rather than after hours of training.
+/// Fails now rather than after hours of training. The weights take the place
+/// of what is at their path, which must be nothing or a regular file: a device
+/// or a pipe would be lost.
 void checkOutputs(const Options &options) {
-  if (options.saveWeights.empty())
+  const std::string &path = options.saveWeights;
+  if (path.empty())
     return;
-  const size_t slash = options.saveWeights.rfind('/');
+  const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0
-                                 ? "/"
-                                 : options.saveWeights.substr(0, slash);
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw std::runtime_error("cannot write '" + options.saveWeights +
-                             "': the folder '" + folder +
-                             "' does not exist or is not writable");
+    throw std::runtime_error("cannot write '" + path + "': the folder '" +
+                             folder + "' does not exist or is not writable");
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw std::runtime_error(
+        "cannot write '" + path + "': it is " +
+        (S_ISDIR(status.st_mode) ? "a folder" : "no regular file") +
+        "; name a file for --save-weights");
 }
 
 void runRank(const Run &run, const Data &data, Communicator &communicator,
              int localRanks, Failure &failure) {
   try {
     RankRun(run, data, communicator, localRanks).execute();
+  } catch (const PeerError &error) {
+    failure.record(error.what());
+    communicator.abort(error.what());
   } catch (const std::exception &error) {
     const std::string who =
         communicator.ranks() > 1

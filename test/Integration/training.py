@@ -74,7 +74,7 @@ class Setup:
         zero.update((key, value) for key, value in options.items() if key in ZERO_KEYS)
         result = {
             "gradient_accumulation_steps": self.accumulation,
-            "gradient_clipping": settings["clip"],
+            "gradient_clipping": options.get("gradient_clipping", settings["clip"]),
             "optimizer": {"type": "AdamW", "params": {
                 key: options.get(key, settings[key])
                 for key in ("lr", "betas", "eps", "weight_decay")}},
@@ -136,7 +136,7 @@ class Run:
 
 
 def execute(folder, setup, data="tiny.txt", weights="tiny-gpt.safetensors", steps=None,
-            mpi=False, save=True, arguments=(), expect=0, tag=""):
+            mpi=False, save=True, arguments=(), expect=0, tag="", threads=1):
     """Runs the executable of `setup`; `expect` is its exit code."""
     executable = compile_model(folder, setup)
     stem = executable + ("-mpi" if mpi else "") + tag
@@ -144,7 +144,7 @@ def execute(folder, setup, data="tiny.txt", weights="tiny-gpt.safetensors", step
     command = [executable, "--data", os.path.join(GOLDENS, data),
                "--seed", str(settings["seed"]),
                "--steps", str(settings["steps"] if steps is None else steps),
-               "--threads", "1", "--metrics", stem + ".jsonl",
+               "--threads", str(threads), "--metrics", stem + ".jsonl",
                *(arguments or ["--validation-fraction", "0"])]
     if weights:
         command += ["--weights", os.path.join(GOLDENS, weights)]
@@ -232,6 +232,18 @@ def relative_l2(found, wanted):
 def same_bytes(a, b):
     with open(a, "rb") as first, open(b, "rb") as second:
         return first.read() == second.read()
+
+
+def difference(run, wanted, columns=("loss", "grad_norm", "loss_scale", "skipped")):
+    """What two runs do not have in common bit by bit, in words, or None."""
+    for key in columns:
+        if run.column(key) != wanted.column(key):
+            return f"{key} differs: {run.column(key)}, wanted {wanted.column(key)}"
+    if run.validation != wanted.validation:
+        return f"validation loss differs: {run.validation}, wanted {wanted.validation}"
+    if not same_bytes(run.weights, wanted.weights):
+        return "the weights differ"
+    return None
 
 
 def arguments(*names):

@@ -86,6 +86,43 @@ TEST(OptimizerStatistics, OrderSlicesAndThreadsDoNotMatter) {
   EXPECT_EQ(hexOf(one.control.normLimbs), hexOf(other.control.normLimbs));
 }
 
+/// The norm that an update finds where ranks hold slices of these
+/// sizes.
+float normOf(std::vector<float> values, std::vector<int64_t> slices,
+             bool exact) {
+  Control sum = {};
+  size_t at = 0;
+  for (int64_t size : slices) {
+    Bench rank;
+    rank.run(statistics(F32, size, exact), {&values[at]});
+    for (int i = 0; i < kNormLimbs; ++i)
+      sum.normLimbs[i] += rank.control.normLimbs[i];
+    sum.normSum += rank.control.normSum;
+    at += size_t(size);
+  }
+  Bench update;
+  update.control.normSum = sum.normSum;
+  std::copy_n(sum.normLimbs, kNormLimbs, update.control.normLimbs);
+  update.run(scaling(1, 1, exact));
+  return update.control.norm;
+}
+
+/// Why the norm of deterministic runs is exact: the square of this one lies
+/// just above a tie of two f32 values, by small squares that are lost when
+/// they are added to the large one, and kept when another rank adds them.
+TEST(OptimizerStatistics, ARoundedNormDependsOnSlices) {
+  std::vector<float> values(16 * 64);
+  for (size_t i = 0; i < values.size(); i += 16)
+    values[i] = std::ldexp(1.0f, -27);
+  values[0] = 1;
+  values[1] = values[2] = std::ldexp(1.0f, -12);
+  values[3] = std::ldexp(1.0f, -24);
+  const int64_t all = int64_t(values.size());
+  const std::vector<int64_t> whole = {all}, cut = {16, all - 16};
+  EXPECT_EQ(normOf(values, whole, true), normOf(values, cut, true));
+  EXPECT_NE(normOf(values, whole, false), normOf(values, cut, false));
+}
+
 TEST(OptimizerStatistics, RoundedAndExactAgreeForEveryType) {
   std::mt19937 generator(6);
   for (DataType type : {F32, F16, BF16}) {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <limits>
 #include <sstream>
+#include <sys/stat.h>
 
 using namespace zrt;
 using namespace zrt::test;
@@ -297,6 +298,48 @@ TEST_F(Trainer, WrongFilesAreOneClearError) {
     EXPECT_TRUE(contains(outcome.errors, wanted)) << outcome.errors;
     EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
   }
+}
+
+/// --save-weights replaces nothing but a regular file, which is known before
+/// the first update.
+TEST_F(Trainer, WeightsTakeThePlaceOfFilesOnly) {
+  const TemporaryFile name("");
+  ::unlink(name.path().c_str());
+  const auto save = [&] {
+    return runWith(makeFakeProgram(3, 1), {"--data", text.path(), "--steps",
+                                           "1", "--save-weights", name.path()});
+  };
+  const auto expectRefused = [&](const std::string &why) {
+    const Outcome outcome = save();
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.errors, "error: cannot write '" + name.path() + "': " +
+                                  why + "; name a file for --save-weights\n");
+  };
+  ASSERT_EQ(::mkfifo(name.path().c_str(), 0600), 0);
+  expectRefused("it is no regular file");
+  struct stat status;
+  ASSERT_EQ(::stat(name.path().c_str(), &status), 0);
+  EXPECT_TRUE(S_ISFIFO(status.st_mode));
+  ::unlink(name.path().c_str());
+  ASSERT_EQ(::mkdir(name.path().c_str(), 0700), 0);
+  expectRefused("it is a folder");
+  ::rmdir(name.path().c_str());
+  EXPECT_EQ(save().code, 0); // there is nothing
+  EXPECT_EQ(save().code, 0); // there is a file
+}
+
+TEST_F(Trainer, AnErrorOfAllRanksNamesOne) {
+  const TemporaryFile name(".safetensors");
+  const std::string partial = name.path() + ".partial";
+  ASSERT_EQ(::mkdir(partial.c_str(), 0700), 0);
+  const Outcome outcome =
+      runWith(makeFakeProgram(3, 1), {"--data", text.path(), "--steps", "1",
+                                      "--save-weights", name.path()});
+  ::rmdir(partial.c_str());
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.errors, "error: rank 0: " + partial +
+                                ": cannot be opened: Is a directory\n");
 }
 
 } // namespace

@@ -36,10 +36,12 @@
 // STAGE2: %[[S:.*]] = zero.grad_stats
 // STAGE2: %[[T:.*]] = zero.reduce_stats %[[S]]
 // STAGE2: zero.judge %[[T]] clip 5.000000e-01 divisor 2.000000e+00{{$}}
-// STAGE2: zero.update_scale
+// STAGE2: zero.update @p0
 // STAGE2-NEXT: %[[P:.*]] = zero.refresh @p0[0 to 72] : <>
 // STAGE2-NEXT: zero.wait %[[P]]
+// STAGE2-NEXT: zero.update @p1
 // STAGE2-NEXT: zero.refresh @p1[0 to 8]
+// STAGE2: zero.update_scale
 
 // SMALL: zero.refresh @p0[0 to 24]
 // SMALL: zero.refresh @p0[24 to 72]

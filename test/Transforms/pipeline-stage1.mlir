@@ -13,6 +13,7 @@
 // CHECK: %[[S:.*]] = zero.grad_stats [@p0, @p1]
 // CHECK-NEXT: zero.reduce_stats %[[S]]
 // CHECK: zero.update @p0
-// CHECK: zero.update_scale
 // CHECK-NEXT: %[[F:.*]] = zero.refresh @p0[0 to
 // CHECK-NEXT: zero.wait %[[F]]
+// CHECK: zero.update @p1
+// CHECK: zero.update_scale

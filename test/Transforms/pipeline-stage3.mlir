@@ -7,12 +7,15 @@
 // CHECK: zero.partition @p0 parameter over 4 ranks stage 3
 // CHECK: zero.micro {
 // CHECK: %[[P:.*]] = zero.all_gather [@h.0.attn.c_attn.weight, @h.0.attn.c_attn.bias]
+// The next layer's gather is under way before this one is waited for.
+// CHECK: %[[N:.*]] = zero.all_gather [@h.0.attn.c_proj.weight, @h.0.attn.c_proj.bias]
 // CHECK-NEXT: %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias = zero.wait %[[P]]
 // CHECK-NEXT: nn.linear %{{.*}}, %h.0.attn.c_attn.weight bias %h.0.attn.c_attn.bias
 // CHECK-NEXT: zero.free %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias
+// CHECK: zero.wait %[[N]]
 // CHECK: nn.cross_entropy
 // CHECK: %[[Q:.*]] = zero.all_gather [@h.0.attn.c_attn.weight]
-// CHECK-NEXT: %[[W:.*]] = zero.wait %[[Q]]
+// CHECK: %[[W:.*]] = zero.wait %[[Q]]
 // CHECK-NEXT: nn.linear %{{.*}}, %[[W]]
 // CHECK-NEXT: zero.free %[[W]]
 // CHECK: zero.reduce_scatter

@@ -103,8 +103,10 @@ static void printGathers(const PlanSummary &plan) {
                << formatCount(plan.sent(planned)) << " planned;"
                << " parameters by gathers of a micro-batch:\n";
   Table table;
-  for (const MemoryLine &line : plan.gathers)
-    table.add({"  " + line.name, formatCount(line.bytes) + " elements"});
+  for (const GatherSummary &gathers : plan.gathers)
+    table.add({"  " + (gathers.times == 0 ? std::string("never")
+                                          : plural(gathers.times, "time")),
+               formatCount(gathers.elements) + " elements"});
   table.print(llvm::outs());
 }
 
@@ -197,6 +199,13 @@ void mlir::zero::writeJson(llvm::json::OStream &json, const PlanSummary &plan) {
         json.attributeObject(traffic.name, [&] {
           writeVolume(json, plan, "planned", traffic.planned);
           writeVolume(json, plan, "closed_form", traffic.formula);
+        });
+    });
+    json.attributeArray("gathers_of_a_micro_batch", [&] {
+      for (const GatherSummary &gathers : plan.gathers)
+        json.object([&] {
+          json.attribute("times", gathers.times);
+          json.attribute("elements", gathers.elements);
         });
     });
     json.attributeObject("collectives", [&] {

@@ -16,7 +16,7 @@
 namespace mlir::zero {
 
 /// Memory that values of a region share.
-struct Buffer {
+struct PlannedBuffer {
   ArenaKind arena = ArenaKind::Activations;
   int64_t bytes = 0;
   /// First and last operation that needs it, by position.
@@ -91,7 +91,7 @@ private:
   function_ref<AtAttr(ElementsAttr)> constants;
   LogicalResult status = success();
 
-  SmallVector<Buffer> buffers;
+  SmallVector<PlannedBuffer> buffers;
   DenseMap<Value, Memory> memory;
   /// The tensors of a pending, in order.
   DenseMap<Value, SmallVector<Memory>> pending;

@@ -63,6 +63,11 @@ struct CollectiveSummary {
   Volume volume;
 };
 
+/// Elements of the parameters that a micro-batch gathers so many times.
+struct GatherSummary {
+  int64_t times = 0, elements = 0;
+};
+
 struct PlanSummary {
   int64_t stage = 0, ranks = 1, accumulation = 1;
   /// Elements of trained parameters and of all others.
@@ -71,9 +76,8 @@ struct PlanSummary {
   SmallVector<ArenaSummary> arenas;
   SmallVector<TrafficSummary> traffic;
   SmallVector<CollectiveSummary> collectives;
-  /// Stage 3: parameters by the gathers of one micro-batch, with their elements
-  /// ("gathered 2 times").
-  SmallVector<MemoryLine> gathers;
+  /// Stage 3: elements of parameters by the gathers of one micro-batch.
+  SmallVector<GatherSummary> gathers;
 
   int64_t totalBytes() const;
   /// Bytes of parameters, gradients and optimizer state.

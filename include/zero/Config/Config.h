@@ -151,9 +151,17 @@ struct TrainConfig {
   int64_t reduceBucketSize = 500000000;
   /// Most elements of one gather of updated parameters.
   int64_t allgatherBucketSize = 500000000;
+  /// A bucket is reduced while the next is filled; absent in the file: true at
+  /// stage 3.
+  bool overlapCommunication = false;
   /// A parameter without a gradient is left alone; otherwise it is an error.
   bool ignoreUnusedParameters = true;
 
+  /// Stage 3: most elements gathered ahead of their use.
+  int64_t prefetchBucketSize = 50000000;
+  /// Stage 3: most elements of gathered parameters at once, as far as prefetch
+  /// decides it.
+  int64_t maxLiveParameters = 1000000000;
   /// Stage 3: parameters of at most this many elements stay whole...
   int64_t parameterPersistenceThreshold = 100000;
   /// ...as long as together they have at most this many.
@@ -172,6 +180,8 @@ struct TrainConfig {
 /// What replaces the file's own values before anything is derived from them or
 /// compared with them. Absent: the file decides.
 struct ConfigOverrides {
+  /// ZeRO stage.
+  std::optional<int64_t> stage;
   /// Micro-batches of one update on one rank.
   std::optional<int64_t> accumulation;
   /// Compute type.

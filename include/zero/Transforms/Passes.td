@@ -293,6 +293,64 @@ def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
+def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
+  let summary = "Stage 3: start gathers before they are needed";
+  let description = [{
+    Moves each `zero.all_gather` up to before the wait of an earlier one, as far as
+    the limits allow: gathers in flight, elements gathered ahead of their use,
+    and elements of gathered parameters that are live, all at once. Neither limit
+    holds back a gather that is needed now. The order of collectives stays.
+
+    - Needs: `zero-insert-gathers` ran.
+    - Leaves: waits where they were.
+    - Not done here: releases, which `zero-free` places after last uses.
+
+    ```mlir
+    %p0 = zero.all_gather [@a] : <tensor<4xf32>>      // before
+    %a = zero.wait %p0 : <tensor<4xf32>>
+    ...
+    %p1 = zero.all_gather [@b] : <tensor<4xf32>>
+    %b = zero.wait %p1 : <tensor<4xf32>>
+
+    %p0 = zero.all_gather [@a] : <tensor<4xf32>>      // after
+    %p1 = zero.all_gather [@b] : <tensor<4xf32>>
+    %a = zero.wait %p0 : <tensor<4xf32>>
+    ...
+    %b = zero.wait %p1 : <tensor<4xf32>>
+    ```
+  }];
+  let options = [
+    Option<"prefetchBucketSize", "prefetch-bucket-size", "int64_t", "50000000",
+      "Most elements gathered ahead of their use; 0: no prefetch">,
+    Option<"maxLiveParameters", "max-live-parameters", "int64_t", "1000000000",
+      "Most elements of gathered parameters at once">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "2", "Most gathers started and not waited for">];
+}
+
+def OverlapReductions : Pass<"zero-overlap-reductions", "::mlir::ModuleOp"> {
+  let summary = "Let gradients and updated parameters travel beside computation";
+  let description = [{
+    Moves the wait of a reduction, and the `zero.accumulate` that follows, down to
+    where the next one starts: while one bucket travels the next is filled, so two
+    buckets are alive (`overlap_comm`). In `zero.apply`, gathers of updated
+    parameters travel while the next partition is updated.
+
+    - Needs: `zero-insert-updates` ran.
+    - Leaves: starts where they were; every wait before what needs its result.
+    - Not done here: gathers in the forward and backward (`zero-prefetch`).
+
+    ```mlir
+    %r0 = zero.reduce_scatter @p0[0 to 8] of [@a] (...) : <tensor<4xf32>>
+    ...the next layer's backward...
+    %s0 = zero.wait %r0 : <tensor<4xf32>>
+    zero.accumulate slice %s0 into @p0[0 to 8] : tensor<4xf32>
+    %r1 = zero.reduce_scatter @p0[8 to 16] of [@b] (...) : <tensor<4xf32>>
+    ```
+  }];
+  let options = [Option<"inFlight", "in-flight", "int64_t", "1",
+      "Reductions that may be under way while the next bucket is filled">];
+}
+
 def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
   let summary = "Norm, overflow check, optimizer and the gathers after it";
   let description = [{

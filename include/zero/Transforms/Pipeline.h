@@ -50,6 +50,12 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<int64_t> modelPersistenceThreshold{*this, "model-persistence-threshold",
       llvm::cl::desc("Stage 3: most elements that stay whole in all"),
       llvm::cl::init(std::numeric_limits<int64_t>::max())};
+  Option<int64_t> prefetchBucketSize{*this, "prefetch-bucket-size",
+      llvm::cl::desc("Stage 3: most elements gathered ahead of their use"), llvm::cl::init(50000000)};
+  Option<int64_t> maxLiveParameters{*this, "max-live-parameters",
+      llvm::cl::desc("Stage 3: most elements of gathered parameters at once"), llvm::cl::init(1000000000)};
+  Option<bool> overlap{*this, "overlap",
+      llvm::cl::desc("Reductions travel while the next bucket is filled"), llvm::cl::init(false)};
   Option<bool> ignoreUnused{*this, "ignore-unused-parameters",
       llvm::cl::desc("Leave parameters without a gradient alone; otherwise an error"), llvm::cl::init(true)};
 

@@ -18,6 +18,13 @@ MemberAttr PartitionOp::findMember(StringRef parameter) {
   return {};
 }
 
+std::pair<int64_t, int64_t> PartitionOp::getSegmentOf(StringRef parameter) {
+  for (auto [index, member] : llvm::enumerate(getMemberRange()))
+    if (member.getParameter().getValue() == parameter)
+      return {getSegments()[index], getSegments()[index + 1]};
+  llvm_unreachable("the parameter is no member");
+}
+
 LogicalResult PartitionOp::verify() {
   ArrayRef<int64_t> segments = getSegments();
   if (getRanks() < 1)
@@ -29,6 +36,9 @@ LogicalResult PartitionOp::verify() {
       return emitOpError("segment [")
              << segments[i - 1] << ", " << segments[i] << ") does not split over "
              << getRanks() << " ranks";
+  if (getLayout() == LayoutKind::Parameter && segments.size() != getMembers().size() + 1)
+    return emitOpError("has ") << segments.size() - 1 << " segments for "
+                               << getMembers().size() << " parameters, wanted one each";
   int64_t end = 0;
   for (Attribute attribute : getMembers()) { // (C2)
     auto member = dyn_cast<MemberAttr>(attribute);

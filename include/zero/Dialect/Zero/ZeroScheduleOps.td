@@ -64,6 +64,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     bool hasMaster() { return !getComputeType().isF32(); }
     /// The place of a parameter, or null where it is no member.
     ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
+    /// The segment [first, second) of a member of the layout `parameter`, which
+    /// is empty for a parameter without elements.
+    std::pair<int64_t, int64_t> getSegmentOf(::llvm::StringRef parameter);
     auto getMemberRange() { return getMembers().getAsRange<::mlir::zero::MemberAttr>(); }
   }];
 }

@@ -1,0 +1,47 @@
+// `main` of an executable that may break a rule.
+#include "Faults.h"
+
+#include "trainer/TrainerMain.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+
+using namespace zrt;
+using namespace zrt::test;
+
+extern "C" const unsigned char zero_program[];
+extern "C" const int64_t zero_program_size;
+extern "C" const GeneratedKernel zero_generated_kernels[];
+extern "C" const int64_t zero_generated_kernel_count;
+
+Fault zrt::test::activeFault() {
+  const char *value = std::getenv("ZERO_TEST_FAULT");
+  const std::string name = value ? value : "none";
+  constexpr const char *names[] = {"none", "rank-order", "tail", "token-order",
+                                   "thread-blocks"};
+  for (int i = 0; i < 5; ++i)
+    if (name == names[i])
+      return static_cast<Fault>(i);
+  throw std::invalid_argument("ZERO_TEST_FAULT names no fault: '" + name + "'");
+}
+
+int main(int argc, char **argv) {
+  const Fault fault = activeFault();
+  EmbeddedProgram embedded;
+  embedded.bytes = zero_program;
+  embedded.size = zero_program_size;
+  embedded.kernels = zero_generated_kernels;
+  embedded.kernelCount = zero_generated_kernel_count;
+  Program program;
+  std::string reason;
+  if (!parse(embedded.bytes, size_t(embedded.size), program, reason)) {
+    std::cerr << "error: " << reason << std::endl;
+    return 1;
+  }
+  const auto make = [fault](const KernelSpec &spec,
+                            const KernelContext &context) {
+    return makeFaultyKernel(fault, spec, context);
+  };
+  return runTrainer(argc, argv, program, embedded, make, std::cout, std::cerr);
+}

@@ -1,0 +1,60 @@
+// DEFINE: %{limits} =
+// DEFINE: %{run} = zero-opt %s --zero-prefetch="%{limits}"
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{limits} = max-in-flight=3
+// RUN: %{run} | FileCheck %s --check-prefix=THREE
+// REDEFINE: %{limits} = prefetch-bucket-size=0
+// RUN: %{run} | FileCheck %s --check-prefix=NONE
+// @c is too large to be gathered ahead, but comes when it is needed.
+// REDEFINE: %{limits} = prefetch-bucket-size=8
+// RUN: %{run} | FileCheck %s --check-prefix=BUCKET
+// @a and @b together exceed what may live.
+// REDEFINE: %{limits} = max-live-parameters=15
+// RUN: %{run} | FileCheck %s --check-prefix=NONE
+// REDEFINE: %{limits} = max-live-parameters=16
+// RUN: %{run} | FileCheck %s --check-prefix=BUCKET
+
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.parameter @b : tensor<8xf32> = #zero.ones
+zero.parameter @c : tensor<16xf32> = #zero.ones
+zero.step @train(%x: tensor<8xf32>, %y: tensor<16xf32>) training #zero.training<stage = 3, ranks = 2> {
+  zero.micro {
+    // CHECK: %[[A:.*]] = zero.all_gather [@a]
+    // CHECK-NEXT: %[[B:.*]] = zero.all_gather [@b]
+    // CHECK-NEXT: zero.wait %[[A]]
+    // CHECK-NEXT: arith.addf
+    // CHECK-NEXT: %[[C:.*]] = zero.all_gather [@c]
+    // CHECK-NEXT: zero.wait %[[B]]
+    // CHECK: zero.wait %[[C]]
+
+    // THREE: zero.all_gather [@a]
+    // THREE-NEXT: zero.all_gather [@b]
+    // THREE-NEXT: zero.all_gather [@c]
+
+    // NONE: %[[A:.*]] = zero.all_gather [@a]
+    // NONE-NEXT: zero.wait %[[A]]
+    // NONE: %[[B:.*]] = zero.all_gather [@b]
+    // NONE-NEXT: zero.wait %[[B]]
+    // NONE: %[[C:.*]] = zero.all_gather [@c]
+    // NONE-NEXT: zero.wait %[[C]]
+
+    // BUCKET: %[[A:.*]] = zero.all_gather [@a]
+    // BUCKET-NEXT: zero.all_gather [@b]
+    // BUCKET-NEXT: zero.wait %[[A]]
+    // BUCKET: %[[C:.*]] = zero.all_gather [@c]
+    // BUCKET-NEXT: zero.wait %[[C]]
+    %pa = zero.all_gather [@a] : <tensor<8xf32>>
+    %a = zero.wait %pa : <tensor<8xf32>>
+    %0 = arith.addf %x, %a : tensor<8xf32>
+    %pb = zero.all_gather [@b] : <tensor<8xf32>>
+    %b = zero.wait %pb : <tensor<8xf32>>
+    %1 = arith.addf %0, %b : tensor<8xf32>
+    %pc = zero.all_gather [@c] : <tensor<16xf32>>
+    %c = zero.wait %pc : <tensor<16xf32>>
+    %2 = arith.addf %y, %c : tensor<16xf32>
+    %loss = nn.reduce sum %1 dims [0] : (tensor<8xf32>) -> tensor<f32>
+    zero.yield %loss : tensor<f32>
+  }
+  zero.apply {
+  }
+}
