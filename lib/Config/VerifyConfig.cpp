@@ -1,14 +1,22 @@
-//===- VerifyConfig.cpp - What no pass or kernel could carry out -*- C++ -*-===//
+//===- VerifyConfig.cpp - What no pass or kernel could carry out -*- C++
+//-*-===//
 #include "zero/Config/Config.h"
 
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 
 using namespace mlir::zero;
 using llvm::StringRef;
 using llvm::Twine;
+
+static std::string print(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
 
 namespace {
 class Verifier {
@@ -44,7 +52,7 @@ private:
   /// Kernels compute with f32, so a value must stay finite there.
   void checkNonNegative(StringRef name, double value) {
     if (!(value >= 0) || !std::isfinite(static_cast<float>(value)))
-      error(name + " is " + llvm::formatv("{0}", value).str() +
+      error(name + " is " + print(value) +
             ", wanted a number from 0 to 3.4e38");
   }
 
@@ -65,7 +73,7 @@ private:
     checkNonNegative("lr", optimizer.learningRate);
     checkNonNegative("weight-decay", optimizer.weightDecay);
     if (!(optimizer.momentum >= 0 && optimizer.momentum < 1))
-      error("momentum is " + llvm::formatv("{0}", optimizer.momentum).str() +
+      error("momentum is " + print(optimizer.momentum) +
             ", wanted a number from 0 to below 1");
     if (optimizer.nesterov && optimizer.momentum == 0)
       error("nesterov needs a momentum above 0; give one or switch it off");
@@ -74,7 +82,7 @@ private:
   void checkLossScale(const LossScaleConfig &scale) {
     float initial = static_cast<float>(scale.initial);
     if (!(initial > 0) || !std::isfinite(initial))
-      error("loss-scale is " + llvm::formatv("{0}", scale.initial).str() +
+      error("loss-scale is " + print(scale.initial) +
             ", wanted 0 for a dynamic scale, or a positive number that f32 "
             "can hold");
   }

@@ -73,8 +73,8 @@ TEST(Overrides, SettingsOfAnotherOptimizerAreRefused) {
   EXPECT_FALSE(parsed.config.has_value());
   EXPECT_NE(parsed.messages.find("SGD has no such setting"), std::string::npos)
       << parsed.messages;
-  parsed = parseOver(
-      R"("optimizer": {"type": "Adam", "params": {"lr": 0.5}})", overrides);
+  parsed = parseOver(R"("optimizer": {"type": "Adam", "params": {"lr": 0.5}})",
+                     overrides);
   ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
   EXPECT_EQ(parsed.config->optimizer.type, OptimizerType::SGD);
   EXPECT_EQ(parsed.config->optimizer.learningRate, 0.5);
@@ -130,6 +130,6 @@ TEST(VerifyConfig, EveryRangeIsChecked) {
               config.lossScale.enabled = true;
               config.lossScale.initial = 1e39;
             }),
-            "loss-scale is 1e39, wanted 0 for a dynamic scale, or a positive "
+            "loss-scale is 1e+39, wanted 0 for a dynamic scale, or a positive "
             "number that f32 can hold\n");
 }
