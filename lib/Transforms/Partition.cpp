@@ -94,7 +94,7 @@ LogicalResult Partition::collectGroups() {
 LogicalResult Partition::verifySize(StepOp step, const Group &group) {
   if (alignment < 1)
     return emitError(step.getLoc())
-           << "found alignment " << alignment << ", wanted 1 or more";
+           << "found alignment " << alignment.getValue() << ", wanted 1 or more";
   // Eight bytes an element: more than any state has.
   constexpr int64_t most = std::numeric_limits<int64_t>::max() / 8;
   // A gather pads a rank's slice to 16 bytes, at most 16 elements.
@@ -109,7 +109,7 @@ LogicalResult Partition::verifySize(StepOp step, const Group &group) {
   if (!overflows && elements <= most / 2)
     return success();
   return emitError(step.getLoc())
-         << "parameters padded to multiples of alignment " << alignment
+         << "parameters padded to multiples of alignment " << alignment.getValue()
          << " for each of " << step.getTraining()->getRanks()
          << " ranks have no 64-bit addresses; lower the alignment";
 }

@@ -2,6 +2,7 @@
 
 #include "zero/Transforms/Pipeline.h"
 
+#include "zero/Analysis/MemoryBudget.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -152,6 +153,19 @@ static LogicalResult applyOptions(const ZeroPipelineOptions &options,
   return success();
 }
 
+/// Reads `memory-budget`, which no configuration file has.
+static LogicalResult readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
+                                      function_ref<InFlightDiagnostic()> emitError) {
+  if (options.memoryBudget.empty())
+    return success();
+  std::optional<int64_t> budget = parseBytes(options.memoryBudget);
+  if (!budget)
+    return emitError() << "memory-budget '" << options.memoryBudget.getValue()
+                       << "' is no number of bytes above 0, such as 512MiB";
+  config.memoryBudget = *budget;
+  return success();
+}
+
 FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   // At the place of the module, which would be too long to be printed.
   auto emitError = [&] { return mlir::emitError(module.getLoc()); };
@@ -159,7 +173,8 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   if (failed(overrides))
     return failure();
   FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
-  if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)))
+  if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
+      failed(readMemoryBudget(*this, *resolved, emitError)))
     return failure();
   SmallVector<ConfigDiagnostic> diagnostics;
   verifyTrainConfig(*resolved, diagnostics);
@@ -220,7 +235,10 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
   addStatePasses(manager, config);
   manager.addPass(createFree());
   manager.addPass(createVerifySchedule());
-  manager.addPass(createPlanMemory());
+  PlanMemoryOptions plan;
+  if (config.memoryBudget)
+    plan.memoryBudget = std::to_string(config.memoryBudget);
+  manager.addPass(createPlanMemory(plan));
 }
 
 namespace {
