@@ -63,7 +63,8 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
   for (const ParameterGroupConfig &group : resolved.parameterGroups)
     if (!groups.contains(group.name))
       return emitError(getOperation().getLoc())
-             << "the configuration names the parameter group '" << group.name << "', but no parameter of the model is in it";
+             << "the configuration names the parameter group '" << group.name
+             << "', but no parameter of the model is in it";
   return success();
 }
 

@@ -104,7 +104,8 @@ LogicalResult PlanMemory::checkAndReport(StepOp step) {
   std::optional<int64_t> budget = parseBytes(memoryBudget);
   if (!budget)
     return emitError(step.getLoc())
-           << "'zero.step' cannot be planned for the memory budget '" << memoryBudget << "'; wanted bytes above 0, such as 512MiB";
+           << "'zero.step' op cannot be planned for the memory budget '"
+           << memoryBudget << "'; wanted bytes above 0, such as 512MiB";
   return checkMemoryBudget(step, summary, *budget);
 }
 
