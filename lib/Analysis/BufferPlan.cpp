@@ -351,6 +351,8 @@ void BufferPlan::solve() {
       owners.push_back(index);
     }
     needed[static_cast<int>(arena)] = allocate(lifetimes, kBufferAlignment);
+    live[static_cast<int>(arena)] =
+        zero::liveBytes(lifetimes, kBufferAlignment);
     for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
       buffers[owner].fixed = AtAttr::get(training.getContext(), arena, lifetime.offset,
                                          lifetime.bytes, 0);
@@ -359,6 +361,10 @@ void BufferPlan::solve() {
 
 int64_t BufferPlan::neededBytes(ArenaKind arena) const {
   return needed[static_cast<int>(arena)];
+}
+
+int64_t BufferPlan::liveBytes(ArenaKind arena) const {
+  return live[static_cast<int>(arena)];
 }
 
 SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> BufferPlan::getPlaces() const {

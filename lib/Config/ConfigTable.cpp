@@ -421,7 +421,7 @@ constexpr ConfigKey kKeys[] = {
     {"activation_checkpointing.profile", T::Bool, "false", none, "print times",
      kOwnMetrics},
     {"autotuning", T::Block, "null", no, "search settings by running",
-     "compare plans with --memory; leave it out"},
+     "compare plans with zero-plan; leave it out"},
     {"elasticity", T::Block, "null", no, "batch sizes for many rank counts",
      "the rank count is fixed when compiling; compile once for each"},
     {"tensor_parallel", T::Block, "null", no, "split layers over ranks",

@@ -2,6 +2,7 @@
 
 #include "zero/Transforms/Pipeline.h"
 
+#include "zero/Analysis/MemoryBudget.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -116,6 +117,19 @@ static LogicalResult applyOverrides(const ZeroPipelineOptions &options,
   return success();
 }
 
+/// Reads `memory-budget`, which no configuration file has.
+static LogicalResult readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
+                                      function_ref<InFlightDiagnostic()> emitError) {
+  if (options.memoryBudget.empty())
+    return success();
+  std::optional<int64_t> budget = parseBytes(options.memoryBudget);
+  if (!budget)
+    return emitError() << "memory-budget '" << options.memoryBudget.getValue()
+                       << "' is no number of bytes above 0, such as 512MiB";
+  config.memoryBudget = *budget;
+  return success();
+}
+
 /// What no pass could carry out.
 static LogicalResult verifyConfig(const TrainConfig &config,
                                   function_ref<InFlightDiagnostic()> emitError) {
@@ -139,6 +153,7 @@ ZeroPipelineOptions::resolve(int64_t modelMicroBatch,
   FailureOr<TrainConfig> config =
       loadBase(*this, modelMicroBatch, emitError, emitRemark);
   if (failed(config) || failed(applyOverrides(*this, *config, emitError)) ||
+      failed(readMemoryBudget(*this, *config, emitError)) ||
       failed(verifyConfig(*config, emitError)))
     return failure();
   return config;
@@ -196,7 +211,10 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
   addStatePasses(manager, config);
   manager.addPass(createFree());
   manager.addPass(createVerifySchedule());
-  manager.addPass(createPlanMemory());
+  PlanMemoryOptions plan;
+  if (config.memoryBudget)
+    plan.memoryBudget = std::to_string(config.memoryBudget);
+  manager.addPass(createPlanMemory(plan));
 }
 
 /// Parses `text` and adds the passes. The module is not read yet, so what

@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - give every buffer an address ----------------------===//
 
 #include "zero/Analysis/BufferPlan.h"
+#include "zero/Analysis/MemoryBudget.h"
 #include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -26,9 +27,12 @@ private:
   void planResidents(StepOp step);
   void planInputs(StepOp step);
   LogicalResult planRegions(StepOp step);
+  LogicalResult checkAndReport(StepOp step);
 
   ArenaCursor cursor;
   DenseMap<Attribute, AtAttr> constants;
+  /// By arena: the most that is alive at one time.
+  int64_t bounds[getMaxEnumValForArenaKind() + 1] = {};
 };
 } // namespace
 
@@ -78,10 +82,29 @@ LogicalResult PlanMemory::planRegions(StepOp step) {
     if (failed(plan.result()))
       return failure();
     plan.solve();
+    for (ArenaKind arena : {ArenaKind::Activations, ArenaKind::Communication}) {
+      int64_t &bound = bounds[static_cast<int>(arena)];
+      bound = std::max(bound, plan.liveBytes(arena));
+    }
     for (auto &[op, places] : plan.getPlaces())
       op->setAttr("zero.at", toArray(&getContext(), places));
   }
   return success();
+}
+
+LogicalResult PlanMemory::checkAndReport(StepOp step) {
+  if (memoryBudget.empty() && !report)
+    return success();
+  PlanSummary summary = summarizePlan(getOperation());
+  if (report)
+    remarkMemory(step, summary, bounds);
+  if (memoryBudget.empty())
+    return success();
+  std::optional<int64_t> budget = parseBytes(memoryBudget);
+  if (!budget)
+    return step.emitOpError("cannot be planned for the memory budget '")
+           << memoryBudget << "'; wanted bytes above 0, such as 512MiB";
+  return checkMemoryBudget(step, summary, *budget);
 }
 
 void PlanMemory::runOnOperation() {
@@ -93,6 +116,6 @@ void PlanMemory::runOnOperation() {
   planStates();
   planResidents(step);
   planInputs(step);
-  if (failed(planRegions(step)))
+  if (failed(planRegions(step)) || failed(checkAndReport(step)))
     signalPassFailure();
 }

@@ -76,9 +76,21 @@ struct Operation {
 /// The ranks of one communicator. All but the atomics under World::mutex.
 struct Group {
   Group(std::shared_ptr<World> world, int ranks)
-      : world(std::move(world)), ranks(ranks), operations(4), left(ranks) {
+      : world(std::move(world)), ranks(ranks), operations(kOperations),
+        left(ranks) {
     for (auto &operation : operations)
-      operation = std::make_unique<Operation>();
+      operation = makeOperation();
+  }
+
+  /// An operation that allocates nothing when it is posted, unless it has more
+  /// parts than most.
+  std::unique_ptr<Operation> makeOperation() const {
+    constexpr size_t kParts = 16;
+    auto operation = std::make_unique<Operation>();
+    operation->posted.reserve(ranks);
+    operation->waited.reserve(ranks);
+    operation->work.reserve(ranks, kParts);
+    return operation;
   }
 
   Operation &slot(uint64_t index) {
@@ -115,10 +127,12 @@ struct Group {
         larger[operation->index & (larger.size() - 1)] = std::move(operation);
     for (auto &operation : larger)
       if (!operation)
-        operation = std::make_unique<Operation>();
+        operation = makeOperation();
     operations = std::move(larger);
   }
 
+  /// More than a step has in flight; a power of two.
+  static constexpr size_t kOperations = 32;
   const std::shared_ptr<World> world;
   const int ranks;
   std::vector<std::unique_ptr<Operation>> operations; ///< a power of two

@@ -31,6 +31,13 @@ void copyBytes(void *to, const void *from, size_t bytes) {
 
 } // namespace
 
+void InProcessWork::reserve(int ranks, size_t parts) {
+  reset(ranks);
+  for (std::vector<Transfer> &posted : parts_)
+    posted.reserve(parts);
+  firstPiece_.reserve(parts + 1);
+}
+
 void InProcessWork::reset(int ranks) {
   ranks_ = ranks;
   parts_.resize(ranks);

@@ -10,6 +10,8 @@ namespace zrt {
 /// elements, so they may be done in any order and at the same time.
 class InProcessWork {
 public:
+  /// Makes room for operations of up to `parts` parts.
+  void reserve(int ranks, size_t parts);
   /// Forgets the last operation, keeps its memory.
   void reset(int ranks);
   /// Sets what `rank` posted. `describePieces` comes after all ranks did.

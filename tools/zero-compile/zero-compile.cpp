@@ -47,6 +47,10 @@ cl::opt<bool> deterministic(
     "deterministic", cl::cat(category),
     cl::desc("Equal bits at every stage and bucket size; overrides the "
              "configuration"));
+cl::opt<std::string> memoryBudget(
+    "memory-budget", cl::cat(category), cl::value_desc("bytes"),
+    cl::desc("Most memory that a rank may need, such as 80GiB; a plan that "
+             "needs more is refused"));
 cl::opt<std::string> pipeline(
     "pipeline", cl::cat(category), cl::value_desc("options"),
     cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
@@ -88,6 +92,7 @@ std::string pipelineText() {
   add("stage", stage);
   add("ranks", ranks);
   add("deterministic", deterministic ? "true" : "");
+  add("memory-budget", memoryBudget);
   return text;
 }
 

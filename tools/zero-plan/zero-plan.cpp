@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Allocate.h"
 #include "Compare.h"
 #include "Estimate.h"
 #include "Explain.h"
@@ -95,6 +96,23 @@ cl::opt<double> bufferFactor("buffer-factor", cl::cat(category), cl::init(1.5),
                                       "for CPU memory"));
 
 //===----------------------------------------------------------------------===//
+// Allocation of buffers that are not from a model
+//===----------------------------------------------------------------------===//
+
+cl::opt<std::string> allocateFile(
+    "allocate", cl::cat(category), cl::value_desc("file.csv"),
+    cl::desc("Print offsets for the buffers of a file with the columns id, "
+             "lower, upper (exclusive) and size, '-' for standard input; exit "
+             "with 1 and the best height where they exceed --capacity"));
+cl::opt<int64_t> capacity("capacity", cl::cat(category),
+                          cl::value_desc("bytes"),
+                          cl::desc("What --allocate has to fit into"));
+cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
+                                cl::init(60), cl::value_desc("seconds"),
+                                cl::desc("How long --allocate searches, in "
+                                         "time on a core; 60 if not given"));
+
+//===----------------------------------------------------------------------===//
 // Modes
 //===----------------------------------------------------------------------===//
 
@@ -164,6 +182,17 @@ LogicalResult runReport() {
   return jsonFile.empty() ? success() : writeJson(plans);
 }
 
+LogicalResult runAllocate() {
+  if (!inputs.empty())
+    return expectInputs(0);
+  if (capacity.getNumOccurrences() == 0 || capacity < 0)
+    return zero::fail("--allocate wants --capacity with a number of bytes");
+  if (!(allocateSeconds > 0))
+    return zero::fail("--allocate-seconds must be above 0");
+  return success(zero::runAllocate(allocateFile, capacity, allocateSeconds) ==
+                 0);
+}
+
 LogicalResult runComparison() {
   // One model with two pipelines, or two files with the same options.
   bool isOneModel = inputs.size() == 1 && pipelines.size() == 2;
@@ -207,6 +236,8 @@ LogicalResult runPicture() {
 }
 
 LogicalResult run() {
+  if (!allocateFile.empty())
+    return runAllocate();
   if (estimate != EstimateForm::None)
     return runEstimate();
   if (compare)

@@ -51,6 +51,8 @@ public:
   /// needed of `arena`.
   void solve();
   int64_t neededBytes(ArenaKind arena) const;
+  /// The most bytes alive at one time: no offsets need less.
+  int64_t liveBytes(ArenaKind arena) const;
 
   /// The places of what each operation makes, in the order in which the
   /// lowering asks for them; for `zero.at`.
@@ -104,6 +106,7 @@ private:
   DenseMap<Value, int64_t> lastRead, borrowedUntil;
   int64_t now = 0, length = 0;
   int64_t needed[getMaxEnumValForArenaKind() + 1] = {};
+  int64_t live[getMaxEnumValForArenaKind() + 1] = {};
 };
 
 } // namespace mlir::zero

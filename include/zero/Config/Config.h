@@ -171,6 +171,9 @@ struct TrainConfig {
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.
   int64_t alignment = 128;
+  /// Most bytes that one rank may need in all; 0: any. Not of the file: the
+  /// machine is not a part of what is trained.
+  int64_t memoryBudget = 0;
 };
 
 /// What the caller knows and the file need not say.

@@ -409,6 +409,10 @@ def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
     root's buffer; gradients are produced at their place in a bucket; gathers and
     reductions land in place; a launch takes the place of a dying input.
 
+    With `memory-budget` the pass fails where all arenas of a rank together need
+    more, and names what is alive at the peak of each; `report` prints the same
+    as a remark, with the lower bound of each arena that is planned.
+
     - Needs: `zero-free` ran.
     - Leaves: places on every operation that makes a buffer, and on every partition.
     - Not done here: order; the plan takes it as it is.
@@ -418,6 +422,12 @@ def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
+  let options = [
+    Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
+      "Most bytes that all arenas of a rank may need together, such as 512MiB; "
+      "any if empty">,
+    Option<"report", "report", "bool", "false",
+      "Print the memory of each arena in a remark">];
 }
 
 #endif // ZERO_TRANSFORMS_PASSES_TD

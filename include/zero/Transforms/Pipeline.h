@@ -58,6 +58,8 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Reductions travel while the next bucket is filled"), llvm::cl::init(false)};
   Option<bool> ignoreUnused{*this, "ignore-unused-parameters",
       llvm::cl::desc("Leave parameters without a gradient alone; otherwise an error"), llvm::cl::init(true)};
+  Option<std::string> memoryBudget{*this, "memory-budget",
+      llvm::cl::desc("Most bytes that a rank may need, such as 80GiB; any if empty")};
 
   /// The configuration that the options mean. `modelMicroBatch` as in
   /// ConfigContext. Faults go to `emitError`, remarks to `emitRemark`.
