@@ -74,6 +74,34 @@ zero.step @yield_c2(%x: tensor<f32>) {
 
 // -----
 
+// expected-error @+1 {{arguments 0 and 2 are both the input 'x'; give each a 'zero.input' of its own}}
+zero.step @step_c3(%a: tensor<f32> {zero.input = "x"}, %b: tensor<f32>, %c: tensor<f32> {zero.input = "x"}) {
+  zero.yield %a : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{arguments 0 and 1 are both the input 'input1'}}
+zero.step @step_c3_default(%a: tensor<f32> {zero.input = "input1"}, %b: tensor<f32>) {
+  zero.yield %a : tensor<f32>
+}
+
+// -----
+
+zero.step @yield_c3(%x: tensor<f32>) {
+  // expected-error @+1 {{has two outputs named "d"}}
+  zero.yield %x, %x, %x outputs ["d", "d"] : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+zero.step @yield_c3_loss(%x: tensor<f32>) {
+  // expected-error @+1 {{has two outputs named "loss"; the loss is named "loss"}}
+  zero.yield %x, %x outputs ["loss"] : tensor<f32>, tensor<f32>
+}
+
+// -----
+
 zero.step @load_c1(%x: tensor<f32>) {
   // expected-error @+1 {{names @missing, which is no 'zero.parameter'}}
   %w = zero.load @missing : tensor<4xf32>
