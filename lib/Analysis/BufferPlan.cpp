@@ -291,16 +291,13 @@ void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
             (partition.findMember(name.getValue()).getOffset() - begin) * bytes);
   buckets[reduce.getPending()] = bucket;
   SmallVector<Memory> places = {whole(bucket)};
-  ArrayRef<int64_t> segments = partition.getSegments();
-  for (size_t i = 1; i < segments.size(); ++i) {
-    if (segments[i - 1] < begin || segments[i] > end || segments[i] == segments[i - 1])
-      continue;
-    int64_t slice = (segments[i] - segments[i - 1]) / partition.getRanks() * bytes;
+  for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
+    int64_t slice = (last - first) / partition.getRanks() * bytes;
     // In place inside the bucket, unless the slice's own place is known.
-    Memory place = {bucket, (segments[i - 1] - begin) * bytes, slice, slice};
+    Memory place = {bucket, (first - begin) * bytes, slice, slice};
     if (!fromStored && storesDirectly(partition, type))
       place = whole(fixedBuffer(
-          state.getGradient(partition, segments[i - 1], segments[i], /*slice=*/true)));
+          state.getGradient(partition, first, last, /*slice=*/true)));
     places.push_back(place);
     pending[reduce.getPending()].push_back(place);
   }

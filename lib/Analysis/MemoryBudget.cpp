@@ -84,7 +84,8 @@ LogicalResult mlir::zero::checkMemoryBudget(StepOp step,
   if (total <= budget)
     return success();
   InFlightDiagnostic error =
-      step.emitOpError("needs ")
+      emitError(step.getLoc())
+      << "'zero.step' op needs "
       << describeBytes(total) << " on each rank, which exceeds the memory "
       << "budget of " << describeBytes(budget) << " by "
       << describeBytes(total - budget)
@@ -115,6 +116,6 @@ void mlir::zero::remarkMemory(StepOp step, const PlanSummary &summary,
     os << "\n  ";
     printArena(os, arena, bounds[static_cast<int>(arena.arena)]);
   }
-  step.emitRemark("memory of each rank: ")
+  emitRemark(step.getLoc()) << "memory of each rank: "
       << describeBytes(summary.totalBytes()) << text;
 }

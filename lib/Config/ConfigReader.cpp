@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -13,6 +14,15 @@ using llvm::Twine;
 namespace json = llvm::json;
 
 namespace {
+constexpr StringRef kTrainKey = "train_batch_size";
+constexpr StringRef kMicroKey = "train_micro_batch_size_per_gpu";
+constexpr StringRef kAccumulationKey = "gradient_accumulation_steps";
+
+/// The three keys of which any two give the third.
+struct BatchKeys {
+  std::optional<int64_t> train, micro, accumulation;
+};
+
 class ConfigReader {
 public:
   ConfigReader(const json::Object &root, const ConfigValues &values,
@@ -35,12 +45,18 @@ public:
 
 private:
   void readBatch();
+  bool readMicroBatch(BatchKeys &keys);
+  bool deriveAccumulation(BatchKeys &keys);
+  bool isCount(StringRef key, std::optional<int64_t> value);
   void readPrecision();
   void readGradientType();
   void readLossScale();
   void readOptimizer();
+  void readSgd();
   void readAdam();
   void readScheduler();
+  SchedulerType readSchedulerType(StringRef type);
+  void readTotalSteps(StringRef type);
   void readGradients();
   void readZero();
   void readExtension();
@@ -58,66 +74,94 @@ private:
 };
 } // namespace
 
-void ConfigReader::readBatch() {
-  constexpr StringRef trainKey = "train_batch_size";
-  constexpr StringRef microKey = "train_micro_batch_size_per_gpu";
-  constexpr StringRef accumulationKey = "gradient_accumulation_steps";
-  std::optional<int64_t> train = values.optionalInteger(trainKey);
-  std::optional<int64_t> micro = values.optionalInteger(microKey);
-  std::optional<int64_t> accumulation = values.optionalInteger(accumulationKey);
-  int64_t ranks = context.ranks;
-  config.ranks = ranks;
-
+bool ConfigReader::readMicroBatch(BatchKeys &keys) {
   if (int64_t model = context.modelMicroBatch) {
-    if (micro && *micro != model)
-      reporter.error(microKey, "found " + Twine(*micro) +
-                                   ", but one step of the model takes " +
-                                   Twine(model) +
-                                   " samples; make them equal, or leave the "
-                                   "key out");
-    micro = model;
+    if (keys.micro && *keys.micro != model)
+      reporter.error(kMicroKey, "found " + Twine(*keys.micro) +
+                                    ", but one step of the model takes " +
+                                    Twine(model) +
+                                    " samples; make them equal, or leave the "
+                                    "key out");
+    keys.micro = model;
   }
-  if (!micro && !train) {
-    reporter.error(microKey, "neither this key nor train_batch_size is given; "
-                             "give the samples of one micro-batch on one rank");
+  if (keys.micro)
+    return true;
+  if (!keys.train) {
+    reporter.error(kMicroKey, "neither this key nor train_batch_size is given; "
+                              "give the samples of one micro-batch on one rank");
+    return false;
+  }
+  int64_t accumulation = keys.accumulation.value_or(1);
+  int64_t parts = context.ranks * accumulation;
+  if (*keys.train % parts != 0) {
+    reporter.error(kTrainKey, Twine(*keys.train) +
+                                  " samples cannot be cut into " + Twine(parts) +
+                                  " equal micro-batches (" +
+                                  Twine(context.ranks) + " ranks x " +
+                                  Twine(accumulation) +
+                                  " accumulation steps); give a multiple");
+    return false;
+  }
+  keys.micro = *keys.train / parts;
+  return true;
+}
+
+bool ConfigReader::deriveAccumulation(BatchKeys &keys) {
+  if (keys.accumulation)
+    return true;
+  int64_t step = *keys.micro * context.ranks;
+  if (keys.train && *keys.train % step != 0) {
+    reporter.error(kTrainKey,
+                   Twine(*keys.train) + " samples are no multiple of " +
+                       Twine(step) + " (" + Twine(*keys.micro) +
+                       " samples x " + Twine(context.ranks) +
+                       " ranks), so no gradient_accumulation_steps fits; "
+                       "give a multiple");
+    return false;
+  }
+  keys.accumulation = keys.train ? *keys.train / step : 1;
+  return true;
+}
+
+bool ConfigReader::isCount(StringRef key, std::optional<int64_t> value) {
+  if (!value || (*value >= 1 && *value <= kMaxCount))
+    return true;
+  reporter.error(key, "found " + Twine(*value) + ", wanted 1 to " +
+                          Twine(kMaxCount));
+  return false;
+}
+
+void ConfigReader::readBatch() {
+  BatchKeys keys{values.optionalInteger(kTrainKey),
+                 values.optionalInteger(kMicroKey),
+                 values.optionalInteger(kAccumulationKey)};
+  if (context.overrides.accumulation)
+    keys.accumulation = context.overrides.accumulation;
+  config.ranks = context.ranks;
+  // In these bounds products of two counts fit in 64 bits.
+  if (!isCount(kMicroKey, keys.micro) ||
+      !isCount(kAccumulationKey, keys.accumulation) || !readMicroBatch(keys) ||
+      !isCount(kMicroKey, keys.micro) || !deriveAccumulation(keys) ||
+      !isCount(kAccumulationKey, keys.accumulation))
+    return;
+  std::string factors = (Twine(*keys.micro) + " samples x " +
+                         Twine(*keys.accumulation) + " accumulation steps x " +
+                         Twine(context.ranks) + " ranks are ")
+                            .str();
+  int64_t product;
+  if (llvm::MulOverflow(*keys.micro * *keys.accumulation, context.ranks,
+                        product)) {
+    reporter.error(kTrainKey, factors + "more samples than 64 bits count");
     return;
   }
-  if (!micro) {
-    int64_t parts = ranks * accumulation.value_or(1);
-    if (*train % parts != 0) {
-      reporter.error(trainKey, Twine(*train) + " samples cannot be cut into " +
-                                   Twine(parts) + " equal micro-batches (" +
-                                   Twine(ranks) + " ranks x " +
-                                   Twine(accumulation.value_or(1)) +
-                                   " accumulation steps); give a multiple");
-      return;
-    }
-    micro = *train / parts;
-  }
-  if (!accumulation) {
-    int64_t step = *micro * ranks;
-    if (train && *train % step != 0) {
-      reporter.error(trainKey,
-                     Twine(*train) + " samples are no multiple of " +
-                         Twine(step) + " (" + Twine(*micro) + " samples x " +
-                         Twine(ranks) +
-                         " ranks), so no gradient_accumulation_steps fits; "
-                         "give a multiple");
-      return;
-    }
-    accumulation = train ? *train / step : 1;
-  }
-  int64_t product = *micro * *accumulation * ranks;
-  if (train && *train != product) {
-    reporter.error(trainKey,
-                   "found " + Twine(*train) + ", but " + Twine(*micro) +
-                       " samples x " + Twine(*accumulation) +
-                       " accumulation steps x " + Twine(ranks) + " ranks are " +
-                       Twine(product) + "; leave one of the three keys out");
+  if (keys.train && *keys.train != product) {
+    reporter.error(kTrainKey, "found " + Twine(*keys.train) + ", but " +
+                                  factors + Twine(product) +
+                                  "; leave one of the three keys out");
     return;
   }
-  config.microBatch = *micro;
-  config.accumulation = *accumulation;
+  config.microBatch = *keys.micro;
+  config.accumulation = *keys.accumulation;
   config.trainBatch = product;
 }
 
@@ -141,7 +185,8 @@ void ConfigReader::readPrecision() {
   config.precision = half    ? Precision::F16
                      : brain ? Precision::BF16
                              : Precision::F32;
-
+  if (context.overrides.precision)
+    config.precision = *context.overrides.precision;
   readGradientType();
 }
 
@@ -170,11 +215,18 @@ void ConfigReader::readGradientType() {
 }
 
 void ConfigReader::readLossScale() {
-  if (config.precision != Precision::F16)
+  std::optional<double> given = context.overrides.lossScale;
+  if (config.precision != Precision::F16) {
+    if (given)
+      reporter.error("", "a loss scale is given, but the compute type is " +
+                             stringify(config.precision) +
+                             ", which needs none; leave it out, or compute in "
+                             "f16");
     return;
+  }
   LossScaleConfig &scale = config.lossScale;
   scale.enabled = true;
-  double fixed = values.number("fp16.loss_scale");
+  double fixed = given.value_or(values.number("fp16.loss_scale"));
   int64_t power = values.integer("fp16.initial_scale_power");
   if (power > 126)
     reporter.error("fp16.initial_scale_power",
@@ -228,19 +280,11 @@ void ConfigReader::readOptimizer() {
   std::string lower = StringRef(type).lower();
   OptimizerConfig &optimizer = config.optimizer;
   if (lower == "adam" || lower == "adamw") {
-    checkApplies("optimizer.params", "AdamW");
     bool classic =
         lower == "adam" && !values.boolean("optimizer.params.adam_w_mode");
     optimizer.type = classic ? OptimizerType::Adam : OptimizerType::AdamW;
-    readAdam();
   } else if (lower == "sgd") {
-    checkApplies("optimizer.params", "SGD");
     optimizer.type = OptimizerType::SGD;
-    optimizer.momentum = values.number("optimizer.params.momentum");
-    optimizer.nesterov = values.boolean("optimizer.params.nesterov");
-    if (optimizer.nesterov && optimizer.momentum == 0)
-      reporter.error("optimizer.params.nesterov",
-                     "needs a momentum above 0; give one or leave it out");
   } else {
     reporter.error(
         typeKey, "\"" + Twine(type) + "\" is " +
@@ -248,11 +292,28 @@ void ConfigReader::readOptimizer() {
                      "; use \"AdamW\", \"Adam\" or \"SGD\"");
     return;
   }
+  if (context.overrides.optimizer)
+    optimizer.type = *context.overrides.optimizer;
+  if (optimizer.type == OptimizerType::SGD)
+    readSgd();
+  else
+    readAdam();
   optimizer.learningRate = values.number("optimizer.params.lr");
   optimizer.weightDecay = values.number("optimizer.params.weight_decay");
 }
 
+void ConfigReader::readSgd() {
+  checkApplies("optimizer.params", "SGD");
+  OptimizerConfig &optimizer = config.optimizer;
+  optimizer.momentum = values.number("optimizer.params.momentum");
+  optimizer.nesterov = values.boolean("optimizer.params.nesterov");
+  if (optimizer.nesterov && optimizer.momentum == 0)
+    reporter.error("optimizer.params.nesterov",
+                   "needs a momentum above 0; give one or leave it out");
+}
+
 void ConfigReader::readAdam() {
+  checkApplies("optimizer.params", "AdamW");
   OptimizerConfig &optimizer = config.optimizer;
   llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
   optimizer.beta1 = betas[0];
@@ -261,32 +322,48 @@ void ConfigReader::readAdam() {
   optimizer.biasCorrection = values.boolean("optimizer.params.bias_correction");
 }
 
+SchedulerType ConfigReader::readSchedulerType(StringRef type) {
+  auto found = llvm::StringSwitch<SchedulerType>(type)
+                   .Case("WarmupLR", SchedulerType::WarmupLR)
+                   .Case("WarmupDecayLR", SchedulerType::WarmupDecayLR)
+                   .Case("WarmupCosineLR", SchedulerType::WarmupCosineLR)
+                   .Default(SchedulerType::Constant);
+  if (found != SchedulerType::Constant)
+    return found;
+  bool known = type == "LRRangeTest" || type == "OneCycle";
+  reporter.error("scheduler.type", "\"" + type + "\" is " +
+                                       (known ? "not supported" : "not known") +
+                                       "; use \"WarmupLR\", "
+                                       "\"WarmupDecayLR\" or "
+                                       "\"WarmupCosineLR\", or leave the "
+                                       "block out for a constant rate");
+  return found;
+}
+
+void ConfigReader::readTotalSteps(StringRef type) {
+  constexpr StringRef key = "scheduler.params.total_num_steps";
+  if (std::optional<int64_t> total = values.optionalInteger(key))
+    config.scheduler.totalSteps = *total;
+  else
+    reporter.error(key,
+                   type + " needs a number: the updates of the whole run");
+}
+
 void ConfigReader::readScheduler() {
   if (!values.has("scheduler"))
     return;
-  constexpr StringRef typeKey = "scheduler.type";
-  std::optional<std::string> type = values.optionalText(typeKey);
+  std::optional<std::string> type = values.optionalText("scheduler.type");
   if (!type) {
     if (values.has("scheduler.params"))
-      reporter.error(typeKey, "is missing; name the schedule, or leave the "
-                              "block out for a constant rate");
+      reporter.error("scheduler.type",
+                     "is missing; name the schedule, or leave the block out "
+                     "for a constant rate");
     return;
   }
   SchedulerConfig &scheduler = config.scheduler;
-  scheduler.type = llvm::StringSwitch<SchedulerType>(*type)
-                       .Case("WarmupLR", SchedulerType::WarmupLR)
-                       .Case("WarmupDecayLR", SchedulerType::WarmupDecayLR)
-                       .Case("WarmupCosineLR", SchedulerType::WarmupCosineLR)
-                       .Default(SchedulerType::Constant);
-  if (scheduler.type == SchedulerType::Constant) {
-    bool known = *type == "LRRangeTest" || *type == "OneCycle";
-    reporter.error(typeKey, "\"" + Twine(*type) + "\" is " +
-                                (known ? "not supported" : "not known") +
-                                "; use \"WarmupLR\", \"WarmupDecayLR\" or "
-                                "\"WarmupCosineLR\", or leave the block out "
-                                "for a constant rate");
+  scheduler.type = readSchedulerType(*type);
+  if (scheduler.type == SchedulerType::Constant)
     return;
-  }
   checkApplies("scheduler.params", *type);
   constexpr StringRef maxKey = "scheduler.params.warmup_max_lr";
   scheduler.warmupMinLearningRate =
@@ -300,15 +377,8 @@ void ConfigReader::readScheduler() {
   scheduler.logWarmup = values.text("scheduler.params.warmup_type") == "log";
   scheduler.warmupMinRatio = values.number("scheduler.params.warmup_min_ratio");
   scheduler.cosineMinRatio = values.number("scheduler.params.cos_min_ratio");
-  if (scheduler.type == SchedulerType::WarmupLR)
-    return;
-  constexpr StringRef totalKey = "scheduler.params.total_num_steps";
-  if (std::optional<int64_t> total = values.optionalInteger(totalKey))
-    scheduler.totalSteps = *total;
-  else
-    reporter.error(totalKey, Twine(*type) +
-                                 " needs a number: the updates of the whole "
-                                 "run");
+  if (scheduler.type != SchedulerType::WarmupLR)
+    readTotalSteps(*type);
 }
 
 void ConfigReader::readGradients() {
@@ -327,6 +397,8 @@ void ConfigReader::readZero() {
   if (config.stage > 3)
     reporter.error(key("stage"),
                    "found " + Twine(config.stage) + ", wanted 0, 1, 2 or 3");
+  if (context.overrides.stage)
+    config.stage = *context.overrides.stage;
   config.reduceBucketSize = values.integer(key("reduce_bucket_size"));
   config.allgatherBucketSize = values.integer(key("allgather_bucket_size"));
   config.overlapCommunication = values.has(key("overlap_comm"))

@@ -8,6 +8,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 using namespace mlir::zero;
 using llvm::StringRef;
 using llvm::Twine;
@@ -104,6 +106,12 @@ static bool isEqual(const json::Value &a, const json::Value &b) {
   return a == b;
 }
 
+/// False for a number that is infinite as an f32.
+static bool fitsFloat(const json::Value &value) {
+  std::optional<double> number = value.getAsNumber();
+  return !number || std::isfinite(static_cast<float>(*number));
+}
+
 /// True when the value asks for nothing: the default, an empty block, or one
 /// that is switched off.
 static bool isInactive(const ConfigKey &row, const json::Value &value) {
@@ -166,6 +174,11 @@ private:
     if (!hasType(*row, value)) {
       reporter.error(path, "found " + print(value) + ", wanted " +
                                describeType(*row));
+      return;
+    }
+    if (row->state == KeyState::Supported && !fitsFloat(value)) {
+      reporter.error(path, "found " + print(value) +
+                               ", which f32 cannot hold; give at most 3.4e38");
       return;
     }
     checkValue(*row, value, siblings, path);

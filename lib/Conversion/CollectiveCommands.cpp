@@ -108,14 +108,10 @@ void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
       reduce, zrt::Opcode::ReduceScatter, zrt::TrafficClass::Gradient, reduce.getPending(),
       "reduce_scatter @" + reduce.getPartition().str() + " " +
           (reduce.getParameters() ? joinNames(*reduce.getParameters()) : "stored"));
-  ArrayRef<int64_t> segments = partition.getSegments();
   unsigned next = 1;
-  for (size_t i = 1; i < segments.size(); ++i) {
-    if (segments[i - 1] < begin || segments[i] > static_cast<int64_t>(reduce.getEnd()) ||
-        segments[i] == segments[i - 1])
-      continue;
-    int64_t size = segments[i] - segments[i - 1];
-    AtAttr send = subPlace(bucket, (segments[i - 1] - begin) * bytes, size * bytes);
+  for (auto [first, last] : partition.getSegmentsIn(begin, reduce.getEnd())) {
+    int64_t size = last - first;
+    AtAttr send = subPlace(bucket, (first - begin) * bytes, size * bytes);
     command.parts.push_back({toBufferRef(send), toBufferRef(placeAt(reduce, next++)),
                              static_cast<uint64_t>(size / partition.getRanks()),
                              *toDataType(type), 0});
@@ -252,13 +248,9 @@ void CommandBuilder::visitRefresh(RefreshOp refresh) {
       "refresh @" + refresh.getPartition().str());
   auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
   int64_t bytes = elementBytes(partition.getComputeType());
-  ArrayRef<int64_t> segments = partition.getSegments();
-  for (size_t i = 1; i < segments.size(); ++i) {
-    int64_t begin = segments[i - 1], size = segments[i] - begin;
-    if (begin < static_cast<int64_t>(refresh.getBegin()) ||
-        segments[i] > static_cast<int64_t>(refresh.getEnd()) || size == 0)
-      continue;
-    AtAttr own = state.getSlice(partition, all, /*sharded=*/false, bytes, begin, segments[i]);
+  for (auto [begin, end] : partition.getSegmentsIn(refresh.getBegin(), refresh.getEnd())) {
+    int64_t size = end - begin;
+    AtAttr own = state.getSlice(partition, all, /*sharded=*/false, bytes, begin, end);
     command.parts.push_back({toBufferRef(own),
                              toBufferRef(subPlace(all, begin * bytes, size * bytes)),
                              static_cast<uint64_t>(size / partition.getRanks()),

@@ -86,6 +86,23 @@ void CommandBuilder::record(Operation &op) {
       places[result] = cast<AtAttr>(attribute[next++]);
 }
 
+/// What kernel `op` is; nothing where it becomes other commands.
+static std::optional<KernelDescription> describeKernel(Operation &op) {
+  if (auto kernel = dyn_cast<KernelOpInterface>(op))
+    return kernel.describeKernel();
+  KernelDescription kernel;
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    kernel.name = "launch";
+    kernel.symbol = launch.getKernel().str();
+    return kernel;
+  }
+  if (isa<LossSeedOp>(op)) {
+    kernel.name = "zero.loss_seed";
+    return kernel;
+  }
+  return std::nullopt;
+}
+
 LogicalResult CommandBuilder::visit(Operation &op) {
   if (std::optional<View> view = getView(&op)) {
     AtAttr source = placeOf(view->source);
@@ -94,31 +111,24 @@ LogicalResult CommandBuilder::visit(Operation &op) {
                     tensorBytes(op.getResult(0).getType()), source.getStride());
     return success();
   }
-  if (auto kernel = dyn_cast<KernelOpInterface>(op)) {
+  if (std::optional<KernelDescription> kernel = describeKernel(op)) {
     record(op);
-    return visitKernel(op, kernel.describeKernel());
+    return visitKernel(op, *kernel);
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](arith::ConstantOp) { return visitConstant(op); })
-      .Case([&](LaunchOp launch) {
-        record(op);
-        KernelDescription kernel;
-        kernel.name = "launch";
-        kernel.symbol = launch.getKernel().str();
-        return visitKernel(op, kernel);
-      })
-      .Case([&](LossSeedOp) {
-        record(op);
-        KernelDescription kernel;
-        kernel.name = "zero.loss_seed";
-        return visitKernel(op, kernel);
-      })
       .Case([&](LoadOp load) {
         places[load] = state.getWhole(load.getParameterAttr().getAttr());
         return success();
       })
       .Case([&](FreeOp) { return success(); })
       .Case([&](AccumulateOp op) { return visitAccumulate(op), success(); })
+      .Case([&](YieldOp yield) { return visitYield(yield), success(); })
+      .Default([&](Operation *) { return visitCollective(op); });
+}
+
+LogicalResult CommandBuilder::visitCollective(Operation &op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](AllReduceOp op) { return visitAllReduce(op), success(); })
       .Case([&](ReduceScatterOp op) { return visitReduceScatter(op), success(); })
       .Case([&](BucketedReduceOp op) { return visitBucketedReduce(op), success(); })
@@ -126,6 +136,11 @@ LogicalResult CommandBuilder::visit(Operation &op) {
       .Case([&](RefreshOp op) { return visitRefresh(op), success(); })
       .Case([&](RefreshResidentOp op) { return visitRefreshResident(op), success(); })
       .Case([&](WaitOp op) { return visitWait(op), success(); })
+      .Default([&](Operation *) { return visitUpdateCommand(op); });
+}
+
+LogicalResult CommandBuilder::visitUpdateCommand(Operation &op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](GradStatsOp op) { return visitGradStats(op), success(); })
       .Case([&](ReduceStatsOp op) { return visitReduceStats(op), success(); })
       .Case([&](JudgeOp op) { return visitJudge(op), success(); })
@@ -133,7 +148,6 @@ LogicalResult CommandBuilder::visit(Operation &op) {
       .Case([&](UpdateScaleOp) {
         return addFlatKernel(&op, "zero.update_scale", {}, {}), success();
       })
-      .Case([&](YieldOp yield) { return visitYield(yield), success(); })
       .Default([&](Operation *) {
         return op.emitOpError("has no runtime kernel; implement KernelOpInterface for it");
       });

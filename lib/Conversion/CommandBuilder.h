@@ -31,6 +31,8 @@ public:
 private:
   // CommandBuilder.cpp: kernels.
   LogicalResult visit(Operation &op);
+  LogicalResult visitCollective(Operation &op);
+  LogicalResult visitUpdateCommand(Operation &op);
   LogicalResult visitKernel(Operation &op, const KernelDescription &kernel);
   LogicalResult visitConstant(Operation &op);
   void visitAccumulate(AccumulateOp accumulate);

@@ -4,6 +4,8 @@
 
 #include "CommandBuilder.h"
 
+#include "zero/Analysis/Schedule.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -14,8 +16,8 @@ namespace {
 
 class Translator {
 public:
-  explicit Translator(ModuleOp module)
-      : module(module), step(*module.getOps<StepOp>().begin()), state(module) {}
+  Translator(ModuleOp module, StepOp step)
+      : module(module), step(step), state(module) {}
 
   FailureOr<zrt::Program> run();
 
@@ -309,9 +311,9 @@ FailureOr<zrt::Program> Translator::run() {
   translateTraining();
   translatePartitions();
   if (program.partitions.size() > zrt::kMaxGroups)
-    return step.emitOpError("has ")
-               << program.partitions.size() << " parameter groups, wanted at most "
-               << zrt::kMaxGroups,
+    return emitError(step.getLoc())
+               << "found " << program.partitions.size()
+               << " partitions, wanted at most " << zrt::kMaxGroups,
            failure();
   translateParameters();
   translateResidents();
@@ -325,16 +327,15 @@ FailureOr<zrt::Program> Translator::run() {
 }
 
 FailureOr<zrt::Program> mlir::zero::translateToProgram(ModuleOp module) {
-  auto steps = module.getOps<StepOp>();
-  if (llvm::range_size(steps) != 1)
-    return module.emitError("found ")
-               << llvm::range_size(steps) << " 'zero.step', wanted one",
-           failure();
-  StepOp step = *steps.begin();
+  FailureOr<StepOp> step = getConfiguredSchedule(module);
+  if (failed(step) || failed(verifyElementTypes(module, *step)))
+    return failure();
   for (PartitionOp partition : module.getOps<PartitionOp>())
     if (!partition.getAt())
       return partition.emitOpError("has no places; run zero-plan-memory first"), failure();
-  if (!step.getTraining() || !step->hasAttr("zero.at"))
-    return step.emitOpError("is not planned; run zero-plan-memory first"), failure();
-  return Translator(module).run();
+  if (!(*step)->hasAttr("zero.at"))
+    return emitError(step->getLoc())
+               << "'zero.step' is not planned; run zero-plan-memory first",
+           failure();
+  return Translator(module, *step).run();
 }

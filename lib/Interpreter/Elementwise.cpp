@@ -93,64 +93,54 @@ static LogicalResult constant(arith::ConstantOp op, Evaluation &e) {
   return success();
 }
 
-/// An ordered predicate is false where an operand is NaN, an unordered one
-/// true.
-static LogicalResult cmpf(arith::CmpFOp op, Evaluation &e) {
+/// The predicates that no NaN decides: ordered and unordered ones differ only
+/// there.
+static bool compareNumbers(arith::CmpFPredicate predicate, double x, double y) {
   using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::AlwaysFalse:
+  case P::UNO:
+    return false;
+  case P::AlwaysTrue:
+  case P::ORD:
+    return true;
+  case P::OEQ:
+  case P::UEQ:
+    return x == y;
+  case P::OGT:
+  case P::UGT:
+    return x > y;
+  case P::OGE:
+  case P::UGE:
+    return x >= y;
+  case P::OLT:
+  case P::ULT:
+    return x < y;
+  case P::OLE:
+  case P::ULE:
+    return x <= y;
+  case P::ONE:
+  case P::UNE:
+    return x != y;
+  }
+  llvm_unreachable("every predicate is handled");
+}
+
+/// What `predicate` says where an operand is NaN.
+static bool isTrueOfNaN(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  return predicate == P::AlwaysTrue || predicate == P::UNO ||
+         predicate == P::UEQ || predicate == P::UGT || predicate == P::UGE ||
+         predicate == P::ULT || predicate == P::ULE || predicate == P::UNE;
+}
+
+static LogicalResult cmpf(arith::CmpFOp op, Evaluation &e) {
+  arith::CmpFPredicate predicate = op.getPredicate();
   for (int64_t i = 0; i < e.out[0].size(); ++i) {
     double x = e.in[0]->reals[i], y = e.in[1]->reals[i];
-    bool unordered = std::isnan(x) || std::isnan(y), result = false;
-    switch (op.getPredicate()) {
-    case P::AlwaysFalse:
-      result = false;
-      break;
-    case P::AlwaysTrue:
-      result = true;
-      break;
-    case P::OEQ:
-      result = x == y;
-      break;
-    case P::OGT:
-      result = x > y;
-      break;
-    case P::OGE:
-      result = x >= y;
-      break;
-    case P::OLT:
-      result = x < y;
-      break;
-    case P::OLE:
-      result = x <= y;
-      break;
-    case P::ONE:
-      result = !unordered && x != y;
-      break;
-    case P::ORD:
-      result = !unordered;
-      break;
-    case P::UEQ:
-      result = unordered || x == y;
-      break;
-    case P::UGT:
-      result = unordered || x > y;
-      break;
-    case P::UGE:
-      result = unordered || x >= y;
-      break;
-    case P::ULT:
-      result = unordered || x < y;
-      break;
-    case P::ULE:
-      result = unordered || x <= y;
-      break;
-    case P::UNE:
-      result = unordered || x != y;
-      break;
-    case P::UNO:
-      result = unordered;
-      break;
-    }
-    e.out[0].integers[i] = result;
+    bool unordered = std::isnan(x) || std::isnan(y);
+    e.out[0].integers[i] = unordered ? isTrueOfNaN(predicate)
+                                     : compareNumbers(predicate, x, y);
   }
   return success();
 }

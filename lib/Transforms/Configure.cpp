@@ -40,29 +40,31 @@ std::unique_ptr<Pass> mlir::zero::createConfigurePass(const TrainConfig &config)
 FailureOr<TrainConfig> Configure::resolve() {
   if (config)
     return *config;
-  auto emitError = [&] { return getOperation().emitError(); };
   std::unique_ptr<ZeroPipelineOptions> options =
       ZeroPipelineOptions::createFromString(settings);
   if (!options)
-    return emitError() << "options '" << settings << "' cannot be read", failure();
-  return options->resolve(getModelMicroBatch(getOperation()), emitError,
-                          [&] { return getOperation().emitRemark(); });
+    return emitError(getOperation().getLoc())
+               << "options '" << settings << "' cannot be read",
+           failure();
+  return options->resolve(getOperation());
 }
 
 LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
   auto steps = getOperation().getOps<StepOp>();
   if (llvm::range_size(steps) != 1)
-    return getOperation().emitError("found ")
-           << llvm::range_size(steps) << " 'zero.step', wanted one";
+    return emitError(getOperation().getLoc())
+           << "found " << llvm::range_size(steps) << " 'zero.step', wanted one";
   if (!(*steps.begin()).isModel())
-    return (*steps.begin()).emitOpError("is a schedule already; wanted a model");
+    return emitError((*steps.begin()).getLoc())
+           << "'zero.step' is a schedule already; wanted a model";
   llvm::StringSet<> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     groups.insert(parameter.getGroup());
   for (const ParameterGroupConfig &group : resolved.parameterGroups)
     if (!groups.contains(group.name))
-      return getOperation().emitError("the configuration names the parameter group '")
-             << group.name << "', but no parameter of the model is in it";
+      return emitError(getOperation().getLoc())
+             << "the configuration names the parameter group '" << group.name
+             << "', but no parameter of the model is in it";
   return success();
 }
 

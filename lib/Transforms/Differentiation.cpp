@@ -54,6 +54,9 @@ public:
 private:
   void findPaths(Block &block, ArrayRef<GradientSeed> seeds);
   LogicalResult visit(Operation &op);
+  /// Builds the gradients of the operands of `op` and adds them to the sums.
+  LogicalResult addGradients(DifferentiableOpInterface op,
+                             ArrayRef<Value> resultGradients);
   void contribute(Value value, Value gradient, bool isOwn);
   void addToVariable(unsigned variable, Value gradient, bool isOwn);
   void finish(unsigned variable);
@@ -197,19 +200,24 @@ LogicalResult Backward::visit(Operation &op) {
           "captures a trained value in its region, where no "
           "gradient reaches it: pass the value as an operand");
 
+  return addGradients(differentiable, resultGradients);
+}
+
+LogicalResult Backward::addGradients(DifferentiableOpInterface op,
+                                     ArrayRef<Value> resultGradients) {
   SmallVector<bool> wanted;
-  for (Value operand : op.getOperands())
+  for (Value operand : op->getOperands())
     wanted.push_back(dependent.contains(operand));
-  SmallVector<Value> operandGradients(op.getNumOperands());
-  if (failed(differentiable.buildGradient(builder, resultGradients, wanted,
-                                          operandGradients)))
+  SmallVector<Value> operandGradients(op->getNumOperands());
+  if (failed(op.buildGradient(builder, resultGradients, wanted,
+                              operandGradients)))
     return failure();
   for (auto [index, operand, gradient] :
-       llvm::enumerate(op.getOperands(), operandGradients)) {
+       llvm::enumerate(op->getOperands(), operandGradients)) {
     if (!gradient || !wanted[index])
       continue;
     if (gradient.getType() != operand.getType())
-      return op.emitOpError()
+      return op->emitOpError()
              << "built a gradient of " << gradient.getType() << " for operand "
              << index << " of " << operand.getType()
              << ": a gradient has its operand's type";

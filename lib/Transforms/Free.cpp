@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/Views.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -59,7 +60,10 @@ static void freeIn(Block &block) {
 }
 
 void Free::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
+  FailureOr<StepOp> schedule = getConfiguredSchedule(getOperation());
+  if (failed(schedule))
+    return signalPassFailure();
+  StepOp step = *schedule;
   for (Operation &region : step.getBody().front())
     freeIn(region.getRegion(0).front());
 }

@@ -1,6 +1,7 @@
 //===- InsertGathers.cpp - stage 3: bring parameters together -------------===//
 
 #include "zero/Analysis/Views.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -184,10 +185,12 @@ void InsertGathers::refreshAtStart(StepOp step) {
 }
 
 void InsertGathers::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
   collectSharded();
-  StepOp step = *getOperation().getOps<StepOp>().begin();
-  gatherIn(step.getRegionOp<MicroOp>().getBody().front());
-  if (auto evaluate = step.getRegionOp<EvaluateOp>())
+  gatherIn(step->getRegionOp<MicroOp>().getBody().front());
+  if (auto evaluate = step->getRegionOp<EvaluateOp>())
     gatherIn(evaluate.getBody().front());
-  refreshAtStart(step);
+  refreshAtStart(*step);
 }

@@ -1,6 +1,7 @@
 //===- InsertReductions.cpp - send gradients to their owners --------------===//
 
 #include "zero/Analysis/PartitionLayout.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -39,6 +40,8 @@ struct InsertReductions
 
 private:
   void collectGradients(StepOp step);
+  LogicalResult verifyGradients();
+  void reducePartition(PartitionOp partition, StepOp step);
   Moment chooseMoment(PartitionOp partition, TrainingAttr training);
   SmallVector<Bucket> cutBuckets(PartitionOp partition, Moment moment);
   /// Runs of `members` of at most `limit` elements, without their ranges.
@@ -137,16 +140,10 @@ void ReductionBuilder::allReduce(const Bucket &bucket) {
 }
 
 void ReductionBuilder::reduceScatter(const Bucket &bucket) {
-  SmallVector<std::pair<int64_t, int64_t>> ranges;
+  auto ranges = partition.getSegmentsIn(bucket.begin, bucket.end);
   SmallVector<int64_t> slices;
-  ArrayRef<int64_t> segments = partition.getSegments();
-  for (size_t i = 1; i < segments.size(); ++i) {
-    if (segments[i - 1] < bucket.begin || segments[i] > bucket.end ||
-        segments[i] == segments[i - 1])
-      continue;
-    ranges.push_back({segments[i - 1], segments[i]});
-    slices.push_back((segments[i] - segments[i - 1]) / partition.getRanks());
-  }
+  for (auto [begin, end] : ranges)
+    slices.push_back((end - begin) / partition.getRanks());
   auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices), symbol,
                                     bucket.begin, bucket.end, values(bucket),
                                     names(bucket), means);
@@ -324,27 +321,43 @@ void InsertReductions::reduceStored(PartitionOp partition, StepOp step) {
   }
 }
 
+/// Every trained parameter has its gradient still, so this pass did not run.
+LogicalResult InsertReductions::verifyGradients() {
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    for (MemberAttr member : partition.getMemberRange())
+      if (partition.isTrainable() &&
+          !gradients.contains(member.getParameter().getAttr()))
+        return partition.emitOpError("trains ")
+               << member.getParameter()
+               << ", which has no 'zero.gradient'; reductions are inserted "
+                  "once, after zero-partition";
+  return success();
+}
+
+void InsertReductions::reducePartition(PartitionOp partition, StepOp step) {
+  Moment moment = chooseMoment(partition, *step.getTraining());
+  if (moment == Moment::Never || moment == Moment::Apply)
+    storeLocally(partition);
+  if (moment == Moment::Apply)
+    reduceStored(partition, step);
+  if (moment == Moment::Backward || moment == Moment::MicroEnd)
+    for (Bucket &bucket : cutBuckets(partition, moment))
+      reduceBucket(partition, bucket);
+}
+
 void InsertReductions::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
-  if (!step.getTraining())
-    return (void)(step.emitOpError("has no 'training'; run zero-configure first"),
-                  signalPassFailure());
-  collectGradients(step);
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
+  collectGradients(*step);
+  if (failed(verifyGradients()))
+    return signalPassFailure();
   means = llvm::any_of(getOperation().getOps<PartitionOp>(), [](PartitionOp partition) {
     return partition.isTrainable() && partition.getComputeType().isF16();
   });
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>()) {
-    if (!partition.isTrainable())
-      continue;
-    Moment moment = chooseMoment(partition, *step.getTraining());
-    if (moment == Moment::Never || moment == Moment::Apply)
-      storeLocally(partition);
-    if (moment == Moment::Apply)
-      reduceStored(partition, step);
-    if (moment == Moment::Backward || moment == Moment::MicroEnd)
-      for (Bucket &bucket : cutBuckets(partition, moment))
-        reduceBucket(partition, bucket);
-  }
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    if (partition.isTrainable())
+      reducePartition(partition, *step);
   for (auto &[name, gradient] : gradients)
     gradient.erase();
 }

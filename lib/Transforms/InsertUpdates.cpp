@@ -1,5 +1,6 @@
 //===- InsertUpdates.cpp - norm, overflow check, optimizer, gathers -------===//
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -93,12 +94,17 @@ void InsertUpdates::refreshResident(OpBuilder &builder, StepOp step) {
 }
 
 void InsertUpdates::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
+  FailureOr<StepOp> schedule = getConfiguredSchedule(getOperation());
+  if (failed(schedule))
+    return signalPassFailure();
+  StepOp step = *schedule;
   for (PartitionOp partition : getOperation().getOps<PartitionOp>())
     if (partition.isTrainable())
       trained.push_back(partition);
   if (trained.empty()) {
-    step.emitOpError("has no trainable parameter that the loss depends on");
+    emitError(step.getLoc())
+        << "'zero.step' has no partition to train: no trainable parameter that "
+           "the loss depends on, or zero-partition did not run";
     return signalPassFailure();
   }
   OpBuilder builder = OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());

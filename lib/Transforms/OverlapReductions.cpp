@@ -1,5 +1,6 @@
 //===- OverlapReductions.cpp - compute while gradients travel -------------===//
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -84,7 +85,10 @@ void OverlapReductions::overlapIn(Block &block) {
 }
 
 void OverlapReductions::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
+  FailureOr<StepOp> schedule = getConfiguredSchedule(getOperation());
+  if (failed(schedule))
+    return signalPassFailure();
+  StepOp step = *schedule;
   overlapIn(step.getRegionOp<MicroOp>().getBody().front());
   overlapIn(step.getRegionOp<ApplyOp>().getBody().front());
 }

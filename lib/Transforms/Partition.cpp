@@ -1,12 +1,15 @@
 //===- Partition.cpp - decide who owns which slice of which state ---------===//
 
 #include "zero/Analysis/PartitionLayout.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
+#include "program/Control.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_PARTITION
@@ -31,10 +34,10 @@ struct Partition : public zero::impl::PartitionBase<Partition> {
   void runOnOperation() override;
 
 private:
-  FailureOr<StepOp> findStep();
   void collectUses(StepOp step);
   void recordUses(StepOp step);
   LogicalResult collectGroups();
+  LogicalResult verifySize(StepOp step, const Group &group);
   void createPartition(StepOp step, const Group &group, Type computeType,
                        unsigned index);
   LayoutKind chooseLayout(const Group &group, TrainingAttr training);
@@ -49,17 +52,6 @@ private:
 };
 
 } // namespace
-
-FailureOr<StepOp> Partition::findStep() {
-  for (StepOp step : getOperation().getOps<StepOp>()) {
-    if (!step.getTraining())
-      return step.emitOpError("has no 'training'; run zero-configure first"), failure();
-    if (step.isModel())
-      return step.emitOpError("is a model; run zero-differentiate first"), failure();
-    return step;
-  }
-  return getOperation().emitError("has no 'zero.step'"), failure();
-}
 
 void Partition::collectUses(StepOp step) {
   unsigned position = 0;
@@ -126,6 +118,32 @@ LogicalResult Partition::collectGroups() {
     }
   }
   return success();
+}
+
+/// Offsets and places are 64 bits, padding included. An upper bound will do:
+/// every member, and the whole once more, padded by one unit and doubled by
+/// intervals.
+LogicalResult Partition::verifySize(StepOp step, const Group &group) {
+  if (alignment < 1)
+    return emitError(step.getLoc())
+           << "found alignment " << alignment.getValue() << ", wanted 1 or more";
+  // Eight bytes an element: more than any state has.
+  constexpr int64_t most = std::numeric_limits<int64_t>::max() / 8;
+  // A gather pads a rank's slice to 16 bytes, at most 16 elements.
+  int64_t unit = std::max<int64_t>(alignment, 16), elements = 0;
+  bool overflows =
+      llvm::MulOverflow(unit, step.getTraining()->getRanks(), unit);
+  for (ParameterOp parameter : group.parameters) {
+    overflows |= llvm::AddOverflow(elements, parameter.getElements(), elements);
+    overflows |= llvm::AddOverflow(elements, unit, elements);
+  }
+  overflows |= llvm::AddOverflow(elements, unit, elements);
+  if (!overflows && elements <= most / 2)
+    return success();
+  return emitError(step.getLoc())
+         << "parameters padded to multiples of alignment " << alignment.getValue()
+         << " for each of " << step.getTraining()->getRanks()
+         << " ranks have no 64-bit addresses; lower the alignment";
 }
 
 LayoutKind Partition::chooseLayout(const Group &group, TrainingAttr training) {
@@ -201,13 +219,24 @@ void Partition::createPartition(StepOp step, const Group &group,
 }
 
 void Partition::runOnOperation() {
-  FailureOr<StepOp> step = findStep();
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
     return signalPassFailure();
   collectUses(*step);
   recordUses(*step);
   if (failed(collectGroups()))
     return signalPassFailure();
+  if (groups.size() > zrt::kMaxGroups) {
+    emitError(step->getLoc())
+        << "found " << groups.size()
+        << " partitions (one for each optimizer group and compute type, and "
+           "for what is not trained), wanted at most "
+        << zrt::kMaxGroups << "; give parameters fewer groups";
+    return signalPassFailure();
+  }
+  for (auto &[key, group] : groups)
+    if (failed(verifySize(*step, group)))
+      return signalPassFailure();
   unsigned index = 0;
   for (auto &[key, group] : groups)
     createPartition(*step, group, key.second, index++);

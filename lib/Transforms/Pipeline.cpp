@@ -9,6 +9,11 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
+namespace mlir::zero {
+#define GEN_PASS_DEF_RUNPIPELINE
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -28,50 +33,96 @@ static std::optional<OptimizerType> parseOptimizer(StringRef name) {
       .Default(std::nullopt);
 }
 
-/// The configuration file's content, or the defaults where none is named.
-static FailureOr<TrainConfig>
-loadBase(const ZeroPipelineOptions &options, int64_t modelMicroBatch,
-         function_ref<InFlightDiagnostic()> emitError,
-         function_ref<InFlightDiagnostic()> emitRemark) {
-  if (options.config.empty()) {
-    // Small buckets and nothing kept whole: what a reader of a schedule wants
-    // to see. A file brings DeepSpeed's defaults instead.
-    TrainConfig config;
-    config.ranks = options.ranks;
-    config.reduceBucketSize = options.reduceBucketSize;
-    config.allgatherBucketSize = options.allgatherBucketSize;
-    config.parameterPersistenceThreshold = options.persistenceThreshold;
-    config.maxReuseDistance = options.maxReuseDistance;
-    return config;
+/// Reads what the configuration's own rules depend on. A name that means
+/// nothing is an error.
+static FailureOr<ConfigOverrides>
+readOverrides(const ZeroPipelineOptions &options,
+              function_ref<InFlightDiagnostic()> emitError) {
+  ConfigOverrides overrides;
+  if (options.stage.getNumOccurrences())
+    overrides.stage = options.stage;
+  if (options.accumulation.getNumOccurrences())
+    overrides.accumulation = options.accumulation;
+  if (options.lossScale.getNumOccurrences())
+    overrides.lossScale = options.lossScale;
+  if (options.precision.getNumOccurrences()) {
+    overrides.precision = parsePrecision(options.precision);
+    if (!overrides.precision)
+      return emitError() << "precision '" << options.precision.getValue()
+                         << "' is none of f32, bf16, f16";
   }
+  if (options.optimizer.getNumOccurrences()) {
+    overrides.optimizer = parseOptimizer(options.optimizer);
+    if (!overrides.optimizer)
+      return emitError() << "optimizer '" << options.optimizer.getValue()
+                         << "' is none of adamw, adam, sgd";
+  }
+  return overrides;
+}
+
+/// Says what `diagnostics` say, at their lines of `file`; where no file is
+/// named, errors only, at `module`.
+static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
+                            StringRef file, ModuleOp module) {
+  bool hasErrors = false;
+  for (const ConfigDiagnostic &each : diagnostics) {
+    bool isError = each.severity == ConfigSeverity::Error;
+    hasErrors |= isError;
+    if (file.empty() && !isError)
+      continue;
+    Location loc = module.getLoc();
+    if (!file.empty())
+      // What the file lacks belongs to the whole of it.
+      loc = FileLineColLoc::get(module.getContext(), file,
+                                std::max(each.line, 1u), 1);
+    InFlightDiagnostic diagnostic = isError ? emitError(loc) : emitRemark(loc);
+    if (!each.key.empty())
+      diagnostic << each.key << ": ";
+    diagnostic << each.message;
+  }
+  return failure(hasErrors);
+}
+
+/// The file's content, or the defaults where none is named, under `overrides`.
+static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
+                                       const ConfigOverrides &overrides,
+                                       ModuleOp module) {
   ConfigContext context;
   context.ranks = options.ranks;
-  context.modelMicroBatch = modelMicroBatch;
+  context.modelMicroBatch = getModelMicroBatch(module);
+  context.overrides = overrides;
   SmallVector<ConfigDiagnostic> diagnostics;
-  std::optional<TrainConfig> config =
-      loadTrainConfig(options.config, context, diagnostics);
-  for (const ConfigDiagnostic &diagnostic : diagnostics) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    printConfigDiagnostics(os, options.config, diagnostic);
-    bool isError = diagnostic.severity == ConfigSeverity::Error;
-    (isError ? emitError : emitRemark)() << StringRef(text).rtrim();
+  std::optional<TrainConfig> config;
+  if (options.config.empty()) {
+    // A model without a batch dimension takes one sample.
+    context.modelMicroBatch = std::max<int64_t>(context.modelMicroBatch, 1);
+    config = parseTrainConfig("{}", context, diagnostics);
+  } else {
+    config = loadTrainConfig(options.config, context, diagnostics);
   }
-  if (!config)
+  if (failed(report(diagnostics, options.config, module)) || !config)
     return failure();
+  if (options.config.empty()) {
+    // Small buckets, nothing kept whole and no overlap: what a reader of a
+    // schedule wants to see. A file brings DeepSpeed's defaults instead.
+    config->reduceBucketSize = options.reduceBucketSize;
+    config->allgatherBucketSize = options.allgatherBucketSize;
+    config->parameterPersistenceThreshold = options.persistenceThreshold;
+    config->maxReuseDistance = options.maxReuseDistance;
+    config->overlapCommunication = options.overlap;
+  }
   return *config;
 }
 
-/// Lets options that were given override `config`.
-static LogicalResult applyOverrides(const ZeroPipelineOptions &options,
-                                    TrainConfig &config,
-                                    function_ref<InFlightDiagnostic()> emitError) {
+/// Lets options that were given, and that nothing else follows from, override
+/// `config`.
+static LogicalResult applyOptions(const ZeroPipelineOptions &options,
+                                  TrainConfig &config,
+                                  function_ref<InFlightDiagnostic()> emitError) {
   auto set = [](auto &option, auto &field) {
     if (option.getNumOccurrences())
       field = option.getValue();
   };
-  set(options.stage, config.stage);
-  set(options.accumulation, config.accumulation);
   set(options.lr, config.optimizer.learningRate);
   set(options.weightDecay, config.optimizer.weightDecay);
   set(options.momentum, config.optimizer.momentum);
@@ -87,32 +138,17 @@ static LogicalResult applyOverrides(const ZeroPipelineOptions &options,
   set(options.maxLiveParameters, config.maxLiveParameters);
   set(options.overlap, config.overlapCommunication);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
-  if (options.precision.getNumOccurrences()) {
-    std::optional<Precision> precision = parsePrecision(options.precision);
-    if (!precision)
-      return emitError() << "precision '" << options.precision.getValue()
-                         << "' is none of f32, bf16, f16";
-    config.precision = *precision;
-  }
-  if (options.optimizer.getNumOccurrences()) {
-    std::optional<OptimizerType> type = parseOptimizer(options.optimizer);
-    if (!type)
-      return emitError() << "optimizer '" << options.optimizer.getValue()
-                         << "' is none of adamw, adam, sgd";
-    config.optimizer.type = *type;
-  }
+  if (options.momentum.getNumOccurrences() &&
+      config.optimizer.type != OptimizerType::SGD)
+    return emitError() << "a momentum is given, but the optimizer is "
+                       << stringify(config.optimizer.type)
+                       << ", which has none; leave it out, or choose sgd";
   if (options.layout.getNumOccurrences()) {
     if (options.layout != "bucketed" && options.layout != "contiguous")
       return emitError() << "layout '" << options.layout.getValue()
                          << "' is neither bucketed nor contiguous";
     config.layout = options.layout == "bucketed" ? Layout::Bucketed
                                                  : Layout::Contiguous;
-  }
-  if (config.precision == Precision::F16 &&
-      (options.config.empty() || options.lossScale.getNumOccurrences())) {
-    config.lossScale.enabled = true;
-    config.lossScale.dynamic = options.lossScale == 0;
-    config.lossScale.initial = options.lossScale == 0 ? 65536.0 : options.lossScale;
   }
   return success();
 }
@@ -130,33 +166,21 @@ static LogicalResult readMemoryBudget(const ZeroPipelineOptions &options, TrainC
   return success();
 }
 
-/// What no pass could carry out.
-static LogicalResult verifyConfig(const TrainConfig &config,
-                                  function_ref<InFlightDiagnostic()> emitError) {
-  if (config.stage < 0 || config.stage > 3)
-    return emitError() << "stage " << config.stage << " is none of 0, 1, 2, 3";
-  if (config.ranks < 1)
-    return emitError() << config.ranks << " ranks; wanted at least 1";
-  if (config.accumulation < 1)
-    return emitError() << "accumulation " << config.accumulation
-                       << "; wanted at least 1";
-  if (config.alignment < 1 || config.reduceBucketSize < 1 ||
-      config.allgatherBucketSize < 1)
-    return emitError() << "alignment and bucket sizes must be at least 1";
-  return success();
-}
-
-FailureOr<TrainConfig>
-ZeroPipelineOptions::resolve(int64_t modelMicroBatch,
-                             function_ref<InFlightDiagnostic()> emitError,
-                             function_ref<InFlightDiagnostic()> emitRemark) const {
-  FailureOr<TrainConfig> config =
-      loadBase(*this, modelMicroBatch, emitError, emitRemark);
-  if (failed(config) || failed(applyOverrides(*this, *config, emitError)) ||
-      failed(readMemoryBudget(*this, *config, emitError)) ||
-      failed(verifyConfig(*config, emitError)))
+FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
+  // At the place of the module, which would be too long to be printed.
+  auto emitError = [&] { return mlir::emitError(module.getLoc()); };
+  FailureOr<ConfigOverrides> overrides = readOverrides(*this, emitError);
+  if (failed(overrides))
     return failure();
-  return config;
+  FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
+  if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
+      failed(readMemoryBudget(*this, *resolved, emitError)))
+    return failure();
+  SmallVector<ConfigDiagnostic> diagnostics;
+  verifyTrainConfig(*resolved, diagnostics);
+  if (failed(report(diagnostics, /*file=*/"", module)))
+    return failure();
+  return resolved;
 }
 
 int64_t mlir::zero::getModelMicroBatch(ModuleOp module) {
@@ -220,23 +244,47 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
   manager.addPass(createVerifySchedule(verification));
 }
 
-/// Parses `text` and adds the passes. The module is not read yet, so what
-/// depends on it is checked by zero-configure.
+namespace {
+struct RunPipeline : public zero::impl::RunPipelineBase<RunPipeline> {
+  using RunPipelineBase::RunPipelineBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager passes(ModuleOp::getOperationName());
+    TrainConfig all;
+    all.overlapCommunication = true;
+    buildZeroPipeline(passes, all);
+    passes.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    std::unique_ptr<ZeroPipelineOptions> options =
+        ZeroPipelineOptions::createFromString(settings);
+    if (!options) {
+      emitError(getOperation().getLoc())
+          << "options '" << settings << "' cannot be read";
+      return signalPassFailure();
+    }
+    FailureOr<TrainConfig> config = options->resolve(getOperation());
+    if (failed(config))
+      return signalPassFailure();
+    OpPassManager passes(ModuleOp::getOperationName());
+    buildZeroPipeline(passes, *config);
+    if (failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+/// Adds the pass that reads `text` once there is a module: the micro-batch, and
+/// all that follows from it, is the model's.
 static LogicalResult
 buildFromText(OpPassManager &manager, StringRef text,
               function_ref<LogicalResult(const Twine &)> onError) {
-  std::unique_ptr<ZeroPipelineOptions> options =
-      ZeroPipelineOptions::createFromString(text);
-  if (!options)
+  if (!ZeroPipelineOptions::createFromString(text))
     return onError("options of zero-pipeline cannot be read");
-  MLIRContext context;
-  Location loc = UnknownLoc::get(&context);
-  FailureOr<TrainConfig> config =
-      options->resolve(/*modelMicroBatch=*/0, [&] { return emitError(loc); },
-                       [&] { return emitRemark(loc); });
-  if (failed(config))
-    return onError("options of zero-pipeline do not make a configuration");
-  buildZeroPipeline(manager, *config);
+  RunPipelineOptions options;
+  options.settings = text.str();
+  manager.addPass(createRunPipeline(options));
   return success();
 }
 

@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/BufferPlan.h"
 #include "zero/Analysis/MemoryBudget.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -102,20 +103,20 @@ LogicalResult PlanMemory::checkAndReport(StepOp step) {
     return success();
   std::optional<int64_t> budget = parseBytes(memoryBudget);
   if (!budget)
-    return step.emitOpError("cannot be planned for the memory budget '")
+    return emitError(step.getLoc())
+           << "'zero.step' op cannot be planned for the memory budget '"
            << memoryBudget << "'; wanted bytes above 0, such as 512MiB";
   return checkMemoryBudget(step, summary, *budget);
 }
 
 void PlanMemory::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
-  if (step.isModel() || !step.getTraining()) {
-    step.emitOpError("is no configured schedule; run zero-pipeline's earlier passes first");
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  // Sizes and places are for types that the executable stores.
+  if (failed(step) || failed(verifyElementTypes(getOperation(), *step)))
     return signalPassFailure();
-  }
   planStates();
-  planResidents(step);
-  planInputs(step);
-  if (failed(planRegions(step)) || failed(checkAndReport(step)))
+  planResidents(*step);
+  planInputs(*step);
+  if (failed(planRegions(*step)) || failed(checkAndReport(*step)))
     signalPassFailure();
 }

@@ -1,6 +1,7 @@
 //===- Prefetch.cpp - start gathers before they are needed ----------------===//
 
 #include "zero/Analysis/LastUse.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -96,7 +97,10 @@ void Prefetch::choose(MutableArrayRef<Gather> gathers) {
 }
 
 void Prefetch::runOnOperation() {
-  StepOp step = *getOperation().getOps<StepOp>().begin();
+  FailureOr<StepOp> schedule = getConfiguredSchedule(getOperation());
+  if (failed(schedule))
+    return signalPassFailure();
+  StepOp step = *schedule;
   for (Operation &region : step.getBody().front()) {
     if (!isa<MicroOp, EvaluateOp>(region))
       continue;

@@ -125,8 +125,8 @@ struct SetPrecision : public zero::impl::SetPrecisionBase<SetPrecision> {
                        .Case("f16", builder.getF16Type())
                        .Default(Type());
     if (!element) {
-      getOperation().emitError(
-          "the option 'compute' of zero-set-precision is '")
+      emitError(getOperation().getLoc())
+          << "the option 'compute' of zero-set-precision is '"
           << compute.getValue() << "', wanted f32, bf16 or f16";
       return signalPassFailure();
     }

@@ -326,8 +326,8 @@ struct VectorizeKernels
   using VectorizeKernelsBase::VectorizeKernelsBase;
   void runOnOperation() override {
     if (vectorWidth < 1 || !llvm::isPowerOf2_64(vectorWidth)) {
-      getOperation().emitError("vector-width is ")
-          << vectorWidth.getValue() << "; wanted a power of two";
+      emitError(getOperation().getLoc())
+          << "vector-width is " << vectorWidth.getValue() << "; wanted a power of two";
       return signalPassFailure();
     }
     for (auto kernel :

@@ -2,6 +2,7 @@
 
 #include "program/Float16.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -225,6 +226,21 @@ uint64_t zrt::samplesOf(const SafeTensorsFile &file, const std::string &path,
     samples = found;
   }
   return uint64_t(samples);
+}
+
+std::string zrt::remarkOnOthers(const SafeTensorsFile &file,
+                                const std::string &path,
+                                const std::vector<Input> &inputs) {
+  std::string names;
+  for (const TensorEntry &entry : file.tensors())
+    if (std::none_of(inputs.begin(), inputs.end(), [&](const Input &input) {
+          return input.name == entry.name;
+        }))
+      names += (names.empty() ? "'" : ", '") + entry.name + "'";
+  if (names.empty())
+    return "";
+  return "'" + path + "' has arrays that the step has no input for, and that " +
+         "are not read: " + names;
 }
 
 std::unique_ptr<Dataset>

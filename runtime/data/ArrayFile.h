@@ -24,6 +24,10 @@ std::unique_ptr<Dataset> makeArrayDataset(std::shared_ptr<SafeTensorsFile> file,
 uint64_t samplesOf(const SafeTensorsFile &file, const std::string &path,
                    const std::vector<Input> &inputs);
 
+/// Names the arrays that no input has the name of, or "".
+std::string remarkOnOthers(const SafeTensorsFile &file, const std::string &path,
+                           const std::vector<Input> &inputs);
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_DATA_ARRAYFILE_H

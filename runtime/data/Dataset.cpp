@@ -88,12 +88,15 @@ Data openArrays(const DataOptions &options, const std::vector<Input> &inputs) {
   const auto make = [&](uint64_t begin, uint64_t end, bool) {
     return makeArrayDataset(file, options.path, begin, end, inputs);
   };
-  return openParts(options, samplesOf(*file, options.path, inputs), make, [&] {
+  const uint64_t samples = samplesOf(*file, options.path, inputs);
+  Data data = openParts(options, samples, make, [&] {
     const std::string &path = options.validationPath;
     const auto other = open(path);
     return makeArrayDataset(other, path, 0, samplesOf(*other, path, inputs),
                             inputs);
   });
+  data.remark = remarkOnOthers(*file, options.path, inputs);
+  return data;
 }
 
 } // namespace

@@ -39,18 +39,21 @@ struct DataOptions {
 };
 
 /// The two parts. `validation` is null where the fraction is 0 or its part
-/// holds no whole sample; then `noValidation` says why.
+/// holds no whole sample; then `noValidation` says why. `remark` is something
+/// that the user may not have meant, or empty.
 struct Data {
   std::unique_ptr<Dataset> training;
   std::unique_ptr<Dataset> validation;
   std::string noValidation;
+  std::string remark;
 };
 
 /// Opens the data for `inputs`; the kind of file follows from its name:
 /// `.safetensors` holds one array an input, of the input's name, with samples
-/// along the first dimension; `.bin` holds 16-bit token ids, with llm.c's
-/// header or without one; anything else is text, whose bytes are the tokens.
-/// Token files fill the input `tokens` and, one token later, `targets`.
+/// along the first dimension, and a remark names any others; `.bin` holds
+/// 16-bit token ids, with llm.c's header or without one; anything else is text,
+/// whose bytes are the tokens. Token files fill the input `tokens` and, one
+/// token later, `targets`.
 ///
 /// Throws std::runtime_error with one sentence: which file, what is wrong.
 Data openData(const DataOptions &options, const std::vector<Input> &inputs);

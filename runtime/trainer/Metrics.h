@@ -15,8 +15,9 @@ public:
           uint64_t tokensPerUpdate);
 
   /// Keys: step, loss, grad_norm, lr, loss_scale, skipped, tokens_per_s,
-  /// step_s, memory (bytes of a rank by arena), traffic (of the first rank,
-  /// elements and bytes by class). A value that is not finite is null.
+  /// step_s, memory (bytes of a rank by arena), traffic (sent by the first
+  /// rank, elements and bytes by class; of an all-reduce that the ranks do not
+  /// divide, the mean over ranks). A value that is not finite is null.
   void update(const UpdateReport &report);
   /// Keys: step, validation_loss.
   void evaluation(int64_t update, double loss);

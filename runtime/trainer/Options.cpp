@@ -5,7 +5,12 @@
 #include <CLI/Formatter.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <numeric>
+#include <sstream>
+#include <thread>
 
 using namespace zrt;
 
@@ -16,6 +21,38 @@ struct Claims {
   int64_t ranks = 0; ///< 0: not given
   bool deterministic = false;
 };
+
+/// Accepts the decimal whole numbers of [low, high]; CLI11 itself would take
+/// what is too large as the largest.
+template <typename T>
+CLI::Validator wholeNumber(T low, T high = std::numeric_limits<T>::max()) {
+  const auto check = [=](std::string &text) -> std::string {
+    T value = 0;
+    const char *end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end && value >= low && value <= high)
+      return "";
+    return "found '" + text + "', wanted a whole number from " +
+           std::to_string(low) + " to " + std::to_string(high);
+  };
+  return CLI::Validator(check, "");
+}
+
+/// Accepts the numbers of [low, high], no NaN; an infinite `high` is no bound.
+CLI::Validator number(double low, double high) {
+  const auto check = [=](std::string &text) -> std::string {
+    double value;
+    if (CLI::detail::lexical_cast(text, value) && std::isfinite(value) &&
+        value >= low && value <= high)
+      return "";
+    std::ostringstream wanted;
+    wanted << "found '" << text << "', wanted a number of at least " << low;
+    if (std::isfinite(high))
+      wanted << " and at most " << high;
+    return wanted.str();
+  };
+  return CLI::Validator(check, "");
+}
 
 /// Insertions, deletions and replacements between two words.
 size_t editDistance(const std::string &a, const std::string &b) {
@@ -49,26 +86,33 @@ std::string nearestFlag(const CLI::App &app, const std::string &flag) {
                       : "; did you mean '" + best + "'?";
 }
 
+/// The most threads of a rank: many more than there are cores only wait for
+/// each other.
+int mostThreads() {
+  return std::max(16, 4 * int(std::thread::hardware_concurrency()));
+}
+
 void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
   app.add_option("--data", options.data,
                  "text, .bin of 16-bit token ids, or .safetensors arrays")
       ->type_name("FILE");
   app.add_option("--steps", options.steps, "updates to do")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(wholeNumber<int64_t>(0));
   app.add_option("--seed", options.seed,
                  "of initial values, data order and dropout (default 0)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(wholeNumber<uint64_t>(0));
   app.add_option("--ranks", claims.ranks,
                  "checked against the compiled rank count")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(wholeNumber<int64_t>(1));
   app.add_flag("--deterministic", claims.deterministic,
                "checked against the compiled mode");
   app.add_option("--threads", options.threads,
                  "threads of a rank (default: cores / local ranks)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(wholeNumber<int>(1, mostThreads()));
   app.add_option("--weights", options.weights, "start from these weights")
       ->type_name("FILE.safetensors");
   app.add_option("--save-weights", options.saveWeights,
@@ -82,18 +126,18 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
   auto *every = app.add_option("--eval-every", options.evalEvery,
                                "updates between evaluations")
                     ->type_name("K")
-                    ->check(CLI::PositiveNumber);
+                    ->check(wholeNumber<int64_t>(1));
   app.add_option("--eval-batches", options.evalBatches,
                  "micro-batches of a rank in an evaluation (default 10)")
       ->type_name("M")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeNumber<int64_t>(1))
       ->needs(every);
   auto *fraction =
       app.add_option("--validation-fraction", options.validationFraction,
                      "part at the end of the data that is not trained on "
                      "(default 0.05)")
           ->type_name("X")
-          ->check(CLI::Range(0.0, 0.99));
+          ->check(number(0, 0.99));
   app.add_option("--validation-data", options.validationData,
                  "evaluate on this file, train on all of --data")
       ->type_name("FILE")
@@ -102,7 +146,7 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
   auto *sample = app.add_option("--sample", options.sample,
                                 "generate N tokens after training")
                      ->type_name("N")
-                     ->check(CLI::PositiveNumber);
+                     ->check(wholeNumber<int64_t>(1));
   app.add_option("--prompt", options.prompt,
                  "what to continue: text, or ids where tokens are not bytes")
       ->type_name("TEXT")
@@ -110,7 +154,7 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
   app.add_option("--temperature", options.temperature,
                  "of the sampling; 0 takes the likeliest (default 1)")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number(0, std::numeric_limits<double>::infinity()))
       ->needs(sample);
 }
 

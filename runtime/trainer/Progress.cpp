@@ -1,5 +1,7 @@
 #include "trainer/Progress.h"
 
+#include "trainer/Report.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <ostream>
@@ -48,8 +50,8 @@ std::string Progress::line(const UpdateReport &report) const {
                 "step %lld/%lld loss %.4f norm %.3f lr %.3g %.0f tokens/s "
                 "%s left",
                 static_cast<long long>(report.update),
-                static_cast<long long>(updates), report.loss,
-                report.gradientNorm, report.learningRate,
+                static_cast<long long>(updates), withoutSignOfNan(report.loss),
+                withoutSignOfNan(report.gradientNorm), report.learningRate,
                 smoothed > 0 ? double(tokensPerUpdate) / smoothed : 0.0,
                 clockTime(left).c_str());
   return text;

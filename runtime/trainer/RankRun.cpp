@@ -139,6 +139,8 @@ void RankRun::prepare() {
   executor.runInitialize();
   if (!speaks() || !batches)
     return;
+  if (!data.remark.empty())
+    run.errors << "remark: " << data.remark << std::endl;
   progress = std::make_unique<Progress>(run.out, run.terminal, options.steps,
                                         batches->tokensPerUpdate());
   if (!options.metrics.empty())
@@ -184,7 +186,7 @@ void RankRun::evaluate(int64_t update) {
   if (!speaks())
     return;
   progress->message("step " + std::to_string(update) + " validation loss " +
-                    std::to_string(validationLoss));
+                    std::to_string(withoutSignOfNan(validationLoss)));
   if (metrics)
     metrics->evaluation(update, validationLoss);
 }
@@ -230,9 +232,10 @@ void RankRun::summarize() {
         << "\n";
   if (trainer->updates() > 0) {
     out << trainer->updates() << " updates, " << skipped << " skipped; loss "
-        << first.loss << " -> " << last.loss;
+        << withoutSignOfNan(first.loss) << " -> "
+        << withoutSignOfNan(last.loss);
     if (evaluated)
-      out << ", validation " << validationLoss;
+      out << ", validation " << withoutSignOfNan(validationLoss);
     out << "; " << grouped(uint64_t(progress->tokensPerSecond()))
         << " tokens/s\n";
   }

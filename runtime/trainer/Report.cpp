@@ -1,8 +1,10 @@
 #include "trainer/Report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iomanip>
+#include <limits>
 #include <ostream>
 
 using namespace zrt;
@@ -10,6 +12,10 @@ using namespace zrt;
 const char *zrt::nameOf(TrafficClass kind) {
   constexpr const char *names[] = {"gradient", "parameter", "control"};
   return names[static_cast<int>(kind)];
+}
+
+double zrt::withoutSignOfNan(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
 std::string zrt::grouped(uint64_t value) {
@@ -179,10 +185,13 @@ void zrt::printTraffic(const Program &program, const Traffic &sent,
      << "sent" << std::setw(20) << "expected" << "\n";
   const std::ios::fmtflags flags = os.flags();
   os << std::fixed << std::setprecision(0);
-  for (int i = 0; i < 3; ++i)
-    os << "  " << std::setw(20) << std::left
-       << nameOf(static_cast<TrafficClass>(i)) << std::setw(20) << std::right
-       << double(sent.elements[i]) / ranks << std::setw(20)
-       << double(program.expectedTraffic[i]) / ranks << "\n";
+  for (int i = 0; i < 3; ++i) {
+    const auto kind = static_cast<TrafficClass>(i);
+    os << "  " << std::setw(20) << std::left << nameOf(kind) << std::setw(20)
+       << std::right << double(sent.elements[i]) / ranks;
+    if (kind != TrafficClass::Control)
+      os << std::setw(20) << double(program.expectedTraffic[i]) / ranks;
+    os << "\n";
+  }
   os.flags(flags);
 }

@@ -19,10 +19,13 @@ void printMemory(const Program &program, std::ostream &os);
 /// What was compiled: stage, ranks, parameters, inputs, optimizer.
 void printInfo(const Program &program, std::ostream &os);
 
-/// Elements that a rank sent in one update, beside what the rules expect.
+/// Elements that a rank sent in one update, beside what the rules expect of
+/// gradients and parameters.
 void printTraffic(const Program &program, const Traffic &sent,
                   std::ostream &os);
 
+/// `value`, and NaN without its sign, which says nothing and would be printed.
+double withoutSignOfNan(double value);
 /// "1,234,567".
 std::string grouped(uint64_t value);
 /// "1.50 GiB".

@@ -87,5 +87,26 @@ TEST(Batch, OneOfThemIsNeeded) {
 
 TEST(Batch, RanksAreAtLeastOne) {
   EXPECT_EQ(parseBatch(R"({"train_batch_size": 1})", 0).messages,
-            "c.json: error: found 0 ranks, wanted 1 or more\n");
+            "c.json: error: found 0 ranks, wanted 1 to 2147483647\n");
+}
+
+TEST(Batch, CountsHaveThirtyTwoBits) {
+  EXPECT_EQ(parseBatch(R"({"train_batch_size": 1})", 3000000000).messages,
+            "c.json: error: found 3000000000 ranks, wanted 1 to 2147483647\n");
+  EXPECT_EQ(parseBatch(R"({"train_micro_batch_size_per_gpu": 1,
+                           "gradient_accumulation_steps": 3000000000})",
+                       1)
+                .messages,
+            "c.json:2: error: gradient_accumulation_steps: found 3000000000, "
+            "wanted 1 to 2147483647\n");
+  EXPECT_EQ(parseBatch(R"({"train_batch_size": 6000000000})", 2, 1).messages,
+            "c.json: error: gradient_accumulation_steps: found 3000000000, "
+            "wanted 1 to 2147483647\n");
+  EXPECT_EQ(parseBatch(R"({"train_micro_batch_size_per_gpu": 2147483647,
+                           "gradient_accumulation_steps": 2147483647})",
+                       3)
+                .messages,
+            "c.json: error: train_batch_size: 2147483647 samples x 2147483647 "
+            "accumulation steps x 3 ranks are more samples than 64 bits "
+            "count\n");
 }

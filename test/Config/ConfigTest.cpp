@@ -225,7 +225,7 @@ TEST(Config, AFileOfEveryDay) {
     "cpu_offload": false
   }
 })",
-                        ConfigContext{2, 0});
+                        ConfigContext{2, 0, {}});
   ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
   EXPECT_EQ(parsed.messages,
             "c.json:3: remark: steps_per_print: changes nothing here: the "

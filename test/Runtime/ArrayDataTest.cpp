@@ -111,6 +111,16 @@ TEST(ArrayData, SplitsValidationOffTheEnd) {
   EXPECT_EQ(labels[0], 8);
 }
 
+TEST(ArrayData, ARemarkNamesArraysThatAreNotRead) {
+  const TemporaryFile file(".safetensors", fileOf(someArrays()));
+  EXPECT_EQ(openData(optionsFor(file), someInputs()).remark, "");
+  EXPECT_EQ(openData(optionsFor(file), {input("image", DataType::F32, {3, 2})})
+                .remark,
+            "'" + file.path() +
+                "' has arrays that the step has no input for, and "
+                "that are not read: 'label'");
+}
+
 TEST(ArrayData, ErrorsNameTheArray) {
   const TemporaryFile file(".safetensors", fileOf(someArrays()));
   const std::string where = "'" + file.path() + "'";

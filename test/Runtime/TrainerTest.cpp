@@ -104,7 +104,32 @@ TEST_F(Trainer, MetricsTellEachUpdate) {
   EXPECT_TRUE(contains(outcome.out, "step 1/2 loss "));
   EXPECT_TRUE(contains(outcome.out, "step 2/2 loss "));
   EXPECT_TRUE(contains(outcome.out, "2 updates, 0 skipped; loss "));
-  EXPECT_TRUE(contains(outcome.out, "traffic of an update"));
+  const size_t traffic = outcome.out.find("traffic of an update");
+  ASSERT_NE(traffic, std::string::npos);
+  // Nothing is expected of control traffic.
+  EXPECT_TRUE(contains(outcome.out.substr(traffic),
+                       "gradient" + std::string(31, ' ') + "1" +
+                           std::string(19, ' ') + "1\n"))
+      << outcome.out;
+  EXPECT_TRUE(contains(outcome.out.substr(traffic),
+                       "control" + std::string(32, ' ') + "1\n"))
+      << outcome.out;
+}
+
+TEST_F(Trainer, ALossThatIsNoNumberHasNoSign) {
+  FakeKernels kernels = makeFakeKernels();
+  const FakeKernels::Function update = kernels.functions["test.update"];
+  kernels.functions["test.update"] = [update](const KernelContext &context,
+                                              void *const *buffers) {
+    update(context, buffers);
+    context.control->lossSum = -std::numeric_limits<double>::quiet_NaN();
+    context.control->norm = -std::numeric_limits<float>::quiet_NaN();
+  };
+  const Outcome outcome = runWith(makeFakeProgram(1, 1), kernels,
+                                  {"--data", text.path(), "--steps", "1"});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.out, "loss nan norm nan")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "loss nan -> nan")) << outcome.out;
 }
 
 TEST_F(Trainer, TheSeedDecidesTheData) {
@@ -258,7 +283,24 @@ TEST_F(Trainer, WrongFlagsAreOneClearError) {
       {{"--stepz", "3"}, "unknown argument '--stepz'; did you mean '--steps'?"},
       {{"--steps", "3"}, "--data FILE is missing"},
       {{"--data", text.path()}, "--steps N is missing"},
-      {{"--data", text.path(), "--steps", "-1"}, "--steps"},
+      {{"--data", text.path(), "--steps", "-1"},
+       "--steps: found '-1', wanted a whole number from 0 to "
+       "9223372036854775807"},
+      {{"--data", text.path(), "--steps", "99999999999999999999"},
+       "--steps: found '99999999999999999999', wanted a whole number"},
+      {{"--steps", "1x"}, "--steps: found '1x', wanted a whole number"},
+      {{"--steps", "0", "--seed", "-1"},
+       "--seed: found '-1', wanted a whole number from 0 to "
+       "18446744073709551615"},
+      {{"--steps", "0", "--threads", "100000"},
+       "--threads: found '100000', wanted a whole number from 1 to "},
+      {{"--steps", "0", "--eval-every", "0"},
+       "--eval-every: found '0', wanted a whole number from 1 to "},
+      {{"--steps", "0", "--sample", "1", "--temperature", "-1"},
+       "--temperature: found '-1', wanted a number of at least 0\n"},
+      {{"--steps", "0", "--validation-fraction", "nan"},
+       "--validation-fraction: found 'nan', wanted a number of at least 0 and "
+       "at most 0.99"},
       {{"--steps", "0", "--prompt", "x"}, "--prompt requires --sample"},
       {{"--schedule", "--memory"}, "--schedule excludes --memory"},
       {{"--ranks", "4", "--steps", "0"},

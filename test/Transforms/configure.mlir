@@ -15,6 +15,6 @@
 // SGD: loss_scale = <initial = 65536.0, dynamic = true>
 
 // STAGE: error: stage 4 is none of 0, 1, 2, 3
-// RANKS: error: 0 ranks; wanted at least 1
+// RANKS: error: found 0 ranks, wanted 1 to 2147483647
 // PRECISION: error: precision 'f8' is none of f32, bf16, f16
-// TWICE: error: 'zero.step' op is a schedule already; wanted a model
+// TWICE: error: 'zero.step' is a schedule already; wanted a model

@@ -42,4 +42,4 @@
 // PARAMETER: zero.partition @p0 parameter over 5 ranks stage 3 segments [0, 20, 80] members [#zero.member<@fc2.w at 0 size 18>, #zero.member<@fc1.w at 20 size 48>] compute f32 gradient f32
 // PARAMETER: zero.partition @p1 parameter over 5 ranks stage 3 segments [0, 20] members [#zero.member<@fc1.b at 0 size 6>]
 
-// UNCONFIGURED: error: 'zero.step' op has no 'training'; run zero-configure first
+// UNCONFIGURED: error: 'zero.step' has no 'training'; run zero-configure first

@@ -43,4 +43,4 @@
 // STAGE3: zero.refresh_resident [@fc1.b] {zero.at = [#zero.at<parameters[{{.*}}], 32 bytes>]
 // STAGE3: zero.all_gather [@fc1.w] {zero.at = [#zero.at<communication[0], 192 bytes>]
 
-// MODEL: error: 'zero.step' op is no configured schedule
+// MODEL: error: 'zero.step' is a model, not a schedule; run zero-differentiate first

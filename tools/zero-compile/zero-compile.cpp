@@ -43,6 +43,10 @@ cl::opt<std::string> stage("stage", cl::cat(category), cl::value_desc("0..3"),
                            cl::desc("ZeRO stage; overrides the configuration"));
 cl::opt<std::string> ranks("ranks", cl::cat(category), cl::value_desc("n"),
                            cl::desc("Data-parallel ranks; 1 if not given"));
+cl::opt<bool> deterministic(
+    "deterministic", cl::cat(category),
+    cl::desc("Equal bits at every stage and bucket size; overrides the "
+             "configuration"));
 cl::opt<std::string> memoryBudget(
     "memory-budget", cl::cat(category), cl::value_desc("bytes"),
     cl::desc("Most memory that a rank may need, such as 80GiB; a plan that "
@@ -87,6 +91,7 @@ std::string pipelineText() {
   add("config", config);
   add("stage", stage);
   add("ranks", ranks);
+  add("deterministic", deterministic ? "true" : "");
   add("memory-budget", memoryBudget);
   return text;
 }
@@ -96,11 +101,7 @@ LogicalResult runPipeline(ModuleOp module) {
   if (!options)
     return fail("cannot read the options '" + pipelineText() +
                 "'; zero-opt --help lists those of --zero-pipeline");
-  // Messages about the configuration have places of their own.
-  Location loc = UnknownLoc::get(module.getContext());
-  FailureOr<zero::TrainConfig> resolved = options->resolve(
-      zero::getModelMicroBatch(module), [&] { return emitError(loc); },
-      [&] { return emitRemark(loc); });
+  FailureOr<zero::TrainConfig> resolved = options->resolve(module);
   if (failed(resolved))
     return failure();
   PassManager passes(module.getContext(), ModuleOp::getOperationName());

@@ -88,11 +88,7 @@ LogicalResult ModelFile::runPipeline(ModuleOp target, const PlanOptions &from) {
   if (!options)
     return fail("cannot read the options '" + from.text() +
                 "'; zero-opt --help lists those of --zero-pipeline");
-  // Messages about the configuration have places of their own.
-  Location loc = UnknownLoc::get(&context);
-  FailureOr<TrainConfig> config = options->resolve(
-      getModelMicroBatch(target), [&] { return emitError(loc); },
-      [&] { return emitRemark(loc); });
+  FailureOr<TrainConfig> config = options->resolve(target);
   if (failed(config))
     return failure();
   PassManager passes(&context, ModuleOp::getOperationName());

@@ -25,6 +25,10 @@ class raw_ostream;
 
 namespace mlir::zero {
 
+/// Most ranks, most micro-batches of an update and most samples of a
+/// micro-batch: they travel in 32 bits.
+inline constexpr int64_t kMaxCount = std::numeric_limits<int32_t>::max();
+
 /// Element type of compute parameters, gradients or what travels.
 enum class Precision { F32, F16, BF16 };
 
@@ -176,6 +180,21 @@ struct TrainConfig {
   int64_t memoryBudget = 0;
 };
 
+/// What replaces the file's own values before anything is derived from them or
+/// compared with them. Absent: the file decides.
+struct ConfigOverrides {
+  /// ZeRO stage.
+  std::optional<int64_t> stage;
+  /// Micro-batches of one update on one rank.
+  std::optional<int64_t> accumulation;
+  /// Compute type.
+  std::optional<Precision> precision;
+  /// Update rule.
+  std::optional<OptimizerType> optimizer;
+  /// Static loss scale; 0: dynamic.
+  std::optional<double> lossScale;
+};
+
 /// What the caller knows and the file need not say.
 struct ConfigContext {
   /// Data-parallel ranks; at least 1.
@@ -183,6 +202,8 @@ struct ConfigContext {
   /// Samples that one call of the model's step takes; 0: not known. Where
   /// known it is the micro-batch, and the file must not say otherwise.
   int64_t modelMicroBatch = 0;
+  /// What the caller insists on.
+  ConfigOverrides overrides;
 };
 
 /// How much a message matters.
@@ -214,6 +235,11 @@ parseTrainConfig(llvm::StringRef text, const ConfigContext &context,
 std::optional<TrainConfig>
 loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
                 llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
+
+/// Checks every value of `config` by itself, wherever it came from: a range
+/// that no pass or kernel could carry out is an error without key and line.
+void verifyTrainConfig(const TrainConfig &config,
+                       llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
 
 /// Writes the table of all keys as a page of Markdown.
 void writeConfigReference(llvm::raw_ostream &os);

@@ -193,6 +193,21 @@ def Configure : Pass<"zero-configure", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
+def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
+  let summary = "Run zero-pipeline with options that the model completes";
+  let description = [{
+    What `zero-pipeline` consists of. Resolves `options` against the module, as
+    `zero-compile` does: the model's micro-batch gives the accumulation, and the
+    configuration gives the precision and the sizes that later passes take as
+    options of their own. Then it runs them.
+
+    - Needs: a model.
+    - Leaves: a planned schedule.
+  }];
+  let options = [Option<"settings", "options", "std::string", /*default=*/"",
+      "Options of zero-pipeline, such as 'stage=2 ranks=4'">];
+}
+
 def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
   let summary = "Decide who owns which slice of which state";
   let description = [{

@@ -61,12 +61,10 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<std::string> memoryBudget{*this, "memory-budget",
       llvm::cl::desc("Most bytes that a rank may need, such as 80GiB; any if empty")};
 
-  /// The configuration that the options mean. `modelMicroBatch` as in
-  /// ConfigContext. Faults go to `emitError`, remarks to `emitRemark`.
-  FailureOr<TrainConfig>
-  resolve(int64_t modelMicroBatch,
-          function_ref<InFlightDiagnostic()> emitError,
-          function_ref<InFlightDiagnostic()> emitRemark) const;
+  /// The configuration that the options mean for `module`, whose micro-batch
+  /// decides about accumulation. Complete and in range, or an error was
+  /// reported: at the line of `config`, or at the module's place.
+  FailureOr<TrainConfig> resolve(ModuleOp module) const;
 };
 
 /// A `zero-configure` that takes its configuration from the caller.

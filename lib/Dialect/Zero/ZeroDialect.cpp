@@ -8,6 +8,7 @@
 #include "llvm/Support/Format.h"
 
 #include <cstdlib>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -60,6 +61,21 @@ void PendingType::print(AsmPrinter &printer) const {
   printer << '<';
   llvm::interleaveComma(getTypes(), printer);
   printer << '>';
+}
+
+LogicalResult
+TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stage,
+                     int64_t ranks, int64_t accumulation, Real, bool,
+                     LossScaleAttr, ScheduleAttr) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (stage < 0 || stage > 3)
+    return emitError() << "stage " << stage << " is none of 0, 1, 2, 3";
+  if (ranks < 1 || ranks > most)
+    return emitError() << "found " << ranks << " ranks, wanted 1 to " << most;
+  if (accumulation < 1 || accumulation > most)
+    return emitError() << "found accumulation " << accumulation
+                       << ", wanted 1 to " << most;
+  return success();
 }
 
 LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -100,6 +101,12 @@ void StepOp::print(OpAsmPrinter &printer) {
                       /*printBlockTerminators=*/true);
 }
 
+/// What the data loader calls an argument of `step`.
+static std::string inputName(StepOp step, unsigned index) {
+  auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
+  return name ? name.str() : "input" + std::to_string(index);
+}
+
 LogicalResult StepOp::verify() {
   if (!getResultTypes().empty()) // (C1)
     return emitOpError("has results; yield outputs inside the body instead");
@@ -109,6 +116,12 @@ LogicalResult StepOp::verify() {
       return emitOpError("argument ")
              << index << " of type " << type
              << " must be a ranked tensor of static shape";
+    std::string name = inputName(*this, index); // (C3)
+    for (unsigned other = 0; other < index; ++other)
+      if (inputName(*this, other) == name)
+        return emitOpError("arguments ")
+               << other << " and " << index << " are both the input '" << name
+               << "'; give each a 'zero.input' of its own";
   }
   if (isModel()) // (C2)
     return success();
@@ -142,6 +155,12 @@ LogicalResult YieldOp::verify() {
   if (names != getValues().size() - 1) // (C2)
     return emitOpError("names ") << names << " outputs but yields "
                                  << getValues().size() - 1 << " after the loss";
+  llvm::SmallDenseSet<Attribute> seen; // (C3)
+  seen.insert(StringAttr::get(getContext(), "loss"));
+  for (unsigned i = 0; i < names; ++i)
+    if (Attribute name = (*getOutputs())[i]; !seen.insert(name).second)
+      return emitOpError("has two outputs named ")
+             << name << "; the loss is named \"loss\"";
   return success();
 }
 

@@ -18,6 +18,18 @@ MemberAttr PartitionOp::findMember(StringRef parameter) {
   return {};
 }
 
+SmallVector<std::pair<int64_t, int64_t>>
+PartitionOp::getSegmentsIn(int64_t begin, int64_t end) {
+  ArrayRef<int64_t> segments = getSegments();
+  SmallVector<std::pair<int64_t, int64_t>> found;
+  const int64_t *boundary = llvm::lower_bound(segments, begin);
+  for (; boundary != segments.end() && boundary + 1 != segments.end() && boundary[1] <= end;
+       ++boundary)
+    if (boundary[0] < boundary[1])
+      found.push_back({boundary[0], boundary[1]});
+  return found;
+}
+
 std::pair<int64_t, int64_t> PartitionOp::getSegmentOf(StringRef parameter) {
   for (auto [index, member] : llvm::enumerate(getMemberRange()))
     if (member.getParameter().getValue() == parameter)
@@ -87,8 +99,8 @@ static PartitionOp lookUpPartition(Operation *op, FlatSymbolRefAttr symbol,
 static LogicalResult verifyRange(Operation *op, PartitionOp partition,
                                  int64_t begin, int64_t end) {
   ArrayRef<int64_t> segments = partition.getSegments();
-  if (begin < end && llvm::is_contained(segments, begin) &&
-      llvm::is_contained(segments, end))
+  if (begin < end && std::binary_search(segments.begin(), segments.end(), begin) &&
+      std::binary_search(segments.begin(), segments.end(), end))
     return success();
   InFlightDiagnostic error = op->emitOpError("range [")
                              << begin << " to " << end
@@ -172,11 +184,8 @@ LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
   SmallVector<int64_t> slices;
-  ArrayRef<int64_t> segments = partition.getSegments();
-  for (size_t i = 1; i < segments.size(); ++i)
-    if (segments[i - 1] >= static_cast<int64_t>(getBegin()) &&
-        segments[i] <= static_cast<int64_t>(getEnd()) && segments[i] > segments[i - 1])
-      slices.push_back((segments[i] - segments[i - 1]) / partition.getRanks());
+  for (auto [begin, end] : partition.getSegmentsIn(getBegin(), getEnd()))
+    slices.push_back((end - begin) / partition.getRanks());
   return verifyFlatResults(*this, getPending().getType(), slices);
 }
 

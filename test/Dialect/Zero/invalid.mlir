@@ -15,6 +15,24 @@ zero.optimizer "default" = #zero.ones
 
 // -----
 
+// expected-error @+1 {{stage 4 is none of 0, 1, 2, 3}}
+zero.step @training_stage(%x: tensor<f32>) training #zero.training<stage = 4, ranks = 1> {
+}
+
+// -----
+
+// expected-error @+1 {{found 2147483648 ranks, wanted 1 to 2147483647}}
+zero.step @training_ranks(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 2147483648> {
+}
+
+// -----
+
+// expected-error @+1 {{found accumulation 0, wanted 1 to 2147483647}}
+zero.step @training_accumulation(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 1, accumulation = 0> {
+}
+
+// -----
+
 // expected-error @+1 {{argument 0 of type 'tensor<?xf32>' must be a ranked tensor of static shape}}
 zero.step @step_c1(%x: tensor<?xf32>) {
 }
@@ -52,6 +70,34 @@ zero.step @yield_c1(%x: tensor<2xf32>) {
 zero.step @yield_c2(%x: tensor<f32>) {
   // expected-error @+1 {{names 1 outputs but yields 0 after the loss}}
   zero.yield %x outputs ["logits"] : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{arguments 0 and 2 are both the input 'x'; give each a 'zero.input' of its own}}
+zero.step @step_c3(%a: tensor<f32> {zero.input = "x"}, %b: tensor<f32>, %c: tensor<f32> {zero.input = "x"}) {
+  zero.yield %a : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{arguments 0 and 1 are both the input 'input1'}}
+zero.step @step_c3_default(%a: tensor<f32> {zero.input = "input1"}, %b: tensor<f32>) {
+  zero.yield %a : tensor<f32>
+}
+
+// -----
+
+zero.step @yield_c3(%x: tensor<f32>) {
+  // expected-error @+1 {{has two outputs named "d"}}
+  zero.yield %x, %x, %x outputs ["d", "d"] : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+zero.step @yield_c3_loss(%x: tensor<f32>) {
+  // expected-error @+1 {{has two outputs named "loss"; the loss is named "loss"}}
+  zero.yield %x, %x outputs ["loss"] : tensor<f32>, tensor<f32>
 }
 
 // -----

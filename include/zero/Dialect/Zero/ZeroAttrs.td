@@ -92,12 +92,16 @@ def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
 }
 def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
   let summary = "What holds for every update of a step";
+  let description = [{
+    `stage` is 0 to 3; `ranks` and `accumulation` are 1 to 2^31 - 1.
+  }];
   let parameters = (ins I64Param<>:$stage, I64Param<>:$ranks,
       I64Param<"1">:$accumulation, F64Param<"0.0">:$clip,
       BoolParam<"false">:$deterministic,
       OptionalParameter<"::mlir::zero::LossScaleAttr">:$loss_scale,
       OptionalParameter<"::mlir::zero::ScheduleAttr">:$schedule);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -77,6 +77,7 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     - (C1) arguments are ranked tensors of static shape; there are no results.
     - (C2) the body is a model (ends in `zero.yield`) or a schedule (has exactly
       one `zero.micro` and one `zero.apply`, and no `zero.yield` of its own).
+    - (C3) no two arguments are one input.
 
     ```mlir
     zero.step @train(%x: tensor<32x784xf32>, %y: tensor<32xi32>) {
@@ -156,6 +157,7 @@ def Zero_YieldOp : Zero_Op<"yield", [Terminator,
     Constraints
     - (C1) the first operand is the loss, a `tensor<f32>` (or `tensor<f64>`).
     - (C2) `outputs` names the operands after the first, one each.
+    - (C3) no two outputs have one name; that of the first is `loss`.
 
     ```mlir
     zero.yield %loss : tensor<f32>

@@ -64,6 +64,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     bool hasMaster() { return !getComputeType().isF32(); }
     /// The place of a parameter, or null where it is no member.
     ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
+    /// The segments that lie in [begin, end), without empty ones, in order.
+    ::llvm::SmallVector<std::pair<int64_t, int64_t>> getSegmentsIn(int64_t begin, int64_t end);
     /// The segment [first, second) of a member of the layout `parameter`, which
     /// is empty for a parameter without elements.
     std::pair<int64_t, int64_t> getSegmentOf(::llvm::StringRef parameter);

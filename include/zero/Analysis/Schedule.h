@@ -1,0 +1,25 @@
+//===- Schedule.h - what every pass on a schedule asks first --------------===//
+#ifndef ZERO_ANALYSIS_SCHEDULE_H
+#define ZERO_ANALYSIS_SCHEDULE_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+namespace mlir::zero {
+
+/// The module's only step, which must be a configured schedule: it has its
+/// regions and its `training`. Anything else is an error at its place, which
+/// says what to run first.
+FailureOr<StepOp> getConfiguredSchedule(ModuleOp module);
+
+/// Whether kernels read and write tensors of `elementType`: f32, f16, bf16,
+/// f64, i1, i8, i32 or i64.
+bool isKernelType(Type elementType);
+
+/// Checks what the executable stores: parameters and their compute types are
+/// f32, f16 or bf16; inputs have types that the data loader fills; every other
+/// tensor has a kernel type. The error is at the operation.
+LogicalResult verifyElementTypes(ModuleOp module, StepOp step);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_SCHEDULE_H

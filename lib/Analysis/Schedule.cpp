@@ -1,0 +1,90 @@
+//===- Schedule.cpp - what every pass on a schedule asks first ------------===//
+
+#include "zero/Analysis/Schedule.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+// Errors stand at locations, not at operations: a step that is printed hides
+// its message.
+
+FailureOr<StepOp> mlir::zero::getConfiguredSchedule(ModuleOp module) {
+  auto steps = module.getOps<StepOp>();
+  auto count = llvm::range_size(steps);
+  if (count != 1)
+    return emitError(module.getLoc())
+               << "found " << count << " 'zero.step', wanted one",
+           failure();
+  StepOp step = *steps.begin();
+  if (step.isModel())
+    return emitError(step.getLoc())
+               << "'zero.step' is a model, not a schedule; run "
+                  "zero-differentiate first",
+           failure();
+  if (!step.getTraining())
+    return emitError(step.getLoc())
+               << "'zero.step' has no 'training'; run zero-configure first",
+           failure();
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Element types
+//===----------------------------------------------------------------------===//
+
+bool mlir::zero::isKernelType(Type type) {
+  return type.isF32() || type.isF16() || type.isBF16() || type.isF64() ||
+         type.isInteger(1) || type.isInteger(8) || type.isInteger(32) ||
+         type.isInteger(64);
+}
+
+/// What the optimizer's kernels take.
+static bool isParameterType(Type type) {
+  return type.isF32() || type.isF16() || type.isBF16();
+}
+
+static LogicalResult verifyParameters(ModuleOp module) {
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    if (!isParameterType(parameter.getTensorType().getElementType()))
+      return parameter.emitOpError("has type ")
+             << parameter.getTensorType()
+             << ", which cannot be trained; wanted elements of f32, f16 or bf16";
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    if (!isParameterType(partition.getComputeType()) ||
+        !isParameterType(partition.getGradientType()))
+      return partition.emitOpError("computes with ")
+             << partition.getComputeType() << " and gradients of "
+             << partition.getGradientType() << ", wanted f32, f16 or bf16";
+  return success();
+}
+
+static LogicalResult verifyTensors(StepOp step) {
+  auto isStored = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || isKernelType(tensor.getElementType());
+  };
+  for (BlockArgument argument : step.getArguments())
+    if (!isStored(argument.getType()))
+      return emitError(argument.getLoc())
+             << "input " << argument.getArgNumber() << " has type "
+             << argument.getType()
+             << ", which no data fills; wanted elements of f32, f16, bf16, "
+                "f64, i1, i8, i32 or i64";
+  auto result = step->walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (!isStored(type)) {
+        op->emitOpError("makes a value of type ")
+            << type << ", which no kernel takes; wanted elements of f32, f16, "
+                       "bf16, f64, i1, i8, i32 or i64";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult mlir::zero::verifyElementTypes(ModuleOp module, StepOp step) {
+  if (failed(verifyParameters(module)))
+    return failure();
+  return verifyTensors(step);
+}
