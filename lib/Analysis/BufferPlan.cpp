@@ -14,7 +14,8 @@ static bool isReduction(Operation *op) {
   return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
 }
 
-BufferPlan::BufferPlan(Block &block, const StatePlaces &state, TrainingAttr training,
+BufferPlan::BufferPlan(Block &block, const StatePlaces &state,
+                       TrainingAttr training,
                        function_ref<AtAttr(ElementsAttr)> constants)
     : state(state), training(training), constants(constants) {
   number(block);
@@ -86,7 +87,8 @@ int BufferPlan::fixedBuffer(AtAttr place) {
 }
 
 Memory BufferPlan::whole(int buffer) const {
-  int64_t stride = buffers[buffer].fixed ? buffers[buffer].fixed.getStride() : 0;
+  int64_t stride =
+      buffers[buffer].fixed ? buffers[buffer].fixed.getStride() : 0;
   return {buffer, 0, stride, buffers[buffer].bytes};
 }
 
@@ -102,7 +104,8 @@ void BufferPlan::place(Value value, int bucket, int64_t offset) {
   Memory source = memory.lookup(value);
   PlannedBuffer &buffer = buffers[source.buffer];
   bool canMove = buffer.parent < 0 && !buffer.fixed && source.offset == 0 &&
-                 source.bytes == buffer.bytes && lastRead.lookup(getRoot(value)) <= now &&
+                 source.bytes == buffer.bytes &&
+                 lastRead.lookup(getRoot(value)) <= now &&
                  buffer.arena == ArenaKind::Activations;
   if (!canMove)
     return;
@@ -117,7 +120,8 @@ int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
     if (found == memory.end())
       continue;
     const PlannedBuffer &buffer = buffers[found->second.buffer];
-    bool isWhole = found->second.offset == 0 && found->second.bytes == buffer.bytes;
+    bool isWhole =
+        found->second.offset == 0 && found->second.bytes == buffer.bytes;
     // A part of the same buffer, such as a broadcast row, is read again after
     // its place was overwritten.
     bool isReadInPart = llvm::any_of(launch.getInputs(), [&](Value other) {
@@ -127,10 +131,12 @@ int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
     });
     bool taken = llvm::any_of(launch.getOutputs(), [&](Value output) {
       auto other = memory.find(output);
-      return other != memory.end() && other->second.buffer == found->second.buffer;
+      return other != memory.end() &&
+             other->second.buffer == found->second.buffer;
     });
-    if (isWhole && buffer.bytes == bytes && !buffer.fixed && buffer.parent < 0 &&
-        !taken && !isReadInPart && buffer.arena == ArenaKind::Activations &&
+    if (isWhole && buffer.bytes == bytes && !buffer.fixed &&
+        buffer.parent < 0 && !taken && !isReadInPart &&
+        buffer.arena == ArenaKind::Activations &&
         borrowedUntil.lookup(getRoot(input)) <= now)
       return found->second.buffer;
   }
@@ -213,16 +219,18 @@ void BufferPlan::visitKernel(Operation &op) {
 LogicalResult BufferPlan::visitLoad(LoadOp load) {
   AtAttr place = state.getWhole(load.getParameterAttr().getAttr());
   if (!place)
-    return load.emitOpError("reads ") << load.getParameterAttr()
-                                      << ", which no rank holds whole; run zero-insert-gathers";
+    return load.emitOpError("reads ")
+           << load.getParameterAttr()
+           << ", which no rank holds whole; run zero-insert-gathers";
   memory[load.getResult()] = whole(fixedBuffer(place));
   return success();
 }
 
 void BufferPlan::visitGather(AllGatherOp gather) {
   SmallVector<Memory> places;
-  for (auto [symbol, type] : llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
-                                             gather.getPending().getType().getTypes())) {
+  for (auto [symbol, type] :
+       llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
+                       gather.getPending().getType().getTypes())) {
     // The gather lands padded: every rank's slice is equally long.
     PartitionOp partition = state.getPartition(symbol.getAttr());
     auto [begin, end] = partition.getSegmentOf(symbol.getValue());
@@ -242,8 +250,8 @@ void BufferPlan::visitRefreshResident(RefreshResidentOp refresh) {
   made.push_back({refresh, places});
 }
 
-int BufferPlan::makeBucket(Operation *op, PartitionOp partition, int64_t elements,
-                           Type type, AtAttr fixed) {
+int BufferPlan::makeBucket(Operation *op, PartitionOp partition,
+                           int64_t elements, Type type, AtAttr fixed) {
   if (fixed)
     return fixedBuffer(fixed);
   return newBuffer(ArenaKind::Communication, elements * elementBytes(type), op);
@@ -253,9 +261,9 @@ static Type pendingElementType(PendingType type) {
   return cast<RankedTensorType>(type.getTypes().front()).getElementType();
 }
 
-template <typename ReduceOp>
-static PartitionOp partitionOf(ReduceOp op) {
-  return SymbolTable::lookupNearestSymbolFrom<PartitionOp>(op, op.getPartitionAttr());
+template <typename ReduceOp> static PartitionOp partitionOf(ReduceOp op) {
+  return SymbolTable::lookupNearestSymbolFrom<PartitionOp>(
+      op, op.getPartitionAttr());
 }
 
 void BufferPlan::visitAllReduce(AllReduceOp reduce) {
@@ -263,13 +271,17 @@ void BufferPlan::visitAllReduce(AllReduceOp reduce) {
   int64_t begin = reduce.getBegin(), end = reduce.getEnd();
   AtAttr stored = state.getGradient(partition, begin, end, /*slice=*/false);
   Type type = pendingElementType(reduce.getPending().getType());
-  bool direct = reduce.getGradients().empty() || storesDirectly(partition, type);
-  int bucket = makeBucket(reduce, partition, end - begin, type, direct ? stored : AtAttr());
+  bool direct =
+      reduce.getGradients().empty() || storesDirectly(partition, type);
+  int bucket = makeBucket(reduce, partition, end - begin, type,
+                          direct ? stored : AtAttr());
   if (auto parameters = reduce.getParameters())
-    for (auto [name, gradient] : llvm::zip_equal(parameters->getAsRange<FlatSymbolRefAttr>(),
-                                                 reduce.getGradients()))
+    for (auto [name, gradient] :
+         llvm::zip_equal(parameters->getAsRange<FlatSymbolRefAttr>(),
+                         reduce.getGradients()))
       place(gradient, bucket,
-            (partition.findMember(name.getValue()).getOffset() - begin) * elementBytes(type));
+            (partition.findMember(name.getValue()).getOffset() - begin) *
+                elementBytes(type));
   pending[reduce.getPending()] = {whole(bucket)};
   buckets[reduce.getPending()] = bucket;
   made.push_back({reduce, {whole(bucket)}});
@@ -281,14 +293,16 @@ void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
   Type type = pendingElementType(reduce.getPending().getType());
   int64_t bytes = elementBytes(type);
   bool fromStored = reduce.getGradients().empty();
-  int bucket = makeBucket(reduce, partition, end - begin, type,
-                          fromStored ? state.getGradient(partition, begin, end, false)
-                                     : AtAttr());
+  int bucket = makeBucket(
+      reduce, partition, end - begin, type,
+      fromStored ? state.getGradient(partition, begin, end, false) : AtAttr());
   if (auto parameters = reduce.getParameters())
-    for (auto [name, gradient] : llvm::zip_equal(parameters->getAsRange<FlatSymbolRefAttr>(),
-                                                 reduce.getGradients()))
+    for (auto [name, gradient] :
+         llvm::zip_equal(parameters->getAsRange<FlatSymbolRefAttr>(),
+                         reduce.getGradients()))
       place(gradient, bucket,
-            (partition.findMember(name.getValue()).getOffset() - begin) * bytes);
+            (partition.findMember(name.getValue()).getOffset() - begin) *
+                bytes);
   buckets[reduce.getPending()] = bucket;
   SmallVector<Memory> places = {whole(bucket)};
   for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
@@ -306,13 +320,16 @@ void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
 
 void BufferPlan::visitBucketedReduce(BucketedReduceOp reduce) {
   PartitionOp partition = partitionOf(reduce);
-  auto flat = cast<RankedTensorType>(reduce.getPending().getType().getTypes().front());
+  auto flat =
+      cast<RankedTensorType>(reduce.getPending().getType().getTypes().front());
   int64_t bytes = elementBytes(flat.getElementType());
-  int bucket = makeBucket(reduce, partition, flat.getNumElements(), flat.getElementType(), {});
+  int bucket = makeBucket(reduce, partition, flat.getNumElements(),
+                          flat.getElementType(), {});
   int64_t offset = 0;
   for (Value gradient : reduce.getGradients()) {
     place(gradient, bucket, offset);
-    offset += cast<RankedTensorType>(gradient.getType()).getNumElements() * bytes;
+    offset +=
+        cast<RankedTensorType>(gradient.getType()).getNumElements() * bytes;
   }
   pending[reduce.getPending()] = {whole(bucket)};
   buckets[reduce.getPending()] = bucket;
@@ -351,8 +368,8 @@ void BufferPlan::solve() {
     live[static_cast<int>(arena)] =
         zero::liveBytes(lifetimes, kBufferAlignment);
     for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
-      buffers[owner].fixed = AtAttr::get(training.getContext(), arena, lifetime.offset,
-                                         lifetime.bytes, 0);
+      buffers[owner].fixed = AtAttr::get(training.getContext(), arena,
+                                         lifetime.offset, lifetime.bytes, 0);
   }
 }
 
@@ -364,16 +381,17 @@ int64_t BufferPlan::liveBytes(ArenaKind arena) const {
   return live[static_cast<int>(arena)];
 }
 
-SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> BufferPlan::getPlaces() const {
+SmallVector<std::pair<Operation *, SmallVector<AtAttr>>>
+BufferPlan::getPlaces() const {
   SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> result;
   for (auto &[op, places] : made) {
     SmallVector<AtAttr> attributes;
     for (const Memory &place : places) {
       int64_t offset = place.offset;
       const PlannedBuffer &root = buffers[rootOf(place.buffer, offset)];
-      attributes.push_back(AtAttr::get(training.getContext(), root.fixed.getArena(),
-                                       root.fixed.getOffset() + offset, place.bytes,
-                                       place.stride));
+      attributes.push_back(AtAttr::get(
+          training.getContext(), root.fixed.getArena(),
+          root.fixed.getOffset() + offset, place.bytes, place.stride));
     }
     result.push_back({op, std::move(attributes)});
   }

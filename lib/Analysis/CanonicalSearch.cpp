@@ -77,9 +77,9 @@ void CanonicalSearch::findConflicts() {
 /// F and G the most and the sum of blames, H and J those times size and
 /// cliques. An order that looks at blames first places what failed before.
 static constexpr llvm::StringLiteral kOrders[] = {
-    "TWA", "TAW", "WAT", "AWT", "TCS", "SWT", "FCS", "DAW", "FSC",
-    "CAT", "GCS", "TSW", "HCS", "FWA", "CTA", "JSC", "FWA", "HCS",
-    "FWA", "FAT", "FWT", "FTW"};
+    "TWA", "TAW", "WAT", "AWT", "TCS", "SWT", "FCS", "DAW",
+    "FSC", "CAT", "GCS", "TSW", "HCS", "FWA", "CTA", "JSC",
+    "FWA", "HCS", "FWA", "FAT", "FWT", "FTW"};
 /// Many short attempts find more than a few long ones; they grow slowly.
 static constexpr int64_t kFirstNodes = 1000;
 static constexpr double kGrowth = 1.5;

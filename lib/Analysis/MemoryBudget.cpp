@@ -15,8 +15,8 @@ static constexpr StringLiteral kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 
 std::optional<int64_t> mlir::zero::parseBytes(StringRef text) {
   text = text.trim();
-  StringRef number = text.take_while(
-      [](char c) { return llvm::isDigit(c) || c == '.'; });
+  StringRef number =
+      text.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
   StringRef unit = text.drop_front(number.size()).ltrim();
   double value = 0, scale = 1;
   if (number.getAsDouble(value))
@@ -85,8 +85,8 @@ LogicalResult mlir::zero::checkMemoryBudget(StepOp step,
     return success();
   InFlightDiagnostic error =
       emitError(step.getLoc())
-      << "'zero.step' op needs "
-      << describeBytes(total) << " on each rank, which exceeds the memory "
+      << "'zero.step' op needs " << describeBytes(total)
+      << " on each rank, which exceeds the memory "
       << "budget of " << describeBytes(budget) << " by "
       << describeBytes(total - budget)
       << "; more ranks, a higher stage or a smaller micro-batch need less";
@@ -116,6 +116,6 @@ void mlir::zero::remarkMemory(StepOp step, const PlanSummary &summary,
     os << "\n  ";
     printArena(os, arena, bounds[static_cast<int>(arena.arena)]);
   }
-  emitRemark(step.getLoc()) << "memory of each rank: "
-      << describeBytes(summary.totalBytes()) << text;
+  emitRemark(step.getLoc())
+      << "memory of each rank: " << describeBytes(summary.totalBytes()) << text;
 }

@@ -48,7 +48,8 @@ static LogicalResult verifyParameters(ModuleOp module) {
     if (!isParameterType(parameter.getTensorType().getElementType()))
       return parameter.emitOpError("has type ")
              << parameter.getTensorType()
-             << ", which cannot be trained; wanted elements of f32, f16 or bf16";
+             << ", which cannot be trained; wanted elements of f32, f16 or "
+                "bf16";
   for (PartitionOp partition : module.getOps<PartitionOp>())
     if (!isParameterType(partition.getComputeType()) ||
         !isParameterType(partition.getGradientType()))
@@ -74,8 +75,9 @@ static LogicalResult verifyTensors(StepOp step) {
     for (Type type : op->getResultTypes())
       if (!isStored(type)) {
         op->emitOpError("makes a value of type ")
-            << type << ", which no kernel takes; wanted elements of f32, f16, "
-                       "bf16, f64, i1, i8, i32 or i64";
+            << type
+            << ", which no kernel takes; wanted elements of f32, f16, "
+               "bf16, f64, i1, i8, i32 or i64";
         return WalkResult::interrupt();
       }
     return WalkResult::advance();

@@ -19,13 +19,15 @@ AtAttr ArenaCursor::take(MLIRContext *context, ArenaKind arena, int64_t bytes) {
   return AtAttr::get(context, arena, offset, bytes, /*stride=*/0);
 }
 
-DictionaryAttr mlir::zero::planPartition(PartitionOp partition, ArenaCursor &cursor) {
+DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
+                                         ArenaCursor &cursor) {
   MLIRContext *context = partition.getContext();
   int64_t elements = partition.getFlatElements();
   int64_t slice = elements / partition.getRanks();
   NamedAttrList places;
   auto add = [&](StringRef name, ArenaKind arena, bool sharded, int64_t bytes) {
-    places.append(name, cursor.take(context, arena, (sharded ? slice : elements) * bytes));
+    places.append(name, cursor.take(context, arena,
+                                    (sharded ? slice : elements) * bytes));
   };
   add("parameters", ArenaKind::Parameters, partition.hasShardedParameters(),
       elementBytes(partition.getComputeType()));
@@ -55,8 +57,10 @@ StatePlaces::StatePlaces(ModuleOp module) {
       auto places = refresh->getAttrOfType<ArrayAttr>("zero.at");
       if (!places)
         continue;
-      for (auto [name, place] : llvm::zip_equal(refresh.getParameters(), places))
-        residents[cast<FlatSymbolRefAttr>(name).getAttr()] = cast<AtAttr>(place);
+      for (auto [name, place] :
+           llvm::zip_equal(refresh.getParameters(), places))
+        residents[cast<FlatSymbolRefAttr>(name).getAttr()] =
+            cast<AtAttr>(place);
     }
   });
 }
@@ -81,16 +85,17 @@ AtAttr StatePlaces::getSlice(PartitionOp partition, AtAttr state, bool sharded,
   int64_t ranks = partition.getRanks();
   int64_t bytes = (end - begin) / ranks * elementBytes;
   int64_t first = (sharded ? begin / ranks : begin) * elementBytes;
-  return AtAttr::get(state.getContext(), state.getArena(), state.getOffset() + first,
-                     bytes, sharded ? 0 : bytes);
+  return AtAttr::get(state.getContext(), state.getArena(),
+                     state.getOffset() + first, bytes, sharded ? 0 : bytes);
 }
 
-AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin, int64_t end,
-                                bool slice) const {
+AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,
+                                int64_t end, bool slice) const {
   auto all = cast<AtAttr>(partition.getAt()->get("gradients"));
   int64_t bytes = elementBytes(partition.getGradientType());
   if (slice)
-    return getSlice(partition, all, partition.hasShardedGradients(), bytes, begin, end);
-  return AtAttr::get(all.getContext(), all.getArena(), all.getOffset() + begin * bytes,
-                     (end - begin) * bytes, 0);
+    return getSlice(partition, all, partition.hasShardedGradients(), bytes,
+                    begin, end);
+  return AtAttr::get(all.getContext(), all.getArena(),
+                     all.getOffset() + begin * bytes, (end - begin) * bytes, 0);
 }

@@ -20,8 +20,8 @@ static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
     return std::nullopt;
   bool mayCut = true;
   int64_t offset = 0;
-  for (auto [size, begin, extent] :
-       llvm::zip_equal(slice.getStaticSizes(), slice.getStaticOffsets(), type.getShape())) {
+  for (auto [size, begin, extent] : llvm::zip_equal(
+           slice.getStaticSizes(), slice.getStaticOffsets(), type.getShape())) {
     if (!mayCut && size != extent)
       return std::nullopt;
     mayCut &= size == 1;

@@ -87,19 +87,19 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
   if (keys.micro)
     return true;
   if (!keys.train) {
-    reporter.error(kMicroKey, "neither this key nor train_batch_size is given; "
-                              "give the samples of one micro-batch on one rank");
+    reporter.error(kMicroKey,
+                   "neither this key nor train_batch_size is given; "
+                   "give the samples of one micro-batch on one rank");
     return false;
   }
   int64_t accumulation = keys.accumulation.value_or(1);
   int64_t parts = context.ranks * accumulation;
   if (*keys.train % parts != 0) {
-    reporter.error(kTrainKey, Twine(*keys.train) +
-                                  " samples cannot be cut into " + Twine(parts) +
-                                  " equal micro-batches (" +
-                                  Twine(context.ranks) + " ranks x " +
-                                  Twine(accumulation) +
-                                  " accumulation steps); give a multiple");
+    reporter.error(
+        kTrainKey,
+        Twine(*keys.train) + " samples cannot be cut into " + Twine(parts) +
+            " equal micro-batches (" + Twine(context.ranks) + " ranks x " +
+            Twine(accumulation) + " accumulation steps); give a multiple");
     return false;
   }
   keys.micro = *keys.train / parts;
@@ -113,8 +113,8 @@ bool ConfigReader::deriveAccumulation(BatchKeys &keys) {
   if (keys.train && *keys.train % step != 0) {
     reporter.error(kTrainKey,
                    Twine(*keys.train) + " samples are no multiple of " +
-                       Twine(step) + " (" + Twine(*keys.micro) +
-                       " samples x " + Twine(context.ranks) +
+                       Twine(step) + " (" + Twine(*keys.micro) + " samples x " +
+                       Twine(context.ranks) +
                        " ranks), so no gradient_accumulation_steps fits; "
                        "give a multiple");
     return false;
@@ -144,10 +144,10 @@ void ConfigReader::readBatch() {
       !isCount(kMicroKey, keys.micro) || !deriveAccumulation(keys) ||
       !isCount(kAccumulationKey, keys.accumulation))
     return;
-  std::string factors = (Twine(*keys.micro) + " samples x " +
-                         Twine(*keys.accumulation) + " accumulation steps x " +
-                         Twine(context.ranks) + " ranks are ")
-                            .str();
+  std::string factors =
+      (Twine(*keys.micro) + " samples x " + Twine(*keys.accumulation) +
+       " accumulation steps x " + Twine(context.ranks) + " ranks are ")
+          .str();
   int64_t product;
   if (llvm::MulOverflow(*keys.micro * *keys.accumulation, context.ranks,
                         product)) {
@@ -345,8 +345,7 @@ void ConfigReader::readTotalSteps(StringRef type) {
   if (std::optional<int64_t> total = values.optionalInteger(key))
     config.scheduler.totalSteps = *total;
   else
-    reporter.error(key,
-                   type + " needs a number: the updates of the whole run");
+    reporter.error(key, type + " needs a number: the updates of the whole run");
 }
 
 void ConfigReader::readScheduler() {
@@ -406,7 +405,8 @@ void ConfigReader::readZero() {
                                     : config.stage == 3;
   config.ignoreUnusedParameters =
       values.boolean(key("ignore_unused_parameters"));
-  config.prefetchBucketSize = values.integer(key("stage3_prefetch_bucket_size"));
+  config.prefetchBucketSize =
+      values.integer(key("stage3_prefetch_bucket_size"));
   config.maxLiveParameters = values.integer(key("stage3_max_live_parameters"));
   config.parameterPersistenceThreshold =
       values.integer(key("stage3_param_persistence_threshold"));

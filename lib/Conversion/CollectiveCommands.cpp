@@ -10,8 +10,10 @@ static AtAttr placeAt(Operation *op, unsigned index) {
 }
 
 /// Part of `place`: `bytes` bytes from `offset` on.
-static AtAttr subPlace(AtAttr place, int64_t offset, int64_t bytes, int64_t stride = 0) {
-  return AtAttr::get(place.getContext(), place.getArena(), place.getOffset() + offset, bytes,
+static AtAttr subPlace(AtAttr place, int64_t offset, int64_t bytes,
+                       int64_t stride = 0) {
+  return AtAttr::get(place.getContext(), place.getArena(),
+                     place.getOffset() + offset, bytes,
                      place.getStride() + stride);
 }
 
@@ -23,7 +25,8 @@ static std::string joinNames(ArrayAttr symbols) {
 }
 
 zrt::Command &CommandBuilder::startCollective(Operation *op, zrt::Opcode opcode,
-                                              zrt::TrafficClass traffic, Value pending,
+                                              zrt::TrafficClass traffic,
+                                              Value pending,
                                               std::string label) {
   uint32_t ticket = tickets.size();
   tickets[pending] = ticket;
@@ -50,16 +53,19 @@ void CommandBuilder::visitWait(WaitOp wait) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-void CommandBuilder::fillBucket(Operation *op, PartitionOp partition, AtAttr bucket, Type type,
-                                int64_t begin, int64_t end, ArrayAttr parameters,
+void CommandBuilder::fillBucket(Operation *op, PartitionOp partition,
+                                AtAttr bucket, Type type, int64_t begin,
+                                int64_t end, ArrayAttr parameters,
                                 ValueRange gradients) {
   int64_t bytes = elementBytes(type);
   // Stored gradients have been zero in their padding from the start; a bucket
   // shares memory with other values.
   auto clear = [&](int64_t from, int64_t to) {
     if (from < to && bucket.getArena() == ArenaKind::Communication)
-      addFlatKernel(op, "zero.clear",
-                    {subPlace(bucket, (from - begin) * bytes, (to - from) * bytes)}, {type});
+      addFlatKernel(
+          op, "zero.clear",
+          {subPlace(bucket, (from - begin) * bytes, (to - from) * bytes)},
+          {type});
   };
   int64_t filled = begin;
   for (auto [symbol, gradient] :
@@ -70,7 +76,8 @@ void CommandBuilder::fillBucket(Operation *op, PartitionOp partition, AtAttr buc
     AtAttr source = placeOf(gradient);
     AtAttr target = subPlace(bucket, (member.getOffset() - begin) * bytes,
                              member.getSize() * bytes);
-    if (source.getArena() != target.getArena() || source.getOffset() != target.getOffset())
+    if (source.getArena() != target.getArena() ||
+        source.getOffset() != target.getOffset())
       addFlatKernel(op, "zero.copy", {source, target}, {type, type});
   }
   clear(filled, end);
@@ -85,15 +92,18 @@ void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
   Type type = elementTypeOf(reduce.getPending().getType());
   AtAttr bucket = placeAt(reduce, 0);
   if (reduce.getParameters())
-    fillBucket(reduce, partition, bucket, type, reduce.getBegin(), reduce.getEnd(),
-               *reduce.getParameters(), reduce.getGradients());
+    fillBucket(reduce, partition, bucket, type, reduce.getBegin(),
+               reduce.getEnd(), *reduce.getParameters(), reduce.getGradients());
   zrt::Command &command = startCollective(
-      reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient, reduce.getPending(),
+      reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient,
+      reduce.getPending(),
       "all_reduce @" + reduce.getPartition().str() + " " +
-          (reduce.getParameters() ? joinNames(*reduce.getParameters()) : "stored"));
-  command.parts.push_back({toBufferRef(bucket), toBufferRef(bucket),
-                           static_cast<uint64_t>(reduce.getEnd() - reduce.getBegin()),
-                           *toDataType(type), 0});
+          (reduce.getParameters() ? joinNames(*reduce.getParameters())
+                                  : "stored"));
+  command.parts.push_back(
+      {toBufferRef(bucket), toBufferRef(bucket),
+       static_cast<uint64_t>(reduce.getEnd() - reduce.getBegin()),
+       *toDataType(type), 0});
 }
 
 void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
@@ -105,14 +115,17 @@ void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
     fillBucket(reduce, partition, bucket, type, begin, reduce.getEnd(),
                *reduce.getParameters(), reduce.getGradients());
   zrt::Command &command = startCollective(
-      reduce, zrt::Opcode::ReduceScatter, zrt::TrafficClass::Gradient, reduce.getPending(),
+      reduce, zrt::Opcode::ReduceScatter, zrt::TrafficClass::Gradient,
+      reduce.getPending(),
       "reduce_scatter @" + reduce.getPartition().str() + " " +
-          (reduce.getParameters() ? joinNames(*reduce.getParameters()) : "stored"));
+          (reduce.getParameters() ? joinNames(*reduce.getParameters())
+                                  : "stored"));
   unsigned next = 1;
   for (auto [first, last] : partition.getSegmentsIn(begin, reduce.getEnd())) {
     int64_t size = last - first;
     AtAttr send = subPlace(bucket, (first - begin) * bytes, size * bytes);
-    command.parts.push_back({toBufferRef(send), toBufferRef(placeAt(reduce, next++)),
+    command.parts.push_back({toBufferRef(send),
+                             toBufferRef(placeAt(reduce, next++)),
                              static_cast<uint64_t>(size / partition.getRanks()),
                              *toDataType(type), 0});
   }
@@ -128,7 +141,8 @@ struct OwnerRun {
 
 /// Cuts a bucket of whole members at the owners' boundaries; neighbours in the
 /// flat space that one rank owns are one run.
-static SmallVector<OwnerRun> cutAtOwners(PartitionOp partition, ArrayAttr parameters) {
+static SmallVector<OwnerRun> cutAtOwners(PartitionOp partition,
+                                         ArrayAttr parameters) {
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   SmallVector<OwnerRun> runs;
   int64_t inBucket = 0;
@@ -155,11 +169,13 @@ static AtAttr ownedPlace(PartitionOp partition, const OwnerRun &run) {
   auto stored = cast<AtAttr>(partition.getAt()->get("gradients"));
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   int64_t bytes = elementBytes(partition.getGradientType());
-  return subPlace(stored, (run.flat - run.owner * slice) * bytes, run.count * bytes);
+  return subPlace(stored, (run.flat - run.owner * slice) * bytes,
+                  run.count * bytes);
 }
 
 static bool receivesInPlace(StepOp step, PartitionOp partition, Type type) {
-  return step.getTraining()->getAccumulation() == 1 && partition.getGradientType() == type;
+  return step.getTraining()->getAccumulation() == 1 &&
+         partition.getGradientType() == type;
 }
 
 void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
@@ -171,31 +187,38 @@ void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
   for (Value gradient : reduce.getGradients()) {
     AtAttr source = placeOf(gradient);
     AtAttr target = subPlace(bucket, offset, source.getBytes());
-    if (source.getArena() != target.getArena() || source.getOffset() != target.getOffset())
+    if (source.getArena() != target.getArena() ||
+        source.getOffset() != target.getOffset())
       addFlatKernel(reduce, "zero.copy", {source, target}, {type, type});
     offset += source.getBytes();
   }
-  zrt::Command &command = startCollective(
-      reduce, zrt::Opcode::Reduce, zrt::TrafficClass::Gradient, reduce.getPending(),
-      "bucketed_reduce @" + reduce.getPartition().str() + " " +
-          joinNames(reduce.getParameters()));
+  zrt::Command &command =
+      startCollective(reduce, zrt::Opcode::Reduce, zrt::TrafficClass::Gradient,
+                      reduce.getPending(),
+                      "bucketed_reduce @" + reduce.getPartition().str() + " " +
+                          joinNames(reduce.getParameters()));
   for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters())) {
     AtAttr send = subPlace(bucket, run.inBucket * bytes, run.count * bytes);
-    AtAttr receive =
-        receivesInPlace(step, partition, type) ? ownedPlace(partition, run) : send;
+    AtAttr receive = receivesInPlace(step, partition, type)
+                         ? ownedPlace(partition, run)
+                         : send;
     command.parts.push_back({toBufferRef(send), toBufferRef(receive),
-                             static_cast<uint64_t>(run.count), *toDataType(type),
+                             static_cast<uint64_t>(run.count),
+                             *toDataType(type),
                              static_cast<int32_t>(run.owner)});
   }
 }
 
-void CommandBuilder::accumulateOwned(AccumulateOp accumulate, PartitionOp partition) {
-  Type type = cast<RankedTensorType>(accumulate.getValue().getType()).getElementType();
+void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
+                                     PartitionOp partition) {
+  Type type =
+      cast<RankedTensorType>(accumulate.getValue().getType()).getElementType();
   if (receivesInPlace(step, partition, type))
     return;
   AtAttr bucket = placeOf(accumulate.getValue());
   int64_t bytes = elementBytes(type);
-  for (const OwnerRun &run : cutAtOwners(partition, *accumulate.getParameters())) {
+  for (const OwnerRun &run :
+       cutAtOwners(partition, *accumulate.getParameters())) {
     zrt::KernelSpec spec;
     spec.ints["owner"] = {run.owner};
     addFlatKernel(accumulate, "zero.accumulate",
@@ -209,12 +232,13 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate, PartitionOp partit
 // Gathers
 //===----------------------------------------------------------------------===//
 
-zrt::CollectivePart CommandBuilder::gatherPart(StringAttr parameter, AtAttr whole) {
+zrt::CollectivePart CommandBuilder::gatherPart(StringAttr parameter,
+                                               AtAttr whole) {
   PartitionOp partition = state.getPartition(parameter);
   auto [begin, end] = partition.getSegmentOf(parameter.getValue());
-  AtAttr slice = state.getSlice(partition, cast<AtAttr>(partition.getAt()->get("parameters")),
-                                /*sharded=*/true, elementBytes(partition.getComputeType()),
-                                begin, end);
+  AtAttr slice = state.getSlice(
+      partition, cast<AtAttr>(partition.getAt()->get("parameters")),
+      /*sharded=*/true, elementBytes(partition.getComputeType()), begin, end);
   zrt::CollectivePart part;
   part.send = toBufferRef(slice);
   part.receive = toBufferRef(whole);
@@ -225,35 +249,41 @@ zrt::CollectivePart CommandBuilder::gatherPart(StringAttr parameter, AtAttr whol
 
 void CommandBuilder::visitAllGather(AllGatherOp gather) {
   zrt::Command &command = startCollective(
-      gather, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter, gather.getPending(),
-      "all_gather " + joinNames(gather.getParameters()));
+      gather, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
+      gather.getPending(), "all_gather " + joinNames(gather.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    command.parts.push_back(gatherPart(symbol.getAttr(), placeAt(gather, index)));
+    command.parts.push_back(
+        gatherPart(symbol.getAttr(), placeAt(gather, index)));
 }
 
 void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
-  zrt::Command &command = startCollective(
-      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter, refresh.getPending(),
-      "refresh_resident " + joinNames(refresh.getParameters()));
+  zrt::Command &command =
+      startCollective(refresh, zrt::Opcode::AllGather,
+                      zrt::TrafficClass::Parameter, refresh.getPending(),
+                      "refresh_resident " + joinNames(refresh.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(refresh.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    command.parts.push_back(gatherPart(symbol.getAttr(), placeAt(refresh, index)));
+    command.parts.push_back(
+        gatherPart(symbol.getAttr(), placeAt(refresh, index)));
 }
 
 void CommandBuilder::visitRefresh(RefreshOp refresh) {
   PartitionOp partition = findPartition(refresh, refresh.getPartition());
   zrt::Command &command = startCollective(
-      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter, refresh.getPending(),
-      "refresh @" + refresh.getPartition().str());
+      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
+      refresh.getPending(), "refresh @" + refresh.getPartition().str());
   auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
   int64_t bytes = elementBytes(partition.getComputeType());
-  for (auto [begin, end] : partition.getSegmentsIn(refresh.getBegin(), refresh.getEnd())) {
+  for (auto [begin, end] :
+       partition.getSegmentsIn(refresh.getBegin(), refresh.getEnd())) {
     int64_t size = end - begin;
-    AtAttr own = state.getSlice(partition, all, /*sharded=*/false, bytes, begin, end);
-    command.parts.push_back({toBufferRef(own),
-                             toBufferRef(subPlace(all, begin * bytes, size * bytes)),
-                             static_cast<uint64_t>(size / partition.getRanks()),
-                             *toDataType(partition.getComputeType()), 0});
+    AtAttr own =
+        state.getSlice(partition, all, /*sharded=*/false, bytes, begin, end);
+    command.parts.push_back(
+        {toBufferRef(own),
+         toBufferRef(subPlace(all, begin * bytes, size * bytes)),
+         static_cast<uint64_t>(size / partition.getRanks()),
+         *toDataType(partition.getComputeType()), 0});
   }
 }

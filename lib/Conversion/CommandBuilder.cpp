@@ -53,11 +53,11 @@ zrt::BufferRef mlir::zero::toBufferRef(AtAttr place) {
   return ref;
 }
 
-CommandBuilder::CommandBuilder(zrt::Program &program, const StatePlaces &state, StepOp step,
-                               const DenseMap<StringRef, int32_t> &partitionNumbers,
-                               KernelTable &kernels)
-    : program(program), state(state), step(step), partitionNumbers(partitionNumbers),
-      kernels(kernels) {
+CommandBuilder::CommandBuilder(
+    zrt::Program &program, const StatePlaces &state, StepOp step,
+    const DenseMap<StringRef, int32_t> &partitionNumbers, KernelTable &kernels)
+    : program(program), state(state), step(step),
+      partitionNumbers(partitionNumbers), kernels(kernels) {
   auto inputs = step->getAttrOfType<ArrayAttr>("zero.at");
   for (auto [argument, place] : llvm::zip_equal(step.getArguments(), inputs))
     places[argument] = cast<AtAttr>(place);
@@ -106,9 +106,9 @@ static std::optional<KernelDescription> describeKernel(Operation &op) {
 LogicalResult CommandBuilder::visit(Operation &op) {
   if (std::optional<View> view = getView(&op)) {
     AtAttr source = placeOf(view->source);
-    places[op.getResult(0)] =
-        AtAttr::get(op.getContext(), source.getArena(), source.getOffset() + view->offset,
-                    tensorBytes(op.getResult(0).getType()), source.getStride());
+    places[op.getResult(0)] = AtAttr::get(
+        op.getContext(), source.getArena(), source.getOffset() + view->offset,
+        tensorBytes(op.getResult(0).getType()), source.getStride());
     return success();
   }
   if (std::optional<KernelDescription> kernel = describeKernel(op)) {
@@ -130,11 +130,16 @@ LogicalResult CommandBuilder::visit(Operation &op) {
 LogicalResult CommandBuilder::visitCollective(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](AllReduceOp op) { return visitAllReduce(op), success(); })
-      .Case([&](ReduceScatterOp op) { return visitReduceScatter(op), success(); })
-      .Case([&](BucketedReduceOp op) { return visitBucketedReduce(op), success(); })
+      .Case(
+          [&](ReduceScatterOp op) { return visitReduceScatter(op), success(); })
+      .Case([&](BucketedReduceOp op) {
+        return visitBucketedReduce(op), success();
+      })
       .Case([&](AllGatherOp op) { return visitAllGather(op), success(); })
       .Case([&](RefreshOp op) { return visitRefresh(op), success(); })
-      .Case([&](RefreshResidentOp op) { return visitRefreshResident(op), success(); })
+      .Case([&](RefreshResidentOp op) {
+        return visitRefreshResident(op), success();
+      })
       .Case([&](WaitOp op) { return visitWait(op), success(); })
       .Default([&](Operation *) { return visitUpdateCommand(op); });
 }
@@ -149,7 +154,8 @@ LogicalResult CommandBuilder::visitUpdateCommand(Operation &op) {
         return addFlatKernel(&op, "zero.update_scale", {}, {}), success();
       })
       .Default([&](Operation *) {
-        return op.emitOpError("has no runtime kernel; implement KernelOpInterface for it");
+        return op.emitOpError(
+            "has no runtime kernel; implement KernelOpInterface for it");
       });
 }
 
@@ -181,7 +187,8 @@ zrt::Command &CommandBuilder::addKernel(Operation *op, zrt::KernelSpec spec,
   return command;
 }
 
-LogicalResult CommandBuilder::visitKernel(Operation &op, const KernelDescription &kernel) {
+LogicalResult CommandBuilder::visitKernel(Operation &op,
+                                          const KernelDescription &kernel) {
   zrt::KernelSpec spec;
   spec.name = kernel.name;
   spec.symbol = kernel.symbol;
@@ -190,15 +197,18 @@ LogicalResult CommandBuilder::visitKernel(Operation &op, const KernelDescription
   for (auto &[key, value] : kernel.floats)
     spec.floats[key] = value;
   std::vector<zrt::BufferRef> buffers;
-  auto add = [&](Value value, std::vector<zrt::TensorType> &types) -> LogicalResult {
+  auto add = [&](Value value,
+                 std::vector<zrt::TensorType> &types) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type) // A scalar is part of the description.
       return success();
     if (!toDataType(type.getElementType()))
-      return op.emitOpError("has a value of type ") << type << ", which no kernel takes";
+      return op.emitOpError("has a value of type ")
+             << type << ", which no kernel takes";
     AtAttr place = placeOf(value);
     if (!place)
-      return op.emitOpError("has a value without a place; run zero-plan-memory");
+      return op.emitOpError(
+          "has a value without a place; run zero-plan-memory");
     types.push_back(toTensorType(type));
     buffers.push_back(toBufferRef(place));
     return success();
@@ -209,13 +219,15 @@ LogicalResult CommandBuilder::visitKernel(Operation &op, const KernelDescription
   for (Value result : op.getResults())
     if (failed(add(result, spec.results)))
       return failure();
-  std::string label = kernel.symbol.empty() ? kernel.name : "launch @" + kernel.symbol;
+  std::string label =
+      kernel.symbol.empty() ? kernel.name : "launch @" + kernel.symbol;
   addKernel(&op, std::move(spec), std::move(buffers), std::move(label));
   return success();
 }
 
 zrt::Command &CommandBuilder::addFlatKernel(Operation *op, StringRef name,
-                                            ArrayRef<AtAttr> flat, ArrayRef<Type> types,
+                                            ArrayRef<AtAttr> flat,
+                                            ArrayRef<Type> types,
                                             zrt::KernelSpec spec) {
   spec.name = name.str();
   std::vector<zrt::BufferRef> buffers;
@@ -275,8 +287,9 @@ void CommandBuilder::visitAccumulate(AccumulateOp accumulate) {
     return accumulateOwned(accumulate, partition);
   auto type = cast<RankedTensorType>(accumulate.getValue().getType());
   AtAttr source = placeOf(accumulate.getValue());
-  AtAttr target = state.getGradient(partition, accumulate.getBegin(), accumulate.getEnd(),
-                                    accumulate.getForm() == AccumulateForm::Slice);
+  AtAttr target =
+      state.getGradient(partition, accumulate.getBegin(), accumulate.getEnd(),
+                        accumulate.getForm() == AccumulateForm::Slice);
   bool isInPlace = source.getArena() == target.getArena() &&
                    source.getOffset() == target.getOffset() &&
                    source.getStride() == target.getStride();
@@ -287,12 +300,15 @@ void CommandBuilder::visitAccumulate(AccumulateOp accumulate) {
 
 void CommandBuilder::visitYield(YieldOp yield) {
   if (isa<MicroOp>(yield->getParentOp()))
-    addFlatKernel(yield, "zero.record_loss", {placeOf(yield.getValues().front())},
-                  {cast<RankedTensorType>(yield.getValues().front().getType()).getElementType()});
+    addFlatKernel(yield, "zero.record_loss",
+                  {placeOf(yield.getValues().front())},
+                  {cast<RankedTensorType>(yield.getValues().front().getType())
+                       .getElementType()});
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
     zrt::Output output;
-    output.name = index == 0 ? "loss"
-                             : cast<StringAttr>((*yield.getOutputs())[index - 1]).str();
+    output.name =
+        index == 0 ? "loss"
+                   : cast<StringAttr>((*yield.getOutputs())[index - 1]).str();
     output.type = toTensorType(cast<RankedTensorType>(value.getType()));
     output.buffer = toBufferRef(placeOf(value));
     region->outputs.push_back(output);

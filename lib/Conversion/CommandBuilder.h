@@ -47,13 +47,15 @@ private:
   void visitRefresh(RefreshOp refresh);
   void visitRefreshResident(RefreshResidentOp refresh);
   void visitWait(WaitOp wait);
-  zrt::Command &startCollective(Operation *op, zrt::Opcode opcode, zrt::TrafficClass traffic,
-                                Value pending, std::string label);
+  zrt::Command &startCollective(Operation *op, zrt::Opcode opcode,
+                                zrt::TrafficClass traffic, Value pending,
+                                std::string label);
   zrt::CollectivePart gatherPart(StringAttr parameter, AtAttr whole);
   /// Copies gradients that are not produced in their bucket, and clears its
   /// padding.
-  void fillBucket(Operation *op, PartitionOp partition, AtAttr bucket, Type type,
-                  int64_t begin, int64_t end, ArrayAttr parameters, ValueRange gradients);
+  void fillBucket(Operation *op, PartitionOp partition, AtAttr bucket,
+                  Type type, int64_t begin, int64_t end, ArrayAttr parameters,
+                  ValueRange gradients);
 
   // UpdateCommands.cpp.
   void visitGradStats(GradStatsOp stats);
@@ -63,10 +65,12 @@ private:
 
   /// Adds a kernel command; equal kernels are shared.
   zrt::Command &addKernel(Operation *op, zrt::KernelSpec spec,
-                          std::vector<zrt::BufferRef> buffers, std::string label);
+                          std::vector<zrt::BufferRef> buffers,
+                          std::string label);
   /// A kernel on flat ranges: one operand type a buffer.
-  zrt::Command &addFlatKernel(Operation *op, StringRef name, ArrayRef<AtAttr> places,
-                              ArrayRef<Type> types, zrt::KernelSpec spec = {});
+  zrt::Command &addFlatKernel(Operation *op, StringRef name,
+                              ArrayRef<AtAttr> places, ArrayRef<Type> types,
+                              zrt::KernelSpec spec = {});
   zrt::Command &newCommand(Operation *op, std::string label);
   void record(Operation &op);
   AtAttr placeOf(Value value) const { return places.lookup(value); }

@@ -10,11 +10,12 @@ static llvm::hash_code hashOf(const zrt::KernelSpec &spec) {
   llvm::hash_code hash = llvm::hash_combine(spec.name, spec.symbol);
   for (const auto *types : {&spec.operands, &spec.results})
     for (const zrt::TensorType &type : *types)
-      hash = llvm::hash_combine(hash, static_cast<int>(type.type),
-                                llvm::hash_combine_range(type.shape.begin(), type.shape.end()));
+      hash = llvm::hash_combine(
+          hash, static_cast<int>(type.type),
+          llvm::hash_combine_range(type.shape.begin(), type.shape.end()));
   for (const auto &[key, values] : spec.ints)
-    hash = llvm::hash_combine(hash, key,
-                              llvm::hash_combine_range(values.begin(), values.end()));
+    hash = llvm::hash_combine(
+        hash, key, llvm::hash_combine_range(values.begin(), values.end()));
   return hash;
 }
 

@@ -64,8 +64,8 @@ void Translator::translateTraining() {
   to.deterministic = from.getDeterministic();
   to.clip = from.getClip();
   if (LossScaleAttr scale = from.getLossScale()) {
-    to.lossScale.kind =
-        scale.getDynamic() ? zrt::LossScaleKind::Dynamic : zrt::LossScaleKind::Static;
+    to.lossScale.kind = scale.getDynamic() ? zrt::LossScaleKind::Dynamic
+                                           : zrt::LossScaleKind::Static;
     to.lossScale.initial = scale.getInitial();
     to.lossScale.minimum = scale.getMinimum();
     to.lossScale.window = scale.getWindow();
@@ -101,8 +101,8 @@ static zrt::Optimizer toOptimizer(std::optional<Attribute> attribute) {
     return optimizer;
   }
   auto adam = cast<AdamAttr>(*attribute);
-  optimizer.kind =
-      adam.getDecoupled() ? zrt::OptimizerKind::AdamW : zrt::OptimizerKind::Adam;
+  optimizer.kind = adam.getDecoupled() ? zrt::OptimizerKind::AdamW
+                                       : zrt::OptimizerKind::Adam;
   optimizer.learningRate = adam.getLr();
   optimizer.beta1 = adam.getBeta1();
   optimizer.beta2 = adam.getBeta2();
@@ -117,8 +117,9 @@ static zrt::Partition toPartition(PartitionOp from) {
   to.name = from.getSymName().str();
   ArrayRef<int64_t> segments = from.getSegments();
   for (size_t i = 1; i < segments.size(); ++i)
-    to.segments.push_back({static_cast<uint64_t>(segments[i - 1]),
-                           static_cast<uint64_t>(segments[i] - segments[i - 1])});
+    to.segments.push_back(
+        {static_cast<uint64_t>(segments[i - 1]),
+         static_cast<uint64_t>(segments[i] - segments[i - 1])});
   to.optimizer = toOptimizer(from.getOptimizer());
   to.trainable = from.isTrainable();
   to.shardedParameters = from.hasShardedParameters();
@@ -154,10 +155,12 @@ static zrt::Initializer toInitializer(Attribute attribute) {
         return zrt::Initializer{InitKind::Constant, value.getValue(), 0};
       })
       .Case([](NormalAttr normal) {
-        return zrt::Initializer{InitKind::Normal, normal.getMean(), normal.getStd()};
+        return zrt::Initializer{InitKind::Normal, normal.getMean(),
+                                normal.getStd()};
       })
       .Case([](UniformAttr uniform) {
-        return zrt::Initializer{InitKind::Uniform, uniform.getLow(), uniform.getHigh()};
+        return zrt::Initializer{InitKind::Uniform, uniform.getLow(),
+                                uniform.getHigh()};
       })
       .Default([](Attribute) { return zrt::Initializer{}; });
 }
@@ -189,8 +192,9 @@ void Translator::translateResidents() {
     numbers[parameter.name] = index;
   for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
     for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-      program.residents.push_back({numbers.lookup(symbol.getValue()),
-                                   toBufferRef(state.getWhole(symbol.getAttr()))});
+      program.residents.push_back(
+          {numbers.lookup(symbol.getValue()),
+           toBufferRef(state.getWhole(symbol.getAttr()))});
 }
 
 void Translator::translateInputs() {
@@ -243,7 +247,8 @@ void Translator::measureArenas() {
     if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
       llvm::for_each(places, measure);
   });
-  program.arenaBytes[static_cast<int>(zrt::Arena::Control)] = sizeof(zrt::Control);
+  program.arenaBytes[static_cast<int>(zrt::Arena::Control)] =
+      sizeof(zrt::Control);
 }
 
 void Translator::computeTraffic() {
@@ -251,8 +256,10 @@ void Translator::computeTraffic() {
   if (ranks == 1)
     return;
   uint64_t accumulation = program.training.accumulation;
-  auto &gradient = program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Gradient)];
-  auto &parameter = program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Parameter)];
+  auto &gradient =
+      program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Gradient)];
+  auto &parameter =
+      program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Parameter)];
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     if (!partition.isTrainable())
       continue;
@@ -262,11 +269,13 @@ void Translator::computeTraffic() {
       for (MemberAttr member : partition.getMemberRange())
         elements += member.getSize();
     }
-    bool everyMicro = partition.getStage() >= 2 || program.training.deterministic;
+    bool everyMicro =
+        partition.getStage() >= 2 || program.training.deterministic;
     gradient += (ranks - 1) * elements * (everyMicro ? accumulation : 1) *
                 (partition.getStage() == 0 ? 2 : 1);
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
-      parameter += (ranks - 1) * static_cast<uint64_t>(partition.getFlatElements());
+      parameter +=
+          (ranks - 1) * static_cast<uint64_t>(partition.getFlatElements());
   }
   // Stage 3: the padded size of every gather, once for each group of uses.
   auto gathered = [&](ArrayAttr symbols) {
@@ -278,9 +287,11 @@ void Translator::computeTraffic() {
     }
     return (ranks - 1) * elements;
   };
-  for (auto gather : step.getRegionOp<MicroOp>().getBody().getOps<AllGatherOp>())
+  for (auto gather :
+       step.getRegionOp<MicroOp>().getBody().getOps<AllGatherOp>())
     parameter += accumulation * gathered(gather.getParameters());
-  for (auto refresh : step.getRegionOp<ApplyOp>().getBody().getOps<RefreshResidentOp>())
+  for (auto refresh :
+       step.getRegionOp<ApplyOp>().getBody().getOps<RefreshResidentOp>())
     parameter += gathered(refresh.getParameters());
 }
 
@@ -289,12 +300,17 @@ void Translator::reportMemory() {
   for (const zrt::Parameter &parameter : program.parameters) {
     const zrt::Partition &partition = program.partitions[parameter.partition];
     uint64_t elements = parameter.elements(), ranks = program.training.ranks;
-    auto share = [&](bool sharded) { return sharded ? llvm::divideCeil(elements, ranks) : elements; };
-    parameters += share(partition.shardedParameters) * zrt::sizeOf(partition.computeType);
+    auto share = [&](bool sharded) {
+      return sharded ? llvm::divideCeil(elements, ranks) : elements;
+    };
+    parameters +=
+        share(partition.shardedParameters) * zrt::sizeOf(partition.computeType);
     if (!partition.trainable)
       continue;
-    gradients += share(partition.shardedGradients) * zrt::sizeOf(partition.gradientType);
-    uint64_t words = (partition.hasMaster ? 1 : 0) + (partition.moment1.bytes ? 1 : 0) +
+    gradients +=
+        share(partition.shardedGradients) * zrt::sizeOf(partition.gradientType);
+    uint64_t words = (partition.hasMaster ? 1 : 0) +
+                     (partition.moment1.bytes ? 1 : 0) +
                      (partition.moment2.bytes ? 1 : 0);
     optimizer += share(partition.shardedOptimizer) * 4 * words;
   }
@@ -304,7 +320,8 @@ void Translator::reportMemory() {
   uint64_t resident = 0;
   for (const zrt::ResidentCopy &copy : program.residents)
     resident += copy.buffer.bytes;
-  program.memory.push_back({"resident copies of persisted parameters", resident});
+  program.memory.push_back(
+      {"resident copies of persisted parameters", resident});
 }
 
 FailureOr<zrt::Program> Translator::run() {
@@ -332,7 +349,8 @@ FailureOr<zrt::Program> mlir::zero::translateToProgram(ModuleOp module) {
     return failure();
   for (PartitionOp partition : module.getOps<PartitionOp>())
     if (!partition.getAt())
-      return partition.emitOpError("has no places; run zero-plan-memory first"), failure();
+      return partition.emitOpError("has no places; run zero-plan-memory first"),
+             failure();
   if (!(*step)->hasAttr("zero.at"))
     return emitError(step->getLoc())
                << "'zero.step' is not planned; run zero-plan-memory first",

@@ -20,17 +20,20 @@ SmallVector<OwnedPiece> mlir::zero::getOwnedPieces(PartitionOp partition) {
   for (size_t i = 1; i < segments.size(); ++i)
     if (segments[i] > segments[i - 1])
       pieces.push_back({segments[i - 1], segments[i], /*isSlice=*/true,
-                        (segments[i] - segments[i - 1]) / ranks, segments[i - 1] / ranks});
+                        (segments[i] - segments[i - 1]) / ranks,
+                        segments[i - 1] / ranks});
   return pieces;
 }
 
 /// The part of `state` that holds `piece`.
-static AtAttr pieceOf(const StatePlaces &places, PartitionOp partition, StringRef state,
-                      const OwnedPiece &piece, bool sharded, Type type) {
+static AtAttr pieceOf(const StatePlaces &places, PartitionOp partition,
+                      StringRef state, const OwnedPiece &piece, bool sharded,
+                      Type type) {
   auto all = cast<AtAttr>(partition.getAt()->get(state));
   int64_t bytes = elementBytes(type);
   if (piece.isSlice)
-    return places.getSlice(partition, all, sharded, bytes, piece.begin, piece.end);
+    return places.getSlice(partition, all, sharded, bytes, piece.begin,
+                           piece.end);
   return AtAttr::get(all.getContext(), all.getArena(),
                      all.getOffset() + piece.begin * bytes,
                      (piece.end - piece.begin) * bytes, 0);
@@ -46,9 +49,11 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
       spec.ints["first"] = {isFirst};
       spec.ints["exact"] = {step.getTraining()->getDeterministic()};
       spec.ints["base"] = {piece.base};
-      AtAttr gradient = pieceOf(state, partition, "gradients", piece,
-                                partition.hasShardedGradients(), partition.getGradientType());
-      addFlatKernel(stats, "zero.grad_stats", {gradient}, {partition.getGradientType()}, spec);
+      AtAttr gradient =
+          pieceOf(state, partition, "gradients", piece,
+                  partition.hasShardedGradients(), partition.getGradientType());
+      addFlatKernel(stats, "zero.grad_stats", {gradient},
+                    {partition.getGradientType()}, spec);
       isFirst = false;
     }
   }
@@ -62,19 +67,21 @@ void CommandBuilder::visitReduceStats(ReduceStatsOp reduce) {
     ref.bytes = bytes;
     return ref;
   };
-  zrt::Command &command =
-      startCollective(reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Control,
-                      reduce.getStats(), "reduce_stats");
+  zrt::Command &command = startCollective(reduce, zrt::Opcode::AllReduce,
+                                          zrt::TrafficClass::Control,
+                                          reduce.getStats(), "reduce_stats");
   uint32_t ticket = command.ticket;
   auto add = [&](size_t offset, uint64_t count, zrt::DataType type) {
     zrt::BufferRef ref = control(offset, count * zrt::sizeOf(type));
     command.parts.push_back({ref, ref, count, type, 0});
   };
   static_assert(offsetof(zrt::Control, nonFinite) ==
-                offsetof(zrt::Control, normLimbs) + sizeof(zrt::Control::normLimbs));
+                offsetof(zrt::Control, normLimbs) +
+                    sizeof(zrt::Control::normLimbs));
   if (!reduce.getLossOnly()) {
     if (step.getTraining()->getDeterministic()) {
-      add(offsetof(zrt::Control, normLimbs), zrt::kNormLimbs + 1, zrt::DataType::I64);
+      add(offsetof(zrt::Control, normLimbs), zrt::kNormLimbs + 1,
+          zrt::DataType::I64);
     } else {
       add(offsetof(zrt::Control, nonFinite), 1, zrt::DataType::I64);
       add(offsetof(zrt::Control, normSum), 1, zrt::DataType::F64);
@@ -96,7 +103,8 @@ void CommandBuilder::visitJudge(JudgeOp judge) {
 }
 
 /// The kernel of an optimizer, without its buffers.
-static std::pair<StringRef, zrt::KernelSpec> describeOptimizer(Attribute optimizer) {
+static std::pair<StringRef, zrt::KernelSpec>
+describeOptimizer(Attribute optimizer) {
   zrt::KernelSpec spec;
   if (auto sgd = dyn_cast<SgdAttr>(optimizer)) {
     spec.floats["weight_decay"] = sgd.getWeightDecay();
@@ -123,10 +131,12 @@ void CommandBuilder::visitUpdate(UpdateOp update) {
     SmallVector<AtAttr> buffers;
     SmallVector<Type> types;
     auto add = [&](StringRef stateName, bool isSharded, Type type) {
-      buffers.push_back(pieceOf(state, partition, stateName, piece, isSharded, type));
+      buffers.push_back(
+          pieceOf(state, partition, stateName, piece, isSharded, type));
       types.push_back(type);
     };
-    add("gradients", partition.hasShardedGradients(), partition.getGradientType());
+    add("gradients", partition.hasShardedGradients(),
+        partition.getGradientType());
     if (partition.hasMaster())
       add("master", sharded, f32);
     else
@@ -135,7 +145,8 @@ void CommandBuilder::visitUpdate(UpdateOp update) {
       if (partition.getAt()->get(moment))
         add(moment, sharded, f32);
     if (partition.hasMaster())
-      add("parameters", partition.hasShardedParameters(), partition.getComputeType());
+      add("parameters", partition.hasShardedParameters(),
+          partition.getComputeType());
     addFlatKernel(update, name, buffers, types, spec);
   }
 }

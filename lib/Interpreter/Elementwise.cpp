@@ -139,8 +139,8 @@ static LogicalResult cmpf(arith::CmpFOp op, Evaluation &e) {
   for (int64_t i = 0; i < e.out[0].size(); ++i) {
     double x = e.in[0]->reals[i], y = e.in[1]->reals[i];
     bool unordered = std::isnan(x) || std::isnan(y);
-    e.out[0].integers[i] = unordered ? isTrueOfNaN(predicate)
-                                     : compareNumbers(predicate, x, y);
+    e.out[0].integers[i] =
+        unordered ? isTrueOfNaN(predicate) : compareNumbers(predicate, x, y);
   }
   return success();
 }

@@ -25,10 +25,10 @@ using namespace mlir;
 
 void mlir::zero::registerDialects(DialectRegistry &registry) {
   registry.insert<nn::NNDialect, ZeroDialect, affine::AffineDialect,
-                  arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                  linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
-                  vector::VectorDialect>();
+                  arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect, vector::VectorDialect>();
   registerUpstreamGradientModels(registry);
   nn::registerUpstreamKernelModels(registry);
 }

@@ -33,7 +33,8 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Pass> mlir::zero::createConfigurePass(const TrainConfig &config) {
+std::unique_ptr<Pass>
+mlir::zero::createConfigurePass(const TrainConfig &config) {
   return std::make_unique<Configure>(config);
 }
 
@@ -68,7 +69,8 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
   return success();
 }
 
-Attribute Configure::makeOptimizer(const TrainConfig &resolved, StringRef group) {
+Attribute Configure::makeOptimizer(const TrainConfig &resolved,
+                                   StringRef group) {
   const OptimizerConfig &base = resolved.optimizer;
   double lr = base.learningRate;
   // Biases and norms are marked by the model; decaying them is never wanted
@@ -87,23 +89,24 @@ Attribute Configure::makeOptimizer(const TrainConfig &resolved, StringRef group)
                        base.biasCorrection);
 }
 
-static LossScaleAttr makeLossScale(MLIRContext *context, const LossScaleConfig &scale) {
+static LossScaleAttr makeLossScale(MLIRContext *context,
+                                   const LossScaleConfig &scale) {
   if (!scale.enabled)
     return {};
-  return LossScaleAttr::get(context, scale.initial, scale.dynamic, scale.minimum,
-                            scale.window, scale.hysteresis,
+  return LossScaleAttr::get(context, scale.initial, scale.dynamic,
+                            scale.minimum, scale.window, scale.hysteresis,
                             scale.consecutiveHysteresis);
 }
 
-static ScheduleAttr makeSchedule(MLIRContext *context, const SchedulerConfig &schedule) {
+static ScheduleAttr makeSchedule(MLIRContext *context,
+                                 const SchedulerConfig &schedule) {
   if (schedule.type == SchedulerType::Constant)
     return {};
-  return ScheduleAttr::get(context, stringify(schedule.type),
-                           schedule.warmupMinLearningRate,
-                           schedule.warmupMaxLearningRate.value_or(-1.0),
-                           schedule.warmupSteps, schedule.totalSteps,
-                           schedule.logWarmup, schedule.warmupMinRatio,
-                           schedule.cosineMinRatio);
+  return ScheduleAttr::get(
+      context, stringify(schedule.type), schedule.warmupMinLearningRate,
+      schedule.warmupMaxLearningRate.value_or(-1.0), schedule.warmupSteps,
+      schedule.totalSteps, schedule.logWarmup, schedule.warmupMinRatio,
+      schedule.cosineMinRatio);
 }
 
 void Configure::runOnOperation() {
@@ -121,5 +124,6 @@ void Configure::runOnOperation() {
     groups.insert(parameter.getGroup());
   OpBuilder builder(step);
   for (StringRef group : groups)
-    OptimizerOp::create(builder, step.getLoc(), group, makeOptimizer(*resolved, group));
+    OptimizerOp::create(builder, step.getLoc(), group,
+                        makeOptimizer(*resolved, group));
 }

@@ -209,8 +209,8 @@ LogicalResult Backward::addGradients(DifferentiableOpInterface op,
   for (Value operand : op->getOperands())
     wanted.push_back(dependent.contains(operand));
   SmallVector<Value> operandGradients(op->getNumOperands());
-  if (failed(op.buildGradient(builder, resultGradients, wanted,
-                              operandGradients)))
+  if (failed(
+          op.buildGradient(builder, resultGradients, wanted, operandGradients)))
     return failure();
   for (auto [index, operand, gradient] :
        llvm::enumerate(op->getOperands(), operandGradients)) {

@@ -1,8 +1,8 @@
 //===- Free.cpp - say where gathered parameters and gradients die ---------===//
 
 #include "zero/Analysis/LastUse.h"
-#include "zero/Analysis/Views.h"
 #include "zero/Analysis/Schedule.h"
+#include "zero/Analysis/Views.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 

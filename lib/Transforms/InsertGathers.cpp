@@ -1,7 +1,7 @@
 //===- InsertGathers.cpp - stage 3: bring parameters together -------------===//
 
-#include "zero/Analysis/Views.h"
 #include "zero/Analysis/Schedule.h"
+#include "zero/Analysis/Views.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -68,7 +68,8 @@ void UseGroups::rematerialiseViews(LoadOp load) {
       views.push_back(user);
   while (!views.empty()) {
     Operation *view = views.pop_back_val();
-    for (OpOperand &use : llvm::make_early_inc_range(view->getResult(0).getUses())) {
+    for (OpOperand &use :
+         llvm::make_early_inc_range(view->getResult(0).getUses())) {
       OpBuilder builder(use.getOwner());
       Operation *own = builder.clone(*view);
       use.set(own->getResult(0));

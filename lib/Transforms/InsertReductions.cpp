@@ -20,10 +20,10 @@ namespace {
 
 /// When a partition's gradients travel.
 enum class Moment {
-  Never,     ///< one rank: nothing travels
-  Backward,  ///< bucket by bucket, as gradients become ready
-  MicroEnd,  ///< all at once, after the backward
-  Apply,     ///< from the stored gradient, once an update
+  Never,    ///< one rank: nothing travels
+  Backward, ///< bucket by bucket, as gradients become ready
+  MicroEnd, ///< all at once, after the backward
+  Apply,    ///< from the stored gradient, once an update
 };
 
 /// Gradients that one reduction takes, in flat order; `begin` and `end` are the
@@ -45,8 +45,8 @@ private:
   Moment chooseMoment(PartitionOp partition, TrainingAttr training);
   SmallVector<Bucket> cutBuckets(PartitionOp partition, Moment moment);
   /// Runs of `members` of at most `limit` elements, without their ranges.
-  SmallVector<Bucket> cutRuns(PartitionOp partition, ArrayRef<MemberAttr> members,
-                              int64_t limit);
+  SmallVector<Bucket> cutRuns(PartitionOp partition,
+                              ArrayRef<MemberAttr> members, int64_t limit);
   SmallVector<Bucket> cutByReadiness(PartitionOp partition);
   SmallVector<Bucket> cutByParameter(PartitionOp partition);
   SmallVector<Bucket> cutBySegment(PartitionOp partition);
@@ -65,7 +65,8 @@ private:
 /// Builds reductions of one partition at a builder's insertion point.
 class ReductionBuilder {
 public:
-  ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition, bool means)
+  ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition,
+                   bool means)
       : builder(builder), loc(loc), partition(partition), means(means),
         symbol(partition.getSymName()) {}
 
@@ -117,26 +118,29 @@ Type ReductionBuilder::wireType(const Bucket &bucket) {
                                   : partition.getComputeType();
 }
 
-PendingType ReductionBuilder::pending(const Bucket &bucket, ArrayRef<int64_t> sizes) {
+PendingType ReductionBuilder::pending(const Bucket &bucket,
+                                      ArrayRef<int64_t> sizes) {
   SmallVector<Type> types;
   for (int64_t size : sizes)
     types.push_back(RankedTensorType::get({size}, wireType(bucket)));
   return PendingType::get(builder.getContext(), types);
 }
 
-void ReductionBuilder::accumulate(AccumulateForm form, Value value, int64_t begin,
-                                  int64_t end, ArrayAttr parameters) {
-  AccumulateOp::create(builder, loc, form, value, symbol, begin, end, parameters);
+void ReductionBuilder::accumulate(AccumulateForm form, Value value,
+                                  int64_t begin, int64_t end,
+                                  ArrayAttr parameters) {
+  AccumulateOp::create(builder, loc, form, value, symbol, begin, end,
+                       parameters);
 }
 
 void ReductionBuilder::allReduce(const Bucket &bucket) {
-  auto op = AllReduceOp::create(builder, loc,
-                                pending(bucket, bucket.end - bucket.begin), symbol,
-                                bucket.begin, bucket.end, values(bucket),
-                                names(bucket), means);
+  auto op = AllReduceOp::create(
+      builder, loc, pending(bucket, bucket.end - bucket.begin), symbol,
+      bucket.begin, bucket.end, values(bucket), names(bucket), means);
   WaitOp done = wait(op.getPending());
   if (!bucket.gradients.empty())
-    accumulate(AccumulateForm::Whole, done.getResult(0), bucket.begin, bucket.end);
+    accumulate(AccumulateForm::Whole, done.getResult(0), bucket.begin,
+               bucket.end);
 }
 
 void ReductionBuilder::reduceScatter(const Bucket &bucket) {
@@ -144,9 +148,9 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
   SmallVector<int64_t> slices;
   for (auto [begin, end] : ranges)
     slices.push_back((end - begin) / partition.getRanks());
-  auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices), symbol,
-                                    bucket.begin, bucket.end, values(bucket),
-                                    names(bucket), means);
+  auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices),
+                                    symbol, bucket.begin, bucket.end,
+                                    values(bucket), names(bucket), means);
   WaitOp done = wait(op.getPending());
   if (bucket.gradients.empty())
     return;
@@ -158,8 +162,9 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
   int64_t elements = 0;
   for (Value value : values(bucket))
     elements += cast<RankedTensorType>(value.getType()).getNumElements();
-  auto op = BucketedReduceOp::create(builder, loc, pending(bucket, elements), symbol,
-                                     names(bucket), values(bucket), means);
+  auto op =
+      BucketedReduceOp::create(builder, loc, pending(bucket, elements), symbol,
+                               names(bucket), values(bucket), means);
   WaitOp done = wait(op.getPending());
   accumulate(AccumulateForm::Owned, done.getResult(0), 0,
              partition.getFlatElements(), names(bucket));
@@ -176,14 +181,16 @@ void InsertReductions::collectGradients(StepOp step) {
   });
 }
 
-Moment InsertReductions::chooseMoment(PartitionOp partition, TrainingAttr training) {
+Moment InsertReductions::chooseMoment(PartitionOp partition,
+                                      TrainingAttr training) {
   if (partition.getRanks() == 1)
     return Moment::Never;
   if (partition.getStage() >= 2)
     return Moment::Backward;
   // Stages 0 and 1 may add up locally and communicate once; a deterministic run
   // rounds where every other stage rounds.
-  bool everyMicro = training.getDeterministic() || training.getAccumulation() == 1;
+  bool everyMicro =
+      training.getDeterministic() || training.getAccumulation() == 1;
   if (partition.getStage() == 0)
     return everyMicro ? Moment::Backward : Moment::Apply;
   return training.getDeterministic() && training.getAccumulation() > 1
@@ -202,7 +209,8 @@ SmallVector<Bucket> InsertReductions::cutRuns(PartitionOp partition,
   for (size_t end : cutIntoBuckets(sizes, limit)) {
     Bucket &bucket = buckets.emplace_back();
     for (MemberAttr member : members.slice(first, end - first))
-      bucket.gradients.push_back(gradients.lookup(member.getParameter().getAttr()));
+      bucket.gradients.push_back(
+          gradients.lookup(member.getParameter().getAttr()));
     first = end;
   }
   return buckets;
@@ -255,7 +263,8 @@ SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
   return buckets;
 }
 
-SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition, Moment moment) {
+SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition,
+                                                 Moment moment) {
   if (moment == Moment::MicroEnd) {
     SmallVector<Bucket> whole =
         cutRuns(partition, llvm::to_vector(partition.getMemberRange()),
@@ -277,9 +286,9 @@ void InsertReductions::storeLocally(PartitionOp partition) {
     OpBuilder builder(gradient);
     if (member.getSize() > 0)
       AccumulateOp::create(builder, gradient.getLoc(), AccumulateForm::Whole,
-                           gradient.getValue(),
-                           partition.getSymName(),
-                           member.getOffset(), member.getOffset() + member.getSize(),
+                           gradient.getValue(), partition.getSymName(),
+                           member.getOffset(),
+                           member.getOffset() + member.getSize(),
                            /*parameters=*/ArrayAttr());
   }
 }
@@ -287,9 +296,10 @@ void InsertReductions::storeLocally(PartitionOp partition) {
 void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
   if (bucket.gradients.empty())
     return;
-  GradientOp last = *llvm::max_element(bucket.gradients, [&](GradientOp a, GradientOp b) {
-    return positions.lookup(a) < positions.lookup(b);
-  });
+  GradientOp last =
+      *llvm::max_element(bucket.gradients, [&](GradientOp a, GradientOp b) {
+        return positions.lookup(a) < positions.lookup(b);
+      });
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
   ReductionBuilder reduction(builder, last.getLoc(), partition, means);
@@ -352,9 +362,10 @@ void InsertReductions::runOnOperation() {
   collectGradients(*step);
   if (failed(verifyGradients()))
     return signalPassFailure();
-  means = llvm::any_of(getOperation().getOps<PartitionOp>(), [](PartitionOp partition) {
-    return partition.isTrainable() && partition.getComputeType().isF16();
-  });
+  means = llvm::any_of(
+      getOperation().getOps<PartitionOp>(), [](PartitionOp partition) {
+        return partition.isTrainable() && partition.getComputeType().isF16();
+      });
   for (PartitionOp partition : getOperation().getOps<PartitionOp>())
     if (partition.isTrainable())
       reducePartition(partition, *step);

@@ -47,11 +47,12 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
   Value stats = GradStatsOp::create(builder, loc, StatsType::get(&getContext()),
                                     builder.getArrayAttr(names));
   if (training.getRanks() > 1)
-    stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()), stats,
-                                  training.getStage() == 0);
+    stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()),
+                                  stats, training.getStage() == 0);
   return JudgeOp::create(builder, loc, VerdictType::get(&getContext()), stats,
                          llvm::APFloat(training.getClip()),
-                         llvm::APFloat(leftOfMean(step, training.getRanks())), is16Bit);
+                         llvm::APFloat(leftOfMean(step, training.getRanks())),
+                         is16Bit);
 }
 
 void InsertUpdates::refresh(OpBuilder &builder, PartitionOp partition) {
@@ -62,10 +63,9 @@ void InsertUpdates::refresh(OpBuilder &builder, PartitionOp partition) {
            segments[last + 1] - segments[first] <= allgatherBucketSize)
       ++last;
     if (segments[last] > segments[first]) {
-      auto start = RefreshOp::create(builder, partition.getLoc(),
-                                     PendingType::get(&getContext(), {}),
-                                     partition.getSymName(),
-                                     segments[first], segments[last]);
+      auto start = RefreshOp::create(
+          builder, partition.getLoc(), PendingType::get(&getContext(), {}),
+          partition.getSymName(), segments[first], segments[last]);
       WaitOp::create(builder, partition.getLoc(), start.getPending());
     }
     first = last;
@@ -81,7 +81,8 @@ void InsertUpdates::refreshResident(OpBuilder &builder, StepOp step) {
     SmallVector<Attribute> changed;
     for (Attribute name : first.getParameters())
       if (llvm::any_of(trained, [&](PartitionOp partition) {
-            return partition.findMember(cast<FlatSymbolRefAttr>(name).getValue());
+            return partition.findMember(
+                cast<FlatSymbolRefAttr>(name).getValue());
           }))
         changed.push_back(name);
     if (changed.empty())
@@ -107,10 +108,12 @@ void InsertUpdates::runOnOperation() {
            "the loss depends on, or zero-partition did not run";
     return signalPassFailure();
   }
-  OpBuilder builder = OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());
+  OpBuilder builder =
+      OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());
   Value verdict = judge(builder, step);
   for (PartitionOp partition : trained) {
-    UpdateOp::create(builder, partition.getLoc(), partition.getSymName(), verdict);
+    UpdateOp::create(builder, partition.getLoc(), partition.getSymName(),
+                     verdict);
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
       refresh(builder, partition);
   }

@@ -35,7 +35,8 @@ private:
 } // namespace
 
 static bool isOverlapped(Operation &op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, RefreshOp, RefreshResidentOp>(op);
+  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, RefreshOp,
+             RefreshResidentOp>(op);
 }
 
 /// Operations that read or write state which a started reduction still fills.
@@ -68,7 +69,8 @@ void OverlapReductions::overlapIn(Block &block) {
     bool isReductionNeeded = needsReduced(op) && !running.empty();
     while (!running.empty() &&
            ((isStart && static_cast<int64_t>(running.size()) >= inFlight) ||
-            (isReductionNeeded && !isa<RefreshOp, RefreshResidentOp>(running.front()->start)))) {
+            (isReductionNeeded &&
+             !isa<RefreshOp, RefreshResidentOp>(running.front()->start)))) {
       finishBefore(*running.front(), &op);
       running.pop_front();
     }

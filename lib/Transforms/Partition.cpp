@@ -78,7 +78,8 @@ static void setEntry(Operation *op, StringRef name, size_t size, size_t index,
 /// The passes that follow replace loads and gradients; what an operation reads
 /// and makes of the state stays with it, for zero-verify-schedule.
 void Partition::recordUses(StepOp step) {
-  bool isSharded = step.getTraining()->getStage() >= 3 && step.getTraining()->getRanks() > 1;
+  bool isSharded =
+      step.getTraining()->getStage() >= 3 && step.getTraining()->getRanks() > 1;
   step.walk([&](LoadOp load) {
     if (isSharded)
       for (OpOperand &use : load->getUses())
@@ -91,8 +92,9 @@ void Partition::recordUses(StepOp step) {
   });
   for (auto &[value, parameters] : made)
     if (auto result = dyn_cast<OpResult>(value))
-      setEntry(result.getOwner(), "zero.makes", result.getOwner()->getNumResults(),
-               result.getResultNumber(), ArrayAttr::get(&getContext(), parameters));
+      setEntry(result.getOwner(), "zero.makes",
+               result.getOwner()->getNumResults(), result.getResultNumber(),
+               ArrayAttr::get(&getContext(), parameters));
 }
 
 LogicalResult Partition::collectGroups() {
@@ -126,7 +128,8 @@ LogicalResult Partition::collectGroups() {
 LogicalResult Partition::verifySize(StepOp step, const Group &group) {
   if (alignment < 1)
     return emitError(step.getLoc())
-           << "found alignment " << alignment.getValue() << ", wanted 1 or more";
+           << "found alignment " << alignment.getValue()
+           << ", wanted 1 or more";
   // Eight bytes an element: more than any state has.
   constexpr int64_t most = std::numeric_limits<int64_t>::max() / 8;
   // A gather pads a rank's slice to 16 bytes, at most 16 elements.
@@ -141,8 +144,9 @@ LogicalResult Partition::verifySize(StepOp step, const Group &group) {
   if (!overflows && elements <= most / 2)
     return success();
   return emitError(step.getLoc())
-         << "parameters padded to multiples of alignment " << alignment.getValue()
-         << " for each of " << step.getTraining()->getRanks()
+         << "parameters padded to multiples of alignment "
+         << alignment.getValue() << " for each of "
+         << step.getTraining()->getRanks()
          << " ranks have no 64-bit addresses; lower the alignment";
 }
 
@@ -201,9 +205,9 @@ void Partition::createPartition(StepOp step, const Group &group,
   SmallVector<Attribute> members;
   for (auto [member, offset] : llvm::zip_equal(flat.order, flat.offsets)) {
     ParameterOp parameter = group.parameters[member];
-    members.push_back(MemberAttr::get(&getContext(),
-                                      FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
-                                      offset, parameter.getElements()));
+    members.push_back(MemberAttr::get(
+        &getContext(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+        offset, parameter.getElements()));
   }
   OpBuilder builder(step);
   // Sums over micro-batches are f32; a single one is stored as it is computed.

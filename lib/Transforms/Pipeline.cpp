@@ -116,9 +116,9 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
 
 /// Lets options that were given, and that nothing else follows from, override
 /// `config`.
-static LogicalResult applyOptions(const ZeroPipelineOptions &options,
-                                  TrainConfig &config,
-                                  function_ref<InFlightDiagnostic()> emitError) {
+static LogicalResult
+applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
+             function_ref<InFlightDiagnostic()> emitError) {
   auto set = [](auto &option, auto &field) {
     if (option.getNumOccurrences())
       field = option.getValue();
@@ -147,15 +147,16 @@ static LogicalResult applyOptions(const ZeroPipelineOptions &options,
     if (options.layout != "bucketed" && options.layout != "contiguous")
       return emitError() << "layout '" << options.layout.getValue()
                          << "' is neither bucketed nor contiguous";
-    config.layout = options.layout == "bucketed" ? Layout::Bucketed
-                                                 : Layout::Contiguous;
+    config.layout =
+        options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
   }
   return success();
 }
 
 /// Reads `memory-budget`, which no configuration file has.
-static LogicalResult readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
-                                      function_ref<InFlightDiagnostic()> emitError) {
+static LogicalResult
+readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
+                 function_ref<InFlightDiagnostic()> emitError) {
   if (options.memoryBudget.empty())
     return success();
   std::optional<int64_t> budget = parseBytes(options.memoryBudget);
@@ -186,7 +187,8 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
 int64_t mlir::zero::getModelMicroBatch(ModuleOp module) {
   for (StepOp step : module.getOps<StepOp>())
     if (!step.getArgumentTypes().empty())
-      if (auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes().front()))
+      if (auto type =
+              dyn_cast<RankedTensorType>(step.getArgumentTypes().front()))
         return type.getRank() ? type.getDimSize(0) : 0;
   return 0;
 }
@@ -291,7 +293,8 @@ buildFromText(OpPassManager &manager, StringRef text,
 void mlir::zero::registerZeroPipelines() {
   registerPassPipeline(
       "zero-pipeline", "From a model to a planned schedule for one ZeRO stage",
-      buildFromText, [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+      buildFromText,
+      [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
         handle(ZeroPipelineOptions());
       });
 }

@@ -53,11 +53,13 @@ void PlanMemory::planResidents(StepOp step) {
   StatePlaces state(getOperation());
   for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>()) {
     SmallVector<AtAttr> places;
-    for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+    for (auto symbol :
+         refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       PartitionOp partition = state.getPartition(symbol.getAttr());
       auto [begin, end] = partition.getSegmentOf(symbol.getValue());
-      places.push_back(cursor.take(&getContext(), ArenaKind::Parameters,
-                                   (end - begin) * elementBytes(partition.getComputeType())));
+      places.push_back(cursor.take(
+          &getContext(), ArenaKind::Parameters,
+          (end - begin) * elementBytes(partition.getComputeType())));
     }
     refresh->setAttr("zero.at", toArray(&getContext(), places));
   }
@@ -66,7 +68,8 @@ void PlanMemory::planResidents(StepOp step) {
 void PlanMemory::planInputs(StepOp step) {
   SmallVector<AtAttr> places;
   for (Type type : step.getArgumentTypes())
-    places.push_back(cursor.take(&getContext(), ArenaKind::Inputs, tensorBytes(type)));
+    places.push_back(
+        cursor.take(&getContext(), ArenaKind::Inputs, tensorBytes(type)));
   step->setAttr("zero.at", toArray(&getContext(), places));
 }
 
@@ -75,11 +78,13 @@ LogicalResult PlanMemory::planRegions(StepOp step) {
   auto placeConstant = [&](ElementsAttr value) {
     AtAttr &place = constants[value];
     if (!place)
-      place = cursor.take(&getContext(), ArenaKind::Constants, tensorBytes(value.getType()));
+      place = cursor.take(&getContext(), ArenaKind::Constants,
+                          tensorBytes(value.getType()));
     return place;
   };
   for (Operation &region : step.getBody().front()) {
-    BufferPlan plan(region.getRegion(0).front(), state, *step.getTraining(), placeConstant);
+    BufferPlan plan(region.getRegion(0).front(), state, *step.getTraining(),
+                    placeConstant);
     if (failed(plan.result()))
       return failure();
     plan.solve();

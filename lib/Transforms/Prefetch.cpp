@@ -50,7 +50,8 @@ static SmallVector<Gather> collectGathers(Block &block) {
     gather.neededAt = gather.lastUse = order[gather.wait];
     gather.before = gathers.size();
     for (Value whole : gather.wait.getResults()) {
-      gather.elements += cast<RankedTensorType>(whole.getType()).getNumElements();
+      gather.elements +=
+          cast<RankedTensorType>(whole.getType()).getNumElements();
       if (Operation *last = lastUses.lookup(whole))
         gather.lastUse = std::max(gather.lastUse, order[last]);
     }
@@ -78,7 +79,8 @@ bool Prefetch::fits(ArrayRef<Gather> gathers, size_t index, size_t before) {
         live += gather.elements;
       }
     }
-    if (inFlight > maxInFlight || ahead > prefetchBucketSize || live > maxLiveParameters)
+    if (inFlight > maxInFlight || ahead > prefetchBucketSize ||
+        live > maxLiveParameters)
       return false;
   }
   return true;

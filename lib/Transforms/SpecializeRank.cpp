@@ -26,7 +26,8 @@ static void specialize(ModuleOp module, int64_t rank) {
   AttrTypeReplacer replacer;
   replacer.addReplacement([rank](AtAttr place) {
     return AtAttr::get(place.getContext(), place.getArena(),
-                       place.getOffset() + rank * place.getStride(), place.getBytes(), 0);
+                       place.getOffset() + rank * place.getStride(),
+                       place.getBytes(), 0);
   });
   replacer.recursivelyReplaceElementsIn(module);
 }
@@ -35,7 +36,8 @@ void SpecializeRank::runOnOperation() {
   ModuleOp module = getOperation();
   auto steps = module.getOps<StepOp>();
   if (steps.empty() || !(*steps.begin()).getTraining()) {
-    module.emitError("has no configured 'zero.step' to specialize; run zero-configure first");
+    module.emitError("has no configured 'zero.step' to specialize; run "
+                     "zero-configure first");
     return signalPassFailure();
   }
   int64_t ranks = (*steps.begin()).getTraining()->getRanks();

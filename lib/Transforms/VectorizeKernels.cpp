@@ -327,7 +327,8 @@ struct VectorizeKernels
   void runOnOperation() override {
     if (vectorWidth < 1 || !llvm::isPowerOf2_64(vectorWidth)) {
       emitError(getOperation().getLoc())
-          << "vector-width is " << vectorWidth.getValue() << "; wanted a power of two";
+          << "vector-width is " << vectorWidth.getValue()
+          << "; wanted a power of two";
       return signalPassFailure();
     }
     for (auto kernel :

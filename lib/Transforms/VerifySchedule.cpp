@@ -48,7 +48,8 @@ void VerifySchedule::runOnOperation() {
     return failed(verifyStep(module, step)) ? WalkResult::interrupt()
                                             : WalkResult::skip();
   });
-  bool hasStep = !ranks.empty() || succeeded(getConfiguredSchedule(getOperation()));
+  bool hasStep =
+      !ranks.empty() || succeeded(getConfiguredSchedule(getOperation()));
   if (walk.wasInterrupted() || !hasStep || failed(verifyOrder(ranks)))
     return signalPassFailure();
   markAllAnalysesPreserved();

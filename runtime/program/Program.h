@@ -110,7 +110,13 @@ struct Command {
 
 /// How a parameter starts. Values are functions of seed, parameter and
 /// element, so that any rank can make any slice.
-enum class InitKind : uint8_t { Zeros = 0, Ones = 1, Normal = 2, Uniform = 3, Constant = 4 };
+enum class InitKind : uint8_t {
+  Zeros = 0,
+  Ones = 1,
+  Normal = 2,
+  Uniform = 3,
+  Constant = 4
+};
 struct Initializer {
   InitKind kind = InitKind::Zeros;
   double a = 0; ///< normal: mean; uniform: low; constant: value
@@ -124,7 +130,7 @@ struct Parameter {
   DataType computeType = DataType::F32; ///< in the parameter arena
   Initializer init;
   bool trainable = true;
-  int32_t partition = -1;   ///< index into Program::partitions
+  int32_t partition = -1;    ///< index into Program::partitions
   uint64_t memberOffset = 0; ///< first element in the partition's flat space
   std::string location; ///< file:line:column of its declaration, for messages
   int64_t elements() const;
@@ -209,7 +215,12 @@ struct LossScale {
   bool consecutiveHysteresis = false;
 };
 
-enum class ScheduleKind : uint8_t { Constant = 0, WarmupLR = 1, WarmupDecayLR = 2, WarmupCosineLR = 3 };
+enum class ScheduleKind : uint8_t {
+  Constant = 0,
+  WarmupLR = 1,
+  WarmupDecayLR = 2,
+  WarmupCosineLR = 3
+};
 struct LearningRateSchedule {
   ScheduleKind kind = ScheduleKind::Constant;
   double warmupMin = 0, warmupMax = -1; ///< negative: the group's own rate
@@ -244,7 +255,8 @@ struct Program {
   std::vector<Input> inputs;
   std::vector<Constant> constants;
   std::vector<KernelSpec> kernels;
-  Region initialize; ///< once, after the parameters are set: gathers persisted copies
+  Region initialize; ///< once, after the parameters are set: gathers persisted
+                     ///< copies
   Region micro;      ///< forward and backward, once a micro-batch
   Region apply;      ///< once an update
   Region evaluate;   ///< forward only

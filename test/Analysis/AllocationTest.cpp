@@ -1,8 +1,8 @@
 #include "zero/Analysis/Allocation.h"
 
-#include <gtest/gtest.h>
 #include <chrono>
 #include <functional>
+#include <gtest/gtest.h>
 #include <random>
 #include <vector>
 
@@ -21,9 +21,8 @@ void expectDisjoint(const std::vector<Lifetime> &buffers, int64_t needed,
     for (size_t j = 0; j < i; ++j) {
       bool alive = buffers[i].begin <= buffers[j].end &&
                    buffers[j].begin <= buffers[i].end;
-      bool overlap =
-          buffers[i].offset < buffers[j].offset + buffers[j].bytes &&
-          buffers[j].offset < buffers[i].offset + buffers[i].bytes;
+      bool overlap = buffers[i].offset < buffers[j].offset + buffers[j].bytes &&
+                     buffers[j].offset < buffers[i].offset + buffers[i].bytes;
       ASSERT_FALSE(alive && overlap) << i << " and " << j;
     }
   }
@@ -178,8 +177,8 @@ TEST(Allocation, FillsACapacityWithoutAGap) {
 }
 
 TEST(Allocation, SaysThatNothingFits) {
-  std::vector<Lifetime> buffers = {{0, 0, 4}, {0, 1, 2}, {1, 2, 4}, {2, 3, 2},
-                                   {3, 3, 3}};
+  std::vector<Lifetime> buffers = {
+      {0, 0, 4}, {0, 1, 2}, {1, 2, 4}, {2, 3, 2}, {3, 3, 3}};
   int64_t height = 0;
   EXPECT_EQ(allocateWithin(buffers, 1, 5, Seconds(10), height),
             Fit::Impossible);

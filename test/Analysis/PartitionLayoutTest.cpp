@@ -18,7 +18,9 @@ LayoutOptions options(int64_t ranks, int64_t alignment, int64_t bucket) {
   return result;
 }
 
-SmallVector<int64_t> vec(std::initializer_list<int64_t> values) { return values; }
+SmallVector<int64_t> vec(std::initializer_list<int64_t> values) {
+  return values;
+}
 
 TEST(PartitionLayout, CutsBucketsWhereTheNextWouldExceed) {
   EXPECT_EQ(cutIntoBuckets(vec({4, 4, 4}), 8), (SmallVector<size_t>{2, 3}));
@@ -29,11 +31,13 @@ TEST(PartitionLayout, CutsBucketsWhereTheNextWouldExceed) {
 }
 
 TEST(PartitionLayout, BucketsFollowReadinessAndPadForOwners) {
-  FlatLayout layout = layOutBuckets(vec({5, 3, 10}), {2, 0, 1}, options(2, 2, 8), true);
+  FlatLayout layout =
+      layOutBuckets(vec({5, 3, 10}), {2, 0, 1}, options(2, 2, 8), true);
   EXPECT_EQ(layout.order, (SmallVector<unsigned>{2, 0, 1}));
   EXPECT_EQ(layout.offsets, vec({0, 12, 17}));
   EXPECT_EQ(layout.segments, vec({0, 12, 20}));
-  FlatLayout whole = layOutBuckets(vec({5, 3, 10}), {2, 0, 1}, options(2, 2, 8), false);
+  FlatLayout whole =
+      layOutBuckets(vec({5, 3, 10}), {2, 0, 1}, options(2, 2, 8), false);
   EXPECT_EQ(whole.segments, vec({0, 10, 18}));
 }
 
@@ -41,7 +45,8 @@ TEST(PartitionLayout, IntervalsAreWholeAndBounded) {
   // 66 elements pad to 72 for 2 ranks x 4; intervals of 20 round down to 16.
   FlatLayout layout = layOutIntervals(vec({48, 18}), options(2, 4, 20));
   EXPECT_EQ(layout.segments, vec({0, 16, 32, 48, 64, 80}));
-  EXPECT_EQ(layOutIntervals(vec({48, 18}), options(2, 4, 1000)).segments, vec({0, 72}));
+  EXPECT_EQ(layOutIntervals(vec({48, 18}), options(2, 4, 1000)).segments,
+            vec({0, 72}));
   // A bound below one unit still makes progress.
   EXPECT_EQ(layOutIntervals(vec({9}), options(3, 4, 1)).segments, vec({0, 12}));
 }
@@ -59,7 +64,8 @@ TEST(PartitionLayout, ParametersPadOneByOne) {
 }
 
 /// What every layout must hold, whatever the sizes.
-void expectSound(const FlatLayout &layout, llvm::ArrayRef<int64_t> sizes, int64_t ranks) {
+void expectSound(const FlatLayout &layout, llvm::ArrayRef<int64_t> sizes,
+                 int64_t ranks) {
   ASSERT_EQ(layout.order.size(), sizes.size());
   int64_t end = 0;
   for (auto [index, offset] : llvm::zip(layout.order, layout.offsets)) {
@@ -86,7 +92,8 @@ TEST(PartitionLayout, RandomSizesAreSound) {
     expectSound(layOutBuckets(sizes, ready, some, true), sizes, ranks);
     expectSound(layOutIntervals(sizes, some), sizes, ranks);
     expectSound(layOutContiguous(sizes, some), sizes, ranks);
-    expectSound(layOutParameters(sizes, ready, ranks, some.alignment), sizes, ranks);
+    expectSound(layOutParameters(sizes, ready, ranks, some.alignment), sizes,
+                ranks);
   }
 }
 

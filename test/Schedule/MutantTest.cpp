@@ -269,7 +269,8 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
                             variant == 1,
                             variant == 2,
                             variant == 2 ? 3 : 0,
-                            variant == 1 ? 12 : 0, variant != 0};
+                            variant == 1 ? 12 : 0,
+                            variant != 0};
           OwningOpRef<ModuleOp> module = schedule(settings);
           message.clear();
           EXPECT_TRUE(verifies(*module, settings.reuse)) << message;

@@ -8,6 +8,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::zero::registerDialects(registry);
   mlir::zero::registerPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "zero graph compiler: pass driver\n", registry));
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "zero graph compiler: pass driver\n", registry));
 }

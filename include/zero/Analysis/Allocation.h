@@ -45,8 +45,8 @@ enum class Fit {
 };
 
 /// As `allocate`, with at most `capacity` bytes if that can be done within
-/// `seconds` of this thread's time on a core. Sets `height` to the bytes that the offsets need, which are the
-/// best found where the capacity is exceeded.
+/// `seconds` of this thread's time on a core. Sets `height` to the bytes that
+/// the offsets need, which are the best found where the capacity is exceeded.
 Fit allocateWithin(llvm::MutableArrayRef<Lifetime> buffers, int64_t alignment,
                    int64_t capacity, std::chrono::duration<double> seconds,
                    int64_t &height);

@@ -77,8 +77,8 @@ private:
   /// Lets `value` be produced at `offset` of `bucket`; where it cannot, the
   /// lowering copies it there.
   void place(Value value, int bucket, int64_t offset);
-  int makeBucket(Operation *op, PartitionOp partition, int64_t elements, Type type,
-                 AtAttr fixed);
+  int makeBucket(Operation *op, PartitionOp partition, int64_t elements,
+                 Type type, AtAttr fixed);
   /// The dying input whose memory `result` of a launch may take, or -1.
   int findDyingInput(LaunchOp launch, int64_t bytes);
   /// Whether a single micro-batch's gradient is stored as it is, so that it can

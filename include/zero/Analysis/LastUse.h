@@ -23,7 +23,8 @@ private:
 /// For every root value used in `block`, the last operation that reads it,
 /// through views. A started collective reads until its wait; `zero.free` does
 /// not count.
-DenseMap<Value, Operation *> findLastUses(Block &block, const BlockOrder &order);
+DenseMap<Value, Operation *> findLastUses(Block &block,
+                                          const BlockOrder &order);
 
 } // namespace mlir::zero
 

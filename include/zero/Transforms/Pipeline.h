@@ -17,49 +17,87 @@ namespace mlir::zero {
 /// The textual options of `zero-pipeline` and `zero-configure`. What is not
 /// given is taken from `config`, or from the defaults below.
 struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
-  Option<std::string> config{*this, "config",
+  Option<std::string> config{
+      *this, "config",
       llvm::cl::desc("DeepSpeed JSON file; the other options override it")};
-  Option<int64_t> stage{*this, "stage", llvm::cl::desc("ZeRO stage, 0 to 3"), llvm::cl::init(0)};
-  Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("Data-parallel ranks"), llvm::cl::init(1)};
+  Option<int64_t> stage{*this, "stage", llvm::cl::desc("ZeRO stage, 0 to 3"),
+                        llvm::cl::init(0)};
+  Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("Data-parallel ranks"),
+                        llvm::cl::init(1)};
   Option<int64_t> accumulation{*this, "accumulation",
-      llvm::cl::desc("Micro-batches of an update"), llvm::cl::init(1)};
-  Option<std::string> precision{*this, "precision",
-      llvm::cl::desc("Compute type: f32, bf16 or f16"), llvm::cl::init("f32")};
+                               llvm::cl::desc("Micro-batches of an update"),
+                               llvm::cl::init(1)};
+  Option<std::string> precision{
+      *this, "precision", llvm::cl::desc("Compute type: f32, bf16 or f16"),
+      llvm::cl::init("f32")};
   Option<std::string> optimizer{*this, "optimizer",
-      llvm::cl::desc("adamw, adam or sgd"), llvm::cl::init("adamw")};
-  Option<double> lr{*this, "lr", llvm::cl::desc("Learning rate"), llvm::cl::init(1e-3)};
-  Option<double> weightDecay{*this, "weight-decay", llvm::cl::desc("Weight decay"), llvm::cl::init(0)};
-  Option<double> momentum{*this, "momentum", llvm::cl::desc("Momentum (sgd)"), llvm::cl::init(0)};
-  Option<double> clip{*this, "clip", llvm::cl::desc("Bound on the gradient norm; 0: none"), llvm::cl::init(1.0)};
-  Option<double> lossScale{*this, "loss-scale",
+                                llvm::cl::desc("adamw, adam or sgd"),
+                                llvm::cl::init("adamw")};
+  Option<double> lr{*this, "lr", llvm::cl::desc("Learning rate"),
+                    llvm::cl::init(1e-3)};
+  Option<double> weightDecay{*this, "weight-decay",
+                             llvm::cl::desc("Weight decay"), llvm::cl::init(0)};
+  Option<double> momentum{*this, "momentum", llvm::cl::desc("Momentum (sgd)"),
+                          llvm::cl::init(0)};
+  Option<double> clip{*this, "clip",
+                      llvm::cl::desc("Bound on the gradient norm; 0: none"),
+                      llvm::cl::init(1.0)};
+  Option<double> lossScale{
+      *this, "loss-scale",
       llvm::cl::desc("Static loss scale (f16); 0: dynamic"), llvm::cl::init(0)};
   Option<bool> deterministic{*this, "deterministic",
-      llvm::cl::desc("Equal bits at every stage"), llvm::cl::init(false)};
-  Option<int64_t> reduceBucketSize{*this, "reduce-bucket-size",
-      llvm::cl::desc("Most elements of a gradient bucket or interval"), llvm::cl::init(4 << 20)};
-  Option<int64_t> allgatherBucketSize{*this, "allgather-bucket-size",
-      llvm::cl::desc("Most elements of a gather of updated parameters"), llvm::cl::init(4 << 20)};
-  Option<int64_t> alignment{*this, "alignment",
-      llvm::cl::desc("Elements that a rank's part is a multiple of"), llvm::cl::init(128)};
+                             llvm::cl::desc("Equal bits at every stage"),
+                             llvm::cl::init(false)};
+  Option<int64_t> reduceBucketSize{
+      *this, "reduce-bucket-size",
+      llvm::cl::desc("Most elements of a gradient bucket or interval"),
+      llvm::cl::init(4 << 20)};
+  Option<int64_t> allgatherBucketSize{
+      *this, "allgather-bucket-size",
+      llvm::cl::desc("Most elements of a gather of updated parameters"),
+      llvm::cl::init(4 << 20)};
+  Option<int64_t> alignment{
+      *this, "alignment",
+      llvm::cl::desc("Elements that a rank's part is a multiple of"),
+      llvm::cl::init(128)};
   Option<std::string> layout{*this, "layout",
-      llvm::cl::desc("Stage 2: bucketed or contiguous"), llvm::cl::init("bucketed")};
-  Option<int64_t> maxReuseDistance{*this, "max-reuse-distance",
-      llvm::cl::desc("Stage 3: keep a parameter used again within fewer elements"), llvm::cl::init(0)};
-  Option<int64_t> persistenceThreshold{*this, "param-persistence-threshold",
-      llvm::cl::desc("Stage 3: parameters of at most this many elements stay whole"), llvm::cl::init(0)};
-  Option<int64_t> modelPersistenceThreshold{*this, "model-persistence-threshold",
+                             llvm::cl::desc("Stage 2: bucketed or contiguous"),
+                             llvm::cl::init("bucketed")};
+  Option<int64_t> maxReuseDistance{
+      *this, "max-reuse-distance",
+      llvm::cl::desc(
+          "Stage 3: keep a parameter used again within fewer elements"),
+      llvm::cl::init(0)};
+  Option<int64_t> persistenceThreshold{
+      *this, "param-persistence-threshold",
+      llvm::cl::desc(
+          "Stage 3: parameters of at most this many elements stay whole"),
+      llvm::cl::init(0)};
+  Option<int64_t> modelPersistenceThreshold{
+      *this, "model-persistence-threshold",
       llvm::cl::desc("Stage 3: most elements that stay whole in all"),
       llvm::cl::init(std::numeric_limits<int64_t>::max())};
-  Option<int64_t> prefetchBucketSize{*this, "prefetch-bucket-size",
-      llvm::cl::desc("Stage 3: most elements gathered ahead of their use"), llvm::cl::init(50000000)};
-  Option<int64_t> maxLiveParameters{*this, "max-live-parameters",
-      llvm::cl::desc("Stage 3: most elements of gathered parameters at once"), llvm::cl::init(1000000000)};
-  Option<bool> overlap{*this, "overlap",
-      llvm::cl::desc("Reductions travel while the next bucket is filled"), llvm::cl::init(false)};
-  Option<bool> ignoreUnused{*this, "ignore-unused-parameters",
-      llvm::cl::desc("Leave parameters without a gradient alone; otherwise an error"), llvm::cl::init(true)};
-  Option<std::string> memoryBudget{*this, "memory-budget",
-      llvm::cl::desc("Most bytes that a rank may need, such as 80GiB; any if empty")};
+  Option<int64_t> prefetchBucketSize{
+      *this, "prefetch-bucket-size",
+      llvm::cl::desc("Stage 3: most elements gathered ahead of their use"),
+      llvm::cl::init(50000000)};
+  Option<int64_t> maxLiveParameters{
+      *this, "max-live-parameters",
+      llvm::cl::desc("Stage 3: most elements of gathered parameters at once"),
+      llvm::cl::init(1000000000)};
+  Option<bool> overlap{
+      *this, "overlap",
+      llvm::cl::desc("Reductions travel while the next bucket is filled"),
+      llvm::cl::init(false)};
+  Option<bool> ignoreUnused{
+      *this, "ignore-unused-parameters",
+      llvm::cl::desc(
+          "Leave parameters without a gradient alone; otherwise an error"),
+      llvm::cl::init(true)};
+  Option<std::string> memoryBudget{
+      *this, "memory-budget",
+      llvm::cl::desc(
+          "Most bytes that a rank may need, such as 80GiB; any if empty")};
 
   /// The configuration that the options mean for `module`, whose micro-batch
   /// decides about accumulation. Complete and in range, or an error was

@@ -50,9 +50,9 @@ FailureOr<bool> mlir::zero::parseBool(AsmParser &parser) {
 
 Type PendingType::parse(AsmParser &parser) {
   SmallVector<Type> types;
-  if (parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::LessGreater,
-          [&] { return parser.parseType(types.emplace_back()); }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] {
+        return parser.parseType(types.emplace_back());
+      }))
     return {};
   return PendingType::get(parser.getContext(), types);
 }
@@ -63,10 +63,10 @@ void PendingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult
-TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stage,
-                     int64_t ranks, int64_t accumulation, Real, bool,
-                     LossScaleAttr, ScheduleAttr) {
+LogicalResult TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t stage, int64_t ranks,
+                                   int64_t accumulation, Real, bool,
+                                   LossScaleAttr, ScheduleAttr) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   if (stage < 0 || stage > 3)
     return emitError() << "stage " << stage << " is none of 0, 1, 2, 3";
@@ -83,20 +83,22 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == "zero.at") {
     auto places = dyn_cast<ArrayAttr>(attribute.getValue());
     if (!places || !llvm::all_of(places, llvm::IsaPred<AtAttr>))
-      return op->emitOpError("attribute 'zero.at' must be an array of #zero.at, "
-                             "one a buffer");
+      return op->emitOpError(
+          "attribute 'zero.at' must be an array of #zero.at, "
+          "one a buffer");
     return success();
   }
-  // What an operation uses and makes of the state, which its operands and results
-  // no longer say once the schedule stands between: a parameter an operand, and
-  // the parameters whose gradient a result is.
+  // What an operation uses and makes of the state, which its operands and
+  // results no longer say once the schedule stands between: a parameter an
+  // operand, and the parameters whose gradient a result is.
   bool isReads = attribute.getName() == "zero.reads";
   if (isReads || attribute.getName() == "zero.makes") {
     auto entries = dyn_cast<ArrayAttr>(attribute.getValue());
     size_t wanted = isReads ? op->getNumOperands() : op->getNumResults();
     if (!entries || entries.size() != wanted)
       return op->emitOpError("attribute '")
-             << attribute.getName() << "' must be an array of " << wanted << " entries";
+             << attribute.getName() << "' must be an array of " << wanted
+             << " entries";
     return success();
   }
   return op->emitOpError("unknown attribute '") << attribute.getName() << "'";
@@ -115,7 +117,8 @@ namespace {
 struct ZeroFoldInterface : public DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const final {
-    return isa<MicroOp, ApplyOp, EvaluateOp, InitializeOp>(region->getParentOp());
+    return isa<MicroOp, ApplyOp, EvaluateOp, InitializeOp>(
+        region->getParentOp());
   }
 };
 } // namespace

@@ -18,7 +18,8 @@ LogicalResult ParameterOp::verify() {
   if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
     return emitOpError("type ")
            << type << " must have a static shape and float elements";
-  if (!isa<ZerosAttr, OnesAttr, ConstantAttr, NormalAttr, UniformAttr>(getInit()))
+  if (!isa<ZerosAttr, OnesAttr, ConstantAttr, NormalAttr, UniformAttr>(
+          getInit()))
     return emitOpError("initial value ") // (C2)
            << getInit()
            << " is none of #zero.zeros, #zero.ones, #zero.constant, "
@@ -29,8 +30,8 @@ LogicalResult ParameterOp::verify() {
 LogicalResult OptimizerOp::verify() {
   if (isa<AdamAttr, SgdAttr>(getOptimizer()))
     return success();
-  return emitOpError("optimizer ") << getOptimizer()
-                                   << " is neither #zero.adam nor #zero.sgd";
+  return emitOpError("optimizer ")
+         << getOptimizer() << " is neither #zero.adam nor #zero.sgd";
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,8 +135,9 @@ LogicalResult StepOp::verify() {
                             "must end in 'zero.yield'");
   }
   if (micros != 1 || applies != 1)
-    return emitOpError("a schedule needs one 'zero.micro' and one 'zero.apply', "
-                       "found ")
+    return emitOpError(
+               "a schedule needs one 'zero.micro' and one 'zero.apply', "
+               "found ")
            << micros << " and " << applies;
   return success();
 }
@@ -174,7 +176,8 @@ static LogicalResult verifyParameterUse(Operation *op, FlatSymbolRefAttr symbol,
                                         SymbolTableCollection &tables) {
   auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(op, symbol);
   if (!parameter)
-    return op->emitOpError("names ") << symbol << ", which is no 'zero.parameter'";
+    return op->emitOpError("names ")
+           << symbol << ", which is no 'zero.parameter'";
   auto tensor = cast<RankedTensorType>(type);
   RankedTensorType declared = parameter.getTensorType();
   Type element = tensor.getElementType();
@@ -183,7 +186,8 @@ static LogicalResult verifyParameterUse(Operation *op, FlatSymbolRefAttr symbol,
   if (tensor.getShape() == declared.getShape() && convertible)
     return success();
   InFlightDiagnostic error = op->emitOpError("has type ")
-                             << tensor << " for a parameter of type " << declared;
+                             << tensor << " for a parameter of type "
+                             << declared;
   error.attachNote(parameter.getLoc()) << "parameter declared here";
   return error;
 }
@@ -197,11 +201,13 @@ void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyParameterUse(*this, getParameterAttr(), getValue().getType(), tables);
+  return verifyParameterUse(*this, getParameterAttr(), getValue().getType(),
+                            tables);
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  auto kernel = tables.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
+  auto kernel =
+      tables.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
   if (!kernel)
     return emitOpError("names ") << getKernelAttr() << ", which is no function";
   auto type = FunctionType::get(getContext(), getInputs().getTypes(),

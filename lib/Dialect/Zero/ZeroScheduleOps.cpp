@@ -23,7 +23,8 @@ PartitionOp::getSegmentsIn(int64_t begin, int64_t end) {
   ArrayRef<int64_t> segments = getSegments();
   SmallVector<std::pair<int64_t, int64_t>> found;
   const int64_t *boundary = llvm::lower_bound(segments, begin);
-  for (; boundary != segments.end() && boundary + 1 != segments.end() && boundary[1] <= end;
+  for (; boundary != segments.end() && boundary + 1 != segments.end() &&
+         boundary[1] <= end;
        ++boundary)
     if (boundary[0] < boundary[1])
       found.push_back({boundary[0], boundary[1]});
@@ -44,19 +45,23 @@ LogicalResult PartitionOp::verify() {
   if (segments.empty() || segments.front() != 0 || !llvm::is_sorted(segments))
     return emitOpError("segments must begin at 0 and not decrease"); // (C1)
   for (size_t i = 1; i < segments.size(); ++i)
-    if (getLayout() != LayoutKind::Whole && (segments[i] - segments[i - 1]) % getRanks())
+    if (getLayout() != LayoutKind::Whole &&
+        (segments[i] - segments[i - 1]) % getRanks())
       return emitOpError("segment [")
-             << segments[i - 1] << ", " << segments[i] << ") does not split over "
-             << getRanks() << " ranks";
-  if (getLayout() == LayoutKind::Parameter && segments.size() != getMembers().size() + 1)
-    return emitOpError("has ") << segments.size() - 1 << " segments for "
-                               << getMembers().size() << " parameters, wanted one each";
+             << segments[i - 1] << ", " << segments[i]
+             << ") does not split over " << getRanks() << " ranks";
+  if (getLayout() == LayoutKind::Parameter &&
+      segments.size() != getMembers().size() + 1)
+    return emitOpError("has ")
+           << segments.size() - 1 << " segments for " << getMembers().size()
+           << " parameters, wanted one each";
   int64_t end = 0;
   for (Attribute attribute : getMembers()) { // (C2)
     auto member = dyn_cast<MemberAttr>(attribute);
     if (!member)
       return emitOpError("member ") << attribute << " is no #zero.member";
-    if (member.getOffset() < end || member.getOffset() + member.getSize() > getFlatElements())
+    if (member.getOffset() < end ||
+        member.getOffset() + member.getSize() > getFlatElements())
       return emitOpError("member ")
              << member.getParameter() << " at " << member.getOffset()
              << " overlaps its neighbour or leaves the " << getFlatElements()
@@ -68,16 +73,17 @@ LogicalResult PartitionOp::verify() {
 
 LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {
   for (MemberAttr member : getMemberRange()) { // (C3)
-    auto parameter =
-        tables.lookupNearestSymbolFrom<ParameterOp>(*this, member.getParameter());
+    auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(
+        *this, member.getParameter());
     if (!parameter)
       return emitOpError("names ")
              << member.getParameter() << ", which is no 'zero.parameter'";
     if (parameter.getElements() == member.getSize())
       continue;
     InFlightDiagnostic error = emitOpError("gives ")
-                               << member.getParameter() << " " << member.getSize()
-                               << " elements, wanted " << parameter.getElements();
+                               << member.getParameter() << " "
+                               << member.getSize() << " elements, wanted "
+                               << parameter.getElements();
     error.attachNote(parameter.getLoc()) << "parameter declared here";
     return error;
   }
@@ -99,12 +105,14 @@ static PartitionOp lookUpPartition(Operation *op, FlatSymbolRefAttr symbol,
 static LogicalResult verifyRange(Operation *op, PartitionOp partition,
                                  int64_t begin, int64_t end) {
   ArrayRef<int64_t> segments = partition.getSegments();
-  if (begin < end && std::binary_search(segments.begin(), segments.end(), begin) &&
+  if (begin < end &&
+      std::binary_search(segments.begin(), segments.end(), begin) &&
       std::binary_search(segments.begin(), segments.end(), end))
     return success();
-  InFlightDiagnostic error = op->emitOpError("range [")
-                             << begin << " to " << end
-                             << "] does not begin and end at segment boundaries";
+  InFlightDiagnostic error =
+      op->emitOpError("range [")
+      << begin << " to " << end
+      << "] does not begin and end at segment boundaries";
   error.attachNote(partition.getLoc()) << "partition declared here";
   return error;
 }
@@ -123,8 +131,8 @@ static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
              << "] of @" << partition.getSymName();
     if (type.getNumElements() != member.getSize())
       return op->emitOpError("gradient of ")
-             << symbol << " has " << type.getNumElements() << " elements, wanted "
-             << member.getSize();
+             << symbol << " has " << type.getNumElements()
+             << " elements, wanted " << member.getSize();
   }
   return success();
 }
@@ -132,7 +140,8 @@ static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
 template <typename ReduceOp>
 static LogicalResult verifyReduce(ReduceOp op, SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(op, op.getPartitionAttr(), tables);
-  if (!partition || failed(verifyRange(op, partition, op.getBegin(), op.getEnd())))
+  if (!partition ||
+      failed(verifyRange(op, partition, op.getBegin(), op.getEnd())))
     return failure();
   if (!op.getParameters())
     return success();
@@ -161,7 +170,8 @@ static LogicalResult verifyFlatResults(Operation *op, PendingType pending,
         return sizeIs(std::get<0>(pair), std::get<1>(pair));
       }))
     return success();
-  InFlightDiagnostic error = op->emitOpError("gives ") << pending << ", wanted flat tensors of ";
+  InFlightDiagnostic error = op->emitOpError("gives ")
+                             << pending << ", wanted flat tensors of ";
   llvm::interleaveComma(wanted, error);
   return error << " elements";
 }
@@ -198,7 +208,8 @@ LogicalResult BucketedReduceOp::verify() {
     elements += cast<RankedTensorType>(gradient.getType()).getNumElements();
   return verifyFlatResults(*this, getPending().getType(), elements);
 }
-LogicalResult BucketedReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
+LogicalResult
+BucketedReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
   if (!partition)
     return failure();
@@ -212,8 +223,9 @@ LogicalResult BucketedReduceOp::verifySymbolUses(SymbolTableCollection &tables) 
 
 LogicalResult AllGatherOp::verify() {
   if (getParameters().size() != getPending().getType().getTypes().size())
-    return emitOpError("gathers ") << getParameters().size() << " parameters into "
-                                   << getPending().getType();
+    return emitOpError("gathers ")
+           << getParameters().size() << " parameters into "
+           << getPending().getType();
   return success();
 }
 
@@ -221,7 +233,8 @@ static LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
                                          SymbolTableCollection &tables) {
   for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
     if (!tables.lookupNearestSymbolFrom<ParameterOp>(op, symbol))
-      return op->emitOpError("names ") << symbol << ", which is no 'zero.parameter'";
+      return op->emitOpError("names ")
+             << symbol << ", which is no 'zero.parameter'";
   return success();
 }
 
@@ -234,19 +247,22 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
     auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(*this, symbol);
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || tensor.getShape() != parameter.getTensorType().getShape())
-      return emitOpError("gathers ") << symbol << " as " << type << ", wanted the shape of "
-                                     << parameter.getTensorType();
+      return emitOpError("gathers ")
+             << symbol << " as " << type << ", wanted the shape of "
+             << parameter.getTensorType();
   }
   return success();
 }
 
-LogicalResult RefreshResidentOp::verifySymbolUses(SymbolTableCollection &tables) {
+LogicalResult
+RefreshResidentOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyAreParameters(*this, getParameters(), tables);
 }
 
 LogicalResult RefreshOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
-  return partition ? verifyRange(*this, partition, getBegin(), getEnd()) : failure();
+  return partition ? verifyRange(*this, partition, getBegin(), getEnd())
+                   : failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,8 +278,8 @@ ParseResult WaitOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::UnresolvedOperand operand;
   PendingType type;
   if (parser.parseOperand(operand) ||
-      parser.parseOptionalAttrDict(result.attributes) ||
-      parser.parseColon() || parser.parseCustomTypeWithFallback(type) ||
+      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.parseCustomTypeWithFallback(type) ||
       parser.resolveOperand(operand, type, result.operands))
     return failure();
   result.addTypes(type.getTypes());
@@ -282,14 +298,16 @@ void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (!gather)
     return;
   for (auto [result, symbol] :
-       llvm::zip(getResults(), gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
+       llvm::zip(getResults(),
+                 gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
     setName(result, symbol.getValue());
 }
 
 LogicalResult WaitOp::verify() {
   if (getResultTypes() == TypeRange(getPending().getType().getTypes()))
     return success();
-  return emitOpError("results must be the tensors of ") << getPending().getType();
+  return emitOpError("results must be the tensors of ")
+         << getPending().getType();
 }
 
 //===----------------------------------------------------------------------===//
@@ -297,16 +315,21 @@ LogicalResult WaitOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AccumulateOp::verify() {
-  int64_t elements = cast<RankedTensorType>(getValue().getType()).getNumElements();
+  int64_t elements =
+      cast<RankedTensorType>(getValue().getType()).getNumElements();
   int64_t range = getEnd() - getBegin();
   if (range <= 0)
-    return emitOpError("range [") << getBegin() << " to " << getEnd() << "] is empty";
+    return emitOpError("range [")
+           << getBegin() << " to " << getEnd() << "] is empty";
   if (getForm() == AccumulateForm::Whole && elements != range)
-    return emitOpError("value has ") << elements << " elements for a range of " << range;
+    return emitOpError("value has ")
+           << elements << " elements for a range of " << range;
   if (getForm() == AccumulateForm::Slice && range % elements != 0)
-    return emitOpError("value of ") << elements << " elements is no slice of a range of " << range;
+    return emitOpError("value of ")
+           << elements << " elements is no slice of a range of " << range;
   if ((getForm() == AccumulateForm::Owned) != getParameters().has_value())
-    return emitOpError("the form 'owned', and no other, names the bucket's parameters");
+    return emitOpError(
+        "the form 'owned', and no other, names the bucket's parameters");
   return success();
 }
 
@@ -319,6 +342,7 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition)
     return failure();
   if (!partition.isTrainable())
-    return emitOpError("updates ") << getPartitionAttr() << ", which has no optimizer";
+    return emitOpError("updates ")
+           << getPartitionAttr() << ", which has no optimizer";
   return success();
 }

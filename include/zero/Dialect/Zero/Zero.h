@@ -34,7 +34,8 @@ struct Real {
   Real(double value = 0) : value(value) {}
   operator double() const { return value; }
   bool operator==(const Real &other) const {
-    return llvm::bit_cast<uint64_t>(value) == llvm::bit_cast<uint64_t>(other.value);
+    return llvm::bit_cast<uint64_t>(value) ==
+           llvm::bit_cast<uint64_t>(other.value);
   }
   friend llvm::hash_code hash_value(const Real &real) {
     return llvm::hash_value(llvm::bit_cast<uint64_t>(real.value));
