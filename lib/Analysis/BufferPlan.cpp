@@ -10,17 +10,13 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-static bool isReduction(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
-}
-
 BufferPlan::BufferPlan(Block &block, const StatePlaces &state,
                        TrainingAttr training,
                        function_ref<AtAttr(ElementsAttr)> constants)
-    : state(state), training(training), constants(constants) {
-  number(block);
+    : state(state), training(training), constants(constants), order(block) {
+  findReads(block);
   for (Operation &op : block) {
-    now = positions.lookup(&op);
+    now = order[&op];
     if (failed(visit(op))) {
       status = failure();
       return;
@@ -32,22 +28,13 @@ BufferPlan::BufferPlan(Block &block, const StatePlaces &state,
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-void BufferPlan::number(Block &block) {
+void BufferPlan::findReads(Block &block) {
+  for (auto [value, last] : findLastUses(block, order))
+    borrowedUntil[value] = order[last];
   for (Operation &op : block)
-    positions[&op] = length++;
-  for (Operation &op : block) {
-    if (isa<FreeOp>(op))
-      continue;
-    int64_t read = positions.lookup(&op), borrowed = read;
-    if (isReduction(&op))
-      for (Operation *user : op.getUsers())
-        borrowed = std::max(borrowed, positions.lookup(user));
-    for (Value operand : op.getOperands()) {
-      Value root = getRoot(operand);
-      lastRead[root] = std::max(lastRead[root], read);
-      borrowedUntil[root] = std::max(borrowedUntil[root], borrowed);
-    }
-  }
+    if (!isa<FreeOp>(op))
+      for (Value operand : op.getOperands())
+        lastRead[getRoot(operand)] = order[&op];
 }
 
 void BufferPlan::keepAlive(int buffer) {
@@ -72,7 +59,7 @@ int BufferPlan::newBuffer(ArenaKind arena, int64_t bytes, Operation *begin) {
   PlannedBuffer buffer;
   buffer.arena = arena;
   buffer.bytes = bytes;
-  buffer.begin = buffer.end = positions.lookup(begin);
+  buffer.begin = buffer.end = order[begin];
   buffers.push_back(buffer);
   return buffers.size() - 1;
 }
@@ -114,6 +101,15 @@ void BufferPlan::place(Value value, int bucket, int64_t offset) {
   buffers[bucket].begin = std::min(buffers[bucket].begin, buffer.begin);
 }
 
+void BufferPlan::placeMembers(PartitionOp partition, ArrayAttr parameters,
+                              ValueRange gradients, int bucket, int64_t begin,
+                              int64_t bytes) {
+  for (auto [name, gradient] :
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients))
+    place(gradient, bucket,
+          (partition.findMember(name.getValue()).getOffset() - begin) * bytes);
+}
+
 int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
   for (Value input : launch.getInputs()) {
     auto found = memory.find(input);
@@ -141,10 +137,6 @@ int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
       return found->second.buffer;
   }
   return -1;
-}
-
-bool BufferPlan::storesDirectly(PartitionOp partition, Type type) const {
-  return training.getAccumulation() == 1 && partition.getGradientType() == type;
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,17 +263,13 @@ void BufferPlan::visitAllReduce(AllReduceOp reduce) {
   int64_t begin = reduce.getBegin(), end = reduce.getEnd();
   AtAttr stored = state.getGradient(partition, begin, end, /*slice=*/false);
   Type type = pendingElementType(reduce.getPending().getType());
-  bool direct =
-      reduce.getGradients().empty() || storesDirectly(partition, type);
+  bool direct = reduce.getGradients().empty() ||
+                storesDirectly(partition, type, training);
   int bucket = makeBucket(reduce, partition, end - begin, type,
                           direct ? stored : AtAttr());
-  if (auto parameters = reduce.getParameters())
-    for (auto [name, gradient] :
-         llvm::zip_equal(parameters->getAsRange<FlatSymbolRefAttr>(),
-                         reduce.getGradients()))
-      place(gradient, bucket,
-            (partition.findMember(name.getValue()).getOffset() - begin) *
-                elementBytes(type));
+  if (reduce.getParameters())
+    placeMembers(partition, *reduce.getParameters(), reduce.getGradients(),
+                 bucket, begin, elementBytes(type));
   pending[reduce.getPending()] = {whole(bucket)};
   buckets[reduce.getPending()] = bucket;
   made.push_back({reduce, {whole(bucket)}});
@@ -296,20 +284,16 @@ void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
   int bucket = makeBucket(
       reduce, partition, end - begin, type,
       fromStored ? state.getGradient(partition, begin, end, false) : AtAttr());
-  if (auto parameters = reduce.getParameters())
-    for (auto [name, gradient] :
-         llvm::zip_equal(parameters->getAsRange<FlatSymbolRefAttr>(),
-                         reduce.getGradients()))
-      place(gradient, bucket,
-            (partition.findMember(name.getValue()).getOffset() - begin) *
-                bytes);
+  if (reduce.getParameters())
+    placeMembers(partition, *reduce.getParameters(), reduce.getGradients(),
+                 bucket, begin, bytes);
   buckets[reduce.getPending()] = bucket;
   SmallVector<Memory> places = {whole(bucket)};
   for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
     int64_t slice = (last - first) / partition.getRanks() * bytes;
     // In place inside the bucket, unless the slice's own place is known.
     Memory place = {bucket, (first - begin) * bytes, slice, slice};
-    if (!fromStored && storesDirectly(partition, type))
+    if (!fromStored && storesDirectly(partition, type, training))
       place = whole(fixedBuffer(
           state.getGradient(partition, first, last, /*slice=*/true)));
     places.push_back(place);
@@ -340,7 +324,7 @@ void BufferPlan::visitAccumulate(AccumulateOp accumulate) {
   PartitionOp partition = partitionOf(accumulate);
   auto type = cast<RankedTensorType>(accumulate.getValue().getType());
   if (accumulate.getForm() == AccumulateForm::Whole &&
-      storesDirectly(partition, type.getElementType()))
+      storesDirectly(partition, type.getElementType(), training))
     place(accumulate.getValue(),
           fixedBuffer(state.getGradient(partition, accumulate.getBegin(),
                                         accumulate.getEnd(), /*slice=*/false)),

@@ -12,6 +12,11 @@ int64_t mlir::zero::elementBytes(Type elementType) {
   return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
 }
 
+bool mlir::zero::storesDirectly(PartitionOp partition, Type type,
+                                TrainingAttr training) {
+  return training.getAccumulation() == 1 && partition.getGradientType() == type;
+}
+
 AtAttr ArenaCursor::take(MLIRContext *context, ArenaKind arena, int64_t bytes) {
   int64_t &end = next[static_cast<int>(arena)];
   int64_t offset = llvm::alignTo(end, kBufferAlignment);

@@ -173,11 +173,6 @@ static AtAttr ownedPlace(PartitionOp partition, const OwnerRun &run) {
                   run.count * bytes);
 }
 
-static bool receivesInPlace(StepOp step, PartitionOp partition, Type type) {
-  return step.getTraining()->getAccumulation() == 1 &&
-         partition.getGradientType() == type;
-}
-
 void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
   PartitionOp partition = findPartition(reduce, reduce.getPartition());
   Type type = elementTypeOf(reduce.getPending().getType());
@@ -199,7 +194,7 @@ void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
                           joinNames(reduce.getParameters()));
   for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters())) {
     AtAttr send = subPlace(bucket, run.inBucket * bytes, run.count * bytes);
-    AtAttr receive = receivesInPlace(step, partition, type)
+    AtAttr receive = storesDirectly(partition, type, *step.getTraining())
                          ? ownedPlace(partition, run)
                          : send;
     command.parts.push_back({toBufferRef(send), toBufferRef(receive),
@@ -213,7 +208,7 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
                                      PartitionOp partition) {
   Type type =
       cast<RankedTensorType>(accumulate.getValue().getType()).getElementType();
-  if (receivesInPlace(step, partition, type))
+  if (storesDirectly(partition, type, *step.getTraining()))
     return;
   AtAttr bucket = placeOf(accumulate.getValue());
   int64_t bytes = elementBytes(type);

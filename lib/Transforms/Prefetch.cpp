@@ -5,8 +5,6 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
-#include <deque>
-
 namespace mlir::zero {
 #define GEN_PASS_DEF_PREFETCH
 #include "zero/Transforms/Passes.h.inc"

@@ -10,6 +10,7 @@
 #define ZERO_ANALYSIS_BUFFERPLAN_H
 
 #include "zero/Analysis/Allocation.h"
+#include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 
@@ -59,7 +60,7 @@ public:
   SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> getPlaces() const;
 
 private:
-  void number(Block &block);
+  void findReads(Block &block);
   LogicalResult visit(Operation &op);
   void visitKernel(Operation &op);
   LogicalResult visitLoad(LoadOp load);
@@ -77,13 +78,15 @@ private:
   /// Lets `value` be produced at `offset` of `bucket`; where it cannot, the
   /// lowering copies it there.
   void place(Value value, int bucket, int64_t offset);
+  /// Places the gradients of members in a bucket that holds the flat space
+  /// from `begin` on, in elements of `bytes`.
+  void placeMembers(PartitionOp partition, ArrayAttr parameters,
+                    ValueRange gradients, int bucket, int64_t begin,
+                    int64_t bytes);
   int makeBucket(Operation *op, PartitionOp partition, int64_t elements,
                  Type type, AtAttr fixed);
   /// The dying input whose memory `result` of a launch may take, or -1.
   int findDyingInput(LaunchOp launch, int64_t bytes);
-  /// Whether a single micro-batch's gradient is stored as it is, so that it can
-  /// be produced or received in its final place.
-  bool storesDirectly(PartitionOp partition, Type type) const;
   /// Keep what `value` stands for alive through the present operation.
   void extend(Value value);
   void keepAlive(int buffer);
@@ -98,13 +101,13 @@ private:
   /// The tensors of a pending, in order.
   DenseMap<Value, SmallVector<Memory>> pending;
   SmallVector<std::pair<Operation *, SmallVector<Memory>>> made;
-  DenseMap<Operation *, int64_t> positions;
+  BlockOrder order;
   /// The bucket that a started reduction needs until its wait.
   DenseMap<Value, int> buckets;
   /// Last position that reads a root value, and that still borrows it: a
   /// reduction borrows until its wait.
   DenseMap<Value, int64_t> lastRead, borrowedUntil;
-  int64_t now = 0, length = 0;
+  int64_t now = 0;
   int64_t needed[getMaxEnumValForArenaKind() + 1] = {};
   int64_t live[getMaxEnumValForArenaKind() + 1] = {};
 };

@@ -17,6 +17,11 @@ inline constexpr int64_t kBufferAlignment = 64;
 /// Bytes of one element as the runtime stores it.
 int64_t elementBytes(Type elementType);
 
+/// Whether a single micro-batch's gradient of `type` is stored as it is, so
+/// that it can be produced or received in its final place: nothing is added up
+/// and nothing converted.
+bool storesDirectly(PartitionOp partition, Type type, TrainingAttr training);
+
 /// Hands out places of the arenas that are filled once, one after the other.
 class ArenaCursor {
 public:
