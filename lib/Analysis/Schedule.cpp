@@ -2,6 +2,8 @@
 
 #include "zero/Analysis/Schedule.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -26,6 +28,14 @@ FailureOr<StepOp> mlir::zero::getConfiguredSchedule(ModuleOp module) {
                << "'zero.step' has no 'training'; run zero-configure first",
            failure();
   return step;
+}
+
+StreamKind mlir::zero::getStream(Operation *op) {
+  return TypeSwitch<Operation *, StreamKind>(op)
+      .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
+            RefreshOp, RefreshResidentOp>(
+          [](auto start) { return start.getStream(); })
+      .Default(StreamKind::Compute);
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,8 @@
 
 #include "CommandBuilder.h"
 
+#include "zero/Analysis/Schedule.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -33,6 +35,7 @@ zrt::Command &CommandBuilder::startCollective(Operation *op, zrt::Opcode opcode,
   zrt::Command &command = newCommand(op, std::move(label));
   command.opcode = opcode;
   command.traffic = traffic;
+  command.stream = static_cast<zrt::Stream>(getStream(op));
   command.ticket = ticket;
   command.mean = op->hasAttr("mean");
   return command;

@@ -19,6 +19,12 @@ const char *zrt::nameOf(Opcode opcode) {
   return names[static_cast<int>(opcode)];
 }
 
+const char *zrt::nameOf(Stream stream) {
+  constexpr const char *names[kStreamCount] = {"compute", "gather", "reduce",
+                                               "copy"};
+  return names[static_cast<int>(stream)];
+}
+
 /// The product of `shape`; at most one factor may exceed the others' room,
 /// which the parser has checked.
 static int64_t product(const std::vector<int64_t> &shape) {
@@ -89,6 +95,7 @@ static void hashCollectives(const Region &region, Hash &hash) {
     if (command.opcode == Opcode::Kernel || command.opcode == Opcode::Wait)
       continue;
     hash.add(static_cast<uint64_t>(command.opcode));
+    hash.add(static_cast<uint64_t>(command.stream));
     hash.add(command.mean);
     hash.add(command.parts.size());
     for (const CollectivePart &part : command.parts) {

@@ -81,6 +81,13 @@ enum class Opcode : uint8_t {
 inline constexpr int kOpcodeCount = 7;
 const char *nameOf(Opcode opcode);
 
+/// A queue of a device: its commands run in order, those of two queues side by
+/// side. A collective starts after every earlier command of Compute and of its
+/// own queue; Wait makes Compute wait for it. On a device each is a stream.
+enum class Stream : uint8_t { Compute = 0, Gather = 1, Reduce = 2, Copy = 3 };
+inline constexpr int kStreamCount = 4;
+const char *nameOf(Stream stream);
+
 /// What a collective moves; for the traffic counters.
 enum class TrafficClass : uint8_t { Gradient = 0, Parameter = 1, Control = 2 };
 
@@ -101,6 +108,7 @@ struct Command {
   uint32_t kernel = 0;            ///< index into Program::kernels
   std::vector<BufferRef> buffers; ///< of a kernel: operands, then results
   std::vector<CollectivePart> parts;
+  Stream stream = Stream::Compute;
   uint32_t ticket = 0;
   bool mean = false; ///< fp16 reductions: f32 sum times 1/n, rounded once
   TrafficClass traffic = TrafficClass::Gradient;

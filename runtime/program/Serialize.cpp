@@ -17,12 +17,13 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kVersion = 3;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
 constexpr int limitOf(Arena) { return kArenaCount; }
 constexpr int limitOf(Opcode) { return kOpcodeCount; }
+constexpr int limitOf(Stream) { return kStreamCount; }
 constexpr int limitOf(TrafficClass) { return 3; }
 constexpr int limitOf(InitKind) { return 5; }
 constexpr int limitOf(OptimizerKind) { return 4; }
@@ -172,8 +173,8 @@ ZRT_FIELDS(BufferRef, arena, offset, rankStride, bytes)
 ZRT_FIELDS(TensorType, type, shape)
 ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats)
 ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
-ZRT_FIELDS(Command, opcode, kernel, buffers, parts, ticket, mean, traffic,
-           label, location)
+ZRT_FIELDS(Command, opcode, kernel, buffers, parts, stream, ticket, mean,
+           traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
            partition, memberOffset, location)

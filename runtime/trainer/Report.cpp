@@ -79,6 +79,7 @@ void printCollective(const Command &command, std::ostream &os) {
   os << " ticket " << command.ticket;
   if (command.opcode == Opcode::Wait)
     return;
+  os << " on " << nameOf(command.stream);
   os << " " << nameOf(command.traffic) << (command.mean ? " mean" : "");
   for (const CollectivePart &part : command.parts) {
     os << " [" << part.count << " x " << nameOf(part.type) << " "

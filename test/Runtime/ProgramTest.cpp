@@ -21,7 +21,7 @@ FIELDS(BufferRef, a, b, c, d)
 FIELDS(TensorType, a, b)
 FIELDS(KernelSpec, a, b, c, d, e, f)
 FIELDS(CollectivePart, a, b, c, d, e)
-FIELDS(Command, a, b, c, d, e, f, g, h, i)
+FIELDS(Command, a, b, c, d, e, f, g, h, i, j)
 FIELDS(Initializer, a, b, c)
 FIELDS(Parameter, a, b, c, d, e, f, g, h, i)
 FIELDS(Segment, a, b)
@@ -218,6 +218,8 @@ TEST(Program, TheCollectiveHashSeesWhatRanksMustAgreeOn) {
   };
   EXPECT_TRUE(changed(
       [](Program &p) { p.micro.commands[0].opcode = Opcode::AllGather; }));
+  EXPECT_TRUE(
+      changed([](Program &p) { p.micro.commands[0].stream = Stream::Copy; }));
   EXPECT_TRUE(
       changed([](Program &p) { p.micro.commands[1].parts[0].count++; }));
   EXPECT_TRUE(changed(

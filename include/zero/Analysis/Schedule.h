@@ -11,6 +11,9 @@ namespace mlir::zero {
 /// says what to run first.
 FailureOr<StepOp> getConfiguredSchedule(ModuleOp module);
 
+/// The stream of a start; of any other operation, compute.
+StreamKind getStream(Operation *op);
+
 /// Whether kernels read and write tensors of `elementType`: f32, f16, bf16,
 /// f64, i1, i8, i32 or i64.
 bool isKernelType(Type elementType);

@@ -35,7 +35,7 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
   // CHECK: zero.initialize
   zero.initialize {
     // CHECK: %[[R:.*]] = zero.refresh_resident [@b] : <>
-    %r = zero.refresh_resident [@b] : <>
+    %r = zero.refresh_resident [@b] on gather : <>
     // CHECK: zero.wait %[[R]] : <>
     zero.wait %r : <>
   }
@@ -83,8 +83,8 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     zero.update @p0 if %v
     // CHECK: zero.update_scale %[[V]]
     zero.update_scale %v
-    // CHECK: zero.refresh @p0[0 to 12] : <>
-    %p = zero.refresh @p0[0 to 12] : <>
+    // CHECK: zero.refresh @p0[0 to 12] on copy : <>
+    %p = zero.refresh @p0[0 to 12] on copy : <>
     zero.wait %p : <>
   }
   // CHECK: zero.evaluate

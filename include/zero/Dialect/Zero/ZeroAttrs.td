@@ -157,4 +157,12 @@ def Zero_AccumulateForm : I32EnumAttr<"AccumulateForm", "what part of a range a 
   let cppNamespace = "::mlir::zero";
 }
 
+def Zero_Stream : I32EnumAttr<"StreamKind", "a queue of operations", [
+    I32EnumAttrCase<"Compute", 0, "compute">,
+    I32EnumAttrCase<"Gather", 1, "gather">,
+    I32EnumAttrCase<"Reduce", 2, "reduce">,
+    I32EnumAttrCase<"Copy", 3, "copy">]> {
+  let cppNamespace = "::mlir::zero";
+}
+
 #endif // ZERO_DIALECT_ZERO_ZEROATTRS_TD

@@ -75,17 +75,21 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
 
 //===----------------------------------------------------------------------===//
 // Collectives. Each starts; `zero.wait` ends it.
+//
+// A started operation runs on a stream: after every operation before it on the
+// compute stream, where all else runs, and after those before it on its own;
+// beside whatever follows, until its wait.
 //===----------------------------------------------------------------------===//
 
 class Zero_ReduceOp<string mnemonic> : Zero_Op<mnemonic,
     [Zero_LinkAndStateEffects, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
       Variadic<AnyRankedTensor>:$gradients, OptionalAttr<FlatSymbolRefArrayAttr>:$parameters,
-      UnitAttr:$mean);
+      UnitAttr:$mean, DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = [{
     (`mean` $mean^)? $partition `[` $begin `to` $end `]`
-    (`of` $parameters^ `(` $gradients `:` type($gradients) `)`)? attr-dict `:` type($pending)
+    (`of` $parameters^ `(` $gradients `:` type($gradients) `)`)? (`on` $stream^)? attr-dict `:` type($pending)
   }];
 }
 defvar ReduceSources = [{
@@ -134,10 +138,11 @@ def Zero_BucketedReduceOp : Zero_Op<"bucketed_reduce", [Zero_LinkEffects,
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$partition, FlatSymbolRefArrayAttr:$parameters,
-      Variadic<AnyRankedTensor>:$gradients, UnitAttr:$mean);
+      Variadic<AnyRankedTensor>:$gradients, UnitAttr:$mean,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = [{
-    (`mean` $mean^)? $partition `of` $parameters `(` $gradients `:` type($gradients) `)` attr-dict `:` type($pending)
+    (`mean` $mean^)? $partition `of` $parameters `(` $gradients `:` type($gradients) `)` (`on` $stream^)? attr-dict `:` type($pending)
   }];
   let hasVerifier = 1;
 }
@@ -154,9 +159,10 @@ def Zero_AllGatherOp : Zero_Op<"all_gather", [Zero_LinkAndStateEffects,
     %p = zero.all_gather @w, @b : <tensor<2x4xf32>, tensor<4xf32>>
     ```
   }];
-  let arguments = (ins FlatSymbolRefArrayAttr:$parameters);
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$parameters attr-dict `:` type($pending)";
+  let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
   let hasVerifier = 1;
 }
 
@@ -171,9 +177,10 @@ def Zero_RefreshOp : Zero_Op<"refresh", [Zero_LinkAndStateEffects,
     %p = zero.refresh @p0[0 to 12] : <>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end);
+  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$partition `[` $begin `to` $end `]` attr-dict `:` type($pending)";
+  let assemblyFormat = "$partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
 def Zero_RefreshResidentOp : Zero_Op<"refresh_resident", [Zero_LinkAndStateEffects,
@@ -186,9 +193,10 @@ def Zero_RefreshResidentOp : Zero_Op<"refresh_resident", [Zero_LinkAndStateEffec
     %p = zero.refresh_resident @ln.w, @ln.b : <>
     ```
   }];
-  let arguments = (ins FlatSymbolRefArrayAttr:$parameters);
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$parameters attr-dict `:` type($pending)";
+  let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
 def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_NamesResults]> {
