@@ -33,8 +33,10 @@ def setups(folder, precision, ranks, kind):
     settings = golden()["settings"]
     common = {"model": "tiny-gpt.mlir"}
     if kind in ("dropout", "recompute"):
-        layers = ("--layers", "3") if kind == "recompute" else ()
-        common["model"] = generate(folder, "dropout", *TINY, *layers, "--dropout", "0.2")
+        # Wide enough for products that are not cheap.
+        wider = ["--layers", "3", "--width", "64", "--sequence", "64"]
+        common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2",
+                                   *(wider if kind == "recompute" else ()))
     elif precision == "f16":
         common.update(initial_scale_power=20, loss_scale_window=4, hysteresis=1)
     accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
