@@ -1,4 +1,5 @@
-//===- CostModel.cpp - how long operations take ----------------------------===//
+//===- CostModel.cpp - how long operations take
+//----------------------------===//
 
 #include "zero/Analysis/CostModel.h"
 #include "zero/Analysis/KernelSpecs.h"
@@ -29,8 +30,8 @@ struct Point {
 using Curves = std::map<int64_t, SmallVector<Point>>;
 
 /// The curve of the rank count that is nearest to `ranks`, by ratio.
-const std::pair<const int64_t, SmallVector<Point>> &nearest(const Curves &curves,
-                                                            int64_t ranks) {
+const std::pair<const int64_t, SmallVector<Point>> &
+nearest(const Curves &curves, int64_t ranks) {
   auto distance = [&](int64_t other) {
     return std::abs(std::log(static_cast<double>(other) / ranks));
   };
@@ -81,8 +82,8 @@ CostModel::CostModel(const Machine &machine, int64_t ranks)
     : machine(machine), ranks(ranks), tables(std::make_unique<Tables>()) {
   for (const MeasuredKernel &kernel : machine.kernels) {
     tables->kernels[kernel.signature][kernel.ranks] = kernel.seconds;
-    double work = machine.roofline(kernel.flops, kernel.bytes, kernel.type,
-                                   kernel.ranks);
+    double work =
+        machine.roofline(kernel.flops, kernel.bytes, kernel.type, kernel.ranks);
     tables->families[kernel.family][kernel.ranks].push_back(
         {work, kernel.seconds});
   }
@@ -108,9 +109,9 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
   double part = spec.has("owner") ? 1.0 / ranks : 1;
   // Cores that are shared by fewer ranks in the measurement are more a rank.
   auto scale = [&](int64_t measured) {
-    return machine.cores > 0 ? machine.coresOfRank(measured) /
-                                   machine.coresOfRank(local)
-                             : 1.0;
+    return machine.cores > 0
+               ? machine.coresOfRank(measured) / machine.coresOfRank(local)
+               : 1.0;
   };
   auto exact = tables->kernels.find(signatureOf(spec));
   if (exact != tables->kernels.end())
@@ -152,9 +153,8 @@ static double ringSeconds(const Machine &machine, const LinkProtocol &protocol,
   int64_t local = machine.localRanks(ranks);
   int64_t nodes = llvm::divideCeil(ranks, local);
   double far = nodes - 1, near = ranks - nodes;
-  double rate = nodes > 1
-                    ? std::min(protocol.bandwidth, protocol.farBandwidth)
-                    : protocol.bandwidth;
+  double rate = nodes > 1 ? std::min(protocol.bandwidth, protocol.farBandwidth)
+                          : protocol.bandwidth;
   return protocol.latency +
          turns * (near * protocol.step + far * protocol.farStep +
                   bytes * (ranks - 1) / ranks / rate);

@@ -69,8 +69,8 @@ static KernelDescription describeLaunch(LaunchOp launch) {
   kernel.name = "launch";
   kernel.symbol = launch.getKernel().str();
   kernel.bytes = tensorBytes(launch.getOperation());
-  if (Operation *function = SymbolTable::lookupNearestSymbolFrom(
-          launch, launch.getKernelAttr()))
+  if (Operation *function =
+          SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()))
     kernel.flops = countElementOperations(function);
   return kernel;
 }
@@ -121,13 +121,13 @@ std::optional<zrt::KernelSpec> mlir::zero::describeKernel(Operation *op) {
 /// its ranges: a range that is read and written counts twice.
 static void countFlatWork(zrt::KernelSpec &spec) {
   StringRef name = spec.name;
-  bool isUpdate = name == "zero.adamw" || name == "zero.adam" ||
-                  name == "zero.sgd";
-  uint64_t operations = name == "zero.sgd"           ? 6
-                        : isUpdate                   ? 14
-                        : name == "zero.grad_stats"  ? 3
-                        : name == "zero.accumulate"  ? 1
-                                                     : 0;
+  bool isUpdate =
+      name == "zero.adamw" || name == "zero.adam" || name == "zero.sgd";
+  uint64_t operations = name == "zero.sgd"          ? 6
+                        : isUpdate                  ? 14
+                        : name == "zero.grad_stats" ? 3
+                        : name == "zero.accumulate" ? 1
+                                                    : 0;
   for (auto [index, range] : llvm::enumerate(spec.operands)) {
     // Of an update: the gradient is read, the 16-bit parameter written.
     bool both = isUpdate ? index > 0 && range.type == zrt::DataType::F32

@@ -1,4 +1,5 @@
-//===- Machine.cpp - what a plan is to run on ------------------------------===//
+//===- Machine.cpp - what a plan is to run on
+//------------------------------===//
 
 #include "zero/Analysis/Machine.h"
 
@@ -39,7 +40,8 @@ FailureOr<Machine> mlir::zero::readMachine(StringRef nameOrPath,
                 .str();
     return failure();
   }
-  FailureOr<Machine> machine = detail::parseMachine((*file)->getBuffer(), error);
+  FailureOr<Machine> machine =
+      detail::parseMachine((*file)->getBuffer(), error);
   if (failed(machine))
     error = ("'" + nameOrPath + "': " + error).str();
   return machine;

@@ -92,8 +92,7 @@ public:
     if (!list)
       return complain(key, "a list");
     for (auto [index, entry] : llvm::enumerate(*list)) {
-      std::string name =
-          (where + key + "[" + Twine(index) + "]").str();
+      std::string name = (where + key + "[" + Twine(index) + "]").str();
       const llvm::json::Object *fields = entry.getAsObject();
       if (!fields)
         return complain(key, "a list of objects");
@@ -120,8 +119,8 @@ public:
   void finish() {
     for (const auto &entry : object)
       if (isGood() && !llvm::is_contained(known, StringRef(entry.first)))
-        error = (where + StringRef(entry.first) +
-                 " is not known; wanted " + llvm::join(known, ", "))
+        error = (where + StringRef(entry.first) + " is not known; wanted " +
+                 llvm::join(known, ", "))
                     .str();
   }
   bool isGood() const { return error.empty(); }

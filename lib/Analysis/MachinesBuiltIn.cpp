@@ -1,4 +1,5 @@
-//===- MachinesBuiltIn.cpp - machines that are known by name ---------------===//
+//===- MachinesBuiltIn.cpp - machines that are known by name
+//---------------===//
 //
 // GPU nodes: peaks from NVIDIA's data sheets (dense, SXM), links from the
 // tables of NCCL's tuner (src/graph/tuning.cc and topo.h of 2.30): latency of
@@ -35,8 +36,8 @@ struct GpuNode {
 
 constexpr GpuNode kNodes[] = {
     // 12 links, 8 adapters of 200 Gb.
-    {"a100", 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga,
-     240 * kGiga, 192 * kGiga, 120 * kGiga},
+    {"a100", 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga, 240 * kGiga,
+     192 * kGiga, 120 * kGiga},
     // 18 links, 8 adapters of 400 Gb.
     {"h100", 989 * kTera, 67 * kTera, 67 * kTera, 3350 * kGiga, 370.8 * kGiga,
      384 * kGiga, 141 * kGiga},
@@ -86,8 +87,8 @@ static Machine makeHostMachine() {
   machine.coreBandwidth = 12 * kGiga;
   machine.kernelOverhead = 2 * kMicro;
   machine.worksAtWait = true;
-  machine.protocols = {{20 * kMicro, 2 * kMicro, 2 * kMicro, 40 * kGiga,
-                        40 * kGiga}};
+  machine.protocols = {
+      {20 * kMicro, 2 * kMicro, 2 * kMicro, 40 * kGiga, 40 * kGiga}};
   return machine;
 }
 

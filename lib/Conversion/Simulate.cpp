@@ -1,4 +1,5 @@
-//===- Simulate.cpp - when each command of a plan runs ---------------------===//
+//===- Simulate.cpp - when each command of a plan runs
+//---------------------===//
 
 #include "zero/Conversion/Timeline.h"
 #include "zero/Conversion/Translate.h"
@@ -96,9 +97,8 @@ Simulation::Simulation(std::shared_ptr<const zrt::Program> program,
 //===----------------------------------------------------------------------===//
 
 int64_t Simulation::busyQueues() const {
-  return llvm::count_if(queues, [](const Queue &queue) {
-    return !queue.entries.empty();
-  });
+  return llvm::count_if(
+      queues, [](const Queue &queue) { return !queue.entries.empty(); });
 }
 
 double Simulation::untilNextEnd() const {
@@ -153,8 +153,7 @@ double Simulation::secondsOf(const zrt::Command &command) const {
   if (command.parts.empty())
     return 0;
   return model.collectiveSeconds(
-      command.opcode,
-      spannedBytes(command, timeline.program->training.ranks),
+      command.opcode, spannedBytes(command, timeline.program->training.ranks),
       command.parts.front().type);
 }
 

@@ -1,4 +1,5 @@
-//===- Predict.cpp - how long an update takes ------------------------------===//
+//===- Predict.cpp - how long an update takes
+//------------------------------===//
 
 #include "Predict.h"
 
@@ -65,11 +66,9 @@ Prediction mlir::zero::summarizeTimeline(const Timeline &timeline,
   return prediction;
 }
 
-void mlir::zero::printPrediction(const Prediction &prediction,
-                                 unsigned lines) {
+void mlir::zero::printPrediction(const Prediction &prediction, unsigned lines) {
   llvm::outs() << "\npredicted for " << prediction.machine
-               << (prediction.source.empty() ? ""
-                                             : ", " + prediction.source)
+               << (prediction.source.empty() ? "" : ", " + prediction.source)
                << "\n";
   Table table;
   table.add({"  an update", formatSeconds(prediction.seconds), ""});
@@ -85,8 +84,7 @@ void mlir::zero::printPrediction(const Prediction &prediction,
   table.print(llvm::outs());
   llvm::outs() << "costliest kernels of an update:\n";
   Table kernels;
-  for (const KernelLine &line :
-       ArrayRef(prediction.kernels).take_front(lines))
+  for (const KernelLine &line : ArrayRef(prediction.kernels).take_front(lines))
     kernels.add({"  " + line.signature, formatCount(line.count) + " x",
                  formatSeconds(line.seconds / line.count),
                  formatSeconds(line.seconds),

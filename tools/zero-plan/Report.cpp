@@ -123,16 +123,15 @@ void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
   printGathers(plan);
 }
 
-void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports,
-                                 StringRef path) {
+void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
   const PlanSummary &first = reports.front().plan;
   llvm::outs() << path << ": stage " << first.stage << ", "
                << plural(first.accumulation, "micro-batch", "es")
                << " an update; of a rank:\n\n";
   Table table;
   table.add({"ranks", "parameters", "gradients", "optimizer", "states",
-             "closed form", "activations", "communication", "all", "sent", "predicted",
-             "exposed"});
+             "closed form", "activations", "communication", "all", "sent",
+             "predicted", "exposed"});
   for (const auto &[plan, prediction] : reports) {
     int64_t formula = 0, sent = 0;
     for (const ArenaSummary &arena : plan.arenas)

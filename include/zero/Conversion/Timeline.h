@@ -1,4 +1,5 @@
-//===- Timeline.h - when each command of a plan runs -----------------------===//
+//===- Timeline.h - when each command of a plan runs
+//-----------------------===//
 //
 // A planned schedule on a machine, without running it: the commands of its
 // program, at the times that the cost model gives them.
