@@ -57,6 +57,7 @@ private:
   void runKernel(const zrt::Command &command);
   void start(const zrt::Command &command);
   void wait(const zrt::Command &command);
+  void finish(const Ticket &ticket);
   double secondsOf(const zrt::Command &command) const;
   size_t record(const zrt::Command &command, zrt::Stream stream);
   /// Lets `seconds` pass on all streams.
@@ -177,22 +178,32 @@ void Simulation::start(const zrt::Command &command) {
   Queue &queue = queues[static_cast<int>(command.stream)];
   size_t event = record(command, command.stream);
   queue.entries.push_back({event, command.ticket, secondsOf(command)});
+  if (command.stream == zrt::Stream::Compute)
+    finish(ticket);
+}
+
+void Simulation::finish(const Ticket &ticket) {
+  while (ticket.state != State::Done)
+    advance(untilNextEnd());
 }
 
 void Simulation::wait(const zrt::Command &command) {
   Ticket &ticket = tickets[command.ticket];
   if (ticket.state == State::Idle)
     return;
+  const zrt::Command &started = *ticket.command;
   size_t event = record(command, zrt::Stream::Compute);
   timeline.events[event].bytes =
-      spannedBytes(*ticket.command, timeline.program->training.ranks);
+      spannedBytes(started, timeline.program->training.ranks);
   if (machine.worksAtWait) {
-    size_t work = record(*ticket.command, ticket.command->stream);
-    now += secondsOf(*ticket.command);
+    size_t work = started.stream == zrt::Stream::Compute
+                      ? event
+                      : record(started, started.stream);
+    timeline.events[work].command = &started;
+    now += secondsOf(started);
     timeline.events[work].end = now;
   } else {
-    while (ticket.state != State::Done)
-      advance(untilNextEnd());
+    finish(ticket);
   }
   ticket.state = State::Idle;
   timeline.events[event].end = now;
@@ -227,7 +238,7 @@ void Simulation::summarize() {
   for (const TimelineEvent &event : timeline.events) {
     double begin = std::max(event.begin, timeline.begin);
     double seconds = std::max(0.0, std::min(event.end, timeline.end) - begin);
-    if (event.isWait())
+    if (event.holdsUpCompute())
       timeline.exposed += seconds;
     else
       timeline.busy[static_cast<int>(event.stream)] += seconds;

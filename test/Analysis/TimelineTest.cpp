@@ -96,6 +96,18 @@ TEST_F(Timelines, StreamsShareTheLinks) {
   EXPECT_DOUBLE_EQ(timeline.exposed, 5);
 }
 
+TEST_F(Timelines, OnTheComputeStreamNothingIsHidden) {
+  program.micro.commands = {start(0, 2, Stream::Compute), kernel(3), wait(0)};
+  for (bool atWait : {false, true}) {
+    machine.worksAtWait = atWait;
+    machine.protocols[0].bandwidth = atWait ? 2 : 0.5;
+    Timeline timeline = simulateProgram();
+    EXPECT_DOUBLE_EQ(timeline.stepSeconds(), 5);
+    EXPECT_DOUBLE_EQ(timeline.exposed, 2);
+    EXPECT_DOUBLE_EQ(timeline.busy[int(Stream::Compute)], 3);
+  }
+}
+
 TEST_F(Timelines, KernelsBesideACollectiveAreSlower) {
   machine.overlapSlowdown = 2;
   program.micro.commands = {start(0, 4), kernel(3), wait(0)};

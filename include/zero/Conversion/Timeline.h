@@ -35,6 +35,11 @@ struct TimelineEvent {
   uint64_t flops = 0, bytes = 0;
 
   bool isWait() const { return command->opcode == zrt::Opcode::Wait; }
+  /// A wait, or a collective on the compute stream itself.
+  bool holdsUpCompute() const {
+    return stream == zrt::Stream::Compute &&
+           command->opcode != zrt::Opcode::Kernel;
+  }
   /// What a person should read: a kernel's name or what a collective moves.
   StringRef getName() const { return command->label; }
   /// "file.mlir:12:8", or "".
