@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/RecomputePlan.h"
 
+#include "zero/Analysis/KernelSpecs.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Interfaces/Interfaces.h"
 
@@ -147,12 +148,11 @@ bool RecomputePlan::mayRecompute(Operation *op) const {
   }
   if (!readsTensors || op->getNumRegions() != 0 || !isMemoryEffectFree(op))
     return false;
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  if (policy == RecomputePolicy::All || !kernel)
+  if (policy == RecomputePolicy::All)
     return true;
-  KernelDescription work = kernel.describeKernel();
-  return static_cast<double>(work.flops) <=
-         kCheapFlopsPerByte * static_cast<double>(work.bytes);
+  std::optional<zrt::KernelSpec> kernel = describeKernel(op);
+  return !kernel || static_cast<double>(kernel->flops) <=
+                        kCheapFlopsPerByte * static_cast<double>(kernel->bytes);
 }
 
 namespace {
@@ -252,18 +252,14 @@ void RecomputePlan::collectRecomputed(ArrayRef<Value> needed,
 //===----------------------------------------------------------------------===//
 
 static void addKernel(KernelWork &work, Operation *op) {
-  bool isLaunch = isa<LaunchOp>(op);
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  if (getView(op) || (!isLaunch && !kernel))
+  std::optional<zrt::KernelSpec> kernel;
+  if (!getView(op))
+    kernel = describeKernel(op);
+  if (!kernel)
     return;
   ++work.kernels;
-  if (kernel) {
-    KernelDescription description = kernel.describeKernel();
-    work.flops += description.flops;
-    work.bytes += description.bytes;
-  } else {
-    work.bytes += tensorBytes(op);
-  }
+  work.flops += static_cast<int64_t>(kernel->flops);
+  work.bytes += static_cast<int64_t>(kernel->bytes);
 }
 
 KernelWork mlir::zero::measureWork(Block &micro) {
