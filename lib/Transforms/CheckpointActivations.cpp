@@ -193,8 +193,8 @@ void CheckpointActivations::runOnOperation() {
   }
   if (every < 1 || number < 0) {
     emitError(getOperation().getLoc())
-        << "every is " << every << " and number " << number
-        << ", wanted 1 or more and 0 or more";
+        << "every is " << every.getValue() << " and number "
+        << number.getValue() << ", wanted 1 or more and 0 or more";
     return signalPassFailure();
   }
   for (StepOp step : getOperation().getOps<StepOp>()) {
