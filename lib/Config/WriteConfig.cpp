@@ -100,6 +100,7 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("deterministic", config.deterministic);
   json.attribute("layout", stringify(config.layout));
   json.attribute("alignment", config.alignment);
+  json.attribute("gathers_in_flight", config.gathersInFlight);
   if (config.checkpoint.every > 0)
     json.attributeObject("checkpoint_activations",
                          [&] { writeCheckpoint(json, config.checkpoint); });
