@@ -23,9 +23,9 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 /// About how long each of the two programs runs.
-constexpr double kSeconds = 8;
+constexpr double kSeconds = 5;
 /// The ladder's memory, of all ranks of a machine together.
-constexpr uint64_t kLadderBytes = uint64_t(512) << 20;
+constexpr uint64_t kLadderBytes = uint64_t(256) << 20;
 
 int coresOfProcess() {
   cpu_set_t cores;
@@ -119,6 +119,19 @@ private:
 // Measuring
 //===----------------------------------------------------------------------===//
 
+/// Writes small numbers to all of the activations: pages that nobody has
+/// written are one page of zeros, which is always in the cache.
+static void touchActivations(const Arenas &arenas) {
+  const uint64_t bytes = arenas.bytes(Arena::Activations);
+  const std::string numbers(size_t(1) << 20, '\x3c');
+  BufferRef part;
+  part.arena = Arena::Activations;
+  for (; part.offset < bytes; part.offset += part.bytes) {
+    part.bytes = std::min<uint64_t>(numbers.size(), bytes - part.offset);
+    arenas.write(arenas.resolve(part, 0), numbers.data(), part.bytes);
+  }
+}
+
 std::vector<TimedCommand> Calibration::time(const Program &program) {
   const Run part{
       program,         run.options, run.generated, run.generatedCount,
@@ -131,6 +144,7 @@ std::vector<TimedCommand> Calibration::time(const Program &program) {
   initializeConstants(program, arenas, communicator.rank());
   initializeParameters(program, arenas, communicator.rank(), run.options.seed,
                        nullptr);
+  touchActivations(arenas);
   backend->initialize();
   RandomInputs random(program);
   int64_t update = 0;
@@ -290,9 +304,10 @@ void Calibration::execute() {
     return;
   writeText(run.options.calibrate, describe().dump(1) + "\n");
   run.out << "measured " << kernels.size() << " kernels and "
-          << collectives.size() << " collectives; ranks: "
-          << communicator.ranks() << ", threads of each: " << threads
-          << ", cores: " << cores << std::endl;
+          << collectives.size()
+          << " collectives; ranks: " << communicator.ranks()
+          << ", threads of each: " << threads << ", cores: " << cores
+          << std::endl;
 }
 
 void zrt::calibrate(const Run &run, Communicator &communicator,

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kAlignment = 64;
 /// Elements of the flat kernels.
 constexpr int64_t kSizes[] = {1 << 8,  1 << 11, 1 << 14, 1 << 16,
-                              1 << 18, 1 << 20, 1 << 22, 1 << 24};
+                              1 << 18, 1 << 20, 1 << 22};
 /// Bytes that the collectives span.
 constexpr uint64_t kSpans[] = {1 << 8,  1 << 12, 1 << 14, 1 << 16, 1 << 18,
                                1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28};

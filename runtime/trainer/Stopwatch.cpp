@@ -27,25 +27,27 @@ Stopwatch::Stopwatch(const Program &program, Backend &backend,
     : program(program), backend(backend), communicator(communicator),
       countsComputing(threads == 1),
       load(std::max(1.0, double(localRanks) * threads / cores)) {
-  current.commands.reserve(program.micro.commands.size() *
-                               size_t(program.training.accumulation) +
-                           program.apply.commands.size());
+  current.reserve(program.micro.commands.size() *
+                      size_t(program.training.accumulation) +
+                  program.apply.commands.size());
 }
 
 Executor::Trace Stopwatch::hook() {
   return [this](const Command &command, int64_t begin, int64_t end) {
     double seconds = double(end - begin) * 1e-9;
+    const bool isWait = command.opcode == Opcode::Wait;
     if (countsComputing) {
       const double now = threadSeconds();
-      seconds = (now - computed) * load;
+      if (load > 1 || !isWait)
+        seconds = (now - computed) * load;
       computed = now;
     }
-    current.commands.push_back({&command, seconds});
+    current.push_back({&command, seconds});
   };
 }
 
-Stopwatch::Sample Stopwatch::runOnce(const FillMicro &fill) {
-  current.commands.clear();
+double Stopwatch::runOnce(const FillMicro &fill) {
+  current.clear();
   const FillMicro filled = [&](int micro, Control &control,
                                void *const *inputs) {
     fill(micro, control, inputs);
@@ -56,8 +58,7 @@ Stopwatch::Sample Stopwatch::runOnce(const FillMicro &fill) {
   computed = threadSeconds();
   const Clock::time_point begin = Clock::now();
   backend.update(filled);
-  current.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return current;
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 /// The largest `value` of all ranks.
@@ -72,32 +73,32 @@ int64_t Stopwatch::agree(int64_t value) {
   return value;
 }
 
-std::vector<TimedCommand> Stopwatch::meanOfQuickest() {
-  std::sort(samples.begin(), samples.end(),
-            [](const Sample &left, const Sample &right) {
-              return left.seconds < right.seconds;
-            });
-  const size_t kept = std::max<size_t>(1, samples.size() / 4);
-  std::vector<TimedCommand> mean = samples.front().commands;
-  for (size_t i = 0; i < mean.size(); ++i) {
-    for (size_t sample = 1; sample < kept; ++sample)
-      mean[i].seconds += samples[sample].commands[i].seconds;
-    mean[i].seconds /= double(kept);
+std::vector<TimedCommand> Stopwatch::medians() const {
+  std::vector<TimedCommand> result = samples.front();
+  std::vector<double> seconds(samples.size());
+  for (size_t i = 0; i < result.size(); ++i) {
+    for (size_t sample = 0; sample < samples.size(); ++sample)
+      seconds[sample] = samples[sample][i].seconds;
+    const auto middle = seconds.begin() + ptrdiff_t(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    result[i].seconds = *middle;
   }
-  return mean;
+  return result;
 }
 
 std::vector<TimedCommand> Stopwatch::run(const FillMicro &fill,
                                          double seconds) {
   backend.setTrace(hook());
   runOnce(fill); // touches all memory
-  const double once = runOnce(fill).seconds;
+  const double once = runOnce(fill);
   const int64_t updates = agree(std::clamp(
       int64_t(seconds / std::max(once, 1e-6)), kLeastUpdates, kMostUpdates));
   samples.clear();
-  for (int64_t i = 0; i < updates; ++i)
-    samples.push_back(runOnce(fill));
+  for (int64_t i = 0; i < updates; ++i) {
+    runOnce(fill);
+    samples.push_back(current);
+  }
   backend.setTrace({});
   backend.drain();
-  return meanOfQuickest();
+  return medians();
 }

@@ -61,10 +61,10 @@ public:
   }
 
   void add(const Update &update, const Row *begin, const Row *end) {
-    writer.addRegion(rank, "update " + std::to_string(update.number),
-                     timeOf(update.begin, update.end));
     current.update = update.number;
     current.micro = 0;
+    writer.addRegion(rank, "update " + std::to_string(update.number),
+                     timeOf(update.begin, update.end));
     int64_t micros = 0;
     for (const Row *row = begin; row != end;) {
       // A region's commands come in its order; then it or another begins.
