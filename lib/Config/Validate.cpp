@@ -52,6 +52,14 @@ json::Value ConfigValues::get(StringRef path) const {
   return getDefault(getConfigKey(getTablePath(path)));
 }
 
+std::vector<std::string> ConfigValues::paths() const {
+  std::vector<std::string> paths;
+  for (const auto &entry : values)
+    paths.push_back(entry.getKey().str());
+  llvm::sort(paths);
+  return paths;
+}
+
 bool ConfigValues::boolean(StringRef path) const {
   return *get(path).getAsBoolean();
 }
@@ -87,6 +95,13 @@ llvm::SmallVector<double> ConfigValues::numbers(StringRef path) const {
   json::Value value = get(path);
   return llvm::map_to_vector(*value.getAsArray(), [](const json::Value &each) {
     return *each.getAsNumber();
+  });
+}
+
+llvm::SmallVector<int64_t> ConfigValues::integers(StringRef path) const {
+  json::Value value = get(path);
+  return llvm::map_to_vector(*value.getAsArray(), [](const json::Value &each) {
+    return *each.getAsInteger();
   });
 }
 

@@ -114,6 +114,37 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   return *config;
 }
 
+static LogicalResult
+applyCheckpointOptions(const ZeroPipelineOptions &options,
+                       CheckpointConfig &checkpoint,
+                       function_ref<InFlightDiagnostic()> emitError) {
+  if (options.checkpointActivations.getNumOccurrences()) {
+    checkpoint.every = options.checkpointActivations;
+    checkpoint.number = 0;
+  }
+  if (!options.checkpointLayers.empty()) {
+    checkpoint.layers.assign(options.checkpointLayers.begin(),
+                             options.checkpointLayers.end());
+    if (!options.checkpointActivations.getNumOccurrences() &&
+        !checkpoint.isEnabled())
+      checkpoint.every = 1;
+  }
+  if (options.checkpointPolicy.getNumOccurrences()) {
+    if (options.checkpointPolicy != "all" &&
+        options.checkpointPolicy != "cheap")
+      return emitError() << "checkpoint-policy '"
+                         << options.checkpointPolicy.getValue()
+                         << "' is neither all nor cheap";
+    checkpoint.cheapOnly = options.checkpointPolicy == "cheap";
+  }
+  if (!checkpoint.isEnabled() && (!options.checkpointLayers.empty() ||
+                                  options.checkpointPolicy.getNumOccurrences()))
+    return emitError() << "checkpoint-layers or checkpoint-policy is given, "
+                          "but all activations are kept; give "
+                          "checkpoint-activations, or leave it out";
+  return success();
+}
+
 /// Lets options that were given, and that nothing else follows from, override
 /// `config`.
 static LogicalResult
@@ -150,7 +181,35 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
     config.layout =
         options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
   }
-  return success();
+  return applyCheckpointOptions(options, config.checkpoint, emitError);
+}
+
+/// Names the keys that options stand for, as far as a search may move them.
+static void recordGiven(const ZeroPipelineOptions &options,
+                        TrainConfig &config) {
+  auto record = [&](bool isGiven, StringRef name) {
+    if (isGiven)
+      config.given.push_back(name.str());
+  };
+  auto recordZero = [&](const auto &option, StringRef name) {
+    record(option.getNumOccurrences() > 0, ("zero_optimization." + name).str());
+  };
+  recordZero(options.stage, "stage");
+  recordZero(options.reduceBucketSize, "reduce_bucket_size");
+  recordZero(options.allgatherBucketSize, "allgather_bucket_size");
+  recordZero(options.overlap, "overlap_comm");
+  recordZero(options.prefetchBucketSize, "stage3_prefetch_bucket_size");
+  recordZero(options.maxLiveParameters, "stage3_max_live_parameters");
+  recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
+  recordZero(options.persistenceThreshold,
+             "stage3_param_persistence_threshold");
+  record(options.checkpointActivations.getNumOccurrences() ||
+             !options.checkpointLayers.empty() ||
+             options.checkpointPolicy.getNumOccurrences() ||
+             config.checkpoint.isEnabled(),
+         "zero.checkpoint_activations");
+  llvm::sort(config.given);
+  config.given.erase(llvm::unique(config.given), config.given.end());
 }
 
 /// Reads `memory-budget`, which no configuration file has.
@@ -177,6 +236,7 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
       failed(readMemoryBudget(*this, *resolved, emitError)))
     return failure();
+  recordGiven(*this, *resolved);
   SmallVector<ConfigDiagnostic> diagnostics;
   verifyTrainConfig(*resolved, diagnostics);
   if (failed(report(diagnostics, /*file=*/"", module)))
@@ -193,7 +253,8 @@ int64_t mlir::zero::getModelMicroBatch(ModuleOp module) {
   return 0;
 }
 
-static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
+void mlir::zero::buildModelPipeline(OpPassManager &manager,
+                                    const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
   SetPrecisionOptions precision;
   precision.compute = stringify(config.precision).str();
@@ -204,6 +265,15 @@ static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createOutlineElementwise());
+  if (!config.checkpoint.isEnabled())
+    return;
+  CheckpointActivationsOptions checkpoint;
+  checkpoint.every = std::max<int64_t>(config.checkpoint.every, 1);
+  checkpoint.number = config.checkpoint.number;
+  checkpoint.layers.assign(config.checkpoint.layers.begin(),
+                           config.checkpoint.layers.end());
+  checkpoint.policy = config.checkpoint.cheapOnly ? "cheap" : "all";
+  manager.addPass(createCheckpointActivations(checkpoint));
 }
 
 static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
@@ -233,7 +303,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,
                                    const TrainConfig &config) {
-  addModelPasses(manager, config);
+  buildModelPipeline(manager, config);
   addStatePasses(manager, config);
   manager.addPass(createFree());
   VerifyScheduleOptions verification;
@@ -254,6 +324,7 @@ struct RunPipeline : public zero::impl::RunPipelineBase<RunPipeline> {
     OpPassManager passes(ModuleOp::getOperationName());
     TrainConfig all;
     all.overlapCommunication = true;
+    all.checkpoint.every = 1;
     buildZeroPipeline(passes, all);
     passes.getDependentDialects(registry);
   }

@@ -122,6 +122,20 @@ enum class Layout { Bucketed, Contiguous };
 /// `bucketed` or `contiguous`.
 llvm::StringRef stringify(Layout layout);
 
+/// Which activations are computed a second time instead of being kept.
+struct CheckpointConfig {
+  /// Layers between two borders that are kept; 0: all activations are kept.
+  int64_t every = 0;
+  /// Spans to divide the layers into, which gives `every`; 0: it is given.
+  int64_t number = 0;
+  /// The layers that are recomputed, from 0 on; none: all.
+  std::vector<int64_t> layers;
+  /// Recompute only what moves data rather than computes.
+  bool cheapOnly = false;
+
+  bool isEnabled() const { return every > 0 || number > 0; }
+};
+
 /// One training run, complete: every default is filled in.
 struct TrainConfig {
   /// ZeRO stage, 0 to 3.
@@ -169,12 +183,19 @@ struct TrainConfig {
   /// Stage 3: keep a parameter that is used again within this many elements.
   int64_t maxReuseDistance = 1000000000;
 
+  /// Activation checkpointing.
+  CheckpointConfig checkpoint;
+
   /// Equal bits at every stage and bucket size, on one kind of CPU.
   bool deterministic = false;
   /// Stage 2's layout.
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.
   int64_t alignment = 128;
+  /// Paths of the keys that a file, or an option in its place, gives by
+  /// itself, in increasing order: a search leaves them as they are.
+  std::vector<std::string> given;
+
   /// Most bytes that one rank may need in all; 0: any. Not of the file: the
   /// machine is not a part of what is trained.
   int64_t memoryBudget = 0;
@@ -235,6 +256,11 @@ parseTrainConfig(llvm::StringRef text, const ConfigContext &context,
 std::optional<TrainConfig>
 loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
                 llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
+
+/// Writes a configuration that reads as `config` on as many ranks: a DeepSpeed
+/// file with the block `zero`. The number of ranks and the memory budget are
+/// not of the file.
+void writeTrainConfig(llvm::raw_ostream &os, const TrainConfig &config);
 
 /// Checks every value of `config` by itself, wherever it came from: a range
 /// that no pass or kernel could carry out is an error without key and line.

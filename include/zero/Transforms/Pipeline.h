@@ -89,6 +89,19 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       *this, "overlap",
       llvm::cl::desc("Reductions travel while the next bucket is filled"),
       llvm::cl::init(false)};
+  Option<int64_t> checkpointActivations{
+      *this, "checkpoint-activations",
+      llvm::cl::desc("Recompute activations, and keep the border of every "
+                     "so many layers; 0: keep all"),
+      llvm::cl::init(0)};
+  ListOption<int64_t> checkpointLayers{
+      *this, "checkpoint-layers",
+      llvm::cl::desc("Layers to recompute, from 0 on; all if not given")};
+  Option<std::string> checkpointPolicy{
+      *this, "checkpoint-policy",
+      llvm::cl::desc("What to recompute: all, or cheap, which keeps products "
+                     "and attention"),
+      llvm::cl::init("all")};
   Option<bool> ignoreUnused{
       *this, "ignore-unused-parameters",
       llvm::cl::desc(
@@ -111,6 +124,10 @@ std::unique_ptr<Pass> createConfigurePass(const TrainConfig &config);
 /// Samples that one micro-batch of the module's step holds: the first
 /// dimension of its first argument; 0 where there is none.
 int64_t getModelMicroBatch(ModuleOp module);
+
+/// Adds the passes from a model to kernels on one device, the same for every
+/// stage: a part of the whole.
+void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
 
 /// Adds all passes from a model to a planned schedule.
 void buildZeroPipeline(OpPassManager &manager, const TrainConfig &config);
