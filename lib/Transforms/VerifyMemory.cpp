@@ -138,9 +138,8 @@ static int64_t placeInBucket(Operation *reduce, unsigned index,
   }
   MemberAttr member =
       tables.members.lookup(cast<FlatSymbolRefAttr>(names[index]).getAttr());
-  return (member.getOffset() -
-          reduce->getAttrOfType<IntegerAttr>("begin").getInt()) *
-         bytes;
+  int64_t begin = reduce->getAttrOfType<IntegerAttr>("begin").getInt();
+  return std::max<int64_t>(member.getOffset() - begin, 0) * bytes;
 }
 
 /// Whether `later` may take the memory of `earlier`, which it reads: a gradient
