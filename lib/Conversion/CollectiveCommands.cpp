@@ -151,8 +151,8 @@ static SmallVector<OwnerRun> cutAtOwners(PartitionOp partition,
   SmallVector<OwnerRun> runs;
   int64_t inBucket = 0;
   for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
-    auto [flat, end] = partition.getElementsIn(symbol.getValue(), range.first,
-                                               range.second);
+    auto [flat, end] =
+        partition.getElementsIn(symbol.getValue(), range.first, range.second);
     while (flat < end) {
       int64_t owner = flat / slice;
       int64_t count = std::min(end, (owner + 1) * slice) - flat;
@@ -240,8 +240,8 @@ void CommandBuilder::addGatherParts(zrt::Command &command, StringAttr parameter,
   int64_t bytes = elementBytes(partition.getComputeType());
   auto [first, last] = partition.getSegmentsOf(parameter.getValue());
   for (auto [begin, end] : partition.getSegmentsIn(first, last)) {
-    AtAttr slice = state.getSlice(partition, all, /*sharded=*/true, bytes,
-                                  begin, end);
+    AtAttr slice =
+        state.getSlice(partition, all, /*sharded=*/true, bytes, begin, end);
     zrt::CollectivePart part;
     part.send = toBufferRef(slice);
     part.receive = toBufferRef(

@@ -174,10 +174,9 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
   auto bound = [&](int64_t value) {
     return isBlock ? builder.getI64IntegerAttr(value) : IntegerAttr();
   };
-  auto op = BucketedReduceOp::create(builder, loc, pending(bucket, elements),
-                                     symbol, bound(bucket.begin),
-                                     bound(bucket.end), names(bucket),
-                                     values(bucket), means);
+  auto op = BucketedReduceOp::create(
+      builder, loc, pending(bucket, elements), symbol, bound(bucket.begin),
+      bound(bucket.end), names(bucket), values(bucket), means);
   WaitOp done = wait(op.getPending());
   auto [begin, end] = op.getRange(partition);
   accumulate(AccumulateForm::Owned, done.getResult(0), begin, end,
@@ -212,8 +211,8 @@ Moment InsertReductions::chooseMoment(PartitionOp partition,
              : Moment::Apply;
 }
 
-std::pair<int64_t, int64_t>
-InsertReductions::elementsOf(PartitionOp partition, GradientOp gradient) {
+std::pair<int64_t, int64_t> InsertReductions::elementsOf(PartitionOp partition,
+                                                         GradientOp gradient) {
   int64_t offset = partition.findMember(gradient.getParameter()).getOffset();
   auto [begin, end] = gradient.getElements();
   return {offset + begin, offset + end};

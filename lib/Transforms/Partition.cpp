@@ -74,9 +74,8 @@ LogicalResult Partition::collectUses(StepOp step) {
       return WalkResult::advance();
     if (isWhole) {
       gradient.emitOpError("is a block of ")
-          << gradient.getParameterAttr()
-          << ", and stage " << training.getStage() << " on "
-          << training.getRanks()
+          << gradient.getParameterAttr() << ", and stage "
+          << training.getStage() << " on " << training.getRanks()
           << " ranks stores gradients whole; run zero-split-gradients with the "
              "training of this step";
       return WalkResult::interrupt();

@@ -50,15 +50,13 @@ private:
   DenseMap<Value, Operation *> lastUses;
 };
 
-struct SplitGradients
-    : public zero::impl::SplitGradientsBase<SplitGradients> {
+struct SplitGradients : public zero::impl::SplitGradientsBase<SplitGradients> {
   using SplitGradientsBase::SplitGradientsBase;
   void runOnOperation() override;
 
 private:
   BlockOptions blockOptions(GradientOp gradient, TrainingAttr training);
-  void split(GradientOp gradient, TrainingAttr training,
-             BlockBuilder &builder);
+  void split(GradientOp gradient, TrainingAttr training, BlockBuilder &builder);
 };
 
 } // namespace
@@ -173,19 +171,18 @@ void SplitGradients::split(GradientOp gradient, TrainingAttr training,
                            BlockBuilder &builder) {
   Value value = getRoot(gradient.getValue());
   auto keepWhole = [&](const Twine &why) {
-    gradient.emitRemark("the gradient of ")
-        << gradient.getParameterAttr() << ", "
+    emitRemark(gradient.getLoc())
+        << "the gradient of " << gradient.getParameterAttr() << ", "
         << cast<RankedTensorType>(value.getType()).getNumElements()
         << " elements, is made whole, although a bucket has "
-        << reduceBucketSize << ": " << why;
+        << reduceBucketSize.getValue() << ": " << why;
   };
   auto type = cast<RankedTensorType>(gradient.getValue().getType());
   if (tensorBytes(value.getType()) != tensorBytes(type))
     return keepWhole("it is a part of a larger value");
   if (!getMaker(value))
-    return keepWhole(
-        "the operation that makes it has no blocks of rows, which "
-        "RowBlockOpInterface would give it");
+    return keepWhole("the operation that makes it has no blocks of rows, which "
+                     "RowBlockOpInterface would give it");
   if (!isReadByOnly(value, gradient))
     return keepWhole("it is read elsewhere, too");
   Rows rows(value);

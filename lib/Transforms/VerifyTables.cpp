@@ -95,12 +95,10 @@ bool verify::isGradientOf(const Tables &tables, Value value,
   if (!parameters)
     return false;
   bool isWhole =
-      begin == 0 &&
-      end == tables.members.lookup(parameter.getAttr()).getSize();
+      begin == 0 && end == tables.members.lookup(parameter.getAttr()).getSize();
   return (isWhole && llvm::is_contained(parameters, parameter)) ||
-         llvm::is_contained(
-             parameters,
-             BlockAttr::get(parameter.getContext(), parameter, begin, end));
+         llvm::is_contained(parameters, BlockAttr::get(parameter.getContext(),
+                                                       parameter, begin, end));
 }
 
 /// Every trainable or used element lies in one partition, so exactly one slice

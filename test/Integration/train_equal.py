@@ -5,8 +5,9 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropou
 
   in-process  all stages, ranks as threads, with evaluations
   mpi         all stages, ranks as processes, against stage 0 as threads
-  shapes      small buckets, the contiguous layout, parameters that stay whole
-              and gathers that are kept, against stage 0
+  shapes      small buckets, for which gradients are cut into blocks of rows,
+              the contiguous layout, parameters that stay whole and gathers that
+              are kept, against stage 0
   dropout     all stages of a model with dropout; another rank count drops the
               same elements, so its losses are the same but for rounding
 
@@ -46,6 +47,7 @@ def setups(folder, precision, ranks, kind):
         setup(1, allgather_bucket_size=1000), setup(2, reduce_bucket_size=1),
         setup(2, reduce_bucket_size=5000), setup(2, layout="contiguous"),
         setup(2, layout="contiguous", reduce_bucket_size=700),
+        setup(2, reduce_bucket_size=1600), setup(3, reduce_bucket_size=1100),
         setup(3, reduce_bucket_size=1), setup(3, stage3_param_persistence_threshold=100),
         setup(3, stage3_param_persistence_threshold=10000,
               stage3_model_persistence_threshold=9000),

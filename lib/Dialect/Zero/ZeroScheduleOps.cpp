@@ -31,8 +31,7 @@ PartitionOp::getSegmentsIn(int64_t begin, int64_t end) {
   return found;
 }
 
-std::pair<int64_t, int64_t>
-PartitionOp::getSegmentsOf(StringRef parameter) {
+std::pair<int64_t, int64_t> PartitionOp::getSegmentsOf(StringRef parameter) {
   MemberAttr member = findMember(parameter);
   ArrayRef<int64_t> segments = getSegments();
   return {member.getOffset(),
@@ -43,9 +42,8 @@ std::pair<int64_t, int64_t>
 PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
   MemberAttr member = findMember(parameter);
   int64_t first = std::max(begin, member.getOffset());
-  return {first,
-          std::max(first, std::min(end, member.getOffset() +
-                                            member.getSize()))};
+  return {first, std::max(first, std::min(end, member.getOffset() +
+                                                   member.getSize()))};
 }
 
 LogicalResult PartitionOp::verify() {
@@ -137,10 +135,9 @@ static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
     auto [first, last] =
         member ? partition.getElementsIn(symbol.getValue(), begin, end)
                : std::make_pair(end, end);
-    bool isInside =
-        member && (first < last ||
-                   (member.getSize() == 0 && member.getOffset() >= begin &&
-                    member.getOffset() <= end));
+    bool isInside = member && (first < last || (member.getSize() == 0 &&
+                                                member.getOffset() >= begin &&
+                                                member.getOffset() <= end));
     if (!isInside)
       return op->emitOpError("parameter ")
              << symbol << " is no member inside [" << begin << " to " << end
@@ -235,8 +232,8 @@ BucketedReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
            << begin << " to " << end << "] is none of the "
            << partition.getFlatElements() << " elements of @"
            << partition.getSymName();
-  return verifyMembers(*this, partition, getParameters(), getGradients(),
-                       begin, end);
+  return verifyMembers(*this, partition, getParameters(), getGradients(), begin,
+                       end);
 }
 
 std::pair<int64_t, int64_t> BucketedReduceOp::getRange(PartitionOp partition) {

@@ -53,8 +53,8 @@ RowRange rowRange(const KernelSpec &spec, int64_t total) {
     return {0, total};
   const std::vector<int64_t> &rows = found->second;
   if (rows.size() != 2 || rows[0] < 0 || rows[0] >= rows[1] || rows[1] > total)
-    refuse(spec, "rows are no range of the " + std::to_string(total) +
-                     " there are");
+    refuse(spec,
+           "rows are no range of the " + std::to_string(total) + " there are");
   return {rows[0], rows[1]};
 }
 

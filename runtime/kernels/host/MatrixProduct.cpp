@@ -56,8 +56,7 @@ struct Cut {
   int64_t extent, size, count;
   /// Into at most `parts` blocks of a multiple of `step`.
   Cut(int64_t extent, int64_t parts, int64_t step)
-      : Cut(extent,
-            ((extent + parts - 1) / parts + step - 1) / step * step) {}
+      : Cut(extent, ((extent + parts - 1) / parts + step - 1) / step * step) {}
   Cut(int64_t extent, int64_t most)
       : extent(extent), size(std::min(extent, most)),
         count((extent + size - 1) / size) {}
@@ -284,13 +283,12 @@ struct MatrixProduct::Impl {
     if (!shape.transposedA || last - first == shape.m)
       return widen<T>(from, to, shape.batch * shape.m * shape.k);
     float *wide = reinterpret_cast<float *>(to);
-    pool.parallelFor(shape.k, 1 + 65536 / (last - first),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t k = begin; k < end; ++k)
-                         convertToFloat(
-                             static_cast<const T *>(from) + k * shape.m + first,
-                             wide + k * shape.m + first, last - first);
-                     });
+    pool.parallelFor(
+        shape.k, 1 + 65536 / (last - first), [&](int64_t begin, int64_t end) {
+          for (int64_t k = begin; k < end; ++k)
+            convertToFloat(static_cast<const T *>(from) + k * shape.m + first,
+                           wide + k * shape.m + first, last - first);
+        });
     return wide;
   }
 
