@@ -8,8 +8,10 @@
 #include "zero/Interfaces/Interfaces.h"
 #include "zero/Transforms/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::zero {
@@ -206,6 +208,15 @@ void SplitGradients::split(GradientOp gradient, TrainingAttr training,
   eraseIfDead(last);
 }
 
+/// Erases the kernels that only whole gradients were made by.
+static void eraseUnusedKernels(ModuleOp module) {
+  SymbolTableCollection tables;
+  SymbolUserMap users(tables, module);
+  for (auto kernel : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (kernel.isPrivate() && users.useEmpty(kernel))
+      kernel.erase();
+}
+
 void SplitGradients::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
@@ -223,4 +234,6 @@ void SplitGradients::runOnOperation() {
   BlockBuilder builder(block);
   for (GradientOp gradient : large)
     split(gradient, training, builder);
+  if (!large.empty())
+    eraseUnusedKernels(getOperation());
 }

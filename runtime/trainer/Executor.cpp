@@ -227,8 +227,8 @@ void Executor::execute(const Action &action) {
   }
   if (started[command.ticket])
     throw std::logic_error("starts an operation that is still running");
-  tickets[command.ticket] =
-      communicator.start(action.collective, action.reduction, action.transfers);
+  tickets[command.ticket] = communicator.startOn(
+      command.stream, action.collective, action.reduction, action.transfers);
   started[command.ticket] = 1;
   const auto kind = static_cast<size_t>(command.traffic);
   sent.elements[kind] += action.elements;

@@ -81,6 +81,8 @@ struct Settings {
   bool deterministic = false, contiguous = false;
   int64_t persistence = 0, reuse = 0;
   bool overlap = false;
+  /// Operations recomputed together; 0: none.
+  int64_t recompute = 0;
   /// Whether gradients are larger than a bucket, and cut.
   bool blocks = false;
 };
@@ -145,6 +147,11 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   passes.addPass(createDifferentiate());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  if (settings.recompute) {
+    CheckpointActivationsOptions checkpoint;
+    checkpoint.every = settings.recompute;
+    passes.addPass(createCheckpointActivations(checkpoint));
+  }
   if (settings.blocks) {
     SplitGradientsOptions split;
     split.reduceBucketSize = 10;
@@ -286,8 +293,8 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
   for (int64_t stage = 0; stage <= 3; ++stage)
     for (int64_t ranks = 1; ranks <= 5; ++ranks)
       for (int64_t accumulation : {1, 3})
-        for (int variant = 0; variant < 5; ++variant) {
-          bool contiguous = variant == 2 || variant == 4;
+        for (int variant = 0; variant < 6; ++variant) {
+          bool contiguous = variant == 2 || variant == 5;
           Settings settings{stage,
                             ranks,
                             accumulation,
@@ -296,7 +303,8 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
                             variant == 2 ? 3 : 0,
                             variant == 1 ? 12 : 0,
                             variant != 0,
-                            variant >= 3};
+                            variant == 3 ? 2 : 0,
+                            variant >= 4};
           OwningOpRef<ModuleOp> module = schedule(settings);
           message.clear();
           EXPECT_TRUE(verifies(*module, settings.reuse)) << message;
@@ -317,9 +325,13 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
       judgeMutants({stage, 3, 2, /*deterministic=*/true, /*contiguous=*/true,
                     /*persistence=*/3, /*reuse=*/12});
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, /*overlap=*/true});
+  mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, false,
+                            /*recompute=*/3});
   if (stage >= 2) {
-    mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, true, true});
-    mutants += judgeMutants({stage, 3, 1, false, true, 0, 0, false, true});
+    mutants +=
+        judgeMutants({stage, 2, 2, false, false, 0, 0, true, 0, true});
+    mutants +=
+        judgeMutants({stage, 3, 1, false, true, 0, 0, false, 0, true});
   }
   EXPECT_GE(mutants, 1000u);
   RecordProperty("mutants", static_cast<int>(mutants));
