@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_SPLITGRADIENTS
@@ -147,17 +148,16 @@ BlockOptions SplitGradients::blockOptions(GradientOp gradient,
 
 /// Erases `op` if nothing needs it, and then what only it needed.
 static void eraseIfDead(Operation *op) {
-  SmallVector<Operation *> dead = {op};
+  llvm::SetVector<Operation *> dead;
+  dead.insert(op);
   while (!dead.empty()) {
     Operation *next = dead.pop_back_val();
     if (!isOpTriviallyDead(next))
       continue;
-    SmallPtrSet<Operation *, 4> makers;
     for (Value operand : next->getOperands())
       if (Operation *maker = operand.getDefiningOp())
-        makers.insert(maker);
+        dead.insert(maker);
     next->erase();
-    dead.append(makers.begin(), makers.end());
   }
 }
 
@@ -188,6 +188,8 @@ void SplitGradients::split(GradientOp gradient, TrainingAttr training,
   if (!isReadByOnly(value, gradient))
     return keepWhole("it is read elsewhere, too");
   Rows rows(value);
+  if (rows.elements > reduceBucketSize)
+    return keepWhole("a row of it has " + Twine(rows.elements));
   SmallVector<int64_t> ends = cutIntoBlocks(rows.count, rows.elements,
                                             blockOptions(gradient, training));
   if (ends.empty())

@@ -16,6 +16,10 @@
 // REDEFINE: %{split} = reduce-bucket-size=40 contiguous
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=OWNERS
 
+// REDEFINE: %{split} = reduce-bucket-size=5
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=ROW
+// ROW: remark: the gradient of @w, 48 elements, is made whole, although a bucket has 5: a row of it has 6
+
 // Stages 0 and 1, and one rank, store gradients whole.
 // REDEFINE: %{options} = stage=1 ranks=2
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=WHOLE
