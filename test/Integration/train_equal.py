@@ -6,8 +6,8 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks
   in-process  all stages, ranks as threads, with evaluations
   mpi         all stages, ranks as processes, against stage 0 as threads
   shapes      small buckets, for which gradients are cut into blocks of rows,
-              the contiguous layout, parameters that stay whole and gathers that
-              are kept, against stage 0
+              the contiguous layout, parameters that stay whole, gathers that are
+              kept and split masters (bf16), against stage 0
   blocks      one micro-batch an update, of few tokens, gradients in blocks of
               rows, against stage 0
   dropout     all stages of a model with dropout; another rank count drops the
@@ -64,6 +64,7 @@ def setups(folder, precision, ranks, kind):
             setup(3, reduce_bucket_size=2500, overlap_comm=True)]
     if kind != "shapes":
         return [setup(stage) for stage in range(4)]
+    split = [setup(stage, split_master=True) for stage in range(4) if precision == "bf16"]
     return [
         setup(0), setup(0, reduce_bucket_size=1), setup(1, reduce_bucket_size=3000),
         setup(1, allgather_bucket_size=1000), setup(2, reduce_bucket_size=1),
@@ -75,7 +76,7 @@ def setups(folder, precision, ranks, kind):
               stage3_model_persistence_threshold=9000),
         setup(3, stage3_max_reuse_distance=20000),
         setup(3, stage3_param_persistence_threshold=10**9),
-    ]
+    ] + split
 
 
 def schedule(folder, setup):

@@ -46,7 +46,7 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
   // Padding: zeroed in a bucket, zero from the start in a stored gradient.
   int64_t size = flight.bucket.end - flight.bucket.begin;
   flight.bucketMarks = fresh(size);
-  if (flight.bucket.arena != ArenaKind::Communication)
+  if (begin && flight.bucket.arena != ArenaKind::Communication)
     flight.bucketMarks = cut(stored.marks, begin.getInt() * bytes, size);
   int64_t inBucket = 0;
   for (auto [name, gradient] : llvm::zip_equal(

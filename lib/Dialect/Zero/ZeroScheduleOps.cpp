@@ -58,6 +58,9 @@ LogicalResult PartitionOp::verify() {
       return emitOpError("segment [")
              << segments[i - 1] << ", " << segments[i]
              << ") does not split over " << getRanks() << " ranks";
+  if (getSplitMaster() && !getComputeType().isBF16()) // (C4)
+    return emitOpError("splits the master of ")
+           << getComputeType() << ", wanted bf16, which is a prefix of f32";
   int64_t end = 0;
   for (Attribute attribute : getMembers()) { // (C2)
     auto member = dyn_cast<MemberAttr>(attribute);
@@ -69,7 +72,7 @@ LogicalResult PartitionOp::verify() {
              << member.getParameter() << " at " << member.getOffset()
              << " overlaps its neighbour or leaves the " << getFlatElements()
              << " elements of the group";
-    if (getLayout() == LayoutKind::Parameter && // (C4)
+    if (getLayout() == LayoutKind::Parameter && // (C5)
         !llvm::binary_search(segments, member.getOffset()))
       return emitOpError("member ")
              << member.getParameter() << " at " << member.getOffset()
