@@ -105,9 +105,11 @@ void BufferPlan::placeMembers(PartitionOp partition, ArrayAttr parameters,
                               ValueRange gradients, int bucket, int64_t begin,
                               int64_t bytes) {
   for (auto [name, gradient] :
-       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients))
-    place(gradient, bucket,
-          (partition.findMember(name.getValue()).getOffset() - begin) * bytes);
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
+    int64_t member = partition.findMember(name.getValue()).getOffset();
+    // A block's bucket begins inside its member.
+    place(gradient, bucket, std::max<int64_t>(member - begin, 0) * bytes);
+  }
 }
 
 int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
@@ -225,7 +227,7 @@ void BufferPlan::visitGather(AllGatherOp gather) {
                        gather.getPending().getType().getTypes())) {
     // The gather lands padded: every rank's slice is equally long.
     PartitionOp partition = state.getPartition(symbol.getAttr());
-    auto [begin, end] = partition.getSegmentOf(symbol.getValue());
+    auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
     int64_t padded = (end - begin) * elementBytes(partition.getComputeType());
     Memory place = whole(newBuffer(ArenaKind::Communication, padded, gather));
     places.push_back(place);

@@ -62,7 +62,7 @@ static PendingShape shapeOf(PendingType pending) {
 
 int64_t TrafficCount::paddedElements(FlatSymbolRefAttr parameter) const {
   PartitionOp partition = places.getPartition(parameter.getAttr());
-  auto [begin, end] = partition.getSegmentOf(parameter.getValue());
+  auto [begin, end] = partition.getSegmentsOf(parameter.getValue());
   return end - begin;
 }
 

@@ -73,12 +73,12 @@ void CommandBuilder::fillBucket(Operation *op, PartitionOp partition,
   int64_t filled = begin;
   for (auto [symbol, gradient] :
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    MemberAttr member = partition.findMember(symbol.getValue());
-    clear(filled, member.getOffset());
-    filled = member.getOffset() + member.getSize();
+    auto [first, last] = partition.getElementsIn(symbol.getValue(), begin, end);
+    clear(filled, first);
+    filled = last;
     AtAttr source = placeOf(gradient);
-    AtAttr target = subPlace(bucket, (member.getOffset() - begin) * bytes,
-                             member.getSize() * bytes);
+    AtAttr target =
+        subPlace(bucket, (first - begin) * bytes, (last - first) * bytes);
     if (source.getArena() != target.getArena() ||
         source.getOffset() != target.getOffset())
       addFlatKernel(op, "zero.copy", {source, target}, {type, type});
@@ -142,16 +142,17 @@ struct OwnerRun {
 };
 } // namespace
 
-/// Cuts a bucket of whole members at the owners' boundaries; neighbours in the
-/// flat space that one rank owns are one run.
+/// Cuts a bucket of the members' elements in `range` at the owners' boundaries;
+/// neighbours in the flat space that one rank owns are one run.
 static SmallVector<OwnerRun> cutAtOwners(PartitionOp partition,
-                                         ArrayAttr parameters) {
+                                         ArrayAttr parameters,
+                                         std::pair<int64_t, int64_t> range) {
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   SmallVector<OwnerRun> runs;
   int64_t inBucket = 0;
   for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
-    MemberAttr member = partition.findMember(symbol.getValue());
-    int64_t flat = member.getOffset(), end = flat + member.getSize();
+    auto [flat, end] =
+        partition.getElementsIn(symbol.getValue(), range.first, range.second);
     while (flat < end) {
       int64_t owner = flat / slice;
       int64_t count = std::min(end, (owner + 1) * slice) - flat;
@@ -195,7 +196,8 @@ void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
                       reduce.getPending(),
                       "bucketed_reduce @" + reduce.getPartition().str() + " " +
                           joinNames(reduce.getParameters()));
-  for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters())) {
+  for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters(),
+                                         reduce.getRange(partition))) {
     AtAttr send = subPlace(bucket, run.inBucket * bytes, run.count * bytes);
     AtAttr receive = storesDirectly(partition, type, *step.getTraining())
                          ? ownedPlace(partition, run)
@@ -216,7 +218,8 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
   AtAttr bucket = placeOf(accumulate.getValue());
   int64_t bytes = elementBytes(type);
   for (const OwnerRun &run :
-       cutAtOwners(partition, *accumulate.getParameters())) {
+       cutAtOwners(partition, *accumulate.getParameters(),
+                   {accumulate.getBegin(), accumulate.getEnd()})) {
     zrt::KernelSpec spec;
     spec.ints["owner"] = {run.owner};
     addFlatKernel(accumulate, "zero.accumulate",
@@ -230,19 +233,23 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
 // Gathers
 //===----------------------------------------------------------------------===//
 
-zrt::CollectivePart CommandBuilder::gatherPart(StringAttr parameter,
-                                               AtAttr whole) {
+void CommandBuilder::addGatherParts(zrt::Command &command, StringAttr parameter,
+                                    AtAttr whole) {
   PartitionOp partition = state.getPartition(parameter);
-  auto [begin, end] = partition.getSegmentOf(parameter.getValue());
-  AtAttr slice = state.getSlice(
-      partition, cast<AtAttr>(partition.getAt()->get("parameters")),
-      /*sharded=*/true, elementBytes(partition.getComputeType()), begin, end);
-  zrt::CollectivePart part;
-  part.send = toBufferRef(slice);
-  part.receive = toBufferRef(whole);
-  part.count = (end - begin) / partition.getRanks();
-  part.type = *toDataType(partition.getComputeType());
-  return part;
+  auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
+  int64_t bytes = elementBytes(partition.getComputeType());
+  auto [first, last] = partition.getSegmentsOf(parameter.getValue());
+  for (auto [begin, end] : partition.getSegmentsIn(first, last)) {
+    AtAttr slice =
+        state.getSlice(partition, all, /*sharded=*/true, bytes, begin, end);
+    zrt::CollectivePart part;
+    part.send = toBufferRef(slice);
+    part.receive = toBufferRef(
+        subPlace(whole, (begin - first) * bytes, (end - begin) * bytes));
+    part.count = (end - begin) / partition.getRanks();
+    part.type = *toDataType(partition.getComputeType());
+    command.parts.push_back(part);
+  }
 }
 
 void CommandBuilder::visitAllGather(AllGatherOp gather) {
@@ -251,8 +258,7 @@ void CommandBuilder::visitAllGather(AllGatherOp gather) {
       gather.getPending(), "all_gather " + joinNames(gather.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    command.parts.push_back(
-        gatherPart(symbol.getAttr(), placeAt(gather, index)));
+    addGatherParts(command, symbol.getAttr(), placeAt(gather, index));
 }
 
 void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
@@ -262,8 +268,7 @@ void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
                       "refresh_resident " + joinNames(refresh.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(refresh.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    command.parts.push_back(
-        gatherPart(symbol.getAttr(), placeAt(refresh, index)));
+    addGatherParts(command, symbol.getAttr(), placeAt(refresh, index));
 }
 
 void CommandBuilder::visitRefresh(RefreshOp refresh) {

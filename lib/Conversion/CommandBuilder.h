@@ -51,7 +51,8 @@ private:
   zrt::Command &startCollective(Operation *op, zrt::Opcode opcode,
                                 zrt::TrafficClass traffic, Value pending,
                                 std::string label);
-  zrt::CollectivePart gatherPart(StringAttr parameter, AtAttr whole);
+  void addGatherParts(zrt::Command &command, StringAttr parameter,
+                      AtAttr whole);
   /// Copies gradients that are not produced in their bucket, and clears its
   /// padding.
   void fillBucket(Operation *op, PartitionOp partition, AtAttr bucket,

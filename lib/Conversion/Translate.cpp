@@ -287,7 +287,7 @@ void Translator::computeTraffic() {
     uint64_t elements = 0;
     for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>()) {
       PartitionOp partition = state.getPartition(symbol.getAttr());
-      auto [begin, end] = partition.getSegmentOf(symbol.getValue());
+      auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
       elements += end - begin;
     }
     return (ranks - 1) * elements;

@@ -281,6 +281,11 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
 }
 
 static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
+  SplitGradientsOptions split;
+  split.reduceBucketSize = config.reduceBucketSize;
+  split.alignment = config.alignment;
+  split.contiguous = config.layout == Layout::Contiguous;
+  manager.addPass(createSplitGradients(split));
   PartitionOptions partition;
   partition.reduceBucketSize = config.reduceBucketSize;
   partition.alignment = config.alignment;

@@ -56,7 +56,7 @@ void PlanMemory::planResidents(StepOp step) {
     for (auto symbol :
          refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       PartitionOp partition = state.getPartition(symbol.getAttr());
-      auto [begin, end] = partition.getSegmentOf(symbol.getValue());
+      auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
       places.push_back(cursor.take(
           &getContext(), ArenaKind::Parameters,
           (end - begin) * elementBytes(partition.getComputeType())));

@@ -23,7 +23,7 @@ struct Tables {
   PartitionOp ownerOf(FlatSymbolRefAttr parameter) const {
     return byParameter.lookup(parameter.getAttr());
   }
-  /// The segment that holds a parameter at stage 3, padding included, in
+  /// The segments that hold a parameter at stage 3, padding included, in
   /// elements; 0 where it is in no partition.
   int64_t paddedElements(FlatSymbolRefAttr parameter) const;
 
@@ -66,10 +66,11 @@ Operation *findStart(Value value);
 bool isReduction(Operation *op);
 /// Whether `op` starts a collective.
 bool isCollective(Operation *op);
-/// Whether `value` is, or may be, the complete gradient of `parameter`: its
-/// producer says so, or nothing in the step says what it makes.
+/// Whether `value` is, or may be, the complete gradient of `parameter`'s
+/// elements [begin, end): its producer says so, or nothing in the step says
+/// what it makes.
 bool isGradientOf(const Tables &tables, Value value,
-                  FlatSymbolRefAttr parameter);
+                  FlatSymbolRefAttr parameter, int64_t begin, int64_t end);
 
 LogicalResult verifyPartitions(const Tables &tables);
 LogicalResult verifyHandles(const Tables &tables);

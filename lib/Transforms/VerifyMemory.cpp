@@ -140,9 +140,8 @@ static int64_t placeInBucket(Operation *reduce, unsigned index,
   }
   MemberAttr member =
       tables.members.lookup(cast<FlatSymbolRefAttr>(names[index]).getAttr());
-  return (member.getOffset() -
-          reduce->getAttrOfType<IntegerAttr>("begin").getInt()) *
-         bytes;
+  int64_t begin = reduce->getAttrOfType<IntegerAttr>("begin").getInt();
+  return std::max<int64_t>(member.getOffset() - begin, 0) * bytes;
 }
 
 /// Whether `later` may take the memory of `earlier`, which it reads: a gradient
@@ -191,7 +190,8 @@ LogicalResult RegionMemory::verifyGradient(const Use &use,
   if (storesDirectly(partition, type, tables.training))
     for (Value value = use.value; value;
          value = findSuccessor(value, use.place))
-      if (isGradientOf(tables, value, member.getParameter()))
+      if (isGradientOf(tables, value, member.getParameter(), 0,
+                       member.getSize()))
         return success();
   return use.by->emitOpError("writes ")
          << use.place << ", where the gradient of " << member.getParameter()

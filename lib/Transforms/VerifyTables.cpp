@@ -28,8 +28,10 @@ int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
   if (!partition || member.getSize() == 0)
     return 0;
   ArrayRef<int64_t> segments = partition.getSegments();
-  const int64_t *end = llvm::upper_bound(segments, member.getOffset());
-  return *end - *std::prev(end);
+  const int64_t *begin =
+      std::prev(llvm::upper_bound(segments, member.getOffset()));
+  return *llvm::lower_bound(segments, member.getOffset() + member.getSize()) -
+         *begin;
 }
 
 static LogicalResult runRegion(Operation *region, Tracker &tracker) {
@@ -81,7 +83,8 @@ bool verify::isCollective(Operation *op) {
 }
 
 bool verify::isGradientOf(const Tables &tables, Value value,
-                          FlatSymbolRefAttr parameter) {
+                          FlatSymbolRefAttr parameter, int64_t begin,
+                          int64_t end) {
   Operation *producer = value.getDefiningOp();
   if (!producer || !tables.saysGradients)
     return true;
@@ -89,7 +92,13 @@ bool verify::isGradientOf(const Tables &tables, Value value,
   auto parameters =
       made ? dyn_cast<ArrayAttr>(made[cast<OpResult>(value).getResultNumber()])
            : ArrayAttr();
-  return parameters && llvm::is_contained(parameters, parameter);
+  if (!parameters)
+    return false;
+  bool isWhole =
+      begin == 0 && end == tables.members.lookup(parameter.getAttr()).getSize();
+  return (isWhole && llvm::is_contained(parameters, parameter)) ||
+         llvm::is_contained(parameters, BlockAttr::get(parameter.getContext(),
+                                                       parameter, begin, end));
 }
 
 /// Every trainable or used element lies in one partition, so exactly one slice

@@ -250,7 +250,8 @@ bool MemoryInterpreter::accumulateOwned(AccumulateOp op) {
   int64_t bytes = elementBytes(type);
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   bool isDirect = storesDirectly(partition, type, *step.getTraining());
-  for (const OwnedRun &run : findOwnedRuns(partition, *op.getParameters())) {
+  for (const OwnedRun &run : findOwnedRuns(partition, *op.getParameters(),
+                                           op.getBegin(), op.getEnd())) {
     ByteRange target =
         part(rangeOf(state.at), (run.flat - rank * slice) * state.bytes,
              run.count * state.bytes);

@@ -93,7 +93,8 @@ private:
   template <typename Visit>
   bool forOwned(PartitionOp partition, const State &state, Visit visit);
   SmallVector<OwnedRun> findOwnedRuns(PartitionOp partition,
-                                      ArrayAttr parameters) const;
+                                      ArrayAttr parameters, int64_t from,
+                                      int64_t to) const;
 
   // Operations.
   bool runRegion(Operation *region);

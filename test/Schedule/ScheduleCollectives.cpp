@@ -13,9 +13,9 @@ using namespace mlir::zero;
 // Sources
 //===----------------------------------------------------------------------===//
 
-/// By rank, what travels: named gradients at their members' places between
-/// zeros (padding) and poison (members that are not named), or the stored
-/// range.
+/// By rank, what travels: named gradients at their members' places, as far as
+/// they lie in the range, between zeros (padding) and poison (members that are
+/// not named), or the stored range.
 bool ScheduleInterpreter::fillBuckets(
     Operation *op, PartitionOp partition, int64_t begin, int64_t end,
     std::vector<std::vector<double>> &buckets) {
@@ -40,7 +40,8 @@ bool ScheduleInterpreter::fillBuckets(
       if (!materialize(gradient, rank, value))
         return false;
       std::copy(value.reals.begin(), value.reals.end(),
-                bucket.begin() + (member.getOffset() - begin));
+                bucket.begin() +
+                    std::max<int64_t>(member.getOffset() - begin, 0));
     }
   }
   return true;
@@ -96,14 +97,19 @@ bool ScheduleInterpreter::readBucketed(BucketedReduceOp op, Flight &flight) {
       llvm::append_range(buckets[rank], value.reals);
     }
   std::vector<double> sum = addUp(buckets, op.getMean());
+  int64_t begin = op.getBegin().value_or(0);
+  int64_t end = op.getEnd().value_or(partition.getFlatElements());
   for (int64_t rank = 0; rank < ranks; ++rank) {
     std::vector<double> own = sum;
     int64_t next = 0;
     for (auto symbol : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       MemberAttr member = partition.findMember(symbol.getValue());
-      for (int64_t i = 0; i < member.getSize(); ++i, ++next)
-        if (!isOwned(partition, member.getOffset() + i, rank, true))
-          own[next] = NAN;
+      for (int64_t i = member.getOffset();
+           i < member.getOffset() + member.getSize(); ++i)
+        if (i >= begin && i < end && !isOwned(partition, i, rank, true))
+          own[next++] = NAN;
+        else if (i >= begin && i < end)
+          ++next;
     }
     flight.payload.push_back({own});
   }

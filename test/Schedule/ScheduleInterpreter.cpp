@@ -233,23 +233,25 @@ bool ScheduleInterpreter::visit(Operation &op) {
 // Gradients and updates
 //===----------------------------------------------------------------------===//
 
-/// A bucket of whole members, of which a rank's own elements count.
+/// A bucket of members' elements in a range, of which a rank's own count.
 bool ScheduleInterpreter::storeOwned(AccumulateOp op, PartitionOp partition,
                                      int64_t rank, const Array &value) {
   auto &stored = states[partition.getSymName()][rank].gradients;
   int64_t next = 0;
   for (auto symbol : op.getParameters()->getAsRange<FlatSymbolRefAttr>()) {
     MemberAttr member = partition.findMember(symbol.getValue());
-    if (!member || next + member.getSize() > value.size())
+    if (!member)
       return fail(*op, "names what is not in its bucket");
-    for (int64_t i = 0; i < member.getSize(); ++i, ++next) {
+    for (int64_t i = 0; i < member.getSize(); ++i) {
       int64_t element = member.getOffset() + i;
       if (element < static_cast<int64_t>(op.getBegin()) ||
-          element >= static_cast<int64_t>(op.getEnd()) ||
-          !isOwned(partition, element, rank, true))
+          element >= static_cast<int64_t>(op.getEnd()))
         continue;
-      stored[element] =
-          value.reals[next] + (micro == 0 ? 0.0 : stored[element]);
+      if (next >= value.size())
+        return fail(*op, "names what is not in its bucket");
+      double own = value.reals[next++];
+      if (isOwned(partition, element, rank, true))
+        stored[element] = own + (micro == 0 ? 0.0 : stored[element]);
     }
   }
   return true;

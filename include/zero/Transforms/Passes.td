@@ -255,6 +255,43 @@ def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
       "Options of zero-pipeline, such as 'stage=2 ranks=4'">];
 }
 
+def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
+  let summary = "Make large gradients in blocks of rows";
+  let description = [{
+    At stages 2 and 3 a rank keeps its slice of a gradient only. Where a gradient
+    is larger than `reduce-bucket-size`, its operation makes blocks of rows instead
+    of the whole, each of at most a bucket, and each is a `zero.gradient` of a range
+    of elements: reduced and freed before the next one is made. What asks for rows
+    of another large value (a tied parameter's earlier contribution) gets them from
+    its operation, if that costs less memory than the whole, or as a view of it.
+
+    A remark names a gradient that stays whole: its operation has no
+    `RowBlockOpInterface`, something else reads it, or no rows split over ranks.
+
+    - Needs: `zero-differentiate` and `zero-configure` ran.
+    - Leaves: blocks that split evenly over ranks, in order; `zero-partition` makes
+      a segment of each.
+    - Not done here: stages 0 and 1, which store gradients whole.
+
+    ```mlir
+    %dw = nn.matmul %x, %dy transpose_a : ... -> tensor<8x6xf32>              // before
+    zero.gradient @w, %dw : tensor<8x6xf32>
+    %b0 = nn.matmul %x, %dy transpose_a rows [0, 4] : ... -> tensor<4x6xf32>  // after
+    zero.gradient @w[0 to 24], %b0 : tensor<4x6xf32>
+    %b1 = nn.matmul %x, %dy transpose_a rows [4, 8] : ... -> tensor<4x6xf32>
+    zero.gradient @w[24 to 48], %b1 : tensor<4x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of a block; larger gradients are cut">,
+    Option<"alignment", "alignment", "int64_t", "128",
+      "Stage 2: elements that each rank's part of a block is a multiple of, where rows allow">,
+    Option<"contiguous", "contiguous", "bool", "false",
+      "Stage 2: blocks need not split over ranks">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
   let summary = "Decide who owns which slice of which state";
   let description = [{

@@ -201,6 +201,18 @@ void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (isBlock()) { // (C3)
+    auto parameter =
+        tables.lookupNearestSymbolFrom<ParameterOp>(*this, getParameterAttr());
+    auto value = cast<RankedTensorType>(getValue().getType());
+    auto [begin, end] = getElements();
+    if (parameter && begin >= 0 && begin < end &&
+        end <= parameter.getElements() && value.getNumElements() == end - begin)
+      return success();
+    return emitOpError("gives ")
+           << value << " as elements [" << begin << " to " << end << ") of "
+           << getParameterAttr() << ", wanted a range of its elements";
+  }
   return verifyParameterUse(*this, getParameterAttr(), getValue().getType(),
                             tables);
 }

@@ -31,11 +31,19 @@ PartitionOp::getSegmentsIn(int64_t begin, int64_t end) {
   return found;
 }
 
-std::pair<int64_t, int64_t> PartitionOp::getSegmentOf(StringRef parameter) {
-  for (auto [index, member] : llvm::enumerate(getMemberRange()))
-    if (member.getParameter().getValue() == parameter)
-      return {getSegments()[index], getSegments()[index + 1]};
-  llvm_unreachable("the parameter is no member");
+std::pair<int64_t, int64_t> PartitionOp::getSegmentsOf(StringRef parameter) {
+  MemberAttr member = findMember(parameter);
+  ArrayRef<int64_t> segments = getSegments();
+  return {member.getOffset(),
+          *llvm::lower_bound(segments, member.getOffset() + member.getSize())};
+}
+
+std::pair<int64_t, int64_t>
+PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
+  MemberAttr member = findMember(parameter);
+  int64_t first = std::max(begin, member.getOffset());
+  return {first, std::max(first, std::min(end, member.getOffset() +
+                                                   member.getSize()))};
 }
 
 LogicalResult PartitionOp::verify() {
@@ -50,11 +58,6 @@ LogicalResult PartitionOp::verify() {
       return emitOpError("segment [")
              << segments[i - 1] << ", " << segments[i]
              << ") does not split over " << getRanks() << " ranks";
-  if (getLayout() == LayoutKind::Parameter &&
-      segments.size() != getMembers().size() + 1)
-    return emitOpError("has ")
-           << segments.size() - 1 << " segments for " << getMembers().size()
-           << " parameters, wanted one each";
   if (getSplitMaster() && !getComputeType().isBF16()) // (C4)
     return emitOpError("splits the master of ")
            << getComputeType() << ", wanted bf16, which is a prefix of f32";
@@ -69,6 +72,11 @@ LogicalResult PartitionOp::verify() {
              << member.getParameter() << " at " << member.getOffset()
              << " overlaps its neighbour or leaves the " << getFlatElements()
              << " elements of the group";
+    if (getLayout() == LayoutKind::Parameter && // (C5)
+        !llvm::binary_search(segments, member.getOffset()))
+      return emitOpError("member ")
+             << member.getParameter() << " at " << member.getOffset()
+             << " shares a segment, wanted segments of its own";
     end = member.getOffset() + member.getSize();
   }
   return success();
@@ -127,15 +135,20 @@ static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
     MemberAttr member = partition.findMember(symbol.getValue());
     auto type = cast<RankedTensorType>(gradient.getType());
-    if (!member || member.getOffset() < begin ||
-        member.getOffset() + member.getSize() > end)
+    auto [first, last] =
+        member ? partition.getElementsIn(symbol.getValue(), begin, end)
+               : std::make_pair(end, end);
+    bool isInside = member && (first < last || (member.getSize() == 0 &&
+                                                member.getOffset() >= begin &&
+                                                member.getOffset() <= end));
+    if (!isInside)
       return op->emitOpError("parameter ")
              << symbol << " is no member inside [" << begin << " to " << end
              << "] of @" << partition.getSymName();
-    if (type.getNumElements() != member.getSize())
+    if (type.getNumElements() != last - first)
       return op->emitOpError("gradient of ")
              << symbol << " has " << type.getNumElements()
-             << " elements, wanted " << member.getSize();
+             << " elements, wanted " << last - first;
   }
   return success();
 }
@@ -216,8 +229,19 @@ BucketedReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
   if (!partition)
     return failure();
-  return verifyMembers(*this, partition, getParameters(), getGradients(), 0,
-                       partition.getFlatElements());
+  auto [begin, end] = getRange(partition);
+  if (begin < 0 || begin > end || end > partition.getFlatElements())
+    return emitOpError("range [")
+           << begin << " to " << end << "] is none of the "
+           << partition.getFlatElements() << " elements of @"
+           << partition.getSymName();
+  return verifyMembers(*this, partition, getParameters(), getGradients(), begin,
+                       end);
+}
+
+std::pair<int64_t, int64_t> BucketedReduceOp::getRange(PartitionOp partition) {
+  return {getBegin().value_or(0),
+          getEnd().value_or(partition.getFlatElements())};
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,21 +10,25 @@ namespace zrt::host {
 
 /// c[i] = a[i] b[i] (+ bias) for i in [0, batch): a is M x K, b is K x N, both
 /// dense and row-major, or stored transposed; c is M x N; bias has N elements.
+/// Of one product, `c` may be rows [firstRow, lastRow) only.
 struct MatrixShape {
   DataType type = DataType::F32;
   int64_t batch = 1;
   int64_t m = 0, n = 0, k = 0;
+  int64_t firstRow = 0, lastRow = -1; ///< -1: all
   bool transposedA = false, transposedB = false;
   bool bias = false;
 };
 
 /// A prepared product. oneDNN splits long sums over its threads, so that bits
 /// would follow from their number; here each block of the result is made by
-/// one thread with a primitive prepared for one.
+/// one thread with a primitive prepared for one. Some rows of a product are cut
+/// as the whole is, so that they have its bits; what a block has beyond them is
+/// computed and dropped.
 class MatrixProduct {
 public:
   /// Throws std::invalid_argument where oneDNN has no code for `shape`.
-  MatrixProduct(const MatrixShape &shape, ThreadPool &pool);
+  MatrixProduct(MatrixShape shape, ThreadPool &pool);
   ~MatrixProduct();
 
   size_t workspaceBytes() const;

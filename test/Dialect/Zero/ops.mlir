@@ -55,6 +55,8 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     %again = zero.recompute %l : tensor<2x4xf32>
     // CHECK: zero.gradient @b, %b : tensor<4xf32>
     zero.gradient @b, %b : tensor<4xf32>
+    // CHECK: zero.gradient @w[0 to 4], %b : tensor<4xf32>
+    zero.gradient @w[0 to 4], %b : tensor<4xf32>
     // CHECK: zero.reduce_scatter @p0[0 to 12] of [@b, @w](%b, %[[L]] : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>
     %s = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (%b, %l : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>
     %slice = zero.wait %s : <tensor<6xf32>>
@@ -63,6 +65,9 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     // CHECK: zero.bucketed_reduce @p0 of [@b](%{{.*}} : tensor<4xf32>) : <tensor<4xf32>>
     %o = zero.bucketed_reduce @p0 of [@b] (%b : tensor<4xf32>) : <tensor<4xf32>>
     %owned = zero.wait %o : <tensor<4xf32>>
+    // CHECK: zero.bucketed_reduce @p0[0 to 4] of [@b](%{{.*}} : tensor<4xf32>) : <tensor<4xf32>>
+    %q = zero.bucketed_reduce @p0[0 to 4] of [@b] (%b : tensor<4xf32>) : <tensor<4xf32>>
+    %block = zero.wait %q : <tensor<4xf32>>
     // CHECK: zero.accumulate owned %{{.*}} into @p0[0 to 12] of [@b] : tensor<4xf32>
     zero.accumulate owned %owned into @p0[0 to 12] of [@b] : tensor<4xf32>
     // CHECK: zero.free %w_0, %b : tensor<2x4xf32>, tensor<4xf32>

@@ -199,15 +199,31 @@ def Zero_GradientOp : Zero_ParameterUse<"gradient", [Zero_StateEffects]> {
   let description = [{
     One a trainable parameter, after the last contribution: tied and reused
     parameters have had their contributions added. `zero-insert-reductions`
-    replaces it.
+    replaces it. One that `zero-split-gradients` has cut comes in blocks, each
+    elements [begin, end) of the flattened parameter.
 
-    Constraints: (C1), (C2) as `zero.load`.
+    Constraints
+    - (C1), (C2) as `zero.load`.
+    - (C3) a block is a range of the parameter's elements, and as large as its
+      value.
     ```mlir
     zero.gradient @fc1.w, %dw1 : tensor<784x250xf32>
+    zero.gradient @fc1.w[0 to 64000], %block : tensor<256x250xf32>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$parameter, AnyRankedTensor:$value);
-  let assemblyFormat = "$parameter `,` $value attr-dict `:` type($value)";
+  let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<I64Attr>:$begin,
+      OptionalAttr<I64Attr>:$end, AnyRankedTensor:$value);
+  let assemblyFormat = [{
+    $parameter (`[` $begin^ `to` $end `]`)? `,` $value attr-dict `:` type($value)
+  }];
+  let extraClassDeclaration = [{
+    /// The block's elements [first, second) of the flattened parameter.
+    std::pair<int64_t, int64_t> getElements() {
+      return {getBegin().value_or(0),
+              getEnd().value_or(::llvm::cast<::mlir::RankedTensorType>(getValue().getType()).getNumElements())};
+    }
+    bool isBlock() { return getBegin().has_value(); }
+  }];
 }
 
 def Zero_LossSeedOp : Zero_Op<"loss_seed", [MemoryEffects<[MemRead<Zero_StateResource>]>]> {
