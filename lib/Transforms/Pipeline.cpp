@@ -206,6 +206,14 @@ static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createOutlineElementwise());
 }
 
+static void addOverlapPasses(OpPassManager &manager) {
+  manager.addPass(createPeelLastMicro());
+  manager.addPass(createReduceEarly());
+  manager.addPass(createOverlapReductions());
+  manager.addPass(createSplitStatistics());
+  manager.addPass(createOverlapGathers());
+}
+
 static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   PartitionOptions partition;
   partition.reduceBucketSize = config.reduceBucketSize;
@@ -228,7 +236,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   updates.allgatherBucketSize = config.allgatherBucketSize;
   manager.addPass(createInsertUpdates(updates));
   if (config.overlapCommunication)
-    manager.addPass(createOverlapReductions());
+    addOverlapPasses(manager);
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,

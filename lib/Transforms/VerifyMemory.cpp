@@ -16,8 +16,8 @@ using namespace mlir::zero::verify;
 
 namespace {
 
-/// Bytes of an arena that a region's value or collective needs from one
-/// position of the region to another, both included.
+/// Bytes of an arena that a value or collective needs from one position of its
+/// line of time to another, both included.
 struct Use {
   AtAttr place;
   int64_t from = 0, to = 0;
@@ -26,10 +26,10 @@ struct Use {
   Value value;
 };
 
-/// The buffers of one region.
-class RegionMemory {
+/// The buffers of regions that run one after the other and pass handles on.
+class LineMemory {
 public:
-  RegionMemory(const Tables &tables, Block &block);
+  LineMemory(const Tables &tables, ArrayRef<Block *> line);
   LogicalResult run();
 
 private:
@@ -43,7 +43,7 @@ private:
   }
 
   const Tables &tables;
-  Block &block;
+  SmallVector<Operation *> operations;
   DenseMap<Operation *, int64_t> positions;
   /// The last operation that reads a root value, and the last one that it must
   /// be left alone for: a collective in flight borrows.
@@ -66,18 +66,20 @@ static bool overlap(AtAttr a, AtAttr b) {
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-RegionMemory::RegionMemory(const Tables &tables, Block &block)
-    : tables(tables), block(block) {
-  for (Operation &op : block)
-    positions[&op] = positions.size();
-  for (Operation &op : block) {
+LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
+    : tables(tables) {
+  for (Block *block : line)
+    for (Operation &op : *block) {
+      positions[&op] = operations.size();
+      operations.push_back(&op);
+    }
+  for (Operation *op : operations) {
     if (isa<FreeOp>(op))
       continue;
-    int64_t read = positions[&op], until = read;
-    for (Operation *user : op.getUsers())
-      if (isReduction(&op) && user->getBlock() == &block)
-        until = std::max(until, positions[user]);
-    op.walk([&](Operation *nested) {
+    int64_t read = positions[op], until = read;
+    if (isReduction(op))
+      until = std::max(until, positions.lookup(tables.handles.findWait(op)));
+    op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands()) {
         int64_t &last = lastUses[getRoot(operand)],
                 &held = borrowed[getRoot(operand)];
@@ -86,11 +88,11 @@ RegionMemory::RegionMemory(const Tables &tables, Block &block)
       }
     });
   }
-  for (Operation &op : block)
-    collect(op);
+  for (Operation *op : operations)
+    collect(*op);
 }
 
-void RegionMemory::collect(Operation &op) {
+void LineMemory::collect(Operation &op) {
   auto places = op.getAttrOfType<ArrayAttr>("zero.at");
   if (!places || op.hasTrait<OpTrait::ConstantLike>() ||
       isa<RefreshResidentOp>(op))
@@ -107,7 +109,7 @@ void RegionMemory::collect(Operation &op) {
   // A collective has its buffers from its start to the last use of what it
   // gives; slices lie in the first place, or in the stored gradient.
   SmallVector<int64_t> last(places.size(), from);
-  for (Operation *wait : op.getUsers())
+  if (Operation *wait = tables.handles.findWait(&op))
     for (size_t i = 0; i < last.size(); ++i) {
       last[i] = std::max(last[i], positions.lookup(wait));
       for (auto [index, result] : llvm::enumerate(wait->getResults()))
@@ -145,7 +147,7 @@ static int64_t placeInBucket(Operation *reduce, unsigned index,
 
 /// Whether `later` may take the memory of `earlier`, which it reads: a gradient
 /// at its place in the bucket, or a launch's input that dies there.
-bool RegionMemory::mayShare(const Use &earlier, const Use &later) {
+bool LineMemory::mayShare(const Use &earlier, const Use &later) {
   if (!earlier.value || lastUse(earlier.value) > later.from)
     return false;
   for (OpOperand &operand : later.by->getOpOperands()) {
@@ -168,7 +170,7 @@ bool RegionMemory::mayShare(const Use &earlier, const Use &later) {
 
 /// What an operation computes into a stored gradient is that parameter's, and
 /// exactly as long: neighbours and padding stay as they are.
-LogicalResult RegionMemory::verifyState(const Use &use, PartitionOp partition,
+LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
                                         AtAttr stored) {
   int64_t bytes = elementBytes(partition.getGradientType());
   if (!use.value)
@@ -188,7 +190,7 @@ LogicalResult RegionMemory::verifyState(const Use &use, PartitionOp partition,
          << partition.getSymName();
 }
 
-LogicalResult RegionMemory::verifyPlace(const Use &use) {
+LogicalResult LineMemory::verifyPlace(const Use &use) {
   ArenaKind arena = use.place.getArena();
   if (arena == ArenaKind::Activations || arena == ArenaKind::Communication)
     return success();
@@ -204,7 +206,7 @@ LogicalResult RegionMemory::verifyPlace(const Use &use) {
          << use.place << ", where state lies";
 }
 
-LogicalResult RegionMemory::run() {
+LogicalResult LineMemory::run() {
   llvm::stable_sort(uses,
                     [](const Use &a, const Use &b) { return a.from < b.from; });
   SmallVector<const Use *> live;
@@ -222,9 +224,8 @@ LogicalResult RegionMemory::run() {
                                  << use.place << ", of which " << other->place
                                  << " is still needed";
       error.attachNote(other->by->getLoc()) << "made here";
-      if (other->by->getBlock() == &block)
-        error.attachNote(std::next(block.begin(), other->to)->getLoc())
-            << "needed until here";
+      error.attachNote(operations[other->to]->getLoc())
+          << "needed until here";
       return error;
     }
     live.push_back(&use);
@@ -278,8 +279,8 @@ static LogicalResult verifyStates(const Tables &tables) {
 LogicalResult verify::verifyMemory(const Tables &tables) {
   if (failed(verifyStates(tables)))
     return failure();
-  for (Operation &region : tables.step.getBody().front())
-    if (failed(RegionMemory(tables, region.getRegion(0).front()).run()))
+  for (const SmallVector<Block *> &line : getTimelines(tables.step))
+    if (failed(LineMemory(tables, line).run()))
       return failure();
   return success();
 }

@@ -75,7 +75,7 @@ UpdateReport Trainer::update() {
     control.microIndex = micro;
     control.batch = uint64_t(done) * accumulation + micro;
     batches->fillTraining(done, micro, inputAddresses.data());
-    executor.runMicro();
+    executor.runMicro(/*isLast=*/micro + 1 == accumulation);
   }
   executor.runApply();
   ++done;

@@ -36,7 +36,7 @@ FIELDS(LossScale, a, b, c, d, e, f, g)
 FIELDS(LearningRateSchedule, a, b, c, d, e, f, g, h)
 FIELDS(Training, a, b, c, d, e, f, g)
 FIELDS(MemoryLine, a, b)
-FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
+FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.

@@ -47,11 +47,11 @@ private:
   int64_t position = 0;
   Table lines;
   bool hasLines = false;
-  /// The parameter's values; its gradients; and what a started gather of it, or
-  /// reduction of its gradient, returned.
+  /// The parameter's values and gradients; what starts to gather it, or to
+  /// reduce its gradient.
   DenseMap<Value, StringRef> values;
-  DenseMap<Value, int64_t> gathers;
-  llvm::DenseSet<Value> reductions;
+  DenseMap<Operation *, int64_t> gathers;
+  llvm::DenseSet<Operation *> reductions;
   /// What makes the gradient, by operation.
   llvm::DenseSet<Operation *> makers;
 };
