@@ -37,7 +37,8 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
       failed(verifyUpdates(tables)) || failed(verifyGradients(tables)) ||
       failed(verifyTraffic(tables, maxReuseDistance, report)))
     return failure();
-  return verifyMemory(tables);
+  return success(succeeded(verifyStreams(tables)) &&
+                 succeeded(verifyMemory(tables)));
 }
 
 void VerifySchedule::runOnOperation() {

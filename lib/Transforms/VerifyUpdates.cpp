@@ -105,6 +105,8 @@ LogicalResult Updates::verifyStats() {
   }
   if (!reduce)
     return success();
+  if (judge && judge->getOperand(0) != reduce->getResult(0))
+    return judge->emitOpError("judges what this rank alone has found");
   bool everywhere = llvm::none_of(tables.trained, [](PartitionOp partition) {
     return partition.hasShardedOptimizer();
   });

@@ -63,6 +63,10 @@ static constexpr Harmless kHarmless[] = {
     {"double", "'zero.grad_stats' op runs a second time",
      "reads all gradients once more"},
     {"double", "'zero.judge' op runs a second time", "computes what is known"},
+    {"double", "'zero.grad_stats' op does not add",
+     "reads a range once more, and what it found is not used"},
+    {"double", "'zero.carried' op is waited for 0 times",
+     "takes what is not in flight any more"},
     {"range", "'zero.refresh' op gathers", "sends what every rank has"},
     {"parameters", "'zero.refresh_resident' op gathers",
      "sends what every rank has"},
@@ -149,7 +153,11 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   passes.addPass(createInsertUpdates(updates));
   if (settings.overlap) {
     passes.addPass(createPrefetch());
+    passes.addPass(createPeelLastMicro());
+    passes.addPass(createReduceEarly());
     passes.addPass(createOverlapReductions());
+    passes.addPass(createSplitStatistics());
+    passes.addPass(createOverlapGathers());
   }
   passes.addPass(createFree());
   EXPECT_TRUE(succeeded(passes.run(*module))) << message;

@@ -4,6 +4,7 @@
 
 #include "Table.h"
 
+#include "zero/Analysis/Handles.h"
 #include "zero/Analysis/PlanSummary.h"
 #include "zero/Dialect/Zero/Zero.h"
 
@@ -13,8 +14,10 @@ namespace mlir::zero {
 /// update or refresh a parameter, or make its gradient.
 class ParameterLife {
 public:
-  ParameterLife(PartitionOp partition, MemberAttr member)
-      : partition(partition), member(member), symbol(member.getParameter()) {}
+  ParameterLife(const Handles &handles, PartitionOp partition,
+                MemberAttr member)
+      : handles(handles), partition(partition), member(member),
+        symbol(member.getParameter()) {}
 
   /// Prints a line for each in program order; nothing where there is none.
   void print(Operation &region);
@@ -40,6 +43,7 @@ private:
   /// The parameter's index in a list of symbols, or -1.
   int64_t indexIn(ArrayAttr symbols) const;
 
+  const Handles &handles;
   PartitionOp partition;
   MemberAttr member;
   FlatSymbolRefAttr symbol;

@@ -514,6 +514,9 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     - traffic: other than partitions and uses say. With one rank, any at all;
     - order: where the module holds a module for each rank, collectives that
       differ between ranks;
+    - streams, after `zero-plan-memory`: an access to bytes that an operation in
+      flight writes, or a write to bytes that one reads, in its own region or a
+      later one;
     - memory, after `zero-plan-memory`: buffers that overlap while both live,
       and values written over padding or over another parameter's state.
 
