@@ -171,6 +171,8 @@ constexpr ConfigKey kKeys[] = {
     {"data_types.buffer_dtype", T::Choice, "null", no, "type of buffers",
      "it follows from the model; leave it out", "fp32|fp16|bf16"},
     {"amp", T::Block, "null", no, "NVIDIA apex", "use bf16 or fp16"},
+    {"ddp_bf16", T::Any, "null", no, "gradients in bf16 without ZeRO",
+     "gradients travel in the compute type; use bf16"},
     {"torch_autocast", T::Block, "null", no, "PyTorch's autocast",
      "use bf16: statistics and the loss stay f32"},
 

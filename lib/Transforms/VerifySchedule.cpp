@@ -35,10 +35,10 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   if (failed(verifyPartitions(tables)) || failed(verifyHandles(tables)) ||
       failed(verifyLifetimes(tables)) || failed(verifyReads(tables)) ||
       failed(verifyUpdates(tables)) || failed(verifyGradients(tables)) ||
-      failed(verifyTraffic(tables, maxReuseDistance, report)))
+      failed(verifyTraffic(tables, maxReuseDistance, report)) ||
+      failed(verifyPlaces(tables)) || failed(verifyStreams(tables)))
     return failure();
-  return success(succeeded(verifyStreams(tables)) &&
-                 succeeded(verifyMemory(tables)));
+  return verifyMemory(tables);
 }
 
 void VerifySchedule::runOnOperation() {

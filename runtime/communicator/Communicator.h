@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_COMMUNICATOR_COMMUNICATOR_H
 #define ZERO_RUNTIME_COMMUNICATOR_COMMUNICATOR_H
 
-#include "program/DataType.h"
+#include "program/Program.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +71,13 @@ public:
   /// not wait for peers. `reduction` concerns reducing kinds only.
   virtual Ticket start(Collective kind, Reduction reduction,
                        const std::vector<Transfer> &parts) = 0;
-  /// Returns when the operation is done on this rank.
+  /// The same on a stream of a device, where this communicator queues its
+  /// operations; others have no use for `stream`.
+  virtual Ticket startOn(Stream stream, Collective kind, Reduction reduction,
+                         const std::vector<Transfer> &parts);
+  /// Returns when the operation is done on this rank; where operations are
+  /// queued, when what is queued on the compute stream from now on comes after
+  /// it.
   virtual void wait(Ticket ticket) = 0;
   virtual void barrier() = 0;
 

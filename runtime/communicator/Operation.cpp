@@ -8,6 +8,12 @@ namespace zrt {
 
 Communicator::~Communicator() = default;
 
+Communicator::Ticket Communicator::startOn(Stream, Collective kind,
+                                           Reduction reduction,
+                                           const std::vector<Transfer> &parts) {
+  return start(kind, reduction, parts);
+}
+
 const char *nameOf(Collective kind) {
   switch (kind) {
   case Collective::AllReduce:

@@ -5,6 +5,7 @@
 #ifndef ZERO_RUNTIME_PROGRAM_CONTROL_H
 #define ZERO_RUNTIME_PROGRAM_CONTROL_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace zrt {
@@ -37,7 +38,7 @@ struct Control {
   int64_t iteration;
   int64_t lastOverflow;
   int32_t hysteresis;
-  int32_t reserved;
+  int32_t outOfRange; ///< on a device: 1 after an id that no table has
   // Reduced over ranks with sums: limbs and count as i64 in deterministic
   // runs, else the count as i64 and `normSum` as f64.
   int64_t normLimbs[kNormLimbs]; ///< exact sum of squares, see kNormLimbs
@@ -49,6 +50,9 @@ struct Control {
   /// inf or NaN, as an index into its stored slices; -1 where there is none.
   int64_t firstNonFinite[kMaxGroups];
 };
+
+/// Bytes at the block's begin that the host writes and kernels only read.
+inline constexpr size_t kControlHostBytes = offsetof(Control, lossSeed);
 
 } // namespace zrt
 

@@ -74,6 +74,11 @@ Program::regions() const {
            {"evaluate", &evaluate}}};
 }
 
+const Region &Program::regionOfMicro(int64_t index) const {
+  const bool isLast = index + 1 == training.accumulation;
+  return isLast && !microLast.commands.empty() ? microLast : micro;
+}
+
 namespace {
 
 /// FNV-1a over 64-bit words, with a finishing mix so that low bits spread.

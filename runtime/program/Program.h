@@ -54,7 +54,8 @@ struct TensorType {
 
 /// What a kernel is made for; equal specs share one prepared kernel.
 /// `name` is the operation's ("nn.linear", "zero.adamw", "launch"); for
-/// "launch", `symbol` names the generated function.
+/// "launch", `symbol` names the generated function. `flops` and `bytes`, which
+/// follow from the rest, are what a run computes, and reads and writes.
 struct KernelSpec {
   std::string name;
   std::string symbol;
@@ -62,6 +63,8 @@ struct KernelSpec {
   std::vector<TensorType> results;
   std::map<std::string, std::vector<int64_t>> ints;
   std::map<std::string, double> floats;
+  uint64_t flops = 0;
+  uint64_t bytes = 0;
   bool operator==(const KernelSpec &other) const;
 
   /// The integer attribute `key`, or `otherwise` where it is absent.
@@ -279,6 +282,8 @@ struct Program {
 
   /// All regions in the order in which they first run, with their names.
   std::array<std::pair<const char *, const Region *>, 5> regions() const;
+  /// What runs for micro-batch `index` of an update.
+  const Region &regionOfMicro(int64_t index) const;
 };
 
 /// A byte string that `parse` reads back; the format carries a version.

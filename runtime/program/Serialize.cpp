@@ -171,7 +171,8 @@ private:
 
 ZRT_FIELDS(BufferRef, arena, offset, rankStride, bytes)
 ZRT_FIELDS(TensorType, type, shape)
-ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats)
+ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
+           bytes)
 ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
 ZRT_FIELDS(Command, opcode, kernel, buffers, parts, stream, ticket, mean,
            traffic, label, location)

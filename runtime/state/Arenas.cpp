@@ -65,19 +65,59 @@ Mapping::~Mapping() {
     munmap(address, bytes);
 }
 
+Memory::~Memory() = default;
+
+static uint64_t bytesOf(const Program &program, int arena) {
+  uint64_t bytes = program.arenaBytes[arena];
+  return arena == static_cast<int>(Arena::Control)
+             ? std::max<uint64_t>(bytes, sizeof(Control))
+             : bytes;
+}
+
+static std::string titleOf(int arena) {
+  return std::string("arena '") + nameOf(static_cast<Arena>(arena)) + "'";
+}
+
 Arenas::Arenas(const Program &program, bool hugePages) {
   for (int i = 0; i < kArenaCount; ++i) {
-    uint64_t bytes = program.arenaBytes[i];
-    if (i == static_cast<int>(Arena::Control))
-      bytes = std::max<uint64_t>(bytes, sizeof(Control));
-    std::string what =
-        std::string("arena '") + nameOf(static_cast<Arena>(i)) + "'";
-    mappings[i] = Mapping(bytes, hugePages, what.c_str());
+    sizes[i] = bytesOf(program, i);
+    mappings[i] = Mapping(sizes[i], hugePages, titleOf(i).c_str());
+    begins[i] = mappings[i].data();
   }
 }
 
+Arenas::Arenas(const Program &program, Memory &memory) : memory(&memory) {
+  for (int i = 0; i < kArenaCount; ++i) {
+    sizes[i] = bytesOf(program, i);
+    if (sizes[i])
+      begins[i] = memory.allocate(sizes[i], titleOf(i).c_str());
+  }
+}
+
+Arenas::~Arenas() {
+  if (!memory)
+    return;
+  for (void *begin : begins)
+    if (begin)
+      memory->release(begin);
+}
+
+void Arenas::write(void *inside, const void *from, size_t bytes) const {
+  if (memory)
+    memory->write(inside, from, bytes);
+  else
+    std::memcpy(inside, from, bytes);
+}
+
+void Arenas::read(void *to, const void *inside, size_t bytes) const {
+  if (memory)
+    memory->read(to, inside, bytes);
+  else
+    std::memcpy(to, inside, bytes);
+}
+
 void *Arenas::resolve(const BufferRef &buffer, int rank) const {
-  const Mapping &mapping = mappings[static_cast<int>(buffer.arena)];
+  const uint64_t size = sizes[static_cast<int>(buffer.arena)];
   uint64_t begin = 0, end = 0;
   bool overflows =
       rank < 0 ||
@@ -85,24 +125,18 @@ void *Arenas::resolve(const BufferRef &buffer, int rank) const {
                              &begin) ||
       __builtin_add_overflow(begin, buffer.offset, &begin) ||
       __builtin_add_overflow(begin, buffer.bytes, &end);
-  if (overflows || end > mapping.size())
+  if (overflows || end > size)
     throw std::out_of_range(
         std::string("arena '") + nameOf(buffer.arena) + "' of " +
-        std::to_string(mapping.size()) + " bytes: found a buffer of " +
+        std::to_string(size) + " bytes: found a buffer of " +
         std::to_string(buffer.bytes) + " bytes at " +
         std::to_string(buffer.offset) + " + rank " + std::to_string(rank) +
         " * " + std::to_string(buffer.rankStride) + ", which leaves it");
-  return static_cast<char *>(mapping.data()) + begin;
+  return static_cast<char *>(begins[static_cast<int>(buffer.arena)]) + begin;
 }
 
-std::array<void *, kArenaCount> Arenas::addresses() const {
-  std::array<void *, kArenaCount> result;
-  for (int i = 0; i < kArenaCount; ++i)
-    result[i] = mappings[i].data();
-  return result;
-}
+std::array<void *, kArenaCount> Arenas::addresses() const { return begins; }
 
 Control &Arenas::control() const {
-  return *static_cast<Control *>(
-      mappings[static_cast<int>(Arena::Control)].data());
+  return *static_cast<Control *>(begins[static_cast<int>(Arena::Control)]);
 }

@@ -28,30 +28,55 @@ private:
   uint64_t bytes = 0;
 };
 
-/// The arenas of one rank in host memory, as large as the program says, each
-/// beginning at a page (4,096 bytes). Ranks of one process have one each.
+/// Memory that the host cannot touch: a device's.
+class Memory {
+public:
+  virtual ~Memory();
+  /// `bytes` (not 0) of zeros, beginning at a multiple of 4,096. Throws
+  /// std::runtime_error, naming `what`, where there is not that much.
+  virtual void *allocate(uint64_t bytes, const char *what) = 0;
+  virtual void release(void *address) = 0;
+  /// Both return when the host's bytes may be reused or read; what was queued
+  /// before is done by then.
+  virtual void write(void *to, const void *from, size_t bytes) = 0;
+  virtual void read(void *to, const void *from, size_t bytes) = 0;
+};
+
+/// The arenas of one rank, as large as the program says, each beginning at a
+/// page (4,096 bytes). Ranks of one process have one each.
 class Arenas {
 public:
-  /// Throws std::runtime_error, naming the arena, its bytes and the reason,
-  /// where the memory cannot be had. With `hugePages`, arenas of 2 MiB and
-  /// more ask for huge pages.
+  /// In host memory. Throws std::runtime_error, naming the arena, its bytes and
+  /// the reason, where the memory cannot be had. With `hugePages`, arenas of
+  /// 2 MiB and more ask for huge pages.
   explicit Arenas(const Program &program, bool hugePages = false);
+  /// In `memory`, which must outlive them.
+  Arenas(const Program &program, Memory &memory);
+  Arenas(const Arenas &) = delete;
+  Arenas &operator=(const Arenas &) = delete;
+  ~Arenas();
 
   /// The address of `buffer` on rank `rank`. Throws std::out_of_range, naming
   /// the arena, where the buffer leaves it.
   void *resolve(const BufferRef &buffer, int rank) const;
 
-  uint64_t bytes(Arena arena) const {
-    return mappings[static_cast<int>(arena)].size();
-  }
+  uint64_t bytes(Arena arena) const { return sizes[static_cast<int>(arena)]; }
   /// The arenas' first bytes; null where an arena is empty.
   std::array<void *, kArenaCount> addresses() const;
 
   /// The control block: the first bytes of its arena, which there always is.
   Control &control() const;
 
+  /// Copies into and out of an arena, wherever it lives; `inside` is what
+  /// `resolve` gave, or an address after it.
+  void write(void *inside, const void *from, size_t bytes) const;
+  void read(void *to, const void *inside, size_t bytes) const;
+
 private:
-  std::array<Mapping, kArenaCount> mappings;
+  std::array<Mapping, kArenaCount> mappings; ///< of host memory
+  std::array<void *, kArenaCount> begins = {};
+  std::array<uint64_t, kArenaCount> sizes = {};
+  Memory *memory = nullptr; ///< null: the host's
 };
 
 } // namespace zrt

@@ -90,13 +90,17 @@ void zrt::setParameter(const Program &program, const Arenas &arenas, int rank,
                        const Parameter &parameter, const ValueSource &source) {
   const Partition &partition = partitionOf(program, parameter);
   std::vector<float> values;
+  std::vector<char> stored;
   auto fill = [&](const Range &range, bool sharded, bool followsMaster) {
     forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
       portions(piece.count, [&](uint64_t begin, uint64_t count) {
         values.resize(count);
+        stored.resize(count * sizeOf(range.type));
         source(piece.element + begin, count, values.data());
-        storeElements(range.type, followsMaster, values.data(),
-                      range.at(parameter, piece.stored + begin, count), count);
+        storeElements(range.type, followsMaster, values.data(), stored.data(),
+                      count);
+        arenas.write(range.at(parameter, piece.stored + begin, count),
+                     stored.data(), stored.size());
       });
     });
   };
@@ -117,6 +121,7 @@ void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
           ? Range(arenas, partition.master, rank, DataType::F32)
           : Range(arenas, partition.parameters, rank, partition.computeType);
   std::vector<float> values;
+  std::vector<char> stored;
   forEachPiece(program, parameter, sharded, rank, [&](Piece piece) {
     if (!sharded) {
       // All ranks hold it all: each takes an equal share.
@@ -128,8 +133,11 @@ void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
     }
     portions(piece.count, [&](uint64_t begin, uint64_t count) {
       values.resize(count);
-      loadElements(range.type, range.at(parameter, piece.stored + begin, count),
-                   values.data(), count);
+      stored.resize(count * sizeOf(range.type));
+      arenas.read(stored.data(),
+                  range.at(parameter, piece.stored + begin, count),
+                  stored.size());
+      loadElements(range.type, stored.data(), values.data(), count);
       sink(piece.element + begin, count, values.data());
     });
   });

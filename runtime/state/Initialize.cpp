@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <stdexcept>
 
 using namespace zrt;
@@ -95,16 +94,15 @@ void zrt::initializeConstants(const Program &program, const Arenas &arenas,
                                std::to_string(constant.bytes.size()) +
                                " bytes of a constant, wanted " +
                                std::to_string(constant.buffer.bytes));
-    std::memcpy(arenas.resolve(constant.buffer, rank), constant.bytes.data(),
-                constant.bytes.size());
+    arenas.write(arenas.resolve(constant.buffer, rank), constant.bytes.data(),
+                 constant.bytes.size());
   }
 }
 
 void zrt::initializeControl(const Program &program, const Arenas &arenas,
                             uint64_t seed) {
   const Training &training = program.training;
-  Control &control = arenas.control();
-  control = {};
+  Control control = {};
   control.seed = seed;
   bool scaled = training.lossScale.kind != LossScaleKind::None;
   control.scale = scaled ? static_cast<float>(training.lossScale.initial) : 1;
@@ -114,4 +112,5 @@ void zrt::initializeControl(const Program &program, const Arenas &arenas,
   control.lastOverflow = -1;
   control.hysteresis = static_cast<int32_t>(training.lossScale.hysteresis);
   std::fill_n(control.firstNonFinite, kMaxGroups, -1);
+  arenas.write(&arenas.control(), &control, sizeof(control));
 }

@@ -217,8 +217,8 @@ void Executor::execute(const Action &action) {
   }
   if (started[command.ticket])
     throw std::logic_error("starts an operation that is still running");
-  tickets[command.ticket] =
-      communicator.start(action.collective, action.reduction, action.transfers);
+  tickets[command.ticket] = communicator.startOn(
+      command.stream, action.collective, action.reduction, action.transfers);
   started[command.ticket] = 1;
   const auto kind = static_cast<size_t>(command.traffic);
   sent.elements[kind] += action.elements;
@@ -241,10 +241,7 @@ void Executor::run(const Region &region) {
 }
 
 void Executor::runInitialize() { run(program.initialize); }
-void Executor::runMicro(bool isLast) {
-  run(isLast && !program.microLast.commands.empty() ? program.microLast
-                                                    : program.micro);
-}
+void Executor::runMicro(int64_t index) { run(program.regionOfMicro(index)); }
 void Executor::runApply() { run(program.apply); }
 void Executor::runEvaluate() { run(program.evaluate); }
 

@@ -57,8 +57,8 @@ public:
   /// std::runtime_error where this rank did, with the command's label and its
   /// place in the source.
   void runInitialize();
-  /// `isLast`: the last micro-batch of an update.
-  void runMicro(bool isLast);
+  /// Micro-batch `index` of an update.
+  void runMicro(int64_t index);
   void runApply();
   void runEvaluate();
 

@@ -91,10 +91,10 @@ int64_t zrt::sampleIndex(const std::vector<float> &logits, double temperature,
   return int64_t(logits.size()) - 1;
 }
 
-Generator::Generator(const Program &program, Executor &executor,
-                     Trainer &trainer, Communicator &communicator,
-                     uint64_t seed, double temperature)
-    : program(program), executor(executor), trainer(trainer),
+Generator::Generator(const Program &program, Backend &backend, Trainer &trainer,
+                     Communicator &communicator, uint64_t seed,
+                     double temperature)
+    : program(program), backend(backend), trainer(trainer),
       communicator(communicator), seed(seed), temperature(temperature),
       length(sequenceLength(program.inputs)) {
   for (const Output &output : program.evaluate.outputs)
@@ -111,31 +111,34 @@ Generator::Generator(const Program &program, Executor &executor,
                              "each token: it cannot be sampled from");
 }
 
-void Generator::fillInputs(const std::vector<int32_t> &tokens, int64_t begin) {
+void Generator::fillInputs(const std::vector<int32_t> &tokens, int64_t begin,
+                           void *const *inputs) const {
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     const Input &input = program.inputs[i];
     const int64_t rows = input.type.shape[0];
-    std::memset(trainer.inputs()[i], 0, input.type.bytes());
+    std::memset(inputs[i], 0, input.type.bytes());
     if (input.name != "tokens")
       continue;
     const int64_t count = int64_t(tokens.size()) - begin;
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t j = 0; j < count; ++j)
         if (input.type.type == DataType::I32)
-          static_cast<int32_t *>(trainer.inputs()[i])[row * length + j] =
+          static_cast<int32_t *>(inputs[i])[row * length + j] =
               tokens[size_t(begin + j)];
         else
-          static_cast<int64_t *>(trainer.inputs()[i])[row * length + j] =
+          static_cast<int64_t *>(inputs[i])[row * length + j] =
               tokens[size_t(begin + j)];
   }
 }
 
 int32_t Generator::choose(int64_t position, int64_t step) {
-  const void *data = executor.address(logits->buffer);
   std::vector<float> row(static_cast<size_t>(vocabulary));
+  const size_t width = sizeOf(logits->type.type);
+  std::vector<char> data(row.size() * width);
+  backend.read(logits->buffer, uint64_t(position) * data.size(), data.data(),
+               data.size());
   for (int64_t i = 0; i < vocabulary; ++i)
-    row[size_t(i)] =
-        element(data, logits->type.type, position * vocabulary + i);
+    row[size_t(i)] = element(data.data(), logits->type.type, i);
   const double uniform = double(mixBits(seed, uint64_t(step)) >> 11) * 0x1p-53;
   int32_t token = int32_t(sampleIndex(row, temperature, uniform));
   // Ranks on unlike processors may round unlike.
@@ -151,8 +154,8 @@ void Generator::run(std::vector<int32_t> prompt, int64_t count,
                     const std::function<void(int32_t token)> &emit) {
   for (int64_t step = 0; step < count; ++step) {
     const int64_t begin = std::max<int64_t>(0, int64_t(prompt.size()) - length);
-    fillInputs(prompt, begin);
-    trainer.evaluateInputs();
+    trainer.evaluateInputs(
+        [&](void *const *inputs) { fillInputs(prompt, begin, inputs); });
     const int64_t last = int64_t(prompt.size()) - begin - 1;
     prompt.push_back(choose(last, step));
     emit(prompt.back());

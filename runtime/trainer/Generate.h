@@ -15,7 +15,7 @@ public:
   /// All references are borrowed. Throws std::runtime_error where the step has
   /// other inputs than `tokens` and `targets` or leaves no `logits` of shape
   /// [samples, length, vocabulary].
-  Generator(const Program &program, Executor &executor, Trainer &trainer,
+  Generator(const Program &program, Backend &backend, Trainer &trainer,
             Communicator &communicator, uint64_t seed, double temperature);
 
   /// Continues `prompt` by `count` tokens, calling `emit` on each. Every rank
@@ -24,11 +24,12 @@ public:
            const std::function<void(int32_t token)> &emit);
 
 private:
-  void fillInputs(const std::vector<int32_t> &tokens, int64_t begin);
+  void fillInputs(const std::vector<int32_t> &tokens, int64_t begin,
+                  void *const *inputs) const;
   int32_t choose(int64_t position, int64_t step);
 
   const Program &program;
-  Executor &executor;
+  Backend &backend;
   Trainer &trainer;
   Communicator &communicator;
   uint64_t seed;

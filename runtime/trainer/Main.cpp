@@ -1,5 +1,6 @@
 // `main` of a compiled training executable: what the compiler embeds, and the
 // trainer.
+#include "trainer/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 extern "C" const unsigned char zero_program[];
@@ -13,5 +14,6 @@ int main(int argc, char **argv) {
   embedded.size = zero_program_size;
   embedded.kernels = zero_generated_kernels;
   embedded.kernelCount = zero_generated_kernel_count;
-  return zrt::trainerMain(argc, argv, embedded);
+  return zrt::trainerMain(argc, argv, embedded,
+                          zrt::hostBackends(zrt::makeHostKernel));
 }

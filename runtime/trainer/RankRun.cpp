@@ -6,29 +6,14 @@
 #include "trainer/Report.h"
 #include "trainer/Signals.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <ostream>
-#include <sched.h>
 #include <stdexcept>
 
 using namespace zrt;
 
 namespace {
-
-KernelContext contextOf(const Run &run, Communicator &communicator,
-                        ThreadPool &pool, Arenas &arenas) {
-  KernelContext context;
-  context.rank = communicator.rank();
-  context.ranks = communicator.ranks();
-  context.pool = &pool;
-  context.control = &arenas.control();
-  context.program = &run.program;
-  context.generated = run.generated;
-  context.generatedCount = run.generatedCount;
-  return context;
-}
 
 int64_t hashOf(const std::string &text) {
   uint64_t hash = text.size();
@@ -72,25 +57,12 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
 
 } // namespace
 
-int zrt::threadsPerRank(int asked, int localRanks) {
-  if (asked > 0)
-    return asked;
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  const int count = ::sched_getaffinity(0, sizeof(cores), &cores) == 0
-                        ? CPU_COUNT(&cores)
-                        : 1;
-  return std::max(1, count / localRanks);
-}
-
 RankRun::RankRun(const Run &run, const Data &data, Communicator &communicator,
                  int localRanks)
     : run(run), program(run.program), options(run.options), data(data),
       communicator(communicator),
       pool(threadsPerRank(run.options.threads, localRanks)),
-      arenas(run.program),
-      executor(run.program, arenas.addresses(), communicator,
-               contextOf(run, communicator, pool, arenas)) {
+      backend(run.makeBackend(run, communicator, localRanks)) {
   Transfer transfer;
   transfer.send = transfer.receive = &stop;
   transfer.count = 1;
@@ -123,12 +95,13 @@ void RankRun::checkAgreement() {
 
 void RankRun::prepare() {
   checkAgreement();
-  executor.plan(run.makeKernel);
+  backend->plan();
   if (data.training)
     batches = std::make_unique<Batches>(program, data, options.seed,
                                         communicator.rank());
   trainer =
-      std::make_unique<Trainer>(program, executor, communicator, batches.get());
+      std::make_unique<Trainer>(program, *backend, communicator, batches.get());
+  const Arenas &arenas = backend->arenas();
   initializeControl(program, arenas, options.seed);
   initializeConstants(program, arenas, communicator.rank());
   if (options.weights.empty())
@@ -136,7 +109,7 @@ void RankRun::prepare() {
                          &pool);
   else
     loadWeights(options.weights, program, arenas, communicator);
-  executor.runInitialize();
+  backend->initialize();
   if (!speaks() || !batches)
     return;
   if (!data.remark.empty())
@@ -199,7 +172,7 @@ void RankRun::train() {
     if (options.evalEvery > 0 && update % options.evalEvery == 0)
       evaluate(update);
   }
-  executor.drain();
+  backend->drain();
   if (progress)
     progress->finish();
 }
@@ -208,7 +181,7 @@ void RankRun::sample() {
   const bool bytes = hasByteVocabulary(program);
   const std::vector<int32_t> prompt =
       promptTokens(options.prompt, bytes, program);
-  Generator generator(program, executor, *trainer, communicator, options.seed,
+  Generator generator(program, *backend, *trainer, communicator, options.seed,
                       options.temperature);
   if (speaks())
     run.out << options.prompt << (bytes ? "" : " ");
@@ -240,7 +213,7 @@ void RankRun::summarize() {
         << " tokens/s\n";
   }
   printMemory(program, out);
-  out << "the kernels' workspace: " << readableBytes(executor.workspaceBytes())
+  out << "the kernels' workspace: " << readableBytes(backend->workspaceBytes())
       << "\n";
   if (trainer->updates() > 0)
     printTraffic(program, last.traffic, out);
@@ -251,7 +224,7 @@ void RankRun::execute() {
   prepare();
   train();
   if (!options.saveWeights.empty())
-    saveWeights(options.saveWeights, program, arenas, communicator);
+    saveWeights(options.saveWeights, program, backend->arenas(), communicator);
   if (options.sample > 0 && stopSignal == 0)
     sample();
   if (speaks() && options.steps > 0)

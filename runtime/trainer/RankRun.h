@@ -3,7 +3,6 @@
 #define ZERO_RUNTIME_TRAINER_RANKRUN_H
 
 #include "data/Batches.h"
-#include "state/Arenas.h"
 #include "trainer/Generate.h"
 #include "trainer/Metrics.h"
 #include "trainer/Progress.h"
@@ -13,10 +12,6 @@
 #include <memory>
 
 namespace zrt {
-
-/// Threads of each of `localRanks` ranks on this machine: `asked`, or an equal
-/// share of the cores that this process may use, at least 1.
-int threadsPerRank(int asked, int localRanks);
 
 class RankRun {
 public:
@@ -44,9 +39,8 @@ private:
   const Options &options;
   const Data &data;
   Communicator &communicator;
-  ThreadPool pool;
-  Arenas arenas;
-  Executor executor;
+  ThreadPool pool; ///< for initial values
+  std::unique_ptr<Backend> backend;
   std::unique_ptr<Batches> batches;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Progress> progress; ///< of the first rank

@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_TRAINER_RUN_H
 #define ZERO_RUNTIME_TRAINER_RUN_H
 
-#include "trainer/Executor.h"
+#include "trainer/Backend.h"
 #include "trainer/Options.h"
 
 #include <iosfwd>
@@ -15,8 +15,8 @@ struct Run {
   const Options &options;
   const GeneratedKernel *generated = nullptr;
   int64_t generatedCount = 0;
-  KernelMaker makeKernel; ///< called by all ranks at once
-  std::ostream &out;      ///< progress and summary
+  BackendMaker makeBackend; ///< called by all ranks at once
+  std::ostream &out;        ///< progress and summary
   std::ostream &errors;
   bool terminal = false; ///< `out` is one
 };

@@ -3,6 +3,7 @@
 #include "state/Layout.h"
 #include "trainer/LearningRate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
@@ -39,16 +40,14 @@ const Output &evaluationLoss(const Program &program) {
 
 } // namespace
 
-Trainer::Trainer(const Program &program, Executor &executor,
+Trainer::Trainer(const Program &program, Backend &backend,
                  Communicator &communicator, const Batches *batches)
-    : program(program), executor(executor), communicator(communicator),
-      batches(batches), control(executor.control()) {
+    : program(program), backend(backend), communicator(communicator),
+      batches(batches), learningRates(program.partitions.size()) {
   if (program.partitions.size() > kMaxGroups)
     throw std::runtime_error(
         "the program has " + std::to_string(program.partitions.size()) +
         " partitions, " + std::to_string(kMaxGroups) + " are possible");
-  for (const Input &input : program.inputs)
-    inputAddresses.push_back(executor.address(input.buffer));
   Transfer transfer;
   transfer.send = transfer.receive = &evaluationSum;
   transfer.count = 1;
@@ -57,31 +56,33 @@ Trainer::Trainer(const Program &program, Executor &executor,
 }
 
 void Trainer::setLearningRates() {
-  for (size_t i = 0; i < program.partitions.size(); ++i)
-    control.learningRate[i] = float(learningRate(
+  for (size_t i = 0; i < learningRates.size(); ++i)
+    learningRates[i] = float(learningRate(
         program.training.schedule, program.partitions[i].optimizer.learningRate,
-        control.steps));
+        backend.control().steps));
 }
 
 UpdateReport Trainer::update() {
   const Clock::time_point begin = Clock::now();
-  const Traffic before = executor.traffic();
-  const int accumulation = program.training.accumulation;
-  const double scale = control.scale;
+  const Traffic before = backend.traffic();
+  const double scale = backend.control().scale;
   setLearningRates();
-  control.evaluating = 0;
-  control.lossSum = 0;
-  for (int micro = 0; micro < accumulation; ++micro) {
+  backend.update([&](int micro, Control &control, void *const *inputs) {
+    std::copy(learningRates.begin(), learningRates.end(), control.learningRate);
+    control.evaluating = 0;
     control.microIndex = micro;
-    control.batch = uint64_t(done) * accumulation + micro;
-    batches->fillTraining(done, micro, inputAddresses.data());
-    executor.runMicro(/*isLast=*/micro + 1 == accumulation);
-  }
-  executor.runApply();
+    control.batch = uint64_t(done) * program.training.accumulation + micro;
+    batches->fillTraining(done, micro, inputs);
+  });
   ++done;
   UpdateReport result = report(before, scale);
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (control.fatal)
+  if (backend.control().outOfRange)
+    throw std::runtime_error("an id or target is outside its table or classes "
+                             "in update " +
+                             std::to_string(done) +
+                             "; check the data against the vocabulary");
+  if (backend.control().fatal)
     throw std::runtime_error(
         "the gradients overflow at the smallest loss scale, " +
         std::to_string(program.training.lossScale.minimum) + ", in update " +
@@ -92,6 +93,7 @@ UpdateReport Trainer::update() {
 }
 
 UpdateReport Trainer::report(const Traffic &before, double scale) {
+  const Control &control = backend.control();
   UpdateReport result;
   result.update = done;
   result.loss = control.lossSum / (double(program.training.ranks) *
@@ -103,7 +105,7 @@ UpdateReport Trainer::report(const Traffic &before, double scale) {
   result.lossScale = scale;
   result.nextLossScale = control.scale;
   result.skipped = !control.finite;
-  result.traffic = executor.traffic() - before;
+  result.traffic = backend.traffic() - before;
   if (control.nonFinite != 0)
     result.blame = blame();
   return result;
@@ -115,7 +117,7 @@ std::string Trainer::blame() {
   const int ranks = communicator.ranks();
   std::vector<int64_t> first(size_t(ranks) * kMaxGroups);
   Transfer transfer;
-  transfer.send = control.firstNonFinite;
+  transfer.send = backend.control().firstNonFinite;
   transfer.receive = first.data();
   transfer.count = kMaxGroups;
   transfer.type = DataType::I64;
@@ -135,23 +137,25 @@ std::string Trainer::blame() {
   return "";
 }
 
-void Trainer::evaluateInputs() {
-  // Gathers of updated parameters may still run for the next micro-batch.
-  executor.drain();
-  control.evaluating = 1;
-  control.microIndex = 0;
-  executor.runEvaluate();
-  control.evaluating = 0;
+void Trainer::evaluateInputs(
+    const std::function<void(void *const *inputs)> &fill) {
+  backend.evaluate([&](int, Control &control, void *const *inputs) {
+    control.evaluating = 1;
+    control.microIndex = 0;
+    fill(inputs);
+  });
 }
 
 double Trainer::evaluate(int64_t count) {
   const Output &loss = evaluationLoss(program);
-  const auto *value = static_cast<const float *>(executor.address(loss.buffer));
   evaluationSum = 0;
   for (int64_t batch = 0; batch < count; ++batch) {
-    batches->fillValidation(uint64_t(batch), inputAddresses.data());
-    evaluateInputs();
-    evaluationSum += *value;
+    evaluateInputs([&](void *const *inputs) {
+      batches->fillValidation(uint64_t(batch), inputs);
+    });
+    float value;
+    backend.read(loss.buffer, 0, &value, sizeof(value));
+    evaluationSum += value;
   }
   if (communicator.ranks() > 1)
     communicator.run(Collective::AllReduce, Reduction::Sum, lossTransfer);

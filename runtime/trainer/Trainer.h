@@ -4,7 +4,7 @@
 
 #include "data/Batches.h"
 #include "program/Control.h"
-#include "trainer/Executor.h"
+#include "trainer/Backend.h"
 
 namespace zrt {
 
@@ -28,8 +28,8 @@ class Trainer {
 public:
   /// All references are borrowed; `batches` may be null where only
   /// `evaluateInputs` is called. The control block is initialised already.
-  Trainer(const Program &program, Executor &executor,
-          Communicator &communicator, const Batches *batches);
+  Trainer(const Program &program, Backend &backend, Communicator &communicator,
+          const Batches *batches);
 
   /// One update. Throws std::runtime_error when a command fails, or when the
   /// loss overflows at the smallest loss scale.
@@ -38,13 +38,11 @@ public:
   /// Mean loss over `count` validation micro-batches a rank and over ranks.
   double evaluate(int64_t count);
 
-  /// Runs the evaluation region on the inputs as they are.
-  void evaluateInputs();
+  /// Runs the evaluation region on inputs that `fill` writes.
+  void evaluateInputs(const std::function<void(void *const *inputs)> &fill);
 
   /// Updates begun, skipped ones included.
   int64_t updates() const { return done; }
-  /// Addresses of the inputs, in the order of `Program::inputs`.
-  void *const *inputs() const { return inputAddresses.data(); }
 
 private:
   void setLearningRates();
@@ -52,11 +50,10 @@ private:
   std::string blame();
 
   const Program &program;
-  Executor &executor;
+  Backend &backend;
   Communicator &communicator;
   const Batches *batches;
-  Control &control;
-  std::vector<void *> inputAddresses;
+  std::vector<float> learningRates;   ///< of this update
   std::vector<Transfer> lossTransfer; ///< of `evaluate`
   double evaluationSum = 0;
   int64_t done = 0;

@@ -13,7 +13,7 @@ namespace {
 constexpr int kFailed = 1, kWrongUsage = 2;
 
 int act(const Options &options, const Program &program,
-        const EmbeddedProgram &embedded, const KernelMaker &makeKernel,
+        const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
         std::ostream &out, std::ostream &errors) {
   switch (options.action) {
   case Options::Action::Help:
@@ -32,8 +32,8 @@ int act(const Options &options, const Program &program,
     break;
   }
   const bool terminal = &out == &std::cout && ::isatty(STDOUT_FILENO);
-  const Run run{program,    options, embedded.kernels, embedded.kernelCount,
-                makeKernel, out,     errors,           terminal};
+  const Run run{program,     options, embedded.kernels, embedded.kernelCount,
+                makeBackend, out,     errors,           terminal};
   return launch(run);
 }
 
@@ -41,11 +41,11 @@ int act(const Options &options, const Program &program,
 
 int zrt::runTrainer(int argc, char **argv, const Program &program,
                     const EmbeddedProgram &embedded,
-                    const KernelMaker &makeKernel, std::ostream &out,
+                    const BackendMaker &makeBackend, std::ostream &out,
                     std::ostream &errors) {
   try {
     const Options options = parseOptions(argc, argv, program);
-    return act(options, program, embedded, makeKernel, out, errors);
+    return act(options, program, embedded, makeBackend, out, errors);
   } catch (const UsageError &error) {
     errors << "error: " << error.what() << std::endl;
     return kWrongUsage;
@@ -55,7 +55,8 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
   }
 }
 
-int zrt::trainerMain(int argc, char **argv, const EmbeddedProgram &embedded) {
+int zrt::trainerMain(int argc, char **argv, const EmbeddedProgram &embedded,
+                     const BackendMaker &makeBackend) {
   Program program;
   std::string reason;
   if (!parse(embedded.bytes, size_t(embedded.size), program, reason)) {
@@ -63,6 +64,6 @@ int zrt::trainerMain(int argc, char **argv, const EmbeddedProgram &embedded) {
               << std::endl;
     return kFailed;
   }
-  return runTrainer(argc, argv, program, embedded, makeHostKernel, std::cout,
+  return runTrainer(argc, argv, program, embedded, makeBackend, std::cout,
                     std::cerr);
 }

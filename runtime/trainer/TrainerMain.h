@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_TRAINER_TRAINERMAIN_H
 #define ZERO_RUNTIME_TRAINER_TRAINERMAIN_H
 
-#include "trainer/Executor.h"
+#include "trainer/Backend.h"
 
 #include <iosfwd>
 
@@ -19,11 +19,12 @@ struct EmbeddedProgram {
 /// Everything that the executable does. Returns its exit code: 0; 1 when the
 /// run failed; 2 when a flag is unknown, contradicts another, or does not fit
 /// the program. Errors go to stderr, one line each.
-int trainerMain(int argc, char **argv, const EmbeddedProgram &embedded);
+int trainerMain(int argc, char **argv, const EmbeddedProgram &embedded,
+                const BackendMaker &makeBackend);
 
-/// The same for a parsed program, other kernels and other streams.
+/// The same for a parsed program and other streams.
 int runTrainer(int argc, char **argv, const Program &program,
-               const EmbeddedProgram &embedded, const KernelMaker &makeKernel,
+               const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
                std::ostream &out, std::ostream &errors);
 
 } // namespace zrt

@@ -80,6 +80,9 @@ TEST(Diagnostics, RefusedValuesSayWhatToDo) {
   expectError(R"("elasticity": {"enabled": true})",
               "c.json:3: error: elasticity: is not supported: the rank count "
               "is fixed when compiling; compile once for each");
+  expectError(R"("ddp_bf16": true)",
+              "c.json:3: error: ddp_bf16: is not supported: gradients travel "
+              "in the compute type; use bf16");
   EXPECT_EQ(invalid(R"("optimizer": {"params": {"max_grad_norm": 1}})"),
             "c.json:2: error: optimizer.params.max_grad_norm: is not "
             "supported: it is no setting of the optimizer; use "

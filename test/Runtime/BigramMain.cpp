@@ -4,6 +4,7 @@
 // ZERO_TEST_RANKS, ZERO_TEST_ACCUMULATION, both 1 by default.
 #include "BigramProgram.h"
 
+#include "trainer/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 #include <cstdlib>
@@ -25,5 +26,6 @@ int main(int argc, char **argv) {
   zrt::EmbeddedProgram embedded;
   embedded.bytes = reinterpret_cast<const unsigned char *>(bytes.data());
   embedded.size = int64_t(bytes.size());
-  return zrt::trainerMain(argc, argv, embedded);
+  return zrt::trainerMain(argc, argv, embedded,
+                          zrt::hostBackends(zrt::makeHostKernel));
 }

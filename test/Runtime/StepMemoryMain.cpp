@@ -165,7 +165,7 @@ struct Rank {
 
   void update() {
     for (int64_t micro = 0; micro < program.training.accumulation; ++micro)
-      executor->runMicro(micro + 1 == program.training.accumulation);
+      executor->runMicro(micro);
     executor->runApply();
   }
 

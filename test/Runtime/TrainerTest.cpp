@@ -2,6 +2,7 @@
 #include "FakeProgram.h"
 #include "TemporaryFile.h"
 
+#include "trainer/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ Outcome runWith(const Program &program, const FakeKernels &kernels,
   argv.push_back(nullptr);
   std::ostringstream out, errors;
   const int code = runTrainer(int(arguments.size()), argv.data(), program, {},
-                              kernels.maker(), out, errors);
+                              hostBackends(kernels.maker()), out, errors);
   return {code, out.str(), errors.str()};
 }
 

@@ -123,15 +123,16 @@ void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
   printGathers(plan);
 }
 
-void mlir::zero::printRankCounts(ArrayRef<PlanSummary> plans, StringRef path) {
-  const PlanSummary &first = plans.front();
+void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
+  const PlanSummary &first = reports.front().plan;
   llvm::outs() << path << ": stage " << first.stage << ", "
                << plural(first.accumulation, "micro-batch", "es")
                << " an update; of a rank:\n\n";
   Table table;
   table.add({"ranks", "parameters", "gradients", "optimizer", "states",
-             "closed form", "activations", "communication", "all", "sent"});
-  for (const PlanSummary &plan : plans) {
+             "closed form", "activations", "communication", "all", "sent",
+             "predicted", "exposed"});
+  for (const auto &[plan, prediction] : reports) {
     int64_t formula = 0, sent = 0;
     for (const ArenaSummary &arena : plan.arenas)
       formula += arena.formula.value_or(0);
@@ -147,9 +148,15 @@ void mlir::zero::printRankCounts(ArrayRef<PlanSummary> plans, StringRef path) {
     row.push_back(formatBytes(plan.arena(ArenaKind::Communication).bytes));
     row.push_back(formatBytes(plan.totalBytes()));
     row.push_back(formatBytes(plan.sent(sent)));
+    row.push_back(formatSeconds(prediction.seconds));
+    row.push_back(formatShare(prediction.exposed, prediction.seconds));
     table.add(std::move(row));
   }
   table.print(llvm::outs());
+  const Prediction &prediction = reports.front().prediction;
+  llvm::outs() << "predicted for " << prediction.machine
+               << ": an update, and the part of it that waits for "
+                  "communication\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,7 +188,9 @@ static void writeArena(llvm::json::OStream &json, const ArenaSummary &arena) {
   });
 }
 
-void mlir::zero::writeJson(llvm::json::OStream &json, const PlanSummary &plan) {
+void mlir::zero::writeJson(llvm::json::OStream &json,
+                           const PlanReport &report) {
+  const PlanSummary &plan = report.plan;
   json.object([&] {
     json.attribute("stage", plan.stage);
     json.attribute("ranks", plan.ranks);
@@ -215,5 +224,6 @@ void mlir::zero::writeJson(llvm::json::OStream &json, const PlanSummary &plan) {
           writeVolume(json, plan, "sent", collective.volume);
         });
     });
+    writePrediction(json, report.prediction);
   });
 }

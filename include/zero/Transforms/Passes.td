@@ -514,11 +514,13 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     - traffic: other than partitions and uses say. With one rank, any at all;
     - order: where the module holds a module for each rank, collectives that
       differ between ranks;
-    - streams, after `zero-plan-memory`: an access to bytes that an operation in
-      flight writes, or a write to bytes that one reads, in its own region or a
-      later one;
-    - memory, after `zero-plan-memory`: buffers that overlap while both live,
-      and values written over padding or over another parameter's state.
+    - places, after `zero-plan-memory`: one that is missing, or of another
+      arena, size or stride than its owner has; states, inputs and constants
+      that share bytes;
+    - streams: an access to bytes that an operation in flight writes, or a write
+      to bytes that one reads, in its own region or a later one;
+    - memory: buffers that overlap while both live, and values written over
+      padding or over another parameter's state.
 
     `max-reuse-distance` is that of `zero-insert-gathers`; without it, gathers
     are bounded by one a use. `report` prints the traffic and what saved it.
@@ -547,7 +549,7 @@ def SpecializeRank : Pass<"zero-specialize-rank", "::mlir::ModuleOp"> {
     form, and checks besides that all ranks meet in the same collectives.
 
     - Needs: a configured schedule; places where `zero-plan-memory` ran.
-    - Leaves: places without stride.
+    - Leaves: places without stride, and `zero.rank` on the step.
     - Not done here: anything else; ranks differ in nothing but places.
 
     ```mlir

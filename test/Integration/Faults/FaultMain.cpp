@@ -1,6 +1,7 @@
 // `main` of an executable that may break a rule.
 #include "Faults.h"
 
+#include "trainer/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 #include <cstdlib>
@@ -43,5 +44,6 @@ int main(int argc, char **argv) {
                             const KernelContext &context) {
     return makeFaultyKernel(fault, spec, context);
   };
-  return runTrainer(argc, argv, program, embedded, make, std::cout, std::cerr);
+  return runTrainer(argc, argv, program, embedded, hostBackends(make),
+                    std::cout, std::cerr);
 }

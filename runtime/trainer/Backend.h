@@ -1,0 +1,64 @@
+// What one rank of a run stands on: memory, commands, and the ways of the
+// host's data in and out.
+#ifndef ZERO_RUNTIME_TRAINER_BACKEND_H
+#define ZERO_RUNTIME_TRAINER_BACKEND_H
+
+#include "program/Control.h"
+#include "state/Arenas.h"
+#include "trainer/Executor.h"
+
+#include <functional>
+#include <memory>
+
+namespace zrt {
+
+struct Run;
+
+/// Fills what the host says before micro-batch `micro`: the inputs, at
+/// addresses in the order of `Program::inputs`, and of `control` the fields
+/// before `lossSeed`.
+using FillMicro =
+    std::function<void(int micro, Control &control, void *const *inputs)>;
+
+/// One rank's program on a processor.
+class Backend {
+public:
+  virtual ~Backend();
+
+  /// Makes every kernel. Throws as `Executor::plan`.
+  virtual void plan() = 0;
+  /// Where state is read and written, between updates only.
+  virtual const Arenas &arenas() const = 0;
+
+  /// The initialize region.
+  virtual void initialize() = 0;
+  /// One update: every micro-batch, then the apply region. Returns when
+  /// `control` and `traffic` tell what it did.
+  virtual void update(const FillMicro &fill) = 0;
+  /// The evaluate region, on inputs that `fill` makes as micro-batch 0; then
+  /// `read` reads its outputs.
+  virtual void evaluate(const FillMicro &fill) = 0;
+  /// Waits for everything that was started.
+  virtual void drain() = 0;
+
+  /// Copies `bytes` from `offset` of `buffer` to the host.
+  virtual void read(const BufferRef &buffer, uint64_t offset, void *to,
+                    size_t bytes) = 0;
+  /// The control block after the last update, or as it was initialised.
+  virtual const Control &control() const = 0;
+  virtual const Traffic &traffic() const = 0;
+  virtual size_t workspaceBytes() const = 0;
+};
+
+/// Makes the backend of a rank; called by all ranks at once. `communicator`
+/// joins them in host memory, `localRanks` of them on this machine.
+using BackendMaker = std::function<std::unique_ptr<Backend>(
+    const Run &run, Communicator &communicator, int localRanks)>;
+
+/// Threads of each of `localRanks` ranks on this machine: `asked`, or an equal
+/// share of the cores that this process may use, at least 1.
+int threadsPerRank(int asked, int localRanks);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_BACKEND_H

@@ -1,0 +1,85 @@
+#include "trainer/HostBackend.h"
+
+#include "trainer/Run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sched.h>
+#include <utility>
+
+using namespace zrt;
+
+Backend::~Backend() = default;
+
+int zrt::threadsPerRank(int asked, int localRanks) {
+  if (asked > 0)
+    return asked;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const int count = ::sched_getaffinity(0, sizeof(cores), &cores) == 0
+                        ? CPU_COUNT(&cores)
+                        : 1;
+  return std::max(1, count / localRanks);
+}
+
+static KernelContext contextOf(const Run &run, Communicator &communicator,
+                               ThreadPool &pool, Arenas &arenas) {
+  KernelContext context;
+  context.rank = communicator.rank();
+  context.ranks = communicator.ranks();
+  context.pool = &pool;
+  context.control = &arenas.control();
+  context.program = &run.program;
+  context.generated = run.generated;
+  context.generatedCount = run.generatedCount;
+  return context;
+}
+
+HostBackend::HostBackend(const Run &run, Communicator &communicator,
+                         int localRanks, KernelMaker makeKernel)
+    : program(run.program), makeKernel(std::move(makeKernel)),
+      pool(threadsPerRank(run.options.threads, localRanks)),
+      memory(run.program),
+      executor(run.program, memory.addresses(), communicator,
+               contextOf(run, communicator, pool, memory)) {}
+
+void HostBackend::plan() {
+  executor.plan(makeKernel);
+  inputs.clear();
+  for (const Input &input : program.inputs)
+    inputs.push_back(executor.address(input.buffer));
+}
+
+void HostBackend::initialize() { executor.runInitialize(); }
+
+void HostBackend::update(const FillMicro &fill) {
+  for (int micro = 0; micro < program.training.accumulation; ++micro) {
+    fill(micro, memory.control(), inputs.data());
+    executor.runMicro(micro);
+  }
+  executor.runApply();
+}
+
+void HostBackend::evaluate(const FillMicro &fill) {
+  // Gathers of updated parameters may still run for the next micro-batch.
+  executor.drain();
+  fill(0, memory.control(), inputs.data());
+  executor.runEvaluate();
+}
+
+void HostBackend::drain() { executor.drain(); }
+
+void HostBackend::read(const BufferRef &buffer, uint64_t offset, void *to,
+                       size_t bytes) {
+  std::memcpy(to, static_cast<char *>(executor.address(buffer)) + offset,
+              bytes);
+}
+
+BackendMaker zrt::hostBackends(KernelMaker makeKernel) {
+  return [makeKernel = std::move(makeKernel)](
+             const Run &run, Communicator &communicator,
+             int localRanks) -> std::unique_ptr<Backend> {
+    return std::make_unique<HostBackend>(run, communicator, localRanks,
+                                         makeKernel);
+  };
+}

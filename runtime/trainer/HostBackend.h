@@ -1,0 +1,42 @@
+// The host's cores and memory.
+#ifndef ZERO_RUNTIME_TRAINER_HOSTBACKEND_H
+#define ZERO_RUNTIME_TRAINER_HOSTBACKEND_H
+
+#include "trainer/Backend.h"
+
+namespace zrt {
+
+/// Regions run as they are called: `update` returns when all is done but what
+/// the program leaves running for the next region.
+class HostBackend final : public Backend {
+public:
+  HostBackend(const Run &run, Communicator &communicator, int localRanks,
+              KernelMaker makeKernel);
+
+  void plan() override;
+  const Arenas &arenas() const override { return memory; }
+  void initialize() override;
+  void update(const FillMicro &fill) override;
+  void evaluate(const FillMicro &fill) override;
+  void drain() override;
+  void read(const BufferRef &buffer, uint64_t offset, void *to,
+            size_t bytes) override;
+  const Control &control() const override { return memory.control(); }
+  const Traffic &traffic() const override { return executor.traffic(); }
+  size_t workspaceBytes() const override { return executor.workspaceBytes(); }
+
+private:
+  const Program &program;
+  KernelMaker makeKernel;
+  ThreadPool pool;
+  Arenas memory;
+  Executor executor;
+  std::vector<void *> inputs; ///< in the order of `Program::inputs`
+};
+
+/// Makes host backends whose kernels come from `makeKernel`.
+BackendMaker hostBackends(KernelMaker makeKernel);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_TRAINER_HOSTBACKEND_H
