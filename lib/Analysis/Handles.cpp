@@ -21,9 +21,8 @@ Operation *Handles::findStart(Value pending) const {
   if (!carried)
     return maker;
   auto carry = carries.find(carried.getHandleAttr());
-  return carry == carries.end()
-             ? nullptr
-             : carry->second->getOperand(0).getDefiningOp();
+  return carry == carries.end() ? nullptr
+                                : carry->second->getOperand(0).getDefiningOp();
 }
 
 Operation *Handles::findStartOf(Value value) const {
@@ -43,9 +42,8 @@ WaitOp Handles::findWait(Operation *start) const {
   for (Operation *user : pending.getUsers())
     if (auto carry = dyn_cast<CarryOp>(user)) {
       auto carried = takes.find(carry.getHandleAttr());
-      return carried == takes.end()
-                 ? WaitOp()
-                 : waitAmong(carried->second->getResult(0));
+      return carried == takes.end() ? WaitOp()
+                                    : waitAmong(carried->second->getResult(0));
     }
   return waitAmong(pending);
 }
@@ -59,8 +57,7 @@ SmallVector<SmallVector<Block *>> mlir::zero::getTimelines(StepOp step) {
       continue;
     lines.push_back({block});
     if (&region == last.getOperation())
-      lines.back().push_back(
-          &step.getRegionOp<ApplyOp>().getBody().front());
+      lines.back().push_back(&step.getRegionOp<ApplyOp>().getBody().front());
   }
   return lines;
 }

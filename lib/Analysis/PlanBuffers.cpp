@@ -89,7 +89,7 @@ LineBuffers::LineBuffers(ArrayRef<Block *> line, const Handles &handles)
 }
 
 void LineBuffers::add(std::string name, Attribute place, int64_t begin,
-                        int64_t end) {
+                      int64_t end) {
   buffers.push_back(
       {std::move(name), cast<AtAttr>(place), begin, std::max(begin, end)});
 }
@@ -170,8 +170,8 @@ void LineBuffers::visitKernel(Operation &op, ArrayAttr places) {
 }
 
 int64_t LineBuffers::findPeak(ArenaKind arena,
-                                SmallVectorImpl<MemoryLine> &alive,
-                                int64_t &peak) const {
+                              SmallVectorImpl<MemoryLine> &alive,
+                              int64_t &peak) const {
   SmallVector<int64_t> changes(order.size() + 2, 0);
   for (const PlacedBuffer &buffer : buffers)
     if (buffer.place.getArena() == arena && buffer.begin <= buffer.end) {

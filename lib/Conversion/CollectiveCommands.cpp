@@ -190,7 +190,7 @@ void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
   }
   zrt::Command &command =
       startCollective(reduce, zrt::Opcode::Reduce, zrt::TrafficClass::Gradient,
-                                      "bucketed_reduce @" + reduce.getPartition().str() + " " +
+                      "bucketed_reduce @" + reduce.getPartition().str() + " " +
                           joinNames(reduce.getParameters()));
   for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters())) {
     AtAttr send = subPlace(bucket, run.inBucket * bytes, run.count * bytes);
@@ -253,10 +253,9 @@ void CommandBuilder::visitAllGather(AllGatherOp gather) {
 }
 
 void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
-  zrt::Command &command =
-      startCollective(refresh, zrt::Opcode::AllGather,
-                      zrt::TrafficClass::Parameter,
-                      "refresh_resident " + joinNames(refresh.getParameters()));
+  zrt::Command &command = startCollective(
+      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
+      "refresh_resident " + joinNames(refresh.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(refresh.getParameters().getAsRange<FlatSymbolRefAttr>()))
     command.parts.push_back(

@@ -220,11 +220,11 @@ LogicalResult Translator::translateRegions() {
   Tickets tickets;
   for (Operation &op : step.getBody().front()) {
     auto micro = dyn_cast<MicroOp>(op);
-    zrt::Region &region = micro ? micro.getLast() ? program.microLast
-                                                  : program.micro
-                          : isa<ApplyOp>(op)    ? program.apply
-                          : isa<EvaluateOp>(op) ? program.evaluate
-                                                : program.initialize;
+    zrt::Region &region =
+        micro              ? micro.getLast() ? program.microLast : program.micro
+        : isa<ApplyOp>(op) ? program.apply
+        : isa<EvaluateOp>(op) ? program.evaluate
+                              : program.initialize;
     CommandBuilder builder(program, state, step, partitionNumbers, kernels,
                            handles, tickets);
     if (failed(builder.build(op.getRegion(0).front(), region)))

@@ -15,8 +15,8 @@ SmallVector<OwnedPiece> mlir::zero::getOwnedPieces(PartitionOp partition,
   if (!partition.hasShardedOptimizer())
     return {{begin, end, /*isSlice=*/false, end - begin, begin}};
   if (partition.hasShardedParameters()) // all states are one run of slices
-    return {{begin, end, /*isSlice=*/true, (end - begin) / ranks,
-             begin / ranks}};
+    return {
+        {begin, end, /*isSlice=*/true, (end - begin) / ranks, begin / ranks}};
   SmallVector<OwnedPiece> pieces;
   for (auto [first, last] : partition.getSegmentsIn(begin, end))
     pieces.push_back(
@@ -40,8 +40,8 @@ static AtAttr pieceOf(const StatePlaces &places, PartitionOp partition,
 
 void CommandBuilder::visitGradStats(GradStatsOp stats) {
   bool isFirst = !stats.getSum();
-  for (auto [index, symbol] : llvm::enumerate(
-           stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+  for (auto [index, symbol] :
+       llvm::enumerate(stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = findPartition(stats, symbol.getValue());
     auto [begin, end] = stats.getRange(index, partition);
     for (const OwnedPiece &piece : getOwnedPieces(partition, begin, end)) {
@@ -68,9 +68,9 @@ void CommandBuilder::visitReduceStats(ReduceStatsOp reduce) {
     ref.bytes = bytes;
     return ref;
   };
-  zrt::Command &command = startCollective(reduce, zrt::Opcode::AllReduce,
-                                          zrt::TrafficClass::Control,
-                                          "reduce_stats");
+  zrt::Command &command =
+      startCollective(reduce, zrt::Opcode::AllReduce,
+                      zrt::TrafficClass::Control, "reduce_stats");
   uint32_t ticket = command.ticket;
   auto add = [&](size_t offset, uint64_t count, zrt::DataType type) {
     zrt::BufferRef ref = control(offset, count * zrt::sizeOf(type));

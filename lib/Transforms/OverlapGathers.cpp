@@ -78,8 +78,7 @@ Operation *OverlapGathers::findFirstUse(PartitionOp partition, int64_t begin,
         return member.getOffset() + member.getSize() <= begin;
       });
   SmallVector<Attribute> names;
-  for (; member != members.end() &&
-         cast<MemberAttr>(*member).getOffset() < end;
+  for (; member != members.end() && cast<MemberAttr>(*member).getOffset() < end;
        ++member)
     names.push_back(cast<MemberAttr>(*member).getParameter());
   return findFirstUse(ArrayAttr::get(&getContext(), names));

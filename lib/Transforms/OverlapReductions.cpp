@@ -88,11 +88,10 @@ void OverlapReductions::runOnOperation() {
   for (auto micro : step.getBody().getOps<MicroOp>()) {
     Block &block = micro.getBody().front();
     std::deque<Started> running = overlapIn(block);
-    Block *place = micro == last
-                       ? &step.getRegionOp<ApplyOp>().getBody().front()
-                       : &block;
-    Block::iterator before = micro == last ? place->begin()
-                                           : std::prev(block.end());
+    Block *place =
+        micro == last ? &step.getRegionOp<ApplyOp>().getBody().front() : &block;
+    Block::iterator before =
+        micro == last ? place->begin() : std::prev(block.end());
     for (Started &started : running) {
       started.finishBefore(*place, before);
       if (micro == last)

@@ -107,7 +107,7 @@ void Prefetch::runOnOperation() {
   for (Operation &region : step.getBody().front()) {
     if (!isa<MicroOp, EvaluateOp>(region))
       continue;
-    SmallVector<Gather> gathers = 
+    SmallVector<Gather> gathers =
         collectGathers(region.getRegion(0).front(), handles);
     choose(gathers);
     for (Gather &gather : gathers)

@@ -39,10 +39,9 @@ public:
   void read() {
     if (names.empty())
       return;
-    sum = GradStatsOp::create(builder, loc,
-                              StatsType::get(builder.getContext()),
-                              builder.getArrayAttr(names),
-                              builder.getDenseI64ArrayAttr(ranges), sum);
+    sum = GradStatsOp::create(
+        builder, loc, StatsType::get(builder.getContext()),
+        builder.getArrayAttr(names), builder.getDenseI64ArrayAttr(ranges), sum);
     names.clear();
     ranges.clear();
   }
@@ -121,7 +120,8 @@ void SplitStatistics::split(GradStatsOp whole) {
   for (auto name : whole.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
     PartitionOp partition = partitions.lookup(name);
     SmallVector<Arrival *> &late = byPartition[partition];
-    llvm::sort(late, [](Arrival *a, Arrival *b) { return a->begin < b->begin; });
+    llvm::sort(late,
+               [](Arrival *a, Arrival *b) { return a->begin < b->begin; });
     int64_t begin = 0;
     for (Arrival *arrival : late) {
       if (arrival->begin > begin)

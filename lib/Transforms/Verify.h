@@ -2,8 +2,9 @@
 //
 // Each topic walks the schedule in the order in which it runs (initialize, two
 // updates of several micro-batches, evaluate, one more update) and keeps the
-// facts that it is about. It asks what is true when an operation runs, not which operation
-// stands beside it, so that schedules may overlap what they like.
+// facts that it is about. It asks what is true when an operation runs, not
+// which operation stands beside it, so that schedules may overlap what they
+// like.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_TRANSFORMS_VERIFY_H

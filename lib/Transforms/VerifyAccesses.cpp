@@ -45,17 +45,17 @@ AtAttr AccessTable::findPlace(Value value) {
   }
   if (std::optional<View> view = getView(maker)) {
     AtAttr source = placeOf(view->source);
-    return source ? AtAttr::get(source.getContext(), source.getArena(),
-                                source.getOffset() + view->offset,
-                                tensorBytes(value.getType()),
-                                source.getStride())
-                  : AtAttr();
+    return source
+               ? AtAttr::get(source.getContext(), source.getArena(),
+                             source.getOffset() + view->offset,
+                             tensorBytes(value.getType()), source.getStride())
+               : AtAttr();
   }
   if (auto load = dyn_cast<LoadOp>(maker))
     return state.getWhole(load.getParameterAttr().getAttr());
   size_t index = 0;
-  for (Value result : maker->getResults().take_front(
-           cast<OpResult>(value).getResultNumber()))
+  for (Value result :
+       maker->getResults().take_front(cast<OpResult>(value).getResultNumber()))
     index += isa<RankedTensorType>(result.getType());
   if (!isa<WaitOp>(maker))
     return placeAt(maker, index);
@@ -158,8 +158,8 @@ void AccessTable::collectAccumulate(AccumulateOp op, Accesses &accesses) {
 }
 
 void AccessTable::collectStats(GradStatsOp op, Accesses &accesses) {
-  for (auto [index, name] : llvm::enumerate(
-           op.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+  for (auto [index, name] :
+       llvm::enumerate(op.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = tables.find(name);
     auto [begin, end] = op.getRange(index, partition);
     add(accesses.atOnce,
@@ -192,7 +192,8 @@ void AccessTable::collectReduction(Operation &op, Accesses &accesses) {
   if (!reduce)
     return;
   PartitionOp partition = tables.find(reduce.getPartitionAttr());
-  auto type = cast<RankedTensorType>(reduce.getPending().getType().getTypes()[0]);
+  auto type =
+      cast<RankedTensorType>(reduce.getPending().getType().getTypes()[0]);
   if (storesDirectly(partition, type.getElementType(), tables.training))
     collectOwned(partition, reduce.getParameters(), accesses.inFlight);
 }

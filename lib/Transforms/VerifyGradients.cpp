@@ -292,9 +292,9 @@ void Gradients::visitWait(WaitOp wait) {
   auto found = stores.find(symbol.getAttr());
   if (found == stores.end())
     return;
-  for (Cell &cell : found->second->range(
-           start->getAttrOfType<IntegerAttr>("begin").getInt(),
-           start->getAttrOfType<IntegerAttr>("end").getInt()))
+  for (Cell &cell :
+       found->second->range(start->getAttrOfType<IntegerAttr>("begin").getInt(),
+                            start->getAttrOfType<IntegerAttr>("end").getInt()))
     if (cell.inFlight == start) {
       cell.inFlight = nullptr;
       cell.level = isa<AllReduceOp>(start) ? Level::Everywhere : Level::Owner;
@@ -306,8 +306,8 @@ void Gradients::visitWait(WaitOp wait) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Gradients::visitStats(GradStatsOp stats) {
-  for (auto [index, partition] : llvm::enumerate(
-           stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+  for (auto [index, partition] :
+       llvm::enumerate(stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
     FailureOr<Store *> store = findStore(stats, partition);
     if (failed(store))
       return failure();

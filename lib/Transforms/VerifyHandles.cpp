@@ -136,8 +136,7 @@ static LogicalResult verifyNames(const Tables &tables) {
   }
   for (auto &[name, taken] : takes)
     if (!carries.count(name))
-      return taken.emitOpError("takes ")
-             << name << ", which no region carries";
+      return taken.emitOpError("takes ") << name << ", which no region carries";
   return success();
 }
 

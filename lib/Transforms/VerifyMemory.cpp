@@ -186,9 +186,8 @@ static Value findSuccessor(Value value, AtAttr place) {
 
 /// Only the gradient itself, or what it is added up from in place, may be made
 /// where it is stored, and only where no other micro-batch's is there.
-LogicalResult LineMemory::verifyGradient(const Use &use,
-                                           PartitionOp partition,
-                                           MemberAttr member) {
+LogicalResult LineMemory::verifyGradient(const Use &use, PartitionOp partition,
+                                         MemberAttr member) {
   Type type = cast<RankedTensorType>(use.value.getType()).getElementType();
   if (storesDirectly(partition, type, tables.training))
     for (Value value = use.value; value;
@@ -203,7 +202,7 @@ LogicalResult LineMemory::verifyGradient(const Use &use,
 /// What an operation computes into a stored gradient is that parameter's, and
 /// exactly as long: neighbours and padding stay as they are.
 LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
-                                        AtAttr stored) {
+                                      AtAttr stored) {
   int64_t bytes = elementBytes(partition.getGradientType());
   if (!use.value)
     return endOf(use.place) <= endOf(stored)
@@ -256,8 +255,7 @@ LogicalResult LineMemory::run() {
                                  << use.place << ", of which " << other->place
                                  << " is still needed";
       error.attachNote(other->by->getLoc()) << "made here";
-      error.attachNote(operations[other->to]->getLoc())
-          << "needed until here";
+      error.attachNote(operations[other->to]->getLoc()) << "needed until here";
       return error;
     }
     live.push_back(&use);

@@ -91,8 +91,8 @@ void BusyBytes::add(const Access &access, Operation *op) {
   for (int64_t at = access.begin; at < access.end;) {
     bool isGap = next == pieces.end() || next->first > at;
     if (isGap) {
-      int64_t end = next == pieces.end() ? access.end
-                                         : std::min(next->first, access.end);
+      int64_t end =
+          next == pieces.end() ? access.end : std::min(next->first, access.end);
       next = pieces.emplace_hint(next, at, Piece{end, {}});
     }
     next->second.uses.push_back({op, access.isWrite, access.rank});

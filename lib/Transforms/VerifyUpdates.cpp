@@ -26,8 +26,7 @@ private:
   const Tables &tables;
   /// The last part of the check, which has what all parts found.
   Operation *stats = nullptr;
-  Operation *reduce = nullptr, *judge = nullptr,
-            *scale = nullptr;
+  Operation *reduce = nullptr, *judge = nullptr, *scale = nullptr;
   SmallVector<UpdateOp> updates;
 };
 
@@ -93,7 +92,7 @@ LogicalResult Updates::verifyStats() {
   if (!reduce && isReduced)
     return stats->emitOpError(
         "is never combined over ranks: 'zero.reduce_stats' is missing");
-  Value found = reduce ? reduce->getOperand(0)
+  Value found = reduce  ? reduce->getOperand(0)
                 : judge ? judge->getOperand(0)
                         : Value();
   if (found && found != stats->getResult(0)) {

@@ -95,8 +95,8 @@ private:
   KernelContext context;
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::map<const Region *, std::vector<Action>> plans; ///< of each region
-  std::vector<Communicator::Ticket> tickets; ///< by program ticket
-  std::vector<char> started;                 ///< by program ticket
+  std::vector<Communicator::Ticket> tickets;           ///< by program ticket
+  std::vector<char> started;                           ///< by program ticket
   std::unique_ptr<std::byte[]> workspaceStorage;
   void *workspace = nullptr;
   size_t workspaceSize = 0;

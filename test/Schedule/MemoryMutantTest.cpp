@@ -60,6 +60,7 @@ static constexpr Harmless kHarmless[] = {
     {"wanted", "a place has one form, whether or not the room beside it is "
                "free at the time"},
     {"is still needed", "bytes behind a value's own are its place's too"},
+    {"its wait must come first", "the same, of a gather in flight"},
     {"where state lies", "inputs are the data loader's, from one micro-batch "
                          "to the next"},
     {"is stored", "a gradient's place is the gradient's"},

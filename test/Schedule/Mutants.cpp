@@ -13,7 +13,8 @@ using namespace mlir::zero;
 bool mlir::zero::isScheduleOperation(Operation *op) {
   return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
              RefreshOp, RefreshResidentOp, WaitOp, CarryOp, CarriedOp,
-             AccumulateOp, FreeOp, GradStatsOp, ReduceStatsOp, JudgeOp, UpdateOp, UpdateScaleOp>(op);
+             AccumulateOp, FreeOp, GradStatsOp, ReduceStatsOp, JudgeOp,
+             UpdateOp, UpdateScaleOp>(op);
 }
 
 std::vector<Operation *> mlir::zero::listOperations(ModuleOp module) {
@@ -184,7 +185,8 @@ void Generator::changeRanges(Operation *op) {
               "range",
               [i, other](Operation *op) {
                 SmallVector<int64_t> bounds(
-                    op->getAttrOfType<DenseI64ArrayAttr>("ranges").asArrayRef());
+                    op->getAttrOfType<DenseI64ArrayAttr>("ranges")
+                        .asArrayRef());
                 bounds[i] = other;
                 op->setAttr("ranges",
                             DenseI64ArrayAttr::get(op->getContext(), bounds));

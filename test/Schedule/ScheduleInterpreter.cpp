@@ -282,8 +282,8 @@ bool ScheduleInterpreter::gradStats(GradStatsOp op) {
     if (sums.empty())
       return fail(*op, "adds to what was not found");
   }
-  for (auto [index, symbol] : llvm::enumerate(
-           op.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+  for (auto [index, symbol] :
+       llvm::enumerate(op.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = partitions.lookup(symbol.getValue());
     if (!partition || !partition.isTrainable())
       return fail(*op, "reads a gradient that is not there");
@@ -326,8 +326,9 @@ bool ScheduleInterpreter::judge(JudgeOp op) {
   for (int64_t rank = 0; rank < ranks; ++rank) {
     double norm = std::sqrt(sums[rank]) / s;
     control[rank].factor =
-        std::isnan(norm) ? NAN
-                         : (clip == 0 ? 1.0 : std::min(1.0, clip / (norm + 1e-6))) / s;
+        std::isnan(norm)
+            ? NAN
+            : (clip == 0 ? 1.0 : std::min(1.0, clip / (norm + 1e-6))) / s;
   }
   return true;
 }

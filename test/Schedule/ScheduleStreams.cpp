@@ -1,9 +1,9 @@
 //===- ScheduleStreams.cpp - when started operations run ------------------===//
 //
 // Between start and wait an operation reads, then writes; an evaluation begins
-// when all have. A device's stream runs its operations in order, and so do early
-// and random completion; a communicator of the host may end each at its own wait
-// alone, and so does late completion.
+// when all have. A device's stream runs its operations in order, and so do
+// early and random completion; a communicator of the host may end each at its
+// own wait alone, and so does late completion.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,7 @@ bool ScheduleInterpreter::advance(Flight &flight) {
 bool ScheduleInterpreter::finish(Value handle) {
   auto &queue = queues[static_cast<int>(getStream(flights[handle].op))];
   auto last = llvm::find(queue, handle);
-  auto first =
-      options.completion == Completion::Late ? last : queue.begin();
+  auto first = options.completion == Completion::Late ? last : queue.begin();
   for (auto next = first; next <= last; ++next)
     while (!flights[*next].isDone)
       if (!advance(flights[*next]))

@@ -256,6 +256,8 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     %v = zero.judge %u clip 1.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
+    %f = zero.refresh @p0[0 to 8] : <>
+    zero.wait %f : <>
   }
 }
 
@@ -279,6 +281,8 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     %v = zero.judge %u clip 1.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
+    %f = zero.refresh @p0[0 to 8] : <>
+    zero.wait %f : <>
   }
 }
 
@@ -300,5 +304,7 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     %v = zero.judge %s clip 1.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
+    %f = zero.refresh @p0[0 to 8] : <>
+    zero.wait %f : <>
   }
 }

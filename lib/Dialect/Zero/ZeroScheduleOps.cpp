@@ -384,9 +384,9 @@ std::pair<int64_t, int64_t> GradStatsOp::getRange(unsigned index,
 LogicalResult GradStatsOp::verify() {
   if (!getRanges() || getRanges()->size() == 2 * getPartitions().size())
     return success();
-  return emitOpError("has ") << getRanges()->size() << " bounds for "
-                             << getPartitions().size()
-                             << " partitions, wanted two each";
+  return emitOpError("has ")
+         << getRanges()->size() << " bounds for " << getPartitions().size()
+         << " partitions, wanted two each";
 }
 
 LogicalResult GradStatsOp::verifySymbolUses(SymbolTableCollection &tables) {
