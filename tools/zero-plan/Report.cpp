@@ -4,6 +4,8 @@
 
 #include "Table.h"
 
+#include "llvm/Support/Format.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -110,6 +112,20 @@ static void printGathers(const PlanSummary &plan) {
   table.print(llvm::outs());
 }
 
+/// What activation checkpointing costs.
+static void printRecomputation(const PlanSummary &plan) {
+  const KernelWork &again = plan.recomputed;
+  if (again.kernels == 0)
+    return;
+  llvm::outs() << "\nrecomputed in a micro-batch: "
+               << plural(again.kernels, "kernel") << ", "
+               << formatCount(again.flops) << " operations on elements";
+  if (plan.work.flops > 0)
+    llvm::outs() << llvm::format(" (%.1f %% of all)",
+                                 100.0 * again.flops / plan.work.flops);
+  llvm::outs() << ", " << formatBytes(again.bytes) << " read and written\n";
+}
+
 void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
                              unsigned lines) {
   llvm::outs() << path << ": stage " << plan.stage << ", "
@@ -121,6 +137,7 @@ void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
   printMemory(plan, lines);
   printTraffic(plan);
   printGathers(plan);
+  printRecomputation(plan);
 }
 
 void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
@@ -216,6 +233,12 @@ void mlir::zero::writeJson(llvm::json::OStream &json,
           json.attribute("times", gathers.times);
           json.attribute("elements", gathers.elements);
         });
+    });
+    json.attributeObject("recomputed_in_a_micro_batch", [&] {
+      json.attribute("kernels", plan.recomputed.kernels);
+      json.attribute("flops", plan.recomputed.flops);
+      json.attribute("flops_of_all", plan.work.flops);
+      json.attribute("bytes", plan.recomputed.bytes);
     });
     json.attributeObject("collectives", [&] {
       for (const CollectiveSummary &collective : plan.collectives)
