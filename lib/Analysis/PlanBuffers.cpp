@@ -200,9 +200,8 @@ static std::string describePeak(ArrayRef<Block *> line, int64_t position) {
       continue;
     }
     Operation &op = *std::next(block->begin(), position);
-    std::string text = (block->getParentOp()->getName().stripDialect() + ", " +
-                        op.getName().getStringRef())
-                           .str();
+    std::string text = describeRegion(block->getParentOp()) + ", " +
+                       op.getName().getStringRef().str();
     std::string where = describePlace(op.getLoc());
     return where.empty() ? text : text + " at " + where;
   }

@@ -44,7 +44,7 @@ void ParameterLife::print(Operation &region) {
   }
   if (!hasLines)
     return;
-  llvm::outs() << region.getName().stripDialect() << ", "
+  llvm::outs() << describeRegion(&region) << ", "
                << block.getOperations().size() << " operations:\n";
   lines.print(llvm::outs());
 }
@@ -141,10 +141,12 @@ void ParameterLife::visitAccumulate(AccumulateOp accumulate) {
 void ParameterLife::visitApply(Operation &op) {
   llvm::TypeSwitch<Operation *>(&op)
       .Case([&](GradStatsOp stats) {
-        if (llvm::is_contained(
-                stats.getPartitions(),
-                FlatSymbolRefAttr::get(partition.getSymNameAttr())))
-          add("gradient is checked and measured", op);
+        for (auto [index, name] : llvm::enumerate(
+                 stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+          auto [begin, end] = stats.getRange(index, partition);
+          if (isAbout(name) && overlaps(begin, end))
+            add("gradient is checked and measured", op);
+        }
       })
       .Case([&](UpdateOp update) {
         if (isAbout(update.getPartitionAttr()))
