@@ -21,6 +21,8 @@ std::optional<zrt::DataType> mlir::zero::toDataType(Type type) {
     return zrt::DataType::I1;
   if (type.isInteger(8))
     return zrt::DataType::I8;
+  if (type.isUnsignedInteger(16))
+    return zrt::DataType::U16;
   if (type.isInteger(32))
     return zrt::DataType::I32;
   if (type.isInteger(64))

@@ -126,6 +126,7 @@ static zrt::Partition toPartition(PartitionOp from) {
   to.shardedGradients = to.trainable && from.hasShardedGradients();
   to.shardedOptimizer = to.trainable && from.hasShardedOptimizer();
   to.hasMaster = to.trainable && from.hasMaster();
+  to.splitMaster = to.trainable && from.getSplitMaster();
   to.computeType = *toDataType(from.getComputeType());
   to.gradientType = *toDataType(from.getGradientType());
   auto place = [&](StringRef name, zrt::BufferRef &ref) {
@@ -135,6 +136,7 @@ static zrt::Partition toPartition(PartitionOp from) {
   place("parameters", to.parameters);
   place("gradients", to.gradients);
   place("master", to.master);
+  place("remainder", to.remainder);
   place("moment1", to.moment1);
   place("moment2", to.moment2);
   return to;
@@ -315,10 +317,11 @@ void Translator::reportMemory() {
       continue;
     gradients +=
         share(partition.shardedGradients) * zrt::sizeOf(partition.gradientType);
-    uint64_t words = (partition.hasMaster ? 1 : 0) +
-                     (partition.moment1.bytes ? 1 : 0) +
-                     (partition.moment2.bytes ? 1 : 0);
-    optimizer += share(partition.shardedOptimizer) * 4 * words;
+    uint64_t bytes = (partition.hasMaster ? 4 : 0) +
+                     (partition.splitMaster ? kRemainderBytes : 0) +
+                     (partition.moment1.bytes ? 4 : 0) +
+                     (partition.moment2.bytes ? 4 : 0);
+    optimizer += share(partition.shardedOptimizer) * bytes;
   }
   program.memory.push_back({"parameters by formula", parameters});
   program.memory.push_back({"gradients by formula", gradients});

@@ -7,9 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByteMap.h"
 #include "VerifyAccesses.h"
-
-#include <map>
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -29,28 +28,6 @@ struct InFlightUse {
   }
 };
 
-/// The bytes of an arena that operations in flight touch: disjoint pieces, by
-/// their first byte.
-class BusyBytes {
-public:
-  void add(const Access &access, Operation *op);
-  void remove(const Access &access, Operation *op);
-  /// What must not run beside `access`; null where nothing is in its way.
-  const InFlightUse *find(const Access &access) const;
-  void clear() { pieces.clear(); }
-
-private:
-  struct Piece {
-    int64_t end = 0;
-    SmallVector<InFlightUse, 1> uses;
-  };
-  using Pieces = std::map<int64_t, Piece>;
-  /// Makes `at` a boundary of the piece that holds it.
-  void cut(int64_t at);
-
-  Pieces pieces;
-};
-
 class Streams : public Tracker {
 public:
   explicit Streams(const Tables &tables) : tables(tables), table(tables) {}
@@ -62,72 +39,18 @@ private:
 
   const Tables &tables;
   AccessTable table;
-  BusyBytes busy[getMaxEnumValForArenaKind() + 1];
+  /// What is in flight, by arena.
+  ByteMap<InFlightUse> busy[getMaxEnumValForArenaKind() + 1];
   llvm::DenseSet<Operation *> inFlight;
 };
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// BusyBytes
-//===----------------------------------------------------------------------===//
-
-void BusyBytes::cut(int64_t at) {
-  auto after = pieces.upper_bound(at);
-  if (after == pieces.begin())
-    return;
-  auto piece = std::prev(after);
-  if (piece->first == at || piece->second.end <= at)
-    return;
-  Piece right = piece->second;
-  piece->second.end = at;
-  pieces.emplace_hint(after, at, std::move(right));
-}
-
-void BusyBytes::add(const Access &access, Operation *op) {
-  cut(access.begin);
-  cut(access.end);
-  auto next = pieces.lower_bound(access.begin);
-  for (int64_t at = access.begin; at < access.end;) {
-    bool isGap = next == pieces.end() || next->first > at;
-    if (isGap) {
-      int64_t end =
-          next == pieces.end() ? access.end : std::min(next->first, access.end);
-      next = pieces.emplace_hint(next, at, Piece{end, {}});
-    }
-    next->second.uses.push_back({op, access.isWrite, access.rank});
-    at = next->second.end;
-    ++next;
-  }
-}
-
-void BusyBytes::remove(const Access &access, Operation *op) {
-  for (auto piece = pieces.lower_bound(access.begin);
-       piece != pieces.end() && piece->first < access.end;) {
-    llvm::erase_if(piece->second.uses,
-                   [&](const InFlightUse &use) { return use.op == op; });
-    piece = piece->second.uses.empty() ? pieces.erase(piece) : std::next(piece);
-  }
-}
-
-const InFlightUse *BusyBytes::find(const Access &access) const {
-  auto piece = pieces.upper_bound(access.begin);
-  if (piece != pieces.begin() && std::prev(piece)->second.end > access.begin)
-    --piece;
-  for (; piece != pieces.end() && piece->first < access.end; ++piece)
-    for (const InFlightUse &use : piece->second.uses)
-      if (use.conflictsWith(access))
-        return &use;
-  return nullptr;
-}
-
-//===----------------------------------------------------------------------===//
-// Streams
-//===----------------------------------------------------------------------===//
-
 LogicalResult Streams::check(Operation &op, ArrayRef<Access> accesses) {
   for (const Access &access : accesses) {
-    const InFlightUse *use = busy[static_cast<int>(access.arena)].find(access);
+    const InFlightUse *use = busy[static_cast<int>(access.arena)].find(
+        access.begin, access.end,
+        [&](const InFlightUse &use) { return use.conflictsWith(access); });
     if (!use)
       continue;
     InFlightDiagnostic error =
@@ -150,7 +73,9 @@ LogicalResult Streams::visit(Operation &op) {
     Operation *start = tables.handles.findStart(wait.getPending());
     if (start && inFlight.erase(start))
       for (const Access &access : table.of(*start).inFlight)
-        busy[static_cast<int>(access.arena)].remove(access, start);
+        busy[static_cast<int>(access.arena)].removeIf(
+            access.begin, access.end,
+            [&](const InFlightUse &use) { return use.op == start; });
     return success();
   }
   const Accesses &accesses = table.of(op);
@@ -160,12 +85,13 @@ LogicalResult Streams::visit(Operation &op) {
   if (!accesses.inFlight.empty())
     inFlight.insert(&op);
   for (const Access &access : accesses.inFlight)
-    busy[static_cast<int>(access.arena)].add(access, &op);
+    busy[static_cast<int>(access.arena)].add(
+        access.begin, access.end, {&op, access.isWrite, access.rank});
   return success();
 }
 
 LogicalResult Streams::drain() {
-  for (BusyBytes &arena : busy)
+  for (auto &arena : busy)
     arena.clear();
   inFlight.clear();
   return success();

@@ -6,8 +6,8 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropou
   in-process  all stages, with and without overlap, ranks as threads, with
               evaluations
   mpi         the same, ranks as processes, against stage 0 as threads
-  shapes      small buckets, the contiguous layout, parameters that stay whole
-              and gathers that are kept, against stage 0
+  shapes      small buckets, the contiguous layout, parameters that stay whole,
+              gathers that are kept and split masters (bf16), against stage 0
   dropout     all stages of a model with dropout; another rank count drops the
               same elements, so its losses are the same but for rounding
   recompute   activations that are recomputed, at all stages of a model with
@@ -56,6 +56,7 @@ def setups(folder, precision, ranks, kind):
         return [setup(0, overlap_comm=False)] + [
             setup(stage, overlap_comm=overlap, reduce_bucket_size=4000)
             for stage in range(4) for overlap in (False, True)]
+    split = [setup(stage, split_master=True) for stage in range(4) if precision == "bf16"]
     return [
         setup(0), setup(0, reduce_bucket_size=1), setup(1, reduce_bucket_size=3000),
         setup(1, reduce_bucket_size=3000, allgather_bucket_size=1000, overlap_comm=True),
@@ -69,7 +70,7 @@ def setups(folder, precision, ranks, kind):
         setup(3, stage3_param_persistence_threshold=200, overlap_comm=True),
         setup(3, stage3_max_reuse_distance=20000),
         setup(3, stage3_param_persistence_threshold=10**9),
-    ]
+    ] + split
 
 
 def schedule(folder, setup):
