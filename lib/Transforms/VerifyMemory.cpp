@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByteMap.h"
 #include "Verify.h"
 
 #include "zero/Analysis/StatePlan.h"
@@ -40,6 +41,7 @@ private:
   LogicalResult verifyGradient(const Use &use, PartitionOp partition,
                                MemberAttr member);
   bool mayShare(const Use &earlier, const Use &later);
+  LogicalResult reportOverlap(const Use &earlier, const Use &later);
   int64_t lastUse(Value value) const {
     return std::max(lastUses.lookup(value), int64_t(0));
   }
@@ -57,11 +59,6 @@ private:
 
 static int64_t endOf(AtAttr place) {
   return place.getOffset() + place.getBytes();
-}
-
-static bool overlap(AtAttr a, AtAttr b) {
-  return a.getArena() == b.getArena() && a.getOffset() < endOf(b) &&
-         b.getOffset() < endOf(a);
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,27 +237,40 @@ LogicalResult LineMemory::verifyPlace(const Use &use) {
 LogicalResult LineMemory::run() {
   llvm::stable_sort(uses,
                     [](const Use &a, const Use &b) { return a.from < b.from; });
-  SmallVector<const Use *> live;
+  ByteMap<const Use *> live[getMaxEnumValForArenaKind() + 1];
+  // By their last position.
+  std::multimap<int64_t, const Use *> ends;
   for (const Use &use : uses) {
     if (failed(verifyPlace(use)))
       return failure();
     if (use.place.getBytes() == 0)
       continue;
-    llvm::erase_if(live,
-                   [&](const Use *other) { return other->to < use.from; });
-    for (const Use *other : live) {
-      if (!overlap(other->place, use.place) || mayShare(*other, use))
-        continue;
-      InFlightDiagnostic error = use.by->emitOpError("takes ")
-                                 << use.place << ", of which " << other->place
-                                 << " is still needed";
-      error.attachNote(other->by->getLoc()) << "made here";
-      error.attachNote(operations[other->to]->getLoc()) << "needed until here";
-      return error;
+    while (!ends.empty() && ends.begin()->first < use.from) {
+      const Use *gone = ends.begin()->second;
+      live[static_cast<int>(gone->place.getArena())].removeIf(
+          gone->place.getOffset(), endOf(gone->place),
+          [&](const Use *other) { return other == gone; });
+      ends.erase(ends.begin());
     }
-    live.push_back(&use);
+    auto &arena = live[static_cast<int>(use.place.getArena())];
+    auto found =
+        arena.find(use.place.getOffset(), endOf(use.place),
+                   [&](const Use *other) { return !mayShare(*other, use); });
+    if (found)
+      return reportOverlap(**found, use);
+    arena.add(use.place.getOffset(), endOf(use.place), &use);
+    ends.emplace(use.to, &use);
   }
   return success();
+}
+
+LogicalResult LineMemory::reportOverlap(const Use &earlier, const Use &later) {
+  InFlightDiagnostic error = later.by->emitOpError("takes ")
+                             << later.place << ", of which " << earlier.place
+                             << " is still needed";
+  error.attachNote(earlier.by->getLoc()) << "made here";
+  error.attachNote(operations[earlier.to]->getLoc()) << "needed until here";
+  return error;
 }
 
 LogicalResult verify::verifyMemory(const Tables &tables) {
