@@ -206,10 +206,13 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.reduce_bucket_size", T::Count, "500000000", yes,
      "most elements of a gradient bucket or communication interval"},
     {"zero_optimization.allgather_bucket_size", T::Count, "500000000", yes,
-     "most elements of one gather of updated parameters"},
+     "most elements of one gather of updated parameters, which lands in place "
+     "and so needs no memory; a larger segment is not cut, nor is the layout "
+     "contiguous, which is one segment"},
     {"zero_optimization.overlap_comm", T::Bool, "null", yes,
-     "reduce a bucket while the next is filled, which takes a second bucket; "
-     "true at stage 3 where it is not given"},
+     "reduce a bucket while the next is filled, which takes a second bucket, "
+     "and the last ones during the update; gather updated parameters during the "
+     "next forward; true at stage 3 where it is not given"},
     {"zero_optimization.ignore_unused_parameters", T::Bool, "true", yes,
      "leave a parameter without a gradient alone; false makes it an error"},
     {"zero_optimization.stage3_prefetch_bucket_size", T::Size, "50000000", yes,

@@ -28,28 +28,28 @@ static std::string joinNames(ArrayAttr symbols) {
 
 zrt::Command &CommandBuilder::startCollective(Operation *op, zrt::Opcode opcode,
                                               zrt::TrafficClass traffic,
-                                              Value pending,
                                               std::string label) {
-  uint32_t ticket = tickets.size();
-  tickets[pending] = ticket;
   zrt::Command &command = newCommand(op, std::move(label));
   command.opcode = opcode;
   command.traffic = traffic;
   command.stream = static_cast<zrt::Stream>(getStream(op));
-  command.ticket = ticket;
+  command.ticket = tickets.number(op);
   command.mean = op->hasAttr("mean");
   return command;
 }
 
-void CommandBuilder::visitWait(WaitOp wait) {
+LogicalResult CommandBuilder::visitWait(WaitOp wait) {
+  Operation *start = handles.findStart(wait.getPending());
+  if (!start)
+    return wait.emitOpError("waits for what no region has carried");
   zrt::Command &command = newCommand(wait, "wait");
   command.opcode = zrt::Opcode::Wait;
-  command.ticket = tickets.lookup(wait.getPending());
-  Operation *start = wait.getPending().getDefiningOp();
+  command.ticket = tickets.number(start);
   // A reduction's first place is its bucket, which only an all-reduce returns.
   unsigned next = isa<ReduceScatterOp>(start) ? 1 : 0;
   for (Value result : wait.getResults())
     places[result] = placeAt(start, next++);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,7 +99,6 @@ void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
                reduce.getEnd(), *reduce.getParameters(), reduce.getGradients());
   zrt::Command &command = startCollective(
       reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient,
-      reduce.getPending(),
       "all_reduce @" + reduce.getPartition().str() + " " +
           (reduce.getParameters() ? joinNames(*reduce.getParameters())
                                   : "stored"));
@@ -119,7 +118,6 @@ void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
                *reduce.getParameters(), reduce.getGradients());
   zrt::Command &command = startCollective(
       reduce, zrt::Opcode::ReduceScatter, zrt::TrafficClass::Gradient,
-      reduce.getPending(),
       "reduce_scatter @" + reduce.getPartition().str() + " " +
           (reduce.getParameters() ? joinNames(*reduce.getParameters())
                                   : "stored"));
@@ -193,7 +191,6 @@ void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
   }
   zrt::Command &command =
       startCollective(reduce, zrt::Opcode::Reduce, zrt::TrafficClass::Gradient,
-                      reduce.getPending(),
                       "bucketed_reduce @" + reduce.getPartition().str() + " " +
                           joinNames(reduce.getParameters()));
   for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters(),
@@ -255,17 +252,16 @@ void CommandBuilder::addGatherParts(zrt::Command &command, StringAttr parameter,
 void CommandBuilder::visitAllGather(AllGatherOp gather) {
   zrt::Command &command = startCollective(
       gather, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
-      gather.getPending(), "all_gather " + joinNames(gather.getParameters()));
+      "all_gather " + joinNames(gather.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
     addGatherParts(command, symbol.getAttr(), placeAt(gather, index));
 }
 
 void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
-  zrt::Command &command =
-      startCollective(refresh, zrt::Opcode::AllGather,
-                      zrt::TrafficClass::Parameter, refresh.getPending(),
-                      "refresh_resident " + joinNames(refresh.getParameters()));
+  zrt::Command &command = startCollective(
+      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
+      "refresh_resident " + joinNames(refresh.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(refresh.getParameters().getAsRange<FlatSymbolRefAttr>()))
     addGatherParts(command, symbol.getAttr(), placeAt(refresh, index));
@@ -275,7 +271,7 @@ void CommandBuilder::visitRefresh(RefreshOp refresh) {
   PartitionOp partition = findPartition(refresh, refresh.getPartition());
   zrt::Command &command = startCollective(
       refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
-      refresh.getPending(), "refresh @" + refresh.getPartition().str());
+      "refresh @" + refresh.getPartition().str());
   auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
   int64_t bytes = elementBytes(partition.getComputeType());
   for (auto [begin, end] :

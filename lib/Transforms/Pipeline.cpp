@@ -280,6 +280,14 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createCheckpointActivations(checkpoint));
 }
 
+static void addOverlapPasses(OpPassManager &manager) {
+  manager.addPass(createPeelLastMicro());
+  manager.addPass(createReduceEarly());
+  manager.addPass(createOverlapReductions());
+  manager.addPass(createSplitStatistics());
+  manager.addPass(createOverlapGathers());
+}
+
 static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   SplitGradientsOptions split;
   split.reduceBucketSize = config.reduceBucketSize;
@@ -309,7 +317,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   updates.allgatherBucketSize = config.allgatherBucketSize;
   manager.addPass(createInsertUpdates(updates));
   if (config.overlapCommunication)
-    manager.addPass(createOverlapReductions());
+    addOverlapPasses(manager);
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,

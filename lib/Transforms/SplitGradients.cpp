@@ -38,8 +38,8 @@ struct Rows {
 /// Builds blocks of values of one block of code. Made before anything changes.
 class BlockBuilder {
 public:
-  explicit BlockBuilder(Block &block)
-      : order(block), lastUses(findLastUses(block, order)) {}
+  BlockBuilder(Block &block, const Handles &handles)
+      : order(block), lastUses(findLastUses({&block}, order, handles)) {}
 
   /// Rows [begin, end) of `value`, in front of `place`, an operation of the
   /// block as it was.
@@ -233,7 +233,7 @@ void SplitGradients::runOnOperation() {
     if (auto type = cast<RankedTensorType>(gradient.getValue().getType());
         !gradient.isBlock() && type.getNumElements() > reduceBucketSize)
       large.push_back(gradient);
-  BlockBuilder builder(block);
+  BlockBuilder builder(block, Handles(*step));
   for (GradientOp gradient : large)
     split(gradient, training, builder);
   if (!large.empty())

@@ -118,8 +118,19 @@ LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
          << ") is no member of " << accumulate.getPartitionAttr();
 }
 
+/// Whether [begin, end) is the segment of result `index` of `reduce`.
+static bool isSegment(PartitionOp partition, ReduceScatterOp reduce,
+                      size_t index, int64_t begin, int64_t end) {
+  if (begin < static_cast<int64_t>(reduce.getBegin()) ||
+      end > static_cast<int64_t>(reduce.getEnd()))
+    return false;
+  auto own = partition.getSegmentsIn(begin, end);
+  return own.size() == 1 && own.front() == std::make_pair(begin, end) &&
+         partition.countSegments(reduce.getBegin(), begin) == index;
+}
+
 FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
-  Operation *start = findStart(accumulate.getValue());
+  Operation *start = tables.handles.findStartOf(accumulate.getValue());
   if (!start) {
     if (failed(verifyLocal(accumulate, store)))
       return failure();
@@ -138,18 +149,9 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
   if (auto reduce = dyn_cast<ReduceScatterOp>(start);
       reduce && accumulate.getForm() == AccumulateForm::Slice &&
       reduce.getParameters() &&
-      reduce.getPartitionAttr() == accumulate.getPartitionAttr()) {
-    ArrayRef<int64_t> segments = store.partition.getSegments();
-    unsigned next = 0;
-    for (size_t i = 1; i < segments.size(); ++i) {
-      if (segments[i - 1] < static_cast<int64_t>(reduce.getBegin()) ||
-          segments[i] > static_cast<int64_t>(reduce.getEnd()) ||
-          segments[i] == segments[i - 1])
-        continue;
-      if (next++ == index && segments[i - 1] == begin && segments[i] == end)
-        return Level::Owner;
-    }
-  }
+      reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
+      isSegment(store.partition, reduce, index, begin, end))
+    return Level::Owner;
   if (auto reduce = dyn_cast<BucketedReduceOp>(start);
       reduce && accumulate.getForm() == AccumulateForm::Owned &&
       reduce.getRange(store.partition) == std::make_pair(begin, end) &&
@@ -297,15 +299,20 @@ LogicalResult Gradients::visitBucketed(BucketedReduceOp reduce) {
 }
 
 void Gradients::visitWait(WaitOp wait) {
-  Operation *start = wait.getPending().getDefiningOp();
+  Operation *start = tables.handles.findStart(wait.getPending());
   if (!start || !isa<AllReduceOp, ReduceScatterOp>(start))
     return;
-  for (auto &[name, store] : stores)
-    for (Cell &cell : store->cells)
-      if (cell.inFlight == start) {
-        cell.inFlight = nullptr;
-        cell.level = isa<AllReduceOp>(start) ? Level::Everywhere : Level::Owner;
-      }
+  auto symbol = start->getAttrOfType<FlatSymbolRefAttr>("partition");
+  auto found = stores.find(symbol.getAttr());
+  if (found == stores.end())
+    return;
+  for (Cell &cell :
+       found->second->range(start->getAttrOfType<IntegerAttr>("begin").getInt(),
+                            start->getAttrOfType<IntegerAttr>("end").getInt()))
+    if (cell.inFlight == start) {
+      cell.inFlight = nullptr;
+      cell.level = isa<AllReduceOp>(start) ? Level::Everywhere : Level::Owner;
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,11 +320,13 @@ void Gradients::visitWait(WaitOp wait) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Gradients::visitStats(GradStatsOp stats) {
-  for (auto partition : stats.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
+  for (auto [index, partition] :
+       llvm::enumerate(stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
     FailureOr<Store *> store = findStore(stats, partition);
     if (failed(store))
       return failure();
-    for (Cell &cell : (*store)->cells) {
+    auto [begin, end] = stats.getRange(index, (*store)->partition);
+    for (Cell &cell : (*store)->range(begin, end)) {
       if (cell.inFlight) {
         InFlightDiagnostic error = stats.emitOpError("checks gradients of ")
                                    << partition

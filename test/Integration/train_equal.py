@@ -3,8 +3,9 @@
 
 Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks|dropout|recompute>
 
-  in-process  all stages, ranks as threads, with evaluations
-  mpi         all stages, ranks as processes, against stage 0 as threads
+  in-process  all stages, with and without overlap, ranks as threads, with
+              evaluations
+  mpi         the same, ranks as processes, against stage 0 as threads
   shapes      small buckets, for which gradients are cut into blocks of rows,
               the contiguous layout, parameters that stay whole, gathers that are
               kept and split masters (bf16), against stage 0
@@ -62,18 +63,25 @@ def setups(folder, precision, ranks, kind):
             setup(2, layout="contiguous", reduce_bucket_size=1000),
             setup(2, reduce_bucket_size=2500, overlap_comm=True),
             setup(3, reduce_bucket_size=2500, overlap_comm=True)]
-    if kind != "shapes":
+    if kind == "dropout":
         return [setup(stage) for stage in range(4)]
+    if kind != "shapes":
+        return [setup(0, overlap_comm=False)] + [
+            setup(stage, overlap_comm=overlap, reduce_bucket_size=4000)
+            for stage in range(4) for overlap in (False, True)]
     split = [setup(stage, split_master=True) for stage in range(4) if precision == "bf16"]
     return [
         setup(0), setup(0, reduce_bucket_size=1), setup(1, reduce_bucket_size=3000),
+        setup(1, reduce_bucket_size=3000, allgather_bucket_size=1000, overlap_comm=True),
         setup(1, allgather_bucket_size=1000), setup(2, reduce_bucket_size=1),
         setup(2, reduce_bucket_size=5000), setup(2, layout="contiguous"),
         setup(2, layout="contiguous", reduce_bucket_size=700),
         setup(2, reduce_bucket_size=1600), setup(3, reduce_bucket_size=1100),
+        setup(2, layout="contiguous", reduce_bucket_size=900, overlap_comm=True),
         setup(3, reduce_bucket_size=1), setup(3, stage3_param_persistence_threshold=100),
         setup(3, stage3_param_persistence_threshold=10000,
               stage3_model_persistence_threshold=9000),
+        setup(3, stage3_param_persistence_threshold=200, overlap_comm=True),
         setup(3, stage3_max_reuse_distance=20000),
         setup(3, stage3_param_persistence_threshold=10**9),
     ] + split

@@ -222,11 +222,23 @@ bool MemoryInterpreter::start(Operation *op) {
   return !completesEarly || complete(flight);
 }
 
+bool MemoryInterpreter::drain() {
+  for (auto &entry : carried)
+    if (Value pending = std::exchange(entry.second, {}))
+      if (!complete(flights[pending]))
+        return false;
+  return true;
+}
+
 bool MemoryInterpreter::wait(WaitOp op) {
-  if (!complete(flights[op.getPending()]))
+  Value pending = op.getPending();
+  if (pending.getDefiningOp<CarriedOp>())
+    pending = taken.lookup(pending);
+  if (!pending)
+    return true;
+  if (!complete(flights[pending]))
     return false;
-  for (auto [result, content] :
-       llvm::zip(op.getResults(), results[op.getPending()])) {
+  for (auto [result, content] : llvm::zip(op.getResults(), results[pending])) {
     values[result] = content;
     // A gather lands padded.
     values[result].marks.resize(tensorBytes(result.getType()));

@@ -61,6 +61,7 @@ static constexpr Harmless kHarmless[] = {
     {"wanted", "a place has one form, whether or not the room beside it is "
                "free at the time"},
     {"is still needed", "bytes behind a value's own are its place's too"},
+    {"its wait must come first", "the same, of a gather in flight"},
     {"where state lies", "inputs are the data loader's, from one micro-batch "
                          "to the next"},
     {"is stored", "a gradient's place is the gradient's"},
@@ -251,6 +252,8 @@ TEST_P(MemoryMutantTest, PlacesAreJudgedByTheBytesTheyLose) {
   judgeMutants(stage + small + "ranks=2 precision=bf16 deterministic");
   if (GetParam() == 2)
     judgeMutants(stage + small + "ranks=2 layout=contiguous");
+  judgeMutants(stage + small + "ranks=2 overlap=true");
+  judgeMutants(stage + small + "ranks=2 accumulation=2 overlap=true");
   EXPECT_GE(mutants, 1000u);
   llvm::outs() << "stage " << GetParam() << ": " << mutants << " mutants, "
                << rejected << " rejected, " << accepted << " accepted\n";

@@ -1,8 +1,6 @@
-//===- ScheduleCollectives.cpp - what collectives do, and when ------------===//
+//===- ScheduleCollectives.cpp - what collectives do ----------------------===//
 
 #include "ScheduleInterpreter.h"
-
-#include "zero/Analysis/Views.h"
 
 #include <cmath>
 
@@ -243,56 +241,4 @@ void ScheduleInterpreter::poisonTargets(Operation *op) {
           found != residents.end())
         for (auto &copy : found->second)
           llvm::fill(copy, NAN);
-}
-
-//===----------------------------------------------------------------------===//
-// Start and wait
-//===----------------------------------------------------------------------===//
-
-bool ScheduleInterpreter::start(Operation &op) {
-  if (ranks == 1)
-    return fail(op, "has no other rank");
-  Flight flight;
-  flight.op = &op;
-  bool isEarly = options.completion == Completion::Early;
-  bool readsNow = isEarly, writesNow = isEarly;
-  if (options.completion == Completion::Random) {
-    readsNow = random() % 2;
-    writesNow = readsNow && random() % 2;
-  }
-  if (readsNow && !read(flight))
-    return false;
-  if (!writesNow)
-    poisonTargets(&op);
-  else if (!write(flight))
-    return false;
-  flights[op.getResult(0)] = std::move(flight);
-  return true;
-}
-
-bool ScheduleInterpreter::wait(WaitOp op) {
-  auto found = flights.find(op.getPending());
-  if (found == flights.end())
-    return fail(*op, "waits for what is not in flight");
-  Flight flight = std::move(found->second);
-  flights.erase(found);
-  if ((!flight.isRead && !read(flight)) || (!flight.isDone && !write(flight)))
-    return false;
-  for (auto [index, result] : llvm::enumerate(op.getResults())) {
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      Array value = Array::zeros(result.getType());
-      if (value.reals.size() != flight.payload[rank][index].size())
-        return fail(*op, "gives another size than was sent");
-      value.reals = flight.payload[rank][index];
-      values[rank][result] = std::move(value);
-    }
-    if (isa<AllGatherOp>(flight.op))
-      due[result] = op;
-  }
-  if (isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(flight.op))
-    for (Value gradient : flight.op->getOperands())
-      if (Operation *producer = getRoot(gradient).getDefiningOp();
-          producer && !isa<LoadOp>(producer))
-        due[getRoot(gradient)] = flight.op;
-  return true;
 }

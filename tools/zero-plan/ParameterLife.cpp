@@ -2,16 +2,13 @@
 
 #include "ParameterLife.h"
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::zero;
-
-static bool isReduction(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
-}
 
 /// The flat elements that a collective of a partition spans.
 static std::string rangeOf(Operation &op) {
@@ -47,7 +44,7 @@ void ParameterLife::print(Operation &region) {
   }
   if (!hasLines)
     return;
-  llvm::outs() << region.getName().stripDialect() << ", "
+  llvm::outs() << describeRegion(&region) << ", "
                << block.getOperations().size() << " operations:\n";
   lines.print(llvm::outs());
 }
@@ -86,7 +83,7 @@ void ParameterLife::visit(Operation &op) {
     int64_t index = indexIn(gather.getParameters());
     if (index < 0)
       return;
-    gathers[gather.getPending()] = index;
+    gathers[gather] = index;
     return add("gather starts, with " +
                    Twine(gather.getParameters().size() - 1) + " others",
                op);
@@ -102,14 +99,15 @@ void ParameterLife::visit(Operation &op) {
 }
 
 void ParameterLife::visitWait(WaitOp wait) {
-  if (auto found = gathers.find(wait.getPending()); found != gathers.end()) {
+  Operation *start = handles.findStart(wait.getPending());
+  if (auto found = gathers.find(start); found != gathers.end()) {
     if (found->second < static_cast<int64_t>(wait.getNumResults()))
       values[wait.getResult(found->second)] = "parameter";
     return add(wait.getNumResults() ? "gather ends: whole from here"
                                     : "gather ends: the copy is new",
                *wait);
   }
-  if (reductions.contains(wait.getPending()))
+  if (reductions.contains(start))
     add("reduction of the gradient ends", *wait);
 }
 
@@ -122,7 +120,7 @@ void ParameterLife::visitReduction(Operation &op) {
                  : !overlaps(op.getAttrOfType<IntegerAttr>("begin").getInt(),
                              op.getAttrOfType<IntegerAttr>("end").getInt()))
     return;
-  reductions.insert(op.getResult(0));
+  reductions.insert(&op);
   if (parameters)
     add("gradient is reduced, in a bucket of " + Twine(parameters.size()), op);
   else
@@ -143,10 +141,12 @@ void ParameterLife::visitAccumulate(AccumulateOp accumulate) {
 void ParameterLife::visitApply(Operation &op) {
   llvm::TypeSwitch<Operation *>(&op)
       .Case([&](GradStatsOp stats) {
-        if (llvm::is_contained(
-                stats.getPartitions(),
-                FlatSymbolRefAttr::get(partition.getSymNameAttr())))
-          add("gradient is checked and measured", op);
+        for (auto [index, name] : llvm::enumerate(
+                 stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+          auto [begin, end] = stats.getRange(index, partition);
+          if (isAbout(name) && overlaps(begin, end))
+            add("gradient is checked and measured", op);
+        }
       })
       .Case([&](UpdateOp update) {
         if (isAbout(update.getPartitionAttr()))
@@ -156,14 +156,14 @@ void ParameterLife::visitApply(Operation &op) {
         if (!isAbout(refresh.getPartitionAttr()) ||
             !overlaps(refresh.getBegin(), refresh.getEnd()))
           return;
-        gathers[refresh.getPending()] = 0;
+        gathers[refresh] = 0;
         add("refresh of the whole copy starts" + rangeOf(op), op);
       })
       .Case([&](RefreshResidentOp refresh) {
         int64_t index = indexIn(refresh.getParameters());
         if (index < 0)
           return;
-        gathers[refresh.getPending()] = index;
+        gathers[refresh] = index;
         add("gather of the resident copy starts", op);
       });
 }

@@ -4,6 +4,7 @@
 
 #include "Table.h"
 
+#include "zero/Analysis/Handles.h"
 #include "zero/Analysis/PlanSummary.h"
 #include "zero/Dialect/Zero/Zero.h"
 
@@ -13,8 +14,10 @@ namespace mlir::zero {
 /// update or refresh a parameter, or make its gradient.
 class ParameterLife {
 public:
-  ParameterLife(PartitionOp partition, MemberAttr member)
-      : partition(partition), member(member), symbol(member.getParameter()) {}
+  ParameterLife(const Handles &handles, PartitionOp partition,
+                MemberAttr member)
+      : handles(handles), partition(partition), member(member),
+        symbol(member.getParameter()) {}
 
   /// Prints a line for each in program order; nothing where there is none.
   void print(Operation &region);
@@ -40,6 +43,7 @@ private:
   /// The parameter's index in a list of symbols, or -1.
   int64_t indexIn(ArrayAttr symbols) const;
 
+  const Handles &handles;
   PartitionOp partition;
   MemberAttr member;
   FlatSymbolRefAttr symbol;
@@ -47,11 +51,11 @@ private:
   int64_t position = 0;
   Table lines;
   bool hasLines = false;
-  /// The parameter's values; its gradients; and what a started gather of it, or
-  /// reduction of its gradient, returned.
+  /// The parameter's values and gradients; what starts to gather it, or to
+  /// reduce its gradient.
   DenseMap<Value, StringRef> values;
-  DenseMap<Value, int64_t> gathers;
-  llvm::DenseSet<Value> reductions;
+  DenseMap<Operation *, int64_t> gathers;
+  llvm::DenseSet<Operation *> reductions;
   /// What makes the gradient, by operation.
   llvm::DenseSet<Operation *> makers;
 };

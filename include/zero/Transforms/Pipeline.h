@@ -54,7 +54,8 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(4 << 20)};
   Option<int64_t> allgatherBucketSize{
       *this, "allgather-bucket-size",
-      llvm::cl::desc("Most elements of a gather of updated parameters"),
+      llvm::cl::desc("Most elements of a gather of updated parameters; a larger "
+                     "segment is not cut"),
       llvm::cl::init(4 << 20)};
   Option<int64_t> alignment{
       *this, "alignment",

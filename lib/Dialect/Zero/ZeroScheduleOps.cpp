@@ -46,6 +46,17 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
                                                    member.getSize()))};
 }
 
+size_t PartitionOp::countSegments(int64_t begin, int64_t end) {
+  ArrayRef<int64_t> segments = getSegments();
+  const int64_t *first = llvm::lower_bound(segments, begin);
+  const int64_t *last = llvm::upper_bound(segments, end);
+  // Boundaries that are equal enclose an empty segment.
+  size_t count = 0;
+  for (; first < last && first + 1 < last; ++first)
+    count += first[0] < first[1];
+  return count;
+}
+
 LogicalResult PartitionOp::verify() {
   ArrayRef<int64_t> segments = getSegments();
   if (getRanks() < 1)
@@ -337,6 +348,16 @@ LogicalResult WaitOp::verify() {
          << getPending().getType();
 }
 
+LogicalResult CarryOp::verify() {
+  Operation *start = getPending().getDefiningOp();
+  if (!isa_and_present<CarriedOp>(start)) // (C1)
+    return success();
+  InFlightDiagnostic error =
+      emitOpError("carries what another region has started");
+  error.attachNote(start->getLoc()) << "taken here";
+  return error;
+}
+
 //===----------------------------------------------------------------------===//
 // Accumulate and update
 //===----------------------------------------------------------------------===//
@@ -371,5 +392,39 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition.isTrainable())
     return emitOpError("updates ")
            << getPartitionAttr() << ", which has no optimizer";
+  return success();
+}
+
+void GradStatsOp::build(OpBuilder &builder, OperationState &state,
+                        ArrayAttr partitions) {
+  build(builder, state, StatsType::get(builder.getContext()), partitions,
+        /*ranges=*/nullptr, /*sum=*/Value());
+}
+
+std::pair<int64_t, int64_t> GradStatsOp::getRange(unsigned index,
+                                                  PartitionOp partition) {
+  if (auto ranges = getRanges())
+    return {(*ranges)[2 * index], (*ranges)[2 * index + 1]};
+  return {0, partition.getFlatElements()};
+}
+
+LogicalResult GradStatsOp::verify() {
+  if (!getRanges() || getRanges()->size() == 2 * getPartitions().size())
+    return success();
+  return emitOpError("has ")
+         << getRanges()->size() << " bounds for " << getPartitions().size()
+         << " partitions, wanted two each";
+}
+
+LogicalResult GradStatsOp::verifySymbolUses(SymbolTableCollection &tables) {
+  for (auto [index, symbol] :
+       llvm::enumerate(getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+    PartitionOp partition = lookUpPartition(*this, symbol, tables);
+    if (!partition)
+      return failure();
+    auto [begin, end] = getRange(index, partition);
+    if (getRanges() && failed(verifyRange(*this, partition, begin, end)))
+      return failure();
+  }
   return success();
 }

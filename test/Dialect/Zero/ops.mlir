@@ -75,6 +75,18 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     // CHECK: zero.yield %{{.*}} : tensor<f32>
     zero.yield %seed : tensor<f32>
   }
+  // CHECK: zero.micro last {
+  zero.micro last {
+    // CHECK: %[[K:.*]] = zero.carried "parameters" : <>
+    %p = zero.carried "parameters" : <>
+    // CHECK: zero.wait %[[K]] : <>
+    zero.wait %p : <>
+    %seed = zero.loss_seed : tensor<f32>
+    %r = zero.reduce_scatter @p0[0 to 12] : <tensor<6xf32>>
+    // CHECK: zero.carry %{{.*}} as "gradients" : <tensor<6xf32>>
+    zero.carry %r as "gradients" : <tensor<6xf32>>
+    zero.yield %seed : tensor<f32>
+  }
   // CHECK: zero.apply
   zero.apply {
     // CHECK: zero.all_reduce mean @p0[0 to 12] : <tensor<12xf16>>
@@ -82,8 +94,10 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     %t = zero.wait %r : <tensor<12xf16>>
     // CHECK: %[[S:.*]] = zero.grad_stats [@p0]
     %s = zero.grad_stats [@p0]
-    // CHECK: %[[A:.*]] = zero.reduce_stats loss_only %[[S]]
-    %all = zero.reduce_stats loss_only %s
+    // CHECK: %[[T:.*]] = zero.grad_stats [@p0] ranges [0, 12] to %[[S]]
+    %sum = zero.grad_stats [@p0] ranges [0, 12] to %s
+    // CHECK: %[[A:.*]] = zero.reduce_stats loss_only %[[T]]
+    %all = zero.reduce_stats loss_only %sum
     // CHECK: %[[V:.*]] = zero.judge %[[A]] clip 1.000000e+00 divisor 2.000000e+00 skip
     %v = zero.judge %all clip 1.0 divisor 2.0 skip
     // CHECK: zero.update @p0 if %[[V]]

@@ -79,6 +79,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     std::pair<int64_t, int64_t> getSegmentsOf(::llvm::StringRef parameter);
     /// A member's elements of the flat space that lie in [begin, end).
     std::pair<int64_t, int64_t> getElementsIn(::llvm::StringRef parameter, int64_t begin, int64_t end);
+    /// How many there are, without listing them.
+    size_t countSegments(int64_t begin, int64_t end);
     auto getMemberRange() { return getMembers().getAsRange<::mlir::zero::MemberAttr>(); }
   }];
 }
@@ -236,6 +238,46 @@ def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_NamesResults]> {
 }
 
 //===----------------------------------------------------------------------===//
+// From one region to the next
+//===----------------------------------------------------------------------===//
+
+def Zero_CarryOp : Zero_Op<"carry", [Zero_LinkEffects]> {
+  let summary = "Leave a started operation running for another region";
+  let description = [{
+    Names what was started in this region, so that another region waits for it
+    with `zero.carried`: the last reductions of a micro-batch run under the
+    update, gathers of updated parameters under the next forward. What the
+    operation borrows goes with it, until that wait. `zero-verify-schedule`
+    checks that every name is carried once and taken once, and that nothing is
+    in flight where it would be started again.
+    Constraints: (C1) the pending was started in this region.
+    ```mlir
+    %p = zero.refresh @p0[0 to 12] : <>
+    zero.carry %p as "refresh @p0 0" : <>
+    ```
+  }];
+  let arguments = (ins Zero_PendingType:$pending, StrAttr:$handle);
+  let assemblyFormat = "$pending `as` $handle attr-dict `:` type($pending)";
+  let hasVerifier = 1;
+}
+
+def Zero_CarriedOp : Zero_Op<"carried", [Zero_LinkEffects]> {
+  let summary = "What another region has carried";
+  let description = [{
+    The operation that was carried under this name last. Where nothing is in
+    flight, since none was carried yet or its end was waited for already, the
+    wait has nothing to do; only operations that give no tensors may be so.
+    ```mlir
+    %p = zero.carried "refresh @p0 0" : <>
+    zero.wait %p : <>
+    ```
+  }];
+  let arguments = (ins StrAttr:$handle);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$handle attr-dict `:` type($pending)";
+}
+
+//===----------------------------------------------------------------------===//
 // Gradients after reduction, and frees
 //===----------------------------------------------------------------------===//
 
@@ -281,17 +323,33 @@ def Zero_FreeOp : Zero_Op<"free", [Zero_StateEffects]> {
 // The update
 //===----------------------------------------------------------------------===//
 
-def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects]> {
+def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Found-inf and sum of squares of the owned gradients, in one read";
   let description = [{
-    Looks at exponents for non-finite elements, not at the norm.
+    Looks at exponents for non-finite elements, not at the norm. With `ranges`,
+    reads of each partition the elements [begin, end) only; with `to`, adds what
+    it finds to what was found before: so that ranges are read as their
+    reductions end.
+    Constraints
+    - (C1) `ranges` has a begin and an end for each partition, at segment
+      boundaries.
     ```mlir
     %s = zero.grad_stats @p0, @p1
+    %a = zero.grad_stats @p0, @p1 ranges [0, 8, 4, 12]
+    %b = zero.grad_stats @p0 ranges [8, 12] to %a
     ```
   }];
-  let arguments = (ins FlatSymbolRefArrayAttr:$partitions);
+  let arguments = (ins FlatSymbolRefArrayAttr:$partitions,
+      OptionalAttr<DenseI64ArrayAttr>:$ranges, Optional<Zero_StatsType>:$sum);
   let results = (outs Zero_StatsType:$stats);
-  let assemblyFormat = "$partitions attr-dict";
+  let assemblyFormat = "$partitions (`ranges` $ranges^)? (`to` $sum^)? attr-dict";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ArrayAttr":$partitions)>];
+  let extraClassDeclaration = [{
+    /// What is read of the partition named by entry `index`: [first, second).
+    std::pair<int64_t, int64_t> getRange(unsigned index, PartitionOp partition);
+  }];
 }
 def Zero_ReduceStatsOp : Zero_Op<"reduce_stats", [Zero_LinkAndStateEffects]> {
   let summary = "Combine found-inf, sum of squares and loss over all ranks";
