@@ -1,5 +1,5 @@
 // DEFINE: %{stage} =
-// DEFINE: %{run} = zero-opt %S/Inputs/mlp.mlir --zero-pipeline="alignment=4 ranks=2 reduce-bucket-size=24 allgather-bucket-size=24 overlap=true %{stage}" 
+// DEFINE: %{run} = zero-opt %S/Inputs/mlp.mlir --zero-pipeline="alignment=4 ranks=2 reduce-bucket-size=48 allgather-bucket-size=24 overlap=true %{stage}" 
 // REDEFINE: %{stage} = stage=2
 // RUN: %{run} | FileCheck %s
 // REDEFINE: %{stage} = stage=2 accumulation=2
