@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/PlanSummary.h"
+#include "zero/Analysis/RegionBuffers.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
@@ -10,21 +11,13 @@ using namespace mlir::zero;
 
 namespace {
 
-/// A place that an operation fills, with the positions in its line of time
-/// between which it is alive.
-struct PlacedBuffer {
-  std::string name;
-  AtAttr place;
-  int64_t begin = 0, end = 0;
-  /// The buffer whose place it took over in a launch, or -1.
-  int64_t predecessor = -1;
-};
-
 /// The buffers of one line of time (see `getTimelines`) that have a place of
 /// their own.
 class LineBuffers {
 public:
   LineBuffers(ArrayRef<Block *> line, const Handles &handles);
+
+  SmallVector<PlacedBuffer> take() { return std::move(buffers); }
 
   /// Lists what is alive in `arena` where most is; returns its bytes. `peak`
   /// becomes that position.
@@ -206,6 +199,11 @@ static std::string describePeak(ArrayRef<Block *> line, int64_t position) {
     return where.empty() ? text : text + " at " + where;
   }
   return "";
+}
+
+SmallVector<PlacedBuffer> mlir::zero::listLineBuffers(ArrayRef<Block *> line,
+                                                      const Handles &handles) {
+  return LineBuffers(line, handles).take();
 }
 
 void mlir::zero::detail::summarizeBuffers(StepOp step, PlanSummary &summary) {

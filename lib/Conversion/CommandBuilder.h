@@ -37,7 +37,10 @@ public:
                  KernelTable &kernels, const Handles &handles,
                  Tickets &tickets);
 
-  LogicalResult build(Block &block, zrt::Region &region);
+  /// Notes the index of each operation's first command in `firstCommands`
+  /// where that is not null.
+  LogicalResult build(Block &block, zrt::Region &region,
+                      DenseMap<Operation *, size_t> *firstCommands);
 
 private:
   // CommandBuilder.cpp: kernels.

@@ -16,8 +16,10 @@ namespace {
 
 class Translator {
 public:
-  Translator(ModuleOp module, StepOp step)
-      : module(module), step(step), state(module) {}
+  Translator(ModuleOp module, StepOp step,
+             DenseMap<Operation *, size_t> *firstCommands)
+      : module(module), step(step), state(module),
+        firstCommands(firstCommands) {}
 
   FailureOr<zrt::Program> run();
 
@@ -35,6 +37,7 @@ private:
   ModuleOp module;
   StepOp step;
   StatePlaces state;
+  DenseMap<Operation *, size_t> *firstCommands;
   zrt::Program program;
   KernelTable kernels;
   DenseMap<StringRef, int32_t> partitionNumbers;
@@ -229,7 +232,7 @@ LogicalResult Translator::translateRegions() {
                               : program.initialize;
     CommandBuilder builder(program, state, step, partitionNumbers, kernels,
                            handles, tickets);
-    if (failed(builder.build(op.getRegion(0).front(), region)))
+    if (failed(builder.build(op.getRegion(0).front(), region, firstCommands)))
       return failure();
   }
   return success();
@@ -352,7 +355,9 @@ FailureOr<zrt::Program> Translator::run() {
   return std::move(program);
 }
 
-FailureOr<zrt::Program> mlir::zero::translateToProgram(ModuleOp module) {
+FailureOr<zrt::Program>
+mlir::zero::translateToProgram(ModuleOp module,
+                               DenseMap<Operation *, size_t> *firstCommands) {
   FailureOr<StepOp> step = getConfiguredSchedule(module);
   if (failed(step) || failed(verifyElementTypes(module, *step)))
     return failure();
@@ -364,5 +369,5 @@ FailureOr<zrt::Program> mlir::zero::translateToProgram(ModuleOp module) {
     return emitError(step->getLoc())
                << "'zero.step' is not planned; run zero-plan-memory first",
            failure();
-  return Translator(module, *step).run();
+  return Translator(module, *step, firstCommands).run();
 }

@@ -29,6 +29,7 @@ int act(const Options &options, const Program &program,
     printInfo(program, out);
     return 0;
   case Options::Action::Train:
+  case Options::Action::Calibrate:
     break;
   }
   const bool terminal = &out == &std::cout && ::isatty(STDOUT_FILENO);
