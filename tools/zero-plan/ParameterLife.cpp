@@ -83,7 +83,6 @@ void ParameterLife::visit(Operation &op) {
     int64_t index = indexIn(gather.getParameters());
     if (index < 0)
       return;
-    gathers[gather] = index;
     return add("gather starts, with " +
                    Twine(gather.getParameters().size() - 1) + " others",
                op);
@@ -98,30 +97,49 @@ void ParameterLife::visit(Operation &op) {
   visitUses(op);
 }
 
+int64_t ParameterLife::indexInGather(Operation *start) const {
+  return llvm::TypeSwitch<Operation *, int64_t>(start)
+      .Case<AllGatherOp, RefreshResidentOp>(
+          [&](auto gather) { return indexIn(gather.getParameters()); })
+      .Case([&](RefreshOp refresh) {
+        return isAbout(refresh.getPartitionAttr()) &&
+                       overlaps(refresh.getBegin(), refresh.getEnd())
+                   ? 0
+                   : -1;
+      })
+      .Default([](Operation *) { return -1; });
+}
+
+bool ParameterLife::isReduced(Operation *start) const {
+  if (!isReduction(start) ||
+      !isAbout(start->getAttrOfType<FlatSymbolRefAttr>("partition")))
+    return false;
+  if (auto parameters = start->getAttrOfType<ArrayAttr>("parameters"))
+    return indexIn(parameters) >= 0;
+  return overlaps(start->getAttrOfType<IntegerAttr>("begin").getInt(),
+                  start->getAttrOfType<IntegerAttr>("end").getInt());
+}
+
+/// The start may be in another region.
 void ParameterLife::visitWait(WaitOp wait) {
   Operation *start = handles.findStart(wait.getPending());
-  if (auto found = gathers.find(start); found != gathers.end()) {
-    if (found->second < static_cast<int64_t>(wait.getNumResults()))
-      values[wait.getResult(found->second)] = "parameter";
+  if (!start)
+    return;
+  if (int64_t index = indexInGather(start); index >= 0) {
+    if (index < static_cast<int64_t>(wait.getNumResults()))
+      values[wait.getResult(index)] = "parameter";
     return add(wait.getNumResults() ? "gather ends: whole from here"
                                     : "gather ends: the copy is new",
                *wait);
   }
-  if (reductions.contains(start))
+  if (isReduced(start))
     add("reduction of the gradient ends", *wait);
 }
 
 void ParameterLife::visitReduction(Operation &op) {
-  auto of = op.getAttrOfType<FlatSymbolRefAttr>("partition");
-  auto parameters = op.getAttrOfType<ArrayAttr>("parameters");
-  if (!isAbout(of))
+  if (!isReduced(&op))
     return;
-  if (parameters ? indexIn(parameters) < 0
-                 : !overlaps(op.getAttrOfType<IntegerAttr>("begin").getInt(),
-                             op.getAttrOfType<IntegerAttr>("end").getInt()))
-    return;
-  reductions.insert(&op);
-  if (parameters)
+  if (auto parameters = op.getAttrOfType<ArrayAttr>("parameters"))
     add("gradient is reduced, in a bucket of " + Twine(parameters.size()), op);
   else
     add("stored gradient is reduced" + rangeOf(op), op);
@@ -153,17 +171,13 @@ void ParameterLife::visitApply(Operation &op) {
           add("owned part is updated", op);
       })
       .Case([&](RefreshOp refresh) {
-        if (!isAbout(refresh.getPartitionAttr()) ||
-            !overlaps(refresh.getBegin(), refresh.getEnd()))
+        if (indexInGather(refresh) < 0)
           return;
-        gathers[refresh] = 0;
         add("refresh of the whole copy starts" + rangeOf(op), op);
       })
       .Case([&](RefreshResidentOp refresh) {
-        int64_t index = indexIn(refresh.getParameters());
-        if (index < 0)
+        if (indexInGather(refresh) < 0)
           return;
-        gathers[refresh] = index;
         add("gather of the resident copy starts", op);
       });
 }

@@ -17,7 +17,8 @@ public:
   ParameterLife(const Handles &handles, PartitionOp partition,
                 MemberAttr member)
       : handles(handles), partition(partition), member(member),
-        symbol(member.getParameter()) {}
+        symbol(member.getParameter()),
+        partitionName(partition.getSymNameAttr()) {}
 
   /// Prints a line for each in program order; nothing where there is none.
   void print(Operation &region);
@@ -33,9 +34,13 @@ private:
   /// Adds a line: what happens, by which operation, where.
   void add(const Twine &what, Operation &op);
 
-  bool isAbout(FlatSymbolRefAttr of) {
-    return of.getValue() == partition.getSymName();
+  bool isAbout(FlatSymbolRefAttr of) const {
+    return of.getAttr() == partitionName;
   }
+  /// The parameter's index among what `start` gathers, or -1.
+  int64_t indexInGather(Operation *start) const;
+  /// Whether `start` reduces the parameter's gradient.
+  bool isReduced(Operation *start) const;
   bool overlaps(int64_t begin, int64_t end) const {
     return begin < member.getOffset() + member.getSize() &&
            end > member.getOffset();
@@ -47,15 +52,13 @@ private:
   PartitionOp partition;
   MemberAttr member;
   FlatSymbolRefAttr symbol;
+  StringAttr partitionName;
 
   int64_t position = 0;
   Table lines;
   bool hasLines = false;
-  /// The parameter's values and gradients; what starts to gather it, or to
-  /// reduce its gradient.
+  /// The parameter's values and gradients.
   DenseMap<Value, StringRef> values;
-  DenseMap<Operation *, int64_t> gathers;
-  llvm::DenseSet<Operation *> reductions;
   /// What makes the gradient, by operation.
   llvm::DenseSet<Operation *> makers;
 };
