@@ -351,6 +351,8 @@ constexpr ConfigKey kKeys[] = {
      "", "bucketed|contiguous"},
     {"zero.alignment", T::Count, "128", yes,
      "elements that a rank's part of a bucket is padded to a multiple of"},
+    {"zero.gathers_in_flight", T::Count, "2", yes,
+     "stage 3: most gathers that are started and not waited for"},
     {"zero.checkpoint_activations", T::Object, "null", yes,
      "recompute activations in the backward instead of keeping them; when "
      "absent, all are kept"},

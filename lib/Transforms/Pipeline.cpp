@@ -168,6 +168,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.modelPersistenceThreshold, config.modelPersistenceThreshold);
   set(options.prefetchBucketSize, config.prefetchBucketSize);
   set(options.maxLiveParameters, config.maxLiveParameters);
+  set(options.gathersInFlight, config.gathersInFlight);
   set(options.overlap, config.overlapCommunication);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   if (options.momentum.getNumOccurrences() &&
@@ -204,6 +205,8 @@ static void recordGiven(const ZeroPipelineOptions &options,
   recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
   recordZero(options.persistenceThreshold,
              "stage3_param_persistence_threshold");
+  record(options.gathersInFlight.getNumOccurrences() > 0,
+         "zero.gathers_in_flight");
   record(options.checkpointActivations.getNumOccurrences() ||
              !options.checkpointLayers.empty() ||
              options.checkpointPolicy.getNumOccurrences() ||
@@ -300,6 +303,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   PrefetchOptions prefetch;
   prefetch.prefetchBucketSize = config.prefetchBucketSize;
   prefetch.maxLiveParameters = config.maxLiveParameters;
+  prefetch.maxInFlight = config.gathersInFlight;
   manager.addPass(createPrefetch(prefetch));
   InsertUpdatesOptions updates;
   updates.allgatherBucketSize = config.allgatherBucketSize;

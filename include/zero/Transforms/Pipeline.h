@@ -90,6 +90,10 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       *this, "max-live-parameters",
       llvm::cl::desc("Stage 3: most elements of gathered parameters at once"),
       llvm::cl::init(1000000000)};
+  Option<int64_t> gathersInFlight{
+      *this, "gathers-in-flight",
+      llvm::cl::desc("Stage 3: most gathers started and not waited for"),
+      llvm::cl::init(2)};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Reductions travel while the next bucket is filled"),
