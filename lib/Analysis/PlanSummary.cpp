@@ -203,6 +203,9 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   detail::summarizeStates(module, summary);
   detail::summarizeBuffers(step, summary);
   detail::summarizeTraffic(module, summary);
+  Block &micro = step.getRegionOp<MicroOp>().getBody().front();
+  summary.work = measureWork(micro);
+  summary.recomputed = measureRecomputation(micro);
   for (ArenaSummary &arena : summary.arenas)
     completeLines(arena);
   return summary;

@@ -17,6 +17,12 @@ bool mlir::zero::storesDirectly(PartitionOp partition, Type type,
   return training.getAccumulation() == 1 && partition.getGradientType() == type;
 }
 
+AtAttr mlir::zero::specialize(AtAttr place, int64_t rank) {
+  return AtAttr::get(place.getContext(), place.getArena(),
+                     place.getOffset() + rank * place.getStride(),
+                     place.getBytes(), /*stride=*/0);
+}
+
 AtAttr ArenaCursor::take(MLIRContext *context, ArenaKind arena, int64_t bytes) {
   int64_t &end = next[static_cast<int>(arena)];
   int64_t offset = llvm::alignTo(end, kBufferAlignment);

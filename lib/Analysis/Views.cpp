@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/Views.h"
 
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -31,7 +32,8 @@ static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
 }
 
 std::optional<View> mlir::zero::getView(Operation *op) {
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op))
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+          RecomputeOp>(op))
     return View{op->getOperand(0), 0};
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return getSliceView(slice);

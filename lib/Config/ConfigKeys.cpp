@@ -88,6 +88,8 @@ std::string mlir::zero::describeType(const ConfigKey &key) {
     return "a number from 0 to below 1";
   case KeyType::Betas:
     return "two numbers from 0 to below 1";
+  case KeyType::Sizes:
+    return "an array of integers of 0 or more";
   case KeyType::Text:
     return "a string";
   case KeyType::Choice: {
@@ -120,6 +122,13 @@ static bool isBetas(const json::Value &value) {
   return array && array->size() == 2 && llvm::all_of(*array, isFraction);
 }
 
+static bool isSizes(const json::Value &value) {
+  const json::Array *array = value.getAsArray();
+  return array && llvm::all_of(*array, [](const json::Value &each) {
+           return isIntegerFrom(each, 0);
+         });
+}
+
 static bool isChoice(StringRef choices, const json::Value &value) {
   std::optional<StringRef> text = value.getAsString();
   llvm::SmallVector<StringRef> all;
@@ -149,6 +158,8 @@ bool mlir::zero::hasType(const ConfigKey &key, const json::Value &value) {
     return isFraction(value);
   case KeyType::Betas:
     return isBetas(value);
+  case KeyType::Sizes:
+    return isSizes(value);
   case KeyType::Text:
     return value.getAsString().has_value();
   case KeyType::Choice:

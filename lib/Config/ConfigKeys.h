@@ -28,6 +28,7 @@ enum class KeyType {
   Positive,    ///< number above 0
   Fraction,    ///< number in [0, 1)
   Betas,       ///< two numbers in [0, 1)
+  Sizes,       ///< array of integers, 0 or more
   Text,        ///< any string
   Choice,      ///< one of `choices`
   Any,         ///< anything

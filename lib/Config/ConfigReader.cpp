@@ -60,6 +60,7 @@ private:
   void readGradients();
   void readZero();
   void readExtension();
+  void readCheckpoint();
   void readGroups();
 
   /// Every key of the block of `path` must be one that `type` has.
@@ -421,7 +422,31 @@ void ConfigReader::readExtension() {
                       ? Layout::Contiguous
                       : Layout::Bucketed;
   config.alignment = values.integer("zero.alignment");
+  readCheckpoint();
   readGroups();
+}
+
+void ConfigReader::readCheckpoint() {
+  constexpr StringRef block = "activation_checkpointing";
+  constexpr StringRef key = "activation_checkpointing.number_checkpoints";
+  constexpr StringRef own = "zero.checkpoint_activations";
+  CheckpointConfig &checkpoint = config.checkpoint;
+  if (std::optional<int64_t> number = values.optionalInteger(key))
+    checkpoint.number = *number;
+  if (!values.has(own)) {
+    if (values.has(block) && !checkpoint.isEnabled())
+      reporter.remark(block, "gives no number_checkpoints: all activations are "
+                             "kept; give it, or zero.checkpoint_activations");
+    return;
+  }
+  if (checkpoint.isEnabled())
+    reporter.error(own, "activation_checkpointing.number_checkpoints says how "
+                        "many borders to keep as well; leave one of them out");
+  auto path = [&](StringRef name) { return (own + "." + name).str(); };
+  checkpoint.every = values.integer(path("every"));
+  llvm::SmallVector<int64_t> layers = values.integers(path("layers"));
+  checkpoint.layers.assign(layers.begin(), layers.end());
+  checkpoint.cheapOnly = values.text(path("policy")) == "cheap";
 }
 
 void ConfigReader::readGroups() {

@@ -171,6 +171,8 @@ constexpr ConfigKey kKeys[] = {
     {"data_types.buffer_dtype", T::Choice, "null", no, "type of buffers",
      "it follows from the model; leave it out", "fp32|fp16|bf16"},
     {"amp", T::Block, "null", no, "NVIDIA apex", "use bf16 or fp16"},
+    {"ddp_bf16", T::Any, "null", no, "gradients in bf16 without ZeRO",
+     "gradients travel in the compute type; use bf16"},
     {"torch_autocast", T::Block, "null", no, "PyTorch's autocast",
      "use bf16: statistics and the loss stay f32"},
 
@@ -346,6 +348,17 @@ constexpr ConfigKey kKeys[] = {
      "", "bucketed|contiguous"},
     {"zero.alignment", T::Count, "128", yes,
      "elements that a rank's part of a bucket is padded to a multiple of"},
+    {"zero.checkpoint_activations", T::Object, "null", yes,
+     "recompute activations in the backward instead of keeping them; when "
+     "absent, all are kept"},
+    {"zero.checkpoint_activations.every", T::Count, "1", yes,
+     "layers between two borders that are kept"},
+    {"zero.checkpoint_activations.layers", T::Sizes, "[]", yes,
+     "layers that are recomputed, from 0 on; empty: all"},
+    {"zero.checkpoint_activations.policy", T::Choice, "\"all\"", yes,
+     "all, or only what moves data rather than computes, which keeps products "
+     "and attention",
+     "", "all|cheap"},
     {"zero.parameter_groups", T::Object, "null", yes,
      "settings of the groups that parameters name in the model"},
     {"zero.parameter_groups.*", T::Object, "null", yes,
@@ -414,8 +427,9 @@ constexpr ConfigKey kKeys[] = {
      "keep activations on the CPU", kNoOffload},
     {"activation_checkpointing.contiguous_memory_optimization", T::Bool,
      "false", none, "copy activations together", kPlanned},
-    {"activation_checkpointing.number_checkpoints", T::Any, "null", none,
-     "size of the buffer for activations", kPlanned},
+    {"activation_checkpointing.number_checkpoints", T::Count, "null", yes,
+     "activations that are kept: as many spans of layers, of which all else "
+     "is recomputed in the backward; when absent, all activations are kept"},
     {"activation_checkpointing.synchronize_checkpoint_boundary", T::Bool,
      "false", none, "wait at each checkpoint", kPlanned},
     {"activation_checkpointing.profile", T::Bool, "false", none, "print times",

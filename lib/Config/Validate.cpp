@@ -90,6 +90,13 @@ llvm::SmallVector<double> ConfigValues::numbers(StringRef path) const {
   });
 }
 
+llvm::SmallVector<int64_t> ConfigValues::integers(StringRef path) const {
+  json::Value value = get(path);
+  return llvm::map_to_vector(*value.getAsArray(), [](const json::Value &each) {
+    return *each.getAsInteger();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Validation
 //===----------------------------------------------------------------------===//

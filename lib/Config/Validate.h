@@ -53,6 +53,8 @@ public:
   std::optional<std::string> optionalText(llvm::StringRef path) const;
   /// The numbers of an array, `optimizer.params.betas`.
   llvm::SmallVector<double> numbers(llvm::StringRef path) const;
+  /// The integers of an array, `zero.checkpoint_activations.layers`.
+  llvm::SmallVector<int64_t> integers(llvm::StringRef path) const;
 
 private:
   llvm::json::Value get(llvm::StringRef path) const;

@@ -67,6 +67,7 @@ private:
                  config.parameterPersistenceThreshold, 0);
     checkInteger("model-persistence-threshold",
                  config.modelPersistenceThreshold, 0);
+    checkInteger("checkpoint-activations", config.checkpoint.every, 0);
   }
 
   void checkOptimizer(const OptimizerConfig &optimizer) {

@@ -10,26 +10,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-std::optional<zrt::DataType> mlir::zero::toDataType(Type type) {
-  if (type.isF32())
-    return zrt::DataType::F32;
-  if (type.isF16())
-    return zrt::DataType::F16;
-  if (type.isBF16())
-    return zrt::DataType::BF16;
-  if (type.isF64())
-    return zrt::DataType::F64;
-  if (type.isInteger(1))
-    return zrt::DataType::I1;
-  if (type.isInteger(8))
-    return zrt::DataType::I8;
-  if (type.isInteger(32))
-    return zrt::DataType::I32;
-  if (type.isInteger(64))
-    return zrt::DataType::I64;
-  return std::nullopt;
-}
-
 std::string mlir::zero::describeLocation(Operation *op) {
   std::string text;
   op->getLoc()->walk([&](Location loc) {
@@ -86,23 +66,6 @@ void CommandBuilder::record(Operation &op) {
       places[result] = cast<AtAttr>(attribute[next++]);
 }
 
-/// What kernel `op` is; nothing where it becomes other commands.
-static std::optional<KernelDescription> describeKernel(Operation &op) {
-  if (auto kernel = dyn_cast<KernelOpInterface>(op))
-    return kernel.describeKernel();
-  KernelDescription kernel;
-  if (auto launch = dyn_cast<LaunchOp>(op)) {
-    kernel.name = "launch";
-    kernel.symbol = launch.getKernel().str();
-    return kernel;
-  }
-  if (isa<LossSeedOp>(op)) {
-    kernel.name = "zero.loss_seed";
-    return kernel;
-  }
-  return std::nullopt;
-}
-
 LogicalResult CommandBuilder::visit(Operation &op) {
   if (std::optional<View> view = getView(&op)) {
     AtAttr source = placeOf(view->source);
@@ -111,9 +74,9 @@ LogicalResult CommandBuilder::visit(Operation &op) {
         tensorBytes(op.getResult(0).getType()), source.getStride());
     return success();
   }
-  if (std::optional<KernelDescription> kernel = describeKernel(op)) {
+  if (std::optional<zrt::KernelSpec> kernel = describeKernel(&op)) {
     record(op);
-    return visitKernel(op, *kernel);
+    return visitKernel(op, std::move(*kernel));
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](arith::ConstantOp) { return visitConstant(op); })
@@ -163,13 +126,6 @@ LogicalResult CommandBuilder::visitUpdateCommand(Operation &op) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-static zrt::TensorType toTensorType(RankedTensorType type) {
-  zrt::TensorType result;
-  result.type = *toDataType(type.getElementType());
-  result.shape.assign(type.getShape().begin(), type.getShape().end());
-  return result;
-}
-
 zrt::Command &CommandBuilder::newCommand(Operation *op, std::string label) {
   zrt::Command &command = region->commands.emplace_back();
   command.label = std::move(label);
@@ -187,18 +143,9 @@ zrt::Command &CommandBuilder::addKernel(Operation *op, zrt::KernelSpec spec,
   return command;
 }
 
-LogicalResult CommandBuilder::visitKernel(Operation &op,
-                                          const KernelDescription &kernel) {
-  zrt::KernelSpec spec;
-  spec.name = kernel.name;
-  spec.symbol = kernel.symbol;
-  for (auto &[key, values] : kernel.ints)
-    spec.ints[key].assign(values.begin(), values.end());
-  for (auto &[key, value] : kernel.floats)
-    spec.floats[key] = value;
+LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
   std::vector<zrt::BufferRef> buffers;
-  auto add = [&](Value value,
-                 std::vector<zrt::TensorType> &types) -> LogicalResult {
+  auto add = [&](Value value) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type) // A scalar is part of the description.
       return success();
@@ -209,18 +156,17 @@ LogicalResult CommandBuilder::visitKernel(Operation &op,
     if (!place)
       return op.emitOpError(
           "has a value without a place; run zero-plan-memory");
-    types.push_back(toTensorType(type));
     buffers.push_back(toBufferRef(place));
     return success();
   };
   for (Value operand : op.getOperands())
-    if (failed(add(operand, spec.operands)))
+    if (failed(add(operand)))
       return failure();
   for (Value result : op.getResults())
-    if (failed(add(result, spec.results)))
+    if (failed(add(result)))
       return failure();
   std::string label =
-      kernel.symbol.empty() ? kernel.name : "launch @" + kernel.symbol;
+      spec.symbol.empty() ? spec.name : "launch @" + spec.symbol;
   addKernel(&op, std::move(spec), std::move(buffers), std::move(label));
   return success();
 }
@@ -229,16 +175,14 @@ zrt::Command &CommandBuilder::addFlatKernel(Operation *op, StringRef name,
                                             ArrayRef<AtAttr> flat,
                                             ArrayRef<Type> types,
                                             zrt::KernelSpec spec) {
-  spec.name = name.str();
   std::vector<zrt::BufferRef> buffers;
+  SmallVector<FlatRange> ranges;
   for (auto [place, type] : llvm::zip_equal(flat, types)) {
-    zrt::TensorType tensor;
-    tensor.type = *toDataType(type);
-    tensor.shape = {place.getBytes() / elementBytes(type)};
-    spec.operands.push_back(tensor);
+    ranges.push_back({place.getBytes() / elementBytes(type), type});
     buffers.push_back(toBufferRef(place));
   }
-  return addKernel(op, std::move(spec), std::move(buffers), name.str());
+  return addKernel(op, describeFlatKernel(name, ranges, std::move(spec)),
+                   std::move(buffers), name.str());
 }
 
 /// The elements of a constant in the runtime's layout.

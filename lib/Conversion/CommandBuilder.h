@@ -4,6 +4,7 @@
 
 #include "KernelTable.h"
 
+#include "zero/Analysis/KernelSpecs.h"
 #include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -12,9 +13,6 @@
 #include "program/Program.h"
 
 namespace mlir::zero {
-
-/// The runtime's number for an element type, or nothing where it has none.
-std::optional<zrt::DataType> toDataType(Type elementType);
 
 /// `op`'s place in the source, `file:line:column`; empty where it is unknown.
 std::string describeLocation(Operation *op);
@@ -33,7 +31,7 @@ private:
   LogicalResult visit(Operation &op);
   LogicalResult visitCollective(Operation &op);
   LogicalResult visitUpdateCommand(Operation &op);
-  LogicalResult visitKernel(Operation &op, const KernelDescription &kernel);
+  LogicalResult visitKernel(Operation &op, zrt::KernelSpec spec);
   LogicalResult visitConstant(Operation &op);
   void visitAccumulate(AccumulateOp accumulate);
   void accumulateOwned(AccumulateOp accumulate, PartitionOp partition);

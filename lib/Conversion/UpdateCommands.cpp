@@ -102,25 +102,6 @@ void CommandBuilder::visitJudge(JudgeOp judge) {
   addFlatKernel(judge, "zero.grad_scale", {}, {}, spec);
 }
 
-/// The kernel of an optimizer, without its buffers.
-static std::pair<StringRef, zrt::KernelSpec>
-describeOptimizer(Attribute optimizer) {
-  zrt::KernelSpec spec;
-  if (auto sgd = dyn_cast<SgdAttr>(optimizer)) {
-    spec.floats["weight_decay"] = sgd.getWeightDecay();
-    spec.floats["momentum"] = sgd.getMomentum();
-    spec.ints["nesterov"] = {sgd.getNesterov()};
-    return {"zero.sgd", spec};
-  }
-  auto adam = cast<AdamAttr>(optimizer);
-  spec.floats["beta1"] = adam.getBeta1();
-  spec.floats["beta2"] = adam.getBeta2();
-  spec.floats["epsilon"] = adam.getEps();
-  spec.floats["weight_decay"] = adam.getWeightDecay();
-  spec.ints["bias_correction"] = {adam.getBiasCorrection()};
-  return {adam.getDecoupled() ? "zero.adamw" : "zero.adam", spec};
-}
-
 void CommandBuilder::visitUpdate(UpdateOp update) {
   PartitionOp partition = findPartition(update, update.getPartition());
   Type f32 = Float32Type::get(update.getContext());

@@ -108,6 +108,10 @@ void rules::addStep(EvaluationRules &rules) {
     e.out[0] = found->second;
     return success();
   });
+  rules.add<RecomputeOp>([](RecomputeOp, Evaluation &e) {
+    e.out[0] = *e.in[0];
+    return success();
+  });
   rules.add<LossSeedOp>([](LossSeedOp, Evaluation &e) {
     e.out[0].reals.assign(e.out[0].size(), e.context.lossSeed);
     return success();

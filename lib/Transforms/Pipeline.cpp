@@ -114,6 +114,37 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   return *config;
 }
 
+static LogicalResult
+applyCheckpointOptions(const ZeroPipelineOptions &options,
+                       CheckpointConfig &checkpoint,
+                       function_ref<InFlightDiagnostic()> emitError) {
+  if (options.checkpointActivations.getNumOccurrences()) {
+    checkpoint.every = options.checkpointActivations;
+    checkpoint.number = 0;
+  }
+  if (!options.checkpointLayers.empty()) {
+    checkpoint.layers.assign(options.checkpointLayers.begin(),
+                             options.checkpointLayers.end());
+    if (!options.checkpointActivations.getNumOccurrences() &&
+        !checkpoint.isEnabled())
+      checkpoint.every = 1;
+  }
+  if (options.checkpointPolicy.getNumOccurrences()) {
+    if (options.checkpointPolicy != "all" &&
+        options.checkpointPolicy != "cheap")
+      return emitError() << "checkpoint-policy '"
+                         << options.checkpointPolicy.getValue()
+                         << "' is neither all nor cheap";
+    checkpoint.cheapOnly = options.checkpointPolicy == "cheap";
+  }
+  if (!checkpoint.isEnabled() && (!options.checkpointLayers.empty() ||
+                                  options.checkpointPolicy.getNumOccurrences()))
+    return emitError() << "checkpoint-layers or checkpoint-policy is given, "
+                          "but all activations are kept; give "
+                          "checkpoint-activations, or leave it out";
+  return success();
+}
+
 /// Lets options that were given, and that nothing else follows from, override
 /// `config`.
 static LogicalResult
@@ -150,7 +181,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
     config.layout =
         options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
   }
-  return success();
+  return applyCheckpointOptions(options, config.checkpoint, emitError);
 }
 
 /// Reads `memory-budget`, which no configuration file has.
@@ -204,6 +235,15 @@ static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createOutlineElementwise());
+  if (!config.checkpoint.isEnabled())
+    return;
+  CheckpointActivationsOptions checkpoint;
+  checkpoint.every = std::max<int64_t>(config.checkpoint.every, 1);
+  checkpoint.number = config.checkpoint.number;
+  checkpoint.layers.assign(config.checkpoint.layers.begin(),
+                           config.checkpoint.layers.end());
+  checkpoint.policy = config.checkpoint.cheapOnly ? "cheap" : "all";
+  manager.addPass(createCheckpointActivations(checkpoint));
 }
 
 static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
@@ -254,6 +294,7 @@ struct RunPipeline : public zero::impl::RunPipelineBase<RunPipeline> {
     OpPassManager passes(ModuleOp::getOperationName());
     TrainConfig all;
     all.overlapCommunication = true;
+    all.checkpoint.every = 1;
     buildZeroPipeline(passes, all);
     passes.getDependentDialects(registry);
   }

@@ -1,5 +1,6 @@
 //===- SpecializeRank.cpp - one program a rank ----------------------------===//
 
+#include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -22,14 +23,14 @@ struct SpecializeRank : public zero::impl::SpecializeRankBase<SpecializeRank> {
 } // namespace
 
 /// Gives every place of `module` the address that it has on `rank`.
-static void specialize(ModuleOp module, int64_t rank) {
+static void specializeModule(ModuleOp module, int64_t rank) {
   AttrTypeReplacer replacer;
-  replacer.addReplacement([rank](AtAttr place) {
-    return AtAttr::get(place.getContext(), place.getArena(),
-                       place.getOffset() + rank * place.getStride(),
-                       place.getBytes(), 0);
-  });
+  replacer.addReplacement(
+      [rank](AtAttr place) { return specialize(place, rank); });
   replacer.recursivelyReplaceElementsIn(module);
+  for (StepOp step : module.getOps<StepOp>())
+    step->setAttr("zero.rank",
+                  Builder(module.getContext()).getI64IntegerAttr(rank));
 }
 
 void SpecializeRank::runOnOperation() {
@@ -47,13 +48,13 @@ void SpecializeRank::runOnOperation() {
     return signalPassFailure();
   }
   if (rank >= 0)
-    return specialize(module, rank);
+    return specializeModule(module, rank);
   OwningOpRef<ModuleOp> program = module.clone();
   module.getBody()->clear();
   for (int64_t own = 0; own < ranks; ++own) {
     ModuleOp copy = program->clone();
     copy.setSymName("rank" + std::to_string(own));
-    specialize(copy, own);
+    specializeModule(copy, own);
     module.push_back(copy);
   }
 }

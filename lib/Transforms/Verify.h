@@ -82,7 +82,8 @@ LogicalResult verifyUpdates(const Tables &tables);
 /// saved.
 LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,
                             bool report);
-/// After zero-plan-memory; succeeds where nothing has a place.
+/// After zero-plan-memory; both succeed where nothing has a place.
+LogicalResult verifyPlaces(const Tables &tables);
 LogicalResult verifyMemory(const Tables &tables);
 /// The same collectives, in the same order, in the programs of all ranks.
 LogicalResult verifyOrder(ArrayRef<StepOp> ranks);

@@ -37,6 +37,8 @@ private:
   LogicalResult verifyPlace(const Use &use);
   LogicalResult verifyState(const Use &use, PartitionOp partition,
                             AtAttr stored);
+  LogicalResult verifyGradient(const Use &use, PartitionOp partition,
+                               MemberAttr member);
   bool mayShare(const Use &earlier, const Use &later);
   int64_t lastUse(Value value) const {
     return std::max(lastUses.lookup(value), int64_t(0));
@@ -166,6 +168,36 @@ bool RegionMemory::mayShare(const Use &earlier, const Use &later) {
 // States
 //===----------------------------------------------------------------------===//
 
+/// The launch result that takes the place of `value`, which it reads; null
+/// where there is none.
+static Value findSuccessor(Value value, AtAttr place) {
+  for (Operation *user : value.getUsers()) {
+    auto places = user->getAttrOfType<ArrayAttr>("zero.at");
+    if (!isa<LaunchOp>(user) || !places)
+      continue;
+    for (auto [result, at] : llvm::zip(user->getResults(), places))
+      if (at == place)
+        return result;
+  }
+  return {};
+}
+
+/// Only the gradient itself, or what it is added up from in place, may be made
+/// where it is stored, and only where no other micro-batch's is there.
+LogicalResult RegionMemory::verifyGradient(const Use &use,
+                                           PartitionOp partition,
+                                           MemberAttr member) {
+  Type type = cast<RankedTensorType>(use.value.getType()).getElementType();
+  if (storesDirectly(partition, type, tables.training))
+    for (Value value = use.value; value;
+         value = findSuccessor(value, use.place))
+      if (isGradientOf(tables, value, member.getParameter()))
+        return success();
+  return use.by->emitOpError("writes ")
+         << use.place << ", where the gradient of " << member.getParameter()
+         << " is stored";
+}
+
 /// What an operation computes into a stored gradient is that parameter's, and
 /// exactly as long: neighbours and padding stay as they are.
 LogicalResult RegionMemory::verifyState(const Use &use, PartitionOp partition,
@@ -181,7 +213,7 @@ LogicalResult RegionMemory::verifyState(const Use &use, PartitionOp partition,
         stored.getOffset() + member.getOffset() * bytes ==
             use.place.getOffset() &&
         member.getSize() * bytes == use.place.getBytes())
-      return success();
+      return verifyGradient(use, partition, member);
   return use.by->emitOpError("writes ")
          << use.place
          << ", which is no parameter's place in the stored gradient of @"
@@ -232,52 +264,7 @@ LogicalResult RegionMemory::run() {
   return success();
 }
 
-/// Every state has a place of its size, and no two share bytes.
-static LogicalResult verifyStates(const Tables &tables) {
-  SmallVector<std::pair<AtAttr, Operation *>> places;
-  for (PartitionOp partition : tables.module.getOps<PartitionOp>()) {
-    DictionaryAttr at = partition.getAtAttr();
-    if (!at)
-      return success();
-    for (NamedAttribute entry : at) {
-      auto place = cast<AtAttr>(entry.getValue());
-      StringRef name = entry.getName();
-      bool isSharded = name == "parameters"  ? partition.hasShardedParameters()
-                       : name == "gradients" ? partition.hasShardedGradients()
-                                             : partition.hasShardedOptimizer();
-      Type type = name == "parameters" ? partition.getComputeType()
-                  : name == "gradients"
-                      ? partition.getGradientType()
-                      : Float32Type::get(partition.getContext());
-      int64_t bytes = partition.getFlatElements() /
-                      (isSharded ? partition.getRanks() : 1) *
-                      elementBytes(type);
-      if (place.getBytes() != bytes)
-        return partition.emitOpError("keeps its ")
-               << name << " in " << place.getBytes() << " bytes, wanted "
-               << bytes;
-      places.push_back({place, partition});
-    }
-  }
-  llvm::stable_sort(places, [](auto &a, auto &b) {
-    return std::make_pair(a.first.getArena(), a.first.getOffset()) <
-           std::make_pair(b.first.getArena(), b.first.getOffset());
-  });
-  for (size_t i = 1; i < places.size(); ++i)
-    if (places[i].first.getBytes() > 0 &&
-        overlap(places[i - 1].first, places[i].first)) {
-      InFlightDiagnostic error =
-          places[i].second->emitOpError("keeps state in ")
-          << places[i].first << ", which is taken";
-      error.attachNote(places[i - 1].second->getLoc()) << "taken by this";
-      return error;
-    }
-  return success();
-}
-
 LogicalResult verify::verifyMemory(const Tables &tables) {
-  if (failed(verifyStates(tables)))
-    return failure();
   for (Operation &region : tables.step.getBody().front())
     if (failed(RegionMemory(tables, region.getRegion(0).front()).run()))
       return failure();

@@ -35,7 +35,8 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   if (failed(verifyPartitions(tables)) || failed(verifyHandles(tables)) ||
       failed(verifyLifetimes(tables)) || failed(verifyReads(tables)) ||
       failed(verifyUpdates(tables)) || failed(verifyGradients(tables)) ||
-      failed(verifyTraffic(tables, maxReuseDistance, report)))
+      failed(verifyTraffic(tables, maxReuseDistance, report)) ||
+      failed(verifyPlaces(tables)))
     return failure();
   return verifyMemory(tables);
 }

@@ -52,7 +52,8 @@ struct TensorType {
 
 /// What a kernel is made for; equal specs share one prepared kernel.
 /// `name` is the operation's ("nn.linear", "zero.adamw", "launch"); for
-/// "launch", `symbol` names the generated function.
+/// "launch", `symbol` names the generated function. `flops` and `bytes`, which
+/// follow from the rest, are what a run computes, and reads and writes.
 struct KernelSpec {
   std::string name;
   std::string symbol;
@@ -60,6 +61,8 @@ struct KernelSpec {
   std::vector<TensorType> results;
   std::map<std::string, std::vector<int64_t>> ints;
   std::map<std::string, double> floats;
+  uint64_t flops = 0;
+  uint64_t bytes = 0;
   bool operator==(const KernelSpec &other) const;
 
   /// The integer attribute `key`, or `otherwise` where it is absent.

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 3;
+constexpr uint64_t kVersion = 4;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -171,7 +171,8 @@ private:
 
 ZRT_FIELDS(BufferRef, arena, offset, rankStride, bytes)
 ZRT_FIELDS(TensorType, type, shape)
-ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats)
+ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
+           bytes)
 ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
 ZRT_FIELDS(Command, opcode, kernel, buffers, parts, stream, ticket, mean,
            traffic, label, location)

@@ -48,6 +48,26 @@ TEST(Config, ZeroKeysTakeScientificNumbers) {
   EXPECT_FALSE(config.ignoreUnusedParameters);
 }
 
+TEST(Config, ActivationsAreKeptUnlessAFileSaysOtherwise) {
+  EXPECT_FALSE(valid("").checkpoint.isEnabled());
+  CheckpointConfig own = valid(R"("zero": {"checkpoint_activations": {
+    "every": 2, "layers": [0, 3], "policy": "cheap"}})")
+                             .checkpoint;
+  EXPECT_EQ(own.every, 2);
+  EXPECT_EQ(own.layers, (std::vector<int64_t>{0, 3}));
+  EXPECT_TRUE(own.cheapOnly);
+  CheckpointConfig plain =
+      valid(R"("zero": {"checkpoint_activations": {}})").checkpoint;
+  EXPECT_EQ(plain.every, 1);
+  EXPECT_TRUE(plain.layers.empty());
+  EXPECT_FALSE(plain.cheapOnly);
+  CheckpointConfig number =
+      valid(R"("activation_checkpointing": {"number_checkpoints": 4})")
+          .checkpoint;
+  EXPECT_EQ(number.number, 4);
+  EXPECT_TRUE(number.isEnabled());
+}
+
 TEST(Config, AdamIsAdamWUnlessToldOtherwise) {
   EXPECT_EQ(valid(R"("optimizer": {"type": "Adam"})").optimizer.type,
             OptimizerType::AdamW);

@@ -57,6 +57,23 @@ TEST(Diagnostics, TypesAndRanges) {
             "numbers from 0 to below 1\n");
 }
 
+TEST(Diagnostics, ActivationCheckpointing) {
+  expectError(R"("activation_checkpointing": {"number_checkpoints": 4},
+                 "zero": {"checkpoint_activations": {}})",
+              "c.json:4: error: zero.checkpoint_activations: "
+              "activation_checkpointing.number_checkpoints says how many "
+              "borders to keep as well; leave one of them out");
+  expectError(R"("zero": {"checkpoint_activations": {"layers": [1, -1]}})",
+              "c.json:3: error: zero.checkpoint_activations.layers: found "
+              "[1,-1], wanted an array of integers of 0 or more");
+  Parsed silent =
+      parseWithBatch("\"optimizer\": {},\n\"activation_checkpointing\": {}");
+  EXPECT_EQ(silent.messages,
+            "c.json:3: remark: activation_checkpointing: gives no "
+            "number_checkpoints: all activations are kept; give it, or "
+            "zero.checkpoint_activations\n");
+}
+
 TEST(Diagnostics, AllFaultsAreNamedAtOnce) {
   EXPECT_EQ(
       invalid("\"optimizer\": {},\n\"adiot\": 1,\n\"amb\": 2,\n"
@@ -80,6 +97,9 @@ TEST(Diagnostics, RefusedValuesSayWhatToDo) {
   expectError(R"("elasticity": {"enabled": true})",
               "c.json:3: error: elasticity: is not supported: the rank count "
               "is fixed when compiling; compile once for each");
+  expectError(R"("ddp_bf16": true)",
+              "c.json:3: error: ddp_bf16: is not supported: gradients travel "
+              "in the compute type; use bf16");
   EXPECT_EQ(invalid(R"("optimizer": {"params": {"max_grad_norm": 1}})"),
             "c.json:2: error: optimizer.params.max_grad_norm: is not "
             "supported: it is no setting of the optimizer; use "

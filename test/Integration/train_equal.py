@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Deterministic runs: stages 0 to 3 give the same losses and weights, bit by bit.
 
-Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropout>
+Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropout|recompute>
 
   in-process  all stages, ranks as threads, with evaluations
   mpi         all stages, ranks as processes, against stage 0 as threads
@@ -9,6 +9,8 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropou
               and gathers that are kept, against stage 0
   dropout     all stages of a model with dropout; another rank count drops the
               same elements, so its losses are the same but for rounding
+  recompute   activations that are recomputed, at all stages of a model with
+              dropout, against the same ones kept
 
 Tied parameters are in all of them; reused and frozen ones, clipping in some
 updates, and for fp16 a loss scale that overflows and grows, in the first three.
@@ -30,8 +32,11 @@ EVALUATE = ["--eval-every", "10", "--eval-batches", "3", "--validation-data",
 def setups(folder, precision, ranks, kind):
     settings = golden()["settings"]
     common = {"model": "tiny-gpt.mlir"}
-    if kind == "dropout":
-        common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2")
+    if kind in ("dropout", "recompute"):
+        # Wide enough for products that are not cheap.
+        wider = ["--layers", "3", "--width", "64", "--sequence", "64"]
+        common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2",
+                                   *(wider if kind == "recompute" else ()))
     elif precision == "f16":
         common.update(initial_scale_power=20, loss_scale_window=4, hysteresis=1)
     accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
@@ -39,6 +44,11 @@ def setups(folder, precision, ranks, kind):
     def setup(stage, **options):
         return Setup(stage, ranks, precision, accumulation, True, **common, **options)
 
+    if kind == "recompute":
+        return [setup(0)] + [setup(stage, checkpoint_every=1) for stage in range(4)] + [
+            setup(1, checkpoint_every=2), setup(2, checkpoint_every=3),
+            setup(2, checkpoint_policy="cheap"), setup(2, checkpoint_layers=[1]),
+            setup(3, number_checkpoints=2, stage3_max_reuse_distance=20000)]
     if kind != "shapes":
         return [setup(stage) for stage in range(4)]
     return [
@@ -92,14 +102,14 @@ def main():
     first, schedules = None, set()
     for setup, mpi in cases:
         run = execute(folder, setup, steps=STEPS, mpi=mpi,
-                      weights=None if kind == "dropout" else "tiny-gpt.safetensors",
+                      weights=None if kind in ("dropout", "recompute") else "tiny-gpt.safetensors",
                       arguments=EVALUATE if kind == "in-process" else ())
         name = setup.name + (" (MPI)" if mpi else "")
         check(len(run.validation) == (2 if kind == "in-process" else 0),
               f"{name}: {len(run.validation)} evaluations")
         if first is None:
             first = run
-            if kind != "dropout":
+            if kind not in ("dropout", "recompute"):
                 check_first(run, precision)
         found = difference(run, first)
         check(found is None, f"{name}: {found}")

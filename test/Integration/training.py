@@ -20,6 +20,7 @@ GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
              "stage3_max_reuse_distance")
+CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
 ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2}
 
@@ -82,6 +83,13 @@ class Setup:
             "zero": {"deterministic": self.deterministic,
                      "layout": options.get("layout", "bucketed")},
         }
+        checkpoint = {key.removeprefix("checkpoint_"): options[key]
+                      for key in CHECKPOINT_KEYS if key in options}
+        if checkpoint:
+            result["zero"]["checkpoint_activations"] = checkpoint
+        if "number_checkpoints" in options:
+            result["activation_checkpointing"] = {
+                "number_checkpoints": options["number_checkpoints"]}
         if "scheduler" in options:
             result["scheduler"] = options["scheduler"]
         if self.precision == "bf16":

@@ -19,7 +19,7 @@ namespace {
   }
 FIELDS(BufferRef, a, b, c, d)
 FIELDS(TensorType, a, b)
-FIELDS(KernelSpec, a, b, c, d, e, f)
+FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
 FIELDS(CollectivePart, a, b, c, d, e)
 FIELDS(Command, a, b, c, d, e, f, g, h, i, j)
 FIELDS(Initializer, a, b, c)

@@ -77,6 +77,8 @@ struct Settings {
   bool deterministic = false, contiguous = false;
   int64_t persistence = 0, reuse = 0;
   bool overlap = false;
+  /// Operations recomputed together; 0: none.
+  int64_t recompute = 0;
 };
 
 class MutantTest : public ::testing::Test {
@@ -132,6 +134,11 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   passes.addPass(createDifferentiate());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  if (settings.recompute) {
+    CheckpointActivationsOptions checkpoint;
+    checkpoint.every = settings.recompute;
+    passes.addPass(createCheckpointActivations(checkpoint));
+  }
   PartitionOptions partition;
   partition.reduceBucketSize = 10;
   partition.alignment = 2;
@@ -262,7 +269,7 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
   for (int64_t stage = 0; stage <= 3; ++stage)
     for (int64_t ranks = 1; ranks <= 5; ++ranks)
       for (int64_t accumulation : {1, 3})
-        for (int variant = 0; variant < 3; ++variant) {
+        for (int variant = 0; variant < 4; ++variant) {
           Settings settings{stage,
                             ranks,
                             accumulation,
@@ -270,7 +277,8 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
                             variant == 2,
                             variant == 2 ? 3 : 0,
                             variant == 1 ? 12 : 0,
-                            variant != 0};
+                            variant != 0,
+                            variant == 3 ? 2 : 0};
           OwningOpRef<ModuleOp> module = schedule(settings);
           message.clear();
           EXPECT_TRUE(verifies(*module, settings.reuse)) << message;
@@ -291,6 +299,8 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
       judgeMutants({stage, 3, 2, /*deterministic=*/true, /*contiguous=*/true,
                     /*persistence=*/3, /*reuse=*/12});
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, /*overlap=*/true});
+  mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, false,
+                           /*recompute=*/3});
   EXPECT_GE(mutants, 1000u);
   RecordProperty("mutants", static_cast<int>(mutants));
   llvm::outs() << "stage " << stage << ": " << mutants << " mutants, "

@@ -4,6 +4,8 @@
 
 #include "Table.h"
 
+#include "llvm/Support/Format.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -110,6 +112,20 @@ static void printGathers(const PlanSummary &plan) {
   table.print(llvm::outs());
 }
 
+/// What activation checkpointing costs.
+static void printRecomputation(const PlanSummary &plan) {
+  const KernelWork &again = plan.recomputed;
+  if (again.kernels == 0)
+    return;
+  llvm::outs() << "\nrecomputed in a micro-batch: "
+               << plural(again.kernels, "kernel") << ", "
+               << formatCount(again.flops) << " operations on elements";
+  if (plan.work.flops > 0)
+    llvm::outs() << llvm::format(" (%.1f %% of all)",
+                                 100.0 * again.flops / plan.work.flops);
+  llvm::outs() << ", " << formatBytes(again.bytes) << " read and written\n";
+}
+
 void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
                              unsigned lines) {
   llvm::outs() << path << ": stage " << plan.stage << ", "
@@ -121,17 +137,19 @@ void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
   printMemory(plan, lines);
   printTraffic(plan);
   printGathers(plan);
+  printRecomputation(plan);
 }
 
-void mlir::zero::printRankCounts(ArrayRef<PlanSummary> plans, StringRef path) {
-  const PlanSummary &first = plans.front();
+void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
+  const PlanSummary &first = reports.front().plan;
   llvm::outs() << path << ": stage " << first.stage << ", "
                << plural(first.accumulation, "micro-batch", "es")
                << " an update; of a rank:\n\n";
   Table table;
   table.add({"ranks", "parameters", "gradients", "optimizer", "states",
-             "closed form", "activations", "communication", "all", "sent"});
-  for (const PlanSummary &plan : plans) {
+             "closed form", "activations", "communication", "all", "sent",
+             "predicted", "exposed"});
+  for (const auto &[plan, prediction] : reports) {
     int64_t formula = 0, sent = 0;
     for (const ArenaSummary &arena : plan.arenas)
       formula += arena.formula.value_or(0);
@@ -147,9 +165,15 @@ void mlir::zero::printRankCounts(ArrayRef<PlanSummary> plans, StringRef path) {
     row.push_back(formatBytes(plan.arena(ArenaKind::Communication).bytes));
     row.push_back(formatBytes(plan.totalBytes()));
     row.push_back(formatBytes(plan.sent(sent)));
+    row.push_back(formatSeconds(prediction.seconds));
+    row.push_back(formatShare(prediction.exposed, prediction.seconds));
     table.add(std::move(row));
   }
   table.print(llvm::outs());
+  const Prediction &prediction = reports.front().prediction;
+  llvm::outs() << "predicted for " << prediction.machine
+               << ": an update, and the part of it that waits for "
+                  "communication\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,7 +205,9 @@ static void writeArena(llvm::json::OStream &json, const ArenaSummary &arena) {
   });
 }
 
-void mlir::zero::writeJson(llvm::json::OStream &json, const PlanSummary &plan) {
+void mlir::zero::writeJson(llvm::json::OStream &json,
+                           const PlanReport &report) {
+  const PlanSummary &plan = report.plan;
   json.object([&] {
     json.attribute("stage", plan.stage);
     json.attribute("ranks", plan.ranks);
@@ -208,6 +234,12 @@ void mlir::zero::writeJson(llvm::json::OStream &json, const PlanSummary &plan) {
           json.attribute("elements", gathers.elements);
         });
     });
+    json.attributeObject("recomputed_in_a_micro_batch", [&] {
+      json.attribute("kernels", plan.recomputed.kernels);
+      json.attribute("flops", plan.recomputed.flops);
+      json.attribute("flops_of_all", plan.work.flops);
+      json.attribute("bytes", plan.recomputed.bytes);
+    });
     json.attributeObject("collectives", [&] {
       for (const CollectiveSummary &collective : plan.collectives)
         json.attributeObject(collective.name, [&] {
@@ -215,5 +247,6 @@ void mlir::zero::writeJson(llvm::json::OStream &json, const PlanSummary &plan) {
           writeVolume(json, plan, "sent", collective.volume);
         });
     });
+    writePrediction(json, report.prediction);
   });
 }

@@ -2,6 +2,8 @@
 #ifndef ZERO_PLAN_REPORT_H
 #define ZERO_PLAN_REPORT_H
 
+#include "Predict.h"
+
 #include "zero/Analysis/PlanSummary.h"
 
 #include "llvm/Support/JSON.h"
@@ -12,11 +14,17 @@ namespace mlir::zero {
 /// by class, beside the closed forms.
 void printReport(const PlanSummary &plan, StringRef path, unsigned lines);
 
-/// Prints a line for each of several plans of one model.
-void printRankCounts(ArrayRef<PlanSummary> plans, StringRef path);
+/// A plan, and what it is predicted to take.
+struct PlanReport {
+  PlanSummary plan;
+  Prediction prediction;
+};
 
-/// Everything that a plan's summary holds.
-void writeJson(llvm::json::OStream &json, const PlanSummary &plan);
+/// Prints a line for each of several plans of one model.
+void printRankCounts(ArrayRef<PlanReport> reports, StringRef path);
+
+/// Everything that a plan's summary and its prediction hold.
+void writeJson(llvm::json::OStream &json, const PlanReport &report);
 
 } // namespace mlir::zero
 

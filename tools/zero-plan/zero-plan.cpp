@@ -12,6 +12,7 @@
 #include "Explain.h"
 #include "Layout.h"
 #include "Model.h"
+#include "Predict.h"
 #include "Report.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -56,6 +57,12 @@ cl::opt<std::string> jsonFile("json", cl::cat(category), cl::value_desc("file"),
 cl::opt<unsigned> lines("lines", cl::cat(category), cl::init(5),
                         cl::value_desc("n"),
                         cl::desc("Largest parts of an arena to list"));
+
+cl::opt<std::string> machineName(
+    "machine", cl::cat(category), cl::value_desc("name or file"),
+    cl::init("h100"),
+    cl::desc("Machine that times are predicted for: host, a100, h100 (the "
+             "default), h200, or a file of --calibrate"));
 
 cl::opt<bool> layout("layout", cl::cat(category),
                      cl::desc("Draw intervals, owners and padding"));
@@ -143,14 +150,22 @@ LogicalResult runEstimate() {
   return zero::runEstimate(request);
 }
 
-LogicalResult writeJson(ArrayRef<zero::PlanSummary> plans) {
+FailureOr<zero::Machine> readMachine() {
+  std::string error;
+  FailureOr<zero::Machine> machine = zero::readMachine(machineName, error);
+  if (failed(machine))
+    return zero::fail(error);
+  return machine;
+}
+
+LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
   std::error_code code;
   llvm::ToolOutputFile file(jsonFile, code, llvm::sys::fs::OF_Text);
   if (code)
     return zero::fail("cannot write '" + jsonFile + "': " + code.message());
   llvm::json::OStream json(file.os(), /*IndentSize=*/2);
   auto writeAll = [&] {
-    for (const zero::PlanSummary &plan : plans)
+    for (const zero::PlanReport &plan : plans)
       zero::writeJson(json, plan);
   };
   if (plans.size() == 1)
@@ -164,21 +179,29 @@ LogicalResult writeJson(ArrayRef<zero::PlanSummary> plans) {
 
 LogicalResult runReport() {
   zero::ModelFile model;
-  if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
+  FailureOr<zero::Machine> machine = readMachine();
+  if (failed(machine) || failed(expectInputs(1)) ||
+      failed(model.read(inputs.front())))
     return failure();
   SmallVector<StringRef> counts;
   StringRef(ranks).split(counts, ',');
-  std::vector<zero::PlanSummary> plans;
+  std::vector<zero::PlanReport> plans;
   for (StringRef count : counts) {
     auto planned = model.plan(planOptions(count));
     if (failed(planned))
       return failure();
-    plans.push_back(zero::summarizePlan(planned->get()));
+    auto timeline = zero::simulate(planned->get(), *machine);
+    if (failed(timeline))
+      return failure();
+    plans.push_back({zero::summarizePlan(planned->get()),
+                     zero::summarizeTimeline(*timeline, *machine)});
   }
-  if (jsonFile != "-" && plans.size() == 1)
-    zero::printReport(plans.front(), model.getPath(), lines);
-  else if (jsonFile != "-")
+  if (jsonFile != "-" && plans.size() == 1) {
+    zero::printReport(plans.front().plan, model.getPath(), lines);
+    zero::printPrediction(plans.front().prediction, lines);
+  } else if (jsonFile != "-") {
     zero::printRankCounts(plans, model.getPath());
+  }
   return jsonFile.empty() ? success() : writeJson(plans);
 }
 

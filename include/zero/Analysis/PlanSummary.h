@@ -9,6 +9,7 @@
 #ifndef ZERO_ANALYSIS_PLANSUMMARY_H
 #define ZERO_ANALYSIS_PLANSUMMARY_H
 
+#include "zero/Analysis/RecomputePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 
 #include <optional>
@@ -78,6 +79,8 @@ struct PlanSummary {
   SmallVector<CollectiveSummary> collectives;
   /// Stage 3: elements of parameters by the gathers of one micro-batch.
   SmallVector<GatherSummary> gathers;
+  /// Kernels of one micro-batch: all, and those that recompute.
+  KernelWork work, recomputed;
 
   int64_t totalBytes() const;
   /// Bytes of parameters, gradients and optimizer state.

@@ -22,6 +22,9 @@ int64_t elementBytes(Type elementType);
 /// and nothing converted.
 bool storesDirectly(PartitionOp partition, Type type, TrainingAttr training);
 
+/// Where `place` is on `rank`.
+AtAttr specialize(AtAttr place, int64_t rank);
+
 /// Hands out places of the arenas that are filled once, one after the other.
 class ArenaCursor {
 public:

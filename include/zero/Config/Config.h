@@ -122,6 +122,20 @@ enum class Layout { Bucketed, Contiguous };
 /// `bucketed` or `contiguous`.
 llvm::StringRef stringify(Layout layout);
 
+/// Which activations are computed a second time instead of being kept.
+struct CheckpointConfig {
+  /// Layers between two borders that are kept; 0: all activations are kept.
+  int64_t every = 0;
+  /// Spans to divide the layers into, which gives `every`; 0: it is given.
+  int64_t number = 0;
+  /// The layers that are recomputed, from 0 on; none: all.
+  std::vector<int64_t> layers;
+  /// Recompute only what moves data rather than computes.
+  bool cheapOnly = false;
+
+  bool isEnabled() const { return every > 0 || number > 0; }
+};
+
 /// One training run, complete: every default is filled in.
 struct TrainConfig {
   /// ZeRO stage, 0 to 3.
@@ -168,6 +182,9 @@ struct TrainConfig {
   int64_t modelPersistenceThreshold = std::numeric_limits<int64_t>::max();
   /// Stage 3: keep a parameter that is used again within this many elements.
   int64_t maxReuseDistance = 1000000000;
+
+  /// Activation checkpointing.
+  CheckpointConfig checkpoint;
 
   /// Equal bits at every stage and bucket size, on one kind of CPU.
   bool deterministic = false;

@@ -38,6 +38,53 @@ def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleOp"> {
+  let summary = "Recompute activations in the backward instead of keeping them";
+  let description = [{
+    Divides the forward of `zero.micro` into layers: spans between places where
+    few bytes are alive, such as a single residual stream, that repeat.
+    `every=k` joins each k chosen layers to a span. Of a span the pass keeps
+    what takes fewest bytes, mostly its input alone, and computes what the
+    backward needs of it a second time, right before the backward needs it
+    first. With `policy=cheap`, results of products and attention are kept where
+    they are needed, and only what moves data rather than computes is computed
+    again; KernelOpInterface says which that is.
+
+    Recomputed operations read kept values through `zero.recompute`, so that CSE
+    does not merge them with the first ones. They load their parameters again:
+    stage 3 gathers for them as for any use.
+
+    - Needs: `zero-differentiate` ran, and `zero-outline-elementwise`: kernels
+      are copied whole, so that recomputed values have the bits of the first
+      ones. Before any collective, so that all stages recompute the same.
+    - Leaves: the same values, and fewer of them alive at once.
+    - Not done here: operations with effects or regions are not recomputed, nor
+      is anything between layers or after the last one, where the backward
+      begins at once. Dropout is counter-based and repeats by itself.
+
+    ```mlir
+    %y, %mean, %rstd = nn.layer_norm %h, %g, %b eps 1.0e-5 : ...   // before
+    ...
+    %dw = nn.matmul %y, %dz transpose_a : ...
+    %y, %mean, %rstd = nn.layer_norm %h, %g, %b eps 1.0e-5 : ...   // after
+    ...
+    %r = zero.recompute %h : tensor<32x64xbf16>
+    %y2, %mean2, %rstd2 = nn.layer_norm %r, %g2, %b2 eps 1.0e-5 : ...
+    %dw = nn.matmul %y2, %dz transpose_a : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+  let options = [
+    Option<"every", "every", "int64_t", "1",
+      "Layers between two borders that are kept">,
+    Option<"number", "number", "int64_t", "0",
+      "Spans to divide the layers into, instead of every; 0: every decides">,
+    ListOption<"layers", "layers", "int64_t",
+      "Layers to recompute, from 0 on; all if none is given">,
+    Option<"policy", "policy", "std::string", "\"all\"",
+      "What to recompute: all, or cheap">];
+}
+
 def VectorizeKernels : Pass<"zero-vectorize-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernel functions into vector loops on raw buffers";
   let description = [{
@@ -416,8 +463,11 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     - traffic: other than partitions and uses say. With one rank, any at all;
     - order: where the module holds a module for each rank, collectives that
       differ between ranks;
-    - memory, after `zero-plan-memory`: buffers that overlap while both live,
-      and values written over padding or over another parameter's state.
+    - places, after `zero-plan-memory`: one that is missing, or of another
+      arena, size or stride than its owner has; states, inputs and constants
+      that share bytes;
+    - memory: buffers that overlap while both live, and values written over
+      padding or over another parameter's state.
 
     `max-reuse-distance` is that of `zero-insert-gathers`; without it, gathers
     are bounded by one a use. `report` prints the traffic and what saved it.
@@ -446,7 +496,7 @@ def SpecializeRank : Pass<"zero-specialize-rank", "::mlir::ModuleOp"> {
     form, and checks besides that all ranks meet in the same collectives.
 
     - Needs: a configured schedule; places where `zero-plan-memory` ran.
-    - Leaves: places without stride.
+    - Leaves: places without stride, and `zero.rank` on the step.
     - Not done here: anything else; ranks differ in nothing but places.
 
     ```mlir

@@ -89,6 +89,19 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       *this, "overlap",
       llvm::cl::desc("Reductions travel while the next bucket is filled"),
       llvm::cl::init(false)};
+  Option<int64_t> checkpointActivations{
+      *this, "checkpoint-activations",
+      llvm::cl::desc("Recompute activations, and keep the border of every "
+                     "so many layers; 0: keep all"),
+      llvm::cl::init(0)};
+  ListOption<int64_t> checkpointLayers{
+      *this, "checkpoint-layers",
+      llvm::cl::desc("Layers to recompute, from 0 on; all if not given")};
+  Option<std::string> checkpointPolicy{
+      *this, "checkpoint-policy",
+      llvm::cl::desc("What to recompute: all, or cheap, which keeps products "
+                     "and attention"),
+      llvm::cl::init("all")};
   Option<bool> ignoreUnused{
       *this, "ignore-unused-parameters",
       llvm::cl::desc(

@@ -88,6 +88,16 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
           "one a buffer");
     return success();
   }
+  // The rank that a specialised program is for.
+  if (attribute.getName() == "zero.rank") {
+    auto step = dyn_cast<StepOp>(op);
+    auto rank = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!step || !step.getTraining() || !rank || rank.getInt() < 0 ||
+        rank.getInt() >= step.getTraining()->getRanks())
+      return op->emitOpError("attribute 'zero.rank' must be a rank of a "
+                             "configured step");
+    return success();
+  }
   // What an operation uses and makes of the state, which its operands and
   // results no longer say once the schedule stands between: a parameter an
   // operand, and the parameters whose gradient a result is.

@@ -25,3 +25,27 @@ zero.step @train(%x: tensor<f32>) {
   zero.apply {
   }
 }
+
+// What is computed a second time stays: CSE would merge it with the first, and
+// a load behind zero.recompute with the one before.
+// CHECK-LABEL: zero.step @again
+zero.step @again(%x: tensor<2xf32>) {
+  zero.micro {
+    // CHECK: %[[W:.*]] = zero.load @w
+    // CHECK: %[[A:.*]] = arith.addf %arg0, %[[W]]
+    // CHECK: %[[R:.*]] = zero.recompute %arg0
+    // CHECK: %[[V:.*]] = zero.load @w
+    // CHECK: %[[B:.*]] = arith.addf %[[R]], %[[V]]
+    // CHECK: arith.mulf %[[A]], %[[B]]
+    %w = zero.load @w : tensor<2xf32>
+    %a = arith.addf %x, %w : tensor<2xf32>
+    %r = zero.recompute %x : tensor<2xf32>
+    %v = zero.load @w : tensor<2xf32>
+    %b = arith.addf %r, %v : tensor<2xf32>
+    %p = arith.mulf %a, %b : tensor<2xf32>
+    %l = nn.reduce sum %p dims [0] : (tensor<2xf32>) -> tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}

@@ -51,6 +51,8 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     %a, %b = zero.wait %g : <tensor<2x4xf32>, tensor<4xf32>>
     // CHECK: %[[L:.*]] = zero.launch @k(%w_0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %l = zero.launch @k(%a) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    // CHECK: zero.recompute %[[L]] : tensor<2x4xf32>
+    %again = zero.recompute %l : tensor<2x4xf32>
     // CHECK: zero.gradient @b, %b : tensor<4xf32>
     zero.gradient @b, %b : tensor<4xf32>
     // CHECK: zero.reduce_scatter @p0[0 to 12] of [@b, @w](%b, %[[L]] : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>

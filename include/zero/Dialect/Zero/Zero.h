@@ -28,6 +28,13 @@ struct StateResource : SideEffects::Resource::Base<StateResource> {
   StringRef getName() final { return "zero.state"; }
 };
 
+/// Where recomputation begins: what follows is computed again, not merged with
+/// what was computed before.
+struct RecomputeResource : SideEffects::Resource::Base<RecomputeResource> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RecomputeResource)
+  StringRef getName() final { return "zero.recompute"; }
+};
+
 /// A double as attributes store it: equal and hashed by its bits.
 struct Real {
   double value;

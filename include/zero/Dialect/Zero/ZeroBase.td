@@ -37,6 +37,8 @@ def Zero_Dialect : Dialect {
 def Zero_LinkResource : Resource<"::mlir::zero::LinkResource">;
 /// Parameters, gradients, optimizer state, the loss scale.
 def Zero_StateResource : Resource<"::mlir::zero::StateResource">;
+/// Where recomputation begins: what comes after it is computed again.
+def Zero_RecomputeResource : Resource<"::mlir::zero::RecomputeResource">;
 
 def Zero_LinkEffects : MemoryEffects<[MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>]>;
 def Zero_StateEffects : MemoryEffects<[MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;

@@ -239,6 +239,24 @@ def Zero_LaunchOp : Zero_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUse
   let assemblyFormat = "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
 }
 
+def Zero_RecomputeOp : Zero_Op<"recompute", [AllTypesMatch<["value", "result"]>,
+    MemoryEffects<[MemRead<Zero_RecomputeResource>, MemWrite<Zero_RecomputeResource>]>]> {
+  let summary = "A kept value, from which others are computed again";
+  let description = [{
+    The value itself: a view that costs nothing. Operations that are computed a
+    second time read their inputs through it. It is not pure, so CSE does not
+    merge them with the first ones, and loads are not merged across it; without
+    it recomputation would be undone in silence.
+
+    ```mlir
+    %r = zero.recompute %h : tensor<4x16x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 include "zero/Dialect/Zero/ZeroScheduleOps.td"
 
 #endif // ZERO_DIALECT_ZERO_ZEROOPS_TD

@@ -1,0 +1,181 @@
+//===- ActivationLayers.cpp - the layers of a forward ---------------------===//
+
+#include "zero/Analysis/ActivationLayers.h"
+
+#include "zero/Analysis/Views.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Interfaces.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// How much of the forward's values is alive after each operation.
+class LiveProfile {
+public:
+  explicit LiveProfile(ArrayRef<Operation *> forward);
+
+  bool isCut(size_t index) const { return isSingle[index] || isValley(index); }
+  int64_t bytesAfter(size_t index) const { return bytes[index]; }
+
+private:
+  void findActivations(ArrayRef<Operation *> forward);
+  void sweep(ArrayRef<Operation *> forward);
+  bool isValley(size_t index) const;
+
+  /// Values that depend on the batch and a parameter.
+  DenseSet<Value> activations;
+  /// Of each root, the last operation of the forward that reads it.
+  DenseMap<Value, size_t> lastUse;
+  SmallVector<int64_t> bytes;
+  /// Whether one value is alive, which the operation has made.
+  SmallVector<bool> isSingle;
+};
+
+} // namespace
+
+LiveProfile::LiveProfile(ArrayRef<Operation *> forward)
+    : bytes(forward.size()), isSingle(forward.size()) {
+  findActivations(forward);
+  for (auto [index, op] : llvm::enumerate(forward))
+    for (Value operand : op->getOperands())
+      lastUse[getRoot(operand)] = index;
+  sweep(forward);
+}
+
+void LiveProfile::findActivations(ArrayRef<Operation *> forward) {
+  DenseSet<Value> ofBatch, ofParameter;
+  for (Operation *op : forward) {
+    bool readsBatch = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return isa<BlockArgument>(operand) || ofBatch.contains(operand);
+    });
+    bool readsParameter =
+        isa<LoadOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+          return ofParameter.contains(operand);
+        });
+    for (Value result : op->getResults()) {
+      if (readsBatch)
+        ofBatch.insert(result);
+      if (readsParameter)
+        ofParameter.insert(result);
+      if (readsBatch && readsParameter)
+        activations.insert(result);
+    }
+  }
+}
+
+void LiveProfile::sweep(ArrayRef<Operation *> forward) {
+  SmallVector<Value> alive;
+  for (auto [index, op] : llvm::enumerate(forward)) {
+    llvm::erase_if(alive, [&, index = index](Value value) {
+      return lastUse.lookup(value) <= index;
+    });
+    if (!getView(op))
+      for (Value result : op->getResults())
+        if (activations.contains(result) && lastUse.lookup(result) > index)
+          alive.push_back(result);
+    for (Value value : alive)
+      bytes[index] += tensorBytes(value.getType());
+    isSingle[index] = alive.size() == 1 && alive[0].getDefiningOp() == op;
+  }
+}
+
+bool LiveProfile::isValley(size_t index) const {
+  int64_t here = bytes[index];
+  if (index == 0 || here == 0 || bytes[index - 1] <= here)
+    return false;
+  // The most on the way to where less is alive.
+  auto peak = [&](auto from, auto to) {
+    int64_t most = 0;
+    for (; from != to && *from >= here; ++from)
+      most = std::max(most, *from);
+    return most;
+  };
+  auto place = bytes.begin() + index;
+  return peak(place + 1, bytes.end()) >= 2 * here &&
+         peak(std::make_reverse_iterator(place), bytes.rend()) >= 2 * here;
+}
+
+SmallVector<Operation *> mlir::zero::getForward(Block &micro) {
+  SmallVector<Operation *> forward;
+  for (Operation &op : micro) {
+    if (isa<LossSeedOp>(op))
+      return forward;
+    forward.push_back(&op);
+  }
+  return forward;
+}
+
+//===----------------------------------------------------------------------===//
+// From spans to layers
+//===----------------------------------------------------------------------===//
+
+/// What a span has in common with those that are like it: the names of what it
+/// computes, in order.
+using SpanKind = SmallVector<StringRef>;
+
+static SpanKind describeSpan(ArrayRef<Operation *> span) {
+  SpanKind kind;
+  for (Operation *op : span)
+    if (!getView(op) && !isa<LoadOp>(op) &&
+        !op->hasTrait<OpTrait::ConstantLike>())
+      kind.push_back(op->getName().getStringRef());
+  return kind;
+}
+
+/// Spans that repeat from `first` on: `period` of them, `count` times.
+struct Repetition {
+  size_t period = 1, count = 1;
+  size_t length() const { return period * count; }
+};
+
+/// The longest repetition that begins at `first`, of the shortest period. One
+/// operation alone has nothing inside to recompute, and makes none.
+static Repetition findRepetition(ArrayRef<SpanKind> spans, size_t first) {
+  Repetition best;
+  for (size_t period = 1; first + 2 * period <= spans.size(); ++period) {
+    if (period == 1 && spans[first].size() < 2)
+      continue;
+    size_t end = first + period;
+    while (end < spans.size() && spans[end] == spans[end - period])
+      ++end;
+    Repetition found{period, (end - first) / period};
+    if (found.count > 1 && (best.count == 1 || found.length() > best.length()))
+      best = found;
+  }
+  return best;
+}
+
+SmallVector<ActivationLayer> mlir::zero::findActivationLayers(Block &micro) {
+  SmallVector<Operation *> forward = getForward(micro);
+  LiveProfile profile(forward);
+  SmallVector<ActivationLayer> spans(1);
+  for (auto [index, op] : llvm::enumerate(forward)) {
+    spans.back().operations.push_back(op);
+    if (!profile.isCut(index))
+      continue;
+    spans.back().borderBytes = profile.bytesAfter(index);
+    spans.emplace_back();
+  }
+  SmallVector<SpanKind> kinds;
+  for (const ActivationLayer &span : spans)
+    kinds.push_back(describeSpan(span.operations));
+
+  SmallVector<ActivationLayer> layers;
+  for (size_t first = 0; first < spans.size();) {
+    Repetition found = findRepetition(kinds, first);
+    for (size_t i = 0; found.count > 1 && i < found.length(); ++i) {
+      if (i % found.period == 0)
+        layers.emplace_back();
+      ActivationLayer &span = spans[first + i];
+      llvm::append_range(layers.back().operations, span.operations);
+      layers.back().borderBytes = span.borderBytes;
+    }
+    first += found.length();
+  }
+  if (!layers.empty())
+    return layers;
+  spans.pop_back();
+  return spans;
+}

@@ -1,0 +1,48 @@
+//===- Machine.cpp - what a plan is to run on
+//------------------------------===//
+
+#include "zero/Analysis/Machine.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+double Machine::coresOfRank(int64_t localRanks) const {
+  // What the runtime does: whole threads, at least one, and time slices where
+  // they are more than the cores.
+  int64_t threads = std::max<int64_t>(1, cores / localRanks);
+  return std::min<double>(threads, static_cast<double>(cores) / localRanks);
+}
+
+double Machine::roofline(double operations, double bytes, zrt::DataType type,
+                         int64_t localRanks) const {
+  double rate = flops[static_cast<int>(type)] * flopsEfficiency;
+  double memory = bandwidth;
+  if (cores > 0) {
+    double own = coresOfRank(localRanks);
+    rate *= own;
+    memory = std::min(bandwidth / localRanks, coreBandwidth * own);
+  }
+  return std::max(operations / rate, bytes / (memory * bandwidthEfficiency));
+}
+
+FailureOr<Machine> mlir::zero::readMachine(StringRef nameOrPath,
+                                           std::string &error) {
+  if (std::optional<Machine> machine = detail::findBuiltInMachine(nameOrPath))
+    return std::move(*machine);
+  auto file = llvm::MemoryBuffer::getFile(nameOrPath);
+  if (!file) {
+    error = ("cannot read the machine '" + nameOrPath +
+             "': " + file.getError().message() + "; wanted a file or one of " +
+             llvm::join(builtInMachineNames(), ", "))
+                .str();
+    return failure();
+  }
+  FailureOr<Machine> machine =
+      detail::parseMachine((*file)->getBuffer(), error);
+  if (failed(machine))
+    error = ("'" + nameOrPath + "': " + error).str();
+  return machine;
+}

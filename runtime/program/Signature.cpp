@@ -1,0 +1,71 @@
+#include "program/Signature.h"
+
+#include <algorithm>
+
+using namespace zrt;
+
+namespace {
+
+/// Attributes that say which one a kernel is, not what it does.
+bool isIdentity(const std::string &key) {
+  constexpr const char *keys[] = {"partition", "first", "base", "owner", "id"};
+  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+}
+
+void addTypes(std::string &text, const std::vector<TensorType> &types,
+              bool shapes) {
+  text += "(";
+  for (size_t i = 0; i < types.size(); ++i) {
+    text += (i ? "," : "") + std::string(nameOf(types[i].type));
+    if (!shapes)
+      continue;
+    text += "[";
+    for (size_t dim = 0; dim < types[i].shape.size(); ++dim)
+      text += (dim ? "x" : "") + std::to_string(types[i].shape[dim]);
+    text += "]";
+  }
+  text += ")";
+}
+
+/// Operations of a generated kernel on an element of its largest result.
+int64_t operationsAnElement(const KernelSpec &spec) {
+  int64_t elements = 1;
+  for (const TensorType &type : spec.results)
+    elements = std::max(elements, type.elements());
+  return spec.flops / elements;
+}
+
+std::string describe(const KernelSpec &spec, bool shapes) {
+  std::string text = spec.name;
+  addTypes(text, spec.operands, shapes);
+  text += "->";
+  addTypes(text, spec.results, shapes);
+  if (!spec.symbol.empty())
+    text += " operations=" + std::to_string(operationsAnElement(spec));
+  for (const auto &[key, values] : spec.ints) {
+    if (isIdentity(key) || (!shapes && values.size() > 1))
+      continue;
+    text += " " + key + "=";
+    for (size_t i = 0; i < values.size(); ++i)
+      text += (i ? "," : "") + std::to_string(values[i]);
+  }
+  return text;
+}
+
+} // namespace
+
+std::string zrt::signatureOf(const KernelSpec &spec) {
+  return describe(spec, true);
+}
+
+std::string zrt::familyOf(const KernelSpec &spec) {
+  return describe(spec, false);
+}
+
+DataType zrt::computeTypeOf(const KernelSpec &spec) {
+  for (const auto *types : {&spec.operands, &spec.results})
+    for (const TensorType &type : *types)
+      if (isFloat(type.type))
+        return type.type;
+  return DataType::F32;
+}

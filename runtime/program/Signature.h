@@ -1,0 +1,24 @@
+// Names for kernels that machine files and reports key their figures by.
+#ifndef ZERO_RUNTIME_PROGRAM_SIGNATURE_H
+#define ZERO_RUNTIME_PROGRAM_SIGNATURE_H
+
+#include "program/Program.h"
+
+namespace zrt {
+
+/// What decides how long a kernel takes: name, types, shapes and attributes,
+/// such as "nn.linear(f32[8x4],f32[4x2])->(f32[8x2]) bias=0 transposed=1".
+/// A generated kernel is known by what it does an element, not by its symbol,
+/// so that the same one has the same signature in every program.
+std::string signatureOf(const KernelSpec &spec);
+
+/// The signature without what differs between kernels of one kind that take
+/// other sizes: no shapes, no lists.
+std::string familyOf(const KernelSpec &spec);
+
+/// The first float type of operands and results; F32 where there is none.
+DataType computeTypeOf(const KernelSpec &spec);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_PROGRAM_SIGNATURE_H

@@ -1,0 +1,224 @@
+//===- MemoryCollectives.cpp - what collectives do to memory --------------===//
+
+#include "MemoryInterpreter.h"
+
+#include "zero/Analysis/StatePlan.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static AtAttr placeAt(Operation *op, unsigned index) {
+  return cast<AtAttr>(op->getAttrOfType<ArrayAttr>("zero.at")[index]);
+}
+
+static int64_t elementBytesOf(Value pending) {
+  auto type = cast<PendingType>(pending.getType()).getTypes().front();
+  return elementBytes(cast<RankedTensorType>(type).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// Brings the gradients into the bucket, where they may be already, and notes
+/// what the bucket holds then.
+bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
+  flight.bucket = rangeOf(placeAt(op, 0));
+  PartitionOp partition =
+      partitionOf[cast<FlatSymbolRefAttr>(op->getAttr("partition")).getValue()];
+  State &stored = stateOf(partition, "gradients");
+  int64_t bytes = elementBytesOf(op->getResult(0));
+  auto begin = op->getAttrOfType<IntegerAttr>("begin");
+  auto names = op->getAttrOfType<ArrayAttr>("parameters");
+  if (!names) {
+    int64_t from = begin.getInt() * bytes;
+    int64_t size =
+        op->getAttrOfType<IntegerAttr>("end").getInt() * bytes - from;
+    flight.bucketMarks = cut(stored.marks, from, size);
+    return read(flight.bucket, flight.bucketMarks, op);
+  }
+  // Padding: zeroed in a bucket, zero from the start in a stored gradient.
+  int64_t size = flight.bucket.end - flight.bucket.begin;
+  flight.bucketMarks = fresh(size);
+  if (flight.bucket.arena != ArenaKind::Communication)
+    flight.bucketMarks = cut(stored.marks, begin.getInt() * bytes, size);
+  int64_t inBucket = 0;
+  for (auto [name, gradient] : llvm::zip_equal(
+           names.getAsRange<FlatSymbolRefAttr>(), op->getOperands())) {
+    if (!readValue(gradient, op))
+      return false;
+    const Content &value = values[gradient];
+    if (begin)
+      inBucket =
+          partition.findMember(name.getValue()).getOffset() - begin.getInt();
+    if (inBucket * bytes + static_cast<int64_t>(value.marks.size()) > size)
+      return fail(op, "has a bucket that is too short");
+    llvm::copy(value.marks, flight.bucketMarks.begin() + inBucket * bytes);
+    inBucket += value.marks.size() / bytes;
+  }
+  return write(flight.bucket, flight.bucketMarks, op);
+}
+
+SmallVector<MemoryInterpreter::OwnedRun>
+MemoryInterpreter::findOwnedRuns(PartitionOp partition,
+                                 ArrayAttr parameters) const {
+  SmallVector<OwnedRun> runs;
+  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t inBucket = 0;
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
+    MemberAttr member = partition.findMember(name.getValue());
+    int64_t begin = member.getOffset(), end = begin + member.getSize();
+    int64_t first = std::max(begin, rank * slice);
+    int64_t last = std::min(end, (rank + 1) * slice);
+    if (first < last)
+      runs.push_back({first, inBucket + first - begin, last - first});
+    inBucket += member.getSize();
+  }
+  return runs;
+}
+
+bool MemoryInterpreter::completeBucketed(BucketedReduceOp op, Flight &flight) {
+  PartitionOp partition = partitionOf[op.getPartition()];
+  State &stored = stateOf(partition, "gradients");
+  auto flat = cast<RankedTensorType>(op.getPending().getType().getTypes()[0]);
+  int64_t bytes = elementBytes(flat.getElementType());
+  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  bool isDirect =
+      storesDirectly(partition, flat.getElementType(), *step.getTraining());
+  Content &result = results[op.getPending()].emplace_back();
+  result = {flight.bucket, fresh(flight.bucketMarks.size())};
+  if (!write(flight.bucket, result.marks, op))
+    return false;
+  for (const OwnedRun &run : findOwnedRuns(partition, op.getParameters()))
+    if (isDirect &&
+        !write(part(rangeOf(stored.at), (run.flat - rank * slice) * bytes,
+                    run.count * bytes),
+               cut(result.marks, run.inBucket * bytes, run.count * bytes), op))
+      return false;
+  return true;
+}
+
+bool MemoryInterpreter::completeReduction(Flight &flight) {
+  Operation *op = flight.op;
+  if (!read(flight.bucket, flight.bucketMarks, op))
+    return false;
+  if (auto bucketed = dyn_cast<BucketedReduceOp>(op))
+    return completeBucketed(bucketed, flight);
+  unsigned index = isa<ReduceScatterOp>(op) ? 1 : 0;
+  SmallVector<Content> &received = results[op->getResult(0)];
+  for (Type type : cast<PendingType>(op->getResult(0).getType()).getTypes()) {
+    Content &content = received.emplace_back();
+    content.place = rangeOf(placeAt(op, index++));
+    content.marks = fresh(tensorBytes(type));
+    if (!write(content.place, content.marks, op))
+      return false;
+  }
+  // A reduction of stored gradients leaves its result where it took it.
+  if (op->hasAttr("parameters"))
+    return true;
+  PartitionOp partition =
+      partitionOf[cast<FlatSymbolRefAttr>(op->getAttr("partition")).getValue()];
+  State &stored = stateOf(partition, "gradients");
+  int64_t begin = op->getAttrOfType<IntegerAttr>("begin").getInt();
+  int64_t end = op->getAttrOfType<IntegerAttr>("end").getInt();
+  if (isa<AllReduceOp>(op)) {
+    llvm::copy(received[0].marks, stored.marks.begin() + begin * stored.bytes);
+    return true;
+  }
+  unsigned next = 0;
+  for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
+    const Marks &marks = received[next++].marks;
+    llvm::copy(marks, stored.marks.begin() + first * stored.bytes +
+                          rank * marks.size());
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+/// Reads this rank's slices and writes the whole parameters.
+bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
+  for (auto [index, name] :
+       llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
+    PartitionOp partition = partitionOf[name.getValue()];
+    State &state = stateOf(partition, "parameters");
+    auto [begin, end] = partition.getSegmentOf(name.getValue());
+    int64_t size = (end - begin) * state.bytes;
+    int64_t slice = size / partition.getRanks();
+    Content content;
+    content.place = rangeOf(placeAt(op, index));
+    content.marks = cut(state.marks, begin * state.bytes, size);
+    if (!read(sliceOf(state, begin, end),
+              cut(content.marks, rank * slice, slice), op) ||
+        !write(content.place, content.marks, op))
+      return false;
+    if (!isa<RefreshResidentOp>(op)) {
+      results[op->getResult(0)].push_back(content);
+      continue;
+    }
+    // Loads read where the first gather put the copy.
+    auto [known, isFirst] = residents.try_emplace(name.getValue(), content);
+    if (!isFirst)
+      known->second.marks = content.marks;
+  }
+  return true;
+}
+
+bool MemoryInterpreter::refresh(RefreshOp op) {
+  PartitionOp partition = partitionOf[op.getPartition()];
+  State &state = stateOf(partition, "parameters");
+  for (auto [begin, end] :
+       partition.getSegmentsIn(op.getBegin(), op.getEnd())) {
+    int64_t from = begin * state.bytes, size = (end - begin) * state.bytes;
+    int64_t slice = size / partition.getRanks();
+    Marks marks = cut(state.marks, from, size);
+    if (!read(sliceOf(state, begin, end), cut(marks, rank * slice, slice),
+              op) ||
+        !write(part(rangeOf(state.at), from, size), marks, op))
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Starts and waits
+//===----------------------------------------------------------------------===//
+
+bool MemoryInterpreter::complete(Flight &flight) {
+  if (flight.isDone)
+    return true;
+  flight.isDone = true;
+  Operation *op = flight.op;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AllGatherOp, RefreshResidentOp>(
+          [&](auto start) { return gather(op, start.getParameters()); })
+      .Case([&](RefreshOp start) { return refresh(start); })
+      .Default([&](Operation *) { return completeReduction(flight); });
+}
+
+bool MemoryInterpreter::start(Operation *op) {
+  results.erase(op->getResult(0));
+  Flight &flight = flights[op->getResult(0)] = {};
+  flight.op = op;
+  bool isReduction = isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
+  if (isReduction && !fillBucket(op, flight))
+    return false;
+  return !completesEarly || complete(flight);
+}
+
+bool MemoryInterpreter::wait(WaitOp op) {
+  if (!complete(flights[op.getPending()]))
+    return false;
+  for (auto [result, content] :
+       llvm::zip(op.getResults(), results[op.getPending()])) {
+    values[result] = content;
+    // A gather lands padded.
+    values[result].marks.resize(tensorBytes(result.getType()));
+  }
+  return true;
+}

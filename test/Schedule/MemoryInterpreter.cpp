@@ -1,0 +1,377 @@
+//===- MemoryInterpreter.cpp - bytes, states, kernels ---------------------===//
+
+#include "MemoryInterpreter.h"
+
+#include "zero/Analysis/StatePlan.h"
+#include "zero/Analysis/Views.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+MemoryInterpreter::MemoryInterpreter(ModuleOp module, int64_t rank,
+                                     bool completesEarly)
+    : module(module), step(*module.getOps<StepOp>().begin()), rank(rank),
+      ranks(step.getTraining()->getRanks()), completesEarly(completesEarly),
+      arenas(getMaxEnumValForArenaKind() + 1) {}
+
+bool MemoryInterpreter::fail(Operation *op, const Twine &why) {
+  failure = (op->getName().getStringRef() + " " + why).str();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+ByteRange MemoryInterpreter::rangeOf(AtAttr at) const {
+  int64_t begin = at.getOffset() + rank * at.getStride();
+  return {at.getArena(), begin, begin + at.getBytes()};
+}
+
+ByteRange MemoryInterpreter::part(const ByteRange &whole, int64_t offset,
+                                  int64_t bytes) const {
+  return {whole.arena, whole.begin + offset, whole.begin + offset + bytes};
+}
+
+Marks MemoryInterpreter::fresh(int64_t bytes) {
+  Marks marks(bytes);
+  for (uint64_t &mark : marks)
+    mark = next++;
+  return marks;
+}
+
+bool MemoryInterpreter::write(const ByteRange &range, const Marks &marks,
+                              Operation *op) {
+  int64_t size = marks.size();
+  if (range.begin < 0 || range.end - range.begin < size)
+    return fail(op, "writes more than its place holds");
+  Marks &arena = arenas[static_cast<int>(range.arena)];
+  if (static_cast<int64_t>(arena.size()) < range.begin + size)
+    arena.resize(range.begin + size);
+  llvm::copy(marks, arena.begin() + range.begin);
+  return true;
+}
+
+bool MemoryInterpreter::read(const ByteRange &range, const Marks &marks,
+                             Operation *op) {
+  const Marks &arena = arenas[static_cast<int>(range.arena)];
+  int64_t size = marks.size();
+  if (range.begin < 0 || range.end - range.begin < size ||
+      range.begin + size > static_cast<int64_t>(arena.size()))
+    return fail(op, "reads more than its place holds");
+  for (int64_t i = 0; i < size; ++i)
+    if (arena[range.begin + i] != marks[i])
+      return fail(op, "finds something else in byte " + Twine(i) + " of " +
+                          stringifyArenaKind(range.arena) + "[" +
+                          Twine(range.begin) + "]");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+MemoryInterpreter::State &MemoryInterpreter::stateOf(PartitionOp partition,
+                                                     StringRef name) {
+  return states[partition.getSymName()][name];
+}
+
+ByteRange MemoryInterpreter::sliceOf(const State &state, int64_t begin,
+                                     int64_t end) const {
+  int64_t slice = (end - begin) / ranks;
+  int64_t first = state.isSharded ? begin / ranks : begin + rank * slice;
+  return part(rangeOf(state.at), first * state.bytes, slice * state.bytes);
+}
+
+/// Calls `visit` with the place of each piece of `state` that this rank updates
+/// and its bytes in the flat space.
+template <typename Visit>
+bool MemoryInterpreter::forOwned(PartitionOp partition, const State &state,
+                                 Visit visit) {
+  int64_t ranks = partition.getRanks();
+  if (!partition.hasShardedOptimizer())
+    return visit(rangeOf(state.at), 0,
+                 partition.getFlatElements() * state.bytes);
+  for (auto [begin, end] :
+       partition.getSegmentsIn(0, partition.getFlatElements())) {
+    int64_t slice = (end - begin) / ranks * state.bytes;
+    if (!visit(sliceOf(state, begin, end), begin * state.bytes + rank * slice,
+               slice))
+      return false;
+  }
+  return true;
+}
+
+bool MemoryInterpreter::readOwned(PartitionOp partition, StringRef name,
+                                  Operation *op) {
+  State &state = stateOf(partition, name);
+  return forOwned(partition, state,
+                  [&](ByteRange place, int64_t from, int64_t bytes) {
+                    return read(place, cut(state.marks, from, bytes), op);
+                  });
+}
+
+bool MemoryInterpreter::writeOwned(PartitionOp partition, StringRef name,
+                                   Operation *op) {
+  State &state = stateOf(partition, name);
+  state.marks = fresh(state.marks.size());
+  return forOwned(partition, state,
+                  [&](ByteRange place, int64_t from, int64_t bytes) {
+                    return write(place, cut(state.marks, from, bytes), op);
+                  });
+}
+
+/// Fills every state, as a run does before its first step, and constants.
+void MemoryInterpreter::place() {
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    partitionOf[partition.getSymName()] = partition;
+    for (MemberAttr member : partition.getMemberRange())
+      partitionOf[member.getParameter().getValue()] = partition;
+    for (NamedAttribute entry : partition.getAtAttr()) {
+      StringRef name = entry.getName();
+      State &state = stateOf(partition, name);
+      state.at = cast<AtAttr>(entry.getValue());
+      state.isSharded = name == "parameters"  ? partition.hasShardedParameters()
+                        : name == "gradients" ? partition.hasShardedGradients()
+                                              : partition.hasShardedOptimizer();
+      state.bytes =
+          name == "parameters"  ? elementBytes(partition.getComputeType())
+          : name == "gradients" ? elementBytes(partition.getGradientType())
+                                : 4;
+      state.marks = fresh(partition.getFlatElements() * state.bytes);
+      if (!state.isSharded)
+        write(rangeOf(state.at), state.marks, partition);
+      for (auto [begin, end] :
+           partition.getSegmentsIn(0, partition.getFlatElements()))
+        if (int64_t slice = (end - begin) / partition.getRanks() * state.bytes;
+            state.isSharded)
+          write(sliceOf(state, begin, end),
+                cut(state.marks, begin * state.bytes + rank * slice, slice),
+                partition);
+    }
+  }
+  DenseMap<Attribute, Marks> byValue;
+  step->walk([&](Operation *op) {
+    auto at = op->getAttrOfType<ArrayAttr>("zero.at");
+    if (!at || !op->hasTrait<OpTrait::ConstantLike>())
+      return;
+    Marks &marks = byValue[op->getAttr("value")];
+    if (marks.empty())
+      marks = fresh(tensorBytes(op->getResult(0).getType()));
+    constants[op] = marks;
+    write(rangeOf(cast<AtAttr>(at[0])), marks, op);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+bool MemoryInterpreter::visitLoad(LoadOp load) {
+  Content &content = values[load];
+  auto resident = residents.find(load.getParameter());
+  if (resident != residents.end()) {
+    content = resident->second;
+    content.marks.resize(tensorBytes(load.getType()));
+    return true;
+  }
+  PartitionOp partition = partitionOf[load.getParameter()];
+  State &state = stateOf(partition, "parameters");
+  MemberAttr member = partition.findMember(load.getParameter());
+  int64_t from = member.getOffset() * state.bytes;
+  int64_t bytes = member.getSize() * state.bytes;
+  content = {part(rangeOf(state.at), from, bytes),
+             cut(state.marks, from, bytes)};
+  return true;
+}
+
+bool MemoryInterpreter::readValue(Value value, Operation *op) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return true;
+  // A load is no copy: what it gives is the parameter at the time of its use.
+  if (auto load = getRoot(value).getDefiningOp<LoadOp>())
+    visitLoad(load);
+  if (std::optional<View> view = value.getDefiningOp()
+                                     ? getView(value.getDefiningOp())
+                                     : std::nullopt) {
+    if (!readValue(view->source, op))
+      return false;
+    const Content source = values[view->source];
+    int64_t bytes = tensorBytes(value.getType());
+    values[value] = {part(source.place, view->offset, bytes),
+                     cut(source.marks, view->offset, bytes)};
+  }
+  auto found = values.find(value);
+  if (found == values.end())
+    return fail(op, "reads a value without a place");
+  return read(found->second.place, found->second.marks, op);
+}
+
+bool MemoryInterpreter::visitKernel(Operation *op) {
+  auto at = op->getAttrOfType<ArrayAttr>("zero.at");
+  SmallVector<ByteRange> inputs;
+  for (Value operand : op->getOperands()) {
+    if (!readValue(operand, op))
+      return false;
+    if (isa<RankedTensorType>(operand.getType()))
+      inputs.push_back(values[operand].place);
+  }
+  size_t index = 0;
+  for (Value result : op->getResults()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      continue;
+    Content content;
+    content.place = rangeOf(cast<AtAttr>(at[index++]));
+    // A launch reads an element before it writes it; other kernels do not.
+    for (const ByteRange &input : inputs)
+      if (input.overlaps(content.place) &&
+          !(isa<LaunchOp>(op) && input == content.place))
+        return fail(op, "writes what it reads");
+    auto known = constants.find(op);
+    content.marks = known != constants.end()
+                        ? known->second
+                        : fresh(tensorBytes(result.getType()));
+    if (known == constants.end() && !write(content.place, content.marks, op))
+      return false;
+    values[result] = content;
+  }
+  return true;
+}
+
+bool MemoryInterpreter::accumulateOwned(AccumulateOp op) {
+  PartitionOp partition = partitionOf[op.getPartition()];
+  State &state = stateOf(partition, "gradients");
+  Content &value = values[op.getValue()];
+  Type type = cast<RankedTensorType>(op.getValue().getType()).getElementType();
+  int64_t bytes = elementBytes(type);
+  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  bool isDirect = storesDirectly(partition, type, *step.getTraining());
+  for (const OwnedRun &run : findOwnedRuns(partition, *op.getParameters())) {
+    ByteRange target =
+        part(rangeOf(state.at), (run.flat - rank * slice) * state.bytes,
+             run.count * state.bytes);
+    Marks marks = fresh(run.count * state.bytes);
+    int64_t from = run.flat * state.bytes;
+    if (isDirect)
+      marks = cut(value.marks, run.inBucket * bytes, run.count * bytes);
+    else if (!read(part(value.place, run.inBucket * bytes, run.count * bytes),
+                   cut(value.marks, run.inBucket * bytes, run.count * bytes),
+                   op) ||
+             (!storesFirst &&
+              !read(target, cut(state.marks, from, marks.size()), op)) ||
+             !write(target, marks, op))
+      return false;
+    llvm::copy(marks, state.marks.begin() + from);
+  }
+  return true;
+}
+
+bool MemoryInterpreter::accumulate(AccumulateOp op) {
+  if (op.getForm() == AccumulateForm::Owned)
+    return accumulateOwned(op);
+  PartitionOp partition = partitionOf[op.getPartition()];
+  State &state = stateOf(partition, "gradients");
+  if (!readValue(op.getValue(), op))
+    return false;
+  int64_t begin = op.getBegin(), end = op.getEnd();
+  bool isSlice = op.getForm() == AccumulateForm::Slice;
+  int64_t size = (end - begin) / (isSlice ? partition.getRanks() : 1);
+  int64_t from = (begin + (isSlice ? rank * size : 0)) * state.bytes;
+  ByteRange target = isSlice
+                         ? sliceOf(state, begin, end)
+                         : part(rangeOf(state.at), from, size * state.bytes);
+  const Content &value = values[op.getValue()];
+  Marks marks = value.marks;
+  // What is produced in its place is stored as it is.
+  if (value.place.arena != target.arena || value.place.begin != target.begin) {
+    marks = fresh(size * state.bytes);
+    if (!storesFirst && !read(target, cut(state.marks, from, marks.size()), op))
+      return false;
+    if (!write(target, marks, op))
+      return false;
+  }
+  if (static_cast<int64_t>(marks.size()) != size * state.bytes)
+    return fail(op, "stores another size");
+  llvm::copy(marks, state.marks.begin() + from);
+  return true;
+}
+
+bool MemoryInterpreter::update(UpdateOp op) {
+  PartitionOp partition = partitionOf[op.getPartition()];
+  for (NamedAttribute entry : partition.getAtAttr())
+    if (!readOwned(partition, entry.getName(), op))
+      return false;
+  for (NamedAttribute entry : partition.getAtAttr())
+    if (entry.getName() != "gradients" &&
+        !writeOwned(partition, entry.getName(), op))
+      return false;
+  return true;
+}
+
+bool MemoryInterpreter::visit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
+            RefreshOp, RefreshResidentOp>([&](auto) { return start(op); })
+      .Case([&](WaitOp wait) { return this->wait(wait); })
+      .Case([&](AccumulateOp op) { return accumulate(op); })
+      .Case([&](UpdateOp op) { return update(op); })
+      .Case([&](GradStatsOp op) {
+        for (auto symbol : op.getPartitions().getAsRange<FlatSymbolRefAttr>())
+          if (!readOwned(partitionOf[symbol.getValue()], "gradients", op))
+            return false;
+        return true;
+      })
+      .Case<FreeOp, ReduceStatsOp, JudgeOp, UpdateScaleOp, LoadOp>(
+          [](auto) { return true; })
+      .Case([&](YieldOp yield) {
+        return llvm::all_of(yield.getValues(), [&](Value value) {
+          return readValue(value, yield);
+        });
+      })
+      .Default([&](Operation *) { return getView(op) || visitKernel(op); });
+}
+
+bool MemoryInterpreter::runRegion(Operation *region) {
+  auto inputs = step->getAttrOfType<ArrayAttr>("zero.at");
+  for (auto [argument, at] : llvm::zip_equal(step.getArguments(), inputs)) {
+    values[argument] = {rangeOf(cast<AtAttr>(at)),
+                        fresh(tensorBytes(argument.getType()))};
+    if (!write(values[argument].place, values[argument].marks, step))
+      return false;
+  }
+  for (Operation &op : region->getRegion(0).front())
+    if (!visit(&op))
+      return false;
+  return true;
+}
+
+/// Every state still is what it was made.
+bool MemoryInterpreter::findStates() {
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    for (NamedAttribute entry : partition.getAtAttr())
+      if (!readOwned(partition, entry.getName(), partition))
+        return false;
+  return true;
+}
+
+std::string MemoryInterpreter::run() {
+  place();
+  bool isClean = failure.empty();
+  auto run = [&](Operation *region) {
+    isClean = isClean && (!region || runRegion(region));
+  };
+  run(step.getRegionOp<InitializeOp>());
+  for (int update = 0; update < 2; ++update) {
+    for (int64_t micro = 0; micro < step.getTraining()->getAccumulation();
+         ++micro) {
+      storesFirst = micro == 0;
+      run(step.getRegionOp<MicroOp>());
+    }
+    run(step.getRegionOp<ApplyOp>());
+    run(step.getRegionOp<EvaluateOp>());
+  }
+  return isClean && findStates() ? "" : failure;
+}

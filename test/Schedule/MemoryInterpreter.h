@@ -1,0 +1,139 @@
+//===- MemoryInterpreter.h - what a planned schedule does to memory -------===//
+//
+// Runs a planned step on one rank and follows every byte: a write marks the
+// bytes of its place with what they are, a read finds these marks or names the
+// byte that is something else by now. Collectives in flight read and write as
+// early or as late as they may. It computes nothing and shares nothing with the
+// verifier that it judges.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_TEST_SCHEDULE_MEMORYINTERPRETER_H
+#define ZERO_TEST_SCHEDULE_MEMORYINTERPRETER_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::zero {
+
+/// Marks of bytes, one a byte.
+using Marks = std::vector<uint64_t>;
+
+/// The marks of `bytes` bytes from `offset` on.
+inline Marks cut(const Marks &marks, int64_t offset, int64_t bytes) {
+  return Marks(marks.begin() + offset, marks.begin() + offset + bytes);
+}
+
+/// Bytes of one rank: [begin, end) of an arena.
+struct ByteRange {
+  ArenaKind arena = ArenaKind::Activations;
+  int64_t begin = 0, end = 0;
+
+  bool overlaps(const ByteRange &other) const {
+    return arena == other.arena && begin < other.end && other.begin < end;
+  }
+  bool operator==(const ByteRange &other) const {
+    return arena == other.arena && begin == other.begin && end == other.end;
+  }
+};
+
+class MemoryInterpreter {
+public:
+  /// `completesEarly`: a collective does its work at its start, else at its
+  /// wait.
+  MemoryInterpreter(ModuleOp module, int64_t rank, bool completesEarly);
+
+  /// Runs two updates and an evaluation. Returns what went wrong, or nothing.
+  std::string run();
+
+private:
+  /// A state of a partition: where it lies and what its elements are.
+  struct State {
+    AtAttr at;
+    bool isSharded = false;
+    int64_t bytes = 0; ///< of an element
+    Marks marks;       ///< of the whole flat space
+  };
+  /// Where a value lies and what it is.
+  struct Content {
+    ByteRange place;
+    Marks marks;
+  };
+  struct Flight {
+    Operation *op = nullptr;
+    ByteRange bucket;
+    Marks bucketMarks;
+    bool isDone = false;
+  };
+  /// Elements [flat, flat + count) of a partition that a bucket holds from
+  /// element `inBucket` on and this rank owns.
+  struct OwnedRun {
+    int64_t flat, inBucket, count;
+  };
+
+  // Bytes.
+  ByteRange rangeOf(AtAttr at) const;
+  ByteRange part(const ByteRange &whole, int64_t offset, int64_t bytes) const;
+  bool write(const ByteRange &range, const Marks &marks, Operation *op);
+  bool read(const ByteRange &range, const Marks &marks, Operation *op);
+  Marks fresh(int64_t bytes);
+  bool fail(Operation *op, const Twine &why);
+
+  // States.
+  void place();
+  bool findStates();
+  State &stateOf(PartitionOp partition, StringRef name);
+  /// The place of a rank's slice of the segment [begin, end) of a state.
+  ByteRange sliceOf(const State &state, int64_t begin, int64_t end) const;
+  bool readOwned(PartitionOp partition, StringRef name, Operation *op);
+  bool writeOwned(PartitionOp partition, StringRef name, Operation *op);
+  template <typename Visit>
+  bool forOwned(PartitionOp partition, const State &state, Visit visit);
+  SmallVector<OwnedRun> findOwnedRuns(PartitionOp partition,
+                                      ArrayAttr parameters) const;
+
+  // Operations.
+  bool runRegion(Operation *region);
+  bool visit(Operation *op);
+  bool visitKernel(Operation *op);
+  bool visitLoad(LoadOp load);
+  bool readValue(Value value, Operation *op);
+  bool accumulate(AccumulateOp op);
+  bool accumulateOwned(AccumulateOp op);
+  bool update(UpdateOp op);
+
+  // Collectives.
+  bool start(Operation *op);
+  bool fillBucket(Operation *op, Flight &flight);
+  bool complete(Flight &flight);
+  bool completeReduction(Flight &flight);
+  bool completeBucketed(BucketedReduceOp op, Flight &flight);
+  bool gather(Operation *op, ArrayAttr parameters);
+  bool refresh(RefreshOp op);
+  bool wait(WaitOp op);
+
+  ModuleOp module;
+  StepOp step;
+  int64_t rank, ranks;
+  bool completesEarly;
+  bool storesFirst = true; ///< the first micro-batch of an update runs
+  std::string failure;
+  uint64_t next = 1;
+
+  std::vector<Marks> arenas;
+  llvm::StringMap<PartitionOp> partitionOf; ///< by name and by parameter
+  llvm::StringMap<llvm::StringMap<State>> states;
+  llvm::StringMap<Content> residents;
+  DenseMap<Operation *, Marks> constants;
+  DenseMap<Value, Content> values;
+  /// Of a reduction: the marks of its results.
+  DenseMap<Value, SmallVector<Content>> results;
+  DenseMap<Value, Flight> flights;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_TEST_SCHEDULE_MEMORYINTERPRETER_H
