@@ -46,6 +46,8 @@ public:
   /// The host waits.
   virtual void synchronize(Queue queue) = 0;
   virtual void synchronize(Event event) = 0;
+  /// The host looks, and does not wait.
+  virtual bool isDone(Event event) = 0;
 
   /// What `queue`, and queues that wait for its events, get until `endCapture`
   /// is not run but becomes a graph. All of them must be joined to it by then.

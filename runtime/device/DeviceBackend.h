@@ -20,6 +20,7 @@ struct DeviceParts {
   std::unique_ptr<Queues> queues;
   std::unique_ptr<CollectiveQueue> collectives;
   KernelMaker makeKernel;
+  std::shared_ptr<void> owned; ///< what the kernels need besides
   /// Without the memory's and the program's part, which the backend fills in.
   KernelContext context;
   bool eager = false; ///< no graph

@@ -60,6 +60,7 @@ public:
   void wait(Queue queue, Event event) override;
   void synchronize(Queue queue) override;
   void synchronize(Event event) override;
+  bool isDone(Event event) override;
   void beginCapture(Queue queue) override;
   Graph endCapture(Queue queue) override;
   void launch(Graph graph, Queue queue) override;
