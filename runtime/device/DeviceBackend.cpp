@@ -1,5 +1,6 @@
 #include "device/DeviceBackend.h"
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -7,6 +8,11 @@
 using namespace zrt;
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long the device may take for what is queued before it is an error.
+constexpr auto kPatience = std::chrono::minutes(10);
 
 constexpr size_t kAlignment = 256;
 
@@ -155,8 +161,14 @@ void DeviceBackend::bringBack() {
 /// Waits for what compute holds, and for what a peer may have to say.
 void DeviceBackend::finish() {
   parts.device->record(finished, compute());
+  const auto begin = Clock::now();
   while (!parts.device->isDone(finished)) {
     parts.collectives->check();
+    if (Clock::now() - begin > kPatience) {
+      parts.collectives->abort();
+      throw CommunicationError("the device has not finished what it was given "
+                               "for ten minutes: a peer may have failed");
+    }
     std::this_thread::yield();
   }
   parts.collectives->check();

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 
 using namespace zrt;
@@ -81,12 +82,13 @@ public:
           connect(channels[static_cast<size_t>(command.stream)]);
   }
 
+  /// After a failure peers may wait for ever: then nothing is finished.
   ~Nccl() override {
+    if (std::uncaught_exceptions())
+      return abort();
     for (Channel &channel : channels)
-      if (channel.comm) {
-        ncclCommFinalize(channel.comm);
-        ncclCommDestroy(channel.comm);
-      }
+      if (channel.comm)
+        disconnect(channel);
   }
 
   int rank() const override { return host.rank(); }
@@ -180,6 +182,16 @@ private:
                                    const_cast<uint16_t *>(&factor), ncclFloat16,
                                    ncclScalarHostImmediate, channel.comm),
           "ncclRedOpCreatePreMulSum");
+  }
+
+  void disconnect(Channel &channel) noexcept {
+    try {
+      check(ncclCommFinalize(channel.comm), "ncclCommFinalize");
+      settle(channel);
+      ncclCommDestroy(channel.comm);
+    } catch (const std::exception &) {
+      ncclCommAbort(channel.comm);
+    }
   }
 
   /// Waits until NCCL has taken what it was given.

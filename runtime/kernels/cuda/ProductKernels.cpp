@@ -94,8 +94,9 @@ public:
         c(shape.type, shape.n, shape.m, shape.batch) {
     // Chosen now: nothing is searched for in a step. Slices of buckets begin
     // anywhere, so there is one choice for aligned operands and one for others.
-    aligned = choose(spec, kAlignment);
-    unaligned = choose(spec, uint32_t(sizeOf(shape.type)));
+    if (!choose(kAlignment, aligned))
+      refuse(spec, "cuBLASLt has no algorithm for " + describe());
+    choose(uint32_t(sizeOf(shape.type)), unaligned);
   }
 
   size_t workspaceBytes() const override {
@@ -114,6 +115,11 @@ public:
     }
     const cublasLtMatmulHeuristicResult_t &choice =
         addresses % kAlignment == 0 ? aligned : unaligned;
+    if (choice.state != CUBLAS_STATUS_SUCCESS)
+      throw std::runtime_error("cuBLASLt has no algorithm for operands of " +
+                               describe() + " that are not aligned to " +
+                               std::to_string(kAlignment) +
+                               " bytes: compile with a larger alignment");
     const float one = 1, zero = 0;
     check(cublasLtMatmul(cuda.blas, description, &one, buffers[1], b,
                          buffers[0], a, &zero, result, c, result, c,
@@ -125,8 +131,14 @@ public:
 private:
   static constexpr uint32_t kAlignment = 16;
 
-  cublasLtMatmulHeuristicResult_t choose(const KernelSpec &spec,
-                                         uint32_t alignment) {
+  std::string describe() const {
+    return std::to_string(shape.m) + " x " + std::to_string(shape.k) +
+           " times " + std::to_string(shape.k) + " x " +
+           std::to_string(shape.n) + " of " + nameOf(shape.type);
+  }
+
+  /// Leaves in `found` what to use, and returns whether there is anything.
+  bool choose(uint32_t alignment, cublasLtMatmulHeuristicResult_t &found) {
     cublasLtMatmulPreference_t preference = nullptr;
     check(cublasLtMatmulPreferenceCreate(&preference),
           "cublasLtMatmulPreferenceCreate");
@@ -142,19 +154,14 @@ private:
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       set(operand, alignment);
-    cublasLtMatmulHeuristicResult_t found = {};
     int count = 0;
+    found = {};
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         cuda.blas, description, b, a, c, c, preference, 1, &found, &count);
     cublasLtMatmulPreferenceDestroy(preference);
     if (status != CUBLAS_STATUS_SUCCESS || count == 0)
-      refuse(spec, std::string("cuBLASLt has no algorithm for ") +
-                       std::to_string(shape.m) + " x " +
-                       std::to_string(shape.k) + " times " +
-                       std::to_string(shape.k) + " x " +
-                       std::to_string(shape.n) + " of " + nameOf(shape.type) +
-                       ": " + cublasLtGetStatusString(status));
-    return found;
+      found.state = CUBLAS_STATUS_NOT_SUPPORTED;
+    return found.state == CUBLAS_STATUS_SUCCESS;
   }
 
   MatrixShape shape;
