@@ -38,6 +38,7 @@ public:
     readGradients();
     readZero();
     readExtension();
+    config.given = values.paths();
     if (!values.has("optimizer") && !reporter.hasErrors())
       reporter.remark("optimizer", "is not given: AdamW with its defaults");
     return std::move(config);

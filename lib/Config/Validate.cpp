@@ -52,6 +52,14 @@ json::Value ConfigValues::get(StringRef path) const {
   return getDefault(getConfigKey(getTablePath(path)));
 }
 
+std::vector<std::string> ConfigValues::paths() const {
+  std::vector<std::string> paths;
+  for (const auto &entry : values)
+    paths.push_back(entry.getKey().str());
+  llvm::sort(paths);
+  return paths;
+}
+
 bool ConfigValues::boolean(StringRef path) const {
   return *get(path).getAsBoolean();
 }

@@ -8,6 +8,9 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <string>
+#include <vector>
+
 namespace mlir::zero {
 
 /// Collects the messages about one file and knows where its keys stand.
@@ -41,6 +44,8 @@ public:
 
   /// True when the file gives a value of its own.
   bool has(llvm::StringRef path) const { return values.count(path); }
+  /// Paths of all values that the file gives, in increasing order.
+  std::vector<std::string> paths() const;
   /// True when the file says "auto".
   bool isAuto(llvm::StringRef path) const { return automatic.contains(path); }
 

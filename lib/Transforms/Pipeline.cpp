@@ -184,6 +184,34 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   return applyCheckpointOptions(options, config.checkpoint, emitError);
 }
 
+/// Names the keys that options stand for, as far as a search may move them.
+static void recordGiven(const ZeroPipelineOptions &options,
+                        TrainConfig &config) {
+  auto record = [&](bool isGiven, StringRef name) {
+    if (isGiven)
+      config.given.push_back(name.str());
+  };
+  auto recordZero = [&](const auto &option, StringRef name) {
+    record(option.getNumOccurrences() > 0, ("zero_optimization." + name).str());
+  };
+  recordZero(options.stage, "stage");
+  recordZero(options.reduceBucketSize, "reduce_bucket_size");
+  recordZero(options.allgatherBucketSize, "allgather_bucket_size");
+  recordZero(options.overlap, "overlap_comm");
+  recordZero(options.prefetchBucketSize, "stage3_prefetch_bucket_size");
+  recordZero(options.maxLiveParameters, "stage3_max_live_parameters");
+  recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
+  recordZero(options.persistenceThreshold,
+             "stage3_param_persistence_threshold");
+  record(options.checkpointActivations.getNumOccurrences() ||
+             !options.checkpointLayers.empty() ||
+             options.checkpointPolicy.getNumOccurrences() ||
+             config.checkpoint.isEnabled(),
+         "zero.checkpoint_activations");
+  llvm::sort(config.given);
+  config.given.erase(llvm::unique(config.given), config.given.end());
+}
+
 /// Reads `memory-budget`, which no configuration file has.
 static LogicalResult
 readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
@@ -208,6 +236,7 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
       failed(readMemoryBudget(*this, *resolved, emitError)))
     return failure();
+  recordGiven(*this, *resolved);
   SmallVector<ConfigDiagnostic> diagnostics;
   verifyTrainConfig(*resolved, diagnostics);
   if (failed(report(diagnostics, /*file=*/"", module)))
@@ -224,7 +253,8 @@ int64_t mlir::zero::getModelMicroBatch(ModuleOp module) {
   return 0;
 }
 
-static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
+void mlir::zero::buildModelPipeline(OpPassManager &manager,
+                                    const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
   SetPrecisionOptions precision;
   precision.compute = stringify(config.precision).str();
@@ -273,7 +303,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,
                                    const TrainConfig &config) {
-  addModelPasses(manager, config);
+  buildModelPipeline(manager, config);
   addStatePasses(manager, config);
   manager.addPass(createFree());
   VerifyScheduleOptions verification;

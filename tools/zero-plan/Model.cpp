@@ -20,7 +20,8 @@ LogicalResult mlir::zero::fail(const llvm::Twine &message) {
 }
 
 bool PlanOptions::empty() const {
-  return config.empty() && pipeline.empty() && stage.empty() && ranks.empty();
+  return config.empty() && pipeline.empty() && stage.empty() && ranks.empty() &&
+         memoryBudget.empty();
 }
 
 std::string PlanOptions::text() const {
@@ -32,6 +33,7 @@ std::string PlanOptions::text() const {
   add("config", config);
   add("stage", stage);
   add("ranks", ranks);
+  add("memory-budget", memoryBudget);
   return text;
 }
 
@@ -83,12 +85,16 @@ FailureOr<OwningOpRef<ModuleOp>> ModelFile::plan(const PlanOptions &options) {
   return planned;
 }
 
-LogicalResult ModelFile::runPipeline(ModuleOp target, const PlanOptions &from) {
+FailureOr<TrainConfig> ModelFile::resolve(const PlanOptions &from) {
   auto options = ZeroPipelineOptions::createFromString(from.text());
   if (!options)
     return fail("cannot read the options '" + from.text() +
                 "'; zero-opt --help lists those of --zero-pipeline");
-  FailureOr<TrainConfig> config = options->resolve(target);
+  return options->resolve(*module);
+}
+
+LogicalResult ModelFile::runPipeline(ModuleOp target, const PlanOptions &from) {
+  FailureOr<TrainConfig> config = resolve(from);
   if (failed(config))
     return failure();
   PassManager passes(&context, ModuleOp::getOperationName());

@@ -2,6 +2,8 @@
 #ifndef ZERO_PLAN_MODEL_H
 #define ZERO_PLAN_MODEL_H
 
+#include "zero/Config/Config.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -22,7 +24,7 @@ LogicalResult fail(const llvm::Twine &message);
 /// What zero-pipeline is to do: its configuration file, and options in text
 /// that override it.
 struct PlanOptions {
-  std::string config, pipeline, stage, ranks;
+  std::string config, pipeline, stage, ranks, memoryBudget;
 
   bool empty() const;
   /// The options of zero-pipeline that these mean.
@@ -40,6 +42,8 @@ public:
   /// A planned schedule of the model. A file that is a planned schedule is
   /// taken as it is; options are then an error.
   FailureOr<OwningOpRef<ModuleOp>> plan(const PlanOptions &options);
+  /// What the options mean for the model.
+  FailureOr<TrainConfig> resolve(const PlanOptions &options);
   /// Whether the file holds a model, not a schedule.
   bool isModel();
 

@@ -14,6 +14,7 @@
 #include "Model.h"
 #include "Predict.h"
 #include "Report.h"
+#include "Search.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -47,6 +48,11 @@ cl::list<std::string> pipelines(
     cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
              "accumulation=4'; they override the configuration"));
 
+cl::opt<std::string> memoryBudget(
+    "memory-budget", cl::cat(category), cl::value_desc("bytes"),
+    cl::desc("Most bytes that a rank may need, such as 80GiB; any if not "
+             "given"));
+
 //===----------------------------------------------------------------------===//
 // The report
 //===----------------------------------------------------------------------===//
@@ -72,6 +78,16 @@ cl::opt<std::string> explain("explain", cl::cat(category),
 cl::opt<bool> compare("compare", cl::cat(category),
                       cl::desc("Compare two planned schedules, or one model "
                                "with two --pipeline"));
+
+cl::opt<bool> search(
+    "search", cl::cat(category),
+    cl::desc("Choose stage, bucket sizes, what stage 3 gathers ahead and "
+             "keeps, and which activations are recomputed: the fastest plan in "
+             "--memory-budget; what the configuration or an option gives "
+             "stays. Exit with 1 and the smallest plan where none fits"));
+cl::opt<std::string>
+    configFile("write-config", cl::cat(category), cl::value_desc("file"),
+               cl::desc("Write the pick of --search as a configuration"));
 
 //===----------------------------------------------------------------------===//
 // DeepSpeed's estimates
@@ -126,7 +142,7 @@ cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
 /// The options of zero-pipeline for `count` ranks, with all texts of
 /// --pipeline.
 zero::PlanOptions planOptions(StringRef count) {
-  return {config, llvm::join(pipelines, " "), stage, count.str()};
+  return {config, llvm::join(pipelines, " "), stage, count.str(), memoryBudget};
 }
 
 LogicalResult expectInputs(size_t count) {
@@ -258,7 +274,24 @@ LogicalResult runPicture() {
   return success();
 }
 
+LogicalResult runSearch() {
+  zero::ModelFile model;
+  FailureOr<zero::Machine> machine = readMachine();
+  if (StringRef(ranks).contains(','))
+    return zero::fail("--search wants one count of ranks, found '" + ranks +
+                      "'");
+  if (failed(machine) || failed(expectInputs(1)) ||
+      failed(model.read(inputs.front())))
+    return failure();
+  return zero::runSearch(
+      model, {planOptions(ranks), *machine, configFile, jsonFile, lines});
+}
+
 LogicalResult run() {
+  if (search)
+    return runSearch();
+  if (!configFile.empty())
+    return zero::fail("--write-config writes the pick of --search; give both");
   if (!allocateFile.empty())
     return runAllocate();
   if (estimate != EstimateForm::None)

@@ -192,6 +192,10 @@ struct TrainConfig {
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.
   int64_t alignment = 128;
+  /// Paths of the keys that a file, or an option in its place, gives by
+  /// itself, in increasing order: a search leaves them as they are.
+  std::vector<std::string> given;
+
   /// Most bytes that one rank may need in all; 0: any. Not of the file: the
   /// machine is not a part of what is trained.
   int64_t memoryBudget = 0;
@@ -252,6 +256,11 @@ parseTrainConfig(llvm::StringRef text, const ConfigContext &context,
 std::optional<TrainConfig>
 loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
                 llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
+
+/// Writes a configuration that reads as `config` on as many ranks: a DeepSpeed
+/// file with the block `zero`. The number of ranks and the memory budget are
+/// not of the file.
+void writeTrainConfig(llvm::raw_ostream &os, const TrainConfig &config);
 
 /// Checks every value of `config` by itself, wherever it came from: a range
 /// that no pass or kernel could carry out is an error without key and line.

@@ -125,6 +125,10 @@ std::unique_ptr<Pass> createConfigurePass(const TrainConfig &config);
 /// dimension of its first argument; 0 where there is none.
 int64_t getModelMicroBatch(ModuleOp module);
 
+/// Adds the passes from a model to kernels on one device, the same for every
+/// stage: a part of the whole.
+void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
+
 /// Adds all passes from a model to a planned schedule.
 void buildZeroPipeline(OpPassManager &manager, const TrainConfig &config);
 

@@ -1,0 +1,74 @@
+//===- PlanSearch.h - the fastest plan in a memory budget -------*- C++ -*-===//
+//
+// Chooses what a configuration leaves open: stage, sizes of buckets, what
+// stage 3 gathers ahead and keeps, and which activations are recomputed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_SEARCH_PLANSEARCH_H
+#define ZERO_SEARCH_PLANSEARCH_H
+
+#include "zero/Analysis/Machine.h"
+#include "zero/Config/Config.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <optional>
+#include <vector>
+
+namespace mlir::zero {
+
+/// One configuration and what its plan comes to.
+struct PlannedPoint {
+  TrainConfig config;
+  /// Bytes of all arenas of a rank.
+  int64_t bytes = 0;
+  /// Predicted seconds of an update.
+  double seconds = 0;
+};
+
+struct SearchRequest {
+  /// What is fixed, and where open settings begin. Its `given` names the keys
+  /// that are fixed; its `memoryBudget` is not looked at.
+  TrainConfig base;
+  Machine machine;
+  /// Most bytes of a rank; 0: any.
+  int64_t budget = 0;
+};
+
+struct SearchResult {
+  /// Plans of which none takes less memory and less time than another, the
+  /// smallest first, in the budget or not.
+  std::vector<PlannedPoint> front;
+  /// The fastest one that fits; of equals the smallest. Nothing if none fits.
+  std::optional<PlannedPoint> pick;
+  /// Plans that were made and simulated.
+  int64_t planned = 0;
+  /// Stages that were left out since what outlives a step exceeds the budget.
+  std::vector<int64_t> excludedStages;
+};
+
+/// Paths of the keys that a search moves, as the configuration has them.
+ArrayRef<StringRef> getSearchedKeys();
+
+/// Plans `model`, a module with a model, by the pipeline of `config`; nothing
+/// is said of it. The module itself does not change.
+FailureOr<OwningOpRef<ModuleOp>> planModel(ModuleOp model,
+                                           const TrainConfig &config);
+
+/// Searches for a model. In each stage that is open, from the base, from what
+/// takes least and from what gathers most: every open setting is varied alone,
+/// which tells what it costs in bytes and gains in seconds; combinations are
+/// proposed as if these added up, the fastest that seem to fit first; they are
+/// planned and simulated, and the best one is the next start until none is
+/// better. The best of a stage is then moved value by value. Where a stage has
+/// few combinations, all are tried. Stages of which
+/// what outlives a step exceeds the budget are left out. The search counts
+/// plans, not time, so its result is the same on every machine. Fails where a
+/// plan fails, with its error.
+FailureOr<SearchResult> searchPlans(ModuleOp model,
+                                    const SearchRequest &request);
+
+} // namespace mlir::zero
+
+#endif // ZERO_SEARCH_PLANSEARCH_H

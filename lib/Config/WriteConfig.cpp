@@ -1,0 +1,140 @@
+//===- WriteConfig.cpp - A configuration as a DeepSpeed file ----*- C++ -*-===//
+#include "zero/Config/Config.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace mlir::zero;
+using llvm::json::OStream;
+
+static void writeOptimizer(OStream &json, const OptimizerConfig &optimizer) {
+  bool isSgd = optimizer.type == OptimizerType::SGD;
+  bool isClassic = optimizer.type == OptimizerType::Adam;
+  json.attribute("type", isSgd ? "SGD" : isClassic ? "Adam" : "AdamW");
+  json.attributeObject("params", [&] {
+    json.attribute("lr", optimizer.learningRate);
+    json.attribute("weight_decay", optimizer.weightDecay);
+    if (isSgd) {
+      json.attribute("momentum", optimizer.momentum);
+      json.attribute("nesterov", optimizer.nesterov);
+      return;
+    }
+    json.attributeArray("betas", [&] {
+      json.value(optimizer.beta1);
+      json.value(optimizer.beta2);
+    });
+    json.attribute("eps", optimizer.epsilon);
+    json.attribute("bias_correction", optimizer.biasCorrection);
+    if (isClassic)
+      json.attribute("adam_w_mode", false);
+  });
+}
+
+static void writeScheduler(OStream &json, const SchedulerConfig &scheduler) {
+  json.attribute("type", stringify(scheduler.type));
+  json.attributeObject("params", [&] {
+    json.attribute("warmup_num_steps", scheduler.warmupSteps);
+    json.attribute("warmup_type", scheduler.logWarmup ? "log" : "linear");
+    if (scheduler.type != SchedulerType::WarmupLR)
+      json.attribute("total_num_steps", scheduler.totalSteps);
+    if (scheduler.type == SchedulerType::WarmupCosineLR) {
+      json.attribute("warmup_min_ratio", scheduler.warmupMinRatio);
+      json.attribute("cos_min_ratio", scheduler.cosineMinRatio);
+      return;
+    }
+    json.attribute("warmup_min_lr", scheduler.warmupMinLearningRate);
+    // An absent rate has a default in one of the two schedules, "auto" in none.
+    if (scheduler.warmupMaxLearningRate)
+      json.attribute("warmup_max_lr", *scheduler.warmupMaxLearningRate);
+    else
+      json.attribute("warmup_max_lr", "auto");
+  });
+}
+
+static void writeHalf(OStream &json, const LossScaleConfig &scale) {
+  json.attribute("enabled", true);
+  json.attribute("loss_scale", scale.dynamic ? 0.0 : scale.initial);
+  if (scale.dynamic)
+    json.attribute("initial_scale_power",
+                   static_cast<int64_t>(std::log2(scale.initial)));
+  json.attribute("min_loss_scale", scale.minimum);
+  json.attribute("loss_scale_window", scale.window);
+  json.attribute("hysteresis", scale.hysteresis);
+  json.attribute("consecutive_hysteresis", scale.consecutiveHysteresis);
+}
+
+static void writePrecision(OStream &json, const TrainConfig &config) {
+  if (config.precision == Precision::F16)
+    json.attributeObject("fp16", [&] { writeHalf(json, config.lossScale); });
+  if (config.precision == Precision::BF16)
+    json.attributeObject("bf16", [&] { json.attribute("enabled", true); });
+}
+
+static void writeZero(OStream &json, const TrainConfig &config) {
+  json.attribute("stage", config.stage);
+  json.attribute("reduce_bucket_size", config.reduceBucketSize);
+  json.attribute("allgather_bucket_size", config.allgatherBucketSize);
+  json.attribute("overlap_comm", config.overlapCommunication);
+  json.attribute("ignore_unused_parameters", config.ignoreUnusedParameters);
+  json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
+  json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
+  json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);
+  json.attribute("stage3_param_persistence_threshold",
+                 config.parameterPersistenceThreshold);
+  json.attribute("stage3_model_persistence_threshold",
+                 config.modelPersistenceThreshold);
+}
+
+static void writeCheckpoint(OStream &json, const CheckpointConfig &checkpoint) {
+  json.attribute("every", checkpoint.every);
+  json.attributeArray("layers", [&] {
+    for (int64_t layer : checkpoint.layers)
+      json.value(layer);
+  });
+  json.attribute("policy", checkpoint.cheapOnly ? "cheap" : "all");
+}
+
+static void writeExtension(OStream &json, const TrainConfig &config) {
+  json.attribute("deterministic", config.deterministic);
+  json.attribute("layout", stringify(config.layout));
+  json.attribute("alignment", config.alignment);
+  if (config.checkpoint.every > 0)
+    json.attributeObject("checkpoint_activations",
+                         [&] { writeCheckpoint(json, config.checkpoint); });
+  if (config.parameterGroups.empty())
+    return;
+  json.attributeObject("parameter_groups", [&] {
+    for (const ParameterGroupConfig &group : config.parameterGroups)
+      json.attributeObject(group.name, [&] {
+        if (group.learningRate)
+          json.attribute("lr", *group.learningRate);
+        if (group.weightDecay)
+          json.attribute("weight_decay", *group.weightDecay);
+      });
+  });
+}
+
+void mlir::zero::writeTrainConfig(llvm::raw_ostream &os,
+                                  const TrainConfig &config) {
+  OStream json(os, /*IndentSize=*/2);
+  json.object([&] {
+    json.attribute("train_micro_batch_size_per_gpu", config.microBatch);
+    json.attribute("gradient_accumulation_steps", config.accumulation);
+    json.attribute("gradient_clipping", config.gradientClipping);
+    json.attributeObject("optimizer",
+                         [&] { writeOptimizer(json, config.optimizer); });
+    if (config.scheduler.type != SchedulerType::Constant)
+      json.attributeObject("scheduler",
+                           [&] { writeScheduler(json, config.scheduler); });
+    writePrecision(json, config);
+    json.attributeObject("zero_optimization", [&] { writeZero(json, config); });
+    if (config.checkpoint.number > 0)
+      json.attributeObject("activation_checkpointing", [&] {
+        json.attribute("number_checkpoints", config.checkpoint.number);
+      });
+    json.attributeObject("zero", [&] { writeExtension(json, config); });
+  });
+  os << "\n";
+}

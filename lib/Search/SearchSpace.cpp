@@ -1,0 +1,173 @@
+//===- SearchSpace.cpp - what a search may choose from --------------------===//
+
+#include "SearchSpace.h"
+
+#include "zero/Search/PlanSearch.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static constexpr StringRef kStage = "zero_optimization.stage";
+static constexpr StringRef kReduce = "zero_optimization.reduce_bucket_size";
+static constexpr StringRef kGather = "zero_optimization.allgather_bucket_size";
+static constexpr StringRef kOverlap = "zero_optimization.overlap_comm";
+static constexpr StringRef kPrefetch =
+    "zero_optimization.stage3_prefetch_bucket_size";
+static constexpr StringRef kLive =
+    "zero_optimization.stage3_max_live_parameters";
+static constexpr StringRef kPersistence =
+    "zero_optimization.stage3_param_persistence_threshold";
+static constexpr StringRef kReuse =
+    "zero_optimization.stage3_max_reuse_distance";
+static constexpr StringRef kCheckpoint = "zero.checkpoint_activations";
+
+ArrayRef<StringRef> mlir::zero::getSearchedKeys() {
+  static constexpr StringRef keys[] = {kStage,       kReduce,   kGather,
+                                       kOverlap,     kPrefetch, kLive,
+                                       kPersistence, kReuse,    kCheckpoint};
+  return keys;
+}
+
+namespace {
+
+class SpaceBuilder {
+public:
+  SpaceBuilder(const TrainConfig &base, const ModelFacts &facts)
+      : base(base), facts(facts) {}
+
+  void addSizes(StringRef key, int64_t TrainConfig::*field,
+                std::vector<int64_t> values, unsigned stride = 2);
+  void addOverlap();
+  void addCheckpoint();
+  std::vector<int64_t> makeLadder(bool withZero) const;
+  std::vector<int64_t> makeThresholds() const;
+  std::vector<Dimension> take() { return std::move(dimensions); }
+
+private:
+  bool isFixed(StringRef key) const {
+    return llvm::is_contained(base.given, key);
+  }
+
+  const TrainConfig &base;
+  const ModelFacts &facts;
+  std::vector<Dimension> dimensions;
+};
+
+} // namespace
+
+/// Sizes from a thousandth of the model to all of it, doubling.
+std::vector<int64_t> SpaceBuilder::makeLadder(bool withZero) const {
+  std::vector<int64_t> values;
+  if (withZero)
+    values.push_back(0);
+  int64_t most = llvm::PowerOf2Ceil(std::max<int64_t>(facts.trained, 1));
+  for (int64_t value = std::max<int64_t>(most >> 10, 1); value < most;
+       value *= 2)
+    values.push_back(value);
+  values.push_back(most);
+  return values;
+}
+
+/// Nothing, and the sizes that parameters have: all of them where they are few.
+std::vector<int64_t> SpaceBuilder::makeThresholds() const {
+  constexpr size_t most = 9;
+  std::vector<int64_t> sizes = facts.sizes;
+  sizes.erase(llvm::unique(sizes), sizes.end());
+  std::vector<int64_t> values = {0};
+  size_t count = std::min(sizes.size(), most);
+  for (size_t i = 1; i <= count; ++i)
+    values.push_back(sizes[i * sizes.size() / count - 1]);
+  return values;
+}
+
+void SpaceBuilder::addSizes(StringRef key, int64_t TrainConfig::*field,
+                            std::vector<int64_t> values, unsigned stride) {
+  if (isFixed(key))
+    return;
+  values.push_back(base.*field);
+  llvm::sort(values);
+  values.erase(llvm::unique(values), values.end());
+  Dimension dimension;
+  dimension.stride = stride;
+  for (auto [index, value] : llvm::enumerate(values)) {
+    if (value == base.*field)
+      dimension.base = index;
+    dimension.values.push_back(
+        [field, value = value](TrainConfig &config) { config.*field = value; });
+  }
+  dimensions.push_back(std::move(dimension));
+}
+
+void SpaceBuilder::addOverlap() {
+  if (isFixed(kOverlap))
+    return;
+  Dimension dimension;
+  for (bool value : {false, true})
+    dimension.values.push_back(
+        [value](TrainConfig &config) { config.overlapCommunication = value; });
+  dimension.base = base.overlapCommunication;
+  dimensions.push_back(std::move(dimension));
+}
+
+/// No recomputation; of the first layers, more and more, what is cheap and then
+/// everything; of all layers, several together. First layers are kept longest.
+void SpaceBuilder::addCheckpoint() {
+  constexpr int64_t most = 12;
+  if (isFixed(kCheckpoint) || facts.layers == 0)
+    return;
+  Dimension dimension;
+  auto add = [&](CheckpointConfig checkpoint) {
+    dimension.values.push_back(
+        [checkpoint](TrainConfig &config) { config.checkpoint = checkpoint; });
+  };
+  add({});
+  int64_t steps = std::min(facts.layers, most);
+  for (bool cheapOnly : {true, false})
+    for (int64_t step = 1; step <= steps; ++step) {
+      CheckpointConfig checkpoint;
+      checkpoint.every = 1;
+      checkpoint.cheapOnly = cheapOnly;
+      for (int64_t layer = 0;
+           step < steps && layer < facts.layers * step / steps; ++layer)
+        checkpoint.layers.push_back(layer);
+      add(checkpoint);
+    }
+  dimension.isRecomputation = true;
+  dimension.stride = 2;
+  dimension.lean = dimension.values.size() - 1;
+  for (int64_t every = 2; every * every <= 2 * facts.layers; ++every) {
+    CheckpointConfig checkpoint;
+    checkpoint.every = every;
+    add(checkpoint);
+  }
+  dimensions.push_back(std::move(dimension));
+}
+
+std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
+                                                  int64_t stage,
+                                                  const ModelFacts &facts) {
+  SpaceBuilder space(base, facts);
+  space.addCheckpoint();
+  if (base.ranks == 1)
+    return space.take();
+  space.addOverlap();
+  space.addSizes(kReduce, &TrainConfig::reduceBucketSize,
+                 space.makeLadder(/*withZero=*/false));
+  if (stage == 1 || stage == 2)
+    space.addSizes(kGather, &TrainConfig::allgatherBucketSize,
+                   space.makeLadder(/*withZero=*/false));
+  if (stage < 3)
+    return space.take();
+  space.addSizes(kPrefetch, &TrainConfig::prefetchBucketSize,
+                 space.makeLadder(/*withZero=*/true));
+  space.addSizes(kLive, &TrainConfig::maxLiveParameters,
+                 space.makeLadder(/*withZero=*/false));
+  space.addSizes(kReuse, &TrainConfig::maxReuseDistance,
+                 space.makeLadder(/*withZero=*/true));
+  space.addSizes(kPersistence, &TrainConfig::parameterPersistenceThreshold,
+                 space.makeThresholds(), /*stride=*/1);
+  return space.take();
+}

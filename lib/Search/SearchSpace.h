@@ -1,0 +1,43 @@
+//===- SearchSpace.h - what a search may choose from ------------*- C++ -*-===//
+#ifndef ZERO_LIB_SEARCH_SEARCHSPACE_H
+#define ZERO_LIB_SEARCH_SEARCHSPACE_H
+
+#include "zero/Config/Config.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <functional>
+#include <vector>
+
+namespace mlir::zero {
+
+/// What of a model bounds the settings that are worth trying.
+struct ModelFacts {
+  /// Elements of trained parameters, and of each one, in increasing order.
+  int64_t trained = 0;
+  std::vector<int64_t> sizes;
+  /// Layers whose activations can be recomputed.
+  int64_t layers = 0;
+};
+
+/// A setting and the values to choose from.
+struct Dimension {
+  std::vector<std::function<void(TrainConfig &)>> values;
+  /// The value that is the base's.
+  unsigned base = 0;
+  /// The value that takes least memory, as far as one can say beforehand.
+  unsigned lean = 0;
+  /// How many values apart are those that are tried first.
+  unsigned stride = 1;
+  /// Whether it trades time for memory inside the computation; all others do in
+  /// communication, and take more the later the value.
+  bool isRecomputation = false;
+};
+
+/// The open settings of one stage.
+std::vector<Dimension> makeDimensions(const TrainConfig &base, int64_t stage,
+                                      const ModelFacts &facts);
+
+} // namespace mlir::zero
+
+#endif // ZERO_LIB_SEARCH_SEARCHSPACE_H

@@ -1,0 +1,109 @@
+// What is written reads as what it was written from.
+#include "ConfigTesting.h"
+
+#include <tuple>
+
+using namespace mlir::zero;
+using namespace mlir::zero::testing;
+
+// Each field by name, so that a new one has to be added here.
+
+static auto fields(const OptimizerConfig &config) {
+  const auto &[type, rate, beta1, beta2, epsilon, decay, correction, momentum,
+               nesterov] = config;
+  return std::tie(type, rate, beta1, beta2, epsilon, decay, correction,
+                  momentum, nesterov);
+}
+
+static auto fields(const SchedulerConfig &config) {
+  const auto &[type, least, most, warmup, isLog, total, ratio, cosine] = config;
+  return std::tie(type, least, most, warmup, isLog, total, ratio, cosine);
+}
+
+static auto fields(const LossScaleConfig &config) {
+  const auto &[enabled, dynamic, initial, minimum, window, hysteresis,
+               consecutive] = config;
+  return std::tie(enabled, dynamic, initial, minimum, window, hysteresis,
+                  consecutive);
+}
+
+static auto fields(const CheckpointConfig &config) {
+  const auto &[every, number, layers, cheapOnly] = config;
+  return std::tie(every, number, layers, cheapOnly);
+}
+
+static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
+  auto plain = [](const TrainConfig &config) {
+    const auto &[stage, ranks, micro, accumulation, batch, precision, optimizer,
+                 groups, scheduler, scale, clip, reduce, gather, overlap,
+                 unused, prefetch, live, parameter, model, reuse, checkpoint,
+                 deterministic, layout, alignment, given, budget] = config;
+    return std::tie(stage, ranks, micro, accumulation, batch, precision, clip,
+                    reduce, gather, overlap, unused, prefetch, live, parameter,
+                    model, reuse, deterministic, layout, alignment, budget);
+  };
+  EXPECT_TRUE(plain(a) == plain(b));
+  EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
+  EXPECT_TRUE(fields(a.scheduler) == fields(b.scheduler));
+  EXPECT_TRUE(fields(a.lossScale) == fields(b.lossScale));
+  EXPECT_TRUE(fields(a.checkpoint) == fields(b.checkpoint));
+  ASSERT_EQ(a.parameterGroups.size(), b.parameterGroups.size());
+  for (size_t i = 0; i < a.parameterGroups.size(); ++i) {
+    EXPECT_EQ(a.parameterGroups[i].name, b.parameterGroups[i].name);
+    EXPECT_EQ(a.parameterGroups[i].learningRate,
+              b.parameterGroups[i].learningRate);
+    EXPECT_EQ(a.parameterGroups[i].weightDecay,
+              b.parameterGroups[i].weightDecay);
+  }
+}
+
+class Written : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(Written, ReadsAsTheSame) {
+  TrainConfig config = valid(GetParam(), /*ranks=*/3);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writeTrainConfig(os, config);
+  ConfigContext context;
+  context.ranks = 3;
+  Parsed again = parse(text, context);
+  ASSERT_TRUE(again.config.has_value()) << again.messages << text;
+  expectEqual(config, *again.config);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Configurations, Written,
+    ::testing::Values(
+        "", R"("gradient_accumulation_steps": 3, "gradient_clipping": 0.3,
+               "optimizer": {"type": "AdamW", "params": {"lr": 1e-5,
+                 "betas": [0.8, 0.95], "eps": 1e-6, "weight_decay": 0.1,
+                 "bias_correction": false}}, "bf16": {"enabled": true})",
+        R"("optimizer": {"type": "Adam", "params": {"adam_w_mode": false}},
+           "scheduler": {"type": "WarmupLR", "params": {"warmup_min_lr": 1e-6,
+             "warmup_num_steps": 7, "warmup_type": "linear"}})",
+        R"("optimizer": {"type": "SGD", "params": {"lr": 0.3, "momentum": 0.9,
+             "nesterov": true, "weight_decay": 0.01}},
+           "fp16": {"enabled": true, "initial_scale_power": 12, "hysteresis": 3,
+             "loss_scale_window": 9, "min_loss_scale": 2,
+             "consecutive_hysteresis": true})",
+        R"("fp16": {"enabled": true, "loss_scale": 48.5},
+           "scheduler": {"type": "WarmupDecayLR", "params": {
+             "total_num_steps": 90, "warmup_max_lr": "auto"}})",
+        R"("scheduler": {"type": "WarmupDecayLR", "params": {
+             "total_num_steps": 90, "warmup_max_lr": 0.02}},
+           "activation_checkpointing": {"number_checkpoints": 5})",
+        R"("scheduler": {"type": "WarmupCosineLR", "params": {
+             "total_num_steps": 90, "warmup_min_ratio": 0.1,
+             "cos_min_ratio": 0.2}},
+           "zero_optimization": {"stage": 3, "reduce_bucket_size": 11,
+             "allgather_bucket_size": 12, "overlap_comm": false,
+             "ignore_unused_parameters": false,
+             "stage3_prefetch_bucket_size": 13,
+             "stage3_max_live_parameters": 14, "stage3_max_reuse_distance": 15,
+             "stage3_param_persistence_threshold": 16,
+             "stage3_model_persistence_threshold": 17},
+           "zero": {"deterministic": true, "layout": "contiguous",
+             "alignment": 4, "checkpoint_activations": {"every": 2,
+               "layers": [1, 4], "policy": "cheap"},
+             "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},
+               "empty": {}}})"));

@@ -1,0 +1,29 @@
+//===- Search.h - the fastest plan in a memory budget ---------------------===//
+#ifndef ZERO_PLAN_SEARCH_H
+#define ZERO_PLAN_SEARCH_H
+
+#include "Model.h"
+
+#include "zero/Analysis/Machine.h"
+
+namespace mlir::zero {
+
+/// What `--search` is asked for.
+struct SearchOptions {
+  PlanOptions plan;
+  Machine machine;
+  /// Files to write: the pick as a configuration, and the front as JSON. Empty:
+  /// none. JSON to '-' prints nothing else.
+  std::string configFile, jsonFile;
+  /// Largest parts of an arena to list where nothing fits.
+  unsigned lines = 5;
+};
+
+/// Searches, and prints the plans of which none is smaller and faster than
+/// another. Fails, after the smallest plan, where none fits into the budget;
+/// and where the written configuration does not give the pick again.
+LogicalResult runSearch(ModelFile &model, const SearchOptions &options);
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_SEARCH_H
