@@ -1,5 +1,5 @@
 """Compiles models at stages 0 to 3 and runs each on the stand-in for a device:
-check_models.py OUTPUT "COMPILE FLAGS" "CHECK FLAGS" MODEL..."""
+check_models.py OUTPUT "COMPILE|FLAGS" "CHECK FLAGS|OTHERS" MODEL..."""
 
 import subprocess
 import sys
@@ -12,8 +12,9 @@ def main():
             command = ["zero-compile", model, "--emit=shared", "-o", output]
             command += [f"--stage={stage}"] + compile_flags.split("|")
             subprocess.run(command, check=True)
-            command = ["zero-device-check"] + check_flags.split() + [output]
-            subprocess.run(command, check=True)
+            for flags in check_flags.split("|"):
+                command = ["zero-device-check"] + flags.split() + [output]
+                subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ public:
   /// After a failure peers may wait for ever: then nothing is finished.
   ~Nccl() override {
     if (std::uncaught_exceptions())
-      return abort();
+      abort();
     for (Channel &channel : channels)
       if (channel.comm)
         disconnect(channel);
