@@ -312,8 +312,11 @@ double OperationCost::update(UpdateOp op) const {
   int64_t moments = !sgd ? 2 : sgd.getMomentum() != 0 ? 1 : 0;
   int64_t elements = ownedElements(partition);
   SmallVector<FlatRange> ranges = {{elements, partition.getGradientType()}};
-  ranges.append(1 + moments, {elements, f32});
-  if (partition.hasMaster())
+  if (partition.getSplitMaster())
+    ranges.push_back({elements, IntegerType::get(op.getContext(), 16,
+                                                 IntegerType::Unsigned)});
+  ranges.append(moments + !partition.getSplitMaster(), {elements, f32});
+  if (!partition.getComputeType().isF32())
     ranges.push_back({elements, partition.getComputeType()});
   return flat(name, ranges, attributes);
 }

@@ -5,6 +5,8 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include "program/Signature.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -21,6 +23,8 @@ std::optional<zrt::DataType> mlir::zero::toDataType(Type type) {
     return zrt::DataType::I1;
   if (type.isInteger(8))
     return zrt::DataType::I8;
+  if (type.isUnsignedInteger(16))
+    return zrt::DataType::U16;
   if (type.isInteger(32))
     return zrt::DataType::I32;
   if (type.isInteger(64))
@@ -117,27 +121,6 @@ std::optional<zrt::KernelSpec> mlir::zero::describeKernel(Operation *op) {
 // Kernels on flat ranges
 //===----------------------------------------------------------------------===//
 
-/// What a flat kernel computes an element, and how often it touches each of
-/// its ranges: a range that is read and written counts twice.
-static void countFlatWork(zrt::KernelSpec &spec) {
-  StringRef name = spec.name;
-  bool isUpdate =
-      name == "zero.adamw" || name == "zero.adam" || name == "zero.sgd";
-  uint64_t operations = name == "zero.sgd"          ? 6
-                        : isUpdate                  ? 14
-                        : name == "zero.grad_stats" ? 3
-                        : name == "zero.accumulate" ? 1
-                                                    : 0;
-  for (auto [index, range] : llvm::enumerate(spec.operands)) {
-    // Of an update: the gradient is read, the 16-bit parameter written.
-    bool both = isUpdate ? index > 0 && range.type == zrt::DataType::F32
-                         : name == "zero.accumulate" && index == 1;
-    spec.bytes += range.bytes() * (both ? 2 : 1);
-  }
-  if (!spec.operands.empty())
-    spec.flops = operations * spec.operands.front().elements();
-}
-
 zrt::KernelSpec mlir::zero::describeFlatKernel(StringRef name,
                                                ArrayRef<FlatRange> ranges,
                                                zrt::KernelSpec spec) {
@@ -148,7 +131,7 @@ zrt::KernelSpec mlir::zero::describeFlatKernel(StringRef name,
     tensor.shape = {range.elements};
     spec.operands.push_back(tensor);
   }
-  countFlatWork(spec);
+  zrt::countFlatWork(spec);
   return spec;
 }
 

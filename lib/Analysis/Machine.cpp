@@ -3,6 +3,7 @@
 
 #include "zero/Analysis/Machine.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -45,4 +46,20 @@ FailureOr<Machine> mlir::zero::readMachine(StringRef nameOrPath,
   if (failed(machine))
     error = ("'" + nameOrPath + "': " + error).str();
   return machine;
+}
+
+Machine mlir::zero::mergeMachines(ArrayRef<Machine> machines) {
+  Machine merged = machines.back();
+  for (const Machine &machine : machines.drop_back()) {
+    for (auto [most, rate] : llvm::zip_equal(merged.flops, machine.flops))
+      most = std::max(most, rate);
+    merged.bandwidth = std::max(merged.bandwidth, machine.bandwidth);
+    merged.coreBandwidth =
+        std::max(merged.coreBandwidth, machine.coreBandwidth);
+    merged.kernelOverhead =
+        std::min(merged.kernelOverhead, machine.kernelOverhead);
+    llvm::append_range(merged.kernels, machine.kernels);
+    llvm::append_range(merged.collectives, machine.collectives);
+  }
+  return merged;
 }

@@ -1,6 +1,7 @@
 //===- PlanBuffers.cpp - what is alive when a plan needs most -------------===//
 
 #include "zero/Analysis/PlanSummary.h"
+#include "zero/Analysis/RegionBuffers.h"
 #include "zero/Analysis/Views.h"
 
 using namespace mlir;
@@ -8,20 +9,12 @@ using namespace mlir::zero;
 
 namespace {
 
-/// A place that an operation fills, with the positions in its region between
-/// which it is alive.
-struct PlacedBuffer {
-  std::string name;
-  AtAttr place;
-  int64_t begin = 0, end = 0;
-  /// The buffer whose place it took over in a launch, or -1.
-  int64_t predecessor = -1;
-};
-
 /// The buffers of one region that have a place of their own.
 class RegionBuffers {
 public:
   explicit RegionBuffers(Block &block);
+
+  SmallVector<PlacedBuffer> take() { return std::move(buffers); }
 
   /// Lists what is alive in `arena` where most is; returns its bytes. `peak`
   /// becomes that position.
@@ -193,6 +186,10 @@ int64_t RegionBuffers::findPeak(ArenaKind arena,
         buffer.end >= peak)
       alive.push_back({buffer.name, buffer.place.getBytes()});
   return most;
+}
+
+SmallVector<PlacedBuffer> mlir::zero::listRegionBuffers(Block &block) {
+  return RegionBuffers(block).take();
 }
 
 void mlir::zero::detail::summarizeBuffers(StepOp step, PlanSummary &summary) {

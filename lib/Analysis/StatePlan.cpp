@@ -49,6 +49,8 @@ DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
   bool sharded = partition.hasShardedOptimizer();
   if (partition.hasMaster())
     add("master", ArenaKind::Optimizer, sharded, 4);
+  if (partition.getSplitMaster())
+    add("remainder", ArenaKind::Optimizer, sharded, kRemainderBytes);
   auto sgd = dyn_cast<SgdAttr>(*partition.getOptimizer());
   if (!sgd || sgd.getMomentum() != 0)
     add("moment1", ArenaKind::Optimizer, sharded, 4);

@@ -419,6 +419,7 @@ void ConfigReader::readZero() {
 
 void ConfigReader::readExtension() {
   config.deterministic = values.boolean("zero.deterministic");
+  config.splitMaster = values.boolean("zero.split_master");
   config.layout = values.text("zero.layout") == "contiguous"
                       ? Layout::Contiguous
                       : Layout::Bucketed;

@@ -342,6 +342,9 @@ constexpr ConfigKey kKeys[] = {
     {"zero", T::Object, "null", yes, "what DeepSpeed has no key for"},
     {"zero.deterministic", T::Bool, "false", yes,
      "equal bits at every stage and bucket size on one kind of CPU"},
+    {"zero.split_master", T::Bool, "false", yes,
+     "bf16: keep only the lower 16 bits of master weights, whose upper half is "
+     "the parameter itself; the same bits with 2 bytes less an element"},
     {"zero.layout", T::Choice, "\"bucketed\"", yes,
      "how stage 2 cuts groups: each bucket into a slice for every rank, or "
      "the whole group in one run for every rank",

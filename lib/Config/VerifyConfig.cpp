@@ -29,6 +29,10 @@ public:
     checkInteger("ranks", config.ranks, 1, kMaxCount);
     checkInteger("accumulation", config.accumulation, 1, kMaxCount);
     checkSizes(config);
+    if (config.splitMaster && config.precision != Precision::BF16)
+      error("split-master is for bf16 only, whose values are prefixes of f32 "
+            "ones; the precision is " +
+            stringify(config.precision));
     checkOptimizer(config.optimizer);
     checkNonNegative("clip", config.gradientClipping);
     if (config.lossScale.enabled)

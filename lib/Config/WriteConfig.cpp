@@ -98,6 +98,7 @@ static void writeCheckpoint(OStream &json, const CheckpointConfig &checkpoint) {
 
 static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("deterministic", config.deterministic);
+  json.attribute("split_master", config.splitMaster);
   json.attribute("layout", stringify(config.layout));
   json.attribute("alignment", config.alignment);
   if (config.checkpoint.every > 0)

@@ -43,11 +43,16 @@ CommandBuilder::CommandBuilder(
     places[argument] = cast<AtAttr>(place);
 }
 
-LogicalResult CommandBuilder::build(Block &block, zrt::Region &target) {
+LogicalResult
+CommandBuilder::build(Block &block, zrt::Region &target,
+                      DenseMap<Operation *, size_t> *firstCommands) {
   region = &target;
-  for (Operation &op : block)
+  for (Operation &op : block) {
+    if (firstCommands)
+      (*firstCommands)[&op] = region->commands.size();
     if (failed(visit(op)))
       return failure();
+  }
   return success();
 }
 

@@ -24,7 +24,10 @@ public:
                  const DenseMap<StringRef, int32_t> &partitionNumbers,
                  KernelTable &kernels);
 
-  LogicalResult build(Block &block, zrt::Region &region);
+  /// Notes the index of each operation's first command in `firstCommands`
+  /// where that is not null.
+  LogicalResult build(Block &block, zrt::Region &region,
+                      DenseMap<Operation *, size_t> *firstCommands);
 
 private:
   // CommandBuilder.cpp: kernels.

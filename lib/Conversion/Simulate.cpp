@@ -4,6 +4,8 @@
 #include "zero/Conversion/Timeline.h"
 #include "zero/Conversion/Translate.h"
 
+#include "program/Trace.h"
+
 #include <deque>
 #include <numeric>
 
@@ -15,16 +17,6 @@ StringRef mlir::zero::stringifyStepRegion(StepRegion region) {
 }
 
 namespace {
-
-/// Bytes of a collective's whole buffers.
-uint64_t spannedBytes(const zrt::Command &command, int64_t ranks) {
-  bool isSliced = command.opcode == zrt::Opcode::ReduceScatter ||
-                  command.opcode == zrt::Opcode::AllGather;
-  uint64_t bytes = 0;
-  for (const zrt::CollectivePart &part : command.parts)
-    bytes += part.count * zrt::sizeOf(part.type) * (isSliced ? ranks : 1);
-  return bytes;
-}
 
 /// The queue of a stream: what was started on it and is not done.
 struct Queue {
@@ -140,7 +132,7 @@ size_t Simulation::record(const zrt::Command &command, zrt::Stream stream) {
     event.flops = spec.flops;
     event.bytes = spec.bytes;
   } else {
-    event.bytes = spannedBytes(command, timeline.program->training.ranks);
+    event.bytes = zrt::spannedBytes(command, timeline.program->training.ranks);
   }
   timeline.events.push_back(event);
   return timeline.events.size() - 1;
@@ -154,7 +146,8 @@ double Simulation::secondsOf(const zrt::Command &command) const {
   if (command.parts.empty())
     return 0;
   return model.collectiveSeconds(
-      command.opcode, spannedBytes(command, timeline.program->training.ranks),
+      command.opcode,
+      zrt::spannedBytes(command, timeline.program->training.ranks),
       command.parts.front().type);
 }
 
@@ -193,8 +186,9 @@ void Simulation::wait(const zrt::Command &command) {
     return;
   const zrt::Command &started = *ticket.command;
   size_t event = record(command, zrt::Stream::Compute);
+  timeline.events[event].started = &started;
   timeline.events[event].bytes =
-      spannedBytes(started, timeline.program->training.ranks);
+      zrt::spannedBytes(started, timeline.program->training.ranks);
   if (machine.worksAtWait) {
     size_t work = started.stream == zrt::Stream::Compute
                       ? event

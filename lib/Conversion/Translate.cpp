@@ -16,8 +16,10 @@ namespace {
 
 class Translator {
 public:
-  Translator(ModuleOp module, StepOp step)
-      : module(module), step(step), state(module) {}
+  Translator(ModuleOp module, StepOp step,
+             DenseMap<Operation *, size_t> *firstCommands)
+      : module(module), step(step), state(module),
+        firstCommands(firstCommands) {}
 
   FailureOr<zrt::Program> run();
 
@@ -35,6 +37,7 @@ private:
   ModuleOp module;
   StepOp step;
   StatePlaces state;
+  DenseMap<Operation *, size_t> *firstCommands;
   zrt::Program program;
   KernelTable kernels;
   DenseMap<StringRef, int32_t> partitionNumbers;
@@ -126,6 +129,7 @@ static zrt::Partition toPartition(PartitionOp from) {
   to.shardedGradients = to.trainable && from.hasShardedGradients();
   to.shardedOptimizer = to.trainable && from.hasShardedOptimizer();
   to.hasMaster = to.trainable && from.hasMaster();
+  to.splitMaster = to.trainable && from.getSplitMaster();
   to.computeType = *toDataType(from.getComputeType());
   to.gradientType = *toDataType(from.getGradientType());
   auto place = [&](StringRef name, zrt::BufferRef &ref) {
@@ -135,6 +139,7 @@ static zrt::Partition toPartition(PartitionOp from) {
   place("parameters", to.parameters);
   place("gradients", to.gradients);
   place("master", to.master);
+  place("remainder", to.remainder);
   place("moment1", to.moment1);
   place("moment2", to.moment2);
   return to;
@@ -222,7 +227,7 @@ LogicalResult Translator::translateRegions() {
                           : isa<EvaluateOp>(op) ? program.evaluate
                                                 : program.initialize;
     CommandBuilder builder(program, state, step, partitionNumbers, kernels);
-    if (failed(builder.build(op.getRegion(0).front(), region)))
+    if (failed(builder.build(op.getRegion(0).front(), region, firstCommands)))
       return failure();
   }
   return success();
@@ -309,10 +314,11 @@ void Translator::reportMemory() {
       continue;
     gradients +=
         share(partition.shardedGradients) * zrt::sizeOf(partition.gradientType);
-    uint64_t words = (partition.hasMaster ? 1 : 0) +
-                     (partition.moment1.bytes ? 1 : 0) +
-                     (partition.moment2.bytes ? 1 : 0);
-    optimizer += share(partition.shardedOptimizer) * 4 * words;
+    uint64_t bytes = (partition.hasMaster ? 4 : 0) +
+                     (partition.splitMaster ? kRemainderBytes : 0) +
+                     (partition.moment1.bytes ? 4 : 0) +
+                     (partition.moment2.bytes ? 4 : 0);
+    optimizer += share(partition.shardedOptimizer) * bytes;
   }
   program.memory.push_back({"parameters by formula", parameters});
   program.memory.push_back({"gradients by formula", gradients});
@@ -343,7 +349,9 @@ FailureOr<zrt::Program> Translator::run() {
   return std::move(program);
 }
 
-FailureOr<zrt::Program> mlir::zero::translateToProgram(ModuleOp module) {
+FailureOr<zrt::Program>
+mlir::zero::translateToProgram(ModuleOp module,
+                               DenseMap<Operation *, size_t> *firstCommands) {
   FailureOr<StepOp> step = getConfiguredSchedule(module);
   if (failed(step) || failed(verifyElementTypes(module, *step)))
     return failure();
@@ -355,5 +363,5 @@ FailureOr<zrt::Program> mlir::zero::translateToProgram(ModuleOp module) {
     return emitError(step->getLoc())
                << "'zero.step' is not planned; run zero-plan-memory first",
            failure();
-  return Translator(module, *step).run();
+  return Translator(module, *step, firstCommands).run();
 }

@@ -105,6 +105,8 @@ void CommandBuilder::visitJudge(JudgeOp judge) {
 void CommandBuilder::visitUpdate(UpdateOp update) {
   PartitionOp partition = findPartition(update, update.getPartition());
   Type f32 = Float32Type::get(update.getContext());
+  Type remainder =
+      IntegerType::get(update.getContext(), 16, IntegerType::Unsigned);
   bool sharded = partition.hasShardedOptimizer();
   auto [name, spec] = describeOptimizer(*partition.getOptimizer());
   spec.ints["partition"] = {partitionNumbers.lookup(update.getPartition())};
@@ -120,12 +122,14 @@ void CommandBuilder::visitUpdate(UpdateOp update) {
         partition.getGradientType());
     if (partition.hasMaster())
       add("master", sharded, f32);
+    else if (partition.getSplitMaster())
+      add("remainder", sharded, remainder);
     else
       add("parameters", partition.hasShardedParameters(), f32);
     for (StringRef moment : {"moment1", "moment2"})
       if (partition.getAt()->get(moment))
         add(moment, sharded, f32);
-    if (partition.hasMaster())
+    if (!partition.getComputeType().isF32())
       add("parameters", partition.hasShardedParameters(),
           partition.getComputeType());
     addFlatKernel(update, name, buffers, types, spec);

@@ -42,7 +42,7 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
   bool is16Bit = false;
   for (PartitionOp partition : trained) {
     names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
-    is16Bit |= partition.hasMaster();
+    is16Bit |= !partition.getComputeType().isF32();
   }
   Value stats = GradStatsOp::create(builder, loc, StatsType::get(&getContext()),
                                     builder.getArrayAttr(names));

@@ -219,6 +219,7 @@ void Partition::createPartition(StepOp step, const Group &group,
   PartitionOp::create(builder, step.getLoc(), name, layout, training.getRanks(),
                       training.getStage(), flat.segments,
                       builder.getArrayAttr(members), computeType, gradientType,
+                      splitMaster && group.optimizer && computeType.isBF16(),
                       group.optimizer, /*at=*/DictionaryAttr());
 }
 

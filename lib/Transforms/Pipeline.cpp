@@ -159,6 +159,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.momentum, config.optimizer.momentum);
   set(options.clip, config.gradientClipping);
   set(options.deterministic, config.deterministic);
+  set(options.splitMaster, config.splitMaster);
   set(options.reduceBucketSize, config.reduceBucketSize);
   set(options.allgatherBucketSize, config.allgatherBucketSize);
   set(options.alignment, config.alignment);
@@ -281,6 +282,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   partition.reduceBucketSize = config.reduceBucketSize;
   partition.alignment = config.alignment;
   partition.contiguous = config.layout == Layout::Contiguous;
+  partition.splitMaster = config.splitMaster;
   manager.addPass(createPartition(partition));
   InsertReductionsOptions reductions;
   reductions.reduceBucketSize = config.reduceBucketSize;

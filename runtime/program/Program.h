@@ -175,12 +175,14 @@ struct Partition {
   bool shardedParameters = false; ///< stage 3
   bool shardedGradients = false;  ///< stages 2 and 3
   bool shardedOptimizer = false;  ///< stages 1 to 3
-  bool hasMaster = false;         ///< 16-bit compute types
+  bool hasMaster = false;         ///< 16-bit compute types, f32 beside them
+  bool splitMaster = false;       ///< bf16, with the lower half beside it
   DataType computeType = DataType::F32;
   DataType gradientType = DataType::F32; ///< of the stored gradient
   BufferRef parameters; ///< whole, or this rank's slices when sharded
   BufferRef gradients;
   BufferRef master;
+  BufferRef remainder; ///< of a split master: u16
   BufferRef moment1;
   BufferRef moment2;
   uint64_t flatElements() const; ///< padded

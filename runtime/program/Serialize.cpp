@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 4;
+constexpr uint64_t kVersion = 5;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -183,8 +183,9 @@ ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, kind, learningRate, beta1, beta2, epsilon, weightDecay,
            momentum, nesterov, biasCorrection)
 ZRT_FIELDS(Partition, name, segments, optimizer, trainable, shardedParameters,
-           shardedGradients, shardedOptimizer, hasMaster, computeType,
-           gradientType, parameters, gradients, master, moment1, moment2)
+           shardedGradients, shardedOptimizer, hasMaster, splitMaster,
+           computeType, gradientType, parameters, gradients, master, remainder,
+           moment1, moment2)
 ZRT_FIELDS(ResidentCopy, parameter, buffer)
 ZRT_FIELDS(Input, name, type, buffer)
 ZRT_FIELDS(Output, name, type, buffer)

@@ -69,3 +69,25 @@ DataType zrt::computeTypeOf(const KernelSpec &spec) {
         return type.type;
   return DataType::F32;
 }
+
+void zrt::countFlatWork(KernelSpec &spec) {
+  const bool isSgd = spec.name == "zero.sgd";
+  const bool isUpdate =
+      isSgd || spec.name == "zero.adamw" || spec.name == "zero.adam";
+  const bool isSum = spec.name == "zero.accumulate";
+  const uint64_t operations = isSgd                            ? 6
+                              : isUpdate                       ? 14
+                              : spec.name == "zero.grad_stats" ? 3
+                              : isSum                          ? 1
+                                                               : 0;
+  spec.bytes = 0;
+  for (size_t i = 0; i < spec.operands.size(); ++i) {
+    // Of an update: the gradient is read, the 16-bit parameter written.
+    const bool both = isUpdate ? i > 0 && spec.operands[i].type == DataType::F32
+                               : isSum && i == 1;
+    spec.bytes += spec.operands[i].bytes() * (both ? 2 : 1);
+  }
+  spec.flops = spec.operands.empty()
+                   ? 0
+                   : operations * uint64_t(spec.operands.front().elements());
+}

@@ -1,4 +1,5 @@
-// Names for kernels that machine files and reports key their figures by.
+// Names for kernels that machine files and reports key their figures by, and
+// the work of the runtime's own kernels.
 #ifndef ZERO_RUNTIME_PROGRAM_SIGNATURE_H
 #define ZERO_RUNTIME_PROGRAM_SIGNATURE_H
 
@@ -18,6 +19,10 @@ std::string familyOf(const KernelSpec &spec);
 
 /// The first float type of operands and results; F32 where there is none.
 DataType computeTypeOf(const KernelSpec &spec);
+
+/// Sets `flops` and `bytes` of a kernel of the update on flat ranges, such as
+/// "zero.accumulate": a range that is read and written counts twice.
+void countFlatWork(KernelSpec &spec);
 
 } // namespace zrt
 

@@ -32,6 +32,8 @@ void zrt::storeElements(DataType type, bool followsMaster, const float *values,
   };
   if (type == DataType::F32)
     std::memcpy(out, values, count * sizeof(float));
+  else if (type == DataType::U16)
+    convert([](float value) { return static_cast<uint16_t>(bitsOf(value)); });
   else if (type == DataType::F16)
     convert([](float value) { return f32ToF16(value); });
   else if (type == DataType::BF16 && followsMaster)
@@ -58,7 +60,19 @@ void zrt::loadElements(DataType type, const void *from, float *values,
     refuse(type);
 }
 
+void zrt::joinRemainder(const uint16_t *remainder, float *values,
+                        uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    values[i] = floatOf(bitsOf(values[i]) +
+                        static_cast<uint32_t>(int32_t(int16_t(remainder[i]))));
+}
+
 namespace {
+
+/// Whether the 16-bit parameter is a rounded f32 one.
+bool followsMaster(const Partition &partition) {
+  return partition.hasMaster || partition.splitMaster;
+}
 
 /// A rank's range of elements of one type.
 struct Range {
@@ -107,21 +121,78 @@ void zrt::setParameter(const Program &program, const Arenas &arenas, int rank,
   if (partition.hasMaster)
     fill(Range(arenas, partition.master, rank, DataType::F32),
          partition.shardedOptimizer, false);
+  if (partition.splitMaster)
+    fill(Range(arenas, partition.remainder, rank, DataType::U16),
+         partition.shardedOptimizer, false);
   fill(Range(arenas, partition.parameters, rank, partition.computeType),
-       partition.shardedParameters, partition.hasMaster);
+       partition.shardedParameters, followsMaster(partition));
 }
+
+namespace {
+
+/// Reads f32 values of a parameter from what a rank stores.
+class Reader {
+public:
+  Reader(const Program &program, const Arenas &arenas, int rank,
+         const Parameter &parameter)
+      : arenas(arenas), parameter(parameter),
+        partition(partitionOf(program, parameter)),
+        compute(arenas, partition.parameters, rank, partition.computeType),
+        beside(partition.hasMaster
+                   ? Range(arenas, partition.master, rank, DataType::F32)
+               : partition.splitMaster
+                   ? Range(arenas, partition.remainder, rank, DataType::U16)
+                   : compute) {}
+
+  bool isSharded() const {
+    return followsMaster(partition) ? partition.shardedOptimizer
+                                    : partition.shardedParameters;
+  }
+
+  /// `piece` of what `isSharded` describes.
+  void read(const Piece &piece, const ValueSink &sink) {
+    values.resize(piece.count);
+    load(partition.splitMaster ? DataType::BF16 : beside.type,
+         partition.splitMaster ? compute : beside,
+         partition.splitMaster ? storedCompute(piece) : piece.stored);
+    if (partition.splitMaster) {
+      std::vector<uint16_t> lower(piece.count);
+      arenas.read(lower.data(), beside.at(parameter, piece.stored, piece.count),
+                  piece.count * sizeof(uint16_t));
+      joinRemainder(lower.data(), values.data(), piece.count);
+    }
+    sink(piece.element, piece.count, values.data());
+  }
+
+private:
+  void load(DataType type, const Range &range, uint64_t at) {
+    stored.resize(values.size() * sizeOf(type));
+    arenas.read(stored.data(), range.at(parameter, at, values.size()),
+                stored.size());
+    loadElements(type, stored.data(), values.data(), values.size());
+  }
+
+  /// The place of `piece`, which is of the optimizer's state, among parameters.
+  uint64_t storedCompute(const Piece &piece) const {
+    return partition.shardedParameters == partition.shardedOptimizer
+               ? piece.stored
+               : parameter.memberOffset + piece.element;
+  }
+
+  const Arenas &arenas;
+  const Parameter &parameter;
+  const Partition &partition;
+  Range compute, beside;
+  std::vector<float> values;
+  std::vector<char> stored;
+};
+
+} // namespace
 
 void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
                         const Parameter &parameter, const ValueSink &sink) {
-  const Partition &partition = partitionOf(program, parameter);
-  bool sharded = partition.hasMaster ? partition.shardedOptimizer
-                                     : partition.shardedParameters;
-  Range range =
-      partition.hasMaster
-          ? Range(arenas, partition.master, rank, DataType::F32)
-          : Range(arenas, partition.parameters, rank, partition.computeType);
-  std::vector<float> values;
-  std::vector<char> stored;
+  Reader reader(program, arenas, rank, parameter);
+  bool sharded = reader.isSharded();
   forEachPiece(program, parameter, sharded, rank, [&](Piece piece) {
     if (!sharded) {
       // All ranks hold it all: each takes an equal share.
@@ -132,13 +203,7 @@ void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
       piece = {piece.element + first, last - first, piece.stored + first};
     }
     portions(piece.count, [&](uint64_t begin, uint64_t count) {
-      values.resize(count);
-      stored.resize(count * sizeOf(range.type));
-      arenas.read(stored.data(),
-                  range.at(parameter, piece.stored + begin, count),
-                  stored.size());
-      loadElements(range.type, stored.data(), values.data(), count);
-      sink(piece.element + begin, count, values.data());
+      reader.read({piece.element + begin, count, piece.stored + begin}, sink);
     });
   });
 }

@@ -23,14 +23,18 @@ using ValueSink =
 
 /// Converts between f32 and a stored type: f32, f16 or bf16. A bf16 parameter
 /// that follows a master is rounded half away from zero, anything else to
-/// nearest even.
+/// nearest even. u16, which is stored only, is the lower half of the bits.
 void storeElements(DataType type, bool followsMaster, const float *values,
                    void *out, uint64_t count);
 void loadElements(DataType type, const void *from, float *values,
                   uint64_t count);
 
-/// Sets what `rank` stores of `parameter`: its elements of the master, where
-/// there is one, and of the compute parameter.
+/// Makes masters of `count` bf16 values that were rounded half away from zero,
+/// given the lower halves of the masters' bits.
+void joinRemainder(const uint16_t *remainder, float *values, uint64_t count);
+
+/// Sets what `rank` stores of `parameter`: its elements of the master, or of a
+/// split one's lower halves, where there is one, and of the compute parameter.
 void setParameter(const Program &program, const Arenas &arenas, int rank,
                   const Parameter &parameter, const ValueSource &source);
 

@@ -70,8 +70,9 @@ static TensorDataType typeInFiles(const Parameter &parameter) {
 /// The type that is written: nothing of a master is lost.
 static TensorDataType writtenType(const Program &program,
                                   const Parameter &parameter) {
-  return partitionOf(program, parameter).hasMaster ? TensorDataType::F32
-                                                   : typeInFiles(parameter);
+  const Partition &partition = partitionOf(program, parameter);
+  return partition.hasMaster || partition.splitMaster ? TensorDataType::F32
+                                                      : typeInFiles(parameter);
 }
 
 static DataType dataTypeOf(TensorDataType type) {

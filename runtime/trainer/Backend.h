@@ -48,6 +48,11 @@ public:
   virtual const Control &control() const = 0;
   virtual const Traffic &traffic() const = 0;
   virtual size_t workspaceBytes() const = 0;
+
+  /// From the next update on, calls `trace` after each command, as
+  /// `Executor::setTrace`; an empty one ends it. Throws std::runtime_error
+  /// where the processor has no such times.
+  virtual void setTrace(Executor::Trace trace);
 };
 
 /// Makes the backend of a rank; called by all ranks at once. `communicator`

@@ -5,11 +5,17 @@
 #include <algorithm>
 #include <cstring>
 #include <sched.h>
+#include <stdexcept>
 #include <utility>
 
 using namespace zrt;
 
 Backend::~Backend() = default;
+
+void Backend::setTrace(Executor::Trace) {
+  throw std::runtime_error("this processor does not time its commands: run "
+                           "without --trace");
+}
 
 int zrt::threadsPerRank(int asked, int localRanks) {
   if (asked > 0)
@@ -68,6 +74,10 @@ void HostBackend::evaluate(const FillMicro &fill) {
 }
 
 void HostBackend::drain() { executor.drain(); }
+
+void HostBackend::setTrace(Executor::Trace trace) {
+  executor.setTrace(std::move(trace));
+}
 
 void HostBackend::read(const BufferRef &buffer, uint64_t offset, void *to,
                        size_t bytes) {

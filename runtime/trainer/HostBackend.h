@@ -24,6 +24,7 @@ public:
   const Control &control() const override { return memory.control(); }
   const Traffic &traffic() const override { return executor.traffic(); }
   size_t workspaceBytes() const override { return executor.workspaceBytes(); }
+  void setTrace(Executor::Trace trace) override;
 
 private:
   const Program &program;

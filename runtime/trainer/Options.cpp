@@ -122,6 +122,43 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
       ->type_name("FILE.jsonl");
 }
 
+void addTraceFlags(CLI::App &app, Options &options, std::string &steps) {
+  auto *trace =
+      app.add_option("--trace", options.trace,
+                     "write when each command ran, for ui.perfetto.dev")
+          ->type_name("FILE.json");
+  app.add_option("--trace-steps", steps,
+                 "first and last update of the trace (default 2:4)")
+      ->type_name("A:B")
+      ->needs(trace);
+}
+
+/// Reads "a:b"; without it the second to the fourth update, as far as there
+/// are.
+void readTraceSteps(const std::string &text, Options &options) {
+  if (options.trace.empty())
+    return;
+  options.traceFirst = std::min<int64_t>(2, options.steps);
+  options.traceLast = std::min<int64_t>(4, options.steps);
+  if (!text.empty()) {
+    const char *end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, options.traceFirst);
+    const bool colon =
+        first.ec == std::errc() && first.ptr != end && *first.ptr == ':';
+    const auto last =
+        std::from_chars(colon ? first.ptr + 1 : end, end, options.traceLast);
+    if (!colon || last.ec != std::errc() || last.ptr != end)
+      throw UsageError("--trace-steps: found '" + text +
+                       "', wanted two numbers of updates such as 2:4");
+  }
+  if (options.traceFirst < 1 || options.traceLast < options.traceFirst ||
+      options.traceLast > options.steps)
+    throw UsageError("--trace-steps " + std::to_string(options.traceFirst) +
+                     ":" + std::to_string(options.traceLast) +
+                     ": wanted a first and a last update within 1 to " +
+                     std::to_string(options.steps));
+}
+
 void addEvaluationFlags(CLI::App &app, Options &options) {
   auto *every = app.add_option("--eval-every", options.evalEvery,
                                "updates between evaluations")
@@ -212,6 +249,8 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
                std::to_string(program.training.stage) + ".");
   addTrainingFlags(app, options, claims);
   addEvaluationFlags(app, options);
+  std::string traceSteps;
+  addTraceFlags(app, options, traceSteps);
   if (isForDevice)
     addDeviceFlags(app, options);
   auto *scheduleFlag = app.add_flag("--schedule", schedule,
@@ -220,6 +259,13 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
       app.add_flag("--memory", memory, "print a rank's memory and exit");
   auto *infoFlag =
       app.add_flag("--info", info, "print what was compiled and exit");
+  auto *calibrateFlag =
+      app.add_option("--calibrate", options.calibrate,
+                     "measure this machine and exit; zero-plan --machine "
+                     "reads the file")
+          ->type_name("FILE.json");
+  for (auto *flag : {scheduleFlag, memoryFlag, infoFlag})
+    flag->excludes(calibrateFlag);
   scheduleFlag->excludes(memoryFlag)->excludes(infoFlag);
   memoryFlag->excludes(infoFlag);
   try {
@@ -232,11 +278,14 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
     throw UsageError(sentence(app, error));
   }
   checkClaims(claims, program);
-  options.action = schedule ? Options::Action::Schedule
-                   : memory ? Options::Action::Memory
-                   : info   ? Options::Action::Info
-                            : Options::Action::Train;
-  if (options.action == Options::Action::Train)
+  options.action = schedule                     ? Options::Action::Schedule
+                   : memory                     ? Options::Action::Memory
+                   : info                       ? Options::Action::Info
+                   : !options.calibrate.empty() ? Options::Action::Calibrate
+                                                : Options::Action::Train;
+  if (options.action == Options::Action::Train) {
     checkTraining(options);
+    readTraceSteps(traceSteps, options);
+  }
   return options;
 }

@@ -17,7 +17,7 @@ public:
 };
 
 struct Options {
-  enum class Action { Train, Schedule, Memory, Info, Help };
+  enum class Action { Train, Calibrate, Schedule, Memory, Info, Help };
   Action action = Action::Train;
   std::string help; ///< the text, where `action` is `Help`
 
@@ -26,7 +26,9 @@ struct Options {
   int64_t steps = -1; ///< updates; negative: not given
   uint64_t seed = 0;
   int threads = 0; ///< a rank; 0: cores / local ranks
-  std::string weights, saveWeights, metrics;
+  std::string weights, saveWeights, metrics, trace;
+  int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1
+  std::string calibrate;                 ///< the machine file to write
   int64_t evalEvery = 0; ///< updates between evaluations; 0: none
   int64_t evalBatches = 10;
   int64_t sample = 0; ///< tokens to generate after training

@@ -1,10 +1,12 @@
 #include "trainer/RankRun.h"
 
 #include "data/Permutation.h"
+#include "program/Trace.h"
 #include "state/Initialize.h"
 #include "state/Weights.h"
 #include "trainer/Report.h"
 #include "trainer/Signals.h"
+#include "trainer/Texts.h"
 
 #include <csignal>
 #include <cstring>
@@ -50,6 +52,9 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"--prompt", hashOf(options.prompt)},
       {"--temperature", temperature},
       {"--save-weights", int64_t(!options.saveWeights.empty())},
+      {"--trace", int64_t(!options.trace.empty())},
+      {"the first update of --trace-steps", options.traceFirst},
+      {"the last update of --trace-steps", options.traceLast},
       {"the size of --data",
        data.training ? int64_t(data.training->samples()) : 0},
   };
@@ -110,6 +115,9 @@ void RankRun::prepare() {
   else
     loadWeights(options.weights, program, arenas, communicator);
   backend->initialize();
+  if (options.traceFirst > 0)
+    trace = std::make_unique<TraceLog>(program, options.traceLast -
+                                                    options.traceFirst + 1);
   if (!speaks() || !batches)
     return;
   if (!data.remark.empty())
@@ -164,11 +172,34 @@ void RankRun::evaluate(int64_t update) {
     metrics->evaluation(update, validationLoss);
 }
 
+UpdateReport RankRun::update(int64_t number) {
+  if (!trace || number < options.traceFirst || number > options.traceLast)
+    return trainer->update();
+  if (number == options.traceFirst) {
+    // The clocks of the ranks count from here.
+    communicator.barrier();
+    backend->setTrace(trace->hook());
+  }
+  trace->beginUpdate(number);
+  UpdateReport result = trainer->update();
+  trace->endUpdate();
+  if (number == options.traceLast)
+    backend->setTrace({});
+  return result;
+}
+
+void RankRun::writeTrace() {
+  const std::vector<std::string> events =
+      gatherTexts(communicator, trace->events(communicator.rank()));
+  if (speaks())
+    writeText(options.trace, traceFile(events));
+}
+
 void RankRun::train() {
   for (int64_t update = 1; update <= options.steps; ++update) {
     if (agreeToStop())
       break;
-    report(trainer->update());
+    report(this->update(update));
     if (options.evalEvery > 0 && update % options.evalEvery == 0)
       evaluate(update);
   }
@@ -223,6 +254,8 @@ void RankRun::summarize() {
 void RankRun::execute() {
   prepare();
   train();
+  if (trace)
+    writeTrace();
   if (!options.saveWeights.empty())
     saveWeights(options.saveWeights, program, backend->arenas(), communicator);
   if (options.sample > 0 && stopSignal == 0)

@@ -7,6 +7,7 @@
 #include "trainer/Metrics.h"
 #include "trainer/Progress.h"
 #include "trainer/Run.h"
+#include "trainer/TraceLog.h"
 #include "trainer/Trainer.h"
 
 #include <memory>
@@ -30,6 +31,8 @@ private:
   void evaluate(int64_t update);
   void report(const UpdateReport &update);
   bool agreeToStop();
+  UpdateReport update(int64_t number);
+  void writeTrace();
   void sample();
   void summarize();
   bool speaks() const { return communicator.rank() == 0; }
@@ -45,6 +48,7 @@ private:
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Progress> progress; ///< of the first rank
   std::unique_ptr<Metrics> metrics;   ///< of the first rank
+  std::unique_ptr<TraceLog> trace;
   std::vector<Transfer> stopTransfer;
   int32_t stop = 0;
   int stopSignal = 0;

@@ -3,6 +3,7 @@
 #include "communicator/InProcess.h"
 #include "communicator/Mpi.h"
 #include "state/Weights.h"
+#include "trainer/Calibrate.h"
 #include "trainer/RankRun.h"
 #include "trainer/Signals.h"
 
@@ -47,11 +48,10 @@ Data openRunData(const Run &run) {
   return data;
 }
 
-/// Fails now rather than after hours of training. The weights take the place
-/// of what is at their path, which must be nothing or a regular file: a device
-/// or a pipe would be lost.
-void checkOutputs(const Options &options) {
-  const std::string &path = options.saveWeights;
+/// Fails now rather than after hours of training. A file takes the place of
+/// what is at its path, which must be nothing or a regular file: a device or a
+/// pipe would be lost.
+void checkOutput(const std::string &path, const char *flag) {
   if (path.empty())
     return;
   const size_t slash = path.rfind('/');
@@ -66,13 +66,16 @@ void checkOutputs(const Options &options) {
     throw std::runtime_error(
         "cannot write '" + path + "': it is " +
         (S_ISDIR(status.st_mode) ? "a folder" : "no regular file") +
-        "; name a file for --save-weights");
+        "; name a file for " + flag);
 }
 
 void runRank(const Run &run, const Data &data, Communicator &communicator,
              int localRanks, Failure &failure) {
   try {
-    RankRun(run, data, communicator, localRanks).execute();
+    if (run.options.action == Options::Action::Calibrate)
+      calibrate(run, communicator, localRanks);
+    else
+      RankRun(run, data, communicator, localRanks).execute();
   } catch (const PeerError &error) {
     failure.record(error.what());
     communicator.abort(error.what());
@@ -154,7 +157,9 @@ int launchProcess(const Run &run) {
 } // namespace
 
 int zrt::launch(const Run &run) {
-  checkOutputs(run.options);
+  checkOutput(run.options.saveWeights, "--save-weights");
+  checkOutput(run.options.trace, "--trace");
+  checkOutput(run.options.calibrate, "--calibrate");
   const StopSignals signals;
   return launchedUnderMpi() ? launchProcess(run) : launchThreads(run);
 }

@@ -29,6 +29,7 @@ int act(const Options &options, const Program &program,
     printInfo(program, out);
     return 0;
   case Options::Action::Train:
+  case Options::Action::Calibrate:
     break;
   }
   const bool terminal = &out == &std::cout && ::isatty(STDOUT_FILENO);
@@ -44,7 +45,8 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
                     const BackendMaker &makeBackend, std::ostream &out,
                     std::ostream &errors) {
   try {
-    const Options options = parseOptions(argc, argv, program, embedded.isForDevice);
+    const Options options =
+        parseOptions(argc, argv, program, embedded.isForDevice);
     return act(options, program, embedded, makeBackend, out, errors);
   } catch (const UsageError &error) {
     errors << "error: " << error.what() << std::endl;

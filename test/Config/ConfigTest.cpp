@@ -28,6 +28,7 @@ TEST(Config, DefaultsOfTheFileAreThoseOfTheStruct) {
   EXPECT_EQ(read.modelPersistenceThreshold, expected.modelPersistenceThreshold);
   EXPECT_EQ(read.maxReuseDistance, expected.maxReuseDistance);
   EXPECT_EQ(read.deterministic, expected.deterministic);
+  EXPECT_EQ(read.splitMaster, expected.splitMaster);
   EXPECT_EQ(read.layout, expected.layout);
   EXPECT_EQ(read.alignment, expected.alignment);
 }
@@ -177,13 +178,14 @@ TEST(Config, GradientSettings) {
 
 TEST(Config, OurBlock) {
   TrainConfig config = valid(R"("zero": {
-    "deterministic": true, "layout": "contiguous", "alignment": 64,
+    "deterministic": true, "split_master": true, "layout": "contiguous", "alignment": 64,
     "parameter_groups": {
       "no_decay": {"weight_decay": 0},
       "head.slow": {"lr": 1e-5},
       "a": {}
     }})");
   EXPECT_TRUE(config.deterministic);
+  EXPECT_TRUE(config.splitMaster);
   EXPECT_EQ(config.layout, Layout::Contiguous);
   EXPECT_EQ(config.alignment, 64);
   ASSERT_EQ(config.parameterGroups.size(), 3u);

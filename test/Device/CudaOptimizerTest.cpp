@@ -53,6 +53,25 @@ TEST_F(CudaOptimizer, Updates) {
         }
 }
 
+TEST_F(CudaOptimizer, UpdatesOfASplitMaster) {
+  for (const char *name : {"zero.adamw", "zero.sgd"})
+    for (int64_t n : kLengths) {
+      Array lower(DataType::U16, {n});
+      const Array bits = randomIds({n}, 65536, 9);
+      for (int64_t i = 0; i < n; ++i)
+        static_cast<uint16_t *>(lower.data())[i] = uint16_t(bits[i]);
+      std::vector<Array> buffers = {randomArray(DataType::BF16, {n}, 1), lower,
+                                    randomArray(DataType::F32, {n}, 3, 0.1)};
+      if (std::string(name) == "zero.adamw")
+        buffers.push_back(Array(DataType::F32, {n}));
+      buffers.push_back(randomArray(DataType::BF16, {n}, 5));
+      KernelSpec spec = makeSpec(name, buffers, {});
+      spec.ints["partition"] = {0};
+      spec.floats["momentum"] = 0.9;
+      compare(spec, buffers, 0, control, &program);
+    }
+}
+
 TEST_F(CudaOptimizer, AnUpdateThatIsSkippedChangesNothing) {
   control.finite = 0;
   const std::vector<Array> buffers = {randomArray(DataType::F32, {100}, 1),

@@ -5,8 +5,8 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropou
 
   in-process  all stages, ranks as threads, with evaluations
   mpi         all stages, ranks as processes, against stage 0 as threads
-  shapes      small buckets, the contiguous layout, parameters that stay whole
-              and gathers that are kept, against stage 0
+  shapes      small buckets, the contiguous layout, parameters that stay whole,
+              gathers that are kept and split masters (bf16), against stage 0
   dropout     all stages of a model with dropout; another rank count drops the
               same elements, so its losses are the same but for rounding
   recompute   activations that are recomputed, at all stages of a model with
@@ -51,6 +51,7 @@ def setups(folder, precision, ranks, kind):
             setup(3, number_checkpoints=2, stage3_max_reuse_distance=20000)]
     if kind != "shapes":
         return [setup(stage) for stage in range(4)]
+    split = [setup(stage, split_master=True) for stage in range(4) if precision == "bf16"]
     return [
         setup(0), setup(0, reduce_bucket_size=1), setup(1, reduce_bucket_size=3000),
         setup(1, allgather_bucket_size=1000), setup(2, reduce_bucket_size=1),
@@ -61,7 +62,7 @@ def setups(folder, precision, ranks, kind):
               stage3_model_persistence_threshold=9000),
         setup(3, stage3_max_reuse_distance=20000),
         setup(3, stage3_param_persistence_threshold=10**9),
-    ]
+    ] + split
 
 
 def schedule(folder, setup):

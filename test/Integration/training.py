@@ -81,6 +81,7 @@ class Setup:
                 for key in ("lr", "betas", "eps", "weight_decay")}},
             "zero_optimization": zero,
             "zero": {"deterministic": self.deterministic,
+                     "split_master": options.get("split_master", False),
                      "layout": options.get("layout", "bucketed")},
         }
         checkpoint = {key.removeprefix("checkpoint_"): options[key]

@@ -77,6 +77,10 @@ public:
     uint16_t bits = type == DataType::F16 ? f32ToF16(value) : f32ToBf16(value);
     std::memcpy(&bytes[2 * i], &bits, 2);
   }
+  void setRaw16(size_t i, uint32_t bits) {
+    auto half = static_cast<uint16_t>(bits);
+    std::memcpy(&bytes[2 * i], &half, 2);
+  }
   uint16_t raw16(size_t i) const {
     uint16_t bits;
     std::memcpy(&bits, &bytes[2 * i], 2);

@@ -173,6 +173,46 @@ TEST(OptimizerUpdate, FollowsTorch) {
   }
 }
 
+/// A bf16 parameter and the lower half of its master are the master.
+TEST(OptimizerUpdate, SplitMastersHaveTheBitsOfWholeOnes) {
+  constexpr int64_t elements = 4099, first = 5; // not whole vectors
+  Hyper momentum;
+  momentum.momentum = 0.9;
+  for (const char *name : {"zero.adamw", "zero.adam", "zero.sgd"})
+    for (DataType gradientType : {F32, BF16}) {
+      std::mt19937 generator(11);
+      Bench bench;
+      bench.control.learningRate[3] = 1e-2f;
+      State whole(elements, gradientType, BF16);
+      State split(elements, gradientType, BF16);
+      std::vector<uint16_t> lower(elements);
+      whole.parameter.randomize(generator, 1);
+      for (int64_t i = 0; i < elements; ++i) {
+        uint32_t bits = bitsOf(whole.parameter.get(i));
+        lower[i] = static_cast<uint16_t>(bits);
+        split.compute.setRaw16(i, (bits + 0x8000u) >> 16);
+      }
+      KernelSpec spec =
+          specOf(name, momentum, elements - first, gradientType, BF16);
+      KernelSpec splitSpec = spec;
+      splitSpec.operands[1].type = DataType::U16;
+      for (int step = 1; step <= 50; ++step) {
+        whole.gradient.randomize(generator, 0.5f, 0.1f);
+        split.gradient = whole.gradient;
+        bench.run(spec, whole.buffers(spec, first));
+        std::vector<void *> buffers = split.buffers(splitSpec, first);
+        buffers[1] = lower.data() + first;
+        bench.run(splitSpec, buffers);
+        bench.control.steps++;
+      }
+      for (int64_t i = first; i < elements; ++i) {
+        uint32_t bits = bitsOf(whole.parameter.get(i));
+        ASSERT_EQ(lower[i], static_cast<uint16_t>(bits)) << name << " " << i;
+        ASSERT_EQ(split.compute.raw16(i), whole.compute.raw16(i)) << i;
+      }
+    }
+}
+
 /// Every exponent, ties among them, NaN and infinities.
 float oddValue(uint32_t i) {
   return floatOf(i * 2654435761u & ~(i % 3 ? 0x7fffu : 0u));

@@ -179,8 +179,11 @@ void expectStored(const Program &program, const Arenas &arenas, int rank,
   };
   if (partition.hasMaster)
     check(partition.master, partition.shardedOptimizer, DataType::F32, false);
+  if (partition.splitMaster)
+    check(partition.remainder, partition.shardedOptimizer, DataType::U16,
+          false);
   check(partition.parameters, partition.shardedParameters,
-        partition.computeType, partition.hasMaster);
+        partition.computeType, partition.hasMaster || partition.splitMaster);
 }
 
 TEST(StateInitialize, EveryStageAndRankGetsTheSameModel) {

@@ -23,8 +23,9 @@ inline uint64_t roundUp(uint64_t value, uint64_t multiple) {
 /// Makes the program's partitions as the stages lay them out.
 class ProgramBuilder {
 public:
-  ProgramBuilder(int stage, int ranks, DataType type)
-      : stage(stage), ranks(static_cast<uint64_t>(ranks)), type(type) {
+  ProgramBuilder(int stage, int ranks, DataType type, bool splitMaster = false)
+      : stage(stage), ranks(static_cast<uint64_t>(ranks)), type(type),
+        splitMaster(splitMaster) {
     program.training.stage = stage;
     program.training.ranks = ranks;
   }
@@ -36,7 +37,8 @@ public:
     partition.shardedParameters = stage == 3;
     partition.shardedGradients = stage >= 2;
     partition.shardedOptimizer = stage >= 1 && trainable;
-    partition.hasMaster = trainable && type != DataType::F32;
+    partition.hasMaster = trainable && type != DataType::F32 && !splitMaster;
+    partition.splitMaster = trainable && splitMaster;
     partition.computeType = type;
     uint64_t end = 0;
     for (Parameter &member : members) {
@@ -81,11 +83,15 @@ private:
     if (partition.hasMaster)
       partition.master = take(Arena::Optimizer, elements,
                               partition.shardedOptimizer, DataType::F32);
+    if (partition.splitMaster)
+      partition.remainder = take(Arena::Optimizer, elements,
+                                 partition.shardedOptimizer, DataType::U16);
   }
 
   int stage;
   uint64_t ranks;
   DataType type;
+  bool splitMaster;
 };
 
 inline Parameter parameter(const char *name, std::vector<int64_t> shape,
@@ -98,8 +104,9 @@ inline Parameter parameter(const char *name, std::vector<int64_t> shape,
 }
 
 /// Two groups and a frozen one, with sizes that fit nothing.
-inline Program sampleProgram(int stage, int ranks, DataType type) {
-  ProgramBuilder builder(stage, ranks, type);
+inline Program sampleProgram(int stage, int ranks, DataType type,
+                             bool splitMaster = false) {
+  ProgramBuilder builder(stage, ranks, type, splitMaster);
   builder.add(true, {parameter("a.w", {13, 7}, {InitKind::Normal, 0.5, 0.02}),
                      parameter("a.scale", {}, {InitKind::Ones, 0, 0}),
                      parameter("c.w", {64, 33}, {InitKind::Uniform, -2, 3})});

@@ -46,6 +46,11 @@ void expectNone(const std::vector<std::string> &errors) {
     EXPECT_EQ(error, "");
 }
 
+std::string contentOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
 std::string bytesOf(const Arenas &arenas, Arena arena) {
   uint64_t bytes = arenas.bytes(arena);
   auto *begin =
@@ -112,6 +117,26 @@ TEST(StateWeights, LoadIntoEveryStage) {
               << nameOf(arena) << " stage " << stage;
       }));
     }
+}
+
+/// A file does not tell whether masters were split.
+TEST(StateWeights, SplitMastersAreWrittenAndReadWhole) {
+  TemporaryFolder folder;
+  std::string path = folder.file("whole"), other = folder.file("split");
+  expectNone(save(path, sampleProgram(2, 2, DataType::BF16), 4));
+  for (int stage : {0, 1, 2, 3}) {
+    Program program = sampleProgram(stage, 3, DataType::BF16, true);
+    expectNone(save(other, program, 4));
+    EXPECT_EQ(contentOf(other), contentOf(path)) << stage;
+    expectNone(onRanks(3, [&](Communicator &communicator) {
+      Arenas loaded(program), wanted(program);
+      initializeParameters(program, wanted, communicator.rank(), 4, nullptr);
+      loadWeights(path, program, loaded, communicator);
+      for (Arena arena : {Arena::Parameters, Arena::Optimizer})
+        EXPECT_EQ(bytesOf(loaded, arena), bytesOf(wanted, arena))
+            << nameOf(arena) << " stage " << stage;
+    }));
+  }
 }
 
 TEST(StateWeights, NamesShapesAndTypesMustBeTheModels) {

@@ -8,6 +8,7 @@
 #include "state/Arenas.h"
 #include "state/Initialize.h"
 #include "trainer/Executor.h"
+#include "trainer/TraceLog.h"
 
 #include <algorithm>
 #include <atomic>
@@ -161,12 +162,16 @@ struct Rank {
     initializeParameters(program, arenas, communicator.rank(), /*seed=*/1,
                          &pool);
     executor->runInitialize();
+    // A trace is recorded without allocating, too.
+    executor->setTrace(trace.hook());
   }
 
   void update() {
+    trace.beginUpdate(++updates);
     for (int64_t micro = 0; micro < program.training.accumulation; ++micro)
       executor->runMicro();
     executor->runApply();
+    trace.endUpdate();
   }
 
   const Program &program;
@@ -175,6 +180,9 @@ struct Rank {
   Arenas arenas;
   KernelContext context;
   std::optional<Executor> executor;
+  static constexpr int64_t kMostUpdates = 4;
+  TraceLog trace{program, kMostUpdates};
+  int64_t updates = 0;
 };
 
 /// What was found over all ranks.

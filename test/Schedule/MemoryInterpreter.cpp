@@ -140,6 +140,7 @@ void MemoryInterpreter::place() {
       state.bytes =
           name == "parameters"  ? elementBytes(partition.getComputeType())
           : name == "gradients" ? elementBytes(partition.getGradientType())
+          : name == "remainder" ? kRemainderBytes
                                 : 4;
       state.marks = fresh(partition.getFlatElements() * state.bytes);
       if (!state.isSharded)

@@ -9,6 +9,10 @@
 // RUN: %{run} | FileCheck %s --check-prefix=STAGE2
 // REDEFINE: %{options} = stage=2 ranks=2 precision=bf16 accumulation=2
 // RUN: %{run} | FileCheck %s --check-prefix=MASTER
+// REDEFINE: %{options} = stage=2 ranks=2 precision=bf16 split-master
+// RUN: %{run} | FileCheck %s --check-prefix=SPLIT
+// RUN: not zero-opt %S/Inputs/mlp.mlir --zero-pipeline="precision=f16 split-master" 2>&1 | FileCheck %s --check-prefix=F16
+// F16: error: split-master is for bf16 only, whose values are prefixes of f32 ones; the precision is f16
 // REDEFINE: %{options} = stage=3 ranks=2 param-persistence-threshold=6
 // RUN: %{run} | FileCheck %s --check-prefix=STAGE3
 // RUN: not zero-opt %S/Inputs/mlp.mlir --zero-plan-memory 2>&1 | FileCheck %s --check-prefix=MODEL
@@ -37,6 +41,10 @@
 // MASTER: gradients = #zero.at<gradients[0], 144 bytes>, master = #zero.at<optimizer[0], 144 bytes>, moment1 = #zero.at<optimizer[192], 144 bytes>, moment2 = #zero.at<optimizer[384], 144 bytes>, parameters = #zero.at<parameters[0], 144 bytes>
 // The sum over micro-batches is f32, so the bf16 slice stays in its bucket.
 // MASTER: zero.reduce_scatter {{.*}} {zero.at = [#zero.at<communication[0], 144 bytes>, #zero.at<communication[0], 72 bytes stride 72>]}
+
+// The upper half of a split master is the parameter.
+// SPLIT: gradient bf16 split optimizer
+// SPLIT-SAME: moment1 = #zero.at<optimizer[128], 144 bytes>, moment2 = #zero.at<optimizer[320], 144 bytes>, parameters = #zero.at<parameters[0], 144 bytes>, remainder = #zero.at<optimizer[0], 72 bytes>
 
 // Stage 3: slices, and a padded whole copy of what stays resident.
 // STAGE3: parameters = #zero.at<parameters[0], 144 bytes>

@@ -7,18 +7,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "Allocate.h"
+#include "Calibrate.h"
 #include "Compare.h"
 #include "Estimate.h"
 #include "Explain.h"
 #include "Layout.h"
 #include "Model.h"
+#include "Picture.h"
 #include "Predict.h"
 #include "Report.h"
 #include "Search.h"
+#include "Trace.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -69,6 +73,19 @@ cl::opt<std::string> machineName(
     cl::init("h100"),
     cl::desc("Machine that times are predicted for: host, a100, h100 (the "
              "default), h200, or a file of --calibrate"));
+
+cl::opt<std::string>
+    traceFile("trace", cl::cat(category), cl::value_desc("file.json"),
+              cl::desc("Write the predicted timeline of two updates, for "
+                       "ui.perfetto.dev"));
+cl::opt<std::string>
+    pictureFile("picture", cl::cat(category), cl::value_desc("file.svg"),
+                cl::desc("Draw streams and arenas over the predicted time"));
+
+cl::opt<std::string> calibrateFile(
+    "calibrate", cl::cat(category), cl::value_desc("file.json"),
+    cl::desc("Measure this machine with the model's kernels and collectives, "
+             "with 1, 2 and 4 ranks or those of --ranks, for --machine"));
 
 cl::opt<bool> layout("layout", cl::cat(category),
                      cl::desc("Draw intervals, owners and padding"));
@@ -193,6 +210,25 @@ LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
   return success();
 }
 
+/// --trace and --picture.
+LogicalResult writeFiles(ModuleOp planned, const zero::Timeline &timeline,
+                         const zero::Machine &machine) {
+  if (!traceFile.empty() &&
+      failed(zero::writeTextFile(traceFile, zero::formatTrace(timeline))))
+    return failure();
+  if (pictureFile.empty())
+    return success();
+  const zrt::Training &training = timeline.program->training;
+  std::string title =
+      llvm::formatv("{0}: stage {1}, {2} rank{3}, on {4}",
+                    timeline.program->name, training.stage, training.ranks,
+                    training.ranks == 1 ? "" : "s", machine.name);
+  auto picture = zero::drawPlan(planned, machine, title);
+  if (failed(picture))
+    return failure();
+  return zero::writeTextFile(pictureFile, *picture);
+}
+
 LogicalResult runReport() {
   zero::ModelFile model;
   FailureOr<zero::Machine> machine = readMachine();
@@ -201,6 +237,10 @@ LogicalResult runReport() {
     return failure();
   SmallVector<StringRef> counts;
   StringRef(ranks).split(counts, ',');
+  if (counts.size() > 1 && !(traceFile.empty() && pictureFile.empty()))
+    return zero::fail("--trace and --picture are of one rank count, found "
+                      "--ranks " +
+                      ranks);
   std::vector<zero::PlanReport> plans;
   for (StringRef count : counts) {
     auto planned = model.plan(planOptions(count));
@@ -208,6 +248,8 @@ LogicalResult runReport() {
       return failure();
     auto timeline = zero::simulate(planned->get(), *machine);
     if (failed(timeline))
+      return failure();
+    if (failed(writeFiles(planned->get(), *timeline, *machine)))
       return failure();
     plans.push_back({zero::summarizePlan(planned->get()),
                      zero::summarizeTimeline(*timeline, *machine)});
@@ -274,6 +316,14 @@ LogicalResult runPicture() {
   return success();
 }
 
+LogicalResult runCalibration(const char *tool) {
+  if (failed(expectInputs(1)))
+    return failure();
+  return zero::calibrate(inputs.front(), planOptions(""),
+                         ranks.empty() ? "1,2,4" : StringRef(ranks),
+                         calibrateFile, tool);
+}
+
 LogicalResult runSearch() {
   zero::ModelFile model;
   FailureOr<zero::Machine> machine = readMachine();
@@ -287,7 +337,7 @@ LogicalResult runSearch() {
       model, {planOptions(ranks), *machine, configFile, jsonFile, lines});
 }
 
-LogicalResult run() {
+LogicalResult run(const char *tool) {
   if (search)
     return runSearch();
   if (!configFile.empty())
@@ -296,6 +346,8 @@ LogicalResult run() {
     return runAllocate();
   if (estimate != EstimateForm::None)
     return runEstimate();
+  if (!calibrateFile.empty())
+    return runCalibration(tool);
   if (compare)
     return runComparison();
   if (layout || !explain.empty())
@@ -310,5 +362,5 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "zero graph compiler: what a plan needs, before it runs\n");
-  return succeeded(run()) ? 0 : 1;
+  return succeeded(run(argv[0])) ? 0 : 1;
 }

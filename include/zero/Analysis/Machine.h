@@ -20,6 +20,10 @@
 #include <string>
 #include <vector>
 
+namespace llvm::json {
+class OStream;
+} // namespace llvm::json
+
 namespace mlir::zero {
 
 /// One way in which a library sends around a ring. Times in seconds, rates in
@@ -95,6 +99,13 @@ struct Machine {
 /// file `nameOrPath`. Where there is none, `error` says what was found and what
 /// is wanted.
 FailureOr<Machine> readMachine(StringRef nameOrPath, std::string &error);
+
+/// One machine from measurements of it with several rank counts, in ascending
+/// order of these: everything that was measured, and the best rates.
+Machine mergeMachines(ArrayRef<Machine> machines);
+
+/// Writes what `readMachine` reads.
+void writeMachine(llvm::json::OStream &json, const Machine &machine);
 
 /// Names that `readMachine` knows, one after the other.
 SmallVector<StringRef> builtInMachineNames();

@@ -14,6 +14,9 @@ namespace mlir::zero {
 /// Bytes that every buffer begins at a multiple of.
 inline constexpr int64_t kBufferAlignment = 64;
 
+/// Bytes of what a split master keeps of an element.
+inline constexpr int64_t kRemainderBytes = 2;
+
 /// Bytes of one element as the runtime stores it.
 int64_t elementBytes(Type elementType);
 
@@ -36,7 +39,8 @@ private:
 };
 
 /// The places of a partition's states, as its attribute `at`: `parameters`,
-/// `gradients`, `master`, `moment1`, `moment2`, each where it is there.
+/// `gradients`, `master` or `remainder`, `moment1`, `moment2`, each where it is
+/// there.
 DictionaryAttr planPartition(PartitionOp partition, ArenaCursor &cursor);
 
 /// Where parameters are after planning. Built once a module; look-ups are

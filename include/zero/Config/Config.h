@@ -188,6 +188,9 @@ struct TrainConfig {
 
   /// Equal bits at every stage and bucket size, on one kind of CPU.
   bool deterministic = false;
+  /// bf16: the master's upper half is the parameter; only the lower one is
+  /// kept beside it.
+  bool splitMaster = false;
   /// Stage 2's layout.
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.

@@ -27,6 +27,8 @@ StringRef stringifyStepRegion(StepRegion region);
 /// the compute stream and lasts while that does nothing.
 struct TimelineEvent {
   const zrt::Command *command = nullptr;
+  /// What a wait is for.
+  const zrt::Command *started = nullptr;
   zrt::Stream stream = zrt::Stream::Compute;
   StepRegion region = StepRegion::Micro;
   int64_t update = 0, micro = 0;

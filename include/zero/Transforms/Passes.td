@@ -305,7 +305,9 @@ def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
     Option<"alignment", "alignment", "int64_t", "128",
       "Elements that each rank's part of a segment is a multiple of">,
     Option<"contiguous", "contiguous", "bool", "false",
-      "Stage 2: one slice a rank over the whole group">];
+      "Stage 2: one slice a rank over the whole group">,
+    Option<"splitMaster", "split-master", "bool", "false",
+      "Keep the lower 16 bits of a bf16 parameter's master instead of all 32">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 

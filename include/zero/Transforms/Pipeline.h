@@ -63,6 +63,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<std::string> layout{*this, "layout",
                              llvm::cl::desc("Stage 2: bucketed or contiguous"),
                              llvm::cl::init("bucketed")};
+  Option<bool> splitMaster{
+      *this, "split-master",
+      llvm::cl::desc("bf16: keep the lower half of master weights only; the "
+                     "upper one is the parameter"),
+      llvm::cl::init(false)};
   Option<int64_t> maxReuseDistance{
       *this, "max-reuse-distance",
       llvm::cl::desc(

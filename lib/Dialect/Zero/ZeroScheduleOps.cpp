@@ -55,6 +55,9 @@ LogicalResult PartitionOp::verify() {
     return emitOpError("has ")
            << segments.size() - 1 << " segments for " << getMembers().size()
            << " parameters, wanted one each";
+  if (getSplitMaster() && !getComputeType().isBF16()) // (C4)
+    return emitOpError("splits the master of ")
+           << getComputeType() << ", wanted bf16, which is a prefix of f32";
   int64_t end = 0;
   for (Attribute attribute : getMembers()) { // (C2)
     auto member = dyn_cast<MemberAttr>(attribute);

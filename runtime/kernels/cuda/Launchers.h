@@ -62,8 +62,12 @@ struct UpdateRuleArguments {
   bool biasCorrection, nesterov;
   DataType gradientType, computeType;
   const void *gradient;
-  float *parameter, *moment1, *moment2; ///< moments: null where there are none
-  void *compute;                        ///< null: no 16-bit parameter
+  /// Null: the master is `compute`, which is bf16, and `remainder`, the lower
+  /// 16 bits.
+  float *parameter;
+  uint16_t *remainder;
+  float *moment1, *moment2; ///< null where there are none
+  void *compute;            ///< null: no 16-bit parameter
   int64_t elements;
   const Control *control;
 };

@@ -267,6 +267,42 @@ __device__ inline float prepare(const Scalars &s, float gradient,
   return s.l2 != 0 ? fmaf(s.l2, parameter, scaled) : scaled;
 }
 
+/// The f32 value of a bf16 one that was rounded half away from zero, and the
+/// lower 16 bits, which as a signed number are what rounding took away.
+__device__ inline float glue(BF16 upper, uint16_t lower) {
+  return __uint_as_float((uint32_t(upper.bits) << 16) + lower -
+                         ((lower & 0x8000u) << 1));
+}
+
+/// Parameters [i, i + count) from the master, whichever form it has.
+__device__ inline void loadMaster(const UpdateRuleArguments &a, int64_t i,
+                                  int count, bool whole, float *p) {
+  if (!a.remainder)
+    return load(a.parameter, i, count, whole, p);
+  const auto *upper = static_cast<const BF16 *>(a.compute);
+#pragma unroll
+  for (int lane = 0; lane < kPack; ++lane)
+    p[lane] =
+        lane < count ? glue(upper[i + lane], a.remainder[i + lane]) : 0.0f;
+}
+
+/// And back, the 16-bit parameter with them.
+template <typename Compute>
+__device__ inline void storeMaster(const UpdateRuleArguments &a, int64_t i,
+                                   int count, bool whole, const float *p) {
+  if (a.remainder) {
+#pragma unroll
+    for (int lane = 0; lane < kPack; ++lane)
+      if (lane < count)
+        a.remainder[i + lane] = uint16_t(__float_as_uint(p[lane]));
+  } else {
+    store(a.parameter, i, count, whole, p);
+  }
+  if (a.compute)
+    store<Compute, fromMaster<Compute>>(static_cast<Compute *>(a.compute), i,
+                                        count, whole, p);
+}
+
 template <typename Gradient, typename Compute>
 __global__ void __launch_bounds__(kThreads)
     adamKernel(UpdateRuleArguments a, bool whole) {
@@ -279,7 +315,7 @@ __global__ void __launch_bounds__(kThreads)
   forEachPack(a.elements, [&](int64_t i, int count) {
     float g[kPack], p[kPack], m[kPack], v[kPack];
     load(static_cast<const Gradient *>(a.gradient), i, count, whole, g);
-    load(a.parameter, i, count, whole, p);
+    loadMaster(a, i, count, whole, p);
     load(a.moment1, i, count, whole, m);
     load(a.moment2, i, count, whole, v);
 #pragma unroll
@@ -293,10 +329,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     store(a.moment1, i, count, whole, m);
     store(a.moment2, i, count, whole, v);
-    store(a.parameter, i, count, whole, p);
-    if (a.compute)
-      store<Compute, fromMaster<Compute>>(static_cast<Compute *>(a.compute), i,
-                                          count, whole, p);
+    storeMaster<Compute>(a, i, count, whole, p);
   });
 }
 
@@ -312,7 +345,7 @@ __global__ void __launch_bounds__(kThreads)
   forEachPack(a.elements, [&](int64_t i, int count) {
     float g[kPack], p[kPack], m[kPack];
     load(static_cast<const Gradient *>(a.gradient), i, count, whole, g);
-    load(a.parameter, i, count, whole, p);
+    loadMaster(a, i, count, whole, p);
     if (a.moment1)
       load(a.moment1, i, count, whole, m);
 #pragma unroll
@@ -326,10 +359,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     if (a.moment1)
       store(a.moment1, i, count, whole, m);
-    store(a.parameter, i, count, whole, p);
-    if (a.compute)
-      store<Compute, fromMaster<Compute>>(static_cast<Compute *>(a.compute), i,
-                                          count, whole, p);
+    storeMaster<Compute>(a, i, count, whole, p);
   });
 }
 

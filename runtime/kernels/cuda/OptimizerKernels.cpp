@@ -191,7 +191,10 @@ public:
 
   void run(void *const *buffers, void *) override {
     arguments.gradient = buffers[0];
-    arguments.parameter = static_cast<float *>(buffers[1]);
+    if (isSplit)
+      arguments.remainder = static_cast<uint16_t *>(buffers[1]);
+    else
+      arguments.parameter = static_cast<float *>(buffers[1]);
     if (moments > 0)
       arguments.moment1 = static_cast<float *>(buffers[2]);
     if (moments > 1)
@@ -206,27 +209,31 @@ private:
     const size_t least = 2 + moments;
     if (types.size() != least)
       expectBuffers(spec, types.size(), least + 1,
-                    "gradient, f32 parameter, moments, and the 16-bit "
-                    "parameter where there is one");
+                    "gradient, f32 parameter (or the lower 16 bits of it), "
+                    "moments, and the 16-bit parameter where there is one");
     expectLane(spec, types[0].type);
     arguments.gradientType = types[0].type;
     arguments.elements = types[0].elements();
     for (size_t i = 1; i < types.size(); ++i)
       expectElements(spec, types[i], arguments.elements);
-    for (size_t i = 1; i < least; ++i)
+    isSplit = types[1].type == DataType::U16;
+    for (size_t i = isSplit ? 2 : 1; i < least; ++i)
       expectType(spec, types[i], DataType::F32,
                  "a parameter that is updated or its moment");
     hasCompute = types.size() > least;
-    if (!hasCompute)
-      return;
-    arguments.computeType = types[least].type;
-    expectLane(spec, arguments.computeType);
+    if (hasCompute) {
+      arguments.computeType = types[least].type;
+      expectLane(spec, arguments.computeType);
+    }
+    if (isSplit && (!hasCompute || arguments.computeType != DataType::BF16))
+      refuse(spec, "found the lower 16 bits of a master, wanted its bf16 "
+                   "parameter as the last buffer");
   }
 
   cudaStream_t stream;
   UpdateRuleArguments arguments;
   int moments;
-  bool hasCompute = false;
+  bool hasCompute = false, isSplit = false;
 };
 
 class UpdateScaleKernel final : public Kernel {

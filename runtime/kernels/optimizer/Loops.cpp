@@ -126,9 +126,28 @@ ZRT_INLINE F32x16 loadGradient(Gradient lane, const UpdateArguments &u,
   return u.l2 != 0 ? fma(u.l2, parameter, gradient) : gradient;
 }
 
+/// The f32 value of a bf16 one that was rounded half away from zero, and the
+/// lower 16 bits, which as a signed number are what rounding took away.
+ZRT_INLINE F32x16 loadParameter(const UpdateArguments &u, int64_t i,
+                                int count) {
+  if (!u.remainder)
+    return LaneF32::load(u.parameter, i, count);
+  U32x16 lower = __builtin_convertvector(
+      loadLanes<U16x16>(u.remainder + i, count), U32x16);
+  U32x16 upper = bitCast<U32x16>(LaneBf16::load(u.compute, i, count));
+  return bitCast<F32x16>(upper + lower - ((lower & 0x8000u) << 1));
+}
+
 template <typename Compute>
 ZRT_INLINE void storeParameter(Compute lane, const UpdateArguments &u,
                                F32x16 parameter, int64_t i, int count) {
+  if (u.remainder) {
+    storeLanes(
+        u.remainder + i,
+        __builtin_convertvector(bitCast<U32x16>(parameter) & 0xffffu, U16x16),
+        count);
+    return lane.storeMaster(u.compute, i, parameter, count);
+  }
   LaneF32::store(u.parameter, i, parameter, count);
   if (u.compute)
     lane.storeMaster(u.compute, i, parameter, count);
@@ -147,7 +166,7 @@ void loops::adam(const UpdateArguments &arguments, int64_t begin, int64_t end) {
   const UpdateArguments u = arguments;
   withLanes(u, [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
     forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
-      F32x16 parameter = LaneF32::load(u.parameter, i, count);
+      F32x16 parameter = loadParameter(u, i, count);
       F32x16 gradient = loadGradient(gradientLane, u, parameter, i, count);
       F32x16 first = LaneF32::load(u.moment1, i, count);
       F32x16 second = LaneF32::load(u.moment2, i, count);
@@ -168,7 +187,7 @@ void loops::sgd(const UpdateArguments &arguments, int64_t begin, int64_t end) {
   const UpdateArguments u = arguments;
   withLanes(u, [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
     forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
-      F32x16 parameter = LaneF32::load(u.parameter, i, count);
+      F32x16 parameter = loadParameter(u, i, count);
       F32x16 direction = loadGradient(gradientLane, u, parameter, i, count);
       if (u.moment1) {
         F32x16 moment =

@@ -12,12 +12,14 @@
 namespace zrt {
 
 /// A parameter update. `parameter` is the f32 master, or the f32 parameter
-/// itself; `compute` is the 16-bit copy, or null.
+/// itself; `compute` is the 16-bit copy, or null. With `remainder`, `parameter`
+/// is null: the master is `compute`, which is bf16, and these lower 16 bits.
 struct UpdateArguments {
   DataType gradientType;
   DataType computeType;
   const void *gradient;
   float *parameter;
+  uint16_t *remainder;
   float *moment1;
   float *moment2;
   void *compute;

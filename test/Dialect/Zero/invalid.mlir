@@ -244,3 +244,10 @@ zero.step @update_untrained(%x: tensor<f32>) {
     zero.update @p0 if %v
   }
 }
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{splits the master of 'f16', wanted bf16, which is a prefix of f32}}
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f16 gradient f16 split optimizer #zero.adam<>

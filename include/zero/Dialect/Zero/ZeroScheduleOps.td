@@ -22,7 +22,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - `parameter` (stage 3): one segment a parameter.
 
     `stage` says which states are sharded: the optimizer's from 1, gradients from
-    2, parameters from 3. `master` is there when the compute type is 16-bit.
+    2, parameters from 3. `master` is there when the compute type is 16-bit;
+    with `split`, the master's upper half is the bf16 parameter itself and only
+    the lower 16 bits are kept, as `remainder`.
     After `zero-plan-memory`, `at` gives the place of each state.
 
     Constraints
@@ -30,6 +32,7 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
       multiple of the rank count.
     - (C2) members lie in order inside the segments and do not overlap.
     - (C3) every member is a `zero.parameter` of its size.
+    - (C4) `split` needs the compute type bf16: fp16 is no prefix of f32.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -46,12 +49,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
       I64Attr:$ranks, I64Attr:$stage, DenseI64ArrayAttr:$segments,
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
-      OptionalAttr<AnyAttr>:$optimizer,
+      UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` $ranks `ranks` `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
-    (`optimizer` $optimizer^)? (`at` $at^)? attr-dict
+    (`split` $split_master^)? (`optimizer` $optimizer^)? (`at` $at^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -61,7 +64,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     bool hasShardedOptimizer() { return getStage() >= 1 && getRanks() > 1; }
     bool hasShardedGradients() { return getStage() >= 2 && getRanks() > 1; }
     bool hasShardedParameters() { return getStage() >= 3 && getRanks() > 1; }
-    bool hasMaster() { return !getComputeType().isF32(); }
+    /// Whether an f32 master weight is kept beside the 16-bit parameter.
+    bool hasMaster() { return !getComputeType().isF32() && !getSplitMaster(); }
     /// The place of a parameter, or null where it is no member.
     ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
     /// The segments that lie in [begin, end), without empty ones, in order.

@@ -1,0 +1,59 @@
+// Timelines as files of Chrome's trace format, which ui.perfetto.dev and
+// chrome://tracing open: predicted ones of the compiler and measured ones of
+// the runtime look alike.
+//
+// A rank is a process, a stream a thread; one more thread has the regions. A
+// slice's arguments are what its command computes and moves, its update and
+// micro-batch, and its place in the model.
+#ifndef ZERO_RUNTIME_PROGRAM_TRACE_H
+#define ZERO_RUNTIME_PROGRAM_TRACE_H
+
+#include "program/Program.h"
+
+namespace zrt {
+
+/// Bytes of the buffers of a collective over `ranks` ranks, each where it is
+/// whole.
+uint64_t spannedBytes(const Command &command, int ranks);
+
+/// When something happened, in seconds from the trace's begin.
+struct TraceTime {
+  double begin = 0, end = 0;
+  int64_t update = 0, micro = 0;
+};
+
+/// Writes the events of a trace, one a line, as text that `traceFile` joins.
+class TraceWriter {
+public:
+  TraceWriter(const Program &program, std::string &out)
+      : program(program), out(out) {}
+
+  /// Names a rank's process and its threads.
+  void addRank(int rank, const std::string &name);
+  /// A kernel, or a collective on its stream.
+  void addCommand(int rank, Stream stream, const Command &command,
+                  const TraceTime &time);
+  /// The time in which compute waits for `started`.
+  void addWait(int rank, const Command &started, const TraceTime &time);
+  /// An update, or a region in one: `name` such as "update 3".
+  void addRegion(int rank, const std::string &name, const TraceTime &time);
+
+private:
+  void addSlice(int rank, int thread, const std::string &name,
+                const char *category, const TraceTime &time,
+                const std::string &arguments);
+  void addName(int rank, int thread, const char *what, const std::string &name);
+
+  const Program &program;
+  std::string &out;
+};
+
+/// The text of a file with these events, those of each rank in one entry.
+std::string traceFile(const std::vector<std::string> &events);
+
+/// `text` with what JSON does not allow in a string escaped, in quotes.
+std::string quoted(const std::string &text);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_PROGRAM_TRACE_H

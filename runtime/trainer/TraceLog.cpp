@@ -1,0 +1,142 @@
+#include "trainer/TraceLog.h"
+
+#include "program/Trace.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+using namespace zrt;
+
+namespace {
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool contains(const Region &region, const Command *command) {
+  return !region.commands.empty() && command >= region.commands.data() &&
+         command < region.commands.data() + region.commands.size();
+}
+
+} // namespace
+
+TraceLog::TraceLog(const Program &program, int64_t count) : program(program) {
+  const size_t perUpdate =
+      program.micro.commands.size() * size_t(program.training.accumulation) +
+      program.apply.commands.size();
+  rows.resize(perUpdate * size_t(count));
+  updates.resize(size_t(count));
+}
+
+Executor::Trace TraceLog::hook() {
+  return [this](const Command &command, int64_t begin, int64_t end) {
+    if (rowCount < rows.size())
+      rows[rowCount++] = {&command, begin, end};
+  };
+}
+
+void TraceLog::beginUpdate(int64_t number) {
+  Update &update = updates.at(updateCount);
+  update.number = number;
+  update.begin = now();
+  update.firstRow = rowCount;
+}
+
+void TraceLog::endUpdate() {
+  Update &update = updates.at(updateCount++);
+  update.end = now();
+  update.lastRow = rowCount;
+}
+
+/// Puts rows on the threads of the trace.
+class TraceLog::Lanes {
+public:
+  Lanes(const TraceLog &log, int rank, std::string &out)
+      : program(log.program), rank(rank), writer(log.program, out),
+        origin(log.updates.front().begin) {
+    writer.addRank(rank, "rank " + std::to_string(rank) + ", measured");
+  }
+
+  void add(const Update &update, const Row *begin, const Row *end) {
+    current.update = update.number;
+    current.micro = 0;
+    writer.addRegion(rank, "update " + std::to_string(update.number),
+                     timeOf(update.begin, update.end));
+    int64_t micros = 0;
+    for (const Row *row = begin; row != end;) {
+      // A region's commands come in its order; then it or another begins.
+      const bool micro = contains(program.micro, row->command);
+      const Row *last = row + 1;
+      while (last != end && last->command > last[-1].command &&
+             contains(program.micro, last->command) == micro)
+        ++last;
+      if (micro)
+        current.micro = micros++;
+      writer.addRegion(rank,
+                       micro ? "micro-batch " + std::to_string(current.micro)
+                             : "apply",
+                       timeOf(row->begin, last[-1].end));
+      for (; row != last; ++row)
+        addRow(*row);
+    }
+  }
+
+private:
+  TraceTime timeOf(int64_t begin, int64_t end) const {
+    TraceTime time = current;
+    time.begin = double(begin - origin) * 1e-9;
+    time.end = double(end - origin) * 1e-9;
+    return time;
+  }
+
+  void addRow(const Row &row) {
+    const Command &command = *row.command;
+    if (command.opcode == Opcode::Kernel) {
+      writer.addCommand(rank, command.stream, command,
+                        timeOf(row.begin, row.end));
+    } else if (command.opcode != Opcode::Wait) {
+      started[command.ticket] = &row;
+    } else if (auto start = started.find(command.ticket);
+               start != started.end()) {
+      addCollective(*start->second, row);
+      started.erase(start);
+    }
+  }
+
+  /// From its start, or the end of the one before it on its stream, to the end
+  /// of its wait.
+  void addCollective(const Row &start, const Row &wait) {
+    const Command &command = *start.command;
+    const auto stream = static_cast<size_t>(command.stream);
+    const int64_t begin = std::max(start.begin, busyUntil[stream]);
+    if (command.stream != Stream::Compute) {
+      if (begin < wait.end)
+        writer.addCommand(rank, command.stream, command,
+                          timeOf(begin, wait.end));
+      busyUntil[stream] = std::max(busyUntil[stream], wait.end);
+    }
+    writer.addWait(rank, command, timeOf(wait.begin, wait.end));
+  }
+
+  const Program &program;
+  int rank;
+  TraceWriter writer;
+  int64_t origin;
+  TraceTime current;
+  std::map<uint32_t, const Row *> started; ///< by ticket
+  int64_t busyUntil[kStreamCount] = {};
+};
+
+std::string TraceLog::events(int rank) const {
+  std::string out;
+  if (updateCount == 0)
+    return out;
+  Lanes lanes(*this, rank, out);
+  for (size_t i = 0; i < updateCount; ++i)
+    lanes.add(updates[i], rows.data() + updates[i].firstRow,
+              rows.data() + updates[i].lastRow);
+  return out;
+}

@@ -1,0 +1,103 @@
+//===- Calibrate.cpp - a machine file from measurement
+//----------------------===//
+
+#include "Calibrate.h"
+
+#include "Trace.h"
+
+#include "zero/Analysis/Machine.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// The programs and files of one calibration.
+class Calibration {
+public:
+  Calibration(StringRef model, PlanOptions options, std::string compiler)
+      : model(model), options(std::move(options)),
+        compiler(std::move(compiler)) {}
+
+  /// What an executable for `ranks` ranks measures.
+  FailureOr<Machine> measure(StringRef ranks);
+
+private:
+  LogicalResult run(StringRef program, ArrayRef<StringRef> arguments);
+
+  StringRef model;
+  PlanOptions options;
+  std::string compiler;
+};
+
+} // namespace
+
+LogicalResult Calibration::run(StringRef program,
+                               ArrayRef<StringRef> arguments) {
+  SmallVector<StringRef> words = {program};
+  llvm::append_range(words, arguments);
+  std::string error;
+  int code =
+      llvm::sys::ExecuteAndWait(program, words, std::nullopt, {}, 0, 0, &error);
+  if (code == 0)
+    return success();
+  return fail("'" + llvm::join(words, " ") + "' fails" +
+              (error.empty() ? " with exit code " + std::to_string(code)
+                             : ": " + error));
+}
+
+FailureOr<Machine> Calibration::measure(StringRef ranks) {
+  SmallString<128> executable, result;
+  if (auto code =
+          llvm::sys::fs::createTemporaryFile("calibrate", "", executable))
+    return fail("cannot make a temporary file: " + code.message());
+  llvm::FileRemover removeExecutable(executable);
+  if (auto code = llvm::sys::fs::createTemporaryFile("machine", "json", result))
+    return fail("cannot make a temporary file: " + code.message());
+  llvm::FileRemover removeResult(result);
+  options.ranks = ranks.str();
+  std::string pipeline = "--pipeline=" + options.text();
+  if (failed(run(compiler, {model, pipeline, "-o", executable})) ||
+      failed(run(executable, {"--calibrate", result})))
+    return failure();
+  std::string error;
+  FailureOr<Machine> machine = readMachine(result, error);
+  if (failed(machine))
+    return fail(error);
+  return machine;
+}
+
+LogicalResult mlir::zero::calibrate(StringRef model, PlanOptions options,
+                                    StringRef ranks, StringRef output,
+                                    const char *tool) {
+  std::string self = llvm::sys::fs::getMainExecutable(
+      tool, reinterpret_cast<void *>(&mlir::zero::calibrate));
+  auto compiler = llvm::sys::findProgramByName(
+      "zero-compile", {llvm::sys::path::parent_path(self)});
+  if (!compiler)
+    return fail("zero-compile is not next to '" + self +
+                "'; --calibrate compiles the model with it");
+  SmallVector<StringRef> counts;
+  ranks.split(counts, ',');
+  Calibration calibration(model, std::move(options), *compiler);
+  std::vector<Machine> machines;
+  for (StringRef count : counts) {
+    FailureOr<Machine> machine = calibration.measure(count);
+    if (failed(machine))
+      return failure();
+    machines.push_back(std::move(*machine));
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, /*IndentSize=*/1);
+  writeMachine(json, mergeMachines(machines));
+  os << "\n";
+  return writeTextFile(output, text);
+}

@@ -1,0 +1,299 @@
+//===- Picture.cpp - streams and arenas over time
+//----------------------------===//
+
+#include "Picture.h"
+
+#include "Predict.h"
+#include "Svg.h"
+#include "Table.h"
+#include "Trace.h"
+
+#include "zero/Analysis/RegionBuffers.h"
+#include "zero/Conversion/Translate.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+constexpr double kLeft = 130, kWidth = 1000, kRight = 20, kTop = 50;
+constexpr double kStreamHeight = 18, kGap = 8;
+/// Of an arena that changes within an update, and of one that does not.
+constexpr double kArenaHeight = 170, kStateHeight = 46;
+
+constexpr llvm::StringLiteral kStyles =
+    "text{font:11px sans-serif;fill:#222}"
+    ".lane{fill:#f4f4f4}"
+    "rect.k0{fill:#4c78a8}rect.k1{fill:#5d8cc0}"
+    "rect.gather{fill:#54a24b}rect.reduce{fill:#f58518}rect.copy{fill:#b279a2}"
+    "rect.wait{fill:#f4c7c3}"
+    "rect.b0{fill:#9ecae9;stroke:#4c78a8}rect.b1{fill:#c6dbef;stroke:#4c78a8}"
+    "rect.state{fill:#d9d9d9;stroke:#8c8c8c}"
+    "rect.b0,rect.b1,rect.state{stroke-width:.3}"
+    "path{fill:none}.grid{stroke:#ddd}.edge{stroke:#888;stroke-dasharray:4 3}"
+    ".peak{stroke:#c44;stroke-dasharray:2 2}";
+
+/// A buffer with its times.
+struct TimedBuffer {
+  std::string name;
+  AtAttr place;
+  double begin = 0, end = 0;
+};
+
+/// Draws from the top down.
+class Picture {
+public:
+  Picture(ModuleOp module, const Timeline &timeline,
+          const DenseMap<Operation *, size_t> &firstCommands)
+      : module(module), step(*module.getOps<StepOp>().begin()),
+        timeline(timeline), firstCommands(firstCommands) {}
+
+  std::string draw(StringRef title);
+
+private:
+  void chooseTimes();
+  void drawTitle(StringRef title);
+  void drawStreams();
+  void drawStream(zrt::Stream stream);
+  void drawArenas();
+  void drawArena(ArenaKind arena);
+  void drawAxis();
+  SmallVector<TimedBuffer> listStates(ArenaKind arena);
+  SmallVector<TimedBuffer> listBuffers(ArenaKind arena);
+  void addRegion(Operation &region, StepRegion kind, ArenaKind arena,
+                 SmallVectorImpl<TimedBuffer> &buffers) const;
+  void drawPeak(ArrayRef<TimedBuffer> buffers, double top, double height);
+  double toX(double seconds) const {
+    return kLeft + (seconds - begin) / (end - begin) * kWidth;
+  }
+
+  ModuleOp module;
+  StepOp step;
+  const Timeline &timeline;
+  const DenseMap<Operation *, size_t> &firstCommands;
+  Svg svg;
+  double begin = 0, end = 0; ///< of what is drawn, in seconds
+  double y = kTop;
+  SmallVector<RegionTime> regions; ///< that are drawn
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+void Picture::chooseTimes() {
+  int64_t last = timeline.program->training.accumulation - 1;
+  for (const RegionTime &region : listRegions(timeline))
+    if (region.update == 1 && region.micro >= 0 &&
+        (region.region == StepRegion::Apply || region.micro == last))
+      regions.push_back(region);
+  begin = regions.front().begin;
+  end = regions.back().end;
+}
+
+void Picture::drawTitle(StringRef title) {
+  svg.text(kLeft, 18, title);
+  int32_t micros = timeline.program->training.accumulation;
+  for (const RegionTime &region : regions) {
+    std::string name = region.getName();
+    if (region.region == StepRegion::Micro && micros > 1)
+      name = "last of " + std::to_string(micros) + " micro-batches";
+    svg.line(toX(region.begin), kTop - 18, toX(region.begin), kTop, "edge");
+    svg.text(toX(region.begin) + 3, kTop - 8, name);
+  }
+}
+
+void Picture::drawStream(zrt::Stream stream) {
+  svg.text(kLeft - 6, y + kStreamHeight - 5, zrt::nameOf(stream), "end");
+  svg.rectangle({kLeft, y, kWidth, kStreamHeight}, "lane");
+  int64_t kernels = 0;
+  for (const TimelineEvent &event : timeline.events) {
+    if (event.stream != stream || event.end <= begin || event.begin >= end ||
+        event.end <= event.begin)
+      continue;
+    double from = toX(std::max(event.begin, begin));
+    double to = toX(std::min(event.end, end));
+    std::string what = event.isWait() ? "wait for " + event.started->label
+                                      : event.getName().str();
+    std::string style = event.isWait() ? "wait"
+                        : event.command->opcode == zrt::Opcode::Kernel
+                            ? (kernels++ % 2 ? "k1" : "k0")
+                        : event.stream == zrt::Stream::Compute
+                            ? "reduce"
+                            : zrt::nameOf(event.stream);
+    svg.rectangle({from, y, to - from, kStreamHeight}, style,
+                  what + ", " + formatSeconds(event.end - event.begin) + ", " +
+                      formatBytes(event.bytes));
+  }
+  y += kStreamHeight + 2;
+}
+
+void Picture::drawStreams() {
+  for (int i = 0; i < zrt::kStreamCount; ++i)
+    if (i == 0 || timeline.busy[i] > 0)
+      drawStream(static_cast<zrt::Stream>(i));
+  y += kGap;
+}
+
+//===----------------------------------------------------------------------===//
+// Arenas
+//===----------------------------------------------------------------------===//
+
+SmallVector<TimedBuffer> Picture::listStates(ArenaKind arena) {
+  SmallVector<TimedBuffer> states;
+  auto add = [&](std::string name, Attribute attribute) {
+    auto place = dyn_cast<AtAttr>(attribute);
+    if (place && place.getArena() == arena)
+      states.push_back({std::move(name), place, begin, end});
+  };
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    DictionaryAttr places = *partition.getAt();
+    for (NamedAttribute place : places)
+      add((place.getName().getValue() + " of @" + partition.getSymName()).str(),
+          place.getValue());
+  }
+  if (arena == ArenaKind::Inputs)
+    for (auto [index, place] :
+         llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at")))
+      add("input " + std::to_string(index), place);
+  return states;
+}
+
+void Picture::addRegion(Operation &region, StepRegion kind, ArenaKind arena,
+                        SmallVectorImpl<TimedBuffer> &buffers) const {
+  const RegionTime *time = llvm::find_if(
+      regions, [&](const RegionTime &time) { return time.region == kind; });
+  if (time == regions.end())
+    return;
+  const zrt::Region &commands = kind == StepRegion::Micro
+                                    ? timeline.program->micro
+                                    : timeline.program->apply;
+  // When each command is issued: at the begin of the next one that computes.
+  std::vector<double> issued(commands.commands.size() + 1, -1);
+  issued.back() = time->end;
+  for (const TimelineEvent &event : timeline.events)
+    if (event.stream == zrt::Stream::Compute && event.update == time->update &&
+        event.region == kind && event.micro == time->micro)
+      issued[event.command - commands.commands.data()] = event.begin;
+  for (size_t i = issued.size() - 1; i-- > 0;)
+    if (issued[i] < 0)
+      issued[i] = issued[i + 1];
+  SmallVector<double> times;
+  Block &block = region.getRegion(0).front();
+  for (Operation &op : block)
+    times.push_back(issued[firstCommands.lookup(&op)]);
+  times.push_back(time->end);
+  for (PlacedBuffer &buffer : listRegionBuffers(block))
+    if (buffer.place.getArena() == arena && buffer.begin <= buffer.end)
+      buffers.push_back({std::move(buffer.name), buffer.place,
+                         times[buffer.begin], times[buffer.end + 1]});
+}
+
+SmallVector<TimedBuffer> Picture::listBuffers(ArenaKind arena) {
+  SmallVector<TimedBuffer> buffers;
+  addRegion(*step.getRegionOp<MicroOp>(), StepRegion::Micro, arena, buffers);
+  addRegion(*step.getRegionOp<ApplyOp>(), StepRegion::Apply, arena, buffers);
+  return buffers;
+}
+
+void Picture::drawPeak(ArrayRef<TimedBuffer> buffers, double top,
+                       double height) {
+  std::map<double, int64_t> changes;
+  for (const TimedBuffer &buffer : buffers) {
+    changes[buffer.begin] += buffer.place.getBytes();
+    changes[buffer.end] -= buffer.place.getBytes();
+  }
+  int64_t alive = 0, most = 0;
+  double when = begin;
+  for (auto [time, change] : changes)
+    if ((alive += change) > most) {
+      most = alive;
+      when = time;
+    }
+  svg.line(toX(when), top, toX(when), top + height, "peak");
+  bool atRight = toX(when) > kLeft + kWidth / 2;
+  svg.text(toX(when) + (atRight ? -4 : 4), top + 11,
+           "most alive: " + formatBytes(most), atRight ? "end" : "start");
+}
+
+void Picture::drawArena(ArenaKind arena) {
+  int64_t bytes = timeline.program->arenaBytes[static_cast<int>(arena)];
+  if (bytes == 0)
+    return;
+  SmallVector<TimedBuffer> buffers = listBuffers(arena);
+  bool isState = buffers.empty();
+  if (isState)
+    buffers = listStates(arena);
+  double height = isState ? kStateHeight : kArenaHeight;
+  svg.text(kLeft - 6, y + 11, stringifyArenaKind(arena), "end");
+  svg.text(kLeft - 6, y + 25, formatBytes(bytes), "end");
+  svg.rectangle({kLeft, y, kWidth, height}, "lane");
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    double scale = height / bytes, size = buffer.place.getBytes() * scale;
+    Box box{toX(buffer.begin),
+            y + height - buffer.place.getOffset() * scale - size,
+            toX(buffer.end) - toX(buffer.begin), size};
+    svg.rectangle(box,
+                  isState     ? "state"
+                  : index % 2 ? "b1"
+                              : "b0",
+                  buffer.name + ", " + formatBytes(buffer.place.getBytes()) +
+                      " at " + formatCount(buffer.place.getOffset()));
+  }
+  svg.line(kLeft, y, kLeft + kWidth, y, "edge");
+  if (!isState)
+    drawPeak(buffers, y, height);
+  y += height + kGap;
+}
+
+void Picture::drawArenas() {
+  for (int i = 0; i <= static_cast<int>(getMaxEnumValForArenaKind()); ++i)
+    if (auto arena = symbolizeArenaKind(i))
+      drawArena(*arena);
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+void Picture::drawAxis() {
+  // About eight steps of 1, 2 or 5 times a power of ten.
+  double rough = (end - begin) / 8;
+  double power = std::pow(10, std::floor(std::log10(rough)));
+  double unit = rough <= 2 * power   ? 2 * power
+                : rough <= 5 * power ? 5 * power
+                                     : 10 * power;
+  for (int tick = 0; tick * unit <= end - begin; ++tick) {
+    double x = toX(begin + tick * unit);
+    svg.line(x, y, x, y + 4, "edge");
+    svg.text(x, y + 16, tick == 0 ? "0" : formatSeconds(tick * unit), "middle");
+  }
+  y += 26;
+}
+
+std::string Picture::draw(StringRef title) {
+  chooseTimes();
+  drawTitle(title);
+  drawStreams();
+  drawAxis();
+  drawArenas();
+  return svg.finish(kLeft + kWidth + kRight, y, kStyles);
+}
+
+FailureOr<std::string> mlir::zero::drawPlan(ModuleOp planned,
+                                            const Machine &machine,
+                                            StringRef title) {
+  DenseMap<Operation *, size_t> firstCommands;
+  FailureOr<zrt::Program> program = translateToProgram(planned, &firstCommands);
+  if (failed(program))
+    return failure();
+  CostModel model(machine, program->training.ranks);
+  Timeline timeline =
+      simulate(std::make_shared<zrt::Program>(std::move(*program)), model);
+  return Picture(planned, timeline, firstCommands).draw(title);
+}

@@ -1,0 +1,31 @@
+//===- Trace.h - the predicted timeline as a trace
+//--------------------------===//
+#ifndef ZERO_PLAN_TRACE_H
+#define ZERO_PLAN_TRACE_H
+
+#include "zero/Conversion/Timeline.h"
+
+namespace mlir::zero {
+
+/// When a region ran; the update, where `micro` is -1.
+struct RegionTime {
+  StepRegion region = StepRegion::Micro;
+  int64_t update = 0, micro = -1;
+  double begin = 0, end = 0;
+
+  std::string getName() const;
+};
+
+/// The updates of a timeline, each before its regions, by the commands on the
+/// compute stream.
+SmallVector<RegionTime> listRegions(const Timeline &timeline);
+
+/// The text of a trace file with the timeline as the process of rank 0.
+std::string formatTrace(const Timeline &timeline);
+
+/// Writes `text` to `path`.
+LogicalResult writeTextFile(StringRef path, StringRef text);
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_TRACE_H
