@@ -10,31 +10,34 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-BufferPlan::BufferPlan(Block &block, const StatePlaces &state,
-                       TrainingAttr training,
+BufferPlan::BufferPlan(ArrayRef<Block *> line, const Handles &handles,
+                       const StatePlaces &state, TrainingAttr training,
                        function_ref<AtAttr(ElementsAttr)> constants)
-    : state(state), training(training), constants(constants), order(block) {
-  findReads(block);
-  for (Operation &op : block) {
-    now = order[&op];
-    if (failed(visit(op))) {
-      status = failure();
-      return;
+    : handles(handles), state(state), training(training), constants(constants),
+      order(line) {
+  findReads(line);
+  for (Block *block : line)
+    for (Operation &op : *block) {
+      now = order[&op];
+      if (failed(visit(op))) {
+        status = failure();
+        return;
+      }
     }
-  }
 }
 
 //===----------------------------------------------------------------------===//
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-void BufferPlan::findReads(Block &block) {
-  for (auto [value, last] : findLastUses(block, order))
+void BufferPlan::findReads(ArrayRef<Block *> line) {
+  for (auto [value, last] : findLastUses(line, order, handles))
     borrowedUntil[value] = order[last];
-  for (Operation &op : block)
-    if (!isa<FreeOp>(op))
-      for (Value operand : op.getOperands())
-        lastRead[getRoot(operand)] = order[&op];
+  for (Block *block : line)
+    for (Operation &op : *block)
+      if (!isa<FreeOp>(op))
+        for (Value operand : op.getOperands())
+          lastRead[getRoot(operand)] = order[&op];
 }
 
 void BufferPlan::keepAlive(int buffer) {
@@ -105,9 +108,11 @@ void BufferPlan::placeMembers(PartitionOp partition, ArrayAttr parameters,
                               ValueRange gradients, int bucket, int64_t begin,
                               int64_t bytes) {
   for (auto [name, gradient] :
-       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients))
-    place(gradient, bucket,
-          (partition.findMember(name.getValue()).getOffset() - begin) * bytes);
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
+    int64_t member = partition.findMember(name.getValue()).getOffset();
+    // A block's bucket begins inside its member.
+    place(gradient, bucket, std::max<int64_t>(member - begin, 0) * bytes);
+  }
 }
 
 int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
@@ -155,14 +160,8 @@ LogicalResult BufferPlan::visit(Operation &op) {
   }
   if (auto load = dyn_cast<LoadOp>(op))
     return visitLoad(load);
-  if (auto wait = dyn_cast<WaitOp>(op)) {
-    for (auto [result, place] :
-         llvm::zip(wait.getResults(), pending.lookup(wait.getPending()))) {
-      memory[result] = place;
-      extend(result);
-    }
-    return success();
-  }
+  if (auto wait = dyn_cast<WaitOp>(op))
+    return visitWait(wait), success();
   if (auto gather = dyn_cast<AllGatherOp>(op))
     visitGather(gather);
   else if (auto refresh = dyn_cast<RefreshResidentOp>(op))
@@ -178,6 +177,19 @@ LogicalResult BufferPlan::visit(Operation &op) {
   else
     visitKernel(op);
   return success();
+}
+
+void BufferPlan::visitWait(WaitOp wait) {
+  Operation *start = handles.findStart(wait.getPending());
+  if (!start)
+    return;
+  // What another region has started has needed its buffer until here.
+  extend(start->getResult(0));
+  for (auto [result, place] :
+       llvm::zip(wait.getResults(), pending.lookup(start->getResult(0)))) {
+    memory[result] = place;
+    extend(result);
+  }
 }
 
 void BufferPlan::visitKernel(Operation &op) {
@@ -225,7 +237,7 @@ void BufferPlan::visitGather(AllGatherOp gather) {
                        gather.getPending().getType().getTypes())) {
     // The gather lands padded: every rank's slice is equally long.
     PartitionOp partition = state.getPartition(symbol.getAttr());
-    auto [begin, end] = partition.getSegmentOf(symbol.getValue());
+    auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
     int64_t padded = (end - begin) * elementBytes(partition.getComputeType());
     Memory place = whole(newBuffer(ArenaKind::Communication, padded, gather));
     places.push_back(place);

@@ -8,35 +8,36 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-BlockOrder::BlockOrder(Block &block) {
+BlockOrder::BlockOrder(ArrayRef<Block *> blocks) {
   int64_t next = 0;
-  for (Operation &op : block)
-    positions[&op] = next++;
+  for (Block *block : blocks)
+    for (Operation &op : *block)
+      positions[&op] = next++;
 }
 
 /// The operation through which `op` is done with its operands.
-static Operation *doneWith(Operation &op, const BlockOrder &order) {
-  Operation *done = &op;
-  for (Value result : op.getResults())
-    if (isa<PendingType>(result.getType()))
-      for (Operation *user : result.getUsers())
-        if (order[user] > order[done])
-          done = user;
-  return done;
+static Operation *doneWith(Operation &op, const BlockOrder &order,
+                           const Handles &handles) {
+  if (op.getNumResults() != 1 || !isa<PendingType>(op.getResult(0).getType()))
+    return &op;
+  Operation *wait = handles.findWait(&op);
+  return wait && order[wait] > order[&op] ? wait : &op;
 }
 
-DenseMap<Value, Operation *> mlir::zero::findLastUses(Block &block,
-                                                      const BlockOrder &order) {
+DenseMap<Value, Operation *> mlir::zero::findLastUses(ArrayRef<Block *> blocks,
+                                                      const BlockOrder &order,
+                                                      const Handles &handles) {
   DenseMap<Value, Operation *> last;
-  for (Operation &op : block) {
-    if (isa<FreeOp>(op))
-      continue;
-    Operation *done = doneWith(op, order);
-    for (Value operand : op.getOperands()) {
-      Operation *&known = last[getRoot(operand)];
-      if (!known || order[known] < order[done])
-        known = done;
+  for (Block *block : blocks)
+    for (Operation &op : *block) {
+      if (isa<FreeOp>(op))
+        continue;
+      Operation *done = doneWith(op, order, handles);
+      for (Value operand : op.getOperands()) {
+        Operation *&known = last[getRoot(operand)];
+        if (!known || order[known] < order[done])
+          known = done;
+      }
     }
-  }
   return last;
 }

@@ -1,7 +1,9 @@
 //===- PlanBuffers.cpp - what is alive when a plan needs most -------------===//
 
+#include "zero/Analysis/LastUse.h"
+#include "zero/Analysis/LineBuffers.h"
 #include "zero/Analysis/PlanSummary.h"
-#include "zero/Analysis/RegionBuffers.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
 using namespace mlir;
@@ -9,10 +11,11 @@ using namespace mlir::zero;
 
 namespace {
 
-/// The buffers of one region that have a place of their own.
-class RegionBuffers {
+/// The buffers of one line of time (see `getTimelines`) that have a place of
+/// their own.
+class LineBuffers {
 public:
-  explicit RegionBuffers(Block &block);
+  LineBuffers(ArrayRef<Block *> line, const Handles &handles);
 
   SmallVector<PlacedBuffer> take() { return std::move(buffers); }
 
@@ -22,7 +25,7 @@ public:
                    int64_t &peak) const;
 
 private:
-  void number(Block &block);
+  void number(ArrayRef<Block *> line);
   void visit(Operation &op);
   void visitGather(AllGatherOp gather, ArrayAttr places);
   void visitReduction(Operation &op, ArrayAttr places);
@@ -35,19 +38,16 @@ private:
   /// The position of the wait for what `op` started.
   int64_t waitOf(Operation *op) const;
 
+  const Handles &handles;
+  BlockOrder order;
   SmallVector<PlacedBuffer> buffers;
   /// From a value with a place to its buffer.
   DenseMap<Value, size_t> owners;
-  DenseMap<Operation *, int64_t> positions;
   /// Last position that needs a value or a view of it.
   DenseMap<Value, int64_t> uses;
 };
 
 } // namespace
-
-static bool isReduction(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
-}
 
 static bool contains(AtAttr outer, AtAttr inner) {
   return outer.getArena() == inner.getArena() &&
@@ -56,40 +56,38 @@ static bool contains(AtAttr outer, AtAttr inner) {
              outer.getOffset() + outer.getBytes();
 }
 
-int64_t RegionBuffers::waitOf(Operation *op) const {
-  int64_t last = positions.lookup(op);
-  for (Operation *user : op->getUsers())
-    last = std::max(last, positions.lookup(user));
-  return last;
+int64_t LineBuffers::waitOf(Operation *op) const {
+  Operation *wait = handles.findWait(op);
+  return std::max(order[op], wait ? order[wait] : 0);
 }
 
-void RegionBuffers::number(Block &block) {
-  int64_t next = 0;
-  for (Operation &op : block)
-    positions[&op] = next++;
-  for (Operation &op : block) {
-    // A reduction borrows its operands until its wait.
-    int64_t last = isReduction(&op) ? waitOf(&op) : positions.lookup(&op);
-    for (Value operand : op.getOperands()) {
-      int64_t &use = uses[getRoot(operand)];
-      use = std::max(use, last);
+void LineBuffers::number(ArrayRef<Block *> line) {
+  for (Block *block : line)
+    for (Operation &op : *block) {
+      // A reduction borrows its operands until its wait.
+      int64_t last = isReduction(&op) ? waitOf(&op) : order[&op];
+      for (Value operand : op.getOperands()) {
+        int64_t &use = uses[getRoot(operand)];
+        use = std::max(use, last);
+      }
     }
-  }
 }
 
-RegionBuffers::RegionBuffers(Block &block) {
-  number(block);
-  for (Operation &op : block)
-    visit(op);
+LineBuffers::LineBuffers(ArrayRef<Block *> line, const Handles &handles)
+    : handles(handles), order(line) {
+  number(line);
+  for (Block *block : line)
+    for (Operation &op : *block)
+      visit(op);
 }
 
-void RegionBuffers::add(std::string name, Attribute place, int64_t begin,
-                        int64_t end) {
+void LineBuffers::add(std::string name, Attribute place, int64_t begin,
+                      int64_t end) {
   buffers.push_back(
       {std::move(name), cast<AtAttr>(place), begin, std::max(begin, end)});
 }
 
-void RegionBuffers::visit(Operation &op) {
+void LineBuffers::visit(Operation &op) {
   auto places = op.getAttrOfType<ArrayAttr>("zero.at");
   if (!places || getView(&op))
     return;
@@ -100,11 +98,9 @@ void RegionBuffers::visit(Operation &op) {
   visitKernel(op, places);
 }
 
-void RegionBuffers::visitGather(AllGatherOp gather, ArrayAttr places) {
-  int64_t begin = positions.lookup(gather);
-  WaitOp wait;
-  for (Operation *user : gather->getUsers())
-    wait = dyn_cast<WaitOp>(user);
+void LineBuffers::visitGather(AllGatherOp gather, ArrayAttr places) {
+  int64_t begin = order[gather];
+  WaitOp wait = handles.findWait(gather);
   for (auto [index, symbol] : llvm::enumerate(
            gather.getParameters().getAsRange<FlatSymbolRefAttr>())) {
     int64_t end = waitOf(gather);
@@ -114,11 +110,11 @@ void RegionBuffers::visitGather(AllGatherOp gather, ArrayAttr places) {
   }
 }
 
-void RegionBuffers::visitReduction(Operation &op, ArrayAttr places) {
+void LineBuffers::visitReduction(Operation &op, ArrayAttr places) {
   auto bucket = cast<AtAttr>(places[0]);
-  int64_t begin = positions.lookup(&op), end = waitOf(&op);
-  for (Operation *user : op.getUsers())
-    for (Value result : user->getResults())
+  int64_t begin = order[&op], end = waitOf(&op);
+  if (Operation *wait = handles.findWait(&op))
+    for (Value result : wait->getResults())
       end = std::max(end, lastUse(result));
   // Gradients that were made in the bucket are part of it.
   for (Value operand : op.getOperands())
@@ -140,8 +136,8 @@ void RegionBuffers::visitReduction(Operation &op, ArrayAttr places) {
   add(name, bucket, begin, end);
 }
 
-void RegionBuffers::visitKernel(Operation &op, ArrayAttr places) {
-  int64_t begin = positions.lookup(&op);
+void LineBuffers::visitKernel(Operation &op, ArrayAttr places) {
+  int64_t begin = order[&op];
   size_t index = 0;
   for (Value result : op.getResults()) {
     if (!isa<RankedTensorType>(result.getType()) || index >= places.size())
@@ -166,10 +162,10 @@ void RegionBuffers::visitKernel(Operation &op, ArrayAttr places) {
   }
 }
 
-int64_t RegionBuffers::findPeak(ArenaKind arena,
-                                SmallVectorImpl<MemoryLine> &alive,
-                                int64_t &peak) const {
-  SmallVector<int64_t> changes(positions.size() + 2, 0);
+int64_t LineBuffers::findPeak(ArenaKind arena,
+                              SmallVectorImpl<MemoryLine> &alive,
+                              int64_t &peak) const {
+  SmallVector<int64_t> changes(order.size() + 2, 0);
   for (const PlacedBuffer &buffer : buffers)
     if (buffer.place.getArena() == arena && buffer.begin <= buffer.end) {
       changes[buffer.begin] += buffer.place.getBytes();
@@ -188,15 +184,33 @@ int64_t RegionBuffers::findPeak(ArenaKind arena,
   return most;
 }
 
-SmallVector<PlacedBuffer> mlir::zero::listRegionBuffers(Block &block) {
-  return RegionBuffers(block).take();
+SmallVector<PlacedBuffer> mlir::zero::listLineBuffers(ArrayRef<Block *> line,
+                                                      const Handles &handles) {
+  return LineBuffers(line, handles).take();
+}
+
+/// "micro, nn.linear at file.mlir:3:1" for the operation at `position`.
+static std::string describePeak(ArrayRef<Block *> line, int64_t position) {
+  for (Block *block : line) {
+    int64_t size = block->getOperations().size();
+    if (position >= size) {
+      position -= size;
+      continue;
+    }
+    Operation &op = *std::next(block->begin(), position);
+    std::string text = describeRegion(block->getParentOp()) + ", " +
+                       op.getName().getStringRef().str();
+    std::string where = describePlace(op.getLoc());
+    return where.empty() ? text : text + " at " + where;
+  }
+  return "";
 }
 
 void mlir::zero::detail::summarizeBuffers(StepOp step, PlanSummary &summary) {
   int64_t most[getMaxEnumValForArenaKind() + 1] = {};
-  for (Operation &region : step.getBody().front()) {
-    Block &block = region.getRegion(0).front();
-    RegionBuffers buffers(block);
+  Handles handles(step);
+  for (const SmallVector<Block *> &line : getTimelines(step)) {
+    LineBuffers buffers(line, handles);
     for (ArenaKind kind : {ArenaKind::Activations, ArenaKind::Communication}) {
       int index = static_cast<int>(kind);
       SmallVector<MemoryLine> alive;
@@ -205,13 +219,8 @@ void mlir::zero::detail::summarizeBuffers(StepOp step, PlanSummary &summary) {
       if (bytes <= most[index])
         continue;
       most[index] = bytes;
-      Operation &op = *std::next(block.begin(), position);
       summary.arenas[index].lines = std::move(alive);
-      summary.arenas[index].peak =
-          (region.getName().stripDialect() + ", " + op.getName().getStringRef())
-              .str();
-      if (std::string where = describePlace(op.getLoc()); !where.empty())
-        summary.arenas[index].peak += " at " + where;
+      summary.arenas[index].peak = describePeak(line, position);
     }
   }
 }

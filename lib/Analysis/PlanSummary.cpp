@@ -23,6 +23,12 @@ int64_t PlanSummary::stateBytes() const {
          arena(ArenaKind::Gradients).bytes + arena(ArenaKind::Optimizer).bytes;
 }
 
+std::string mlir::zero::describeRegion(Operation *region) {
+  auto micro = dyn_cast<MicroOp>(region);
+  return (micro && micro.getLast() ? "last " : "") +
+         region->getName().stripDialect().str();
+}
+
 std::string mlir::zero::describePlace(Location loc) {
   std::string text;
   loc->walk([&](Location part) {

@@ -62,7 +62,7 @@ static PendingShape shapeOf(PendingType pending) {
 
 int64_t TrafficCount::paddedElements(FlatSymbolRefAttr parameter) const {
   PartitionOp partition = places.getPartition(parameter.getAttr());
-  auto [begin, end] = partition.getSegmentOf(parameter.getValue());
+  auto [begin, end] = partition.getSegmentsOf(parameter.getValue());
   return end - begin;
 }
 
@@ -113,10 +113,10 @@ void TrafficCount::count(Operation &op, int64_t times) {
 }
 
 void TrafficCount::countPlanned() {
-  for (Operation &op : step.getRegionOp<MicroOp>().getBody().front())
-    count(op, summary.accumulation);
-  for (Operation &op : step.getRegionOp<ApplyOp>().getBody().front())
-    count(op, 1);
+  for (Operation &region : step.getBody().front())
+    if (int64_t times = step.getRunsPerUpdate(&region))
+      for (Operation &op : region.getRegion(0).front())
+        count(op, times);
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,15 @@ FailureOr<StepOp> mlir::zero::getConfiguredSchedule(ModuleOp module) {
   return step;
 }
 
+bool mlir::zero::isReduction(Operation *op) {
+  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
+}
+
+bool mlir::zero::isCollective(Operation *op) {
+  return isReduction(op) ||
+         isa<AllGatherOp, RefreshOp, RefreshResidentOp, ReduceStatsOp>(op);
+}
+
 StreamKind mlir::zero::getStream(Operation *op) {
   return TypeSwitch<Operation *, StreamKind>(op)
       .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,

@@ -424,6 +424,7 @@ void ConfigReader::readExtension() {
                       ? Layout::Contiguous
                       : Layout::Bucketed;
   config.alignment = values.integer("zero.alignment");
+  config.gathersInFlight = values.integer("zero.gathers_in_flight");
   readCheckpoint();
   readGroups();
 }

@@ -206,10 +206,13 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.reduce_bucket_size", T::Count, "500000000", yes,
      "most elements of a gradient bucket or communication interval"},
     {"zero_optimization.allgather_bucket_size", T::Count, "500000000", yes,
-     "most elements of one gather of updated parameters"},
+     "most elements of one gather of updated parameters, which lands in place "
+     "and so needs no memory; a larger segment is not cut, nor is the layout "
+     "contiguous, which is one segment"},
     {"zero_optimization.overlap_comm", T::Bool, "null", yes,
-     "reduce a bucket while the next is filled, which takes a second bucket; "
-     "true at stage 3 where it is not given"},
+     "reduce a bucket while the next is filled, which takes a second bucket, "
+     "and the last ones during the update; gather updated parameters during the "
+     "next forward; true at stage 3 where it is not given"},
     {"zero_optimization.ignore_unused_parameters", T::Bool, "true", yes,
      "leave a parameter without a gradient alone; false makes it an error"},
     {"zero_optimization.stage3_prefetch_bucket_size", T::Size, "50000000", yes,
@@ -351,6 +354,8 @@ constexpr ConfigKey kKeys[] = {
      "", "bucketed|contiguous"},
     {"zero.alignment", T::Count, "128", yes,
      "elements that a rank's part of a bucket is padded to a multiple of"},
+    {"zero.gathers_in_flight", T::Count, "2", yes,
+     "stage 3: most gathers that are started and not waited for"},
     {"zero.checkpoint_activations", T::Object, "null", yes,
      "recompute activations in the backward instead of keeping them; when "
      "absent, all are kept"},

@@ -101,6 +101,7 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("split_master", config.splitMaster);
   json.attribute("layout", stringify(config.layout));
   json.attribute("alignment", config.alignment);
+  json.attribute("gathers_in_flight", config.gathersInFlight);
   if (config.checkpoint.every > 0)
     json.attributeObject("checkpoint_activations",
                          [&] { writeCheckpoint(json, config.checkpoint); });

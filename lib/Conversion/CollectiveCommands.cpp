@@ -28,28 +28,28 @@ static std::string joinNames(ArrayAttr symbols) {
 
 zrt::Command &CommandBuilder::startCollective(Operation *op, zrt::Opcode opcode,
                                               zrt::TrafficClass traffic,
-                                              Value pending,
                                               std::string label) {
-  uint32_t ticket = tickets.size();
-  tickets[pending] = ticket;
   zrt::Command &command = newCommand(op, std::move(label));
   command.opcode = opcode;
   command.traffic = traffic;
   command.stream = static_cast<zrt::Stream>(getStream(op));
-  command.ticket = ticket;
+  command.ticket = tickets.number(op);
   command.mean = op->hasAttr("mean");
   return command;
 }
 
-void CommandBuilder::visitWait(WaitOp wait) {
+LogicalResult CommandBuilder::visitWait(WaitOp wait) {
+  Operation *start = handles.findStart(wait.getPending());
+  if (!start)
+    return wait.emitOpError("waits for what no region has carried");
   zrt::Command &command = newCommand(wait, "wait");
   command.opcode = zrt::Opcode::Wait;
-  command.ticket = tickets.lookup(wait.getPending());
-  Operation *start = wait.getPending().getDefiningOp();
+  command.ticket = tickets.number(start);
   // A reduction's first place is its bucket, which only an all-reduce returns.
   unsigned next = isa<ReduceScatterOp>(start) ? 1 : 0;
   for (Value result : wait.getResults())
     places[result] = placeAt(start, next++);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,12 +73,12 @@ void CommandBuilder::fillBucket(Operation *op, PartitionOp partition,
   int64_t filled = begin;
   for (auto [symbol, gradient] :
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    MemberAttr member = partition.findMember(symbol.getValue());
-    clear(filled, member.getOffset());
-    filled = member.getOffset() + member.getSize();
+    auto [first, last] = partition.getElementsIn(symbol.getValue(), begin, end);
+    clear(filled, first);
+    filled = last;
     AtAttr source = placeOf(gradient);
-    AtAttr target = subPlace(bucket, (member.getOffset() - begin) * bytes,
-                             member.getSize() * bytes);
+    AtAttr target =
+        subPlace(bucket, (first - begin) * bytes, (last - first) * bytes);
     if (source.getArena() != target.getArena() ||
         source.getOffset() != target.getOffset())
       addFlatKernel(op, "zero.copy", {source, target}, {type, type});
@@ -99,7 +99,6 @@ void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
                reduce.getEnd(), *reduce.getParameters(), reduce.getGradients());
   zrt::Command &command = startCollective(
       reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient,
-      reduce.getPending(),
       "all_reduce @" + reduce.getPartition().str() + " " +
           (reduce.getParameters() ? joinNames(*reduce.getParameters())
                                   : "stored"));
@@ -119,7 +118,6 @@ void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
                *reduce.getParameters(), reduce.getGradients());
   zrt::Command &command = startCollective(
       reduce, zrt::Opcode::ReduceScatter, zrt::TrafficClass::Gradient,
-      reduce.getPending(),
       "reduce_scatter @" + reduce.getPartition().str() + " " +
           (reduce.getParameters() ? joinNames(*reduce.getParameters())
                                   : "stored"));
@@ -142,16 +140,17 @@ struct OwnerRun {
 };
 } // namespace
 
-/// Cuts a bucket of whole members at the owners' boundaries; neighbours in the
-/// flat space that one rank owns are one run.
+/// Cuts a bucket of the members' elements in `range` at the owners' boundaries;
+/// neighbours in the flat space that one rank owns are one run.
 static SmallVector<OwnerRun> cutAtOwners(PartitionOp partition,
-                                         ArrayAttr parameters) {
+                                         ArrayAttr parameters,
+                                         std::pair<int64_t, int64_t> range) {
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   SmallVector<OwnerRun> runs;
   int64_t inBucket = 0;
   for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
-    MemberAttr member = partition.findMember(symbol.getValue());
-    int64_t flat = member.getOffset(), end = flat + member.getSize();
+    auto [flat, end] =
+        partition.getElementsIn(symbol.getValue(), range.first, range.second);
     while (flat < end) {
       int64_t owner = flat / slice;
       int64_t count = std::min(end, (owner + 1) * slice) - flat;
@@ -192,10 +191,10 @@ void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
   }
   zrt::Command &command =
       startCollective(reduce, zrt::Opcode::Reduce, zrt::TrafficClass::Gradient,
-                      reduce.getPending(),
                       "bucketed_reduce @" + reduce.getPartition().str() + " " +
                           joinNames(reduce.getParameters()));
-  for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters())) {
+  for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters(),
+                                         reduce.getRange(partition))) {
     AtAttr send = subPlace(bucket, run.inBucket * bytes, run.count * bytes);
     AtAttr receive = storesDirectly(partition, type, *step.getTraining())
                          ? ownedPlace(partition, run)
@@ -216,7 +215,8 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
   AtAttr bucket = placeOf(accumulate.getValue());
   int64_t bytes = elementBytes(type);
   for (const OwnerRun &run :
-       cutAtOwners(partition, *accumulate.getParameters())) {
+       cutAtOwners(partition, *accumulate.getParameters(),
+                   {accumulate.getBegin(), accumulate.getEnd()})) {
     zrt::KernelSpec spec;
     spec.ints["owner"] = {run.owner};
     addFlatKernel(accumulate, "zero.accumulate",
@@ -230,47 +230,48 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
 // Gathers
 //===----------------------------------------------------------------------===//
 
-zrt::CollectivePart CommandBuilder::gatherPart(StringAttr parameter,
-                                               AtAttr whole) {
+void CommandBuilder::addGatherParts(zrt::Command &command, StringAttr parameter,
+                                    AtAttr whole) {
   PartitionOp partition = state.getPartition(parameter);
-  auto [begin, end] = partition.getSegmentOf(parameter.getValue());
-  AtAttr slice = state.getSlice(
-      partition, cast<AtAttr>(partition.getAt()->get("parameters")),
-      /*sharded=*/true, elementBytes(partition.getComputeType()), begin, end);
-  zrt::CollectivePart part;
-  part.send = toBufferRef(slice);
-  part.receive = toBufferRef(whole);
-  part.count = (end - begin) / partition.getRanks();
-  part.type = *toDataType(partition.getComputeType());
-  return part;
+  auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
+  int64_t bytes = elementBytes(partition.getComputeType());
+  auto [first, last] = partition.getSegmentsOf(parameter.getValue());
+  for (auto [begin, end] : partition.getSegmentsIn(first, last)) {
+    AtAttr slice =
+        state.getSlice(partition, all, /*sharded=*/true, bytes, begin, end);
+    zrt::CollectivePart part;
+    part.send = toBufferRef(slice);
+    part.receive = toBufferRef(
+        subPlace(whole, (begin - first) * bytes, (end - begin) * bytes));
+    part.count = (end - begin) / partition.getRanks();
+    part.type = *toDataType(partition.getComputeType());
+    command.parts.push_back(part);
+  }
 }
 
 void CommandBuilder::visitAllGather(AllGatherOp gather) {
   zrt::Command &command = startCollective(
       gather, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
-      gather.getPending(), "all_gather " + joinNames(gather.getParameters()));
+      "all_gather " + joinNames(gather.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    command.parts.push_back(
-        gatherPart(symbol.getAttr(), placeAt(gather, index)));
+    addGatherParts(command, symbol.getAttr(), placeAt(gather, index));
 }
 
 void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
-  zrt::Command &command =
-      startCollective(refresh, zrt::Opcode::AllGather,
-                      zrt::TrafficClass::Parameter, refresh.getPending(),
-                      "refresh_resident " + joinNames(refresh.getParameters()));
+  zrt::Command &command = startCollective(
+      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
+      "refresh_resident " + joinNames(refresh.getParameters()));
   for (auto [index, symbol] :
        llvm::enumerate(refresh.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    command.parts.push_back(
-        gatherPart(symbol.getAttr(), placeAt(refresh, index)));
+    addGatherParts(command, symbol.getAttr(), placeAt(refresh, index));
 }
 
 void CommandBuilder::visitRefresh(RefreshOp refresh) {
   PartitionOp partition = findPartition(refresh, refresh.getPartition());
   zrt::Command &command = startCollective(
       refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
-      refresh.getPending(), "refresh @" + refresh.getPartition().str());
+      "refresh @" + refresh.getPartition().str());
   auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
   int64_t bytes = elementBytes(partition.getComputeType());
   for (auto [begin, end] :

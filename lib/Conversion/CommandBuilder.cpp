@@ -35,9 +35,11 @@ zrt::BufferRef mlir::zero::toBufferRef(AtAttr place) {
 
 CommandBuilder::CommandBuilder(
     zrt::Program &program, const StatePlaces &state, StepOp step,
-    const DenseMap<StringRef, int32_t> &partitionNumbers, KernelTable &kernels)
+    const DenseMap<StringRef, int32_t> &partitionNumbers, KernelTable &kernels,
+    const Handles &handles, Tickets &tickets)
     : program(program), state(state), step(step),
-      partitionNumbers(partitionNumbers), kernels(kernels) {
+      partitionNumbers(partitionNumbers), kernels(kernels), handles(handles),
+      tickets(tickets) {
   auto inputs = step->getAttrOfType<ArrayAttr>("zero.at");
   for (auto [argument, place] : llvm::zip_equal(step.getArguments(), inputs))
     places[argument] = cast<AtAttr>(place);
@@ -89,7 +91,7 @@ LogicalResult CommandBuilder::visit(Operation &op) {
         places[load] = state.getWhole(load.getParameterAttr().getAttr());
         return success();
       })
-      .Case([&](FreeOp) { return success(); })
+      .Case<FreeOp, CarryOp, CarriedOp>([&](auto) { return success(); })
       .Case([&](AccumulateOp op) { return visitAccumulate(op), success(); })
       .Case([&](YieldOp yield) { return visitYield(yield), success(); })
       .Default([&](Operation *) { return visitCollective(op); });
@@ -108,7 +110,7 @@ LogicalResult CommandBuilder::visitCollective(Operation &op) {
       .Case([&](RefreshResidentOp op) {
         return visitRefreshResident(op), success();
       })
-      .Case([&](WaitOp op) { return visitWait(op), success(); })
+      .Case([&](WaitOp op) { return visitWait(op); })
       .Default([&](Operation *) { return visitUpdateCommand(op); });
 }
 

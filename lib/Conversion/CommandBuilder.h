@@ -4,6 +4,7 @@
 
 #include "KernelTable.h"
 
+#include "zero/Analysis/Handles.h"
 #include "zero/Analysis/KernelSpecs.h"
 #include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
@@ -17,12 +18,24 @@ namespace mlir::zero {
 /// `op`'s place in the source, `file:line:column`; empty where it is unknown.
 std::string describeLocation(Operation *op);
 
+/// Numbers of starts, in all regions: a wait may be in another one.
+class Tickets {
+public:
+  uint32_t number(Operation *start) {
+    return numbers.try_emplace(start, numbers.size()).first->second;
+  }
+
+private:
+  DenseMap<Operation *, uint32_t> numbers;
+};
+
 /// Makes the commands of one region.
 class CommandBuilder {
 public:
   CommandBuilder(zrt::Program &program, const StatePlaces &state, StepOp step,
                  const DenseMap<StringRef, int32_t> &partitionNumbers,
-                 KernelTable &kernels);
+                 KernelTable &kernels, const Handles &handles,
+                 Tickets &tickets);
 
   /// Notes the index of each operation's first command in `firstCommands`
   /// where that is not null.
@@ -47,11 +60,11 @@ private:
   void visitAllGather(AllGatherOp gather);
   void visitRefresh(RefreshOp refresh);
   void visitRefreshResident(RefreshResidentOp refresh);
-  void visitWait(WaitOp wait);
+  LogicalResult visitWait(WaitOp wait);
   zrt::Command &startCollective(Operation *op, zrt::Opcode opcode,
-                                zrt::TrafficClass traffic, Value pending,
-                                std::string label);
-  zrt::CollectivePart gatherPart(StringAttr parameter, AtAttr whole);
+                                zrt::TrafficClass traffic, std::string label);
+  void addGatherParts(zrt::Command &command, StringAttr parameter,
+                      AtAttr whole);
   /// Copies gradients that are not produced in their bucket, and clears its
   /// padding.
   void fillBucket(Operation *op, PartitionOp partition, AtAttr bucket,
@@ -82,9 +95,10 @@ private:
   StepOp step;
   const DenseMap<StringRef, int32_t> &partitionNumbers;
   KernelTable &kernels;
+  const Handles &handles;
+  Tickets &tickets;
   zrt::Region *region = nullptr;
   DenseMap<Value, AtAttr> places;
-  DenseMap<Value, uint32_t> tickets;
 };
 
 /// A place as the runtime's reference.
@@ -102,8 +116,10 @@ struct OwnedPiece {
   int64_t base = 0;
 };
 
-/// The pieces of `partition` that one rank owns, in order.
-SmallVector<OwnedPiece> getOwnedPieces(PartitionOp partition);
+/// The pieces of segments [begin, end) of `partition` that one rank owns, in
+/// order.
+SmallVector<OwnedPiece> getOwnedPieces(PartitionOp partition, int64_t begin,
+                                       int64_t end);
 
 } // namespace mlir::zero
 

@@ -78,7 +78,7 @@ Simulation::Simulation(std::shared_ptr<const zrt::Program> program,
   for (const zrt::KernelSpec &spec : program->kernels)
     kernelSeconds.push_back(model.kernelSeconds(spec));
   uint32_t count = 0;
-  for (const zrt::Region *region : {&program->micro, &program->apply})
+  for (const auto &[name, region] : program->regions())
     for (const zrt::Command &command : region->commands)
       count = std::max(count, command.ticket + 1);
   tickets.resize(count);
@@ -219,7 +219,7 @@ void Simulation::runUpdate(int64_t update) {
   next.update = update;
   for (int32_t i = 0; i < timeline.program->training.accumulation; ++i) {
     next.micro = i;
-    runRegion(timeline.program->micro, StepRegion::Micro);
+    runRegion(timeline.program->regionOfMicro(i), StepRegion::Micro);
   }
   runRegion(timeline.program->apply, StepRegion::Apply);
 }

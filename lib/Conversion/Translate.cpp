@@ -221,12 +221,17 @@ void Translator::translateInputs() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Translator::translateRegions() {
+  Handles handles(step);
+  Tickets tickets;
   for (Operation &op : step.getBody().front()) {
-    zrt::Region &region = isa<MicroOp>(op)      ? program.micro
-                          : isa<ApplyOp>(op)    ? program.apply
-                          : isa<EvaluateOp>(op) ? program.evaluate
-                                                : program.initialize;
-    CommandBuilder builder(program, state, step, partitionNumbers, kernels);
+    auto micro = dyn_cast<MicroOp>(op);
+    zrt::Region &region =
+        micro              ? micro.getLast() ? program.microLast : program.micro
+        : isa<ApplyOp>(op) ? program.apply
+        : isa<EvaluateOp>(op) ? program.evaluate
+                              : program.initialize;
+    CommandBuilder builder(program, state, step, partitionNumbers, kernels,
+                           handles, tickets);
     if (failed(builder.build(op.getRegion(0).front(), region, firstCommands)))
       return failure();
   }
@@ -287,14 +292,15 @@ void Translator::computeTraffic() {
     uint64_t elements = 0;
     for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>()) {
       PartitionOp partition = state.getPartition(symbol.getAttr());
-      auto [begin, end] = partition.getSegmentOf(symbol.getValue());
+      auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
       elements += end - begin;
     }
     return (ranks - 1) * elements;
   };
-  for (auto gather :
-       step.getRegionOp<MicroOp>().getBody().getOps<AllGatherOp>())
-    parameter += accumulation * gathered(gather.getParameters());
+  for (auto micro : step.getBody().getOps<MicroOp>())
+    for (auto gather : micro.getBody().getOps<AllGatherOp>())
+      parameter +=
+          step.getRunsPerUpdate(micro) * gathered(gather.getParameters());
   for (auto refresh :
        step.getRegionOp<ApplyOp>().getBody().getOps<RefreshResidentOp>())
     parameter += gathered(refresh.getParameters());

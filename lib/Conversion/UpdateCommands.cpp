@@ -9,19 +9,18 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-SmallVector<OwnedPiece> mlir::zero::getOwnedPieces(PartitionOp partition) {
-  int64_t elements = partition.getFlatElements(), ranks = partition.getRanks();
+SmallVector<OwnedPiece> mlir::zero::getOwnedPieces(PartitionOp partition,
+                                                   int64_t begin, int64_t end) {
+  int64_t ranks = partition.getRanks();
   if (!partition.hasShardedOptimizer())
-    return {{0, elements, /*isSlice=*/false, elements, 0}};
+    return {{begin, end, /*isSlice=*/false, end - begin, begin}};
   if (partition.hasShardedParameters()) // all states are one run of slices
-    return {{0, elements, /*isSlice=*/true, elements / ranks, 0}};
+    return {
+        {begin, end, /*isSlice=*/true, (end - begin) / ranks, begin / ranks}};
   SmallVector<OwnedPiece> pieces;
-  ArrayRef<int64_t> segments = partition.getSegments();
-  for (size_t i = 1; i < segments.size(); ++i)
-    if (segments[i] > segments[i - 1])
-      pieces.push_back({segments[i - 1], segments[i], /*isSlice=*/true,
-                        (segments[i] - segments[i - 1]) / ranks,
-                        segments[i - 1] / ranks});
+  for (auto [first, last] : partition.getSegmentsIn(begin, end))
+    pieces.push_back(
+        {first, last, /*isSlice=*/true, (last - first) / ranks, first / ranks});
   return pieces;
 }
 
@@ -40,10 +39,12 @@ static AtAttr pieceOf(const StatePlaces &places, PartitionOp partition,
 }
 
 void CommandBuilder::visitGradStats(GradStatsOp stats) {
-  bool isFirst = true;
-  for (auto symbol : stats.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
+  bool isFirst = !stats.getSum();
+  for (auto [index, symbol] :
+       llvm::enumerate(stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = findPartition(stats, symbol.getValue());
-    for (const OwnedPiece &piece : getOwnedPieces(partition)) {
+    auto [begin, end] = stats.getRange(index, partition);
+    for (const OwnedPiece &piece : getOwnedPieces(partition, begin, end)) {
       zrt::KernelSpec spec;
       spec.ints["partition"] = {partitionNumbers.lookup(symbol.getValue())};
       spec.ints["first"] = {isFirst};
@@ -67,9 +68,9 @@ void CommandBuilder::visitReduceStats(ReduceStatsOp reduce) {
     ref.bytes = bytes;
     return ref;
   };
-  zrt::Command &command = startCollective(reduce, zrt::Opcode::AllReduce,
-                                          zrt::TrafficClass::Control,
-                                          reduce.getStats(), "reduce_stats");
+  zrt::Command &command =
+      startCollective(reduce, zrt::Opcode::AllReduce,
+                      zrt::TrafficClass::Control, "reduce_stats");
   uint32_t ticket = command.ticket;
   auto add = [&](size_t offset, uint64_t count, zrt::DataType type) {
     zrt::BufferRef ref = control(offset, count * zrt::sizeOf(type));
@@ -110,7 +111,8 @@ void CommandBuilder::visitUpdate(UpdateOp update) {
   bool sharded = partition.hasShardedOptimizer();
   auto [name, spec] = describeOptimizer(*partition.getOptimizer());
   spec.ints["partition"] = {partitionNumbers.lookup(update.getPartition())};
-  for (const OwnedPiece &piece : getOwnedPieces(partition)) {
+  for (const OwnedPiece &piece :
+       getOwnedPieces(partition, 0, partition.getFlatElements())) {
     SmallVector<AtAttr> buffers;
     SmallVector<Type> types;
     auto add = [&](StringRef stateName, bool isSharded, Type type) {

@@ -26,4 +26,5 @@ int64_t mlir::zero::tensorBytes(Operation *op) {
 #include "zero/Interfaces/DifferentiableOpInterface.cpp.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.cpp.inc"
 #include "zero/Interfaces/KernelOpInterface.cpp.inc"
+#include "zero/Interfaces/RowBlockOpInterface.cpp.inc"
 #include "zero/Interfaces/StatisticsOpInterface.cpp.inc"

@@ -204,7 +204,8 @@ static LogicalResult gather(tensor::GatherOp op, ImplicitLocOpBuilder &b,
     int64_t count = cast<RankedTensorType>(ids.getType()).getNumElements();
     Value dy = reshape(b, g, RankedTensorType::get({count, columns}, element));
     Value table = nn::EmbeddingGradOp::create(
-        b, RankedTensorType::get({rows, columns}, element), dy, ids, Value());
+        b, RankedTensorType::get({rows, columns}, element), dy, ids, Value(),
+        DenseI64ArrayAttr());
     return reshape(b, table, source);
   });
   return success();

@@ -26,25 +26,29 @@ static LogicalResult linear(nn::LinearOp op, Evaluation &e) {
   return success();
 }
 
-/// c[i, m, n] = sum over k of a[i, m, k] b[i, k, n], i the batch.
+/// c[i, m, n] = sum over k of a[i, m, k] b[i, k, n], i the batch; with `rows`,
+/// m begins at their first.
 static LogicalResult matmul(nn::MatmulOp op, Evaluation &e) {
   const Array &a = *e.in[0], &b = *e.in[1];
   bool transposeA = op.getTransposeA(), transposeB = op.getTransposeB();
   int64_t rank = a.rank();
   int64_t rows = e.out[0].shape[rank - 2], columns = e.out[0].shape[rank - 1];
   int64_t depth = a.shape[transposeA ? rank - 2 : rank - 1];
+  int64_t stored = a.shape[transposeA ? rank - 1 : rank - 2];
+  int64_t first = op.getRows() ? (*op.getRows())[0] : 0;
   int64_t batches = 1;
   for (int64_t size : ArrayRef(a.shape).drop_back(2))
     batches *= size;
   for (int64_t i = 0; i < batches; ++i) {
-    const double *left = a.reals.data() + i * rows * depth;
+    const double *left = a.reals.data() + i * stored * depth;
     const double *right = b.reals.data() + i * depth * columns;
     double *out = e.out[0].reals.data() + i * rows * columns;
     for (int64_t m = 0; m < rows; ++m)
       for (int64_t n = 0; n < columns; ++n)
         for (int64_t k = 0; k < depth; ++k)
           out[m * columns + n] +=
-              left[transposeA ? k * rows + m : m * depth + k] *
+              left[transposeA ? k * stored + first + m
+                              : (first + m) * depth + k] *
               right[transposeB ? n * depth + k : k * columns + n];
   }
   return success();

@@ -32,15 +32,17 @@ static LogicalResult embedding(nn::EmbeddingOp op, Evaluation &e) {
 
 static LogicalResult embeddingGrad(nn::EmbeddingGradOp op, Evaluation &e) {
   const Array &dy = *e.in[0], &ids = *e.in[1];
-  int64_t columns = e.out[0].shape[1];
-  if (failed(checkIds(op, ids, e.out[0].shape[0])))
+  int64_t columns = e.out[0].shape[1], rows = e.out[0].shape[0];
+  int64_t first = op.getRows() ? (*op.getRows())[0] : 0;
+  if (!op.getRows() && failed(checkIds(op, ids, rows)))
     return failure();
   if (op.getInit())
     e.out[0].reals = e.in[2]->reals;
-  for (int64_t i = 0; i < ids.size(); ++i)
-    for (int64_t c = 0; c < columns; ++c)
-      e.out[0].reals[ids.integers[i] * columns + c] +=
-          dy.reals[i * columns + c];
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    int64_t row = ids.integers[i] - first;
+    for (int64_t c = 0; c < columns && row >= 0 && row < rows; ++c)
+      e.out[0].reals[row * columns + c] += dy.reals[i * columns + c];
+  }
   return success();
 }
 

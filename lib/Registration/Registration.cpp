@@ -5,6 +5,7 @@
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/UpstreamModels.h"
+#include "zero/Transforms/LaunchRows.h"
 #include "zero/Transforms/Passes.h"
 #include "zero/Transforms/Pipeline.h"
 
@@ -31,6 +32,7 @@ void mlir::zero::registerDialects(DialectRegistry &registry) {
                   tensor::TensorDialect, vector::VectorDialect>();
   registerUpstreamGradientModels(registry);
   nn::registerUpstreamKernelModels(registry);
+  registerLaunchRowBlocks(registry);
 }
 
 void mlir::zero::registerPasses() {

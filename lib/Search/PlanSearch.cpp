@@ -427,7 +427,7 @@ static int64_t leastStateBytes(const TrainConfig &config, int64_t trained) {
   bool isWide = config.precision == Precision::F32;
   int64_t parameter = isWide ? 4 : 2;
   int64_t gradient = config.accumulation > 1 ? 4 : parameter;
-  int64_t optimizer = isWide ? 0 : 4;
+  int64_t optimizer = isWide ? 0 : config.splitMaster ? 2 : 4;
   if (config.optimizer.type != OptimizerType::SGD)
     optimizer += 8;
   else if (config.optimizer.momentum > 0)

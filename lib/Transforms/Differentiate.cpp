@@ -112,6 +112,7 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfterValue(gradient);
     GradientOp::create(builder, gradient.getLoc(), parameter.getSymName(),
+                       /*begin=*/IntegerAttr(), /*end=*/IntegerAttr(),
                        gradient);
     withGradient.insert(parameter);
   };

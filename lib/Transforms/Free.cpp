@@ -26,7 +26,8 @@ struct Free : public zero::impl::FreeBase<Free> {
 } // namespace
 
 /// Values that ZeRO made whole for a while: gathered parameters, and gradients
-/// that a reduction has taken in; in order of definition.
+/// that a reduction has taken in; in order of definition. What a carried
+/// reduction reads goes with it.
 static llvm::SetVector<Value> findMortal(Block &block) {
   llvm::SetVector<Value> mortal;
   for (auto wait : block.getOps<WaitOp>()) {
@@ -42,9 +43,10 @@ static llvm::SetVector<Value> findMortal(Block &block) {
   return mortal;
 }
 
-static void freeIn(Block &block) {
+static void freeIn(Block &block, const Handles &handles) {
   BlockOrder order(block);
-  DenseMap<Value, Operation *> lastUses = findLastUses(block, order);
+  DenseMap<Value, Operation *> lastUses =
+      findLastUses({&block}, order, handles);
   llvm::MapVector<Operation *, SmallVector<Value>> dying;
   for (Value value : findMortal(block)) {
     Operation *last = lastUses.lookup(value);
@@ -64,6 +66,7 @@ void Free::runOnOperation() {
   if (failed(schedule))
     return signalPassFailure();
   StepOp step = *schedule;
+  Handles handles(step);
   for (Operation &region : step.getBody().front())
-    freeIn(region.getRegion(0).front());
+    freeIn(region.getRegion(0).front(), handles);
 }

@@ -8,6 +8,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <tuple>
+
 namespace mlir::zero {
 #define GEN_PASS_DEF_INSERTREDUCTIONS
 #include "zero/Transforms/Passes.h.inc"
@@ -27,7 +29,8 @@ enum class Moment {
 };
 
 /// Gradients that one reduction takes, in flat order; `begin` and `end` are the
-/// range of segments that they fill.
+/// range of segments that they fill, or, for one block of a `contiguous`
+/// layout, its elements.
 struct Bucket {
   int64_t begin = 0, end = 0;
   SmallVector<GradientOp> gradients;
@@ -44,9 +47,13 @@ private:
   void reducePartition(PartitionOp partition, StepOp step);
   Moment chooseMoment(PartitionOp partition, TrainingAttr training);
   SmallVector<Bucket> cutBuckets(PartitionOp partition, Moment moment);
+  /// The gradients of a partition's members, in flat order.
+  SmallVector<GradientOp> listGradients(PartitionOp partition);
+  /// Elements [first, second) of the flat space that `gradient` is.
+  std::pair<int64_t, int64_t> elementsOf(PartitionOp partition,
+                                         GradientOp gradient);
   /// Runs of `members` of at most `limit` elements, without their ranges.
-  SmallVector<Bucket> cutRuns(PartitionOp partition,
-                              ArrayRef<MemberAttr> members, int64_t limit);
+  SmallVector<Bucket> cutRuns(ArrayRef<GradientOp> members, int64_t limit);
   SmallVector<Bucket> cutByReadiness(PartitionOp partition);
   SmallVector<Bucket> cutByParameter(PartitionOp partition);
   SmallVector<Bucket> cutBySegment(PartitionOp partition);
@@ -57,7 +64,8 @@ private:
   /// A sum of fp16 values may overflow where their mean does not. One update
   /// has one factor for all gradients, so all are means where one must be.
   bool means = false;
-  DenseMap<StringAttr, GradientOp> gradients;
+  /// A parameter's gradient, or its blocks in order.
+  DenseMap<StringAttr, SmallVector<GradientOp, 1>> gradients;
   /// Order of gradients in the backward, numbered once.
   DenseMap<Operation *, unsigned> positions;
 };
@@ -162,12 +170,17 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
   int64_t elements = 0;
   for (Value value : values(bucket))
     elements += cast<RankedTensorType>(value.getType()).getNumElements();
-  auto op =
-      BucketedReduceOp::create(builder, loc, pending(bucket, elements), symbol,
-                               names(bucket), values(bucket), means);
+  bool isBlock = bucket.begin < bucket.end;
+  auto bound = [&](int64_t value) {
+    return isBlock ? builder.getI64IntegerAttr(value) : IntegerAttr();
+  };
+  auto op = BucketedReduceOp::create(
+      builder, loc, pending(bucket, elements), symbol, bound(bucket.begin),
+      bound(bucket.end), names(bucket), values(bucket), means);
   WaitOp done = wait(op.getPending());
-  accumulate(AccumulateForm::Owned, done.getResult(0), 0,
-             partition.getFlatElements(), names(bucket));
+  auto [begin, end] = op.getRange(partition);
+  accumulate(AccumulateForm::Owned, done.getResult(0), begin, end,
+             names(bucket));
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +190,7 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
 void InsertReductions::collectGradients(StepOp step) {
   step.getRegionOp<MicroOp>().walk([&](GradientOp gradient) {
     positions[gradient] = positions.size();
-    gradients[gradient.getParameterAttr().getAttr()] = gradient;
+    gradients[gradient.getParameterAttr().getAttr()].push_back(gradient);
   });
 }
 
@@ -198,43 +211,60 @@ Moment InsertReductions::chooseMoment(PartitionOp partition,
              : Moment::Apply;
 }
 
-SmallVector<Bucket> InsertReductions::cutRuns(PartitionOp partition,
-                                              ArrayRef<MemberAttr> members,
+std::pair<int64_t, int64_t> InsertReductions::elementsOf(PartitionOp partition,
+                                                         GradientOp gradient) {
+  int64_t offset = partition.findMember(gradient.getParameter()).getOffset();
+  auto [begin, end] = gradient.getElements();
+  return {offset + begin, offset + end};
+}
+
+SmallVector<GradientOp> InsertReductions::listGradients(PartitionOp partition) {
+  SmallVector<GradientOp> members;
+  for (MemberAttr member : partition.getMemberRange())
+    llvm::append_range(members, gradients[member.getParameter().getAttr()]);
+  return members;
+}
+
+SmallVector<Bucket> InsertReductions::cutRuns(ArrayRef<GradientOp> members,
                                               int64_t limit) {
   SmallVector<int64_t> sizes;
-  for (MemberAttr member : members)
-    sizes.push_back(member.getSize());
+  SmallVector<bool> alone;
+  for (GradientOp member : members) {
+    auto [begin, end] = member.getElements();
+    sizes.push_back(end - begin);
+    alone.push_back(member.isBlock());
+  }
   SmallVector<Bucket> buckets;
   size_t first = 0;
-  for (size_t end : cutIntoBuckets(sizes, limit)) {
-    Bucket &bucket = buckets.emplace_back();
-    for (MemberAttr member : members.slice(first, end - first))
-      bucket.gradients.push_back(
-          gradients.lookup(member.getParameter().getAttr()));
+  for (size_t end : cutIntoBuckets(sizes, limit, alone)) {
+    llvm::append_range(buckets.emplace_back().gradients,
+                       members.slice(first, end - first));
     first = end;
   }
   return buckets;
 }
 
 SmallVector<Bucket> InsertReductions::cutByReadiness(PartitionOp partition) {
-  SmallVector<MemberAttr> members = llvm::to_vector(partition.getMemberRange());
-  llvm::stable_sort(members, [&](MemberAttr a, MemberAttr b) {
-    return positions.lookup(gradients.lookup(a.getParameter().getAttr())) <
-           positions.lookup(gradients.lookup(b.getParameter().getAttr()));
+  SmallVector<GradientOp> members = listGradients(partition);
+  llvm::stable_sort(members, [&](GradientOp a, GradientOp b) {
+    return positions.lookup(a) < positions.lookup(b);
   });
-  SmallVector<Bucket> buckets = cutRuns(partition, members, reduceBucketSize);
+  SmallVector<Bucket> buckets = cutRuns(members, reduceBucketSize);
   // Pieces of one owner are neighbours when members are in flat order.
-  for (Bucket &bucket : buckets)
+  for (Bucket &bucket : buckets) {
     llvm::sort(bucket.gradients, [&](GradientOp a, GradientOp b) {
-      return partition.findMember(a.getParameter()).getOffset() <
-             partition.findMember(b.getParameter()).getOffset();
+      return elementsOf(partition, a) < elementsOf(partition, b);
     });
+    if (bucket.gradients.front().isBlock())
+      std::tie(bucket.begin, bucket.end) =
+          elementsOf(partition, bucket.gradients.front());
+  }
   return buckets;
 }
 
 SmallVector<Bucket> InsertReductions::cutByParameter(PartitionOp partition) {
-  SmallVector<MemberAttr> members = llvm::to_vector(partition.getMemberRange());
-  SmallVector<Bucket> buckets = cutRuns(partition, members, reduceBucketSize);
+  SmallVector<Bucket> buckets =
+      cutRuns(listGradients(partition), reduceBucketSize);
   ArrayRef<int64_t> segments = partition.getSegments();
   size_t segment = 0;
   for (Bucket &bucket : buckets) {
@@ -246,7 +276,7 @@ SmallVector<Bucket> InsertReductions::cutByParameter(PartitionOp partition) {
 }
 
 SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
-  SmallVector<MemberAttr> members = llvm::to_vector(partition.getMemberRange());
+  SmallVector<GradientOp> members = listGradients(partition);
   ArrayRef<int64_t> segments = partition.getSegments();
   SmallVector<Bucket> buckets;
   size_t next = 0;
@@ -255,10 +285,9 @@ SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
     bucket.begin = segments[i - 1];
     bucket.end = segments[i];
     for (; next < members.size() &&
-           members[next].getOffset() + members[next].getSize() <= bucket.end;
+           elementsOf(partition, members[next]).second <= bucket.end;
          ++next)
-      bucket.gradients.push_back(
-          gradients.lookup(members[next].getParameter().getAttr()));
+      bucket.gradients.push_back(members[next]);
   }
   return buckets;
 }
@@ -266,12 +295,10 @@ SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
 SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition,
                                                  Moment moment) {
   if (moment == Moment::MicroEnd) {
-    SmallVector<Bucket> whole =
-        cutRuns(partition, llvm::to_vector(partition.getMemberRange()),
-                partition.getFlatElements());
-    if (!whole.empty())
-      whole.front().end = partition.getFlatElements();
-    return whole;
+    Bucket whole;
+    whole.gradients = listGradients(partition);
+    whole.end = partition.getFlatElements();
+    return {whole};
   }
   if (partition.getLayout() == LayoutKind::Contiguous)
     return cutByReadiness(partition);
@@ -281,15 +308,13 @@ SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition,
 }
 
 void InsertReductions::storeLocally(PartitionOp partition) {
-  for (MemberAttr member : partition.getMemberRange()) {
-    GradientOp gradient = gradients.lookup(member.getParameter().getAttr());
+  for (GradientOp gradient : listGradients(partition)) {
     OpBuilder builder(gradient);
-    if (member.getSize() > 0)
+    auto [begin, end] = elementsOf(partition, gradient);
+    if (begin < end)
       AccumulateOp::create(builder, gradient.getLoc(), AccumulateForm::Whole,
-                           gradient.getValue(), partition.getSymName(),
-                           member.getOffset(),
-                           member.getOffset() + member.getSize(),
-                           /*parameters=*/ArrayAttr());
+                           gradient.getValue(), partition.getSymName(), begin,
+                           end, /*parameters=*/ArrayAttr());
   }
 }
 
@@ -369,6 +394,7 @@ void InsertReductions::runOnOperation() {
   for (PartitionOp partition : getOperation().getOps<PartitionOp>())
     if (partition.isTrainable())
       reducePartition(partition, *step);
-  for (auto &[name, gradient] : gradients)
-    gradient.erase();
+  for (auto &[name, blocks] : gradients)
+    for (GradientOp gradient : blocks)
+      gradient.erase();
 }

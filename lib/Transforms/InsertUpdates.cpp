@@ -44,8 +44,7 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
     names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
     is16Bit |= !partition.getComputeType().isF32();
   }
-  Value stats = GradStatsOp::create(builder, loc, StatsType::get(&getContext()),
-                                    builder.getArrayAttr(names));
+  Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
   if (training.getRanks() > 1)
     stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()),
                                   stats, training.getStage() == 0);

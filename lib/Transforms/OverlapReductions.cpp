@@ -1,5 +1,7 @@
 //===- OverlapReductions.cpp - compute while gradients travel -------------===//
 
+#include "Carry.h"
+
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
@@ -20,7 +22,14 @@ namespace {
 /// must follow the wait.
 struct Started {
   Operation *start = nullptr;
-  SmallVector<Operation *> finish;
+  WaitOp wait;
+  SmallVector<Operation *> stores;
+
+  void finishBefore(Block &block, Block::iterator place) {
+    wait->moveBefore(&block, place);
+    for (Operation *store : stores)
+      store->moveBefore(&block, place);
+  }
 };
 
 struct OverlapReductions
@@ -29,61 +38,45 @@ struct OverlapReductions
   void runOnOperation() override;
 
 private:
-  void overlapIn(Block &block);
+  std::deque<Started> overlapIn(Block &block);
 };
 
 } // namespace
 
-static bool isOverlapped(Operation &op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, RefreshOp,
-             RefreshResidentOp>(op);
-}
-
-/// Operations that read or write state which a started reduction still fills.
-static bool needsReduced(Operation &op) {
-  return isa<GradStatsOp, UpdateOp, YieldOp>(op);
-}
-
-void OverlapReductions::overlapIn(Block &block) {
+static SmallVector<Started> findStarted(Block &block) {
   SmallVector<Started> found;
   for (Operation &op : block) {
-    if (!isOverlapped(op))
+    if (!isReduction(&op))
       continue;
-    Started started;
+    // What `zero-reduce-early` has carried is waited for in `apply` already.
+    auto wait = dyn_cast<WaitOp>(*op.getUsers().begin());
+    if (!wait)
+      continue;
+    Started &started = found.emplace_back();
     started.start = &op;
-    auto wait = cast<WaitOp>(*op.getResult(0).getUsers().begin());
-    started.finish.push_back(wait);
+    started.wait = wait;
     for (Operation *user : wait->getUsers())
-      if (isa<AccumulateOp>(user))
-        started.finish.push_back(user);
-    found.push_back(started);
+      started.stores.push_back(user);
+    llvm::sort(started.stores, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
   }
-  auto finishBefore = [](Started &started, Operation *place) {
-    for (Operation *op : started.finish)
-      op->moveBefore(place);
-  };
-  std::deque<Started *> running;
-  size_t next = 0;
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    bool isStart = next < found.size() && found[next].start == &op;
-    bool isReductionNeeded = needsReduced(op) && !running.empty();
-    while (!running.empty() &&
-           ((isStart && static_cast<int64_t>(running.size()) >= inFlight) ||
-            (isReductionNeeded &&
-             !isa<RefreshOp, RefreshResidentOp>(running.front()->start)))) {
-      finishBefore(*running.front(), &op);
+  return found;
+}
+
+/// Moves waits down to where the start after the next `inFlight` is; returns
+/// what is under way at the block's end.
+std::deque<Started> OverlapReductions::overlapIn(Block &block) {
+  std::deque<Started> running;
+  for (Started &started : findStarted(block)) {
+    while (static_cast<int64_t>(running.size()) >= inFlight &&
+           !running.empty()) {
+      running.front().finishBefore(block, started.start->getIterator());
       running.pop_front();
     }
-    if (isStart)
-      running.push_back(&found[next++]);
+    running.push_back(started);
   }
-  for (Started *started : running)
-    for (Operation *op : started->finish) {
-      if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
-        op->moveBefore(&block.back());
-      else
-        op->moveBefore(&block, block.end());
-    }
+  return running;
 }
 
 void OverlapReductions::runOnOperation() {
@@ -91,6 +84,18 @@ void OverlapReductions::runOnOperation() {
   if (failed(schedule))
     return signalPassFailure();
   StepOp step = *schedule;
-  overlapIn(step.getRegionOp<MicroOp>().getBody().front());
-  overlapIn(step.getRegionOp<ApplyOp>().getBody().front());
+  MicroOp last = step.getLastMicro();
+  for (auto micro : step.getBody().getOps<MicroOp>()) {
+    Block &block = micro.getBody().front();
+    std::deque<Started> running = overlapIn(block);
+    Block *place =
+        micro == last ? &step.getRegionOp<ApplyOp>().getBody().front() : &block;
+    Block::iterator before =
+        micro == last ? place->begin() : std::prev(block.end());
+    for (Started &started : running) {
+      started.finishBefore(*place, before);
+      if (micro == last)
+        carryToWait(started.start, started.wait);
+    }
+  }
 }

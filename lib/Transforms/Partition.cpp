@@ -26,6 +26,8 @@ struct Group {
   SmallVector<ParameterOp> parameters;
   /// Positions of their gradients in the backward; empty where untrained.
   SmallVector<unsigned> ready;
+  /// Where their gradients' blocks end; empty for those made whole.
+  SmallVector<SmallVector<int64_t>> blocks;
   Attribute optimizer;
 };
 
@@ -34,7 +36,7 @@ struct Partition : public zero::impl::PartitionBase<Partition> {
   void runOnOperation() override;
 
 private:
-  void collectUses(StepOp step);
+  LogicalResult collectUses(StepOp step);
   void recordUses(StepOp step);
   LogicalResult collectGroups();
   LogicalResult verifySize(StepOp step, const Group &group);
@@ -47,21 +49,49 @@ private:
   /// From a parameter to its compute type, and to its gradient's position.
   DenseMap<StringAttr, Type> computeTypes;
   DenseMap<StringAttr, unsigned> readiness;
+  DenseMap<StringAttr, SmallVector<int64_t>> blockEnds;
   /// By optimizer group (null: untrained) and compute type, in order.
   llvm::MapVector<std::pair<Attribute, Type>, Group> groups;
 };
 
 } // namespace
 
-void Partition::collectUses(StepOp step) {
+/// A gradient in blocks is ready with its last one; blocks come in order.
+LogicalResult Partition::collectUses(StepOp step) {
+  TrainingAttr training = *step.getTraining();
+  bool isWhole = training.getStage() < 2 || training.getRanks() == 1;
   unsigned position = 0;
-  step.walk([&](Operation *op) {
+  WalkResult walk = step.walk([&](Operation *op) {
     if (auto load = dyn_cast<LoadOp>(op))
       computeTypes[load.getParameterAttr().getAttr()] =
           load.getType().getElementType();
-    if (auto gradient = dyn_cast<GradientOp>(op))
-      readiness[gradient.getParameterAttr().getAttr()] = position++;
+    auto gradient = dyn_cast<GradientOp>(op);
+    if (!gradient)
+      return WalkResult::advance();
+    StringAttr name = gradient.getParameterAttr().getAttr();
+    readiness[name] = position++;
+    if (!gradient.isBlock())
+      return WalkResult::advance();
+    if (isWhole) {
+      gradient.emitOpError("is a block of ")
+          << gradient.getParameterAttr() << ", and stage "
+          << training.getStage() << " on " << training.getRanks()
+          << " ranks stores gradients whole; run zero-split-gradients with the "
+             "training of this step";
+      return WalkResult::interrupt();
+    }
+    SmallVector<int64_t> &ends = blockEnds[name];
+    auto [begin, end] = gradient.getElements();
+    int64_t wanted = ends.empty() ? 0 : ends.back();
+    ends.push_back(end);
+    if (begin == wanted)
+      return WalkResult::advance();
+    gradient.emitOpError("begins at element ")
+        << begin << " of " << gradient.getParameterAttr() << ", wanted "
+        << wanted << ": blocks come in order";
+    return WalkResult::interrupt();
   });
+  return failure(walk.wasInterrupted());
 }
 
 /// Sets entry `index` of the array attribute `name` of `op`, which has `size`
@@ -88,7 +118,12 @@ void Partition::recordUses(StepOp step) {
   });
   llvm::MapVector<Value, SmallVector<Attribute>> made;
   step.walk([&](GradientOp gradient) {
-    made[gradient.getValue()].push_back(gradient.getParameterAttr());
+    auto [begin, end] = gradient.getElements();
+    FlatSymbolRefAttr parameter = gradient.getParameterAttr();
+    made[gradient.getValue()].push_back(
+        gradient.isBlock()
+            ? Attribute(BlockAttr::get(&getContext(), parameter, begin, end))
+            : parameter);
   });
   for (auto &[value, parameters] : made)
     if (auto result = dyn_cast<OpResult>(value))
@@ -116,6 +151,12 @@ LogicalResult Partition::collectGroups() {
     group.parameters.push_back(parameter);
     if (trained) {
       group.ready.push_back(readiness.lookup(name));
+      SmallVector<int64_t> ends = blockEnds.lookup(name);
+      if (!ends.empty() && ends.back() != parameter.getElements())
+        return parameter.emitOpError("has a gradient of its first ")
+               << ends.back() << " elements, wanted all "
+               << parameter.getElements();
+      group.blocks.push_back(ends);
       group.optimizer = optimizer;
     }
   }
@@ -188,11 +229,12 @@ FlatLayout Partition::layOut(LayoutKind layout, const Group &group,
   case LayoutKind::Interval:
     return layOutIntervals(sizes, options);
   case LayoutKind::Bucketed:
-    return layOutBuckets(sizes, order, options, /*owned=*/true);
+    return layOutBuckets(sizes, order, options, /*owned=*/true, group.blocks);
   case LayoutKind::Contiguous:
     return layOutContiguous(sizes, options);
   case LayoutKind::Parameter:
-    return layOutParameters(sizes, order, options.ranks, gatherUnit);
+    return layOutParameters(sizes, order, options.ranks, gatherUnit,
+                            group.blocks);
   }
   llvm_unreachable("all layouts are covered");
 }
@@ -227,7 +269,8 @@ void Partition::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
     return signalPassFailure();
-  collectUses(*step);
+  if (failed(collectUses(*step)))
+    return signalPassFailure();
   recordUses(*step);
   if (failed(collectGroups()))
     return signalPassFailure();

@@ -168,6 +168,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.modelPersistenceThreshold, config.modelPersistenceThreshold);
   set(options.prefetchBucketSize, config.prefetchBucketSize);
   set(options.maxLiveParameters, config.maxLiveParameters);
+  set(options.gathersInFlight, config.gathersInFlight);
   set(options.overlap, config.overlapCommunication);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   if (options.momentum.getNumOccurrences() &&
@@ -204,6 +205,8 @@ static void recordGiven(const ZeroPipelineOptions &options,
   recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
   recordZero(options.persistenceThreshold,
              "stage3_param_persistence_threshold");
+  record(options.gathersInFlight.getNumOccurrences() > 0,
+         "zero.gathers_in_flight");
   record(options.checkpointActivations.getNumOccurrences() ||
              !options.checkpointLayers.empty() ||
              options.checkpointPolicy.getNumOccurrences() ||
@@ -277,7 +280,20 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createCheckpointActivations(checkpoint));
 }
 
+static void addOverlapPasses(OpPassManager &manager) {
+  manager.addPass(createPeelLastMicro());
+  manager.addPass(createReduceEarly());
+  manager.addPass(createOverlapReductions());
+  manager.addPass(createSplitStatistics());
+  manager.addPass(createOverlapGathers());
+}
+
 static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
+  SplitGradientsOptions split;
+  split.reduceBucketSize = config.reduceBucketSize;
+  split.alignment = config.alignment;
+  split.contiguous = config.layout == Layout::Contiguous;
+  manager.addPass(createSplitGradients(split));
   PartitionOptions partition;
   partition.reduceBucketSize = config.reduceBucketSize;
   partition.alignment = config.alignment;
@@ -295,12 +311,13 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   PrefetchOptions prefetch;
   prefetch.prefetchBucketSize = config.prefetchBucketSize;
   prefetch.maxLiveParameters = config.maxLiveParameters;
+  prefetch.maxInFlight = config.gathersInFlight;
   manager.addPass(createPrefetch(prefetch));
   InsertUpdatesOptions updates;
   updates.allgatherBucketSize = config.allgatherBucketSize;
   manager.addPass(createInsertUpdates(updates));
   if (config.overlapCommunication)
-    manager.addPass(createOverlapReductions());
+    addOverlapPasses(manager);
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,

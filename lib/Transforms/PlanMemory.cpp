@@ -56,7 +56,7 @@ void PlanMemory::planResidents(StepOp step) {
     for (auto symbol :
          refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       PartitionOp partition = state.getPartition(symbol.getAttr());
-      auto [begin, end] = partition.getSegmentOf(symbol.getValue());
+      auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
       places.push_back(cursor.take(
           &getContext(), ArenaKind::Parameters,
           (end - begin) * elementBytes(partition.getComputeType())));
@@ -82,9 +82,9 @@ LogicalResult PlanMemory::planRegions(StepOp step) {
                           tensorBytes(value.getType()));
     return place;
   };
-  for (Operation &region : step.getBody().front()) {
-    BufferPlan plan(region.getRegion(0).front(), state, *step.getTraining(),
-                    placeConstant);
+  Handles handles(step);
+  for (const SmallVector<Block *> &line : getTimelines(step)) {
+    BufferPlan plan(line, handles, state, *step.getTraining(), placeConstant);
     if (failed(plan.result()))
       return failure();
     plan.solve();

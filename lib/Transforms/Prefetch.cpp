@@ -37,9 +37,11 @@ private:
 
 } // namespace
 
-static SmallVector<Gather> collectGathers(Block &block) {
+static SmallVector<Gather> collectGathers(Block &block,
+                                          const Handles &handles) {
   BlockOrder order(block);
-  DenseMap<Value, Operation *> lastUses = findLastUses(block, order);
+  DenseMap<Value, Operation *> lastUses =
+      findLastUses({&block}, order, handles);
   SmallVector<Gather> gathers;
   for (auto start : block.getOps<AllGatherOp>()) {
     Gather gather;
@@ -101,10 +103,12 @@ void Prefetch::runOnOperation() {
   if (failed(schedule))
     return signalPassFailure();
   StepOp step = *schedule;
+  Handles handles(step);
   for (Operation &region : step.getBody().front()) {
     if (!isa<MicroOp, EvaluateOp>(region))
       continue;
-    SmallVector<Gather> gathers = collectGathers(region.getRegion(0).front());
+    SmallVector<Gather> gathers =
+        collectGathers(region.getRegion(0).front(), handles);
     choose(gathers);
     for (Gather &gather : gathers)
       if (gathers[gather.before].wait != gather.wait)

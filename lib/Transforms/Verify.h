@@ -1,14 +1,17 @@
 //===- Verify.h - the topics of zero-verify-schedule ------------*- C++ -*-===//
 //
 // Each topic walks the schedule in the order in which it runs (initialize, two
-// updates of several micro-batches, evaluate) and keeps the facts that it is
-// about. It asks what is true when an operation runs, not which operation
-// stands beside it, so that schedules may overlap what they like.
+// updates of several micro-batches, evaluate, one more update) and keeps the
+// facts that it is about. It asks what is true when an operation runs, not
+// which operation stands beside it, so that schedules may overlap what they
+// like.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_TRANSFORMS_VERIFY_H
 #define ZERO_LIB_TRANSFORMS_VERIFY_H
 
+#include "zero/Analysis/Handles.h"
+#include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 
 namespace mlir::zero::verify {
@@ -23,13 +26,14 @@ struct Tables {
   PartitionOp ownerOf(FlatSymbolRefAttr parameter) const {
     return byParameter.lookup(parameter.getAttr());
   }
-  /// The segment that holds a parameter at stage 3, padding included, in
+  /// The segments that hold a parameter at stage 3, padding included, in
   /// elements; 0 where it is in no partition.
   int64_t paddedElements(FlatSymbolRefAttr parameter) const;
 
   // Operations are handles, and none of their methods is const.
   mutable ModuleOp module;
   mutable StepOp step;
+  Handles handles;
   TrainingAttr training; ///< never null
   SmallVector<PartitionOp> trained;
   DenseMap<StringAttr, PartitionOp> partitions, byParameter;
@@ -53,6 +57,8 @@ public:
   virtual void enter() {}
   virtual LogicalResult visit(Operation &op) = 0;
   virtual LogicalResult leave() { return success(); }
+  /// Whatever is in flight ends: before an evaluation.
+  virtual LogicalResult drain() { return success(); }
 
   Moment now;
 };
@@ -60,16 +66,11 @@ public:
 /// Lets the schedule run before `tracker`.
 LogicalResult simulate(const Tables &tables, Tracker &tracker);
 
-/// The start of the collective whose wait made `value`; null for other values.
-Operation *findStart(Value value);
-/// Whether `op` combines gradients over ranks.
-bool isReduction(Operation *op);
-/// Whether `op` starts a collective.
-bool isCollective(Operation *op);
-/// Whether `value` is, or may be, the complete gradient of `parameter`: its
-/// producer says so, or nothing in the step says what it makes.
+/// Whether `value` is, or may be, the complete gradient of `parameter`'s
+/// elements [begin, end): its producer says so, or nothing in the step says
+/// what it makes.
 bool isGradientOf(const Tables &tables, Value value,
-                  FlatSymbolRefAttr parameter);
+                  FlatSymbolRefAttr parameter, int64_t begin, int64_t end);
 
 LogicalResult verifyPartitions(const Tables &tables);
 LogicalResult verifyHandles(const Tables &tables);
@@ -82,7 +83,8 @@ LogicalResult verifyUpdates(const Tables &tables);
 /// saved.
 LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,
                             bool report);
-/// After zero-plan-memory; both succeed where nothing has a place.
+/// After zero-plan-memory; all succeed where nothing has a place.
+LogicalResult verifyStreams(const Tables &tables);
 LogicalResult verifyPlaces(const Tables &tables);
 LogicalResult verifyMemory(const Tables &tables);
 /// The same collectives, in the same order, in the programs of all ranks.

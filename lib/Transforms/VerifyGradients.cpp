@@ -29,7 +29,8 @@ private:
                     Level level);
   template <typename ReduceOp> LogicalResult visitReduce(ReduceOp reduce);
   LogicalResult visitBucketed(BucketedReduceOp reduce);
-  LogicalResult takeIn(Operation *op, Store &store, ArrayAttr parameters,
+  LogicalResult takeIn(Operation *op, Store &store,
+                       std::pair<int64_t, int64_t> range, ArrayAttr parameters,
                        ValueRange gradients);
   LogicalResult reduceStored(Operation *op, Store &store, int64_t begin,
                              int64_t end);
@@ -50,8 +51,15 @@ private:
 //===----------------------------------------------------------------------===//
 
 Gradients::Gradients(const Tables &tables) : tables(tables) {
+  DenseMap<Attribute, SmallVector<int64_t>> cuts;
+  tables.step->walk([&](Operation *op) {
+    for (StringRef bound : {"begin", "end"})
+      if (auto value = op->getAttrOfType<IntegerAttr>(bound))
+        cuts[op->getAttr("partition")].push_back(value.getInt());
+  });
   for (PartitionOp partition : tables.trained)
-    stores[partition.getSymNameAttr()] = std::make_unique<Store>(partition);
+    stores[partition.getSymNameAttr()] = std::make_unique<Store>(
+        partition, cuts[FlatSymbolRefAttr::get(partition.getSymNameAttr())]);
 }
 
 void Gradients::enter() {
@@ -96,7 +104,8 @@ LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
         member.getOffset() + member.getSize() !=
             static_cast<int64_t>(accumulate.getEnd()))
       continue;
-    if (isGradientOf(tables, accumulate.getValue(), member.getParameter()))
+    if (isGradientOf(tables, accumulate.getValue(), member.getParameter(), 0,
+                     member.getSize()))
       return success();
     InFlightDiagnostic error = accumulate.emitOpError("stores in the place of ")
                                << member.getParameter()
@@ -109,8 +118,19 @@ LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
          << ") is no member of " << accumulate.getPartitionAttr();
 }
 
+/// Whether [begin, end) is the segment of result `index` of `reduce`.
+static bool isSegment(PartitionOp partition, ReduceScatterOp reduce,
+                      size_t index, int64_t begin, int64_t end) {
+  if (begin < static_cast<int64_t>(reduce.getBegin()) ||
+      end > static_cast<int64_t>(reduce.getEnd()))
+    return false;
+  auto own = partition.getSegmentsIn(begin, end);
+  return own.size() == 1 && own.front() == std::make_pair(begin, end) &&
+         partition.countSegments(reduce.getBegin(), begin) == index;
+}
+
 FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
-  Operation *start = findStart(accumulate.getValue());
+  Operation *start = tables.handles.findStartOf(accumulate.getValue());
   if (!start) {
     if (failed(verifyLocal(accumulate, store)))
       return failure();
@@ -129,21 +149,12 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
   if (auto reduce = dyn_cast<ReduceScatterOp>(start);
       reduce && accumulate.getForm() == AccumulateForm::Slice &&
       reduce.getParameters() &&
-      reduce.getPartitionAttr() == accumulate.getPartitionAttr()) {
-    ArrayRef<int64_t> segments = store.partition.getSegments();
-    unsigned next = 0;
-    for (size_t i = 1; i < segments.size(); ++i) {
-      if (segments[i - 1] < static_cast<int64_t>(reduce.getBegin()) ||
-          segments[i] > static_cast<int64_t>(reduce.getEnd()) ||
-          segments[i] == segments[i - 1])
-        continue;
-      if (next++ == index && segments[i - 1] == begin && segments[i] == end)
-        return Level::Owner;
-    }
-  }
+      reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
+      isSegment(store.partition, reduce, index, begin, end))
+    return Level::Owner;
   if (auto reduce = dyn_cast<BucketedReduceOp>(start);
-      reduce && accumulate.getForm() == AccumulateForm::Owned && begin == 0 &&
-      end == store.partition.getFlatElements() &&
+      reduce && accumulate.getForm() == AccumulateForm::Owned &&
+      reduce.getRange(store.partition) == std::make_pair(begin, end) &&
       reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
       reduce.getParametersAttr() == accumulate.getParametersAttr())
     return Level::Owner;
@@ -192,13 +203,12 @@ LogicalResult Gradients::visitAccumulate(AccumulateOp accumulate) {
                *level);
   for (auto parameter :
        accumulate.getParameters()->getAsRange<FlatSymbolRefAttr>())
-    if (MemberAttr member =
-            (*store)->partition.findMember(parameter.getValue()))
-      if (failed(add(accumulate,
-                     (*store)->range(member.getOffset(),
-                                     member.getOffset() + member.getSize()),
-                     *level)))
+    if ((*store)->partition.findMember(parameter.getValue())) {
+      auto [begin, end] = (*store)->partition.getElementsIn(
+          parameter.getValue(), accumulate.getBegin(), accumulate.getEnd());
+      if (failed(add(accumulate, (*store)->range(begin, end), *level)))
         return failure();
+    }
   return success();
 }
 
@@ -206,21 +216,26 @@ LogicalResult Gradients::visitAccumulate(AccumulateOp accumulate) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// A reduction takes in each named gradient, and each only once.
+/// A reduction takes in each named gradient's elements in `range`, and each
+/// only once.
 LogicalResult Gradients::takeIn(Operation *op, Store &store,
+                                std::pair<int64_t, int64_t> range,
                                 ArrayAttr parameters, ValueRange gradients) {
   for (auto [parameter, gradient] :
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    if (!isGradientOf(tables, gradient, parameter)) {
+    int64_t offset =
+        store.partition.findMember(parameter.getValue()).getOffset();
+    auto [begin, end] = store.partition.getElementsIn(
+        parameter.getValue(), range.first, range.second);
+    if (!isGradientOf(tables, gradient, parameter, begin - offset,
+                      end - offset)) {
       InFlightDiagnostic error = op->emitOpError("takes in as the gradient of ")
                                  << parameter << " what is not";
       error.attachNote(gradient.getLoc()) << "computed here";
       return error;
     }
-    MemberAttr member = store.partition.findMember(parameter.getValue());
     int64_t before = isa<MicroOp>(now.region) ? now.micro : now.micros - 1;
-    for (Cell &cell : store.range(member.getOffset(),
-                                  member.getOffset() + member.getSize())) {
+    for (Cell &cell : store.range(begin, end)) {
       if (cell.travelled > before)
         return op->emitOpError("makes elements of ")
                << parameter << " reduced over ranks more than once";
@@ -266,7 +281,7 @@ LogicalResult Gradients::visitReduce(ReduceOp reduce) {
         !llvm::is_contained(*reduce.getParameters(), cell.parameter))
       return reduce.emitOpError("leaves out ")
              << cell.parameter << ", which lies in its range";
-  return takeIn(reduce, **store, *reduce.getParameters(),
+  return takeIn(reduce, **store, {begin, end}, *reduce.getParameters(),
                 reduce.getGradients());
 }
 
@@ -279,19 +294,25 @@ LogicalResult Gradients::visitBucketed(BucketedReduceOp reduce) {
                "reduces to the owners of a contiguous layout, and ")
            << reduce.getPartitionAttr() << " is "
            << stringifyLayoutKind((*store)->partition.getLayout());
-  return takeIn(reduce, **store, reduce.getParameters(), reduce.getGradients());
+  return takeIn(reduce, **store, reduce.getRange((*store)->partition),
+                reduce.getParameters(), reduce.getGradients());
 }
 
 void Gradients::visitWait(WaitOp wait) {
-  Operation *start = wait.getPending().getDefiningOp();
+  Operation *start = tables.handles.findStart(wait.getPending());
   if (!start || !isa<AllReduceOp, ReduceScatterOp>(start))
     return;
-  for (auto &[name, store] : stores)
-    for (Cell &cell : store->cells)
-      if (cell.inFlight == start) {
-        cell.inFlight = nullptr;
-        cell.level = isa<AllReduceOp>(start) ? Level::Everywhere : Level::Owner;
-      }
+  auto symbol = start->getAttrOfType<FlatSymbolRefAttr>("partition");
+  auto found = stores.find(symbol.getAttr());
+  if (found == stores.end())
+    return;
+  for (Cell &cell :
+       found->second->range(start->getAttrOfType<IntegerAttr>("begin").getInt(),
+                            start->getAttrOfType<IntegerAttr>("end").getInt()))
+    if (cell.inFlight == start) {
+      cell.inFlight = nullptr;
+      cell.level = isa<AllReduceOp>(start) ? Level::Everywhere : Level::Owner;
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,11 +320,13 @@ void Gradients::visitWait(WaitOp wait) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Gradients::visitStats(GradStatsOp stats) {
-  for (auto partition : stats.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
+  for (auto [index, partition] :
+       llvm::enumerate(stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
     FailureOr<Store *> store = findStore(stats, partition);
     if (failed(store))
       return failure();
-    for (Cell &cell : (*store)->cells) {
+    auto [begin, end] = stats.getRange(index, (*store)->partition);
+    for (Cell &cell : (*store)->range(begin, end)) {
       if (cell.inFlight) {
         InFlightDiagnostic error = stats.emitOpError("checks gradients of ")
                                    << partition

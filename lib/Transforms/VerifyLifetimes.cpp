@@ -13,6 +13,7 @@ using namespace mlir::zero::verify;
 namespace {
 class Lifetimes : public Tracker {
 public:
+  explicit Lifetimes(const Tables &tables) : tables(tables) {}
   void enter() override {
     freed.clear();
     borrowed.clear();
@@ -27,6 +28,7 @@ private:
   void visitStart(Operation &op);
   void visitWait(WaitOp wait);
 
+  const Tables &tables;
   DenseMap<Value, Operation *> freed;
   /// The reduction in flight that reads a value.
   DenseMap<Value, Operation *> borrowed;
@@ -73,22 +75,20 @@ LogicalResult Lifetimes::visitFree(FreeOp free) {
 }
 
 void Lifetimes::visitStart(Operation &op) {
-  // The wait of a handle that leaves the region is checked where it is.
-  if (isReduction(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) {
-        return user->getBlock() == op.getBlock();
-      }))
+  if (isReduction(&op))
     for (Value gradient : op.getOperands())
       borrowed[getRoot(gradient)] = &op;
 }
 
 void Lifetimes::visitWait(WaitOp wait) {
-  Operation *start = wait.getPending().getDefiningOp();
+  Operation *start = tables.handles.findStart(wait.getPending());
   if (!start)
     return;
   if (isa<AllGatherOp>(start))
     for (Value whole : wait.getResults())
       due[whole] = wait;
-  if (!isReduction(start))
+  // What a carried reduction reads goes with it.
+  if (!isReduction(start) || start->getBlock() != wait->getBlock())
     return;
   for (Value gradient : start->getOperands()) {
     Value root = getRoot(gradient);
@@ -134,6 +134,6 @@ LogicalResult Lifetimes::leave() {
 }
 
 LogicalResult verify::verifyLifetimes(const Tables &tables) {
-  Lifetimes lifetimes;
+  Lifetimes lifetimes(tables);
   return simulate(tables, lifetimes);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByteMap.h"
 #include "Verify.h"
 
 #include "zero/Analysis/StatePlan.h"
@@ -16,8 +17,8 @@ using namespace mlir::zero::verify;
 
 namespace {
 
-/// Bytes of an arena that a region's value or collective needs from one
-/// position of the region to another, both included.
+/// Bytes of an arena that a value or collective needs from one position of its
+/// line of time to another, both included.
 struct Use {
   AtAttr place;
   int64_t from = 0, to = 0;
@@ -26,10 +27,10 @@ struct Use {
   Value value;
 };
 
-/// The buffers of one region.
-class RegionMemory {
+/// The buffers of regions that run one after the other and pass handles on.
+class LineMemory {
 public:
-  RegionMemory(const Tables &tables, Block &block);
+  LineMemory(const Tables &tables, ArrayRef<Block *> line);
   LogicalResult run();
 
 private:
@@ -40,12 +41,13 @@ private:
   LogicalResult verifyGradient(const Use &use, PartitionOp partition,
                                MemberAttr member);
   bool mayShare(const Use &earlier, const Use &later);
+  LogicalResult reportOverlap(const Use &earlier, const Use &later);
   int64_t lastUse(Value value) const {
     return std::max(lastUses.lookup(value), int64_t(0));
   }
 
   const Tables &tables;
-  Block &block;
+  SmallVector<Operation *> operations;
   DenseMap<Operation *, int64_t> positions;
   /// The last operation that reads a root value, and the last one that it must
   /// be left alone for: a collective in flight borrows.
@@ -59,27 +61,24 @@ static int64_t endOf(AtAttr place) {
   return place.getOffset() + place.getBytes();
 }
 
-static bool overlap(AtAttr a, AtAttr b) {
-  return a.getArena() == b.getArena() && a.getOffset() < endOf(b) &&
-         b.getOffset() < endOf(a);
-}
-
 //===----------------------------------------------------------------------===//
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-RegionMemory::RegionMemory(const Tables &tables, Block &block)
-    : tables(tables), block(block) {
-  for (Operation &op : block)
-    positions[&op] = positions.size();
-  for (Operation &op : block) {
+LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
+    : tables(tables) {
+  for (Block *block : line)
+    for (Operation &op : *block) {
+      positions[&op] = operations.size();
+      operations.push_back(&op);
+    }
+  for (Operation *op : operations) {
     if (isa<FreeOp>(op))
       continue;
-    int64_t read = positions[&op], until = read;
-    for (Operation *user : op.getUsers())
-      if (isReduction(&op) && user->getBlock() == &block)
-        until = std::max(until, positions[user]);
-    op.walk([&](Operation *nested) {
+    int64_t read = positions[op], until = read;
+    if (isReduction(op))
+      until = std::max(until, positions.lookup(tables.handles.findWait(op)));
+    op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands()) {
         int64_t &last = lastUses[getRoot(operand)],
                 &held = borrowed[getRoot(operand)];
@@ -88,11 +87,11 @@ RegionMemory::RegionMemory(const Tables &tables, Block &block)
       }
     });
   }
-  for (Operation &op : block)
-    collect(op);
+  for (Operation *op : operations)
+    collect(*op);
 }
 
-void RegionMemory::collect(Operation &op) {
+void LineMemory::collect(Operation &op) {
   auto places = op.getAttrOfType<ArrayAttr>("zero.at");
   if (!places || op.hasTrait<OpTrait::ConstantLike>() ||
       isa<RefreshResidentOp>(op))
@@ -109,7 +108,7 @@ void RegionMemory::collect(Operation &op) {
   // A collective has its buffers from its start to the last use of what it
   // gives; slices lie in the first place, or in the stored gradient.
   SmallVector<int64_t> last(places.size(), from);
-  for (Operation *wait : op.getUsers())
+  if (Operation *wait = tables.handles.findWait(&op))
     for (size_t i = 0; i < last.size(); ++i) {
       last[i] = std::max(last[i], positions.lookup(wait));
       for (auto [index, result] : llvm::enumerate(wait->getResults()))
@@ -140,14 +139,13 @@ static int64_t placeInBucket(Operation *reduce, unsigned index,
   }
   MemberAttr member =
       tables.members.lookup(cast<FlatSymbolRefAttr>(names[index]).getAttr());
-  return (member.getOffset() -
-          reduce->getAttrOfType<IntegerAttr>("begin").getInt()) *
-         bytes;
+  int64_t begin = reduce->getAttrOfType<IntegerAttr>("begin").getInt();
+  return std::max<int64_t>(member.getOffset() - begin, 0) * bytes;
 }
 
 /// Whether `later` may take the memory of `earlier`, which it reads: a gradient
 /// at its place in the bucket, or a launch's input that dies there.
-bool RegionMemory::mayShare(const Use &earlier, const Use &later) {
+bool LineMemory::mayShare(const Use &earlier, const Use &later) {
   if (!earlier.value || lastUse(earlier.value) > later.from)
     return false;
   for (OpOperand &operand : later.by->getOpOperands()) {
@@ -184,14 +182,14 @@ static Value findSuccessor(Value value, AtAttr place) {
 
 /// Only the gradient itself, or what it is added up from in place, may be made
 /// where it is stored, and only where no other micro-batch's is there.
-LogicalResult RegionMemory::verifyGradient(const Use &use,
-                                           PartitionOp partition,
-                                           MemberAttr member) {
+LogicalResult LineMemory::verifyGradient(const Use &use, PartitionOp partition,
+                                         MemberAttr member) {
   Type type = cast<RankedTensorType>(use.value.getType()).getElementType();
   if (storesDirectly(partition, type, tables.training))
     for (Value value = use.value; value;
          value = findSuccessor(value, use.place))
-      if (isGradientOf(tables, value, member.getParameter()))
+      if (isGradientOf(tables, value, member.getParameter(), 0,
+                       member.getSize()))
         return success();
   return use.by->emitOpError("writes ")
          << use.place << ", where the gradient of " << member.getParameter()
@@ -200,8 +198,8 @@ LogicalResult RegionMemory::verifyGradient(const Use &use,
 
 /// What an operation computes into a stored gradient is that parameter's, and
 /// exactly as long: neighbours and padding stay as they are.
-LogicalResult RegionMemory::verifyState(const Use &use, PartitionOp partition,
-                                        AtAttr stored) {
+LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
+                                      AtAttr stored) {
   int64_t bytes = elementBytes(partition.getGradientType());
   if (!use.value)
     return endOf(use.place) <= endOf(stored)
@@ -220,7 +218,7 @@ LogicalResult RegionMemory::verifyState(const Use &use, PartitionOp partition,
          << partition.getSymName();
 }
 
-LogicalResult RegionMemory::verifyPlace(const Use &use) {
+LogicalResult LineMemory::verifyPlace(const Use &use) {
   ArenaKind arena = use.place.getArena();
   if (arena == ArenaKind::Activations || arena == ArenaKind::Communication)
     return success();
@@ -236,37 +234,48 @@ LogicalResult RegionMemory::verifyPlace(const Use &use) {
          << use.place << ", where state lies";
 }
 
-LogicalResult RegionMemory::run() {
+LogicalResult LineMemory::run() {
   llvm::stable_sort(uses,
                     [](const Use &a, const Use &b) { return a.from < b.from; });
-  SmallVector<const Use *> live;
+  ByteMap<const Use *> live[getMaxEnumValForArenaKind() + 1];
+  // By their last position.
+  std::multimap<int64_t, const Use *> ends;
   for (const Use &use : uses) {
     if (failed(verifyPlace(use)))
       return failure();
     if (use.place.getBytes() == 0)
       continue;
-    llvm::erase_if(live,
-                   [&](const Use *other) { return other->to < use.from; });
-    for (const Use *other : live) {
-      if (!overlap(other->place, use.place) || mayShare(*other, use))
-        continue;
-      InFlightDiagnostic error = use.by->emitOpError("takes ")
-                                 << use.place << ", of which " << other->place
-                                 << " is still needed";
-      error.attachNote(other->by->getLoc()) << "made here";
-      if (other->by->getBlock() == &block)
-        error.attachNote(std::next(block.begin(), other->to)->getLoc())
-            << "needed until here";
-      return error;
+    while (!ends.empty() && ends.begin()->first < use.from) {
+      const Use *gone = ends.begin()->second;
+      live[static_cast<int>(gone->place.getArena())].removeIf(
+          gone->place.getOffset(), endOf(gone->place),
+          [&](const Use *other) { return other == gone; });
+      ends.erase(ends.begin());
     }
-    live.push_back(&use);
+    auto &arena = live[static_cast<int>(use.place.getArena())];
+    auto found =
+        arena.find(use.place.getOffset(), endOf(use.place),
+                   [&](const Use *other) { return !mayShare(*other, use); });
+    if (found)
+      return reportOverlap(**found, use);
+    arena.add(use.place.getOffset(), endOf(use.place), &use);
+    ends.emplace(use.to, &use);
   }
   return success();
 }
 
+LogicalResult LineMemory::reportOverlap(const Use &earlier, const Use &later) {
+  InFlightDiagnostic error = later.by->emitOpError("takes ")
+                             << later.place << ", of which " << earlier.place
+                             << " is still needed";
+  error.attachNote(earlier.by->getLoc()) << "made here";
+  error.attachNote(operations[earlier.to]->getLoc()) << "needed until here";
+  return error;
+}
+
 LogicalResult verify::verifyMemory(const Tables &tables) {
-  for (Operation &region : tables.step.getBody().front())
-    if (failed(RegionMemory(tables, region.getRegion(0).front()).run()))
+  for (const SmallVector<Block *> &line : getTimelines(tables.step))
+    if (failed(LineMemory(tables, line).run()))
       return failure();
   return success();
 }

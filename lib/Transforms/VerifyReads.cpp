@@ -33,6 +33,7 @@ public:
   explicit Reads(const Tables &tables);
   LogicalResult visit(Operation &op) override;
   LogicalResult leave() override;
+  LogicalResult drain() override;
 
 private:
   LogicalResult visitLoad(LoadOp load);
@@ -266,23 +267,39 @@ LogicalResult Reads::startRefreshResident(RefreshResidentOp refresh) {
 }
 
 void Reads::visitWait(WaitOp wait) {
-  Operation *start = wait.getPending().getDefiningOp();
+  Operation *start = tables.handles.findStart(wait.getPending());
   if (auto gather = dyn_cast_or_null<AllGatherOp>(start))
     for (auto [parameter, version, result] :
          llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
                          started.lookup(start), wait.getResults()))
       gathered[result] = {parameter, version};
   started.erase(start);
+  // Where nothing is in flight, nothing is written.
+  auto arrive = [&](Copy &copy) {
+    if (copy.state == Copy::InFlight && copy.by == start)
+      copy.state = Copy::Fresh;
+    return success();
+  };
   if (auto refresh = dyn_cast_or_null<RefreshOp>(start))
     (void)forSegments(tables.find(refresh.getPartitionAttr()),
-                      refresh.getBegin(), refresh.getEnd(), [&](Copy &copy) {
-                        copy = {Copy::Fresh, start};
-                        return success();
-                      });
+                      refresh.getBegin(), refresh.getEnd(), arrive);
   if (auto refresh = dyn_cast_or_null<RefreshResidentOp>(start))
     for (auto parameter :
          refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-      residents[parameter.getAttr()] = {Copy::Fresh, start};
+      (void)arrive(residents[parameter.getAttr()]);
+}
+
+LogicalResult Reads::drain() {
+  auto arrive = [](Copy &copy) {
+    if (copy.state == Copy::InFlight)
+      copy.state = Copy::Fresh;
+  };
+  for (auto &[partition, copies] : whole)
+    llvm::for_each(copies, arrive);
+  for (auto &[name, copy] : residents)
+    arrive(copy);
+  started.clear();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -36,7 +36,7 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
       failed(verifyLifetimes(tables)) || failed(verifyReads(tables)) ||
       failed(verifyUpdates(tables)) || failed(verifyGradients(tables)) ||
       failed(verifyTraffic(tables, maxReuseDistance, report)) ||
-      failed(verifyPlaces(tables)))
+      failed(verifyPlaces(tables)) || failed(verifyStreams(tables)))
     return failure();
   return verifyMemory(tables);
 }

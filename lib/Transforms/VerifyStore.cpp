@@ -6,8 +6,12 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-Store::Store(PartitionOp partition) : partition(partition) {
+Store::Store(PartitionOp partition, ArrayRef<int64_t> cuts)
+    : partition(partition) {
   SmallVector<int64_t> bounds(partition.getSegments());
+  for (int64_t cut : cuts)
+    if (cut > 0 && cut < partition.getFlatElements())
+      bounds.push_back(cut);
   for (MemberAttr member : partition.getMemberRange()) {
     bounds.push_back(member.getOffset());
     bounds.push_back(member.getOffset() + member.getSize());

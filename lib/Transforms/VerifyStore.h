@@ -9,7 +9,8 @@ namespace mlir::zero::verify {
 /// Over which ranks a stored element is a sum, and who holds it.
 enum class Level { Local, Owner, Everywhere };
 
-/// Neighbouring elements of one member or of padding, in one segment.
+/// Neighbouring elements of one member or of padding, in one segment, that
+/// every operation takes together.
 struct Cell {
   int64_t begin = 0, end = 0;
   /// The member, or null for padding.
@@ -26,7 +27,8 @@ struct Store {
   PartitionOp partition;
   SmallVector<Cell> cells;
 
-  explicit Store(PartitionOp partition);
+  /// Cells end at segments, at members and at `cuts`.
+  Store(PartitionOp partition, ArrayRef<int64_t> cuts);
   MutableArrayRef<Cell> range(int64_t begin, int64_t end);
   LogicalResult verifyComplete(int64_t micros);
 };

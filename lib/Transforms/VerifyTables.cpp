@@ -6,7 +6,8 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-Tables::Tables(ModuleOp module, StepOp step) : module(module), step(step) {
+Tables::Tables(ModuleOp module, StepOp step)
+    : module(module), step(step), handles(step) {
   training = step.getTraining().value_or(
       TrainingAttr::get(step.getContext(), 0, 1, 1, Real(0.0), false, {}, {}));
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
@@ -28,8 +29,10 @@ int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
   if (!partition || member.getSize() == 0)
     return 0;
   ArrayRef<int64_t> segments = partition.getSegments();
-  const int64_t *end = llvm::upper_bound(segments, member.getOffset());
-  return *end - *std::prev(end);
+  const int64_t *begin =
+      std::prev(llvm::upper_bound(segments, member.getOffset()));
+  return *llvm::lower_bound(segments, member.getOffset() + member.getSize()) -
+         *begin;
 }
 
 static LogicalResult runRegion(Operation *region, Tracker &tracker) {
@@ -41,47 +44,44 @@ static LogicalResult runRegion(Operation *region, Tracker &tracker) {
   return tracker.leave();
 }
 
-LogicalResult verify::simulate(const Tables &tables, Tracker &tracker) {
-  // A first, a middle and a last micro-batch, and two updates, meet every
-  // combination of what came before.
-  constexpr int64_t kUpdates = 2, kMostMicros = 3;
-  StepOp step = tables.step;
-  auto initialize = step.getRegionOp<InitializeOp>();
-  auto evaluate = step.getRegionOp<EvaluateOp>();
-  if (initialize && failed(runRegion(initialize, tracker)))
-    return failure();
+static LogicalResult runUpdate(const Tables &tables, Tracker &tracker) {
+  // A first, a middle and a last micro-batch meet every combination of what
+  // came before.
+  constexpr int64_t kMostMicros = 3;
   tracker.now.micros = std::min(tables.training.getAccumulation(), kMostMicros);
-  for (int64_t update = 0; update < kUpdates; ++update) {
-    tracker.now.update = update;
-    for (int64_t micro = 0; micro < tracker.now.micros; ++micro) {
-      tracker.now.micro = micro;
-      if (failed(runRegion(step.getRegionOp<MicroOp>(), tracker)))
-        return failure();
-    }
-    if (failed(runRegion(step.getRegionOp<ApplyOp>(), tracker)))
-      return failure();
-    if (evaluate && failed(runRegion(evaluate, tracker)))
+  for (int64_t micro = 0; micro < tracker.now.micros; ++micro) {
+    tracker.now.micro = micro;
+    MicroOp form = micro + 1 == tracker.now.micros
+                       ? tables.step.getLastMicro()
+                       : tables.step.getRegionOp<MicroOp>();
+    if (failed(runRegion(form, tracker)))
       return failure();
   }
-  return success();
+  return runRegion(tables.step.getRegionOp<ApplyOp>(), tracker);
 }
 
-Operation *verify::findStart(Value value) {
-  auto wait = value.getDefiningOp<WaitOp>();
-  return wait ? wait.getPending().getDefiningOp() : nullptr;
-}
-
-bool verify::isReduction(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
-}
-
-bool verify::isCollective(Operation *op) {
-  return isReduction(op) ||
-         isa<AllGatherOp, RefreshOp, RefreshResidentOp, ReduceStatsOp>(op);
+LogicalResult verify::simulate(const Tables &tables, Tracker &tracker) {
+  // An update after the start, one after an update, one after an evaluation.
+  constexpr int64_t kUpdates = 3;
+  auto initialize = tables.step.getRegionOp<InitializeOp>();
+  auto evaluate = tables.step.getRegionOp<EvaluateOp>();
+  if (initialize && failed(runRegion(initialize, tracker)))
+    return failure();
+  for (int64_t update = 0; update < kUpdates; ++update) {
+    tracker.now.update = update;
+    if (update == kUpdates - 1 &&
+        (failed(tracker.drain()) ||
+         (evaluate && failed(runRegion(evaluate, tracker)))))
+      return failure();
+    if (failed(runUpdate(tables, tracker)))
+      return failure();
+  }
+  return tracker.drain();
 }
 
 bool verify::isGradientOf(const Tables &tables, Value value,
-                          FlatSymbolRefAttr parameter) {
+                          FlatSymbolRefAttr parameter, int64_t begin,
+                          int64_t end) {
   Operation *producer = value.getDefiningOp();
   if (!producer || !tables.saysGradients)
     return true;
@@ -89,7 +89,13 @@ bool verify::isGradientOf(const Tables &tables, Value value,
   auto parameters =
       made ? dyn_cast<ArrayAttr>(made[cast<OpResult>(value).getResultNumber()])
            : ArrayAttr();
-  return parameters && llvm::is_contained(parameters, parameter);
+  if (!parameters)
+    return false;
+  bool isWhole =
+      begin == 0 && end == tables.members.lookup(parameter.getAttr()).getSize();
+  return (isWhole && llvm::is_contained(parameters, parameter)) ||
+         llvm::is_contained(parameters, BlockAttr::get(parameter.getContext(),
+                                                       parameter, begin, end));
 }
 
 /// Every trainable or used element lies in one partition, so exactly one slice
@@ -114,26 +120,4 @@ LogicalResult verify::verifyPartitions(const Tables &tables) {
     }
   }
   return success();
-}
-
-LogicalResult verify::verifyHandles(const Tables &tables) {
-  WalkResult walk = tables.step->walk([](Operation *op) {
-    for (Value result : op->getResults()) {
-      if (!isa<PendingType>(result.getType()))
-        continue;
-      SmallVector<Operation *> waits;
-      for (Operation *user : result.getUsers())
-        if (isa<WaitOp>(user))
-          waits.push_back(user);
-      if (waits.size() == 1)
-        continue;
-      InFlightDiagnostic error = op->emitOpError("is waited for ")
-                                 << waits.size() << " times, wanted once";
-      for (Operation *wait : waits)
-        error.attachNote(wait->getLoc()) << "waited for here";
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return failure(walk.wasInterrupted());
 }

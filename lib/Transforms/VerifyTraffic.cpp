@@ -30,6 +30,7 @@ private:
   void expectRefreshes();
   void expectGathers();
   int64_t gatherUses(Block &block, int64_t distance);
+  int64_t gatherUsesOfUpdate(int64_t distance);
   void countActual();
   LogicalResult verifySilence();
   void reportSavings();
@@ -108,11 +109,16 @@ int64_t Traffic::gatherUses(Block &block, int64_t distance) {
   return gathered;
 }
 
+int64_t Traffic::gatherUsesOfUpdate(int64_t distance) {
+  int64_t gathered = 0;
+  for (auto micro : tables.step.getBody().getOps<MicroOp>())
+    gathered += tables.step.getRunsPerUpdate(micro) *
+                gatherUses(micro.getBody().front(), distance);
+  return gathered;
+}
+
 void Traffic::expectGathers() {
-  expected.gathers =
-      tables.training.getAccumulation() *
-      gatherUses(tables.step.getRegionOp<MicroOp>().getBody().front(),
-                 std::max<int64_t>(maxReuseDistance, 0));
+  expected.gathers = gatherUsesOfUpdate(std::max<int64_t>(maxReuseDistance, 0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,9 +130,8 @@ template <typename ReduceOp> static int64_t rangeOf(ReduceOp reduce) {
 }
 
 void Traffic::countActual() {
-  int64_t accumulation = tables.training.getAccumulation();
+  int64_t times = 0;
   auto count = [&](Operation *op) {
-    int64_t times = isa<MicroOp>(op->getParentOp()) ? accumulation : 1;
     if (auto reduce = dyn_cast<AllReduceOp>(op))
       actual.gradients += 2 * times * rangeOf(reduce);
     if (auto reduce = dyn_cast<ReduceScatterOp>(op))
@@ -146,8 +151,9 @@ void Traffic::countActual() {
            gather.getParameters().getAsRange<FlatSymbolRefAttr>())
         actual.gathers += times * tables.paddedElements(parameter);
   };
-  tables.step.getRegionOp<MicroOp>()->walk(count);
-  tables.step.getRegionOp<ApplyOp>()->walk(count);
+  for (Operation &region : tables.step.getBody().front())
+    if ((times = tables.step.getRunsPerUpdate(&region)))
+      region.walk(count);
 }
 
 LogicalResult Traffic::verifySilence() {
@@ -197,9 +203,7 @@ void Traffic::reportSavings() {
          "their next use, or that persist are gathered less: "
       << actual.gathers + actual.refreshes << " instead of "
       << 2 * micros * padded;
-  int64_t apart =
-      micros *
-      gatherUses(tables.step.getRegionOp<MicroOp>().getBody().front(), 0);
+  int64_t apart = gatherUsesOfUpdate(0);
   if (apart > actual.gathers)
     remark.attachNote() << "keeping parameters for their next use saves "
                         << apart - actual.gathers;

@@ -16,6 +16,7 @@ public:
 
 private:
   LogicalResult collect();
+  LogicalResult addStats(GradStatsOp part);
   LogicalResult verifyStats();
   LogicalResult verifyJudge();
   LogicalResult verifyUpdates();
@@ -23,8 +24,9 @@ private:
   LogicalResult setOnce(Operation *&slot, Operation &op);
 
   const Tables &tables;
-  Operation *stats = nullptr, *reduce = nullptr, *judge = nullptr,
-            *scale = nullptr;
+  /// The last part of the check, which has what all parts found.
+  Operation *stats = nullptr;
+  Operation *reduce = nullptr, *judge = nullptr, *scale = nullptr;
   SmallVector<UpdateOp> updates;
 };
 
@@ -40,14 +42,29 @@ LogicalResult Updates::setOnce(Operation *&slot, Operation &op) {
   return error;
 }
 
+/// Each part adds to the one before it, so that nothing found is lost.
+LogicalResult Updates::addStats(GradStatsOp part) {
+  if (!stats && part.getSum())
+    return part.emitOpError("adds to what was not found in this update");
+  if (stats && !part.getSum())
+    return setOnce(stats, *part);
+  if (stats && part.getSum() != stats->getResult(0)) {
+    InFlightDiagnostic error =
+        part.emitOpError("does not add to what was found last");
+    error.attachNote(stats->getLoc()) << "found here";
+    return error;
+  }
+  stats = part;
+  return success();
+}
+
 LogicalResult Updates::collect() {
   WalkResult walk = tables.step->walk([&](Operation *op) {
-    Operation **slot = isa<GradStatsOp>(op)     ? &stats
-                       : isa<ReduceStatsOp>(op) ? &reduce
+    Operation **slot = isa<ReduceStatsOp>(op)   ? &reduce
                        : isa<JudgeOp>(op)       ? &judge
                        : isa<UpdateScaleOp>(op) ? &scale
                                                 : nullptr;
-    if (!slot && !isa<UpdateOp>(op))
+    if (!slot && !isa<UpdateOp, GradStatsOp>(op))
       return WalkResult::advance();
     if (!isa<ApplyOp>(op->getParentOp())) {
       op->emitOpError("belongs into 'zero.apply', which runs once an update");
@@ -55,7 +72,10 @@ LogicalResult Updates::collect() {
     }
     if (auto update = dyn_cast<UpdateOp>(op))
       updates.push_back(update);
-    else if (failed(setOnce(*slot, *op)))
+    else if (auto part = dyn_cast<GradStatsOp>(op)) {
+      if (failed(addStats(part)))
+        return WalkResult::interrupt();
+    } else if (failed(setOnce(*slot, *op)))
       return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -72,8 +92,20 @@ LogicalResult Updates::verifyStats() {
   if (!reduce && isReduced)
     return stats->emitOpError(
         "is never combined over ranks: 'zero.reduce_stats' is missing");
+  Value found = reduce  ? reduce->getOperand(0)
+                : judge ? judge->getOperand(0)
+                        : Value();
+  if (found && found != stats->getResult(0)) {
+    InFlightDiagnostic error = (reduce ? reduce : judge)
+                                   ->emitOpError("leaves out what was found "
+                                                 "last");
+    error.attachNote(stats->getLoc()) << "found here";
+    return error;
+  }
   if (!reduce)
     return success();
+  if (judge && judge->getOperand(0) != reduce->getResult(0))
+    return judge->emitOpError("judges what this rank alone has found");
   bool everywhere = llvm::none_of(tables.trained, [](PartitionOp partition) {
     return partition.hasShardedOptimizer();
   });

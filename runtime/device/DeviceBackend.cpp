@@ -111,7 +111,7 @@ void DeviceBackend::unpack(int micro) {
 void DeviceBackend::runStep() {
   for (int micro = 0; micro < program.training.accumulation; ++micro) {
     unpack(micro);
-    executor.runMicro();
+    executor.runMicro(micro);
   }
   executor.runApply();
 }

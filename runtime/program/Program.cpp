@@ -65,6 +65,20 @@ uint64_t Partition::flatElements() const {
   return end;
 }
 
+std::array<std::pair<const char *, const Region *>, 5>
+Program::regions() const {
+  return {{{"initialize", &initialize},
+           {"micro", &micro},
+           {"last micro", &microLast},
+           {"apply", &apply},
+           {"evaluate", &evaluate}}};
+}
+
+const Region &Program::regionOfMicro(int64_t index) const {
+  const bool isLast = index + 1 == training.accumulation;
+  return isLast && !microLast.commands.empty() ? microLast : micro;
+}
+
 namespace {
 
 /// FNV-1a over 64-bit words, with a finishing mix so that low bits spread.
@@ -111,8 +125,7 @@ uint64_t zrt::collectiveHash(const Program &program) {
   Hash hash;
   hash.add(program.training.ranks);
   hash.add(program.training.accumulation);
-  for (const Region *region :
-       {&program.initialize, &program.micro, &program.apply, &program.evaluate})
+  for (const auto &[name, region] : program.regions())
     hashCollectives(*region, hash);
   return hash.value();
 }

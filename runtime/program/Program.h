@@ -13,8 +13,10 @@
 
 #include "program/DataType.h"
 
+#include <array>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zrt {
@@ -271,12 +273,19 @@ struct Program {
   Region initialize; ///< once, after the parameters are set: gathers persisted
                      ///< copies
   Region micro;      ///< forward and backward, once a micro-batch
+  Region microLast;  ///< the same for the last micro-batch of an update; has no
+                     ///< commands where `micro` runs for that too
   Region apply;      ///< once an update
   Region evaluate;   ///< forward only
   std::vector<MemoryLine> memory;
   /// Elements that one rank sends in one update, by class, as the rules say;
   /// in units of 1/ranks of an element: divide by `training.ranks`.
   uint64_t expectedTraffic[3] = {};
+
+  /// All regions in the order in which they first run, with their names.
+  std::array<std::pair<const char *, const Region *>, 5> regions() const;
+  /// What runs for micro-batch `index` of an update.
+  const Region &regionOfMicro(int64_t index) const;
 };
 
 /// A byte string that `parse` reads back; the format carries a version.

@@ -199,8 +199,8 @@ ZRT_FIELDS(Training, stage, ranks, accumulation, deterministic, clip, lossScale,
            schedule)
 ZRT_FIELDS(MemoryLine, name, bytes)
 ZRT_FIELDS(Program, name, training, arenaBytes, parameters, partitions,
-           residents, inputs, constants, kernels, initialize, micro, apply,
-           evaluate, memory, expectedTraffic)
+           residents, inputs, constants, kernels, initialize, micro, microLast,
+           apply, evaluate, memory, expectedTraffic)
 #undef ZRT_FIELDS
 
 template <typename T> void Writer::put(const T &value) {
@@ -282,8 +282,7 @@ static void checkIndices(const Program &program) {
     for (const TensorType &type : spec.results)
       checkShape(type.shape, "a result of kernel " + spec.name);
   }
-  for (const Region *region :
-       {&program.initialize, &program.micro, &program.apply, &program.evaluate})
+  for (const auto &[name, region] : program.regions())
     for (const Command &command : region->commands)
       if (command.opcode == Opcode::Kernel)
         checkIndex(command.kernel, program.kernels.size(),

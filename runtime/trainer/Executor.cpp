@@ -61,10 +61,6 @@ struct Executor::Action {
   bool mayBeIdle = false;
 };
 
-struct Executor::Planned {
-  std::vector<Action> actions;
-};
-
 Executor::Executor(const Program &program, const ArenaAddresses &arenas,
                    Communicator &communicator, const KernelContext &context)
     : program(program), arenas(arenas), communicator(communicator),
@@ -160,7 +156,7 @@ Executor::Action Executor::planCollective(const Command &command) {
   return action;
 }
 
-void Executor::planRegion(const Region &region, Planned &planned,
+void Executor::planRegion(const Region &region, std::vector<Action> &actions,
                           const char *name) {
   std::vector<char> startedHere(tickets.size(), 0);
   for (const Command &command : region.commands) {
@@ -176,7 +172,7 @@ void Executor::planRegion(const Region &region, Planned &planned,
         startedHere[command.ticket] = 1;
       }
       action.command = &command;
-      planned.actions.push_back(std::move(action));
+      actions.push_back(std::move(action));
     } catch (const std::exception &error) {
       throw std::runtime_error(describe(
           command, std::string("in region ") + name + ": " + error.what()));
@@ -189,8 +185,7 @@ std::unique_ptr<Kernel> Executor::makeOne(size_t kernel,
   try {
     return make(program.kernels[kernel], context);
   } catch (const std::exception &error) {
-    for (const Region *region : {&program.initialize, &program.micro,
-                                 &program.apply, &program.evaluate})
+    for (const auto &[name, region] : program.regions())
       for (const Command &command : region->commands)
         if (command.opcode == Opcode::Kernel && command.kernel == kernel)
           throw std::runtime_error(describe(command, error.what()));
@@ -210,21 +205,16 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
   makeWorkspace();
 
   size_t ticketCount = 0;
-  const Region *regions[] = {&program.initialize, &program.micro,
-                             &program.apply, &program.evaluate};
-  for (const Region *region : regions)
+  for (const auto &[name, region] : program.regions())
     for (const Command &command : region->commands)
       if (command.opcode != Opcode::Kernel)
         ticketCount = std::max<size_t>(ticketCount, command.ticket + 1ul);
   tickets.assign(ticketCount, 0);
   started.assign(ticketCount, 0);
 
-  const char *names[] = {"initialize", "micro", "apply", "evaluate"};
-  std::unique_ptr<Planned> *plans[] = {&initialize, &micro, &apply, &evaluate};
-  for (int i = 0; i < 4; ++i) {
-    *plans[i] = std::make_unique<Planned>();
-    planRegion(*regions[i], **plans[i], names[i]);
-  }
+  plans.clear();
+  for (const auto &[name, region] : program.regions())
+    planRegion(*region, plans[region], name);
 }
 
 void Executor::execute(const Action &action) {
@@ -253,8 +243,8 @@ void Executor::execute(const Action &action) {
   sent.bytes[kind] += action.bytes;
 }
 
-void Executor::run(const Planned &planned) {
-  for (const Action &action : planned.actions) {
+void Executor::run(const Region &region) {
+  for (const Action &action : plans.at(&region)) {
     const int64_t begin = trace ? now() : 0;
     if (mark)
       mark(action.command);
@@ -272,10 +262,10 @@ void Executor::run(const Planned &planned) {
   }
 }
 
-void Executor::runInitialize() { run(*initialize); }
-void Executor::runMicro() { run(*micro); }
-void Executor::runApply() { run(*apply); }
-void Executor::runEvaluate() { run(*evaluate); }
+void Executor::runInitialize() { run(program.initialize); }
+void Executor::runMicro(int64_t index) { run(program.regionOfMicro(index)); }
+void Executor::runApply() { run(program.apply); }
+void Executor::runEvaluate() { run(program.evaluate); }
 
 void Executor::drain() {
   for (size_t i = 0; i < tickets.size(); ++i) {

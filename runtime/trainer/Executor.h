@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,7 +60,8 @@ public:
   /// std::runtime_error where this rank did, with the command's label and its
   /// place in the source.
   void runInitialize();
-  void runMicro();
+  /// Micro-batch `index` of an update.
+  void runMicro(int64_t index);
   void runApply();
   void runEvaluate();
 
@@ -82,15 +84,15 @@ public:
 
 private:
   struct Action;
-  struct Planned;
 
   void makeWorkspace();
   void releaseWorkspace();
-  void planRegion(const Region &region, Planned &planned, const char *name);
+  void planRegion(const Region &region, std::vector<Action> &actions,
+                  const char *name);
   std::unique_ptr<Kernel> makeOne(size_t kernel, const KernelMaker &make) const;
   Action planKernel(const Command &command);
   Action planCollective(const Command &command);
-  void run(const Planned &planned);
+  void run(const Region &region);
   void execute(const Action &action);
   std::string describe(const Command &command, const std::string &what) const;
 
@@ -99,11 +101,11 @@ private:
   Communicator &communicator;
   KernelContext context;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::unique_ptr<Planned> initialize, micro, apply, evaluate;
-  std::vector<Communicator::Ticket> tickets;     ///< by program ticket
-  std::vector<char> started;                     ///< by program ticket
-  std::unique_ptr<std::byte[]> workspaceStorage; ///< on the host
-  Memory *memory = nullptr;                      ///< else, whose it is
+  std::map<const Region *, std::vector<Action>> plans; ///< of each region
+  std::vector<Communicator::Ticket> tickets;           ///< by program ticket
+  std::vector<char> started;                           ///< by program ticket
+  std::unique_ptr<std::byte[]> workspaceStorage;       ///< on the host
+  Memory *memory = nullptr;                            ///< else, whose it is
   void *workspace = nullptr;
   size_t workspaceSize = 0;
   Traffic sent;

@@ -61,7 +61,7 @@ void HostBackend::initialize() { executor.runInitialize(); }
 void HostBackend::update(const FillMicro &fill) {
   for (int micro = 0; micro < program.training.accumulation; ++micro) {
     fill(micro, memory.control(), inputs.data());
-    executor.runMicro();
+    executor.runMicro(micro);
   }
   executor.runApply();
 }

@@ -129,10 +129,9 @@ const char *nameOf(OptimizerKind kind) {
 } // namespace
 
 void zrt::printSchedule(const Program &program, std::ostream &os) {
-  printRegion(program, program.initialize, "initialize", os);
-  printRegion(program, program.micro, "micro", os);
-  printRegion(program, program.apply, "apply", os);
-  printRegion(program, program.evaluate, "evaluate", os);
+  for (const auto &[name, region] : program.regions())
+    if (region != &program.microLast || !region->commands.empty())
+      printRegion(program, *region, name, os);
 }
 
 void zrt::printMemory(const Program &program, std::ostream &os) {

@@ -57,6 +57,39 @@ TEST(PartitionLayout, ContiguousIsOneSegment) {
   EXPECT_EQ(layout.offsets, vec({0, 3}));
 }
 
+TEST(PartitionLayout, BlocksAreBucketsWithPaddingAfterTheLast) {
+  // 24 elements come in blocks of 10 and 14, between two small parameters.
+  SmallVector<SmallVector<int64_t>> blocks = {{}, {10, 24}, {}};
+  FlatLayout layout = layOutBuckets(vec({3, 24, 3}), {0, 1, 2},
+                                    options(2, 4, 16), true, blocks);
+  EXPECT_EQ(layout.offsets, vec({0, 8, 32}));
+  EXPECT_EQ(layout.segments, vec({0, 8, 18, 32, 40}));
+  FlatLayout parameters =
+      layOutParameters(vec({3, 24, 3}), {0, 1, 2}, 2, 4, blocks);
+  EXPECT_EQ(parameters.offsets, vec({0, 8, 32}));
+  EXPECT_EQ(parameters.segments, vec({0, 8, 18, 32, 40}));
+}
+
+BlockOptions blockOptions(int64_t bucket, SmallVector<int64_t, 2> units) {
+  BlockOptions result;
+  result.bucketElements = bucket;
+  result.units = std::move(units);
+  return result;
+}
+
+TEST(PartitionLayout, BlocksAreRowsThatSplitOverRanks) {
+  // Rows of 6 make multiples of 8 by fours.
+  EXPECT_EQ(cutIntoBlocks(10, 6, blockOptions(40, {8})), vec({4, 8, 10}));
+  // No 10 rows fit, but 5 do.
+  EXPECT_EQ(cutIntoBlocks(10, 6, blockOptions(40, {20, 10})), vec({5, 10}));
+  EXPECT_TRUE(cutIntoBlocks(10, 6, blockOptions(40, {20})).empty());
+  EXPECT_TRUE(cutIntoBlocks(10, 60, blockOptions(40, {1})).empty());
+  // A power of two where it costs less than a quarter.
+  EXPECT_EQ(cutIntoBlocks(50257, 768, blockOptions(5000000, {512})).front(),
+            6144);
+  EXPECT_EQ(cutIntoBlocks(15, 1, blockOptions(7, {1})), vec({6, 12, 15}));
+}
+
 TEST(PartitionLayout, ParametersPadOneByOne) {
   FlatLayout layout = layOutParameters(vec({1, 9, 0}), {1, 0, 2}, 2, 4);
   EXPECT_EQ(layout.offsets, vec({0, 16, 24}));

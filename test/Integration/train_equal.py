@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Deterministic runs: stages 0 to 3 give the same losses and weights, bit by bit.
 
-Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|dropout|recompute>
+Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks|dropout|recompute>
 
-  in-process  all stages, ranks as threads, with evaluations
-  mpi         all stages, ranks as processes, against stage 0 as threads
-  shapes      small buckets, the contiguous layout, parameters that stay whole,
-              gathers that are kept and split masters (bf16), against stage 0
+  in-process  all stages, with and without overlap, ranks as threads, with
+              evaluations
+  mpi         the same, ranks as processes, against stage 0 as threads
+  shapes      small buckets, for which gradients are cut into blocks of rows,
+              the contiguous layout, parameters that stay whole, gathers that are
+              kept and split masters (bf16), against stage 0
+  blocks      one micro-batch an update, of few tokens, gradients in blocks of
+              rows, against stage 0
   dropout     all stages of a model with dropout; another rank count drops the
               same elements, so its losses are the same but for rounding
   recompute   activations that are recomputed, at all stages of a model with
@@ -37,6 +41,9 @@ def setups(folder, precision, ranks, kind):
         wider = ["--layers", "3", "--width", "64", "--sequence", "64"]
         common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2",
                                    *(wider if kind == "recompute" else ()))
+    elif kind == "blocks":
+        common["model"] = generate(folder, "blocks", *TINY, "--layers", "2",
+                                   "--micro-batch", "1", "--share", "mlp.c_fc.weight")
     elif precision == "f16":
         common.update(initial_scale_power=20, loss_scale_window=4, hysteresis=1)
     accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
@@ -49,17 +56,32 @@ def setups(folder, precision, ranks, kind):
             setup(1, checkpoint_every=2), setup(2, checkpoint_every=3),
             setup(2, checkpoint_policy="cheap"), setup(2, checkpoint_layers=[1]),
             setup(3, number_checkpoints=2, stage3_max_reuse_distance=20000)]
-    if kind != "shapes":
+    if kind == "blocks":
+        accumulation = 1
+        return [
+            setup(0), setup(2, reduce_bucket_size=1600), setup(3, reduce_bucket_size=1600),
+            setup(2, layout="contiguous", reduce_bucket_size=1000),
+            setup(2, reduce_bucket_size=2500, overlap_comm=True),
+            setup(3, reduce_bucket_size=2500, overlap_comm=True)]
+    if kind == "dropout":
         return [setup(stage) for stage in range(4)]
+    if kind != "shapes":
+        return [setup(0, overlap_comm=False)] + [
+            setup(stage, overlap_comm=overlap, reduce_bucket_size=4000)
+            for stage in range(4) for overlap in (False, True)]
     split = [setup(stage, split_master=True) for stage in range(4) if precision == "bf16"]
     return [
         setup(0), setup(0, reduce_bucket_size=1), setup(1, reduce_bucket_size=3000),
+        setup(1, reduce_bucket_size=3000, allgather_bucket_size=1000, overlap_comm=True),
         setup(1, allgather_bucket_size=1000), setup(2, reduce_bucket_size=1),
         setup(2, reduce_bucket_size=5000), setup(2, layout="contiguous"),
         setup(2, layout="contiguous", reduce_bucket_size=700),
+        setup(2, reduce_bucket_size=1600), setup(3, reduce_bucket_size=1100),
+        setup(2, layout="contiguous", reduce_bucket_size=900, overlap_comm=True),
         setup(3, reduce_bucket_size=1), setup(3, stage3_param_persistence_threshold=100),
         setup(3, stage3_param_persistence_threshold=10000,
               stage3_model_persistence_threshold=9000),
+        setup(3, stage3_param_persistence_threshold=200, overlap_comm=True),
         setup(3, stage3_max_reuse_distance=20000),
         setup(3, stage3_param_persistence_threshold=10**9),
     ] + split
@@ -101,16 +123,17 @@ def main():
     if kind == "mpi":
         cases.insert(0, (cases[0][0], False))
     first, schedules = None, set()
+    untrained = kind in ("blocks", "dropout", "recompute")
     for setup, mpi in cases:
         run = execute(folder, setup, steps=STEPS, mpi=mpi,
-                      weights=None if kind in ("dropout", "recompute") else "tiny-gpt.safetensors",
+                      weights=None if untrained else "tiny-gpt.safetensors",
                       arguments=EVALUATE if kind == "in-process" else ())
         name = setup.name + (" (MPI)" if mpi else "")
         check(len(run.validation) == (2 if kind == "in-process" else 0),
               f"{name}: {len(run.validation)} evaluations")
         if first is None:
             first = run
-            if kind not in ("dropout", "recompute"):
+            if not untrained:
                 check_first(run, precision)
         found = difference(run, first)
         check(found is None, f"{name}: {found}")

@@ -17,9 +17,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = os.path.normpath(os.path.join(HERE, "..", "Models"))
 GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 # Options of a `Setup` that go into these blocks of the configuration.
-ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size",
+ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
-             "stage3_max_reuse_distance")
+             "stage3_max_reuse_distance", "overlap_comm")
 CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
 ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2}

@@ -48,7 +48,7 @@ TEST(Executor, RunsCommandsInOrder) {
     };
   rank.executor->plan(kernels.maker());
   rank.executor->runInitialize();
-  rank.executor->runMicro();
+  rank.executor->runMicro(0);
   rank.executor->runApply();
   rank.executor->runEvaluate();
   EXPECT_EQ(ran, (std::vector<std::string>{"test.forward", "test.backward",
@@ -66,7 +66,7 @@ TEST(Executor, TracesEachCommand) {
         labels.push_back(command.label);
         EXPECT_LE(begin, end);
       });
-  rank.executor->runMicro();
+  rank.executor->runMicro(0);
   EXPECT_EQ(labels, (std::vector<std::string>{"test.forward of the test",
                                               "test.backward of the test"}));
 }
@@ -80,7 +80,7 @@ TEST(Executor, SaysWhichCommandFailed) {
     throw std::runtime_error("id 9 is outside the table of 4 rows");
   };
   rank.executor->plan(kernels.maker());
-  EXPECT_EQ(messageOf([&] { rank.executor->runMicro(); }),
+  EXPECT_EQ(messageOf([&] { rank.executor->runMicro(0); }),
             "test.backward 'test.backward of the test' at model.mlir:7:3: id 9 "
             "is outside the table of 4 rows");
 }
@@ -164,9 +164,9 @@ TEST(Executor, WaitsAcrossRegions) {
       values[r] = float(10 + r);
       Executor executor(program, arenas.addresses(), *communicators[r], {});
       executor.plan();
-      executor.runMicro(); // nothing runs yet
+      executor.runMicro(0); // nothing runs yet
       executor.runApply();
-      executor.runMicro();
+      executor.runMicro(0);
       executor.runApply();
       executor.drain();
       std::copy(values, values + kRanks, gathered[r].begin());

@@ -209,5 +209,31 @@ TEST(KernelEmbedding, GradientAddsRowsInTokenOrder) {
       }
 }
 
+TEST(KernelEmbedding, GradientOfSomeRowsHasTheBitsOfTheWhole) {
+  for (DataType type : kFloats)
+    for (bool init : {false, true}) {
+      std::vector<Array> inputs = {randomArray(type, {133, 20}, 1),
+                                   randomIds({133}, 31, 2)};
+      if (init)
+        inputs.push_back(randomArray(type, {31, 20}, 3));
+      KernelSpec spec =
+          makeSpec("nn.embedding_grad", inputs, {{type, {31, 20}}});
+      spec.ints["init"] = {init};
+      Array whole = runKernel(spec, inputs)[0];
+      if (init) {
+        Array rows(type, {11, 20});
+        for (int64_t i = 0; i < rows.size(); ++i)
+          rows.set(i, inputs[2][12 * 20 + i]);
+        inputs[2] = rows;
+      }
+      spec = makeSpec("nn.embedding_grad", inputs, {{type, {11, 20}}});
+      spec.ints["init"] = {init};
+      spec.ints["rows"] = {12, 23};
+      Array block = runKernel(spec, inputs)[0];
+      for (int64_t i = 0; i < block.size(); ++i)
+        ASSERT_EQ(block[i], whole[12 * 20 + i]);
+    }
+}
+
 } // namespace
 } // namespace zrt::test

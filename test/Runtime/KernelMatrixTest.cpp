@@ -1,6 +1,7 @@
 // nn.linear and nn.matmul.
 #include "KernelTest.h"
 
+#include <cstring>
 #include <stdexcept>
 
 namespace zrt::test {
@@ -102,6 +103,67 @@ TEST(KernelMatrix, BlocksCoverTheResult) {
 TEST(KernelMatrix, LongSumsHaveEqualBitsOnAnyThreads) {
   for (DataType type : {DataType::F32, DataType::BF16})
     checkMatmul(type, {1, 16, 16, 20000, true, false, false});
+}
+
+/// Rows [first, last) of a product have the bits that they have in the whole.
+void checkRows(DataType type, const Shape &s,
+               std::initializer_list<int64_t> bounds) {
+  std::vector<int64_t> a = {s.m, s.k}, b = {s.k, s.n};
+  if (s.transposedA)
+    std::swap(a[0], a[1]);
+  if (s.transposedB)
+    std::swap(b[0], b[1]);
+  std::vector<Array> inputs = {randomArray(type, a, 1),
+                               randomArray(type, b, 2)};
+  KernelSpec spec = makeSpec("nn.matmul", inputs, {{type, {s.m, s.n}}});
+  spec.ints["transpose_a"] = {s.transposedA};
+  spec.ints["transpose_b"] = {s.transposedB};
+  Array whole = runKernel(spec, inputs)[0];
+  for (const int64_t *first = bounds.begin(); first + 1 != bounds.end();
+       ++first) {
+    KernelSpec block =
+        makeSpec("nn.matmul", inputs, {{type, {first[1] - first[0], s.n}}});
+    block.ints = spec.ints;
+    block.ints["rows"] = {first[0], first[1]};
+    for (int threads : {1, 3}) {
+      Array part = runKernel(block, inputs, {threads})[0];
+      EXPECT_EQ(std::memcmp(part.data(),
+                            static_cast<const char *>(whole.data()) +
+                                first[0] * s.n * sizeOf(type),
+                            part.bytes()),
+                0)
+          << nameOf(type) << ", rows " << first[0] << " to " << first[1]
+          << " of " << s.m << " x " << s.n << ", sums of " << s.k;
+    }
+  }
+}
+
+// Sums long enough for oneDNN to cut them, and ranges that begin and end inside
+// its blocks.
+TEST(KernelMatrix, RowsHaveTheBitsOfTheWhole) {
+  for (DataType type : kFloats) {
+    for (bool transposedB : {false, true})
+      for (bool transposedA : {false, true})
+        checkRows(type, {1, 300, 70, 1500, transposedA, transposedB, false},
+                  {0, 1, 64, 100, 192, 299, 300});
+    checkRows(type, {1, 2500, 257, 600, true, false, false},
+              {0, 1000, 1024, 2048, 2401, 2500});
+    checkRows(type, {1, 5, 3, 7, true, false, false}, {0, 2, 5});
+  }
+}
+
+TEST(KernelMatrix, RefusesRowsThatAreNotThere) {
+  std::vector<Array> inputs = {randomArray(DataType::F32, {4, 8}, 1),
+                               randomArray(DataType::F32, {8, 3}, 2)};
+  KernelSpec spec = makeSpec("nn.matmul", inputs, {{DataType::F32, {2, 3}}});
+  spec.ints["rows"] = {3, 5};
+  try {
+    runKernel(spec, inputs);
+    FAIL() << "accepted rows 3 and 4 of 4";
+  } catch (const std::invalid_argument &error) {
+    EXPECT_STREQ(error.what(), "kernel 'nn.matmul': rows are no range of the 4 "
+                               "there are");
+  }
 }
 
 TEST(KernelMatrix, RefusesShapesThatDoNotFit) {

@@ -36,7 +36,7 @@ FIELDS(LossScale, a, b, c, d, e, f, g)
 FIELDS(LearningRateSchedule, a, b, c, d, e, f, g, h)
 FIELDS(Training, a, b, c, d, e, f, g)
 FIELDS(MemoryLine, a, b)
-FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
+FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.
@@ -226,12 +226,24 @@ TEST(Program, TheCollectiveHashSeesWhatRanksMustAgreeOn) {
       [](Program &p) { p.apply.commands[1].parts[1].type = DataType::F32; }));
   EXPECT_TRUE(changed([](Program &p) { p.apply.commands[1].parts[1].root++; }));
   EXPECT_TRUE(changed([](Program &p) { p.evaluate.commands[1].mean = false; }));
+  EXPECT_TRUE(changed([](Program &p) { p.microLast.commands.pop_back(); }));
   EXPECT_TRUE(changed(
       [](Program &p) { std::swap(p.micro.commands[0], p.micro.commands[1]); }));
   EXPECT_FALSE(
       changed([](Program &p) { p.micro.commands[0].label = "other"; }));
   EXPECT_FALSE(
       changed([](Program &p) { p.micro.commands[0].parts[0].send.offset++; }));
+}
+
+TEST(Program, TheLastMicroBatchMayHaveAForm) {
+  Program program;
+  program.training.accumulation = 3;
+  program.micro.commands.resize(1);
+  EXPECT_EQ(&program.regionOfMicro(2), &program.micro);
+  program.microLast.commands.resize(2);
+  EXPECT_EQ(&program.regionOfMicro(0), &program.micro);
+  EXPECT_EQ(&program.regionOfMicro(1), &program.micro);
+  EXPECT_EQ(&program.regionOfMicro(2), &program.microLast);
 }
 
 TEST(Program, SpecsCompareByValue) {

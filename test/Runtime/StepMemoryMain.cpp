@@ -169,7 +169,7 @@ struct Rank {
   void update() {
     trace.beginUpdate(++updates);
     for (int64_t micro = 0; micro < program.training.accumulation; ++micro)
-      executor->runMicro();
+      executor->runMicro(micro);
     executor->runApply();
     trace.endUpdate();
   }

@@ -31,7 +31,10 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
       partitionOf[cast<FlatSymbolRefAttr>(op->getAttr("partition")).getValue()];
   State &stored = stateOf(partition, "gradients");
   int64_t bytes = elementBytesOf(op->getResult(0));
-  auto begin = op->getAttrOfType<IntegerAttr>("begin");
+  // Where reduced to owners, gradients follow one another.
+  auto begin = isa<BucketedReduceOp>(op)
+                   ? IntegerAttr()
+                   : op->getAttrOfType<IntegerAttr>("begin");
   auto names = op->getAttrOfType<ArrayAttr>("parameters");
   if (!names) {
     int64_t from = begin.getInt() * bytes;
@@ -43,7 +46,7 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
   // Padding: zeroed in a bucket, zero from the start in a stored gradient.
   int64_t size = flight.bucket.end - flight.bucket.begin;
   flight.bucketMarks = fresh(size);
-  if (flight.bucket.arena != ArenaKind::Communication)
+  if (begin && flight.bucket.arena != ArenaKind::Communication)
     flight.bucketMarks = cut(stored.marks, begin.getInt() * bytes, size);
   int64_t inBucket = 0;
   for (auto [name, gradient] : llvm::zip_equal(
@@ -52,8 +55,9 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
       return false;
     const Content &value = values[gradient];
     if (begin)
-      inBucket =
-          partition.findMember(name.getValue()).getOffset() - begin.getInt();
+      inBucket = std::max<int64_t>(
+          partition.findMember(name.getValue()).getOffset() - begin.getInt(),
+          0);
     if (inBucket * bytes + static_cast<int64_t>(value.marks.size()) > size)
       return fail(op, "has a bucket that is too short");
     llvm::copy(value.marks, flight.bucketMarks.begin() + inBucket * bytes);
@@ -63,19 +67,20 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
 }
 
 SmallVector<MemoryInterpreter::OwnedRun>
-MemoryInterpreter::findOwnedRuns(PartitionOp partition,
-                                 ArrayAttr parameters) const {
+MemoryInterpreter::findOwnedRuns(PartitionOp partition, ArrayAttr parameters,
+                                 int64_t from, int64_t to) const {
   SmallVector<OwnedRun> runs;
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   int64_t inBucket = 0;
   for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
     MemberAttr member = partition.findMember(name.getValue());
-    int64_t begin = member.getOffset(), end = begin + member.getSize();
+    int64_t begin = std::max(member.getOffset(), from);
+    int64_t end = std::min(member.getOffset() + member.getSize(), to);
     int64_t first = std::max(begin, rank * slice);
     int64_t last = std::min(end, (rank + 1) * slice);
     if (first < last)
       runs.push_back({first, inBucket + first - begin, last - first});
-    inBucket += member.getSize();
+    inBucket += end - begin;
   }
   return runs;
 }
@@ -92,7 +97,9 @@ bool MemoryInterpreter::completeBucketed(BucketedReduceOp op, Flight &flight) {
   result = {flight.bucket, fresh(flight.bucketMarks.size())};
   if (!write(flight.bucket, result.marks, op))
     return false;
-  for (const OwnedRun &run : findOwnedRuns(partition, op.getParameters()))
+  for (const OwnedRun &run :
+       findOwnedRuns(partition, op.getParameters(), op.getBegin().value_or(0),
+                     op.getEnd().value_or(partition.getFlatElements())))
     if (isDirect &&
         !write(part(rangeOf(stored.at), (run.flat - rank * slice) * bytes,
                     run.count * bytes),
@@ -147,15 +154,19 @@ bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
        llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = partitionOf[name.getValue()];
     State &state = stateOf(partition, "parameters");
-    auto [begin, end] = partition.getSegmentOf(name.getValue());
-    int64_t size = (end - begin) * state.bytes;
-    int64_t slice = size / partition.getRanks();
+    auto [begin, end] = partition.getSegmentsOf(name.getValue());
     Content content;
     content.place = rangeOf(placeAt(op, index));
-    content.marks = cut(state.marks, begin * state.bytes, size);
-    if (!read(sliceOf(state, begin, end),
-              cut(content.marks, rank * slice, slice), op) ||
-        !write(content.place, content.marks, op))
+    content.marks =
+        cut(state.marks, begin * state.bytes, (end - begin) * state.bytes);
+    for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
+      int64_t slice = (last - first) / partition.getRanks() * state.bytes;
+      if (!read(sliceOf(state, first, last),
+                cut(state.marks, first * state.bytes + rank * slice, slice),
+                op))
+        return false;
+    }
+    if (!write(content.place, content.marks, op))
       return false;
     if (!isa<RefreshResidentOp>(op)) {
       results[op->getResult(0)].push_back(content);
@@ -211,11 +222,23 @@ bool MemoryInterpreter::start(Operation *op) {
   return !completesEarly || complete(flight);
 }
 
+bool MemoryInterpreter::drain() {
+  for (auto &entry : carried)
+    if (Value pending = std::exchange(entry.second, {}))
+      if (!complete(flights[pending]))
+        return false;
+  return true;
+}
+
 bool MemoryInterpreter::wait(WaitOp op) {
-  if (!complete(flights[op.getPending()]))
+  Value pending = op.getPending();
+  if (pending.getDefiningOp<CarriedOp>())
+    pending = taken.lookup(pending);
+  if (!pending)
+    return true;
+  if (!complete(flights[pending]))
     return false;
-  for (auto [result, content] :
-       llvm::zip(op.getResults(), results[op.getPending()])) {
+  for (auto [result, content] : llvm::zip(op.getResults(), results[pending])) {
     values[result] = content;
     // A gather lands padded.
     values[result].marks.resize(tensorBytes(result.getType()));

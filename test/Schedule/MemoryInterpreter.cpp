@@ -86,19 +86,19 @@ ByteRange MemoryInterpreter::sliceOf(const State &state, int64_t begin,
   return part(rangeOf(state.at), first * state.bytes, slice * state.bytes);
 }
 
-/// Calls `visit` with the place of each piece of `state` that this rank updates
-/// and its bytes in the flat space.
+/// Calls `visit` with the place of each piece of [begin, end) of `state` that
+/// this rank updates and its bytes in the flat space.
 template <typename Visit>
 bool MemoryInterpreter::forOwned(PartitionOp partition, const State &state,
-                                 Visit visit) {
+                                 int64_t begin, int64_t end, Visit visit) {
   int64_t ranks = partition.getRanks();
   if (!partition.hasShardedOptimizer())
-    return visit(rangeOf(state.at), 0,
-                 partition.getFlatElements() * state.bytes);
-  for (auto [begin, end] :
-       partition.getSegmentsIn(0, partition.getFlatElements())) {
-    int64_t slice = (end - begin) / ranks * state.bytes;
-    if (!visit(sliceOf(state, begin, end), begin * state.bytes + rank * slice,
+    return visit(part(rangeOf(state.at), begin * state.bytes,
+                      (end - begin) * state.bytes),
+                 begin * state.bytes, (end - begin) * state.bytes);
+  for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
+    int64_t slice = (last - first) / ranks * state.bytes;
+    if (!visit(sliceOf(state, first, last), first * state.bytes + rank * slice,
                slice))
       return false;
   }
@@ -106,9 +106,9 @@ bool MemoryInterpreter::forOwned(PartitionOp partition, const State &state,
 }
 
 bool MemoryInterpreter::readOwned(PartitionOp partition, StringRef name,
-                                  Operation *op) {
+                                  Operation *op, int64_t begin, int64_t end) {
   State &state = stateOf(partition, name);
-  return forOwned(partition, state,
+  return forOwned(partition, state, begin, end,
                   [&](ByteRange place, int64_t from, int64_t bytes) {
                     return read(place, cut(state.marks, from, bytes), op);
                   });
@@ -118,7 +118,7 @@ bool MemoryInterpreter::writeOwned(PartitionOp partition, StringRef name,
                                    Operation *op) {
   State &state = stateOf(partition, name);
   state.marks = fresh(state.marks.size());
-  return forOwned(partition, state,
+  return forOwned(partition, state, 0, partition.getFlatElements(),
                   [&](ByteRange place, int64_t from, int64_t bytes) {
                     return write(place, cut(state.marks, from, bytes), op);
                   });
@@ -250,7 +250,8 @@ bool MemoryInterpreter::accumulateOwned(AccumulateOp op) {
   int64_t bytes = elementBytes(type);
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   bool isDirect = storesDirectly(partition, type, *step.getTraining());
-  for (const OwnedRun &run : findOwnedRuns(partition, *op.getParameters())) {
+  for (const OwnedRun &run : findOwnedRuns(partition, *op.getParameters(),
+                                           op.getBegin(), op.getEnd())) {
     ByteRange target =
         part(rangeOf(state.at), (run.flat - rank * slice) * state.bytes,
              run.count * state.bytes);
@@ -320,9 +321,21 @@ bool MemoryInterpreter::visit(Operation *op) {
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](UpdateOp op) { return update(op); })
       .Case([&](GradStatsOp op) {
-        for (auto symbol : op.getPartitions().getAsRange<FlatSymbolRefAttr>())
-          if (!readOwned(partitionOf[symbol.getValue()], "gradients", op))
+        for (auto [index, symbol] : llvm::enumerate(
+                 op.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+          PartitionOp partition = partitionOf[symbol.getValue()];
+          auto [begin, end] = op.getRange(index, partition);
+          if (!readOwned(partition, "gradients", op, begin, end))
             return false;
+        }
+        return true;
+      })
+      .Case([&](CarryOp op) {
+        carried[op.getHandle()] = op.getPending();
+        return true;
+      })
+      .Case([&](CarriedOp op) {
+        taken[op.getPending()] = std::exchange(carried[op.getHandle()], {});
         return true;
       })
       .Case<FreeOp, ReduceStatsOp, JudgeOp, UpdateScaleOp, LoadOp>(
@@ -365,14 +378,18 @@ std::string MemoryInterpreter::run() {
     isClean = isClean && (!region || runRegion(region));
   };
   run(step.getRegionOp<InitializeOp>());
-  for (int update = 0; update < 2; ++update) {
-    for (int64_t micro = 0; micro < step.getTraining()->getAccumulation();
-         ++micro) {
+  int64_t micros = step.getTraining()->getAccumulation();
+  for (int update = 0; update < 3; ++update) {
+    if (update == 2) {
+      isClean = isClean && drain();
+      run(step.getRegionOp<EvaluateOp>());
+    }
+    for (int64_t micro = 0; micro < micros; ++micro) {
       storesFirst = micro == 0;
-      run(step.getRegionOp<MicroOp>());
+      run(micro + 1 == micros ? step.getLastMicro()
+                              : step.getRegionOp<MicroOp>());
     }
     run(step.getRegionOp<ApplyOp>());
-    run(step.getRegionOp<EvaluateOp>());
   }
-  return isClean && findStates() ? "" : failure;
+  return isClean && drain() && findStates() ? "" : failure;
 }

@@ -46,7 +46,8 @@ public:
   /// wait.
   MemoryInterpreter(ModuleOp module, int64_t rank, bool completesEarly);
 
-  /// Runs two updates and an evaluation. Returns what went wrong, or nothing.
+  /// Runs two updates, an evaluation and one more update. Returns what went
+  /// wrong, or nothing.
   std::string run();
 
 private:
@@ -88,12 +89,18 @@ private:
   State &stateOf(PartitionOp partition, StringRef name);
   /// The place of a rank's slice of the segment [begin, end) of a state.
   ByteRange sliceOf(const State &state, int64_t begin, int64_t end) const;
-  bool readOwned(PartitionOp partition, StringRef name, Operation *op);
+  bool readOwned(PartitionOp partition, StringRef name, Operation *op,
+                 int64_t begin, int64_t end);
+  bool readOwned(PartitionOp partition, StringRef name, Operation *op) {
+    return readOwned(partition, name, op, 0, partition.getFlatElements());
+  }
   bool writeOwned(PartitionOp partition, StringRef name, Operation *op);
   template <typename Visit>
-  bool forOwned(PartitionOp partition, const State &state, Visit visit);
+  bool forOwned(PartitionOp partition, const State &state, int64_t begin,
+                int64_t end, Visit visit);
   SmallVector<OwnedRun> findOwnedRuns(PartitionOp partition,
-                                      ArrayAttr parameters) const;
+                                      ArrayAttr parameters, int64_t from,
+                                      int64_t to) const;
 
   // Operations.
   bool runRegion(Operation *region);
@@ -114,6 +121,7 @@ private:
   bool gather(Operation *op, ArrayAttr parameters);
   bool refresh(RefreshOp op);
   bool wait(WaitOp op);
+  bool drain();
 
   ModuleOp module;
   StepOp step;
@@ -132,6 +140,10 @@ private:
   /// Of a reduction: the marks of its results.
   DenseMap<Value, SmallVector<Content>> results;
   DenseMap<Value, Flight> flights;
+  /// By name: what was carried and not taken; null: nothing.
+  llvm::StringMap<Value> carried;
+  /// What a name stood for when it was taken.
+  DenseMap<Value, Value> taken;
 };
 
 } // namespace mlir::zero

@@ -27,26 +27,27 @@ using namespace mlir;
 using namespace mlir::zero;
 
 /// Values that die in a launch, views, a constant, two groups, a weight used
-/// twice, a frozen one; sizes that need padding.
+/// twice, a frozen one, one whose gradient is larger than a bucket; sizes that
+/// need padding.
 static constexpr const char *kModel = R"(
   zero.parameter @a : tensor<3x3xf32> = #zero.ones
   zero.parameter @bias : tensor<3xf32> = #zero.ones group "no_decay"
   zero.parameter @frozen : tensor<3xf32> = #zero.ones frozen
-  zero.parameter @c : tensor<3x5xf32> = #zero.ones
-  zero.step @train(%x: tensor<2x3xf32> {zero.input = "x"}, %y: tensor<2x5xf32> {zero.input = "y"}) {
+  zero.parameter @c : tensor<3x8xf32> = #zero.ones
+  zero.step @train(%x: tensor<2x3xf32> {zero.input = "x"}, %y: tensor<2x8xf32> {zero.input = "y"}) {
     %a = zero.load @a : tensor<3x3xf32>
     %b = zero.load @bias : tensor<3xf32>
-    %c = zero.load @c : tensor<3x5xf32>
+    %c = zero.load @c : tensor<3x8xf32>
     %f = zero.load @frozen : tensor<3xf32>
     %h = nn.linear %x, %a bias %b : (tensor<2x3xf32>, tensor<3x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
     %g = nn.gelu tanh %h : tensor<2x3xf32>
     %i = nn.linear %g, %a bias %f : (tensor<2x3xf32>, tensor<3x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
-    %j = nn.linear %i, %c : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
-    %k = arith.constant dense<[[1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 1.0]]> : tensor<2x5xf32>
-    %d = arith.subf %j, %y : tensor<2x5xf32>
-    %w = arith.mulf %d, %k : tensor<2x5xf32>
-    %s = arith.mulf %w, %d : tensor<2x5xf32>
-    %loss = nn.reduce mean %s dims [0, 1] : (tensor<2x5xf32>) -> tensor<f32>
+    %j = nn.linear %i, %c : (tensor<2x3xf32>, tensor<3x8xf32>) -> tensor<2x8xf32>
+    %k = arith.constant dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0], [6.0, 7.0, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0]]> : tensor<2x8xf32>
+    %d = arith.subf %j, %y : tensor<2x8xf32>
+    %w = arith.mulf %d, %k : tensor<2x8xf32>
+    %s = arith.mulf %w, %d : tensor<2x8xf32>
+    %loss = nn.reduce mean %s dims [0, 1] : (tensor<2x8xf32>) -> tensor<f32>
     zero.yield %loss : tensor<f32>
   }
 )";
@@ -60,6 +61,7 @@ static constexpr Harmless kHarmless[] = {
     {"wanted", "a place has one form, whether or not the room beside it is "
                "free at the time"},
     {"is still needed", "bytes behind a value's own are its place's too"},
+    {"its wait must come first", "the same, of a gather in flight"},
     {"where state lies", "inputs are the data loader's, from one micro-batch "
                          "to the next"},
     {"is stored", "a gradient's place is the gradient's"},
@@ -248,6 +250,10 @@ TEST_P(MemoryMutantTest, PlacesAreJudgedByTheBytesTheyLose) {
   judgeMutants(stage + small + "ranks=2");
   judgeMutants(stage + small + "ranks=3 accumulation=2 precision=bf16");
   judgeMutants(stage + small + "ranks=2 precision=bf16 deterministic");
+  if (GetParam() == 2)
+    judgeMutants(stage + small + "ranks=2 layout=contiguous");
+  judgeMutants(stage + small + "ranks=2 overlap=true");
+  judgeMutants(stage + small + "ranks=2 accumulation=2 overlap=true");
   EXPECT_GE(mutants, 1000u);
   llvm::outs() << "stage " << GetParam() << ": " << mutants << " mutants, "
                << rejected << " rejected, " << accepted << " accepted\n";

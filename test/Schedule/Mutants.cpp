@@ -2,15 +2,19 @@
 
 #include "Mutants.h"
 
+#include "zero/Analysis/Schedule.h"
+
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::zero;
 
 bool mlir::zero::isScheduleOperation(Operation *op) {
   return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
-             RefreshOp, RefreshResidentOp, WaitOp, AccumulateOp, FreeOp,
-             GradStatsOp, ReduceStatsOp, JudgeOp, UpdateOp, UpdateScaleOp>(op);
+             RefreshOp, RefreshResidentOp, WaitOp, CarryOp, CarriedOp,
+             AccumulateOp, FreeOp, GradStatsOp, ReduceStatsOp, JudgeOp,
+             UpdateOp, UpdateScaleOp>(op);
 }
 
 std::vector<Operation *> mlir::zero::listOperations(ModuleOp module) {
@@ -35,6 +39,8 @@ private:
   void move(Operation *op);
   void changeOperands(Operation *op);
   void changeRange(Operation *op);
+  void changeRanges(Operation *op);
+  void changeHandles(Operation *op);
   void changeSymbols(Operation *op);
   void changeList(StringRef name, ArrayAttr list, ArrayRef<Attribute> others);
   void changeFlags(Operation *op);
@@ -162,6 +168,62 @@ void Generator::changeRange(Operation *op) {
   }
 }
 
+/// Each bound of each range of a check, to every other segment boundary.
+void Generator::changeRanges(Operation *op) {
+  auto ranges = op->getAttrOfType<DenseI64ArrayAttr>("ranges");
+  if (!ranges)
+    return;
+  auto partitions = op->getAttrOfType<ArrayAttr>("partitions");
+  for (size_t i = 0; i < static_cast<size_t>(ranges.size()); ++i)
+    for (PartitionOp partition : module.getOps<PartitionOp>()) {
+      if (partitions[i / 2] !=
+          FlatSymbolRefAttr::get(partition.getSymNameAttr()))
+        continue;
+      for (int64_t other : partition.getSegments())
+        if (other != ranges[i])
+          add(
+              "range",
+              [i, other](Operation *op) {
+                SmallVector<int64_t> bounds(
+                    op->getAttrOfType<DenseI64ArrayAttr>("ranges")
+                        .asArrayRef());
+                bounds[i] = other;
+                op->setAttr("ranges",
+                            DenseI64ArrayAttr::get(op->getContext(), bounds));
+              },
+              Twine(i) + " to " + Twine(other));
+    }
+}
+
+/// A start on every other stream; a handle under every other name.
+void Generator::changeHandles(Operation *op) {
+  if (isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
+          RefreshOp, RefreshResidentOp>(op))
+    for (auto stream : {StreamKind::Compute, StreamKind::Gather,
+                        StreamKind::Reduce, StreamKind::Copy})
+      if (stream != getStream(op))
+        add(
+            "stream",
+            [stream](Operation *op) {
+              op->setAttr("stream",
+                          StreamKindAttr::get(op->getContext(), stream));
+            },
+            stringifyStreamKind(stream));
+  auto handle = op->getAttrOfType<StringAttr>("handle");
+  if (!handle)
+    return;
+  llvm::SetVector<Attribute> others;
+  others.insert(StringAttr::get(op->getContext(), "other"));
+  for (Operation *other : listOperations(module))
+    if (auto name = other->getAttrOfType<StringAttr>("handle");
+        name && name != handle)
+      others.insert(name);
+  for (Attribute other : others)
+    add(
+        "handle", [other](Operation *op) { op->setAttr("handle", other); },
+        cast<StringAttr>(other).getValue());
+}
+
 void Generator::changeList(StringRef attribute, ArrayAttr list,
                            ArrayRef<Attribute> others) {
   auto set = [&](SmallVector<Attribute> entries, const Twine &detail) {
@@ -250,6 +312,8 @@ std::vector<Mutant> Generator::run() {
       move(op);
       changeOperands(op);
       changeRange(op);
+      changeRanges(op);
+      changeHandles(op);
       changeSymbols(op);
       changeFlags(op);
     }

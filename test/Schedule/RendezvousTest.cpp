@@ -88,7 +88,8 @@ private:
 
 } // namespace
 
-/// Two updates and an evaluation, operation by operation.
+/// Two updates, an evaluation and an update, operation by operation. For the
+/// evaluation nothing is in flight.
 SmallVector<Operation *> Rendezvous::program(StepOp step) {
   SmallVector<Operation *> operations;
   auto append = [&](Operation *region) {
@@ -97,13 +98,15 @@ SmallVector<Operation *> Rendezvous::program(StepOp step) {
         operations.push_back(&op);
   };
   append(step.getRegionOp<InitializeOp>());
-  for (int update = 0; update < 2; ++update) {
-    for (int64_t micro = 0; micro < step.getTraining()->getAccumulation();
-         ++micro)
-      append(step.getRegionOp<MicroOp>());
+  int64_t micros = step.getTraining()->getAccumulation();
+  for (int update = 0; update < 3; ++update) {
+    if (update == 2)
+      append(step.getRegionOp<EvaluateOp>());
+    for (int64_t micro = 0; micro < micros; ++micro)
+      append(micro + 1 == micros ? step.getLastMicro()
+                                 : step.getRegionOp<MicroOp>());
     append(step.getRegionOp<ApplyOp>());
   }
-  append(step.getRegionOp<EvaluateOp>());
   return operations;
 }
 
@@ -117,6 +120,7 @@ std::string Rendezvous::run() {
   SmallVector<size_t> position(ranks);
   // The meeting that each pending belongs to, by rank.
   SmallVector<DenseMap<Value, size_t>> meetings(ranks);
+  SmallVector<llvm::StringMap<size_t>> carried(ranks);
   for (bool isMoving = true; isMoving;) {
     isMoving = false;
     for (size_t rank = 0; rank < ranks; ++rank)
@@ -130,10 +134,22 @@ std::string Rendezvous::run() {
           meetings[rank][op->getResult(0)] = started[rank].size();
           started[rank].push_back(op);
         }
+        // A handle keeps its meeting from region to region.
+        if (auto carry = dyn_cast<CarryOp>(op))
+          carried[rank][carry.getHandle()] =
+              meetings[rank].lookup(carry.getPending());
+        if (auto taken = dyn_cast<CarriedOp>(op)) {
+          auto known = carried[rank].find(taken.getHandle());
+          if (known != carried[rank].end())
+            meetings[rank][taken.getPending()] = known->second;
+          else
+            meetings[rank].erase(taken.getPending());
+        }
         Value pending = isa<WaitOp>(op) ? op->getOperand(0)
                         : isWaiting     ? op->getResult(0)
                                         : Value();
-        if (pending && !isStarted(meetings[rank].lookup(pending)))
+        auto meeting = meetings[rank].find(pending);
+        if (meeting != meetings[rank].end() && !isStarted(meeting->second))
           break;
         isMoving = true;
       }
@@ -244,6 +260,7 @@ TEST_P(RendezvousTest, RanksMeetInWhatIsAccepted) {
                       "allgather-bucket-size=12 param-persistence-threshold=3 ";
   judgeMutants(stage + "ranks=2");
   judgeMutants(stage + "ranks=3 accumulation=2 precision=bf16");
+  judgeMutants(stage + "ranks=2 accumulation=2 overlap=true");
   EXPECT_GT(apart, 20u);
   EXPECT_GT(mutants - malformed, 200u);
   llvm::outs() << "stage " << GetParam() << ": " << mutants << " mutants of "

@@ -1,8 +1,6 @@
-//===- ScheduleCollectives.cpp - what collectives do, and when ------------===//
+//===- ScheduleCollectives.cpp - what collectives do ----------------------===//
 
 #include "ScheduleInterpreter.h"
-
-#include "zero/Analysis/Views.h"
 
 #include <cmath>
 
@@ -13,9 +11,9 @@ using namespace mlir::zero;
 // Sources
 //===----------------------------------------------------------------------===//
 
-/// By rank, what travels: named gradients at their members' places between
-/// zeros (padding) and poison (members that are not named), or the stored
-/// range.
+/// By rank, what travels: named gradients at their members' places, as far as
+/// they lie in the range, between zeros (padding) and poison (members that are
+/// not named), or the stored range.
 bool ScheduleInterpreter::fillBuckets(
     Operation *op, PartitionOp partition, int64_t begin, int64_t end,
     std::vector<std::vector<double>> &buckets) {
@@ -40,7 +38,8 @@ bool ScheduleInterpreter::fillBuckets(
       if (!materialize(gradient, rank, value))
         return false;
       std::copy(value.reals.begin(), value.reals.end(),
-                bucket.begin() + (member.getOffset() - begin));
+                bucket.begin() +
+                    std::max<int64_t>(member.getOffset() - begin, 0));
     }
   }
   return true;
@@ -96,14 +95,19 @@ bool ScheduleInterpreter::readBucketed(BucketedReduceOp op, Flight &flight) {
       llvm::append_range(buckets[rank], value.reals);
     }
   std::vector<double> sum = addUp(buckets, op.getMean());
+  int64_t begin = op.getBegin().value_or(0);
+  int64_t end = op.getEnd().value_or(partition.getFlatElements());
   for (int64_t rank = 0; rank < ranks; ++rank) {
     std::vector<double> own = sum;
     int64_t next = 0;
     for (auto symbol : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       MemberAttr member = partition.findMember(symbol.getValue());
-      for (int64_t i = 0; i < member.getSize(); ++i, ++next)
-        if (!isOwned(partition, member.getOffset() + i, rank, true))
-          own[next] = NAN;
+      for (int64_t i = member.getOffset();
+           i < member.getOffset() + member.getSize(); ++i)
+        if (i >= begin && i < end && !isOwned(partition, i, rank, true))
+          own[next++] = NAN;
+        else if (i >= begin && i < end)
+          ++next;
     }
     flight.payload.push_back({own});
   }
@@ -237,56 +241,4 @@ void ScheduleInterpreter::poisonTargets(Operation *op) {
           found != residents.end())
         for (auto &copy : found->second)
           llvm::fill(copy, NAN);
-}
-
-//===----------------------------------------------------------------------===//
-// Start and wait
-//===----------------------------------------------------------------------===//
-
-bool ScheduleInterpreter::start(Operation &op) {
-  if (ranks == 1)
-    return fail(op, "has no other rank");
-  Flight flight;
-  flight.op = &op;
-  bool isEarly = options.completion == Completion::Early;
-  bool readsNow = isEarly, writesNow = isEarly;
-  if (options.completion == Completion::Random) {
-    readsNow = random() % 2;
-    writesNow = readsNow && random() % 2;
-  }
-  if (readsNow && !read(flight))
-    return false;
-  if (!writesNow)
-    poisonTargets(&op);
-  else if (!write(flight))
-    return false;
-  flights[op.getResult(0)] = std::move(flight);
-  return true;
-}
-
-bool ScheduleInterpreter::wait(WaitOp op) {
-  auto found = flights.find(op.getPending());
-  if (found == flights.end())
-    return fail(*op, "waits for what is not in flight");
-  Flight flight = std::move(found->second);
-  flights.erase(found);
-  if ((!flight.isRead && !read(flight)) || (!flight.isDone && !write(flight)))
-    return false;
-  for (auto [index, result] : llvm::enumerate(op.getResults())) {
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      Array value = Array::zeros(result.getType());
-      if (value.reals.size() != flight.payload[rank][index].size())
-        return fail(*op, "gives another size than was sent");
-      value.reals = flight.payload[rank][index];
-      values[rank][result] = std::move(value);
-    }
-    if (isa<AllGatherOp>(flight.op))
-      due[result] = op;
-  }
-  if (isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(flight.op))
-    for (Value gradient : flight.op->getOperands())
-      if (Operation *producer = getRoot(gradient).getDefiningOp();
-          producer && !isa<LoadOp>(producer))
-        due[getRoot(gradient)] = flight.op;
-  return true;
 }

@@ -189,30 +189,21 @@ bool ScheduleInterpreter::visit(Operation &op) {
       .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
             RefreshOp, RefreshResidentOp>([&](auto) { return start(op); })
       .Case([&](WaitOp wait) { return this->wait(wait); })
+      .Case([&](CarryOp op) { return carry(op); })
+      .Case([&](CarriedOp op) { return take(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](FreeOp op) { return freeValues(op); })
       .Case([&](GradStatsOp op) { return gradStats(op); })
       .Case([&](ReduceStatsOp op) { return reduceStats(op); })
-      .Case([&](JudgeOp judge) {
-        double clip = options.clips ? judge.getClip().convertToDouble() : 0.0;
-        double s = judge.getDivisor().convertToDouble();
-        for (Control &own : control) {
-          double norm = std::sqrt(own.normSum) / s;
-          own.factor = (clip == 0 ? 1.0 + 0 * norm
-                                  : std::min(1.0, clip / (norm + 1e-6))) /
-                       s;
-          if (std::isnan(norm))
-            own.factor = NAN;
-        }
-        return true;
-      })
+      .Case([&](JudgeOp op) { return judge(op); })
       .Case([&](UpdateOp op) { return update(op); })
       .Case([&](UpdateScaleOp) {
         ++count;
         losses.push_back(control.front().lossSum /
                          static_cast<double>(micros * ranks));
         for (Control &own : control)
-          own.factor = own.normSum = NAN;
+          own.factor = NAN;
+        squares.clear();
         return true;
       })
       .Case([&](YieldOp yield) {
@@ -233,23 +224,25 @@ bool ScheduleInterpreter::visit(Operation &op) {
 // Gradients and updates
 //===----------------------------------------------------------------------===//
 
-/// A bucket of whole members, of which a rank's own elements count.
+/// A bucket of members' elements in a range, of which a rank's own count.
 bool ScheduleInterpreter::storeOwned(AccumulateOp op, PartitionOp partition,
                                      int64_t rank, const Array &value) {
   auto &stored = states[partition.getSymName()][rank].gradients;
   int64_t next = 0;
   for (auto symbol : op.getParameters()->getAsRange<FlatSymbolRefAttr>()) {
     MemberAttr member = partition.findMember(symbol.getValue());
-    if (!member || next + member.getSize() > value.size())
+    if (!member)
       return fail(*op, "names what is not in its bucket");
-    for (int64_t i = 0; i < member.getSize(); ++i, ++next) {
+    for (int64_t i = 0; i < member.getSize(); ++i) {
       int64_t element = member.getOffset() + i;
       if (element < static_cast<int64_t>(op.getBegin()) ||
-          element >= static_cast<int64_t>(op.getEnd()) ||
-          !isOwned(partition, element, rank, true))
+          element >= static_cast<int64_t>(op.getEnd()))
         continue;
-      stored[element] =
-          value.reals[next] + (micro == 0 ? 0.0 : stored[element]);
+      if (next >= value.size())
+        return fail(*op, "names what is not in its bucket");
+      double own = value.reals[next++];
+      if (isOwned(partition, element, rank, true))
+        stored[element] = own + (micro == 0 ? 0.0 : stored[element]);
     }
   }
   return true;
@@ -285,31 +278,59 @@ bool ScheduleInterpreter::accumulate(AccumulateOp op) {
 }
 
 bool ScheduleInterpreter::gradStats(GradStatsOp op) {
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    control[rank].normSum = 0;
-    for (auto symbol : op.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
-      PartitionOp partition = partitions.lookup(symbol.getValue());
-      if (!partition || !partition.isTrainable())
-        return fail(*op, "reads a gradient that is not there");
+  std::vector<double> sums(ranks, 0.0);
+  if (op.getSum()) {
+    sums = squares.lookup(op.getSum());
+    if (sums.empty())
+      return fail(*op, "adds to what was not found");
+  }
+  for (auto [index, symbol] :
+       llvm::enumerate(op.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+    PartitionOp partition = partitions.lookup(symbol.getValue());
+    if (!partition || !partition.isTrainable())
+      return fail(*op, "reads a gradient that is not there");
+    auto [begin, end] = op.getRange(index, partition);
+    for (int64_t rank = 0; rank < ranks; ++rank) {
       const auto &stored = states[symbol.getValue()][rank].gradients;
-      for (int64_t i = 0; i < partition.getFlatElements(); ++i)
+      for (int64_t i = begin; i < end; ++i)
         if (isOwned(partition, i, rank, partition.hasShardedOptimizer()))
-          control[rank].normSum += stored[i] * stored[i];
+          sums[rank] += stored[i] * stored[i];
     }
   }
+  squares[op.getStats()] = std::move(sums);
   return true;
 }
 
 bool ScheduleInterpreter::reduceStats(ReduceStatsOp op) {
+  std::vector<double> sums = squares.lookup(op.getLocal());
+  if (sums.empty())
+    return fail(*op, "combines what was not found");
   double loss = 0, norm = 0;
-  for (const Control &own : control) {
-    loss += own.lossSum;
-    norm += own.normSum;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    loss += control[rank].lossSum;
+    norm += sums[rank];
   }
-  for (Control &own : control) {
-    own.lossSum = loss;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    control[rank].lossSum = loss;
     if (!op.getLossOnly())
-      own.normSum = norm;
+      sums[rank] = norm;
+  }
+  squares[op.getStats()] = std::move(sums);
+  return true;
+}
+
+bool ScheduleInterpreter::judge(JudgeOp op) {
+  std::vector<double> sums = squares.lookup(op.getStats());
+  if (sums.empty())
+    return fail(*op, "judges what was not found");
+  double clip = options.clips ? op.getClip().convertToDouble() : 0.0;
+  double s = op.getDivisor().convertToDouble();
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    double norm = std::sqrt(sums[rank]) / s;
+    control[rank].factor =
+        std::isnan(norm)
+            ? NAN
+            : (clip == 0 ? 1.0 : std::min(1.0, clip / (norm + 1e-6))) / s;
   }
   return true;
 }
@@ -342,10 +363,11 @@ bool ScheduleInterpreter::update(UpdateOp op) {
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// Nothing that the region began may be left: handles, memory.
+/// Nothing that the region began may be left, but what it carries.
 bool ScheduleInterpreter::finishRegion(Operation *region) {
-  if (!flights.empty())
-    return fail(*flights.begin()->second.op, "is not waited for");
+  for (auto &[handle, flight] : flights)
+    if (!flight.isCarried)
+      return fail(*flight.op, "is not waited for");
   Operation &last = region->getRegion(0).front().back();
   for (auto [value, cause] : due) {
     bool isYielded =
@@ -360,11 +382,12 @@ bool ScheduleInterpreter::finishRegion(Operation *region) {
 }
 
 bool ScheduleInterpreter::runRegion(Operation *region) {
-  flights.clear();
   freed.clear();
   due.clear();
   for (int64_t rank = 0; rank < ranks; ++rank) {
+    DenseMap<Value, Array> before = std::move(values[rank]);
     values[rank].clear();
+    keepSources(before, values[rank]);
     uint64_t sample = (((updateIndex * micros) + micro) * ranks + rank) * 2;
     std::vector<Array> arguments = data(isEvaluating ? 1000 : sample);
     for (auto [value, array] :
@@ -372,7 +395,7 @@ bool ScheduleInterpreter::runRegion(Operation *region) {
       values[rank][value] = array;
   }
   for (Operation &op : region->getRegion(0).front())
-    if (!visit(op))
+    if (!runSome() || !visit(op))
       return false;
   return finishRegion(region);
 }
@@ -396,6 +419,15 @@ bool ScheduleInterpreter::collect(RunResult &result) {
   return true;
 }
 
+bool ScheduleInterpreter::runEvaluation() {
+  auto evaluate = step.getRegionOp<EvaluateOp>();
+  isEvaluating = true;
+  micro = 0;
+  bool isClean = drain() && (!evaluate || runRegion(evaluate));
+  isEvaluating = false;
+  return isClean;
+}
+
 RunResult ScheduleInterpreter::run() {
   RunResult result;
   initializeState();
@@ -403,15 +435,16 @@ RunResult ScheduleInterpreter::run() {
   bool isClean = !initialize || runRegion(initialize);
   for (updateIndex = 0; isClean && updateIndex < options.updates;
        ++updateIndex) {
+    if (updateIndex == options.updates - 1)
+      isClean = runEvaluation();
     control.assign(ranks, Control());
     for (micro = 0; isClean && micro < micros; ++micro)
-      isClean = runRegion(step.getRegionOp<MicroOp>());
+      isClean = runRegion(micro + 1 == micros ? step.getLastMicro()
+                                              : step.getRegionOp<MicroOp>());
     micro = micros - 1;
     isClean = isClean && runRegion(step.getRegionOp<ApplyOp>());
   }
-  isEvaluating = true;
-  if (auto evaluate = step.getRegionOp<EvaluateOp>(); evaluate && isClean)
-    isClean = runRegion(evaluate);
+  isClean = isClean && drain();
   if (isClean)
     collect(result);
   result.failure = isClean ? "" : failure;

@@ -2,9 +2,10 @@
 //
 // Runs a scheduled step on all ranks at once, in f64: computations by the rules
 // of lib/Interpreter, collectives by their definition. Memory that a rank must
-// not rely on (freed, never written, of another owner, being written) is NaN,
-// and collectives in flight complete as early or as late as they may. It shares
-// nothing with the verifier that it judges.
+// not rely on (freed, never written, of another owner, being written) is NaN.
+// Each stream has a queue of its own, which runs as early or as late as it may,
+// also from one region into the next. It shares nothing with the verifier that
+// it judges.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
@@ -19,13 +20,15 @@
 
 namespace mlir::zero {
 
-/// When a collective reads its sources and writes its targets.
+/// When a collective reads its sources and writes its targets: where it is
+/// started, where it is waited for, or by chance in between, a step at a time.
 enum class Completion { Early, Late, Random };
 
 struct RunOptions {
   Completion completion = Completion::Early;
   bool clips = true; ///< whether judge's clip holds
-  int64_t updates = 2;
+  /// The last one comes after an evaluation, for which nothing is in flight.
+  int64_t updates = 3;
 };
 
 /// What a run leaves: parameters by name, on every rank the same, and losses.
@@ -51,13 +54,13 @@ public:
 
 private:
   struct Flight {
-    Operation *op;
-    bool isRead = false, isDone = false;
+    Operation *op = nullptr;
+    bool isRead = false, isDone = false, isCarried = false;
     /// By rank, then by result.
     std::vector<std::vector<std::vector<double>>> payload;
   };
   struct Control {
-    double lossSum = 0, normSum = NAN, factor = NAN;
+    double lossSum = 0, factor = NAN;
   };
 
   void initializeState();
@@ -76,9 +79,18 @@ private:
                bool isSharded);
   PartitionOp partitionOf(StringRef parameter);
 
-  // Collectives.
+  // Streams.
   bool start(Operation &op);
   bool wait(WaitOp op);
+  bool carry(CarryOp op);
+  bool take(CarriedOp op);
+  bool advance(Flight &flight);
+  bool finish(Value handle);
+  bool runSome();
+  bool drain();
+  void keepSources(DenseMap<Value, Array> &from, DenseMap<Value, Array> &to);
+
+  // Collectives.
   bool read(Flight &flight);
   bool write(Flight &flight);
   void poisonTargets(Operation *op);
@@ -99,8 +111,10 @@ private:
   bool freeValues(FreeOp op);
   bool gradStats(GradStatsOp op);
   bool reduceStats(ReduceStatsOp op);
+  bool judge(JudgeOp op);
   bool update(UpdateOp op);
   bool finishRegion(Operation *region);
+  bool runEvaluation();
   bool collect(RunResult &result);
 
   ModuleOp module;
@@ -117,7 +131,16 @@ private:
   llvm::StringMap<std::vector<std::vector<double>>> residents;
   std::vector<Control> control;
   std::vector<DenseMap<Value, Array>> values;
+  /// What is in flight, by what its start returned, and the order of each
+  /// stream.
   DenseMap<Value, Flight> flights;
+  std::vector<Value> queues[getMaxEnumValForStreamKind() + 1];
+  /// By name, what was carried last; and what a name stood for when taken,
+  /// null where nothing was in flight.
+  llvm::StringMap<Value> carried;
+  DenseMap<Value, Value> taken;
+  /// Sums of squares, by rank.
+  DenseMap<Value, std::vector<double>> squares;
   llvm::DenseSet<Value> freed;
   llvm::MapVector<Value, Operation *> due;
   std::vector<double> losses;

@@ -146,7 +146,8 @@ LogicalResult mlir::zero::explainParameter(ModuleOp module, StringRef name) {
   printOwners(partition, member);
   printPlaces(places, partition, member);
   StepOp step = *module.getOps<StepOp>().begin();
+  Handles handles(step);
   for (Operation &region : step.getBody().front())
-    ParameterLife(partition, member).print(region);
+    ParameterLife(handles, partition, member).print(region);
   return success();
 }

@@ -2,16 +2,13 @@
 
 #include "ParameterLife.h"
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::zero;
-
-static bool isReduction(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
-}
 
 /// The flat elements that a collective of a partition spans.
 static std::string rangeOf(Operation &op) {
@@ -47,7 +44,7 @@ void ParameterLife::print(Operation &region) {
   }
   if (!hasLines)
     return;
-  llvm::outs() << region.getName().stripDialect() << ", "
+  llvm::outs() << describeRegion(&region) << ", "
                << block.getOperations().size() << " operations:\n";
   lines.print(llvm::outs());
 }
@@ -86,7 +83,6 @@ void ParameterLife::visit(Operation &op) {
     int64_t index = indexIn(gather.getParameters());
     if (index < 0)
       return;
-    gathers[gather.getPending()] = index;
     return add("gather starts, with " +
                    Twine(gather.getParameters().size() - 1) + " others",
                op);
@@ -101,29 +97,49 @@ void ParameterLife::visit(Operation &op) {
   visitUses(op);
 }
 
+int64_t ParameterLife::indexInGather(Operation *start) const {
+  return llvm::TypeSwitch<Operation *, int64_t>(start)
+      .Case<AllGatherOp, RefreshResidentOp>(
+          [&](auto gather) { return indexIn(gather.getParameters()); })
+      .Case([&](RefreshOp refresh) {
+        return isAbout(refresh.getPartitionAttr()) &&
+                       overlaps(refresh.getBegin(), refresh.getEnd())
+                   ? 0
+                   : -1;
+      })
+      .Default([](Operation *) { return -1; });
+}
+
+bool ParameterLife::isReduced(Operation *start) const {
+  if (!isReduction(start) ||
+      !isAbout(start->getAttrOfType<FlatSymbolRefAttr>("partition")))
+    return false;
+  if (auto parameters = start->getAttrOfType<ArrayAttr>("parameters"))
+    return indexIn(parameters) >= 0;
+  return overlaps(start->getAttrOfType<IntegerAttr>("begin").getInt(),
+                  start->getAttrOfType<IntegerAttr>("end").getInt());
+}
+
+/// The start may be in another region.
 void ParameterLife::visitWait(WaitOp wait) {
-  if (auto found = gathers.find(wait.getPending()); found != gathers.end()) {
-    if (found->second < static_cast<int64_t>(wait.getNumResults()))
-      values[wait.getResult(found->second)] = "parameter";
+  Operation *start = handles.findStart(wait.getPending());
+  if (!start)
+    return;
+  if (int64_t index = indexInGather(start); index >= 0) {
+    if (index < static_cast<int64_t>(wait.getNumResults()))
+      values[wait.getResult(index)] = "parameter";
     return add(wait.getNumResults() ? "gather ends: whole from here"
                                     : "gather ends: the copy is new",
                *wait);
   }
-  if (reductions.contains(wait.getPending()))
+  if (isReduced(start))
     add("reduction of the gradient ends", *wait);
 }
 
 void ParameterLife::visitReduction(Operation &op) {
-  auto of = op.getAttrOfType<FlatSymbolRefAttr>("partition");
-  auto parameters = op.getAttrOfType<ArrayAttr>("parameters");
-  if (!isAbout(of))
+  if (!isReduced(&op))
     return;
-  if (parameters ? indexIn(parameters) < 0
-                 : !overlaps(op.getAttrOfType<IntegerAttr>("begin").getInt(),
-                             op.getAttrOfType<IntegerAttr>("end").getInt()))
-    return;
-  reductions.insert(op.getResult(0));
-  if (parameters)
+  if (auto parameters = op.getAttrOfType<ArrayAttr>("parameters"))
     add("gradient is reduced, in a bucket of " + Twine(parameters.size()), op);
   else
     add("stored gradient is reduced" + rangeOf(op), op);
@@ -143,27 +159,25 @@ void ParameterLife::visitAccumulate(AccumulateOp accumulate) {
 void ParameterLife::visitApply(Operation &op) {
   llvm::TypeSwitch<Operation *>(&op)
       .Case([&](GradStatsOp stats) {
-        if (llvm::is_contained(
-                stats.getPartitions(),
-                FlatSymbolRefAttr::get(partition.getSymNameAttr())))
-          add("gradient is checked and measured", op);
+        for (auto [index, name] : llvm::enumerate(
+                 stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+          auto [begin, end] = stats.getRange(index, partition);
+          if (isAbout(name) && overlaps(begin, end))
+            add("gradient is checked and measured", op);
+        }
       })
       .Case([&](UpdateOp update) {
         if (isAbout(update.getPartitionAttr()))
           add("owned part is updated", op);
       })
       .Case([&](RefreshOp refresh) {
-        if (!isAbout(refresh.getPartitionAttr()) ||
-            !overlaps(refresh.getBegin(), refresh.getEnd()))
+        if (indexInGather(refresh) < 0)
           return;
-        gathers[refresh.getPending()] = 0;
         add("refresh of the whole copy starts" + rangeOf(op), op);
       })
       .Case([&](RefreshResidentOp refresh) {
-        int64_t index = indexIn(refresh.getParameters());
-        if (index < 0)
+        if (indexInGather(refresh) < 0)
           return;
-        gathers[refresh.getPending()] = index;
         add("gather of the resident copy starts", op);
       });
 }

@@ -4,6 +4,7 @@
 
 #include "Table.h"
 
+#include "zero/Analysis/Handles.h"
 #include "zero/Analysis/PlanSummary.h"
 #include "zero/Dialect/Zero/Zero.h"
 
@@ -13,8 +14,11 @@ namespace mlir::zero {
 /// update or refresh a parameter, or make its gradient.
 class ParameterLife {
 public:
-  ParameterLife(PartitionOp partition, MemberAttr member)
-      : partition(partition), member(member), symbol(member.getParameter()) {}
+  ParameterLife(const Handles &handles, PartitionOp partition,
+                MemberAttr member)
+      : handles(handles), partition(partition), member(member),
+        symbol(member.getParameter()),
+        partitionName(partition.getSymNameAttr()) {}
 
   /// Prints a line for each in program order; nothing where there is none.
   void print(Operation &region);
@@ -30,9 +34,13 @@ private:
   /// Adds a line: what happens, by which operation, where.
   void add(const Twine &what, Operation &op);
 
-  bool isAbout(FlatSymbolRefAttr of) {
-    return of.getValue() == partition.getSymName();
+  bool isAbout(FlatSymbolRefAttr of) const {
+    return of.getAttr() == partitionName;
   }
+  /// The parameter's index among what `start` gathers, or -1.
+  int64_t indexInGather(Operation *start) const;
+  /// Whether `start` reduces the parameter's gradient.
+  bool isReduced(Operation *start) const;
   bool overlaps(int64_t begin, int64_t end) const {
     return begin < member.getOffset() + member.getSize() &&
            end > member.getOffset();
@@ -40,18 +48,17 @@ private:
   /// The parameter's index in a list of symbols, or -1.
   int64_t indexIn(ArrayAttr symbols) const;
 
+  const Handles &handles;
   PartitionOp partition;
   MemberAttr member;
   FlatSymbolRefAttr symbol;
+  StringAttr partitionName;
 
   int64_t position = 0;
   Table lines;
   bool hasLines = false;
-  /// The parameter's values; its gradients; and what a started gather of it, or
-  /// reduction of its gradient, returned.
+  /// The parameter's values and gradients.
   DenseMap<Value, StringRef> values;
-  DenseMap<Value, int64_t> gathers;
-  llvm::DenseSet<Value> reductions;
   /// What makes the gradient, by operation.
   llvm::DenseSet<Operation *> makers;
 };

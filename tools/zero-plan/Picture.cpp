@@ -8,7 +8,7 @@
 #include "Table.h"
 #include "Trace.h"
 
-#include "zero/Analysis/RegionBuffers.h"
+#include "zero/Analysis/LineBuffers.h"
 #include "zero/Conversion/Translate.h"
 
 #include <cmath>
@@ -63,8 +63,7 @@ private:
   void drawAxis();
   SmallVector<TimedBuffer> listStates(ArenaKind arena);
   SmallVector<TimedBuffer> listBuffers(ArenaKind arena);
-  void addRegion(Operation &region, StepRegion kind, ArenaKind arena,
-                 SmallVectorImpl<TimedBuffer> &buffers) const;
+  void addTimes(Block &block, SmallVectorImpl<double> &times) const;
   void drawPeak(ArrayRef<TimedBuffer> buffers, double top, double height);
   double toX(double seconds) const {
     return kLeft + (seconds - begin) / (end - begin) * kWidth;
@@ -164,40 +163,45 @@ SmallVector<TimedBuffer> Picture::listStates(ArenaKind arena) {
   return states;
 }
 
-void Picture::addRegion(Operation &region, StepRegion kind, ArenaKind arena,
-                        SmallVectorImpl<TimedBuffer> &buffers) const {
-  const RegionTime *time = llvm::find_if(
+/// Appends when each operation of a region's block is issued: at the begin of
+/// the next command that computes.
+void Picture::addTimes(Block &block, SmallVectorImpl<double> &times) const {
+  StepRegion kind =
+      isa<ApplyOp>(block.getParentOp()) ? StepRegion::Apply : StepRegion::Micro;
+  const RegionTime &time = *llvm::find_if(
       regions, [&](const RegionTime &time) { return time.region == kind; });
-  if (time == regions.end())
-    return;
-  const zrt::Region &commands = kind == StepRegion::Micro
-                                    ? timeline.program->micro
-                                    : timeline.program->apply;
-  // When each command is issued: at the begin of the next one that computes.
+  const zrt::Region &commands =
+      kind == StepRegion::Micro ? timeline.program->regionOfMicro(time.micro)
+                                : timeline.program->apply;
   std::vector<double> issued(commands.commands.size() + 1, -1);
-  issued.back() = time->end;
+  issued.back() = time.end;
   for (const TimelineEvent &event : timeline.events)
-    if (event.stream == zrt::Stream::Compute && event.update == time->update &&
-        event.region == kind && event.micro == time->micro)
+    if (event.stream == zrt::Stream::Compute && event.update == time.update &&
+        event.region == kind && event.micro == time.micro)
       issued[event.command - commands.commands.data()] = event.begin;
   for (size_t i = issued.size() - 1; i-- > 0;)
     if (issued[i] < 0)
       issued[i] = issued[i + 1];
-  SmallVector<double> times;
-  Block &block = region.getRegion(0).front();
   for (Operation &op : block)
     times.push_back(issued[firstCommands.lookup(&op)]);
-  times.push_back(time->end);
-  for (PlacedBuffer &buffer : listRegionBuffers(block))
-    if (buffer.place.getArena() == arena && buffer.begin <= buffer.end)
-      buffers.push_back({std::move(buffer.name), buffer.place,
-                         times[buffer.begin], times[buffer.end + 1]});
 }
 
+/// What the last micro-batch and the update fill.
 SmallVector<TimedBuffer> Picture::listBuffers(ArenaKind arena) {
+  Handles handles(step);
   SmallVector<TimedBuffer> buffers;
-  addRegion(*step.getRegionOp<MicroOp>(), StepRegion::Micro, arena, buffers);
-  addRegion(*step.getRegionOp<ApplyOp>(), StepRegion::Apply, arena, buffers);
+  for (const SmallVector<Block *> &line : getTimelines(step)) {
+    if (!isa<ApplyOp>(line.back()->getParentOp()))
+      continue;
+    SmallVector<double> times;
+    for (Block *block : line)
+      addTimes(*block, times);
+    times.push_back(end);
+    for (PlacedBuffer &buffer : listLineBuffers(line, handles))
+      if (buffer.place.getArena() == arena && buffer.begin <= buffer.end)
+        buffers.push_back({std::move(buffer.name), buffer.place,
+                           times[buffer.begin], times[buffer.end + 1]});
+  }
   return buffers;
 }
 

@@ -50,8 +50,8 @@ static bool isIn(const SearchResult &result, const PlannedPoint &point) {
 static void printFront(const SearchResult &result, int64_t budget) {
   Table table;
   table.add({"memory", "an update", "stage", "recomputed", "overlap",
-             "reduce bucket", "gather bucket", "ahead", "live", "reuse",
-             "kept whole", ""});
+             "reduce bucket", "gather bucket", "ahead", "in flight", "live",
+             "reuse", "kept whole", ""});
   for (const PlannedPoint &point : result.front) {
     const TrainConfig &config = point.config;
     bool isThree = config.stage == 3;
@@ -71,6 +71,7 @@ static void printFront(const SearchResult &result, int64_t budget) {
                only(config.stage == 1 || config.stage == 2,
                     config.allgatherBucketSize),
                only(isThree, config.prefetchBucketSize),
+               only(isThree, config.gathersInFlight),
                only(isThree, config.maxLiveParameters),
                only(isThree, config.maxReuseDistance),
                only(isThree, config.parameterPersistenceThreshold), note});
@@ -127,6 +128,7 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
     json.attribute("reduce_bucket_size", config.reduceBucketSize);
     json.attribute("allgather_bucket_size", config.allgatherBucketSize);
     json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
+    json.attribute("gathers_in_flight", config.gathersInFlight);
     json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
     json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);
     json.attribute("stage3_param_persistence_threshold",

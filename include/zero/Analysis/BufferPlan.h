@@ -1,6 +1,7 @@
 //===- BufferPlan.h - which values share which memory ---------------------===//
 //
-// The alias and borrow facts of one region, and places that follow from them.
+// The alias and borrow facts of a region, or of several that run one after the
+// other and pass handles on, and places that follow from them.
 // Views share their root's buffer; a started collective borrows its operands
 // until its wait; gradients are produced at their place in a bucket, or in the
 // stored gradient; a launch takes the place of a dying input.
@@ -16,7 +17,7 @@
 
 namespace mlir::zero {
 
-/// Memory that values of a region share.
+/// Memory that values share.
 struct PlannedBuffer {
   ArenaKind arena = ArenaKind::Activations;
   int64_t bytes = 0;
@@ -38,11 +39,12 @@ struct Memory {
   int64_t bytes = 0;
 };
 
-/// The buffers of one region of a step.
+/// The buffers of the regions of one line of time (see `getTimelines`).
 class BufferPlan {
 public:
   /// `constants` gives the place of a constant of the given value.
-  BufferPlan(Block &block, const StatePlaces &state, TrainingAttr training,
+  BufferPlan(ArrayRef<Block *> line, const Handles &handles,
+             const StatePlaces &state, TrainingAttr training,
              function_ref<AtAttr(ElementsAttr)> constants);
 
   /// Why planning failed, after a diagnostic; success otherwise.
@@ -60,8 +62,9 @@ public:
   SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> getPlaces() const;
 
 private:
-  void findReads(Block &block);
+  void findReads(ArrayRef<Block *> line);
   LogicalResult visit(Operation &op);
+  void visitWait(WaitOp wait);
   void visitKernel(Operation &op);
   LogicalResult visitLoad(LoadOp load);
   void visitGather(AllGatherOp gather);
@@ -91,6 +94,7 @@ private:
   void extend(Value value);
   void keepAlive(int buffer);
 
+  const Handles &handles;
   const StatePlaces &state;
   TrainingAttr training;
   function_ref<AtAttr(ElementsAttr)> constants;

@@ -2,17 +2,18 @@
 #ifndef ZERO_ANALYSIS_LASTUSE_H
 #define ZERO_ANALYSIS_LASTUSE_H
 
+#include "zero/Analysis/Handles.h"
+
 #include "mlir/IR/Block.h"
-#include "mlir/IR/Operation.h"
-#include "llvm/ADT/DenseMap.h"
 
 namespace mlir::zero {
 
-/// The operations of a block in order, numbered once: comparing positions
-/// costs nothing, however much is inserted meanwhile.
+/// The operations of blocks that run one after the other, numbered once:
+/// comparing positions costs nothing, however much is inserted meanwhile.
 class BlockOrder {
 public:
-  explicit BlockOrder(Block &block);
+  explicit BlockOrder(ArrayRef<Block *> blocks);
+  explicit BlockOrder(Block &block) : BlockOrder(ArrayRef<Block *>(&block)) {}
   int64_t operator[](Operation *op) const { return positions.lookup(op); }
   int64_t size() const { return positions.size(); }
 
@@ -20,11 +21,12 @@ private:
   DenseMap<Operation *, int64_t> positions;
 };
 
-/// For every root value used in `block`, the last operation that reads it,
-/// through views. A started collective reads until its wait; `zero.free` does
-/// not count.
-DenseMap<Value, Operation *> findLastUses(Block &block,
-                                          const BlockOrder &order);
+/// For every root value used in `blocks`, the last operation that reads it,
+/// through views. A started collective reads until its wait, also where that is
+/// in another of the blocks; `zero.free` does not count.
+DenseMap<Value, Operation *> findLastUses(ArrayRef<Block *> blocks,
+                                          const BlockOrder &order,
+                                          const Handles &handles);
 
 } // namespace mlir::zero
 

@@ -32,12 +32,18 @@ struct FlatLayout {
   llvm::SmallVector<int64_t> segments;
 };
 
+/// For each size, the ends of the blocks in which its gradient is made; empty
+/// where it is made whole.
+using BlockEnds = llvm::ArrayRef<llvm::SmallVector<int64_t>>;
+
 /// Stages 0 and 2: members in the order in which gradients become ready
 /// (`ready`, indices into `sizes`), cut into buckets; each is a segment padded
-/// to ranks x alignment (`owned`) or to the alignment.
+/// to ranks x alignment (`owned`) or to the alignment. A block is a bucket by
+/// itself, and padding follows the last one.
 FlatLayout layOutBuckets(llvm::ArrayRef<int64_t> sizes,
                          llvm::ArrayRef<unsigned> ready,
-                         const LayoutOptions &options, bool owned);
+                         const LayoutOptions &options, bool owned,
+                         BlockEnds blocks = {});
 
 /// Stage 1: members in declaration order; intervals of at most the bucket size
 /// rounded down to ranks x alignment; the whole is padded so that intervals are
@@ -49,16 +55,31 @@ FlatLayout layOutIntervals(llvm::ArrayRef<int64_t> sizes,
 FlatLayout layOutContiguous(llvm::ArrayRef<int64_t> sizes,
                             const LayoutOptions &options);
 
-/// Stage 3: one segment a parameter, padded so that a rank's slice is a
-/// multiple of `sliceAlignment` elements.
+/// Stage 3: one segment a parameter or block, padded after the last block so
+/// that a rank's slice is a multiple of `sliceAlignment` elements.
 FlatLayout layOutParameters(llvm::ArrayRef<int64_t> sizes,
                             llvm::ArrayRef<unsigned> order, int64_t ranks,
-                            int64_t sliceAlignment);
+                            int64_t sliceAlignment, BlockEnds blocks = {});
 
 /// Cuts `sizes`, in order, into runs of at most `bucketElements`; a larger size
-/// is a run by itself. Returns the index after the last of each run.
+/// is a run by itself, and so is one that is `alone`. Returns the index after
+/// the last of each run.
 llvm::SmallVector<size_t> cutIntoBuckets(llvm::ArrayRef<int64_t> sizes,
-                                         int64_t bucketElements);
+                                         int64_t bucketElements,
+                                         llvm::ArrayRef<bool> alone = {});
+
+/// How a gradient of `rows` rows of `rowElements` is cut into blocks.
+struct BlockOptions {
+  /// Most elements of a block.
+  int64_t bucketElements = 4 << 20;
+  /// Elements that a block, but for the last, is a multiple of: the first of
+  /// these for which a block fits a bucket.
+  llvm::SmallVector<int64_t, 2> units = {1};
+};
+
+/// The end row of each block, or none where no cut keeps the units.
+llvm::SmallVector<int64_t> cutIntoBlocks(int64_t rows, int64_t rowElements,
+                                         const BlockOptions &options);
 
 } // namespace mlir::zero
 

@@ -97,6 +97,9 @@ struct PlanSummary {
 /// Summarises a module whose step is planned.
 PlanSummary summarizePlan(ModuleOp module);
 
+/// "micro", "last micro", "apply": what a region of a schedule is called.
+std::string describeRegion(Operation *region);
+
 /// "file.mlir:12:8" for an operation that has such a place, else "".
 std::string describePlace(Location loc);
 

@@ -11,6 +11,11 @@ namespace mlir::zero {
 /// says what to run first.
 FailureOr<StepOp> getConfiguredSchedule(ModuleOp module);
 
+/// Whether `op` starts to combine gradients over ranks.
+bool isReduction(Operation *op);
+/// Whether `op` starts a collective.
+bool isCollective(Operation *op);
+
 /// The stream of a start; of any other operation, compute.
 StreamKind getStream(Operation *op);
 

@@ -38,6 +38,7 @@ int64_t tensorBytes(Type type);
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"
 #include "zero/Interfaces/KernelOpInterface.h.inc"
+#include "zero/Interfaces/RowBlockOpInterface.h.inc"
 #include "zero/Interfaces/StatisticsOpInterface.h.inc"
 
 #endif // ZERO_INTERFACES_INTERFACES_H

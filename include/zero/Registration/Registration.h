@@ -7,7 +7,7 @@ class DialectRegistry;
 namespace zero {
 
 /// The dialects that zero reads and writes, with the external models that give
-/// upstream operations gradients and kernels.
+/// upstream operations gradients and kernels, and launches blocks of rows.
 void registerDialects(DialectRegistry &registry);
 
 /// zero's passes and pipelines, and upstream's general transformations.

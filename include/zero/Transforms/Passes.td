@@ -281,6 +281,43 @@ def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
       "Options of zero-pipeline, such as 'stage=2 ranks=4'">];
 }
 
+def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
+  let summary = "Make large gradients in blocks of rows";
+  let description = [{
+    At stages 2 and 3 a rank keeps its slice of a gradient only. Where a gradient
+    is larger than `reduce-bucket-size`, its operation makes blocks of rows instead
+    of the whole, each of at most a bucket, and each is a `zero.gradient` of a range
+    of elements: reduced and freed before the next one is made. What asks for rows
+    of another large value (a tied parameter's earlier contribution) gets them from
+    its operation, if that costs less memory than the whole, or as a view of it.
+
+    A remark names a gradient that stays whole: its operation has no
+    `RowBlockOpInterface`, something else reads it, or no rows split over ranks.
+
+    - Needs: `zero-differentiate` and `zero-configure` ran.
+    - Leaves: blocks that split evenly over ranks, in order; `zero-partition` makes
+      a segment of each.
+    - Not done here: stages 0 and 1, which store gradients whole.
+
+    ```mlir
+    %dw = nn.matmul %x, %dy transpose_a : ... -> tensor<8x6xf32>              // before
+    zero.gradient @w, %dw : tensor<8x6xf32>
+    %b0 = nn.matmul %x, %dy transpose_a rows [0, 4] : ... -> tensor<4x6xf32>  // after
+    zero.gradient @w[0 to 24], %b0 : tensor<4x6xf32>
+    %b1 = nn.matmul %x, %dy transpose_a rows [4, 8] : ... -> tensor<4x6xf32>
+    zero.gradient @w[24 to 48], %b1 : tensor<4x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of a block; larger gradients are cut">,
+    Option<"alignment", "alignment", "int64_t", "128",
+      "Stage 2: elements that each rank's part of a block is a multiple of, where rows allow">,
+    Option<"contiguous", "contiguous", "bool", "false",
+      "Stage 2: blocks need not split over ranks">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
   let summary = "Decide who owns which slice of which state";
   let description = [{
@@ -402,17 +439,63 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
     Option<"maxInFlight", "max-in-flight", "int64_t", "2", "Most gathers started and not waited for">];
 }
 
+def PeelLastMicro : Pass<"zero-peel-last-micro", "::mlir::ModuleOp"> {
+  let summary = "Give the last micro-batch of an update a form of its own";
+  let description = [{
+    With several micro-batches an update, only the last one may leave reductions
+    running for the update, and only it completes what is added up locally. The
+    passes that follow change its form alone. Not with one micro-batch, where the
+    only form is the last, nor on one rank, where nothing travels.
+
+    - Needs: `zero-insert-updates` ran.
+    - Leaves: `zero.micro` for the micro-batches before, and an equal
+      `zero.micro last`.
+    - Not done here: anything in which the two differ.
+
+    ```mlir
+    zero.micro { ... }         // accumulation = 4: three times
+    zero.micro last { ... }    // once
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def ReduceEarly : Pass<"zero-reduce-early", "::mlir::ModuleOp"> {
+  let summary = "Reduce stored gradients as soon as they are complete";
+  let description = [{
+    Moves reductions of stored gradients (stages 0 and 1) from `zero.apply` into
+    the last micro-batch, each to right after the store that completes its range:
+    they travel while the backward goes on. `zero.apply` waits for them, in the
+    order in which they started.
+
+    - Needs: `zero-insert-updates`, and `zero-peel-last-micro` where an update
+      has several micro-batches.
+    - Leaves: starts that are carried, and their waits at the head of
+      `zero.apply`. Reduced in place, they need no memory, however many run.
+    - Not done here: reductions of gradients that are not stored whole
+      (`zero-overlap-reductions`).
+
+    ```mlir
+    zero.accumulate whole %dw into @p0[8 to 16] : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 16] : <tensor<8xf32>>
+    zero.carry %r as "gradients of p0[0 to 16]" : <tensor<8xf32>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
 def OverlapReductions : Pass<"zero-overlap-reductions", "::mlir::ModuleOp"> {
-  let summary = "Let gradients and updated parameters travel beside computation";
+  let summary = "Let gradients travel beside computation";
   let description = [{
     Moves the wait of a reduction, and the `zero.accumulate` that follows, down to
     where the next one starts: while one bucket travels the next is filled, so two
-    buckets are alive (`overlap_comm`). In `zero.apply`, gathers of updated
-    parameters travel while the next partition is updated.
+    buckets are alive (`overlap_comm`). What the last micro-batch leaves under
+    way, `zero.apply` waits for.
 
-    - Needs: `zero-insert-updates` ran.
+    - Needs: `zero-insert-updates` ran; `zero-peel-last-micro` where an update
+      has several micro-batches.
     - Leaves: starts where they were; every wait before what needs its result.
-    - Not done here: gathers in the forward and backward (`zero-prefetch`).
+    - Not done here: gathers (`zero-prefetch`, `zero-overlap-gathers`).
 
     ```mlir
     %r0 = zero.reduce_scatter @p0[0 to 8] of [@a] (...) : <tensor<4xf32>>
@@ -422,8 +505,58 @@ def OverlapReductions : Pass<"zero-overlap-reductions", "::mlir::ModuleOp"> {
     %r1 = zero.reduce_scatter @p0[8 to 16] of [@b] (...) : <tensor<4xf32>>
     ```
   }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
   let options = [Option<"inFlight", "in-flight", "int64_t", "1",
       "Reductions that may be under way while the next bucket is filled">];
+}
+
+def SplitStatistics : Pass<"zero-split-statistics", "::mlir::ModuleOp"> {
+  let summary = "Check and measure gradients as their reductions end";
+  let description = [{
+    Where `zero.apply` waits for reductions, reads first what is there already,
+    then each range after its wait: one range is read while the next is on the
+    link. The deterministic norm is an exact sum, so its bits stay; the other one
+    adds the same terms in another order.
+
+    - Needs: `zero-overlap-reductions` ran.
+    - Leaves: a chain of `zero.grad_stats`, each adding to the one before.
+    - Not done here: a group in the layout `contiguous`, whose buckets follow no
+      ranges, is read after its last wait.
+
+    ```mlir
+    %a = zero.grad_stats @p0 ranges [0, 8]
+    %s = zero.wait %r : <tensor<4xf32>>
+    %b = zero.grad_stats @p0 ranges [8, 16] to %a
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def OverlapGathers : Pass<"zero-overlap-gathers", "::mlir::ModuleOp"> {
+  let summary = "Let updated parameters travel under the next forward";
+  let description = [{
+    Moves the waits for gathers of updated parameters (stages 1 and 2) and of
+    resident copies (stage 3) into `zero.micro`, each before the first operation
+    that reads one of them. The gathers of a partition start in the order in which
+    the forward needs them. The smallest partition is updated first: it holds
+    what every layer has a little of, and all of its gathers are short.
+
+    - Needs: `zero-insert-updates` ran.
+    - Leaves: starts in `zero.apply`, waits in `zero.micro`; the first
+      micro-batch of the first update has nothing to wait for, nor have those
+      after the first.
+    - Not done here: `zero.evaluate`, before which the executor waits for all.
+
+    ```mlir
+    zero.micro { %p = zero.carried "parameters of p0[0 to 16]" : <>
+                 zero.wait %p : <>
+                 ... nn.linear %x, %w ... }
+    zero.apply { zero.update @p0 if %v
+                 %p = zero.refresh @p0[0 to 16] : <>
+                 zero.carry %p as "parameters of p0[0 to 16]" : <> }
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
 def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
@@ -474,10 +607,12 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "Reject a schedule that is wrong";
   let description = [{
     Lets the schedule run on facts: initialize, two updates of up to three
-    micro-batches, evaluate. Errors, each at the operation, with the reason and
-    the other operation involved:
+    micro-batches, evaluate, a third update. Errors, each at the operation, with
+    the reason and the other operation involved:
 
-    - handles: waited for never or twice;
+    - handles: waited for or carried never or twice; carried while the one
+      before it is in flight; taken where tensors are wanted and nothing is in
+      flight; a reduction that is in flight after the update;
     - lifetimes: a use after a free, through views; a double free; a free while a
       reduction reads; a gathered parameter or reduced gradient never freed;
     - reads: of a parameter that is not gathered, is being gathered, is stale
@@ -494,6 +629,8 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     - places, after `zero-plan-memory`: one that is missing, or of another
       arena, size or stride than its owner has; states, inputs and constants
       that share bytes;
+    - streams: an access to bytes that an operation in flight writes, or a write
+      to bytes that one reads, in its own region or a later one;
     - memory: buffers that overlap while both live, and values written over
       padding or over another parameter's state.
 

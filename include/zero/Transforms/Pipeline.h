@@ -54,7 +54,8 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(4 << 20)};
   Option<int64_t> allgatherBucketSize{
       *this, "allgather-bucket-size",
-      llvm::cl::desc("Most elements of a gather of updated parameters"),
+      llvm::cl::desc("Most elements of a gather of updated parameters; a larger "
+                     "segment is not cut"),
       llvm::cl::init(4 << 20)};
   Option<int64_t> alignment{
       *this, "alignment",
@@ -90,6 +91,10 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       *this, "max-live-parameters",
       llvm::cl::desc("Stage 3: most elements of gathered parameters at once"),
       llvm::cl::init(1000000000)};
+  Option<int64_t> gathersInFlight{
+      *this, "gathers-in-flight",
+      llvm::cl::desc("Stage 3: most gathers started and not waited for"),
+      llvm::cl::init(2)};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Reductions travel while the next bucket is filled"),

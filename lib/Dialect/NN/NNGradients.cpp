@@ -67,7 +67,7 @@ LogicalResult LinearOp::buildGradient(OpBuilder &builder,
     gradients[1] =
         MatmulOp::create(builder, getLoc(), getW().getType(), rows, columns,
                          /*transpose_a=*/true,
-                         /*transpose_b=*/false);
+                         /*transpose_b=*/false, /*rows=*/DenseI64ArrayAttr());
   }
   if (getBias() && wanted[2]) {
     auto leading =
@@ -88,11 +88,14 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
   Value dc = resultGradients[0], a = getA(), b = getB();
   if (!dc)
     return success();
+  if (getRows())
+    return emitOpError("gives a block of rows, whose gradient is not known: "
+                       "compute all rows, and take a slice of them");
   bool ta = getTransposeA(), tb = getTransposeB();
   auto multiply = [&](Type type, Value left, Value right, bool transposeLeft,
                       bool transposeRight) -> Value {
     return MatmulOp::create(builder, getLoc(), type, left, right, transposeLeft,
-                            transposeRight);
+                            transposeRight, /*rows=*/DenseI64ArrayAttr());
   };
   // The gradient of a stored transpose is the transposed product.
   if (wanted[0])
@@ -200,7 +203,7 @@ LogicalResult EmbeddingOp::buildGradient(OpBuilder &builder,
   if (resultGradients[0] && wanted[1])
     gradients[1] = EmbeddingGradOp::create(
         builder, getLoc(), getTable().getType(), resultGradients[0], getIds(),
-        /*init=*/Value());
+        /*init=*/Value(), /*rows=*/DenseI64ArrayAttr());
   return success();
 }
 

@@ -55,6 +55,13 @@ KernelDescription MatmulOp::describeKernel() {
   KernelDescription kernel = describe(*this, 2 * elements(getC()) * k);
   addInts(kernel, "transpose_a", {getTransposeA()});
   addInts(kernel, "transpose_b", {getTransposeB()});
+  if (getRows()) {
+    addInts(kernel, "rows", *getRows());
+    // Of the left operand only what belongs to these rows is read.
+    int64_t m = a.getDimSize(getTransposeA() ? 1 : 0);
+    kernel.bytes -=
+        zero::tensorBytes(a) / m * (m - typeOf(getC()).getDimSize(0));
+  }
   return kernel;
 }
 
@@ -146,6 +153,8 @@ KernelDescription EmbeddingOp::describeKernel() {
 KernelDescription EmbeddingGradOp::describeKernel() {
   KernelDescription kernel = describe(*this, elements(getDy()));
   addInts(kernel, "init", {getInit() != nullptr});
+  if (getRows())
+    addInts(kernel, "rows", *getRows());
   return kernel;
 }
 

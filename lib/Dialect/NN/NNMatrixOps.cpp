@@ -55,6 +55,14 @@ LogicalResult MatmulOp::verify() {
                        Twine(ka));
   if (failed(check.element("b", getB(), a.getElementType()))) // C4
     return failure();
+  if (auto rows = getRows()) { // C6
+    if (rank != 2)
+      return check.error("rows are given of products with a batch, wanted "
+                         "matrices");
+    if (failed(check.rows(*rows, m)))
+      return failure();
+    m = (*rows)[1] - (*rows)[0];
+  }
   return check.type(
       "c", getC(), // C5
       RankedTensorType::get(append(append(a.getShape().drop_back(2), m), n),

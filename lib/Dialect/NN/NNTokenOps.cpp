@@ -29,6 +29,14 @@ LogicalResult EmbeddingGradOp::verify() {
     return failure();
   if (getInit() && failed(check.type("init", getInit(), table))) // C3
     return failure();
+  if (!getRows()) // C4
+    return success();
+  ArrayRef<int64_t> rows = *getRows();
+  if (failed(check.rows(rows)))
+    return failure();
+  if (rows[1] - rows[0] != table.getDimSize(0))
+    return check.error("result has " + Twine(table.getDimSize(0)) +
+                       " rows, wanted " + Twine(rows[1] - rows[0]));
   return success();
 }
 

@@ -86,6 +86,16 @@ LogicalResult Checker::type(StringRef name, Value value,
                ::toString(wanted));
 }
 
+LogicalResult Checker::rows(ArrayRef<int64_t> range,
+                            std::optional<int64_t> extent) const {
+  if (range.size() == 2 && range[0] >= 0 && range[0] < range[1] &&
+      range[1] <= extent.value_or(range[1]))
+    return success();
+  std::string most = extent ? " <= " + std::to_string(*extent) : "";
+  return error("rows are " + toString(range) +
+               ", wanted [begin, end] with 0 <= begin < end" + most);
+}
+
 LogicalResult Checker::dims(ArrayRef<int64_t> dims, int64_t rank) const {
   int64_t previous = -1;
   for (int64_t dim : dims) {

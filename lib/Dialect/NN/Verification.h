@@ -45,6 +45,9 @@ public:
   LogicalResult element(StringRef name, Value value, Type wanted) const;
   LogicalResult type(StringRef name, Value value,
                      RankedTensorType wanted) const;
+  /// `range` is [begin, end] with 0 <= begin < end, of `extent` rows if known.
+  LogicalResult rows(ArrayRef<int64_t> range,
+                     std::optional<int64_t> extent = std::nullopt) const;
   /// `dims` increases strictly within [0, rank).
   LogicalResult dims(ArrayRef<int64_t> dims, int64_t rank) const;
 

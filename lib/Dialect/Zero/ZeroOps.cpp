@@ -126,13 +126,18 @@ LogicalResult StepOp::verify() {
   }
   if (isModel()) // (C2)
     return success();
-  unsigned micros = 0, applies = 0;
+  unsigned micros = 0, applies = 0, lasts = 0;
   for (Operation &op : getBody().front()) {
-    micros += isa<MicroOp>(op);
+    auto micro = dyn_cast<MicroOp>(op);
     applies += isa<ApplyOp>(op);
+    micros += micro && !micro.getLast();
+    lasts += micro && micro.getLast();
     if (!isa<MicroOp, ApplyOp, EvaluateOp, InitializeOp>(op))
       return op.emitOpError("stands between the regions of a schedule; a model "
                             "must end in 'zero.yield'");
+    if (micro && micro.getLast() && (lasts > 1 || micros == 0))
+      return op.emitOpError("'last' stands once, after the 'zero.micro' that "
+                            "runs for the micro-batches before");
   }
   if (micros != 1 || applies != 1)
     return emitOpError(
@@ -140,6 +145,23 @@ LogicalResult StepOp::verify() {
                "found ")
            << micros << " and " << applies;
   return success();
+}
+
+MicroOp StepOp::getLastMicro() {
+  MicroOp last;
+  for (auto micro : getBody().getOps<MicroOp>())
+    last = micro;
+  return last;
+}
+
+int64_t StepOp::getRunsPerUpdate(Operation *region) {
+  if (isa<ApplyOp>(region))
+    return 1;
+  auto micro = dyn_cast<MicroOp>(region);
+  if (!micro)
+    return 0;
+  bool hasLast = getLastMicro().getLast();
+  return micro.getLast() ? 1 : getTraining()->getAccumulation() - hasLast;
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,6 +223,18 @@ void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (isBlock()) { // (C3)
+    auto parameter =
+        tables.lookupNearestSymbolFrom<ParameterOp>(*this, getParameterAttr());
+    auto value = cast<RankedTensorType>(getValue().getType());
+    auto [begin, end] = getElements();
+    if (parameter && begin >= 0 && begin < end &&
+        end <= parameter.getElements() && value.getNumElements() == end - begin)
+      return success();
+    return emitOpError("gives ")
+           << value << " as elements [" << begin << " to " << end << ") of "
+           << getParameterAttr() << ", wanted a range of its elements";
+  }
   return verifyParameterUse(*this, getParameterAttr(), getValue().getType(),
                             tables);
 }

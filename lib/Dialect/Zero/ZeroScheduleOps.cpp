@@ -31,11 +31,30 @@ PartitionOp::getSegmentsIn(int64_t begin, int64_t end) {
   return found;
 }
 
-std::pair<int64_t, int64_t> PartitionOp::getSegmentOf(StringRef parameter) {
-  for (auto [index, member] : llvm::enumerate(getMemberRange()))
-    if (member.getParameter().getValue() == parameter)
-      return {getSegments()[index], getSegments()[index + 1]};
-  llvm_unreachable("the parameter is no member");
+std::pair<int64_t, int64_t> PartitionOp::getSegmentsOf(StringRef parameter) {
+  MemberAttr member = findMember(parameter);
+  ArrayRef<int64_t> segments = getSegments();
+  return {member.getOffset(),
+          *llvm::lower_bound(segments, member.getOffset() + member.getSize())};
+}
+
+std::pair<int64_t, int64_t>
+PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
+  MemberAttr member = findMember(parameter);
+  int64_t first = std::max(begin, member.getOffset());
+  return {first, std::max(first, std::min(end, member.getOffset() +
+                                                   member.getSize()))};
+}
+
+size_t PartitionOp::countSegments(int64_t begin, int64_t end) {
+  ArrayRef<int64_t> segments = getSegments();
+  const int64_t *first = llvm::lower_bound(segments, begin);
+  const int64_t *last = llvm::upper_bound(segments, end);
+  // Boundaries that are equal enclose an empty segment.
+  size_t count = 0;
+  for (; first < last && first + 1 < last; ++first)
+    count += first[0] < first[1];
+  return count;
 }
 
 LogicalResult PartitionOp::verify() {
@@ -50,11 +69,6 @@ LogicalResult PartitionOp::verify() {
       return emitOpError("segment [")
              << segments[i - 1] << ", " << segments[i]
              << ") does not split over " << getRanks() << " ranks";
-  if (getLayout() == LayoutKind::Parameter &&
-      segments.size() != getMembers().size() + 1)
-    return emitOpError("has ")
-           << segments.size() - 1 << " segments for " << getMembers().size()
-           << " parameters, wanted one each";
   if (getSplitMaster() && !getComputeType().isBF16()) // (C4)
     return emitOpError("splits the master of ")
            << getComputeType() << ", wanted bf16, which is a prefix of f32";
@@ -69,6 +83,11 @@ LogicalResult PartitionOp::verify() {
              << member.getParameter() << " at " << member.getOffset()
              << " overlaps its neighbour or leaves the " << getFlatElements()
              << " elements of the group";
+    if (getLayout() == LayoutKind::Parameter && // (C5)
+        !llvm::binary_search(segments, member.getOffset()))
+      return emitOpError("member ")
+             << member.getParameter() << " at " << member.getOffset()
+             << " shares a segment, wanted segments of its own";
     end = member.getOffset() + member.getSize();
   }
   return success();
@@ -127,15 +146,20 @@ static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
     MemberAttr member = partition.findMember(symbol.getValue());
     auto type = cast<RankedTensorType>(gradient.getType());
-    if (!member || member.getOffset() < begin ||
-        member.getOffset() + member.getSize() > end)
+    auto [first, last] =
+        member ? partition.getElementsIn(symbol.getValue(), begin, end)
+               : std::make_pair(end, end);
+    bool isInside = member && (first < last || (member.getSize() == 0 &&
+                                                member.getOffset() >= begin &&
+                                                member.getOffset() <= end));
+    if (!isInside)
       return op->emitOpError("parameter ")
              << symbol << " is no member inside [" << begin << " to " << end
              << "] of @" << partition.getSymName();
-    if (type.getNumElements() != member.getSize())
+    if (type.getNumElements() != last - first)
       return op->emitOpError("gradient of ")
              << symbol << " has " << type.getNumElements()
-             << " elements, wanted " << member.getSize();
+             << " elements, wanted " << last - first;
   }
   return success();
 }
@@ -216,8 +240,19 @@ BucketedReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
   if (!partition)
     return failure();
-  return verifyMembers(*this, partition, getParameters(), getGradients(), 0,
-                       partition.getFlatElements());
+  auto [begin, end] = getRange(partition);
+  if (begin < 0 || begin > end || end > partition.getFlatElements())
+    return emitOpError("range [")
+           << begin << " to " << end << "] is none of the "
+           << partition.getFlatElements() << " elements of @"
+           << partition.getSymName();
+  return verifyMembers(*this, partition, getParameters(), getGradients(), begin,
+                       end);
+}
+
+std::pair<int64_t, int64_t> BucketedReduceOp::getRange(PartitionOp partition) {
+  return {getBegin().value_or(0),
+          getEnd().value_or(partition.getFlatElements())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,6 +348,16 @@ LogicalResult WaitOp::verify() {
          << getPending().getType();
 }
 
+LogicalResult CarryOp::verify() {
+  Operation *start = getPending().getDefiningOp();
+  if (!isa_and_present<CarriedOp>(start)) // (C1)
+    return success();
+  InFlightDiagnostic error =
+      emitOpError("carries what another region has started");
+  error.attachNote(start->getLoc()) << "taken here";
+  return error;
+}
+
 //===----------------------------------------------------------------------===//
 // Accumulate and update
 //===----------------------------------------------------------------------===//
@@ -347,5 +392,39 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition.isTrainable())
     return emitOpError("updates ")
            << getPartitionAttr() << ", which has no optimizer";
+  return success();
+}
+
+void GradStatsOp::build(OpBuilder &builder, OperationState &state,
+                        ArrayAttr partitions) {
+  build(builder, state, StatsType::get(builder.getContext()), partitions,
+        /*ranges=*/nullptr, /*sum=*/Value());
+}
+
+std::pair<int64_t, int64_t> GradStatsOp::getRange(unsigned index,
+                                                  PartitionOp partition) {
+  if (auto ranges = getRanges())
+    return {(*ranges)[2 * index], (*ranges)[2 * index + 1]};
+  return {0, partition.getFlatElements()};
+}
+
+LogicalResult GradStatsOp::verify() {
+  if (!getRanges() || getRanges()->size() == 2 * getPartitions().size())
+    return success();
+  return emitOpError("has ")
+         << getRanges()->size() << " bounds for " << getPartitions().size()
+         << " partitions, wanted two each";
+}
+
+LogicalResult GradStatsOp::verifySymbolUses(SymbolTableCollection &tables) {
+  for (auto [index, symbol] :
+       llvm::enumerate(getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+    PartitionOp partition = lookUpPartition(*this, symbol, tables);
+    if (!partition)
+      return failure();
+    auto [begin, end] = getRange(index, partition);
+    if (getRanges() && failed(verifyRange(*this, partition, begin, end)))
+      return failure();
+  }
   return success();
 }

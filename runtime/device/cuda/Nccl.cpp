@@ -75,8 +75,7 @@ class Nccl final : public CollectiveQueue {
 public:
   Nccl(const Program &program, Communicator &host, double timeoutSeconds)
       : host(host), timeoutSeconds(timeoutSeconds) {
-    for (const Region *region : {&program.initialize, &program.micro,
-                                 &program.apply, &program.evaluate})
+    for (const auto &[name, region] : program.regions())
       for (const Command &command : region->commands)
         if (command.opcode != Opcode::Kernel && command.opcode != Opcode::Wait)
           connect(channels[static_cast<size_t>(command.stream)]);

@@ -58,13 +58,13 @@ __device__ int64_t lowerBound(const int32_t *ids, int64_t count,
 template <typename T>
 __global__ void embeddingGradKernel(const T *dy, const int32_t *ids,
                                     const int32_t *order, int64_t tokens,
-                                    int64_t entries, int64_t width,
-                                    const T *init, T *to) {
+                                    int64_t firstRow, int64_t entries,
+                                    int64_t width, const T *init, T *to) {
   __shared__ int64_t begin, end;
   for (int64_t v = blockIdx.x; v < entries; v += gridDim.x) {
     if (threadIdx.x == 0) {
-      begin = lowerBound(ids, tokens, v);
-      end = lowerBound(ids, tokens, v + 1);
+      begin = lowerBound(ids, tokens, firstRow + v);
+      end = lowerBound(ids, tokens, firstRow + v + 1);
     }
     __syncthreads();
     for (int64_t c = threadIdx.x; c < width; c += blockDim.x) {
@@ -382,9 +382,9 @@ size_t zrt::cuda::embeddingGradWorkspace(int64_t tokens) {
 }
 
 void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
-                              int64_t tokens, int64_t entries, int64_t width,
-                              const void *init, void *to, void *workspace,
-                              cudaStream_t stream) {
+                              int64_t tokens, int64_t firstRow, int64_t entries,
+                              int64_t width, const void *init, void *to,
+                              void *workspace, cudaStream_t stream) {
   if (entries * width == 0)
     return;
   char *memory = static_cast<char *>(workspace);
@@ -403,8 +403,8 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
   withType(type, [&](auto element) {
     using T = decltype(element);
     embeddingGradKernel<<<blocksFor(entries, 1), 128, 0, stream>>>(
-        static_cast<const T *>(dy), sorted, order, tokens, entries, width,
-        static_cast<const T *>(init), static_cast<T *>(to));
+        static_cast<const T *>(dy), sorted, order, tokens, firstRow, entries,
+        width, static_cast<const T *>(init), static_cast<T *>(to));
   });
   checkLaunch("embedding_grad");
 }

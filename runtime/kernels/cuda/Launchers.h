@@ -132,10 +132,11 @@ void embedding(const int32_t *ids, int64_t tokens, const void *table,
                cudaStream_t stream);
 
 size_t embeddingGradWorkspace(int64_t tokens);
-/// Adds in token order, after `init` where it is not null.
+/// Rows [firstRow, firstRow + entries) of the table: adds in token order, after
+/// `init` where it is not null.
 void embeddingGrad(DataType type, const void *dy, const int32_t *ids,
-                   int64_t tokens, int64_t entries, int64_t width,
-                   const void *init, void *to, void *workspace,
+                   int64_t tokens, int64_t firstRow, int64_t entries,
+                   int64_t width, const void *init, void *to, void *workspace,
                    cudaStream_t stream);
 
 /// Rows [rows, heads, 2 * pairs]; tables of [positions, pairs].

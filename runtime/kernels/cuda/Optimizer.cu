@@ -183,8 +183,11 @@ __global__ void finishKernel(const Term *terms, int64_t count, int partition,
   else
     control->normSum += squares;
   control->nonFinite += bad;
-  if (bad && control->firstNonFinite[partition] < 0)
-    control->firstNonFinite[partition] = base + firstBad;
+  if (!bad)
+    return;
+  // Ranges come in the order in which their reductions end.
+  int64_t &known = control->firstNonFinite[partition];
+  known = known < 0 ? base + firstBad : Earliest::join(known, base + firstBad);
 }
 
 __device__ double limbsToDouble(const int64_t *limbs) {

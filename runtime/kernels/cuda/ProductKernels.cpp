@@ -23,15 +23,16 @@ cudaDataType_t typeOf(DataType type) {
                                   : CUDA_R_16F;
 }
 
-/// A matrix as it lies in memory, columns first.
+/// A matrix as it lies in memory, columns first, `between` elements apart.
 class Layout {
 public:
-  Layout(DataType type, int64_t rows, int64_t columns, int64_t batch) {
+  Layout(DataType type, int64_t rows, int64_t columns, int64_t batch,
+         int64_t between) {
     check(cublasLtMatrixLayoutCreate(&layout, typeOf(type), uint64_t(rows),
-                                     uint64_t(columns), rows),
+                                     uint64_t(columns), between),
           "cublasLtMatrixLayoutCreate");
     const int32_t count = int32_t(batch);
-    const int64_t stride = rows * columns;
+    const int64_t stride = between * columns;
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, count);
     set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
   }
@@ -86,12 +87,15 @@ class ProductKernel final : public Kernel {
 public:
   ProductKernel(const KernelSpec &spec, const KernelContext &context,
                 const MatrixShape &shape)
-      : shape(shape), cuda(*context.cuda), description(shape),
+      : shape(shape), cuda(*context.cuda), rows(rowsOf(shape)),
+        description(shape),
         b(shape.type, shape.transposedB ? shape.k : shape.n,
-          shape.transposedB ? shape.n : shape.k, shape.batch),
-        a(shape.type, shape.transposedA ? shape.m : shape.k,
-          shape.transposedA ? shape.k : shape.m, shape.batch),
-        c(shape.type, shape.n, shape.m, shape.batch) {
+          shape.transposedB ? shape.n : shape.k, shape.batch,
+          shape.transposedB ? shape.k : shape.n),
+        a(shape.type, shape.transposedA ? rows : shape.k,
+          shape.transposedA ? shape.k : rows, shape.batch,
+          shape.transposedA ? shape.m : shape.k),
+        c(shape.type, shape.n, rows, shape.batch, shape.n) {
     // Chosen now: nothing is searched for in a step. Slices of buckets begin
     // anywhere, so there is one choice for aligned operands and one for others.
     if (!choose(kAlignment, aligned))
@@ -105,7 +109,11 @@ public:
 
   void run(void *const *buffers, void *workspace) override {
     void *result = buffers[shape.bias ? 3 : 2];
-    uintptr_t addresses = reinterpret_cast<uintptr_t>(buffers[0]) |
+    // Of some rows only: where they begin.
+    const int64_t first = shape.firstRow * (shape.transposedA ? 1 : shape.k);
+    const char *left = static_cast<const char *>(buffers[0]) +
+                       first * int64_t(sizeOf(shape.type));
+    uintptr_t addresses = reinterpret_cast<uintptr_t>(left) |
                           reinterpret_cast<uintptr_t>(buffers[1]) |
                           reinterpret_cast<uintptr_t>(result);
     if (shape.bias) {
@@ -121,10 +129,9 @@ public:
                                std::to_string(kAlignment) +
                                " bytes: compile with a larger alignment");
     const float one = 1, zero = 0;
-    check(cublasLtMatmul(cuda.blas, description, &one, buffers[1], b,
-                         buffers[0], a, &zero, result, c, result, c,
-                         &choice.algo, workspace, choice.workspaceSize,
-                         cuda.stream),
+    check(cublasLtMatmul(cuda.blas, description, &one, buffers[1], b, left, a,
+                         &zero, result, c, result, c, &choice.algo, workspace,
+                         choice.workspaceSize, cuda.stream),
           "cublasLtMatmul");
   }
 
@@ -164,8 +171,13 @@ private:
     return found.state == CUBLAS_STATUS_SUCCESS;
   }
 
+  static int64_t rowsOf(const MatrixShape &shape) {
+    return (shape.lastRow < 0 ? shape.m : shape.lastRow) - shape.firstRow;
+  }
+
   MatrixShape shape;
   CudaContext &cuda;
+  int64_t rows; ///< of the result
   Description description;
   Layout b, a, c;
   cublasLtMatmulHeuristicResult_t aligned, unaligned;

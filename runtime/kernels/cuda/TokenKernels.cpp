@@ -59,6 +59,14 @@ public:
     table = spec.results[0];
     wantTable(spec, table);
     expectLane(spec, table.type);
+    // Of a block of rows, ids outside are left to other blocks.
+    constexpr int64_t mostRows = int64_t(1) << 31; // ids are 32-bit
+    const host::RowRange rows =
+        host::rowRange(spec, spec.has("rows") ? mostRows : table.shape[0]);
+    if (rows.last - rows.first != table.shape[0])
+      refuse(spec, "the result is " + host::describe(table) + ", wanted " +
+                       std::to_string(rows.last - rows.first) + " rows");
+    firstRow = rows.first;
     tokens = ids.elements();
     wantType(spec, "ids", ids, DataType::I32, ids.shape);
     wantType(spec, "dy", spec.operands[0], table.type,
@@ -72,16 +80,16 @@ public:
   }
 
   void run(void *const *b, void *workspace) override {
-    embeddingGrad(table.type, b[0], at<int32_t>(b, 1), tokens, table.shape[0],
-                  table.shape[1], hasInit ? b[2] : nullptr, b[hasInit ? 3 : 2],
-                  workspace, stream);
+    embeddingGrad(table.type, b[0], at<int32_t>(b, 1), tokens, firstRow,
+                  table.shape[0], table.shape[1], hasInit ? b[2] : nullptr,
+                  b[hasInit ? 3 : 2], workspace, stream);
   }
 
 private:
   cudaStream_t stream;
   bool hasInit;
   TensorType table;
-  int64_t tokens;
+  int64_t tokens, firstRow;
 };
 
 class RotaryKernel final : public Kernel {

@@ -64,7 +64,8 @@ std::unique_ptr<Kernel> makeEmbedding(const KernelSpec &spec,
 }
 
 /// Each row of the table adds up its own tokens, which a stable counting sort
-/// lists in order: threads share rows, never a sum.
+/// lists in order: threads share rows, never a sum. Of a block of rows, ids
+/// outside are left to other blocks.
 template <typename T> class EmbeddingGrad final : public Kernel {
 public:
   EmbeddingGrad(const KernelSpec &spec, const KernelContext &context)
@@ -75,6 +76,12 @@ public:
       refuse(spec,
              "the result is " + describe(table) + ", wanted two dimensions");
     entries = table.shape[0];
+    isBlock = spec.has("rows");
+    RowRange rows = rowRange(spec, isBlock ? kMostRows : entries);
+    if (rows.last - rows.first != entries)
+      refuse(spec, "the result is " + describe(table) + ", wanted " +
+                       std::to_string(rows.last - rows.first) + " rows");
+    firstRow = rows.first;
     width = table.shape[1];
     tokens = ids.elements();
     wantType(spec, "ids", ids, DataType::I32, ids.shape);
@@ -91,7 +98,8 @@ public:
 
   void run(void *const *buffers, void *workspace) override {
     const int32_t *ids = at<int32_t>(buffers, 1);
-    checkIds(ids, tokens, entries);
+    if (!isBlock)
+      checkIds(ids, tokens, entries);
     auto *starts = static_cast<int64_t *>(workspace);
     auto *order = reinterpret_cast<int64_t *>(static_cast<char *>(workspace) +
                                               startBytes());
@@ -112,12 +120,15 @@ private:
   /// order[starts[v] .. starts[v + 1]) becomes the tokens whose id is v.
   void sort(const int32_t *ids, int64_t *starts, int64_t *order) const {
     std::memset(starts, 0, (entries + 2) * sizeof(int64_t));
+    auto isHere = [&](int64_t row) { return row >= 0 && row < entries; };
     for (int64_t i = 0; i < tokens; ++i)
-      ++starts[ids[i] + 2];
+      if (int64_t row = ids[i] - firstRow; isHere(row))
+        ++starts[row + 2];
     for (int64_t v = 2; v < entries + 2; ++v)
       starts[v] += starts[v - 1];
     for (int64_t i = 0; i < tokens; ++i)
-      order[starts[ids[i] + 1]++] = i;
+      if (int64_t row = ids[i] - firstRow; isHere(row))
+        order[starts[row + 1]++] = i;
   }
 
   void row(const T *dy, const T *init, const int64_t *mine, int64_t count,
@@ -137,9 +148,12 @@ private:
     });
   }
 
+  /// Ids are 32-bit.
+  static constexpr int64_t kMostRows = int64_t(1) << 31;
+
   ThreadPool &pool;
-  bool hasInit;
-  int64_t tokens, entries, width;
+  bool hasInit, isBlock = false;
+  int64_t tokens, entries, width, firstRow = 0;
 };
 
 } // namespace

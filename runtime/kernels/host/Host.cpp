@@ -45,6 +45,17 @@ Rows rowsOf(const KernelSpec &spec, const TensorType &type) {
   return {product(type, 0, type.shape.size() - 1), type.shape.back()};
 }
 
+RowRange rowRange(const KernelSpec &spec, int64_t total) {
+  auto found = spec.ints.find("rows");
+  if (found == spec.ints.end())
+    return {0, total};
+  const std::vector<int64_t> &rows = found->second;
+  if (rows.size() != 2 || rows[0] < 0 || rows[0] >= rows[1] || rows[1] > total)
+    refuse(spec,
+           "rows are no range of the " + std::to_string(total) + " there are");
+  return {rows[0], rows[1]};
+}
+
 std::vector<int64_t> stridesOf(const std::vector<int64_t> &shape) {
   std::vector<int64_t> strides(shape.size());
   int64_t stride = 1;

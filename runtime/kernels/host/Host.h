@@ -34,6 +34,14 @@ struct Rows {
 /// Refuses `spec` where `type` is a scalar.
 Rows rowsOf(const KernelSpec &spec, const TensorType &type);
 
+/// Rows [first, last) of a result that "rows" asks for; of `total`, all if it
+/// is not there. Refuses `spec` where they are no range of them.
+struct RowRange {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+RowRange rowRange(const KernelSpec &spec, int64_t total);
+
 /// The row-major strides of `shape`, in elements.
 std::vector<int64_t> stridesOf(const std::vector<int64_t> &shape);
 

@@ -5,6 +5,7 @@
 #include <dnnl.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -54,11 +55,11 @@ const dnnl::engine &engine() {
 struct Cut {
   int64_t extent, size, count;
   /// Into at most `parts` blocks of a multiple of `step`.
-  Cut(int64_t extent, int64_t parts, int64_t step) : extent(extent) {
-    size = (extent + parts - 1) / parts;
-    size = std::min(extent, (size + step - 1) / step * step);
-    count = (extent + size - 1) / size;
-  }
+  Cut(int64_t extent, int64_t parts, int64_t step)
+      : Cut(extent, ((extent + parts - 1) / parts + step - 1) / step * step) {}
+  Cut(int64_t extent, int64_t most)
+      : extent(extent), size(std::min(extent, most)),
+        count((extent + size - 1) / size) {}
   bool hasTail() const { return extent % size != 0; }
   int64_t tail() const { return extent - (count - 1) * size; }
 };
@@ -91,8 +92,21 @@ private:
     if (!first)
       return Cut(extent, large ? mostParts : 1, coarsest);
     int64_t parts = s.m * s.n * s.k / blockWork;
-    return Cut(extent, std::clamp<int64_t>(parts, 1, mostParts),
-               large ? coarse : fine);
+    Cut cut(extent, std::clamp<int64_t>(parts, 1, mostParts),
+            large ? coarse : fine);
+    // The form of a weight's gradient, which is made in blocks of rows: those
+    // that begin at multiples of 1024 begin with a block of the product.
+    if (s.transposedA && cutsRows(s))
+      return Cut(extent, powerOfTwo(cut.size));
+    return cut;
+  }
+
+  /// The least from 64 to 1024 that is not below `size`, or 1024.
+  static int64_t powerOfTwo(int64_t size) {
+    int64_t power = 64;
+    while (power < size && power < 1024)
+      power *= 2;
+    return power;
   }
 };
 
@@ -114,16 +128,21 @@ struct MatrixProduct::Impl {
   ThreadPool &pool;
   DataType compute;
   const Cut rows, columns;
+  const int64_t firstBlock, lastBlock; // of rows
   dnnl::stream stream;
   Block blocks[2][2];               // [row tail][column tail]
   std::vector<Arguments> arguments; // [worker][row tail][column tail]
   size_t scratchBytes = 0;          // of one worker
+  size_t partBytes = 0;             // a block of which some rows are wanted
   size_t aBytes = 0, bBytes = 0, biasBytes = 0, cBytes = 0; // f32 copies
 
   Impl(const MatrixShape &shape, ThreadPool &pool)
       : shape(shape), pool(pool),
         compute(computesIn(shape.type) ? shape.type : DataType::F32),
-        rows(Cuts(shape).rows), columns(Cuts(shape).columns), stream(engine()) {
+        rows(Cuts(shape).rows), columns(Cuts(shape).columns),
+        firstBlock(shape.firstRow / rows.size),
+        lastBlock((shape.lastRow + rows.size - 1) / rows.size),
+        stream(engine()) {
     OneThread scope;
     for (int r = 0; r < 2; ++r)
       for (int c = 0; c < 2; ++c)
@@ -131,6 +150,9 @@ struct MatrixProduct::Impl {
           prepare(blocks[r][c], r ? rows.tail() : rows.size,
                   c ? columns.tail() : columns.size);
     scratchBytes = padded(scratchBytes);
+    if (shape.firstRow % rows.size ||
+        (shape.lastRow % rows.size && shape.lastRow < shape.m))
+      partBytes = padded(rows.size * shape.n * sizeOf(compute));
     arguments.resize(pool.threads() * 4);
     for (size_t i = 0; i < arguments.size(); ++i)
       bind(arguments[i], blocks[i / 2 % 2][i % 2]);
@@ -138,9 +160,13 @@ struct MatrixProduct::Impl {
       aBytes = padded(shape.batch * shape.m * shape.k * sizeof(float));
       bBytes = padded(shape.batch * shape.k * shape.n * sizeof(float));
       biasBytes = shape.bias ? padded(shape.n * sizeof(float)) : 0;
-      cBytes = padded(shape.batch * shape.m * shape.n * sizeof(float));
+      cBytes = padded(shape.batch * wantedRows() * shape.n * sizeof(float));
     }
   }
+
+  int64_t wantedRows() const { return shape.lastRow - shape.firstRow; }
+  int64_t rowBlocks() const { return lastBlock - firstBlock; }
+  size_t workerBytes() const { return scratchBytes + partBytes; }
 
   void prepare(Block &block, int64_t m, int64_t n) {
     using Dims = dnnl::memory::dims;
@@ -182,26 +208,37 @@ struct MatrixProduct::Impl {
   void runBlock(int64_t unit, int worker, const char *a, const char *b,
                 const char *bias, char *c, char *scratch) {
     int64_t column = unit % columns.count;
-    int64_t row = unit / columns.count % rows.count;
-    int64_t item = unit / columns.count / rows.count;
+    int64_t row = firstBlock + unit / columns.count % rowBlocks();
+    int64_t item = unit / columns.count / rowBlocks();
     int64_t i = row * rows.size, j = column * columns.size;
     bool rowTail = rows.hasTail() && row == rows.count - 1;
     bool columnTail = columns.hasTail() && column == columns.count - 1;
+    int64_t end = i + (rowTail ? rows.tail() : rows.size);
+    bool isPart = i < shape.firstRow || end > shape.lastRow;
     Arguments &to = arguments[worker * 4 + rowTail * 2 + columnTail];
     size_t bytes = sizeOf(compute);
+    scratch += worker * workerBytes();
     int64_t aAt =
         item * shape.m * shape.k + i * (shape.transposedA ? 1 : shape.k);
     int64_t bAt =
         item * shape.k * shape.n + j * (shape.transposedB ? shape.k : 1);
-    int64_t cAt = item * shape.m * shape.n + i * shape.n + j;
+    int64_t cAt = (item * wantedRows() + i - shape.firstRow) * shape.n + j;
+    char *part = scratch + scratchBytes;
     setAddress(to.a, a + aAt * bytes);
     setAddress(to.b, b + bAt * bytes);
-    setAddress(to.c, c + cAt * bytes);
-    setAddress(to.scratch, scratch + worker * scratchBytes);
+    setAddress(to.c, isPart ? part : c + cAt * bytes);
+    setAddress(to.scratch, scratch);
     if (shape.bias)
       setAddress(to.bias, bias + j * bytes);
     check(dnnl_primitive_execute(blocks[rowTail][columnTail].primitive.get(),
                                  stream.get(), shape.bias ? 5 : 4, to.list));
+    if (!isPart)
+      return;
+    int64_t width = columnTail ? columns.tail() : columns.size;
+    for (int64_t r = std::max(i, shape.firstRow);
+         r < std::min(end, shape.lastRow); ++r)
+      std::memcpy(c + ((r - shape.firstRow) * shape.n + j) * bytes,
+                  part + (r - i) * shape.n * bytes, width * bytes);
   }
 
   static void setAddress(dnnl::memory &memory, const void *address) {
@@ -218,7 +255,7 @@ struct MatrixProduct::Impl {
   void multiply(const void *a, const void *b, const void *bias, void *c,
                 char *scratch) {
     OneThread scope;
-    pool.parallelForWorkers(shape.batch * rows.count * columns.count, 1,
+    pool.parallelForWorkers(shape.batch * rowBlocks() * columns.count, 1,
                             [&](int64_t begin, int64_t end, int worker) {
                               for (int64_t unit = begin; unit < end; ++unit)
                                 runBlock(unit, worker,
@@ -239,10 +276,26 @@ struct MatrixProduct::Impl {
     return wide;
   }
 
+  /// The left operand in f32, where the blocks of rows read it.
+  template <typename T> float *widenLeft(const void *from, char *to) {
+    int64_t first = firstBlock * rows.size;
+    int64_t last = std::min(lastBlock * rows.size, shape.m);
+    if (!shape.transposedA || last - first == shape.m)
+      return widen<T>(from, to, shape.batch * shape.m * shape.k);
+    float *wide = reinterpret_cast<float *>(to);
+    pool.parallelFor(
+        shape.k, 1 + 65536 / (last - first), [&](int64_t begin, int64_t end) {
+          for (int64_t k = begin; k < end; ++k)
+            convertToFloat(static_cast<const T *>(from) + k * shape.m + first,
+                           wide + k * shape.m + first, last - first);
+        });
+    return wide;
+  }
+
   template <typename T>
   void multiplyWidened(const void *a, const void *b, const void *bias, void *c,
                        char *workspace) {
-    float *wideA = widen<T>(a, workspace, shape.batch * shape.m * shape.k);
+    float *wideA = widenLeft<T>(a, workspace);
     workspace += aBytes;
     float *wideB = widen<T>(b, workspace, shape.batch * shape.k * shape.n);
     workspace += bBytes;
@@ -250,7 +303,7 @@ struct MatrixProduct::Impl {
     workspace += biasBytes;
     float *wideC = reinterpret_cast<float *>(workspace);
     multiply(wideA, wideB, wideBias, wideC, workspace + cBytes);
-    pool.parallelFor(shape.batch * shape.m * shape.n, 65536,
+    pool.parallelFor(shape.batch * wantedRows() * shape.n, 65536,
                      [&](int64_t begin, int64_t end) {
                        convertFromFloat(wideC + begin,
                                         static_cast<T *>(c) + begin,
@@ -259,7 +312,9 @@ struct MatrixProduct::Impl {
   }
 };
 
-MatrixProduct::MatrixProduct(const MatrixShape &shape, ThreadPool &pool) {
+MatrixProduct::MatrixProduct(MatrixShape shape, ThreadPool &pool) {
+  if (shape.lastRow < 0)
+    shape.lastRow = shape.m;
   try {
     impl = std::make_unique<Impl>(shape, pool);
   } catch (const dnnl::error &error) {
@@ -275,7 +330,7 @@ MatrixProduct::~MatrixProduct() = default;
 
 size_t MatrixProduct::workspaceBytes() const {
   return impl->aBytes + impl->bBytes + impl->biasBytes + impl->cBytes +
-         impl->scratchBytes * impl->pool.threads();
+         impl->workerBytes() * impl->pool.threads();
 }
 
 void MatrixProduct::run(const void *a, const void *b, const void *bias, void *c,

@@ -48,7 +48,12 @@ MatrixShape matmulShape(const KernelSpec &spec) {
   wanted[rank - 2] = shape.transposedB ? shape.n : shape.k;
   wanted[rank - 1] = shape.transposedB ? shape.k : shape.n;
   wantType(spec, "the second operand", b, a.type, wanted);
-  wanted[rank - 2] = shape.m;
+  RowRange rows = rowRange(spec, shape.m);
+  if (spec.has("rows") && rank != 2)
+    refuse(spec, "rows are given of products with a batch, wanted matrices");
+  shape.firstRow = rows.first;
+  shape.lastRow = rows.last;
+  wanted[rank - 2] = rows.last - rows.first;
   wanted[rank - 1] = shape.n;
   wantType(spec, "the result", spec.results[0], a.type, wanted);
   return shape;

@@ -51,8 +51,12 @@ public:
         exact ? addExact(buffers[0], control)
               : addRounded(buffers[0], static_cast<Term *>(workspace), control);
     control.nonFinite += found;
-    if (found && control.firstNonFinite[partition] < 0)
-      control.firstNonFinite[partition] = base + firstBad(buffers[0]);
+    if (!found)
+      return;
+    // Ranges come in the order in which their reductions end.
+    int64_t &known = control.firstNonFinite[partition];
+    const int64_t bad = base + firstBad(buffers[0]);
+    known = known < 0 ? bad : std::min(known, bad);
   }
 
 private:

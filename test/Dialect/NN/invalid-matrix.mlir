@@ -109,3 +109,27 @@ func.func @matmul_c5(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
   %0 = nn.matmul %a, %b : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @matmul_c5_rows(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'nn.matmul' op c has type tensor<4x2xf32>, wanted tensor<3x2xf32>}}
+  %0 = nn.matmul %a, %b rows [1, 4] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c6(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'nn.matmul' op rows are [2, 5], wanted [begin, end] with 0 <= begin < end <= 4}}
+  %0 = nn.matmul %a, %b transpose_a rows [2, 5] : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c6_batch(%a: tensor<2x4x8xf32>, %b: tensor<2x8x2xf32>) {
+  // expected-error @+1 {{'nn.matmul' op rows are given of products with a batch, wanted matrices}}
+  %0 = nn.matmul %a, %b rows [0, 1] : (tensor<2x4x8xf32>, tensor<2x8x2xf32>) -> tensor<1x4x2xf32>
+  return
+}

@@ -48,6 +48,22 @@ func.func @embedding_grad_c3(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>, %base: t
 
 // -----
 
+func.func @embedding_grad_c4(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.embedding_grad' op result has 16 rows, wanted 8}}
+  %0 = nn.embedding_grad %dy, %ids rows [8, 16] : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c4_empty(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.embedding_grad' op rows are [8, 8], wanted [begin, end] with 0 <= begin < end}}
+  %0 = nn.embedding_grad %dy, %ids rows [8, 8] : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
 func.func @cross_entropy_c1(%l: tensor<f32>, %y: tensor<i32>) {
   // expected-error @+1 {{'nn.cross_entropy' op logits has rank 0, wanted 1 or more}}
   %0:2 = nn.cross_entropy %l, %y : (tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<f32>)

@@ -17,9 +17,13 @@ func.func @linear(%x: tensor<32x784xf32>, %w: tensor<784x250xf32>, %b: tensor<25
 // CHECK-LABEL: func.func @matmul
 // CHECK: nn.matmul %{{.*}}, %{{.*}} : (tensor<8x4x16xbf16>, tensor<8x16x32xbf16>) -> tensor<8x4x32xbf16>
 // CHECK: nn.matmul %{{.*}}, %{{.*}} transpose_a transpose_b : (tensor<8x4x16xbf16>, tensor<8x32x4xbf16>) -> tensor<8x16x32xbf16>
+// CHECK: nn.matmul %{{.*}}, %{{.*}} transpose_a rows [4, 12] : (tensor<4x16xf32>, tensor<4x32xf32>) -> tensor<8x32xf32>
 func.func @matmul(%a: tensor<8x4x16xbf16>, %b: tensor<8x16x32xbf16>, %c: tensor<8x32x4xbf16>) {
   %0 = nn.matmul %a, %b : (tensor<8x4x16xbf16>, tensor<8x16x32xbf16>) -> tensor<8x4x32xbf16>
   %1 = nn.matmul %a, %c transpose_a transpose_b : (tensor<8x4x16xbf16>, tensor<8x32x4xbf16>) -> tensor<8x16x32xbf16>
+  %d = tensor.empty() : tensor<4x16xf32>
+  %e = tensor.empty() : tensor<4x32xf32>
+  %2 = nn.matmul %d, %e transpose_a rows [4, 12] : (tensor<4x16xf32>, tensor<4x32xf32>) -> tensor<8x32xf32>
   return
 }
 
@@ -82,10 +86,12 @@ func.func @activations(%x: tensor<4x16xf32>) {
 // CHECK: nn.embedding %{{.*}}, %{{.*}} : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
 // CHECK: nn.embedding_grad %{{.*}}, %{{.*}} : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<256x64xf32>
 // CHECK: nn.embedding_grad %{{.*}}, %{{.*}} init %{{.*}} : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<256x64xf32>
+// CHECK: nn.embedding_grad %{{.*}}, %{{.*}} rows [128, 256] : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<128x64xf32>
 func.func @tokens(%ids: tensor<4x16xi32>, %table: tensor<256x64xf32>) {
   %e = nn.embedding %ids, %table : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
   %t = nn.embedding_grad %e, %ids : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<256x64xf32>
   %u = nn.embedding_grad %e, %ids init %t : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<256x64xf32>
+  %v = nn.embedding_grad %e, %ids rows [128, 256] : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<128x64xf32>
   return
 }
 

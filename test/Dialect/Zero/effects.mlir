@@ -17,6 +17,10 @@ zero.step @train(%x: tensor<f32>) {
     %wa = zero.wait %a : <tensor<2xf32>>
     %b = zero.all_gather [@w] : <tensor<2xf32>>
     %wb = zero.wait %b : <tensor<2xf32>>
+    // CHECK: zero.carried "r"
+    // CHECK: zero.carried "r"
+    %c = zero.carried "r" : <>
+    %d = zero.carried "r" : <>
     // A load only reads: an unused one goes.
     // CHECK-NOT: zero.load
     %unused = zero.load @w : tensor<2xf32>

@@ -247,7 +247,117 @@ zero.step @update_untrained(%x: tensor<f32>) {
 
 // -----
 
+zero.step @last_before(%x: tensor<f32>) {
+  // expected-error @+1 {{'last' stands once, after the 'zero.micro' that runs for the micro-batches before}}
+  zero.micro last {
+    zero.yield %x : tensor<f32>
+  }
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.step @carry_c1(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-note @+1 {{taken here}}
+    %p = zero.carried "p" : <>
+    // expected-error @+1 {{carries what another region has started}}
+    zero.carry %p as "q" : <>
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
+zero.step @grad_stats_bounds(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{has 1 bounds for 1 partitions, wanted two each}}
+    %s = zero.grad_stats [@p0] ranges [0]
+  }
+}
+
+// -----
+
+// expected-note @+2 {{partition declared here}}
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
+zero.step @grad_stats_c1(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{range [0 to 2] does not begin and end at segment boundaries}}
+    %s = zero.grad_stats [@p0] ranges [0, 2]
+  }
+}
+
+// -----
+
 zero.parameter @w : tensor<4xf32> = #zero.zeros
 // expected-error @+1 {{splits the master of 'f16', wanted bf16, which is a prefix of f32}}
 zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
   members [#zero.member<@w at 0 size 4>] compute f16 gradient f16 split optimizer #zero.adam<>
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.parameter @b : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{member @b at 4 shares a segment, wanted segments of its own}}
+zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 4>, #zero.member<@b at 4 size 4>] compute f32 gradient f32
+
+// -----
+
+zero.parameter @w : tensor<2x4xf32> = #zero.zeros
+zero.step @gradient_c3(%x: tensor<f32>, %g: tensor<4xf32>) {
+  zero.micro {
+    // expected-error @+1 {{gives 'tensor<4xf32>' as elements [6 to 10) of @w, wanted a range of its elements}}
+    zero.gradient @w[6 to 10], %g : tensor<4xf32>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<2x4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @block_size(%x: tensor<f32>, %g: tensor<8xf32>) {
+  zero.micro {
+    // expected-error @+1 {{gradient of @w has 8 elements, wanted 4}}
+    %p = zero.reduce_scatter @p0[4 to 8] of [@w] (%g : tensor<8xf32>) : <tensor<2xf32>>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 contiguous over 2 ranks stage 2 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @bucketed_range(%x: tensor<f32>, %g: tensor<4xf32>) {
+  zero.micro {
+    // expected-error @+1 {{range [6 to 10] is none of the 8 elements of @p0}}
+    %p = zero.bucketed_reduce @p0[6 to 10] of [@w] (%g : tensor<4xf32>) : <tensor<4xf32>>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}

@@ -55,6 +55,8 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     %again = zero.recompute %l : tensor<2x4xf32>
     // CHECK: zero.gradient @b, %b : tensor<4xf32>
     zero.gradient @b, %b : tensor<4xf32>
+    // CHECK: zero.gradient @w[0 to 4], %b : tensor<4xf32>
+    zero.gradient @w[0 to 4], %b : tensor<4xf32>
     // CHECK: zero.reduce_scatter @p0[0 to 12] of [@b, @w](%b, %[[L]] : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>
     %s = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (%b, %l : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>
     %slice = zero.wait %s : <tensor<6xf32>>
@@ -63,11 +65,26 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     // CHECK: zero.bucketed_reduce @p0 of [@b](%{{.*}} : tensor<4xf32>) : <tensor<4xf32>>
     %o = zero.bucketed_reduce @p0 of [@b] (%b : tensor<4xf32>) : <tensor<4xf32>>
     %owned = zero.wait %o : <tensor<4xf32>>
+    // CHECK: zero.bucketed_reduce @p0[0 to 4] of [@b](%{{.*}} : tensor<4xf32>) : <tensor<4xf32>>
+    %q = zero.bucketed_reduce @p0[0 to 4] of [@b] (%b : tensor<4xf32>) : <tensor<4xf32>>
+    %block = zero.wait %q : <tensor<4xf32>>
     // CHECK: zero.accumulate owned %{{.*}} into @p0[0 to 12] of [@b] : tensor<4xf32>
     zero.accumulate owned %owned into @p0[0 to 12] of [@b] : tensor<4xf32>
     // CHECK: zero.free %w_0, %b : tensor<2x4xf32>, tensor<4xf32>
     zero.free %a, %b : tensor<2x4xf32>, tensor<4xf32>
     // CHECK: zero.yield %{{.*}} : tensor<f32>
+    zero.yield %seed : tensor<f32>
+  }
+  // CHECK: zero.micro last {
+  zero.micro last {
+    // CHECK: %[[K:.*]] = zero.carried "parameters" : <>
+    %p = zero.carried "parameters" : <>
+    // CHECK: zero.wait %[[K]] : <>
+    zero.wait %p : <>
+    %seed = zero.loss_seed : tensor<f32>
+    %r = zero.reduce_scatter @p0[0 to 12] : <tensor<6xf32>>
+    // CHECK: zero.carry %{{.*}} as "gradients" : <tensor<6xf32>>
+    zero.carry %r as "gradients" : <tensor<6xf32>>
     zero.yield %seed : tensor<f32>
   }
   // CHECK: zero.apply
@@ -77,8 +94,10 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     %t = zero.wait %r : <tensor<12xf16>>
     // CHECK: %[[S:.*]] = zero.grad_stats [@p0]
     %s = zero.grad_stats [@p0]
-    // CHECK: %[[A:.*]] = zero.reduce_stats loss_only %[[S]]
-    %all = zero.reduce_stats loss_only %s
+    // CHECK: %[[T:.*]] = zero.grad_stats [@p0] ranges [0, 12] to %[[S]]
+    %sum = zero.grad_stats [@p0] ranges [0, 12] to %s
+    // CHECK: %[[A:.*]] = zero.reduce_stats loss_only %[[T]]
+    %all = zero.reduce_stats loss_only %sum
     // CHECK: %[[V:.*]] = zero.judge %[[A]] clip 1.000000e+00 divisor 2.000000e+00 skip
     %v = zero.judge %all clip 1.0 divisor 2.0 skip
     // CHECK: zero.update @p0 if %[[V]]

@@ -10,6 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "zero/Interfaces/DifferentiableOpInterface.td"
 include "zero/Interfaces/ElementwiseOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
+include "zero/Interfaces/RowBlockOpInterface.td"
 include "zero/Interfaces/StatisticsOpInterface.td"
 
 //===----------------------------------------------------------------------===//
@@ -88,6 +89,7 @@ def NN_ReductionAttr : EnumAttr<NN_Dialect, NN_Reduction, "reduction">;
 defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
+defvar NN_RowBlocks = DeclareOpInterfaceMethods<RowBlockOpInterface>;
 defvar NN_Statistics = DeclareOpInterfaceMethods<StatisticsOpInterface>;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>

@@ -26,28 +26,32 @@ def NN_EmbeddingOp : NN_KernelOp<"embedding", [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad"> {
+def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad", [NN_RowBlocks]> {
   let summary = "Add rows up by id: the gradient of the table";
   let description = [{
     Row v of the result is the sum of the rows of `dy` whose id is v, in the order
     of the tokens, in f32, rounded once. With `init` the sum starts from its row:
-    so a table that is also an output projection needs one buffer.
+    so a table that is also an output projection needs one buffer. `rows` gives a
+    block [begin, end) of the table's rows; ids outside add to other blocks.
 
     Constraints
     - (C1) the result has rank 2: [V, C].
     - (C2) `dy` has the dimensions of `ids`, then C, and the result's element type.
     - (C3) `init` has the result's type.
+    - (C4) `rows` is a range of as many rows as the result has.
 
     ```mlir
     %dt = nn.embedding_grad %dy, %ids : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<256x64xf32>
     %du = nn.embedding_grad %dy, %ids init %dt : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<256x64xf32>
+    %dv = nn.embedding_grad %dy, %ids rows [128, 256] : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<128x64xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$dy, NN_IndexTensor:$ids,
-                       Optional<NN_FloatTensor>:$init);
+                       Optional<NN_FloatTensor>:$init,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows);
   let results = (outs NN_FloatTensor:$dtable);
   let assemblyFormat = [{
-    $dy `,` $ids (`init` $init^)? attr-dict
+    $dy `,` $ids (`init` $init^)? (`rows` $rows^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

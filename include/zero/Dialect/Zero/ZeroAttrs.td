@@ -128,6 +128,16 @@ def Zero_MemberAttr : Zero_Attr<"Member", "member"> {
   let assemblyFormat = "`<` $parameter `at` $offset `size` $size `>`";
 }
 
+def Zero_BlockAttr : Zero_Attr<"Block", "block"> {
+  let summary = "A block of a parameter";
+  let description = [{
+    Elements [begin, end) of the flattened parameter.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$parameter,
+      I64Param<>:$begin, I64Param<>:$end);
+  let assemblyFormat = "`<` $parameter `[` $begin `to` $end `]` `>`";
+}
+
 def Zero_Arena : I32EnumAttr<"ArenaKind", "a kind of memory", [
     I32EnumAttrCase<"Parameters", 0, "parameters">,
     I32EnumAttrCase<"Gradients", 1, "gradients">,

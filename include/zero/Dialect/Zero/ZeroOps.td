@@ -76,7 +76,8 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     Constraints
     - (C1) arguments are ranked tensors of static shape; there are no results.
     - (C2) the body is a model (ends in `zero.yield`) or a schedule (has exactly
-      one `zero.micro` and one `zero.apply`, and no `zero.yield` of its own).
+      one `zero.micro`, at most one `zero.micro last` after it and one
+      `zero.apply`, and no `zero.yield` of its own).
     - (C3) no two arguments are one input.
 
     ```mlir
@@ -105,6 +106,11 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
         if (auto found = ::llvm::dyn_cast<RegionOp>(op)) return found;
       return nullptr;
     }
+    /// What runs for the last micro-batch of an update: the form `last`, or the
+    /// only one there is.
+    MicroOp getLastMicro();
+    /// How often `region` runs in an update of a configured schedule.
+    int64_t getRunsPerUpdate(::mlir::Operation *region);
   }];
 }
 
@@ -117,11 +123,16 @@ class Zero_RegionOp<string mnemonic> : Zero_Op<mnemonic,
 def Zero_MicroOp : Zero_RegionOp<"micro"> {
   let summary = "Forward and backward, once a micro-batch";
   let description = [{
-    Ends in `zero.yield` of the loss.
+    Ends in `zero.yield` of the loss. Where an update has several micro-batches,
+    `last` is the form that runs for the last of them, and the one without runs
+    for those before.
     ```mlir
     zero.micro { ... zero.yield %loss : tensor<f32> }
+    zero.micro last { ... zero.yield %loss : tensor<f32> }
     ```
   }];
+  let arguments = (ins UnitAttr:$last);
+  let assemblyFormat = "(`last` $last^)? $body attr-dict";
 }
 def Zero_ApplyOp : Zero_RegionOp<"apply"> {
   let summary = "Reductions that wait for the last micro-batch, norm, update, gathers; once an update";
@@ -199,15 +210,31 @@ def Zero_GradientOp : Zero_ParameterUse<"gradient", [Zero_StateEffects]> {
   let description = [{
     One a trainable parameter, after the last contribution: tied and reused
     parameters have had their contributions added. `zero-insert-reductions`
-    replaces it.
+    replaces it. One that `zero-split-gradients` has cut comes in blocks, each
+    elements [begin, end) of the flattened parameter.
 
-    Constraints: (C1), (C2) as `zero.load`.
+    Constraints
+    - (C1), (C2) as `zero.load`.
+    - (C3) a block is a range of the parameter's elements, and as large as its
+      value.
     ```mlir
     zero.gradient @fc1.w, %dw1 : tensor<784x250xf32>
+    zero.gradient @fc1.w[0 to 64000], %block : tensor<256x250xf32>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$parameter, AnyRankedTensor:$value);
-  let assemblyFormat = "$parameter `,` $value attr-dict `:` type($value)";
+  let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<I64Attr>:$begin,
+      OptionalAttr<I64Attr>:$end, AnyRankedTensor:$value);
+  let assemblyFormat = [{
+    $parameter (`[` $begin^ `to` $end `]`)? `,` $value attr-dict `:` type($value)
+  }];
+  let extraClassDeclaration = [{
+    /// The block's elements [first, second) of the flattened parameter.
+    std::pair<int64_t, int64_t> getElements() {
+      return {getBegin().value_or(0),
+              getEnd().value_or(::llvm::cast<::mlir::RankedTensorType>(getValue().getType()).getNumElements())};
+    }
+    bool isBlock() { return getBegin().has_value(); }
+  }];
 }
 
 def Zero_LossSeedOp : Zero_Op<"loss_seed", [MemoryEffects<[MemRead<Zero_StateResource>]>]> {

@@ -19,7 +19,10 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - `bucketed` (stage 2): one segment a bucket, in the order in which
       gradients become ready.
     - `contiguous` (stage 2): one segment, so one slice a rank.
-    - `parameter` (stage 3): one segment a parameter.
+    - `parameter` (stage 3): segments of one parameter each.
+
+    A parameter whose gradient is made in blocks has a segment a block, without
+    padding in between.
 
     `stage` says which states are sharded: the optimizer's from 1, gradients from
     2, parameters from 3. `master` is there when the compute type is 16-bit;
@@ -33,6 +36,7 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C2) members lie in order inside the segments and do not overlap.
     - (C3) every member is a `zero.parameter` of its size.
     - (C4) `split` needs the compute type bf16: fp16 is no prefix of f32.
+    - (C5) in `parameter`, every member begins a segment.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -70,9 +74,13 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
     /// The segments that lie in [begin, end), without empty ones, in order.
     ::llvm::SmallVector<std::pair<int64_t, int64_t>> getSegmentsIn(int64_t begin, int64_t end);
-    /// The segment [first, second) of a member of the layout `parameter`, which
-    /// is empty for a parameter without elements.
-    std::pair<int64_t, int64_t> getSegmentOf(::llvm::StringRef parameter);
+    /// The segments [first, second) of a member of the layout `parameter`,
+    /// padding included: empty for a parameter without elements.
+    std::pair<int64_t, int64_t> getSegmentsOf(::llvm::StringRef parameter);
+    /// A member's elements of the flat space that lie in [begin, end).
+    std::pair<int64_t, int64_t> getElementsIn(::llvm::StringRef parameter, int64_t begin, int64_t end);
+    /// How many there are, without listing them.
+    size_t countSegments(int64_t begin, int64_t end);
     auto getMemberRange() { return getMembers().getAsRange<::mlir::zero::MemberAttr>(); }
   }];
 }
@@ -97,12 +105,14 @@ class Zero_ReduceOp<string mnemonic> : Zero_Op<mnemonic,
   }];
 }
 defvar ReduceSources = [{
-    The sources are the gradients of the named members, which lie in the range
-    and fill it but for padding; without any, the stored gradient of the range.
+    The sources are the gradients of the named members, as far as they lie in the
+    range, and fill it but for padding; without any, the stored gradient of the
+    range.
     `mean` divides the f32 sum by the rank count and rounds once (fp16).
     Constraints
     - (C1) the range begins and ends at segment boundaries of the partition.
-    - (C2) gradients and parameters are equally many, each a member inside the range.
+    - (C2) gradients and parameters are equally many, each a member in the range,
+      and a gradient has the member's elements in the range.
 }];
 
 def Zero_AllReduceOp : Zero_ReduceOp<"all_reduce"> {
@@ -133,29 +143,36 @@ def Zero_BucketedReduceOp : Zero_Op<"bucketed_reduce", [Zero_LinkEffects,
     For the `contiguous` layout, whose slices do not follow buckets: the bucket
     holds the named members' gradients one after the other, and each piece is
     reduced to the rank that owns it; neighbouring pieces of one owner are one
-    reduction. On a rank, the parts that it does not own are undefined after.
+    reduction. On a rank, the parts that it does not own are undefined after. With
+    a range, only the members' elements in it are meant.
     Constraints
-    - (C1) gradients and parameters are equally many, each a member.
-    - (C2) the pending holds one flat tensor of all members' elements.
+    - (C1) gradients and parameters are equally many, each a member in the range.
+    - (C2) the pending holds one flat tensor of all gradients' elements.
     ```mlir
     %r = zero.bucketed_reduce @p0 of [@w, @b] (%dw, %db : tensor<2x4xf32>, tensor<4xf32>) : <tensor<12xf32>>
+    %s = zero.bucketed_reduce @p0[0 to 4] of [@w] (%block : tensor<1x4xf32>) : <tensor<4xf32>>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$partition, FlatSymbolRefArrayAttr:$parameters,
+  let arguments = (ins FlatSymbolRefAttr:$partition, OptionalAttr<I64Attr>:$begin,
+      OptionalAttr<I64Attr>:$end, FlatSymbolRefArrayAttr:$parameters,
       Variadic<AnyRankedTensor>:$gradients, UnitAttr:$mean,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = [{
-    (`mean` $mean^)? $partition `of` $parameters `(` $gradients `:` type($gradients) `)` (`on` $stream^)? attr-dict `:` type($pending)
+    (`mean` $mean^)? $partition (`[` $begin^ `to` $end `]`)? `of` $parameters `(` $gradients `:` type($gradients) `)` (`on` $stream^)? attr-dict `:` type($pending)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The range [first, second) of the flat space that is meant.
+    std::pair<int64_t, int64_t> getRange(::mlir::zero::PartitionOp partition);
+  }];
 }
 
 def Zero_AllGatherOp : Zero_Op<"all_gather", [Zero_LinkAndStateEffects,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Start to bring whole parameters together from their owners' slices";
   let description = [{
-    Stage 3: one group of in-place gathers, one a parameter.
+    Stage 3: one group of in-place gathers, one a segment of each parameter.
     Constraints
     - (C1) parameters and the pending's tensors are equally many, of equal shapes.
     - (C2) the parameters' partitions are sharded.
@@ -221,6 +238,46 @@ def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_NamesResults]> {
 }
 
 //===----------------------------------------------------------------------===//
+// From one region to the next
+//===----------------------------------------------------------------------===//
+
+def Zero_CarryOp : Zero_Op<"carry", [Zero_LinkEffects]> {
+  let summary = "Leave a started operation running for another region";
+  let description = [{
+    Names what was started in this region, so that another region waits for it
+    with `zero.carried`: the last reductions of a micro-batch run under the
+    update, gathers of updated parameters under the next forward. What the
+    operation borrows goes with it, until that wait. `zero-verify-schedule`
+    checks that every name is carried once and taken once, and that nothing is
+    in flight where it would be started again.
+    Constraints: (C1) the pending was started in this region.
+    ```mlir
+    %p = zero.refresh @p0[0 to 12] : <>
+    zero.carry %p as "refresh @p0 0" : <>
+    ```
+  }];
+  let arguments = (ins Zero_PendingType:$pending, StrAttr:$handle);
+  let assemblyFormat = "$pending `as` $handle attr-dict `:` type($pending)";
+  let hasVerifier = 1;
+}
+
+def Zero_CarriedOp : Zero_Op<"carried", [Zero_LinkEffects]> {
+  let summary = "What another region has carried";
+  let description = [{
+    The operation that was carried under this name last. Where nothing is in
+    flight, since none was carried yet or its end was waited for already, the
+    wait has nothing to do; only operations that give no tensors may be so.
+    ```mlir
+    %p = zero.carried "refresh @p0 0" : <>
+    zero.wait %p : <>
+    ```
+  }];
+  let arguments = (ins StrAttr:$handle);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$handle attr-dict `:` type($pending)";
+}
+
+//===----------------------------------------------------------------------===//
 // Gradients after reduction, and frees
 //===----------------------------------------------------------------------===//
 
@@ -229,8 +286,8 @@ def Zero_AccumulateOp : Zero_Op<"accumulate", [Zero_StateEffects,
   let summary = "Add to the stored gradient; the first micro-batch of an update overwrites";
   let description = [{
     `value` holds elements [begin, end) of the partition's flat space (`whole`),
-    this rank's slice of that range (`slice`), or a bucket of whole members of
-    which this rank's elements count (`owned`). Sums are f32. With one micro-batch
+    this rank's slice of that range (`slice`), or a bucket of members' elements in
+    that range of which this rank's count (`owned`). Sums are f32. With one micro-batch
     an update and equal types, the memory plan lets the producer write the value
     at its place, and nothing runs.
     Constraints
@@ -266,17 +323,33 @@ def Zero_FreeOp : Zero_Op<"free", [Zero_StateEffects]> {
 // The update
 //===----------------------------------------------------------------------===//
 
-def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects]> {
+def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Found-inf and sum of squares of the owned gradients, in one read";
   let description = [{
-    Looks at exponents for non-finite elements, not at the norm.
+    Looks at exponents for non-finite elements, not at the norm. With `ranges`,
+    reads of each partition the elements [begin, end) only; with `to`, adds what
+    it finds to what was found before: so that ranges are read as their
+    reductions end.
+    Constraints
+    - (C1) `ranges` has a begin and an end for each partition, at segment
+      boundaries.
     ```mlir
     %s = zero.grad_stats @p0, @p1
+    %a = zero.grad_stats @p0, @p1 ranges [0, 8, 4, 12]
+    %b = zero.grad_stats @p0 ranges [8, 12] to %a
     ```
   }];
-  let arguments = (ins FlatSymbolRefArrayAttr:$partitions);
+  let arguments = (ins FlatSymbolRefArrayAttr:$partitions,
+      OptionalAttr<DenseI64ArrayAttr>:$ranges, Optional<Zero_StatsType>:$sum);
   let results = (outs Zero_StatsType:$stats);
-  let assemblyFormat = "$partitions attr-dict";
+  let assemblyFormat = "$partitions (`ranges` $ranges^)? (`to` $sum^)? attr-dict";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ArrayAttr":$partitions)>];
+  let extraClassDeclaration = [{
+    /// What is read of the partition named by entry `index`: [first, second).
+    std::pair<int64_t, int64_t> getRange(unsigned index, PartitionOp partition);
+  }];
 }
 def Zero_ReduceStatsOp : Zero_Op<"reduce_stats", [Zero_LinkAndStateEffects]> {
   let summary = "Combine found-inf, sum of squares and loss over all ranks";

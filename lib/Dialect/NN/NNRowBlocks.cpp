@@ -1,0 +1,48 @@
+//===- NNRowBlocks.cpp - gradients of weights, some rows at a time --------===//
+
+#include "Verification.h"
+
+using namespace mlir;
+using namespace mlir::nn;
+using namespace mlir::nn::detail;
+
+using RowsOf = llvm::function_ref<Value(unsigned)>;
+
+/// Rows [begin, end) of what is itself a block of rows, or a whole.
+static DenseI64ArrayAttr rowRange(OpBuilder &builder,
+                                  std::optional<ArrayRef<int64_t>> rows,
+                                  int64_t begin, int64_t end) {
+  int64_t first = rows ? (*rows)[0] : 0;
+  return builder.getDenseI64ArrayAttr({first + begin, first + end});
+}
+
+static RankedTensorType withRows(Value result, int64_t rows) {
+  SmallVector<int64_t> shape(typeOf(result).getShape());
+  shape.front() = rows;
+  return typeOf(result).clone(shape);
+}
+
+bool MatmulOp::hasRowBlocks(unsigned) { return true; }
+
+/// Of a matrix, the kernel takes a range of rows; a batch is cut between
+/// products.
+Value MatmulOp::buildRowBlock(OpBuilder &builder, unsigned, int64_t begin,
+                              int64_t end, RowsOf rowsOf) {
+  RankedTensorType type = withRows(getC(), end - begin);
+  bool isBatch = type.getRank() > 2;
+  return MatmulOp::create(
+      builder, getLoc(), type, isBatch ? rowsOf(0) : getA(),
+      isBatch ? rowsOf(1) : getB(), getTransposeA(), getTransposeB(),
+      isBatch ? DenseI64ArrayAttr() : rowRange(builder, getRows(), begin, end));
+}
+
+bool EmbeddingGradOp::hasRowBlocks(unsigned) { return true; }
+
+Value EmbeddingGradOp::buildRowBlock(OpBuilder &builder, unsigned,
+                                     int64_t begin, int64_t end,
+                                     RowsOf rowsOf) {
+  return EmbeddingGradOp::create(builder, getLoc(),
+                                 withRows(getDtable(), end - begin), getDy(),
+                                 getIds(), getInit() ? rowsOf(2) : Value(),
+                                 rowRange(builder, getRows(), begin, end));
+}

@@ -1,0 +1,16 @@
+//===- Carry.h - let another region wait ------------------------*- C++ -*-===//
+#ifndef ZERO_LIB_TRANSFORMS_CARRY_H
+#define ZERO_LIB_TRANSFORMS_CARRY_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+namespace mlir::zero {
+
+/// Joins `start` with `wait`, which has been moved into another region: carries
+/// the one right after it, takes it right before the other. The handle is named
+/// after what the start works on.
+void carryToWait(Operation *start, WaitOp wait);
+
+} // namespace mlir::zero
+
+#endif // ZERO_LIB_TRANSFORMS_CARRY_H

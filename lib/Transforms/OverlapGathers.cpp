@@ -1,0 +1,153 @@
+//===- OverlapGathers.cpp - updated parameters travel under the forward ---===//
+
+#include "Carry.h"
+
+#include "zero/Analysis/LastUse.h"
+#include "zero/Analysis/Schedule.h"
+#include "zero/Analysis/Views.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_OVERLAPGATHERS
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// A gather of updated parameters, and the first operation of a micro-batch
+/// that reads one of them.
+struct Refresh {
+  Operation *start = nullptr;
+  WaitOp wait;
+  Operation *use = nullptr;
+};
+
+struct OverlapGathers : public zero::impl::OverlapGathersBase<OverlapGathers> {
+  using OverlapGathersBase::OverlapGathersBase;
+  void runOnOperation() override;
+
+private:
+  void findFirstUses(Block &forward);
+  Operation *findFirstUse(ArrayAttr parameters);
+  Operation *findFirstUse(PartitionOp partition, int64_t begin, int64_t end);
+  void collect(Block &apply);
+  void reorder(Block &apply);
+
+  std::optional<BlockOrder> order;
+  DenseMap<StringAttr, Operation *> firstUses;
+  SmallVector<Refresh> found;
+};
+
+} // namespace
+
+void OverlapGathers::findFirstUses(Block &forward) {
+  order.emplace(forward);
+  for (Operation &op : forward) {
+    if (getView(&op) || isa<FreeOp>(op))
+      continue;
+    op.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (auto load = getRoot(operand).getDefiningOp<LoadOp>())
+          firstUses.try_emplace(load.getParameterAttr().getAttr(), &op);
+    });
+  }
+}
+
+Operation *OverlapGathers::findFirstUse(ArrayAttr parameters) {
+  Operation *first = nullptr;
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>())
+    if (Operation *use = firstUses.lookup(name.getAttr()))
+      if (!first || (*order)[use] < (*order)[first])
+        first = use;
+  return first;
+}
+
+Operation *OverlapGathers::findFirstUse(PartitionOp partition, int64_t begin,
+                                        int64_t end) {
+  // Members lie in order and do not overlap.
+  ArrayRef<Attribute> members = partition.getMembers().getValue();
+  const Attribute *member =
+      llvm::partition_point(members, [&](Attribute attribute) {
+        auto member = cast<MemberAttr>(attribute);
+        return member.getOffset() + member.getSize() <= begin;
+      });
+  SmallVector<Attribute> names;
+  for (; member != members.end() && cast<MemberAttr>(*member).getOffset() < end;
+       ++member)
+    names.push_back(cast<MemberAttr>(*member).getParameter());
+  return findFirstUse(ArrayAttr::get(&getContext(), names));
+}
+
+void OverlapGathers::collect(Block &apply) {
+  SymbolTableCollection tables;
+  for (Operation &op : apply) {
+    Refresh refresh;
+    refresh.start = &op;
+    if (auto range = dyn_cast<RefreshOp>(op))
+      refresh.use = findFirstUse(tables.lookupNearestSymbolFrom<PartitionOp>(
+                                     range, range.getPartitionAttr()),
+                                 range.getBegin(), range.getEnd());
+    else if (auto resident = dyn_cast<RefreshResidentOp>(op))
+      refresh.use = findFirstUse(resident.getParameters());
+    else
+      continue;
+    refresh.wait = dyn_cast<WaitOp>(*op.getUsers().begin());
+    if (refresh.wait)
+      found.push_back(refresh);
+  }
+}
+
+/// Small partitions first: their parameters are spread over the whole forward,
+/// so that it waits for all of their gathers at once. Then the gathers of a
+/// partition in the order in which the forward needs them.
+void OverlapGathers::reorder(Block &apply) {
+  SymbolTableCollection tables;
+  auto partitionOf = [&](Operation *op) {
+    return tables.lookupNearestSymbolFrom<PartitionOp>(
+        op, op->getAttrOfType<FlatSymbolRefAttr>("partition"));
+  };
+  SmallVector<UpdateOp> updates(apply.getOps<UpdateOp>());
+  if (updates.empty())
+    return;
+  llvm::stable_sort(updates, [&](UpdateOp a, UpdateOp b) {
+    return partitionOf(a).getFlatElements() < partitionOf(b).getFlatElements();
+  });
+  llvm::stable_sort(found, [&](const Refresh &a, const Refresh &b) {
+    return a.use && (!b.use || (*order)[a.use] < (*order)[b.use]);
+  });
+  DenseMap<StringAttr, SmallVector<Operation *>> starts;
+  for (Refresh &refresh : found)
+    if (auto range = dyn_cast<RefreshOp>(refresh.start))
+      starts[range.getPartitionAttr().getAttr()].push_back(range);
+  Operation *place = *apply.getOps<UpdateOp>().begin();
+  for (UpdateOp update : updates) {
+    if (update != place)
+      update->moveAfter(place);
+    place = update;
+    for (Operation *start : starts[update.getPartitionAttr().getAttr()]) {
+      start->moveAfter(place);
+      place = start;
+    }
+  }
+}
+
+void OverlapGathers::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
+  Block &forward = step->getRegionOp<MicroOp>().getBody().front();
+  Block &apply = step->getRegionOp<ApplyOp>().getBody().front();
+  findFirstUses(forward);
+  collect(apply);
+  reorder(apply);
+  for (Refresh &refresh : found) {
+    refresh.wait->moveBefore(refresh.use ? refresh.use : &forward.back());
+    carryToWait(refresh.start, refresh.wait);
+  }
+}

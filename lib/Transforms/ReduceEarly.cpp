@@ -1,0 +1,121 @@
+//===- ReduceEarly.cpp - reduce what is complete during the backward ------===//
+
+#include "Carry.h"
+
+#include "zero/Analysis/Schedule.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_REDUCEEARLY
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// A store of a gradient, with its place in the backward.
+struct LocalStore {
+  AccumulateOp op;
+  uint64_t begin = 0, end = 0;
+  size_t position = 0;
+};
+
+/// A reduction of stored gradients in `apply`, and the store that completes its
+/// range.
+struct Early {
+  Operation *start = nullptr;
+  WaitOp wait;
+  LocalStore last;
+};
+
+struct ReduceEarly : public zero::impl::ReduceEarlyBase<ReduceEarly> {
+  using ReduceEarlyBase::ReduceEarlyBase;
+  void runOnOperation() override;
+
+private:
+  void collectStores(Block &backward);
+  template <typename ReduceOp> void collect(ReduceOp reduce);
+  void start(Block &apply);
+
+  /// By partition, in the order of the flat space.
+  DenseMap<StringAttr, SmallVector<LocalStore>> stores;
+  SmallVector<Early> found;
+};
+
+} // namespace
+
+void ReduceEarly::collectStores(Block &backward) {
+  for (const auto &[position, op] : llvm::enumerate(backward))
+    if (auto store = dyn_cast<AccumulateOp>(op))
+      stores[store.getPartitionAttr().getAttr()].push_back(
+          {store, store.getBegin(), store.getEnd(), position});
+  for (auto &[name, ordered] : stores)
+    llvm::sort(ordered, [](const LocalStore &a, const LocalStore &b) {
+      return a.begin < b.begin;
+    });
+}
+
+template <typename ReduceOp> void ReduceEarly::collect(ReduceOp reduce) {
+  auto known = stores.find(reduce.getPartitionAttr().getAttr());
+  if (reduce.getParameters() || known == stores.end())
+    return;
+  Early early;
+  // Stores lie one after the other: of those that begin before the range's end,
+  // the last ones reach into it.
+  auto *store = llvm::lower_bound(
+      known->second, reduce.getEnd(),
+      [](const LocalStore &a, uint64_t end) { return a.begin < end; });
+  while (store != known->second.begin() &&
+         std::prev(store)->end > reduce.getBegin()) {
+    --store;
+    if (!early.last.op || store->position > early.last.position)
+      early.last = *store;
+  }
+  if (!early.last.op) // padding alone
+    return;
+  early.start = reduce;
+  early.wait = cast<WaitOp>(*reduce->getUsers().begin());
+  found.push_back(early);
+}
+
+/// Moves each start to right after the store that completes its range, those of
+/// one store in order, and lets `apply` wait in the order of starts.
+void ReduceEarly::start(Block &apply) {
+  // Below all of them, reductions and waits being what `apply` begins with.
+  Block::iterator waits = apply.begin();
+  while (waits != apply.end() && (isReduction(&*waits) || isa<WaitOp>(*waits)))
+    ++waits;
+  AccumulateOp store;
+  Operation *previous = nullptr;
+  for (Early &early : found) {
+    if (early.last.op != store)
+      previous = store = early.last.op;
+    early.start->moveAfter(previous);
+    early.wait->moveBefore(&apply, waits);
+    carryToWait(early.start, early.wait);
+    previous = early.start->getNextNode();
+  }
+}
+
+void ReduceEarly::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
+  collectStores(step->getLastMicro().getBody().front());
+  Block &apply = step->getRegionOp<ApplyOp>().getBody().front();
+  for (Operation &op : apply) {
+    if (auto reduce = dyn_cast<AllReduceOp>(op))
+      collect(reduce);
+    else if (auto reduce = dyn_cast<ReduceScatterOp>(op))
+      collect(reduce);
+  }
+  llvm::stable_sort(found, [](const Early &a, const Early &b) {
+    return a.last.position < b.last.position;
+  });
+  start(apply);
+}

@@ -1,0 +1,160 @@
+//===- SplitStatistics.cpp - read gradients as their reductions end -------===//
+
+#include "zero/Analysis/Handles.h"
+#include "zero/Analysis/Schedule.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_SPLITSTATISTICS
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// Part of a stored gradient that a reduction in flight fills.
+struct Arrival {
+  PartitionOp partition;
+  int64_t begin = 0, end = 0;
+  /// The last operation that fills it.
+  Operation *last = nullptr;
+};
+
+/// Builds the chain of `zero.grad_stats`.
+class Chain {
+public:
+  Chain(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  void add(PartitionOp partition, int64_t begin, int64_t end) {
+    names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
+    ranges.append({begin, end});
+  }
+  /// Reads what was added, at the builder's place.
+  void read() {
+    if (names.empty())
+      return;
+    sum = GradStatsOp::create(
+        builder, loc, StatsType::get(builder.getContext()),
+        builder.getArrayAttr(names), builder.getDenseI64ArrayAttr(ranges), sum);
+    names.clear();
+    ranges.clear();
+  }
+  Value result() const { return sum; }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> ranges;
+  Value sum;
+};
+
+struct SplitStatistics
+    : public zero::impl::SplitStatisticsBase<SplitStatistics> {
+  using SplitStatisticsBase::SplitStatisticsBase;
+  void runOnOperation() override;
+
+private:
+  void collect(Block &apply, const Handles &handles);
+  void split(GradStatsOp whole);
+
+  /// In the order in which `apply` waits.
+  SmallVector<Arrival> arrivals;
+  /// The first operation that waits for a gradient.
+  Operation *first = nullptr;
+  DenseMap<Attribute, PartitionOp> partitions;
+};
+
+} // namespace
+
+/// The operation that takes in last what `wait` gives.
+static Operation *lastStoreOf(WaitOp wait) {
+  Operation *last = wait;
+  for (Operation *user : wait->getUsers())
+    if (last->isBeforeInBlock(user))
+      last = user;
+  return last;
+}
+
+void SplitStatistics::collect(Block &apply, const Handles &handles) {
+  for (auto wait : apply.getOps<WaitOp>()) {
+    Operation *start = handles.findStart(wait.getPending());
+    if (!start || !isReduction(start))
+      continue;
+    if (!first)
+      first = wait.getPending().getDefiningOp<CarriedOp>()
+                  ? wait.getPending().getDefiningOp()
+                  : wait.getOperation();
+    Arrival arrival;
+    arrival.partition = partitions.lookup(start->getAttr("partition"));
+    arrival.last = lastStoreOf(wait);
+    arrival.end = arrival.partition.getFlatElements();
+    // A bucket that is reduced to owners lies all over the group.
+    if (!isa<BucketedReduceOp>(start)) {
+      arrival.begin = start->getAttrOfType<IntegerAttr>("begin").getInt();
+      arrival.end = start->getAttrOfType<IntegerAttr>("end").getInt();
+    }
+    arrivals.push_back(arrival);
+  }
+}
+
+void SplitStatistics::split(GradStatsOp whole) {
+  // What arrives where, by partition in the order of the flat space; of ranges
+  // that arrive several times over, the last one counts.
+  llvm::MapVector<Operation *, SmallVector<Arrival *>> byPartition;
+  DenseMap<std::pair<Operation *, int64_t>, Arrival *> latest;
+  for (Arrival &arrival : arrivals)
+    latest[{arrival.partition, arrival.begin}] = &arrival;
+  for (Arrival &arrival : arrivals)
+    if (latest.lookup({arrival.partition, arrival.begin}) == &arrival)
+      byPartition[arrival.partition].push_back(&arrival);
+
+  OpBuilder builder(first);
+  Chain chain(builder, whole.getLoc());
+  for (auto name : whole.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = partitions.lookup(name);
+    SmallVector<Arrival *> &late = byPartition[partition];
+    llvm::sort(late,
+               [](Arrival *a, Arrival *b) { return a->begin < b->begin; });
+    int64_t begin = 0;
+    for (Arrival *arrival : late) {
+      if (arrival->begin > begin)
+        chain.add(partition, begin, arrival->begin);
+      begin = arrival->end;
+    }
+    if (begin < partition.getFlatElements())
+      chain.add(partition, begin, partition.getFlatElements());
+  }
+  chain.read();
+  for (Arrival &arrival : arrivals) {
+    if (latest.lookup({arrival.partition, arrival.begin}) != &arrival)
+      continue;
+    builder.setInsertionPointAfter(arrival.last);
+    chain.add(arrival.partition, arrival.begin, arrival.end);
+    chain.read();
+  }
+  whole.getStats().replaceAllUsesWith(chain.result());
+  whole.erase();
+}
+
+void SplitStatistics::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    partitions[FlatSymbolRefAttr::get(partition.getSymNameAttr())] = partition;
+  Block &apply = step->getRegionOp<ApplyOp>().getBody().front();
+  collect(apply, Handles(*step));
+  auto statistics = apply.getOps<GradStatsOp>();
+  if (arrivals.empty() || statistics.empty())
+    return;
+  GradStatsOp whole = *statistics.begin();
+  if (!whole.getRanges() && llvm::hasSingleElement(statistics))
+    split(whole);
+}

@@ -1,0 +1,227 @@
+//===- VerifyAccesses.cpp - which bytes operations touch ------------------===//
+
+#include "VerifyAccesses.h"
+
+#include "zero/Analysis/Views.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+AccessTable::AccessTable(const Tables &tables)
+    : tables(tables), state(tables.module) {}
+
+static AtAttr placeAt(Operation *op, size_t index) {
+  auto places = op->getAttrOfType<ArrayAttr>("zero.at");
+  return places && index < places.size() ? dyn_cast<AtAttr>(places[index])
+                                         : AtAttr();
+}
+
+static AtAttr stateOf(PartitionOp partition, StringRef name) {
+  DictionaryAttr at = partition.getAtAttr();
+  return at ? at.getAs<AtAttr>(name) : AtAttr();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+AtAttr AccessTable::placeOf(Value value) {
+  auto [found, isNew] = places.try_emplace(value);
+  if (!isNew)
+    return found->second;
+  AtAttr place = findPlace(value);
+  return places[value] = place;
+}
+
+AtAttr AccessTable::findPlace(Value value) {
+  Operation *maker = value.getDefiningOp();
+  if (!maker) {
+    auto argument = cast<BlockArgument>(value);
+    return placeAt(argument.getOwner()->getParentOp(), argument.getArgNumber());
+  }
+  if (std::optional<View> view = getView(maker)) {
+    AtAttr source = placeOf(view->source);
+    return source
+               ? AtAttr::get(source.getContext(), source.getArena(),
+                             source.getOffset() + view->offset,
+                             tensorBytes(value.getType()), source.getStride())
+               : AtAttr();
+  }
+  if (auto load = dyn_cast<LoadOp>(maker))
+    return state.getWhole(load.getParameterAttr().getAttr());
+  size_t index = 0;
+  for (Value result :
+       maker->getResults().take_front(cast<OpResult>(value).getResultNumber()))
+    index += isa<RankedTensorType>(result.getType());
+  if (!isa<WaitOp>(maker))
+    return placeAt(maker, index);
+  Operation *start = tables.handles.findStartOf(value);
+  // The first place of a reduce-scatter is its bucket.
+  return start ? placeAt(start, index + isa<ReduceScatterOp>(start)) : AtAttr();
+}
+
+void AccessTable::add(SmallVectorImpl<Access> &accesses, AtAttr place,
+                      bool isWrite) {
+  if (!place || place.getBytes() == 0)
+    return;
+  int64_t last = place.getStride() * (tables.training.getRanks() - 1);
+  accesses.push_back({place.getArena(), place.getOffset(),
+                      place.getOffset() + last + place.getBytes(), isWrite});
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+const Accesses &AccessTable::of(Operation &op) {
+  auto [found, isNew] = known.try_emplace(&op);
+  if (isNew)
+    collect(op, found->second);
+  return found->second;
+}
+
+void AccessTable::collect(Operation &op, Accesses &accesses) {
+  if (getView(&op) || op.hasTrait<OpTrait::ConstantLike>())
+    return;
+  llvm::TypeSwitch<Operation *>(&op)
+      .Case<LoadOp, FreeOp, WaitOp, CarryOp, CarriedOp>([](auto) {})
+      .Case([&](AccumulateOp op) { collectAccumulate(op, accesses); })
+      .Case([&](GradStatsOp op) { collectStats(op, accesses); })
+      .Case([&](UpdateOp op) { collectUpdate(op, accesses); })
+      .Case([&](RefreshOp op) { collectRefresh(op, accesses); })
+      .Case<AllGatherOp, RefreshResidentOp>([&](auto gather) {
+        collectGather(op, gather.getParameters(), accesses);
+      })
+      .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(
+          [&](auto) { collectReduction(op, accesses); })
+      .Default([&](Operation *) {
+        collectOperands(op, accesses);
+        for (Value result : op.getResults())
+          if (isa<RankedTensorType>(result.getType()))
+            add(accesses.atOnce, placeOf(result), /*isWrite=*/true);
+      });
+}
+
+void AccessTable::collectOperands(Operation &op, Accesses &accesses) {
+  op.walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        add(accesses.atOnce, placeOf(operand), /*isWrite=*/false);
+  });
+}
+
+/// What each owner keeps of the gradients of `parameters`: in the layout
+/// `contiguous`, ranks keep different elements at one place.
+void AccessTable::collectOwned(PartitionOp partition, ArrayAttr parameters,
+                               SmallVectorImpl<Access> &accesses) {
+  AtAttr stored = stateOf(partition, "gradients");
+  if (!stored)
+    return;
+  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t bytes = elementBytes(partition.getGradientType());
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
+    MemberAttr member = tables.members.lookup(name.getAttr());
+    int64_t flat = member.getOffset(), end = flat + member.getSize();
+    while (flat < end) {
+      int64_t owner = flat / slice;
+      int64_t next = std::min(end, (owner + 1) * slice);
+      int64_t first = stored.getOffset() + (flat - owner * slice) * bytes;
+      accesses.push_back({stored.getArena(), first,
+                          first + (next - flat) * bytes, /*isWrite=*/true,
+                          owner});
+      flat = next;
+    }
+  }
+}
+
+void AccessTable::collectAccumulate(AccumulateOp op, Accesses &accesses) {
+  PartitionOp partition = tables.find(op.getPartitionAttr());
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  AtAttr value = placeOf(op.getValue());
+  if (op.getForm() == AccumulateForm::Owned) {
+    if (storesDirectly(partition, type.getElementType(), tables.training))
+      return;
+    add(accesses.atOnce, value, /*isWrite=*/false);
+    return collectOwned(partition, *op.getParameters(), accesses.atOnce);
+  }
+  AtAttr target = state.getGradient(partition, op.getBegin(), op.getEnd(),
+                                    op.getForm() == AccumulateForm::Slice);
+  if (value && value.getArena() == target.getArena() &&
+      value.getOffset() == target.getOffset())
+    return; // The value is made where it is stored.
+  add(accesses.atOnce, value, /*isWrite=*/false);
+  add(accesses.atOnce, target, /*isWrite=*/true);
+}
+
+void AccessTable::collectStats(GradStatsOp op, Accesses &accesses) {
+  for (auto [index, name] :
+       llvm::enumerate(op.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
+    PartitionOp partition = tables.find(name);
+    auto [begin, end] = op.getRange(index, partition);
+    add(accesses.atOnce,
+        state.getGradient(partition, begin, end,
+                          partition.hasShardedGradients()),
+        /*isWrite=*/false);
+  }
+}
+
+void AccessTable::collectUpdate(UpdateOp op, Accesses &accesses) {
+  PartitionOp partition = tables.find(op.getPartitionAttr());
+  add(accesses.atOnce, stateOf(partition, "gradients"), /*isWrite=*/false);
+  for (StringRef name : {"parameters", "master", "moment1", "moment2"})
+    add(accesses.atOnce, stateOf(partition, name), /*isWrite=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+void AccessTable::collectReduction(Operation &op, Accesses &accesses) {
+  // Gradients that are not made in the bucket are copied there first.
+  collectOperands(op, accesses);
+  if (op.getNumOperands() > 0)
+    add(accesses.atOnce, placeAt(&op, 0), /*isWrite=*/true);
+  if (auto places = op.getAttrOfType<ArrayAttr>("zero.at"))
+    for (Attribute place : places)
+      add(accesses.inFlight, cast<AtAttr>(place), /*isWrite=*/true);
+  auto reduce = dyn_cast<BucketedReduceOp>(op);
+  if (!reduce)
+    return;
+  PartitionOp partition = tables.find(reduce.getPartitionAttr());
+  auto type =
+      cast<RankedTensorType>(reduce.getPending().getType().getTypes()[0]);
+  if (storesDirectly(partition, type.getElementType(), tables.training))
+    collectOwned(partition, reduce.getParameters(), accesses.inFlight);
+}
+
+void AccessTable::collectGather(Operation &op, ArrayAttr parameters,
+                                Accesses &accesses) {
+  for (auto [index, name] :
+       llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
+    PartitionOp partition = tables.ownerOf(name);
+    auto [begin, end] = partition.getSegmentsOf(name.getValue());
+    if (AtAttr own = stateOf(partition, "parameters"))
+      add(accesses.inFlight,
+          state.getSlice(partition, own, /*sharded=*/true,
+                         elementBytes(partition.getComputeType()), begin, end),
+          /*isWrite=*/false);
+    add(accesses.inFlight, placeAt(&op, index), /*isWrite=*/true);
+  }
+}
+
+void AccessTable::collectRefresh(RefreshOp op, Accesses &accesses) {
+  PartitionOp partition = tables.find(op.getPartitionAttr());
+  AtAttr whole = stateOf(partition, "parameters");
+  if (!whole)
+    return;
+  int64_t bytes = elementBytes(partition.getComputeType());
+  int64_t begin = op.getBegin(), end = op.getEnd();
+  accesses.inFlight.push_back({whole.getArena(),
+                               whole.getOffset() + begin * bytes,
+                               whole.getOffset() + end * bytes,
+                               /*isWrite=*/true});
+}
