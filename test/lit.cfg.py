@@ -19,3 +19,7 @@ config.substitutions.append(("%python", config.python))
 
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
     config.available_features.add("mpi")
+if config.have_cuda:
+    config.available_features.add("cuda")
+    if os.path.exists("/dev/nvidia0"):
+        config.available_features.add("gpu")

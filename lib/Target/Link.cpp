@@ -48,7 +48,7 @@ std::string findRuntime(const LinkOptions &options, std::string &error) {
     std::string tool = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
     SmallString<256> path(
         llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)));
-    llvm::sys::path::append(path, "lib", "zero-runtime.link");
+    llvm::sys::path::append(path, "lib", options.runtimeName);
     wanted = std::string(path);
   }
   if (llvm::sys::fs::exists(wanted))

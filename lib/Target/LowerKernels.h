@@ -10,6 +10,10 @@ namespace mlir::zero {
 /// `extent` and `grain` attributes.
 LogicalResult lowerKernels(ModuleOp module, int64_t vectorWidth);
 
+/// Lowers them to `llvm.func`s of a GPU's threads, kernels of NVVM, with an
+/// `extent` attribute.
+LogicalResult lowerDeviceKernels(ModuleOp module);
+
 } // namespace mlir::zero
 
 #endif // ZERO_LIB_TARGET_LOWERKERNELS_H

@@ -2,6 +2,7 @@
 
 #include "KernelLoopNest.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -43,6 +44,26 @@ Type mlir::zero::memoryType(Type type) {
 
 unsigned mlir::zero::memoryBytes(Type type) {
   return memoryType(type).getIntOrFloatBitWidth() / 8;
+}
+
+FailureOr<linalg::GenericOp>
+mlir::zero::findKernelGeneric(func::FuncOp kernel) {
+  if (!kernel.getBody().hasOneBlock())
+    return kernel.emitOpError("kernel wants one block");
+  linalg::GenericOp generic;
+  for (Operation &op : kernel.getBody().front()) {
+    if (isa<tensor::EmptyOp, func::ReturnOp>(op))
+      continue;
+    if (generic || !isa<linalg::GenericOp>(op))
+      return op.emitOpError("kernel wants one linalg.generic and no more");
+    generic = cast<linalg::GenericOp>(op);
+  }
+  auto last = cast<func::ReturnOp>(kernel.getBody().front().getTerminator());
+  if (!generic || !llvm::equal(last.getOperands(), generic.getResults()) ||
+      !llvm::equal(kernel.getArguments(), generic.getDpsInputs()))
+    return kernel.emitOpError("kernel wants one linalg.generic that takes the "
+                              "arguments and gives the results, in order");
+  return generic;
 }
 
 static bool isSupported(Type type) {

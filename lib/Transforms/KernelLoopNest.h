@@ -2,6 +2,7 @@
 #ifndef ZERO_LIB_TRANSFORMS_KERNELLOOPNEST_H
 #define ZERO_LIB_TRANSFORMS_KERNELLOOPNEST_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::zero {
@@ -39,6 +40,9 @@ struct LoopNest {
 
   void collapse();
 };
+
+/// The generic that `kernel` is made of: returned as it is, nothing else there.
+FailureOr<linalg::GenericOp> findKernelGeneric(func::FuncOp kernel);
 
 /// Reads the loop space of `generic`, or says why it has no vector form.
 FailureOr<LoopNest> readLoopNest(linalg::GenericOp generic);

@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -259,26 +258,6 @@ void KernelWriter::write(Value begin, Value end) {
   writeRow(row, low, high);
 }
 
-/// The generic that `kernel` is made of: returned as it is, nothing else there.
-FailureOr<linalg::GenericOp> findGeneric(func::FuncOp kernel) {
-  if (!kernel.getBody().hasOneBlock())
-    return kernel.emitOpError("kernel wants one block");
-  linalg::GenericOp generic;
-  for (Operation &op : kernel.getBody().front()) {
-    if (isa<tensor::EmptyOp, func::ReturnOp>(op))
-      continue;
-    if (generic || !isa<linalg::GenericOp>(op))
-      return op.emitOpError("kernel wants one linalg.generic and no more");
-    generic = cast<linalg::GenericOp>(op);
-  }
-  auto last = cast<func::ReturnOp>(kernel.getBody().front().getTerminator());
-  if (!generic || !llvm::equal(last.getOperands(), generic.getResults()) ||
-      !llvm::equal(kernel.getArguments(), generic.getDpsInputs()))
-    return kernel.emitOpError("kernel wants one linalg.generic that takes the "
-                              "arguments and gives the results, in order");
-  return generic;
-}
-
 /// Elements that are worth waking a thread for: about 20 us of work, by a
 /// rough price of 1 a byte moved, 2 an operation and 16 a transcendental one.
 int64_t grainOf(linalg::GenericOp generic, const LoopNest &nest) {
@@ -291,7 +270,7 @@ int64_t grainOf(linalg::GenericOp generic, const LoopNest &nest) {
 }
 
 LogicalResult vectorize(func::FuncOp kernel, int64_t width) {
-  FailureOr<linalg::GenericOp> generic = findGeneric(kernel);
+  FailureOr<linalg::GenericOp> generic = findKernelGeneric(kernel);
   if (failed(generic))
     return failure();
   FailureOr<LoopNest> nest = readLoopNest(*generic);

@@ -81,6 +81,11 @@ public:
   virtual void wait(Ticket ticket) = 0;
   virtual void barrier() = 0;
 
+  /// Throws std::invalid_argument where this backend does not do an operation
+  /// that a program will start, so that it is known before the first one.
+  virtual void admit(Collective kind, Reduction reduction,
+                     const std::vector<Transfer> &parts) const;
+
   /// A communicator of the ranks that pass the same `color`, ordered by
   /// (`key`, rank). Every rank of this one must call it. `color` is not
   /// negative. A failure of either is a failure of both.

@@ -61,6 +61,8 @@ struct GeneratedKernel {
   int64_t grain;  ///< fewest elements worth a thread
 };
 
+struct CudaContext;
+
 /// What kernels of one rank share.
 struct KernelContext {
   int rank = 0;
@@ -70,6 +72,7 @@ struct KernelContext {
   const Program *program = nullptr;
   const GeneratedKernel *generated = nullptr; ///< table for "launch"
   int64_t generatedCount = 0;
+  CudaContext *cuda = nullptr; ///< of a CUDA device; null on the host
 };
 
 /// A kernel made for one KernelSpec.

@@ -66,7 +66,25 @@ Executor::Executor(const Program &program, const ArenaAddresses &arenas,
     : program(program), arenas(arenas), communicator(communicator),
       context(context) {}
 
-Executor::~Executor() = default;
+Executor::~Executor() { releaseWorkspace(); }
+
+void Executor::releaseWorkspace() {
+  if (memory && workspace)
+    memory->release(workspace);
+  workspace = nullptr;
+}
+
+void Executor::makeWorkspace() {
+  if (memory) {
+    if (workspaceSize)
+      workspace = memory->allocate(workspaceSize, "the kernels' workspace");
+    return;
+  }
+  workspaceStorage.reset(new std::byte[workspaceSize + kWorkspaceAlignment]);
+  const auto begin = reinterpret_cast<uintptr_t>(workspaceStorage.get());
+  workspace = workspaceStorage.get() +
+              (kWorkspaceAlignment - begin % kWorkspaceAlignment);
+}
 
 std::string Executor::describe(const Command &command,
                                const std::string &what) const {
@@ -134,6 +152,7 @@ Executor::Action Executor::planCollective(const Command &command) {
     action.elements += elements;
     action.bytes += elements * sizeOf(part.type);
   }
+  communicator.admit(action.collective, action.reduction, action.transfers);
   return action;
 }
 
@@ -174,17 +193,16 @@ std::unique_ptr<Kernel> Executor::makeOne(size_t kernel,
   }
 }
 
-void Executor::plan(const KernelMaker &make) {
+void Executor::plan(const KernelMaker &make, Memory *where) {
+  releaseWorkspace();
+  memory = where;
   kernels.clear();
   workspaceSize = 0;
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     kernels.push_back(makeOne(i, make));
     workspaceSize = std::max(workspaceSize, kernels.back()->workspaceBytes());
   }
-  workspaceStorage.reset(new std::byte[workspaceSize + kWorkspaceAlignment]);
-  const auto begin = reinterpret_cast<uintptr_t>(workspaceStorage.get());
-  workspace = workspaceStorage.get() +
-              (kWorkspaceAlignment - begin % kWorkspaceAlignment);
+  makeWorkspace();
 
   size_t ticketCount = 0;
   for (const auto &[name, region] : program.regions())
@@ -228,6 +246,8 @@ void Executor::execute(const Action &action) {
 void Executor::run(const Region &region) {
   for (const Action &action : plans.at(&region)) {
     const int64_t begin = trace ? now() : 0;
+    if (mark)
+      mark(action.command);
     try {
       execute(action);
     } catch (const CommunicationError &error) {
@@ -235,6 +255,8 @@ void Executor::run(const Region &region) {
     } catch (const std::exception &error) {
       throw std::runtime_error(describe(*action.command, error.what()));
     }
+    if (mark)
+      mark(nullptr);
     if (trace)
       trace(*action.command, begin, now());
   }
@@ -257,3 +279,6 @@ void Executor::drain() {
 const Traffic &Executor::traffic() const { return sent; }
 size_t Executor::workspaceBytes() const { return workspaceSize; }
 void Executor::setTrace(Trace hook) { trace = std::move(hook); }
+void Executor::setMark(std::function<void(const Command *command)> hook) {
+  mark = std::move(hook);
+}

@@ -5,6 +5,7 @@
 #include "communicator/Communicator.h"
 #include "kernels/Kernel.h"
 #include "program/Program.h"
+#include "state/Arenas.h"
 
 #include <array>
 #include <cstdint>
@@ -51,7 +52,9 @@ public:
   /// Makes every kernel once and resolves all addresses. Throws
   /// std::runtime_error, naming the command and its place in the source,
   /// where a kernel cannot be made or a buffer leaves its arena.
-  void plan(const KernelMaker &make = makeHostKernel);
+  /// The kernels' workspace is in `memory`, which must outlive the executor;
+  /// null: the host's.
+  void plan(const KernelMaker &make = makeHostKernel, Memory *memory = nullptr);
 
   /// Each runs one region. Throws CommunicationError where a peer failed and
   /// std::runtime_error where this rank did, with the command's label and its
@@ -69,6 +72,8 @@ public:
   const Traffic &traffic() const;
   size_t workspaceBytes() const;
   void setTrace(Trace trace);
+  /// `mark` is called with each command before it, and with null after it.
+  void setMark(std::function<void(const Command *command)> mark);
 
   /// The control block of this rank.
   Control &control() const { return *context.control; }
@@ -80,6 +85,8 @@ public:
 private:
   struct Action;
 
+  void makeWorkspace();
+  void releaseWorkspace();
   void planRegion(const Region &region, std::vector<Action> &actions,
                   const char *name);
   std::unique_ptr<Kernel> makeOne(size_t kernel, const KernelMaker &make) const;
@@ -97,11 +104,13 @@ private:
   std::map<const Region *, std::vector<Action>> plans; ///< of each region
   std::vector<Communicator::Ticket> tickets;           ///< by program ticket
   std::vector<char> started;                           ///< by program ticket
-  std::unique_ptr<std::byte[]> workspaceStorage;
+  std::unique_ptr<std::byte[]> workspaceStorage;       ///< on the host
+  Memory *memory = nullptr;                            ///< else, whose it is
   void *workspace = nullptr;
   size_t workspaceSize = 0;
   Traffic sent;
   Trace trace;
+  std::function<void(const Command *command)> mark;
 };
 
 } // namespace zrt

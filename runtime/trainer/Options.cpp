@@ -195,6 +195,18 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
       ->needs(sample);
 }
 
+void addDeviceFlags(CLI::App &app, Options &options) {
+  app.add_flag("--eager", options.eager,
+               "queue every command of a step, instead of launching a graph");
+  app.add_flag("--share-gpu", options.shareGpu,
+               "ranks of a machine may share a GPU; for tests");
+  app.add_option("--collectives", options.collectives,
+                 "nccl, or host: through the host's memory, in rank order "
+                 "(default: nccl where there are several ranks)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "nccl", "host"}));
+}
+
 void checkClaims(const Claims &claims, const Program &program) {
   const Training &training = program.training;
   if (claims.ranks != 0 && claims.ranks != training.ranks)
@@ -226,7 +238,8 @@ std::string sentence(const CLI::App &app, const CLI::ParseError &error) {
 
 } // namespace
 
-Options zrt::parseOptions(int argc, char **argv, const Program &program) {
+Options zrt::parseOptions(int argc, char **argv, const Program &program,
+                          bool isForDevice) {
   Options options;
   Claims claims;
   bool schedule = false, memory = false, info = false;
@@ -238,6 +251,8 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program) {
   addEvaluationFlags(app, options);
   std::string traceSteps;
   addTraceFlags(app, options, traceSteps);
+  if (isForDevice)
+    addDeviceFlags(app, options);
   auto *scheduleFlag = app.add_flag("--schedule", schedule,
                                     "print the commands of a step and exit");
   auto *memoryFlag =

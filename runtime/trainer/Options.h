@@ -34,11 +34,18 @@ struct Options {
   int64_t sample = 0; ///< tokens to generate after training
   std::string prompt;
   double temperature = 1.0;
+
+  // Of a device.
+  bool eager = false;               ///< no graph
+  bool shareGpu = false;            ///< ranks of a machine may share one
+  std::string collectives = "auto"; ///< or "nccl", "host"
 };
 
 /// Parses the command line and checks it against the program. Throws
-/// UsageError with one sentence.
-Options parseOptions(int argc, char **argv, const Program &program);
+/// UsageError with one sentence. The flags of a device are there only where the
+/// program is for one.
+Options parseOptions(int argc, char **argv, const Program &program,
+                     bool isForDevice = false);
 
 } // namespace zrt
 

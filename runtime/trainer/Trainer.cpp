@@ -77,11 +77,7 @@ UpdateReport Trainer::update() {
   ++done;
   UpdateReport result = report(before, scale);
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (backend.control().outOfRange)
-    throw std::runtime_error("an id or target is outside its table or classes "
-                             "in update " +
-                             std::to_string(done) +
-                             "; check the data against the vocabulary");
+  checkIds();
   if (backend.control().fatal)
     throw std::runtime_error(
         "the gradients overflow at the smallest loss scale, " +
@@ -109,6 +105,14 @@ UpdateReport Trainer::report(const Traffic &before, double scale) {
   if (control.nonFinite != 0)
     result.blame = blame();
   return result;
+}
+
+void Trainer::checkIds() const {
+  if (backend.control().outOfRange)
+    throw std::runtime_error("an id or target of the data is outside its table "
+                             "or classes, after " +
+                             std::to_string(done) +
+                             " updates; check the data against the vocabulary");
 }
 
 std::string Trainer::blame() {
@@ -144,6 +148,7 @@ void Trainer::evaluateInputs(
     control.microIndex = 0;
     fill(inputs);
   });
+  checkIds();
 }
 
 double Trainer::evaluate(int64_t count) {

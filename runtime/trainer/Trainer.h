@@ -47,6 +47,7 @@ public:
 private:
   void setLearningRates();
   UpdateReport report(const Traffic &before, double scale);
+  void checkIds() const;
   std::string blame();
 
   const Program &program;

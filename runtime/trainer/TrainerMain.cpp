@@ -45,7 +45,8 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
                     const BackendMaker &makeBackend, std::ostream &out,
                     std::ostream &errors) {
   try {
-    const Options options = parseOptions(argc, argv, program);
+    const Options options =
+        parseOptions(argc, argv, program, embedded.isForDevice);
     return act(options, program, embedded, makeBackend, out, errors);
   } catch (const UsageError &error) {
     errors << "error: " << error.what() << std::endl;

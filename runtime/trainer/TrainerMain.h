@@ -14,6 +14,7 @@ struct EmbeddedProgram {
   int64_t size = 0;
   const GeneratedKernel *kernels = nullptr;
   int64_t kernelCount = 0;
+  bool isForDevice = false; ///< it has the flags of a device
 };
 
 /// Everything that the executable does. Returns its exit code: 0; 1 when the

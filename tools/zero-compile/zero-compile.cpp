@@ -27,7 +27,7 @@ namespace cl = llvm::cl;
 
 namespace {
 
-enum class Emit { Mlir, Llvm, Object, Executable, Shared };
+enum class Emit { Mlir, Llvm, Ptx, Object, Executable, Shared };
 
 cl::OptionCategory category("zero-compile options");
 
@@ -56,7 +56,7 @@ cl::opt<std::string> pipeline(
     cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
              "accumulation=4'; they override the configuration"));
 cl::opt<std::string> target("target", cl::cat(category), cl::init("host"),
-                            cl::value_desc("host"),
+                            cl::value_desc("host|cuda"),
                             cl::desc("Where the program runs"));
 cl::opt<std::string> cpu("cpu", cl::cat(category), cl::init("native"),
                          cl::desc("CPU that the kernels are for"));
@@ -71,6 +71,7 @@ cl::opt<Emit> emit(
         clEnumValN(Emit::Executable, "exe", "an executable (default)"),
         clEnumValN(Emit::Mlir, "mlir", "the planned schedule"),
         clEnumValN(Emit::Llvm, "llvm", "LLVM assembly of kernels and program"),
+        clEnumValN(Emit::Ptx, "ptx", "PTX of the kernels (target cuda)"),
         clEnumValN(Emit::Object, "obj", "an object file"),
         clEnumValN(Emit::Shared, "shared",
                    "a shared library of kernels and program, without the "
@@ -131,8 +132,14 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
   zero::TargetOptions options;
   options.cpu = cpu;
   auto writeObject = [&](llvm::raw_pwrite_stream &out) {
-    return zero::emitObject(module, program, options, out);
+    return target == "cuda"
+               ? zero::emitDeviceObject(module, program, options, out)
+               : zero::emitObject(module, program, options, out);
   };
+  if (emit == Emit::Ptx)
+    return writeFile(output, [&](llvm::raw_pwrite_stream &out) {
+      return zero::emitPTX(module, out);
+    });
   if (emit == Emit::Llvm)
     return writeFile(output, [&](llvm::raw_pwrite_stream &out) {
       return zero::emitLLVM(module, program, options, out);
@@ -148,6 +155,8 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
     return failure();
   zero::LinkOptions link;
   link.compiler = compiler;
+  if (target == "cuda")
+    link.runtimeName = "zero-runtime-cuda.link";
   std::string error;
   auto linked = emit == Emit::Shared
                     ? zero::linkShared(object, output, link, error)
@@ -155,12 +164,27 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
   return succeeded(linked) ? success() : fail(error);
 }
 
+/// Checks `--target`, and that it has what `--emit` asks for.
+LogicalResult checkTarget() {
+  bool isCuda = target == "cuda";
+  if (!isCuda && target != "host")
+    return fail("unknown target '" + target + "'; wanted 'host' or 'cuda'");
+#ifndef ZERO_HAVE_CUDA
+  if (isCuda && emit == Emit::Executable)
+    return fail("target 'cuda' is not in this build, which was configured "
+                "without the CUDA toolkit; wanted 'host'");
+#endif
+  if (isCuda && (emit == Emit::Llvm || emit == Emit::Shared))
+    return fail("target 'cuda' writes mlir, ptx, obj and exe");
+  if (!isCuda && emit == Emit::Ptx)
+    return fail("only target 'cuda' writes ptx");
+  return success();
+}
+
 LogicalResult compile() {
-  if (target == "cuda")
-    return fail("target 'cuda' is not in this build; wanted 'host'");
-  if (target != "host")
-    return fail("unknown target '" + target + "'; wanted 'host'");
-  bool isText = emit == Emit::Mlir || emit == Emit::Llvm;
+  if (failed(checkTarget()))
+    return failure();
+  bool isText = emit == Emit::Mlir || emit == Emit::Llvm || emit == Emit::Ptx;
   if (output.empty()) {
     if (!isText)
       return fail("nowhere to write to; name the output with -o");

@@ -9,6 +9,11 @@
 //   zero_program                  bytes
 //   zero_program_size             int64
 //
+// and where kernels run on a GPU, whose functions are null in the table,
+//
+//   zero_device_image             bytes: sm_80 and sm_90 code, and PTX
+//   zero_device_image_size        int64
+//
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_TARGET_TARGET_H
 #define ZERO_TARGET_TARGET_H
@@ -43,15 +48,28 @@ LogicalResult emitObject(ModuleOp kernels, StringRef programBytes,
                          const TargetOptions &options,
                          llvm::raw_pwrite_stream &out);
 
+/// Writes the kernel functions as PTX for sm_80 and later. Errors are emitted
+/// at the kernel's operations.
+LogicalResult emitPTX(ModuleOp kernels, llvm::raw_pwrite_stream &out);
+
+/// Writes an object file for the host of a GPU: program, table of kernels, and
+/// the kernels as an image that ptxas and fatbinary of the CUDA toolkit make.
+/// Those are searched for in `ZERO_CUDA_BIN` of the environment, where the
+/// project was configured, on the path, and in /usr/local/cuda/bin.
+LogicalResult emitDeviceObject(ModuleOp kernels, StringRef programBytes,
+                               const TargetOptions &options,
+                               llvm::raw_pwrite_stream &out);
+
 /// How the object becomes a program.
 struct LinkOptions {
   /// The C++ compiler that links; empty: `ZERO_CXX` of the environment, else
   /// the first of clang++-22, clang++, c++ on the path.
   std::string compiler;
   /// The response file that names the runtime libraries; empty:
-  /// `ZERO_RUNTIME_LINK` of the environment, else `lib/zero-runtime.link`
-  /// beside the folder of the running tool.
+  /// `ZERO_RUNTIME_LINK` of the environment, else `runtimeName` in `lib` beside
+  /// the folder of the running tool.
   std::string runtime;
+  std::string runtimeName = "zero-runtime.link";
 };
 
 /// Links the object file `object` with the runtime into the executable

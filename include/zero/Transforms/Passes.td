@@ -107,6 +107,32 @@ def VectorizeKernels : Pass<"zero-vectorize-kernels", "::mlir::ModuleOp"> {
     "Lanes of a vector; a power of two">];
 }
 
+def ThreadKernels : Pass<"zero-thread-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernel functions into code of a GPU's threads";
+  let description = [{
+    Every function with a body becomes a function of its buffers' pointers,
+    inputs first, in which a thread computes every element whose number is its
+    own modulo the number of threads: any grid of one dimension is right.
+    `extent` on the function is its number of elements.
+
+    ```mlir
+    func.func private @k(%a: tensor<64xf32>) -> tensor<64xf32> { linalg.generic ... }
+    // becomes
+    func.func @k(%a: !llvm.ptr, %r: !llvm.ptr) attributes {extent = 64 : i64} {
+      scf.for %i = %thread to %c64 step %threads { ... }
+    }
+    ```
+
+    - Needs: functions as `zero-outline-elementwise` leaves them.
+    - Leaves: `arith` and `math` on scalars, `scf` loops, thread numbers of the
+      `nvvm` dialect, loads and stores of the `llvm` dialect.
+    - Not done here: transcendental functions; see `zero-expand-math`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ExpandMath : Pass<"zero-expand-math"> {
   let summary = "Turn math and bf16 conversions into plain vector arithmetic";
   let description = [{

@@ -1,348 +1,67 @@
 // nn.broadcast, nn.transpose, nn.split, and tensor.concat, extract_slice,
 // insert_slice, pad and splat: strided copies and fills.
 #include "kernels/host/Host.h"
+#include "kernels/host/Movement.h"
 #include "kernels/host/StridedCopy.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace zrt::host {
 
 namespace {
 
-/// The list attribute `key`, which must have `count` entries.
-const std::vector<int64_t> &listOf(const KernelSpec &spec,
-                                   const std::string &key, size_t count) {
-  auto it = spec.ints.find(key);
-  size_t found = it == spec.ints.end() ? 0 : it->second.size();
-  if (it == spec.ints.end() || found != count)
-    refuse(spec, "attribute '" + key + "' has " + std::to_string(found) +
-                     " entries, wanted " + std::to_string(count));
-  return it->second;
-}
-
-/// The dimension in attribute "dim" of a tensor of `rank`.
-size_t dimOf(const KernelSpec &spec, size_t rank) {
-  int64_t dim = spec.integer("dim", -1);
-  if (dim < 0 || dim >= static_cast<int64_t>(rank))
-    refuse(spec, "attribute 'dim' is " + std::to_string(dim) +
-                     ", wanted a dimension of a tensor of rank " +
-                     std::to_string(rank));
-  return dim;
-}
-
-/// Refuses `spec` unless all operands and results have one element type.
-size_t elementBytesOf(const KernelSpec &spec) {
-  DataType type = spec.results.at(0).type;
-  for (const std::vector<TensorType> *types : {&spec.operands, &spec.results})
-    for (const TensorType &other : *types)
-      if (other.type != type)
-        refuse(spec, std::string("operands and results are of ") +
-                         nameOf(type) + " and of " + nameOf(other.type) +
-                         ", wanted one element type");
-  return sizeOf(type);
-}
-
-/// Copies between buffers, in order: (copy, buffer and byte offset on each
-/// side).
-class CopyKernel : public Kernel {
+class MovementKernel final : public Kernel {
 public:
-  CopyKernel(const KernelContext &context) : pool(*context.pool) {}
+  MovementKernel(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool), plan(movementOf(spec)),
+        result(spec.operands.size()), resultBytes(spec.results[0].bytes()),
+        fill({spec.results[0].elements()}, {0}, {1},
+             sizeOf(spec.results[0].type)) {
+    for (const Movement::Part &part : plan.parts)
+      copies.emplace_back(part.sizes, part.fromStrides, part.toStrides,
+                          part.elementBytes);
+  }
 
   void run(void *const *buffers, void *) override {
-    for (const Part &part : parts)
-      part.copy.run(pool, at<char>(buffers, part.from) + part.fromOffset,
+    if (plan.copiesWhole && buffers[1] != buffers[2])
+      copyWhole(at<char>(buffers, 1), at<char>(buffers, 2));
+    if (!plan.fill.empty())
+      fill.run(pool, plan.fill.data(), buffers[result]);
+    for (size_t i = 0; i < copies.size(); ++i) {
+      const Movement::Part &part = plan.parts[i];
+      copies[i].run(pool, at<char>(buffers, part.from) + part.fromOffset,
                     at<char>(buffers, part.to) + part.toOffset);
+    }
   }
 
-  struct Part {
-    StridedCopy copy;
-    size_t from, to;
-    int64_t fromOffset = 0, toOffset = 0;
-  };
-  std::vector<Part> parts;
-
-protected:
-  ThreadPool &pool;
-};
-
-std::unique_ptr<Kernel> makeBroadcast(const KernelSpec &spec,
-                                      const KernelContext &context) {
-  wantBuffers(spec, 1, 1);
-  const TensorType &x = spec.operands[0], &y = spec.results[0];
-  const auto &dims = listOf(spec, "dims", x.shape.size());
-  std::vector<int64_t> dense = stridesOf(x.shape), from(y.shape.size(), 0);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0 || dims[i] >= static_cast<int64_t>(y.shape.size()) ||
-        y.shape[dims[i]] != x.shape[i])
-      refuse(spec, "dimension " + std::to_string(i) + " of " + describe(x) +
-                       " cannot become dimension " + std::to_string(dims[i]) +
-                       " of " + describe(y));
-    from[dims[i]] = dense[i];
-  }
-  auto kernel = std::make_unique<CopyKernel>(context);
-  kernel->parts.push_back(
-      {{y.shape, from, stridesOf(y.shape), elementBytesOf(spec)}, 0, 1});
-  return kernel;
-}
-
-std::unique_ptr<Kernel> makeTranspose(const KernelSpec &spec,
-                                      const KernelContext &context) {
-  wantBuffers(spec, 1, 1);
-  const TensorType &x = spec.operands[0], &y = spec.results[0];
-  const auto &permutation = listOf(spec, "permutation", x.shape.size());
-  std::vector<int64_t> dense = stridesOf(x.shape), from, shape;
-  for (int64_t dim : permutation) {
-    if (dim < 0 || dim >= static_cast<int64_t>(x.shape.size()))
-      refuse(spec, "attribute 'permutation' holds " + std::to_string(dim) +
-                       ", wanted a dimension of " + describe(x));
-    from.push_back(dense[dim]);
-    shape.push_back(x.shape[dim]);
-  }
-  wantType(spec, "the result", y, x.type, shape);
-  auto kernel = std::make_unique<CopyKernel>(context);
-  kernel->parts.push_back(
-      {{shape, from, stridesOf(shape), sizeOf(x.type)}, 0, 1});
-  return kernel;
-}
-
-/// Refuses `spec` unless `pieces` along `dim` make up `whole`.
-void wantPieces(const KernelSpec &spec, const TensorType &whole, size_t dim,
-                const std::vector<TensorType> &pieces) {
-  int64_t total = 0;
-  for (const TensorType &piece : pieces) {
-    std::vector<int64_t> shape = whole.shape;
-    shape[dim] = piece.shape.size() > dim ? piece.shape[dim] : -1;
-    wantType(spec, "a piece", piece, whole.type, shape);
-    total += shape[dim];
-  }
-  if (total != whole.shape[dim])
-    refuse(spec, "the pieces have " + std::to_string(total) +
-                     " elements along dimension " + std::to_string(dim) +
-                     ", wanted those of " + describe(whole));
-}
-
-std::unique_ptr<Kernel> makeSplit(const KernelSpec &spec,
-                                  const KernelContext &context) {
-  wantBuffers(spec, 1, std::max<size_t>(spec.results.size(), 1));
-  const TensorType &whole = spec.operands[0];
-  size_t dim = dimOf(spec, whole.shape.size());
-  wantPieces(spec, whole, dim, spec.results);
-  std::vector<int64_t> strides = stridesOf(whole.shape);
-  int64_t bytes = sizeOf(whole.type), offset = 0;
-  auto kernel = std::make_unique<CopyKernel>(context);
-  for (size_t i = 0; i < spec.results.size(); ++i) {
-    const auto &shape = spec.results[i].shape;
-    kernel->parts.push_back({{shape, strides, stridesOf(shape), size_t(bytes)},
-                             0,
-                             i + 1,
-                             offset * strides[dim] * bytes,
-                             0});
-    offset += shape[dim];
-  }
-  return kernel;
-}
-
-std::unique_ptr<Kernel> makeConcat(const KernelSpec &spec,
-                                   const KernelContext &context) {
-  wantBuffers(spec, std::max<size_t>(spec.operands.size(), 1), 1);
-  const TensorType &whole = spec.results[0];
-  size_t dim = dimOf(spec, whole.shape.size());
-  wantPieces(spec, whole, dim, spec.operands);
-  std::vector<int64_t> strides = stridesOf(whole.shape);
-  int64_t bytes = sizeOf(whole.type), offset = 0;
-  auto kernel = std::make_unique<CopyKernel>(context);
-  for (size_t i = 0; i < spec.operands.size(); ++i) {
-    const auto &shape = spec.operands[i].shape;
-    kernel->parts.push_back({{shape, stridesOf(shape), strides, size_t(bytes)},
-                             i,
-                             spec.operands.size(),
-                             0,
-                             offset * strides[dim] * bytes});
-    offset += shape[dim];
-  }
-  return kernel;
-}
-
-/// A slice of a tensor: where it begins, in elements, and its strides there.
-struct Slice {
-  std::vector<int64_t> sizes, strides;
-  int64_t offset = 0;
-};
-
-/// Reads the slice of `whole`; `part` is it, perhaps without dimensions of 1.
-Slice sliceOf(const KernelSpec &spec, const TensorType &whole,
-              const TensorType &part) {
-  size_t rank = whole.shape.size();
-  const auto &offsets = listOf(spec, "offsets", rank);
-  const auto &steps = listOf(spec, "strides", rank);
-  Slice slice{listOf(spec, "sizes", rank), stridesOf(whole.shape), 0};
-  int64_t elements = 1;
-  for (size_t i = 0; i < rank; ++i) {
-    int64_t last = offsets[i] + (slice.sizes[i] - 1) * steps[i];
-    if (slice.sizes[i] > 0 && (offsets[i] < 0 || offsets[i] >= whole.shape[i] ||
-                               last < 0 || last >= whole.shape[i]))
-      refuse(spec, "the slice leaves dimension " + std::to_string(i) + " of " +
-                       describe(whole) + ": it reaches from " +
-                       std::to_string(offsets[i]) + " to " +
-                       std::to_string(last));
-    slice.offset += offsets[i] * slice.strides[i];
-    slice.strides[i] *= steps[i];
-    elements *= slice.sizes[i];
-  }
-  if (elements != part.elements())
-    refuse(spec, "the slice has " + std::to_string(elements) +
-                     " elements, wanted those of " + describe(part));
-  return slice;
-}
-
-std::unique_ptr<Kernel> makeExtractSlice(const KernelSpec &spec,
-                                         const KernelContext &context) {
-  wantBuffers(spec, 1, 1);
-  Slice slice = sliceOf(spec, spec.operands[0], spec.results[0]);
-  int64_t bytes = elementBytesOf(spec);
-  auto kernel = std::make_unique<CopyKernel>(context);
-  kernel->parts.push_back(
-      {{slice.sizes, slice.strides, stridesOf(slice.sizes), size_t(bytes)},
-       0,
-       1,
-       slice.offset * bytes,
-       0});
-  return kernel;
-}
-
-/// The result may take the place of the tensor inserted into.
-class InsertSlice final : public CopyKernel {
-public:
-  InsertSlice(const KernelSpec &spec, const KernelContext &context)
-      : CopyKernel(context), bytes(spec.results[0].bytes()) {}
-
-  void run(void *const *buffers, void *workspace) override {
-    const char *from = at<char>(buffers, 1);
-    char *to = at<char>(buffers, 2);
+private:
+  void copyWhole(const char *from, char *to) {
     constexpr int64_t worthwhile = 65536;
-    if (from != to)
-      pool.parallelFor(bytes, worthwhile, [&](int64_t begin, int64_t end) {
-        std::memcpy(to + begin, from + begin, end - begin);
-      });
-    CopyKernel::run(buffers, workspace);
+    pool.parallelFor(resultBytes, worthwhile, [&](int64_t begin, int64_t end) {
+      std::memcpy(to + begin, from + begin, end - begin);
+    });
   }
 
-private:
-  int64_t bytes;
-};
-
-std::unique_ptr<Kernel> makeInsertSlice(const KernelSpec &spec,
-                                        const KernelContext &context) {
-  wantBuffers(spec, 2, 1);
-  const TensorType &whole = spec.operands[1];
-  wantType(spec, "the result", spec.results[0], whole.type, whole.shape);
-  Slice slice = sliceOf(spec, whole, spec.operands[0]);
-  int64_t bytes = elementBytesOf(spec);
-  auto kernel = std::make_unique<InsertSlice>(spec, context);
-  kernel->parts.push_back(
-      {{slice.sizes, stridesOf(slice.sizes), slice.strides, size_t(bytes)},
-       0,
-       2,
-       0,
-       slice.offset * bytes});
-  return kernel;
-}
-
-/// Writes `value` as an element of `type`; returns its bytes.
-std::string elementOf(const KernelSpec &spec, DataType type, double value) {
-  std::string bytes(sizeOf(type), '\0');
-  auto put = [&](auto element) {
-    std::memcpy(bytes.data(), &element, sizeof(element));
-    return bytes;
-  };
-  switch (type) {
-  case DataType::F32:
-    return put(static_cast<float>(value));
-  case DataType::F16:
-    return put(fromFloat<Float16>(static_cast<float>(value)));
-  case DataType::BF16:
-    return put(fromFloat<BFloat16>(static_cast<float>(value)));
-  case DataType::F64:
-    return put(value);
-  case DataType::I1:
-  case DataType::I8:
-    return put(static_cast<int8_t>(value));
-  case DataType::U16:
-    return put(static_cast<uint16_t>(value));
-  case DataType::I32:
-    return put(static_cast<int32_t>(value));
-  case DataType::I64:
-    return put(static_cast<int64_t>(value));
-  }
-  refuse(spec,
-         "unknown element type " + std::to_string(static_cast<int>(type)));
-}
-
-/// Fills the result with one value, then makes its copies.
-class FillKernel final : public CopyKernel {
-public:
-  FillKernel(const KernelSpec &spec, const KernelContext &context)
-      : CopyKernel(context), result(spec.operands.size()),
-        value(elementOf(spec, spec.results[0].type, spec.real("value"))),
-        fill({spec.results[0].elements()}, {0}, {1}, value.size()) {}
-
-  void run(void *const *buffers, void *workspace) override {
-    fill.run(pool, value.data(), buffers[result]);
-    CopyKernel::run(buffers, workspace);
-  }
-
-private:
+  ThreadPool &pool;
+  Movement plan;
   size_t result;
-  std::string value;
+  int64_t resultBytes;
   StridedCopy fill;
+  std::vector<StridedCopy> copies;
 };
 
-std::unique_ptr<Kernel> makePad(const KernelSpec &spec,
-                                const KernelContext &context) {
-  wantBuffers(spec, 1, 1);
-  const TensorType &x = spec.operands[0], &y = spec.results[0];
-  const auto &low = listOf(spec, "low", x.shape.size());
-  const auto &high = listOf(spec, "high", x.shape.size());
-  std::vector<int64_t> shape = x.shape, strides = stridesOf(y.shape);
-  int64_t bytes = elementBytesOf(spec), offset = 0;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (low[i] < 0 || high[i] < 0)
-      refuse(spec, "the padding of dimension " + std::to_string(i) +
-                       " is negative; cut with tensor.extract_slice");
-    shape[i] += low[i] + high[i];
-  }
-  wantType(spec, "the result", y, x.type, shape);
-  for (size_t i = 0; i < shape.size(); ++i)
-    offset += low[i] * strides[i];
-  auto kernel = std::make_unique<FillKernel>(spec, context);
-  kernel->parts.push_back(
-      {{x.shape, stridesOf(x.shape), strides, size_t(bytes)},
-       0,
-       1,
-       0,
-       offset * bytes});
-  return kernel;
-}
-
-/// The scalar operand may be listed; its value is in the attribute.
-std::unique_ptr<Kernel> makeSplat(const KernelSpec &spec,
-                                  const KernelContext &context) {
-  wantBuffers(spec, spec.operands.size() ? 1 : 0, 1);
-  return std::make_unique<FillKernel>(spec, context);
+std::unique_ptr<Kernel> makeMovement(const KernelSpec &spec,
+                                     const KernelContext &context) {
+  if (spec.results.empty())
+    refuse(spec, "found no result, wanted one or more");
+  return std::make_unique<MovementKernel>(spec, context);
 }
 
 } // namespace
 
 void registerDataMovement(Registry &registry) {
-  registry.add("nn.broadcast", makeBroadcast);
-  registry.add("nn.transpose", makeTranspose);
-  registry.add("nn.split", makeSplit);
-  registry.add("tensor.concat", makeConcat);
-  registry.add("tensor.extract_slice", makeExtractSlice);
-  registry.add("tensor.insert_slice", makeInsertSlice);
-  registry.add("tensor.pad", makePad);
-  registry.add("tensor.splat", makeSplat);
+  for (const std::string &name : movementNames())
+    registry.add(name, makeMovement);
 }
 
 } // namespace zrt::host

@@ -2,9 +2,7 @@
 
 #include <stdexcept>
 
-namespace zrt {
-
-namespace host {
+namespace zrt::host {
 
 void refuse(const KernelSpec &spec, const std::string &why) {
   throw std::invalid_argument("kernel '" + spec.name + "': " + why);
@@ -66,21 +64,4 @@ std::vector<int64_t> stridesOf(const std::vector<int64_t> &shape) {
   return strides;
 }
 
-} // namespace host
-
-void registerHostKernels(Registry &registry) {
-  host::registerLinear(registry);
-  host::registerAttention(registry);
-  host::registerLayerNorm(registry);
-  host::registerRmsNorm(registry);
-  host::registerSoftmax(registry);
-  host::registerCrossEntropy(registry);
-  host::registerEmbedding(registry);
-  host::registerRotary(registry);
-  host::registerDropout(registry);
-  host::registerReduce(registry);
-  host::registerDataMovement(registry);
-  host::registerLaunch(registry);
-}
-
-} // namespace zrt
+} // namespace zrt::host

@@ -1,0 +1,29 @@
+#include "device/Device.h"
+
+using namespace zrt;
+
+Events::~Events() {
+  for (Device::Event event : all)
+    device.destroy(event);
+}
+
+Device::Event Events::take() {
+  if (free.empty()) {
+    all.push_back(device.makeEvent());
+    return all.back();
+  }
+  const Device::Event event = free.back();
+  free.pop_back();
+  return event;
+}
+
+Queues::Queues(Device &device) : device(device) {
+  for (int i = 0; i < kStreamCount; ++i)
+    queues[i] = device.makeQueue(Stream(i) != Stream::Compute);
+}
+
+Queues::~Queues() {
+  for (Device::Queue queue : queues)
+    if (queue)
+      device.destroy(queue);
+}

@@ -1,0 +1,114 @@
+// The calls of a device that the runtime makes, behind one interface: CUDA's,
+// and in tests a stand-in's that records and checks them.
+#ifndef ZERO_RUNTIME_DEVICE_DEVICE_H
+#define ZERO_RUNTIME_DEVICE_DEVICE_H
+
+#include "state/Arenas.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace zrt {
+
+/// One device, as the calling thread sees it. Work goes to queues: that of one
+/// queue runs in order, that of two side by side. Handles are the device's own.
+/// Everything throws std::runtime_error with the call's name and the device's
+/// text where a call fails.
+class Device : public Memory {
+public:
+  struct QueueTag;
+  struct EventTag;
+  struct GraphTag;
+  using Queue = QueueTag *;
+  using Event = EventTag *;
+  using Graph = GraphTag *;
+
+  /// For people: "NVIDIA H200, 132 multiprocessors".
+  virtual std::string describe() const = 0;
+
+  /// Host memory that a device copies from and to by itself.
+  virtual void *allocatePinned(size_t bytes) = 0;
+  virtual void releasePinned(void *address) = 0;
+
+  /// A queue that is `urgent` goes first where both have work.
+  virtual Queue makeQueue(bool urgent) = 0;
+  virtual void destroy(Queue queue) = 0;
+  virtual Event makeEvent() = 0;
+  virtual void destroy(Event event) = 0;
+
+  /// Queued: between any two places, of the device or pinned.
+  virtual void copy(void *to, const void *from, size_t bytes, Queue queue) = 0;
+  /// `event` is then done when all that `queue` holds now is.
+  virtual void record(Event event, Queue queue) = 0;
+  /// What `queue` gets from now on comes after `event` as last recorded.
+  virtual void wait(Queue queue, Event event) = 0;
+  /// The host waits.
+  virtual void synchronize(Queue queue) = 0;
+  virtual void synchronize(Event event) = 0;
+  /// The host looks, and does not wait.
+  virtual bool isDone(Event event) = 0;
+
+  /// What `queue`, and queues that wait for its events, get until `endCapture`
+  /// is not run but becomes a graph. All of them must be joined to it by then.
+  virtual void beginCapture(Queue queue) = 0;
+  virtual Graph endCapture(Queue queue) = 0;
+  virtual void launch(Graph graph, Queue queue) = 0;
+  virtual void destroy(Graph graph) = 0;
+
+  /// A range in a profile, around what the host queues; they nest.
+  virtual void beginRange(const char *name) = 0;
+  virtual void endRange() = 0;
+};
+
+/// Arrays of handles that go with their device.
+class Events {
+public:
+  explicit Events(Device &device) : device(device) {}
+  ~Events();
+  Events(const Events &) = delete;
+  Events &operator=(const Events &) = delete;
+  /// An event that nobody has; `give` it back once its wait is queued.
+  Device::Event take();
+  void give(Device::Event event) { free.push_back(event); }
+
+private:
+  Device &device;
+  std::vector<Device::Event> all, free;
+};
+
+/// The queues of a program's streams. Collectives' queues are urgent: what they
+/// bring is waited for.
+class Queues {
+public:
+  explicit Queues(Device &device);
+  ~Queues();
+  Queues(const Queues &) = delete;
+  Queues &operator=(const Queues &) = delete;
+  Device::Queue operator[](Stream stream) const {
+    return queues[static_cast<size_t>(stream)];
+  }
+
+private:
+  Device &device;
+  std::array<Device::Queue, kStreamCount> queues = {};
+};
+
+/// Pinned memory.
+class Pinned {
+public:
+  Pinned(Device &device, size_t bytes)
+      : device(device), address(device.allocatePinned(bytes)) {}
+  ~Pinned() { device.releasePinned(address); }
+  Pinned(const Pinned &) = delete;
+  Pinned &operator=(const Pinned &) = delete;
+  char *data() const { return static_cast<char *>(address); }
+
+private:
+  Device &device;
+  void *address;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DEVICE_DEVICE_H

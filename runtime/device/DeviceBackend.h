@@ -1,0 +1,74 @@
+// One rank's program on a device.
+//
+// The host says what a micro-batch needs in a packet of pinned memory: its part
+// of the control block and the inputs. An update then is one copy of all
+// packets, the micro-batches, which each move their packet into place, the
+// apply region, and one copy of the control block back. Nothing between these
+// copies looks at the host, so all of it is one graph.
+#ifndef ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
+#define ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
+
+#include "device/StreamCommunicator.h"
+#include "trainer/Backend.h"
+
+namespace zrt {
+
+/// What a backend is made of. `collectives` and what `makeKernel` makes use
+/// `device`; kernels queue their work on `queues[Stream::Compute]`.
+struct DeviceParts {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Queues> queues;
+  std::unique_ptr<CollectiveQueue> collectives;
+  KernelMaker makeKernel;
+  std::shared_ptr<void> owned; ///< what the kernels need besides
+  /// Without the memory's and the program's part, which the backend fills in.
+  KernelContext context;
+  bool eager = false; ///< no graph
+};
+
+class DeviceBackend final : public Backend {
+public:
+  /// Throws std::runtime_error where the device has not the memory.
+  DeviceBackend(const Program &program, DeviceParts parts);
+  ~DeviceBackend() override;
+
+  void plan() override;
+  const Arenas &arenas() const override { return memory; }
+  void initialize() override;
+  void update(const FillMicro &fill) override;
+  void evaluate(const FillMicro &fill) override;
+  void drain() override;
+  void read(const BufferRef &buffer, uint64_t offset, void *to,
+            size_t bytes) override;
+  const Control &control() const override;
+  const Traffic &traffic() const override { return sent; }
+  size_t workspaceBytes() const override { return executor.workspaceBytes(); }
+
+private:
+  Device::Queue compute() const { return (*parts.queues)[Stream::Compute]; }
+  char *packet(int micro) const { return packets.data() + micro * packetBytes; }
+  void fillPacket(int micro, const FillMicro &fill);
+  void unpack(int micro);
+  void runStep();
+  void launchStep();
+  void bringBack();
+  void finish();
+
+  const Program &program;
+  DeviceParts parts;
+  Arenas memory;
+  size_t packetBytes;
+  Pinned packets;  ///< one a micro-batch
+  Pinned returned; ///< the control block as an update left it
+  void *staged;    ///< the packets, on the device
+  StreamCommunicator communicator;
+  Executor executor;
+  Device::Event finished;
+  Device::Graph step = nullptr;
+  int64_t updates = 0;
+  Traffic sent, sentInStep; ///< the latter by one launch of the graph
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H

@@ -1,0 +1,59 @@
+// Collectives of device memory that go through the host, and those of one rank.
+#ifndef ZERO_RUNTIME_DEVICE_STAGEDCOLLECTIVES_H
+#define ZERO_RUNTIME_DEVICE_STAGEDCOLLECTIVES_H
+
+#include "device/StreamCommunicator.h"
+
+namespace zrt {
+
+/// Copies to pinned memory, runs the operation there, and copies back. The
+/// host waits for each, so no graph holds them; sums are the host's, in rank
+/// order. For ranks that share a device, and as a reference.
+class StagedCollectives final : public CollectiveQueue {
+public:
+  /// Both are borrowed.
+  StagedCollectives(Device &device, Communicator &host);
+
+  int rank() const override { return host.rank(); }
+  int ranks() const override { return host.ranks(); }
+  bool isCapturable() const override { return false; }
+  void admit(Collective kind, Reduction reduction,
+             const std::vector<Transfer> &parts) const override;
+  void enqueue(Stream stream, Device::Queue queue, Collective kind,
+               Reduction reduction,
+               const std::vector<Transfer> &parts) override;
+  void check() override {}
+  void abort() override;
+
+private:
+  char *reserve(size_t bytes);
+
+  Device &device;
+  Communicator &host;
+  std::unique_ptr<Pinned> memory;
+  size_t size = 0;
+};
+
+/// One rank alone: an operation is a copy, and nothing where it is in place.
+class LocalCollectives final : public CollectiveQueue {
+public:
+  explicit LocalCollectives(Device &device) : device(device) {}
+
+  int rank() const override { return 0; }
+  int ranks() const override { return 1; }
+  bool isCapturable() const override { return true; }
+  void admit(Collective, Reduction,
+             const std::vector<Transfer> &) const override {}
+  void enqueue(Stream stream, Device::Queue queue, Collective kind,
+               Reduction reduction,
+               const std::vector<Transfer> &parts) override;
+  void check() override {}
+  void abort() override {}
+
+private:
+  Device &device;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DEVICE_STAGEDCOLLECTIVES_H

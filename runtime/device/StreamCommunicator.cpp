@@ -1,0 +1,63 @@
+#include "device/StreamCommunicator.h"
+
+using namespace zrt;
+
+CollectiveQueue::~CollectiveQueue() = default;
+
+StreamCommunicator::StreamCommunicator(Device &device, const Queues &queues,
+                                       CollectiveQueue &library)
+    : device(device), queues(queues), library(library), events(device) {}
+
+Communicator::Ticket
+StreamCommunicator::start(Collective kind, Reduction reduction,
+                          const std::vector<Transfer> &parts) {
+  return startOn(Stream::Compute, kind, reduction, parts);
+}
+
+Communicator::Ticket
+StreamCommunicator::startOn(Stream stream, Collective kind, Reduction reduction,
+                            const std::vector<Transfer> &parts) {
+  if (freeTickets.empty()) {
+    freeTickets.push_back(pending.size());
+    pending.push_back(nullptr);
+  }
+  const Ticket ticket = freeTickets.back();
+  freeTickets.pop_back();
+  const Device::Queue queue = queues[stream];
+  if (stream == Stream::Compute) {
+    library.enqueue(stream, queue, kind, reduction, parts);
+    return ticket;
+  }
+  const Device::Event ready = events.take(), done = events.take();
+  device.record(ready, queues[Stream::Compute]);
+  device.wait(queue, ready);
+  events.give(ready);
+  library.enqueue(stream, queue, kind, reduction, parts);
+  device.record(done, queue);
+  pending[ticket] = done;
+  return ticket;
+}
+
+void StreamCommunicator::wait(Ticket ticket) {
+  if (const Device::Event done = pending[ticket]) {
+    device.wait(queues[Stream::Compute], done);
+    events.give(done);
+    pending[ticket] = nullptr;
+  }
+  freeTickets.push_back(ticket);
+}
+
+void StreamCommunicator::admit(Collective kind, Reduction reduction,
+                               const std::vector<Transfer> &parts) const {
+  library.admit(kind, reduction, parts);
+}
+
+void StreamCommunicator::abort(const std::string &) { library.abort(); }
+
+void StreamCommunicator::barrier() {
+  throw std::logic_error("a device's communicator has no barrier");
+}
+
+std::unique_ptr<Communicator> StreamCommunicator::split(int, int) {
+  throw std::logic_error("a device's communicator is not split");
+}

@@ -1,0 +1,70 @@
+// Collectives that are queued on a device, as a communicator of the executor.
+#ifndef ZERO_RUNTIME_DEVICE_STREAMCOMMUNICATOR_H
+#define ZERO_RUNTIME_DEVICE_STREAMCOMMUNICATOR_H
+
+#include "communicator/Communicator.h"
+#include "device/Device.h"
+
+namespace zrt {
+
+/// A library of collectives over device memory: NCCL, or copies through the
+/// host. Between `begin` and `end` come the parts of one operation.
+class CollectiveQueue {
+public:
+  virtual ~CollectiveQueue();
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+  /// Whether a graph may hold its operations.
+  virtual bool isCapturable() const = 0;
+  /// Throws std::invalid_argument where an operation is none that it does.
+  virtual void admit(Collective kind, Reduction reduction,
+                     const std::vector<Transfer> &parts) const = 0;
+  /// `stream` chooses the channel: all ranks use the same for one operation.
+  virtual void enqueue(Stream stream, Device::Queue queue, Collective kind,
+                       Reduction reduction,
+                       const std::vector<Transfer> &parts) = 0;
+  /// Throws CommunicationError where an operation failed on any rank, as far
+  /// as is known here.
+  virtual void check() = 0;
+  /// Ends everything that is queued, here and so in time on the other ranks.
+  virtual void abort() = 0;
+};
+
+/// A start waits, on its stream, for what compute holds by then; a wait makes
+/// compute wait for the start. The host waits for neither.
+class StreamCommunicator final : public Communicator {
+public:
+  /// All are borrowed.
+  StreamCommunicator(Device &device, const Queues &queues,
+                     CollectiveQueue &library);
+
+  int rank() const override { return library.rank(); }
+  int ranks() const override { return library.ranks(); }
+  Ticket start(Collective kind, Reduction reduction,
+               const std::vector<Transfer> &parts) override;
+  Ticket startOn(Stream stream, Collective kind, Reduction reduction,
+                 const std::vector<Transfer> &parts) override;
+  void wait(Ticket ticket) override;
+  void admit(Collective kind, Reduction reduction,
+             const std::vector<Transfer> &parts) const override;
+  void abort(const std::string &reason) override;
+
+  /// Devices have no use for these: the ranks' communicator in host memory
+  /// does them. Both throw std::logic_error.
+  void barrier() override;
+  std::unique_ptr<Communicator> split(int color, int key) override;
+
+private:
+  Device &device;
+  const Queues &queues;
+  CollectiveQueue &library;
+  Events events;
+  /// By ticket: when the operation is done. Null: it ran on compute, or its
+  /// wait is queued.
+  std::vector<Device::Event> pending;
+  std::vector<Ticket> freeTickets;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DEVICE_STREAMCOMMUNICATOR_H

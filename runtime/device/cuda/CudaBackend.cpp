@@ -1,0 +1,96 @@
+#include "device/cuda/CudaBackend.h"
+
+#include "device/DeviceBackend.h"
+#include "device/StagedCollectives.h"
+#include "device/cuda/CudaDevice.h"
+#include "device/cuda/Nccl.h"
+#include "kernels/cuda/Context.h"
+#include "trainer/Run.h"
+
+#include <cstdlib>
+#include <stdexcept>
+
+using namespace zrt;
+using zrt::cuda::check;
+
+namespace {
+
+/// Handles that go with a backend.
+struct OwnedContext : CudaContext {
+  OwnedContext(const void *image, Device::Queue compute) {
+    stream = reinterpret_cast<cudaStream_t>(compute);
+    check(cublasLtCreate(&blas), "cublasLtCreate");
+    if (image)
+      check(cudaLibraryLoadData(&library, image, nullptr, nullptr, 0, nullptr,
+                                nullptr, 0),
+            "cudaLibraryLoadData");
+  }
+  ~OwnedContext() {
+    if (library)
+      cudaLibraryUnload(library);
+    if (blas)
+      cublasLtDestroy(blas);
+  }
+  OwnedContext(const OwnedContext &) = delete;
+  OwnedContext &operator=(const OwnedContext &) = delete;
+};
+
+/// The number of this rank among those of its machine.
+int localRank(const Communicator &communicator) {
+  for (const char *name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                           "PMI_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char *value = std::getenv(name))
+      return std::atoi(value);
+  return communicator.rank();
+}
+
+int deviceOf(const Run &run, const Communicator &communicator) {
+  const int rank = localRank(communicator);
+  if (!run.options.shareGpu)
+    return rank;
+  std::string reason;
+  const int count = countCudaDevices(reason);
+  return count ? rank % count : 0;
+}
+
+std::unique_ptr<CollectiveQueue> makeCollectives(const Run &run, Device &device,
+                                                 Communicator &host) {
+  const std::string &wanted = run.options.collectives;
+  const bool many = host.ranks() > 1;
+  if (wanted == "host" || (wanted == "auto" && !many)) {
+    if (many)
+      return std::make_unique<StagedCollectives>(device, host);
+    return std::make_unique<LocalCollectives>(device);
+  }
+  if (many && run.program.training.deterministic)
+    throw std::runtime_error(
+        "this program was compiled with --deterministic, whose sums are in the "
+        "order of ranks, and NCCL's are not: run it with --collectives host");
+  if (many && run.options.shareGpu && !ncclSharesDevices())
+    throw std::runtime_error(
+        "ranks that share a GPU need NCCL 2.30 or later with "
+        "NCCL_MULTI_RANK_GPU_ENABLE=1, and this is NCCL " +
+        ncclVersion() + ": run with --collectives host");
+  return makeNccl(run.program, host);
+}
+
+} // namespace
+
+BackendMaker zrt::cudaBackends(const void *image) {
+  return [image](const Run &run, Communicator &communicator,
+                 int) -> std::unique_ptr<Backend> {
+    DeviceParts parts;
+    parts.device = makeCudaDevice(deviceOf(run, communicator));
+    parts.queues = std::make_unique<Queues>(*parts.device);
+    parts.collectives = makeCollectives(run, *parts.device, communicator);
+    auto context =
+        std::make_shared<OwnedContext>(image, (*parts.queues)[Stream::Compute]);
+    parts.context.cuda = context.get();
+    parts.context.generated = run.generated;
+    parts.context.generatedCount = run.generatedCount;
+    parts.owned = std::move(context);
+    parts.makeKernel = makeCudaKernel;
+    parts.eager = run.options.eager;
+    return std::make_unique<DeviceBackend>(run.program, std::move(parts));
+  };
+}

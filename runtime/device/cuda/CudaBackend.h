@@ -1,0 +1,16 @@
+// Ranks on CUDA devices.
+#ifndef ZERO_RUNTIME_DEVICE_CUDA_CUDABACKEND_H
+#define ZERO_RUNTIME_DEVICE_CUDA_CUDABACKEND_H
+
+#include "trainer/Backend.h"
+
+namespace zrt {
+
+/// Makes backends whose generated kernels are in `image`, a CUDA image that
+/// outlives them; null: there are none. Each rank of a machine takes a GPU of
+/// its own, or, where the options say so, shares them with the others.
+BackendMaker cudaBackends(const void *image);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DEVICE_CUDA_CUDABACKEND_H

@@ -1,0 +1,22 @@
+// `main` of a training executable that was compiled for CUDA.
+#include "device/cuda/CudaBackend.h"
+#include "trainer/TrainerMain.h"
+
+extern "C" const unsigned char zero_program[];
+extern "C" const int64_t zero_program_size;
+extern "C" const zrt::GeneratedKernel zero_generated_kernels[];
+extern "C" const int64_t zero_generated_kernel_count;
+extern "C" const unsigned char zero_device_image[];
+extern "C" const int64_t zero_device_image_size;
+
+int main(int argc, char **argv) {
+  zrt::EmbeddedProgram embedded;
+  embedded.bytes = zero_program;
+  embedded.size = zero_program_size;
+  embedded.kernels = zero_generated_kernels;
+  embedded.kernelCount = zero_generated_kernel_count;
+  embedded.isForDevice = true;
+  return zrt::trainerMain(
+      argc, argv, embedded,
+      zrt::cudaBackends(zero_device_image_size ? zero_device_image : nullptr));
+}

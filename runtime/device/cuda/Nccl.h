@@ -1,0 +1,33 @@
+// NCCL, as a library of collectives of a device.
+//
+// Sums only: means are made by multiplying with powers of two before, which is
+// exact, and with the rest after. The parts of an operation are one group, in
+// place wherever the program says so. Each stream that the program uses has an
+// NCCL communicator of its own: operations of one communicator run one after
+// the other. Communicators do not block the host, and are aborted where a rank
+// fails.
+#ifndef ZERO_RUNTIME_DEVICE_CUDA_NCCL_H
+#define ZERO_RUNTIME_DEVICE_CUDA_NCCL_H
+
+#include "device/StreamCommunicator.h"
+
+namespace zrt {
+
+/// Joins the ranks of `host`, over which the ids travel. `program` says which
+/// streams have collectives; those get a communicator. The buffers of a graph
+/// are registered by NCCL when it is captured. Throws CommunicationError where
+/// NCCL cannot start within `timeoutSeconds`.
+std::unique_ptr<CollectiveQueue> makeNccl(const Program &program,
+                                          Communicator &host,
+                                          double timeoutSeconds = 600);
+
+/// "2.28.9", of the library that was loaded.
+std::string ncclVersion();
+
+/// Whether that library lets ranks share a device: 2.30 and later do where
+/// NCCL_MULTI_RANK_GPU_ENABLE is 1.
+bool ncclSharesDevices();
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DEVICE_CUDA_NCCL_H

@@ -1,0 +1,375 @@
+// Attention and its gradient, without a matrix of scores: tiles of queries
+// meet tiles of keys, and the softmax is rescaled as larger scores turn up.
+// Products are in f32; an element's order of summation follows from the shape.
+#include "kernels/cuda/Device.cuh"
+
+#include <cmath>
+
+using namespace zrt;
+using namespace zrt::cuda;
+
+namespace {
+
+constexpr int kRows = 32; ///< of a tile, on either side
+constexpr int kLanes = 8; ///< threads of a row
+constexpr int kThreads = kRows * kLanes;
+constexpr int kKeysOfLane = kRows / kLanes;
+
+/// Rows are padded by one: neighbours then lie in different banks.
+__host__ __device__ inline int64_t strideOf(int64_t features) {
+  return features + 1;
+}
+
+__device__ inline float maskOf(const AttentionArguments &a, int64_t b,
+                               int64_t h, int64_t t, int64_t s) {
+  const int64_t *stride = a.maskStride;
+  return a.mask[b * stride[0] + h * stride[1] + t * stride[2] + s * stride[3]];
+}
+
+/// Whether query t sees key s.
+__device__ inline bool sees(const AttentionArguments &a, int64_t t, int64_t s) {
+  return t < a.queries && s < a.keys && (!a.causal || s <= t);
+}
+
+/// Copies rows [first, first + kRows) of head `head` of [B, count, heads, D]
+/// into shared memory, times `factor`; rows past `count` become zero.
+template <typename T>
+__device__ void copyTile(const T *from, int64_t b, int64_t first, int64_t count,
+                         int64_t heads, int64_t head, int64_t features,
+                         float factor, float *to) {
+  for (int64_t i = threadIdx.x; i < kRows * features; i += kThreads) {
+    const int64_t row = i / features, d = i % features, t = first + row;
+    to[row * strideOf(features) + d] =
+        t < count
+            ? toFloat(from[((b * count + t) * heads + head) * features + d]) *
+                  factor
+            : 0.0f;
+  }
+}
+
+__device__ inline float dot(const float *a, const float *b, int64_t features) {
+  float sum = 0;
+#pragma unroll 4
+  for (int d = 0; d < int(features); ++d)
+    sum = fmaf(a[d], b[d], sum);
+  return sum;
+}
+
+/// Joins a value over the kLanes threads of a row.
+template <typename Join> __device__ inline float overRow(float value) {
+  for (int by = kLanes / 2; by; by /= 2)
+    value = Join::join(value, __shfl_xor_sync(0xffffffffu, value, by));
+  return value;
+}
+
+/// Outputs of a row that one lane holds: d = lane + kLanes * i.
+constexpr int kMostOutputs = kMostFeatures / kLanes;
+
+/// sums[i] += the sum over rows r of a tile of factors[r] * rows[r][d].
+template <int kOutputs>
+__device__ inline void addRows(const float *factors, const float *rows,
+                               int64_t stride, int64_t features, int lane,
+                               float (&sums)[kOutputs]) {
+#pragma unroll 1
+  for (int r = 0; r < kRows; ++r) {
+    const float factor = factors[r];
+    const float *row = rows + r * stride + lane;
+#pragma unroll
+    for (int i = 0; i < kOutputs; ++i)
+      if (lane + i * kLanes < features)
+        sums[i] = fmaf(factor, row[i * kLanes], sums[i]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+template <typename T, int kOutputs>
+__global__ void __launch_bounds__(kThreads)
+    forwardKernel(AttentionArguments a) {
+  extern __shared__ float shared[];
+  const int64_t stride = strideOf(a.features);
+  float *queries = shared, *keys = queries + kRows * stride,
+        *values = keys + kRows * stride, *scores = values + kRows * stride;
+  const int64_t b = blockIdx.y / a.heads, h = blockIdx.y % a.heads;
+  const int64_t g = h / (a.heads / a.groups);
+  const int64_t first = int64_t(blockIdx.x) * kRows;
+  const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
+  const int64_t t = first + row;
+  copyTile(static_cast<const T *>(a.q), b, first, a.queries, a.heads, h,
+           a.features, a.scale, queries);
+  float outputs[kOutputs] = {};
+  float largest = -INFINITY, sum = 0;
+  const int64_t last =
+      a.causal && first + kRows < a.keys ? first + kRows : a.keys;
+  for (int64_t s0 = 0; s0 < last; s0 += kRows) {
+    __syncthreads();
+    copyTile(static_cast<const T *>(a.k), b, s0, a.keys, a.groups, g,
+             a.features, 1, keys);
+    copyTile(static_cast<const T *>(a.v), b, s0, a.keys, a.groups, g,
+             a.features, 1, values);
+    __syncthreads();
+    float mine[kKeysOfLane], tile = -INFINITY;
+#pragma unroll
+    for (int j = 0; j < kKeysOfLane; ++j) {
+      const int key = lane + j * kLanes;
+      const int64_t s = s0 + key;
+      mine[j] = -INFINITY;
+      if (sees(a, t, s)) {
+        mine[j] = dot(queries + row * stride, keys + key * stride, a.features);
+        if (a.mask)
+          mine[j] += maskOf(a, b, h, t, s);
+      }
+      tile = Largest::join(tile, mine[j]);
+    }
+    tile = overRow<Largest>(tile);
+    const float next = Largest::join(largest, tile);
+    // Nothing was seen yet: there is nothing to rescale either.
+    const float rescale = largest == -INFINITY ? 0.0f : expf(largest - next);
+    float part = 0;
+#pragma unroll
+    for (int j = 0; j < kKeysOfLane; ++j) {
+      const float p = mine[j] == -INFINITY ? 0.0f : expf(mine[j] - next);
+      scores[row * (kRows + 1) + lane + j * kLanes] = p;
+      part += p;
+    }
+    sum = sum * rescale + overRow<Sum>(part);
+    largest = next;
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kOutputs; ++i)
+      outputs[i] *= rescale;
+    addRows(scores + row * (kRows + 1), values, stride, a.features, lane,
+            outputs);
+  }
+  if (t >= a.queries)
+    return;
+  T *out = static_cast<T *>(a.out) +
+           ((b * a.queries + t) * a.heads + h) * a.features;
+  const float scale = 1.0f / sum;
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i)
+    if (lane + i * kLanes < a.features)
+      out[lane + i * kLanes] = fromFloat<T>(outputs[i] * scale);
+  if (lane == 0)
+    a.lse[(b * a.heads + h) * a.queries + t] = largest + logf(sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Backward: p = e^(score - lse), recomputed; dv = sum p dout;
+// dscore = p (dout . v - dout . out); dq = scale sum dscore k;
+// dk = scale sum dscore q.
+//===----------------------------------------------------------------------===//
+
+/// dout . out of each query and head: a warp each.
+template <typename T>
+__global__ void correctionKernel(AttentionArguments a, float *correction) {
+  const int64_t rows = a.batch * a.heads * a.queries;
+  const int64_t r = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  if (r >= rows)
+    return;
+  const int64_t t = r % a.queries, h = r / a.queries % a.heads,
+                b = r / a.queries / a.heads;
+  const int64_t at = ((b * a.queries + t) * a.heads + h) * a.features;
+  const T *out = static_cast<const T *>(a.out) + at;
+  const T *dout = static_cast<const T *>(a.dout) + at;
+  float sum = 0;
+  for (int64_t d = threadIdx.x % 32; d < a.features; d += 32)
+    sum = fmaf(toFloat(dout[d]), toFloat(out[d]), sum);
+  for (int by = 16; by; by /= 2)
+    sum += __shfl_down_sync(0xffffffffu, sum, by);
+  if (threadIdx.x % 32 == 0)
+    correction[r] = sum;
+}
+
+/// p and dscore of query t and key s, from rows in shared memory; `query` is
+/// scaled already.
+__device__ inline void scoreOf(const AttentionArguments &a, int64_t b,
+                               int64_t h, int64_t t, int64_t s,
+                               const float *query, const float *key,
+                               const float *dout, const float *value,
+                               const float *correction, float &p, float &ds) {
+  p = ds = 0;
+  if (!sees(a, t, s))
+    return;
+  float score = dot(query, key, a.features);
+  if (a.mask)
+    score += maskOf(a, b, h, t, s);
+  const int64_t row = (b * a.heads + h) * a.queries + t;
+  p = expf(score - a.lse[row]);
+  ds = p * (dot(dout, value, a.features) - correction[row]);
+}
+
+/// dq: a block a tile of queries.
+template <typename T, int kOutputs>
+__global__ void __launch_bounds__(kThreads)
+    queryGradKernel(AttentionArguments a, const float *correction) {
+  extern __shared__ float shared[];
+  const int64_t stride = strideOf(a.features), size = kRows * stride;
+  float *queries = shared, *douts = queries + size, *keys = douts + size,
+        *values = keys + size, *dscores = values + size;
+  const int64_t b = blockIdx.y / a.heads, h = blockIdx.y % a.heads;
+  const int64_t g = h / (a.heads / a.groups);
+  const int64_t first = int64_t(blockIdx.x) * kRows;
+  const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
+  const int64_t t = first + row;
+  copyTile(static_cast<const T *>(a.q), b, first, a.queries, a.heads, h,
+           a.features, a.scale, queries);
+  copyTile(static_cast<const T *>(a.dout), b, first, a.queries, a.heads, h,
+           a.features, 1, douts);
+  float sums[kOutputs] = {};
+  const int64_t last =
+      a.causal && first + kRows < a.keys ? first + kRows : a.keys;
+  for (int64_t s0 = 0; s0 < last; s0 += kRows) {
+    __syncthreads();
+    copyTile(static_cast<const T *>(a.k), b, s0, a.keys, a.groups, g,
+             a.features, 1, keys);
+    copyTile(static_cast<const T *>(a.v), b, s0, a.keys, a.groups, g,
+             a.features, 1, values);
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kKeysOfLane; ++j) {
+      const int key = lane + j * kLanes;
+      float p, ds;
+      scoreOf(a, b, h, t, s0 + key, queries + row * stride, keys + key * stride,
+              douts + row * stride, values + key * stride, correction, p, ds);
+      dscores[row * (kRows + 1) + key] = ds;
+    }
+    __syncwarp();
+    addRows(dscores + row * (kRows + 1), keys, stride, a.features, lane, sums);
+  }
+  if (t >= a.queries)
+    return;
+  T *dq =
+      static_cast<T *>(a.dq) + ((b * a.queries + t) * a.heads + h) * a.features;
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i)
+    if (lane + i * kLanes < a.features)
+      dq[lane + i * kLanes] = fromFloat<T>(sums[i] * a.scale);
+}
+
+/// dk and dv: a block a tile of keys, over all heads that share them.
+template <typename T, int kOutputs>
+__global__ void __launch_bounds__(kThreads)
+    keyGradKernel(AttentionArguments a, const float *correction) {
+  extern __shared__ float shared[];
+  const int64_t stride = strideOf(a.features), size = kRows * stride;
+  float *queries = shared, *douts = queries + size, *keys = douts + size,
+        *values = keys + size, *ps = values + size,
+        *dscores = ps + kRows * (kRows + 1);
+  const int64_t b = blockIdx.y / a.groups, g = blockIdx.y % a.groups;
+  const int64_t sharing = a.heads / a.groups;
+  const int64_t first = int64_t(blockIdx.x) * kRows;
+  const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
+  const int64_t s = first + row; // this thread's key
+  copyTile(static_cast<const T *>(a.k), b, first, a.keys, a.groups, g,
+           a.features, 1, keys);
+  copyTile(static_cast<const T *>(a.v), b, first, a.keys, a.groups, g,
+           a.features, 1, values);
+  float dk[kOutputs] = {}, dv[kOutputs] = {};
+  for (int64_t h = g * sharing; h < (g + 1) * sharing; ++h) {
+    for (int64_t t0 = a.causal ? first : 0; t0 < a.queries; t0 += kRows) {
+      __syncthreads();
+      copyTile(static_cast<const T *>(a.q), b, t0, a.queries, a.heads, h,
+               a.features, a.scale, queries);
+      copyTile(static_cast<const T *>(a.dout), b, t0, a.queries, a.heads, h,
+               a.features, 1, douts);
+      __syncthreads();
+#pragma unroll
+      for (int j = 0; j < kKeysOfLane; ++j) {
+        const int query = lane + j * kLanes;
+        float p, ds;
+        scoreOf(a, b, h, t0 + query, s, queries + query * stride,
+                keys + row * stride, douts + query * stride,
+                values + row * stride, correction, p, ds);
+        ps[row * (kRows + 1) + query] = p;
+        dscores[row * (kRows + 1) + query] = ds;
+      }
+      __syncwarp();
+      // Queries are scaled, so dk needs no scale of its own.
+      addRows(dscores + row * (kRows + 1), queries, stride, a.features, lane,
+              dk);
+      addRows(ps + row * (kRows + 1), douts, stride, a.features, lane, dv);
+    }
+  }
+  if (s >= a.keys)
+    return;
+  const int64_t at = ((b * a.keys + s) * a.groups + g) * a.features;
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i)
+    if (lane + i * kLanes < a.features) {
+      static_cast<T *>(a.dk)[at + lane + i * kLanes] = fromFloat<T>(dk[i]);
+      static_cast<T *>(a.dv)[at + lane + i * kLanes] = fromFloat<T>(dv[i]);
+    }
+}
+
+/// Calls `body` with the number of outputs of a lane, as a type.
+template <int kValue> struct Outputs {
+  static constexpr int value = kValue;
+};
+template <typename Body> void withOutputs(int64_t features, Body body) {
+  if (features <= 128)
+    return body(Outputs<128 / kLanes>());
+  body(Outputs<kMostOutputs>());
+}
+
+unsigned tilesOf(int64_t rows) { return unsigned((rows + kRows - 1) / kRows); }
+
+/// Allows `kernel` the shared memory that it needs, and returns it.
+template <typename Kernel>
+size_t sharedBytes(Kernel kernel, int64_t features, int tiles, int squares) {
+  const size_t bytes =
+      (tiles * kRows * strideOf(features) + squares * kRows * (kRows + 1)) *
+      sizeof(float);
+  if (bytes > 48 * 1024) {
+    const cudaError_t status = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+    if (status != cudaSuccess)
+      throw std::runtime_error(
+          "attention over " + std::to_string(features) + " features needs " +
+          std::to_string(bytes) +
+          " bytes of shared memory: " + cudaGetErrorString(status));
+  }
+  return bytes;
+}
+
+} // namespace
+
+void zrt::cuda::attention(const AttentionArguments &a, cudaStream_t stream) {
+  const dim3 grid(tilesOf(a.queries), unsigned(a.batch * a.heads));
+  withType(a.type, [&](auto element) {
+    withOutputs(a.features, [&](auto outputs) {
+      auto kernel = forwardKernel<decltype(element), decltype(outputs)::value>;
+      kernel<<<grid, kThreads, sharedBytes(kernel, a.features, 3, 1), stream>>>(
+          a);
+    });
+  });
+  checkLaunch("attention");
+}
+
+size_t zrt::cuda::attentionGradWorkspace(const AttentionArguments &a) {
+  return a.batch * a.heads * a.queries * sizeof(float);
+}
+
+void zrt::cuda::attentionGrad(const AttentionArguments &a,
+                              cudaStream_t stream) {
+  auto *correction = static_cast<float *>(a.workspace);
+  const int64_t rows = a.batch * a.heads * a.queries;
+  withType(a.type, [&](auto element) {
+    using T = decltype(element);
+    correctionKernel<T>
+        <<<unsigned((rows + 7) / 8), 256, 0, stream>>>(a, correction);
+    withOutputs(a.features, [&](auto outputs) {
+      constexpr int count = decltype(outputs)::value;
+      auto queries = queryGradKernel<T, count>;
+      queries<<<dim3(tilesOf(a.queries), unsigned(a.batch * a.heads)), kThreads,
+                sharedBytes(queries, a.features, 4, 1), stream>>>(a,
+                                                                  correction);
+      auto keys = keyGradKernel<T, count>;
+      keys<<<dim3(tilesOf(a.keys), unsigned(a.batch * a.groups)), kThreads,
+             sharedBytes(keys, a.features, 4, 2), stream>>>(a, correction);
+    });
+  });
+  checkLaunch("attention_grad");
+}

@@ -1,0 +1,38 @@
+// What the CUDA kernels of one rank share, and how a call's failure is told.
+#ifndef ZERO_RUNTIME_KERNELS_CUDA_CONTEXT_H
+#define ZERO_RUNTIME_KERNELS_CUDA_CONTEXT_H
+
+#include "kernels/Kernel.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+namespace zrt {
+
+/// What `KernelContext::cuda` points to. Kernels queue their work on `stream`.
+struct CudaContext {
+  cudaStream_t stream = nullptr;
+  cublasLtHandle_t blas = nullptr;
+  cudaLibrary_t library = nullptr; ///< generated kernels; null: there are none
+};
+
+namespace cuda {
+
+/// Throws std::runtime_error with CUDA's text where `status` is an error.
+void check(cudaError_t status, const char *call);
+void check(cublasStatus_t status, const char *call);
+
+} // namespace cuda
+
+/// Makes the CUDA kernel for `spec`, which queues itself on the stream of
+/// `context.cuda`; `context.control` is an address of the device. Throws
+/// std::invalid_argument, naming the kernel and the type or attribute that it
+/// has no code for.
+std::unique_ptr<Kernel> makeCudaKernel(const KernelSpec &spec,
+                                       const KernelContext &context);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_KERNELS_CUDA_CONTEXT_H

@@ -1,0 +1,482 @@
+// Tokens, positions, masks, and data that only moves.
+#include "kernels/cuda/Device.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace zrt;
+using namespace zrt::cuda;
+
+namespace {
+
+constexpr int kThreads = 256;
+
+//===----------------------------------------------------------------------===//
+// Embeddings
+//===----------------------------------------------------------------------===//
+
+/// A block copies rows, in words of `Word`.
+template <typename Word>
+__global__ void embeddingKernel(const int32_t *ids, int64_t tokens,
+                                const Word *table, int64_t entries,
+                                int64_t words, Word *to, Control *control) {
+  for (int64_t t = blockIdx.x; t < tokens; t += gridDim.x) {
+    const int32_t id = ids[t];
+    const bool known = id >= 0 && id < entries;
+    if (!known && threadIdx.x == 0)
+      control->outOfRange = 1;
+    for (int64_t i = threadIdx.x; i < words; i += blockDim.x)
+      to[t * words + i] = known ? table[id * words + i] : Word();
+  }
+}
+
+__global__ void numberKernel(int32_t *numbers, int64_t count) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += int64_t(gridDim.x) * blockDim.x)
+    numbers[i] = int32_t(i);
+}
+
+/// The first place in sorted `ids` that holds `value` or more.
+__device__ int64_t lowerBound(const int32_t *ids, int64_t count,
+                              int64_t value) {
+  int64_t begin = 0;
+  while (count > 0) {
+    const int64_t half = count / 2;
+    if (ids[begin + half] < value) {
+      begin += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return begin;
+}
+
+/// A block adds up the tokens of a row of the table, in token order.
+template <typename T>
+__global__ void embeddingGradKernel(const T *dy, const int32_t *ids,
+                                    const int32_t *order, int64_t tokens,
+                                    int64_t firstRow, int64_t entries,
+                                    int64_t width, const T *init, T *to) {
+  __shared__ int64_t begin, end;
+  for (int64_t v = blockIdx.x; v < entries; v += gridDim.x) {
+    if (threadIdx.x == 0) {
+      begin = lowerBound(ids, tokens, firstRow + v);
+      end = lowerBound(ids, tokens, firstRow + v + 1);
+    }
+    __syncthreads();
+    for (int64_t c = threadIdx.x; c < width; c += blockDim.x) {
+      float sum = init ? toFloat(init[v * width + c]) : 0.0f;
+      for (int64_t i = begin; i < end; ++i)
+        sum += toFloat(dy[order[i] * width + c]);
+      to[v * width + c] = fromFloat<T>(sum);
+    }
+    __syncthreads();
+  }
+}
+
+constexpr size_t padded(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+size_t sortBytes(int64_t tokens) {
+  size_t bytes = 0;
+  const int32_t *in = nullptr;
+  int32_t *out = nullptr;
+  cub::DeviceRadixSort::SortPairs(nullptr, bytes, in, out, in, out,
+                                  int(tokens));
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary and dropout
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+__global__ void rotaryKernel(const T *x, T *y, int64_t rows, int64_t positions,
+                             int64_t heads, int64_t pairs, bool interleaved,
+                             const float *cosines, const float *sines) {
+  const int64_t total = rows * heads * pairs;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    const int64_t pair = i % pairs, head = i / pairs;
+    const int64_t position = head / heads % positions;
+    const int64_t first = head * 2 * pairs + (interleaved ? 2 * pair : pair);
+    const int64_t second = first + (interleaved ? 1 : pairs);
+    const float c = cosines[position * pairs + pair];
+    const float s = sines[position * pairs + pair];
+    const float a = toFloat(x[first]), b = toFloat(x[second]);
+    y[first] = fromFloat<T>(fmaf(a, c, -(b * s)));
+    y[second] = fromFloat<T>(fmaf(a, s, b * c));
+  }
+}
+
+/// Philox4x32-10: the bits of the host's kernel.
+__device__ void philox(uint32_t *x, uint64_t key) {
+  uint32_t low = uint32_t(key), high = uint32_t(key >> 32);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t(0xD2511F53u) * x[0];
+    const uint64_t b = uint64_t(0xCD9E8D57u) * x[2];
+    x[0] = uint32_t(b >> 32) ^ x[1] ^ low;
+    x[1] = uint32_t(b);
+    x[2] = uint32_t(a >> 32) ^ x[3] ^ high;
+    x[3] = uint32_t(a);
+    low += 0x9E3779B9u;
+    high += 0xBB67AE85u;
+  }
+}
+
+/// A thread makes the four elements of a counter.
+template <typename T> __global__ void dropoutKernel(DropoutArguments a) {
+  const T *x = static_cast<const T *>(a.x);
+  T *y = static_cast<T *>(a.y);
+  const uint64_t firstSample =
+      (a.control->batch * a.ranks + a.rank) * a.samples;
+  const bool identity = a.control->evaluating != 0;
+  const uint64_t seed = a.control->seed;
+  const int64_t counters = (a.elements + 3) / 4;
+  const int64_t total = a.samples * counters;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    const int64_t sample = i / counters, counter = i % counters;
+    const uint64_t global = firstSample + sample;
+    uint32_t words[4] = {uint32_t(counter), a.id, uint32_t(global),
+                         uint32_t(global >> 32)};
+    philox(words, seed);
+#pragma unroll
+    for (int lane = 0; lane < 4; ++lane) {
+      const int64_t element = counter * 4 + lane;
+      if (element >= a.elements)
+        break;
+      const int64_t at = sample * a.elements + element;
+      if (identity)
+        y[at] = x[at];
+      else // A dropped element is 0 even where it is infinite.
+        y[at] = fromFloat<T>(
+            words[lane] >= a.threshold ? toFloat(x[at]) * a.scale : 0.0f);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+__global__ void moveKernel(StridedMove shape, const T *from, T *to) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < shape.elements; i += int64_t(gridDim.x) * blockDim.x) {
+    int64_t rest = i, source = 0, target = 0;
+    for (int d = shape.dims - 1; d >= 0; --d) {
+      const int64_t index = rest % shape.size[d];
+      rest /= shape.size[d];
+      source += index * shape.from[d];
+      target += index * shape.to[d];
+    }
+    to[target] = from[source];
+  }
+}
+
+constexpr int kTile = 32;
+
+/// A transpose of the last two dimensions, the source's rows being the
+/// target's columns: through a tile, so that both sides move whole lines.
+template <typename T>
+__global__ void transposeKernel(StridedMove shape, const T *from, T *to) {
+  __shared__ T tile[kTile][kTile + 1];
+  int64_t source = 0, target = 0, rest = blockIdx.z;
+  for (int d = shape.dims - 3; d >= 0; --d) {
+    const int64_t index = rest % shape.size[d];
+    rest /= shape.size[d];
+    source += index * shape.from[d];
+    target += index * shape.to[d];
+  }
+  const int column = shape.dims - 1, row = shape.dims - 2;
+  // Target is walked by `column`, source by `row`.
+  const int64_t columns = int64_t(blockIdx.x) * kTile;
+  const int64_t rows = int64_t(blockIdx.y) * kTile;
+  for (int j = threadIdx.y; j < kTile; j += blockDim.y)
+    if (columns + j < shape.size[column] &&
+        rows + threadIdx.x < shape.size[row])
+      tile[j][threadIdx.x] = from[source + (columns + j) * shape.from[column] +
+                                  (rows + threadIdx.x) * shape.from[row]];
+  __syncthreads();
+  for (int j = threadIdx.y; j < kTile; j += blockDim.y)
+    if (rows + j < shape.size[row] &&
+        columns + threadIdx.x < shape.size[column])
+      to[target + (rows + j) * shape.to[row] +
+         (columns + threadIdx.x) * shape.to[column]] = tile[threadIdx.x][j];
+}
+
+template <typename T>
+__global__ void fillKernel(T value, T *to, int64_t count) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += int64_t(gridDim.x) * blockDim.x)
+    to[i] = value;
+}
+
+template <typename Body> void withWidth(size_t bytes, Body body) {
+  switch (bytes) {
+  case 1:
+    return body(uint8_t());
+  case 2:
+    return body(uint16_t());
+  case 4:
+    return body(uint32_t());
+  case 8:
+    return body(uint64_t());
+  }
+  throw std::invalid_argument("no device code for elements of " +
+                              std::to_string(bytes) + " bytes");
+}
+
+bool isTranspose(const StridedMove &shape) {
+  const int d = shape.dims;
+  if (d < 2 || shape.to[d - 1] != 1 || shape.from[d - 2] != 1 ||
+      shape.from[d - 1] <= 1 || shape.size[d - 1] < 8 || shape.size[d - 2] < 8)
+    return false;
+  int64_t outer = 1;
+  for (int i = 0; i + 2 < d; ++i)
+    outer *= shape.size[i];
+  return outer < 65536 && shape.size[d - 2] / kTile < 65535;
+}
+
+template <typename T>
+void runMove(const StridedMove &shape, const T *from, T *to,
+             cudaStream_t stream) {
+  if (!isTranspose(shape)) {
+    moveKernel<<<blocksFor(shape.elements, kThreads), kThreads, 0, stream>>>(
+        shape, from, to);
+    return;
+  }
+  const int d = shape.dims;
+  const int64_t columns = shape.size[d - 1], rows = shape.size[d - 2];
+  const dim3 grid(unsigned((columns + kTile - 1) / kTile),
+                  unsigned((rows + kTile - 1) / kTile),
+                  unsigned(shape.elements / (columns * rows)));
+  transposeKernel<<<grid, dim3(kTile, 8), 0, stream>>>(shape, from, to);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+__device__ int64_t offsetOf(int dims, const int64_t *size,
+                            const int64_t *stride, int64_t i) {
+  int64_t offset = 0;
+  for (int d = dims - 1; d >= 0; --d) {
+    offset += i % size[d] * stride[d];
+    i /= size[d];
+  }
+  return offset;
+}
+
+template <typename Join> __device__ float identityOf();
+template <> __device__ float identityOf<Sum>() { return 0; }
+template <> __device__ float identityOf<Largest>() { return -INFINITY; }
+
+/// A block a result: terms lie along the innermost dimension.
+template <typename T, typename Join>
+__global__ void reduceRowsKernel(ReduceShape s, const T *x, T *y) {
+  for (int64_t i = blockIdx.x; i < s.results; i += gridDim.x) {
+    const T *from = x + offsetOf(s.keptDims, s.keptSize, s.keptStride, i);
+    float total = identityOf<Join>();
+    for (int64_t t = threadIdx.x; t < s.terms; t += blockDim.x)
+      total =
+          Join::join(total, toFloat(from[offsetOf(s.reducedDims, s.reducedSize,
+                                                  s.reducedStride, t)]));
+    total = overBlock<Join>(total, identityOf<Join>());
+    if (threadIdx.x == 0)
+      y[i] = fromFloat<T>(total * s.factor);
+  }
+}
+
+/// Terms of one partial result; the partial results follow from the number of
+/// terms alone.
+constexpr int64_t kMostParts = 64, kFewestTerms = 32;
+__host__ __device__ inline int64_t termsOfPart(int64_t terms) {
+  const int64_t least = (terms + kMostParts - 1) / kMostParts;
+  return least < kFewestTerms ? kFewestTerms : least;
+}
+__host__ __device__ inline int64_t partsOf(int64_t terms) {
+  const int64_t parts = (terms + termsOfPart(terms) - 1) / termsOfPart(terms);
+  return parts ? parts : 1;
+}
+
+/// A thread a result and part: neighbours are neighbours in memory.
+template <typename T, typename Join>
+__global__ void reduceColumnsKernel(ReduceShape s, const T *x, float *parts) {
+  const int64_t each = termsOfPart(s.terms);
+  const int64_t begin = int64_t(blockIdx.y) * each;
+  const int64_t end = begin + each < s.terms ? begin + each : s.terms;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < s.results; i += int64_t(gridDim.x) * blockDim.x) {
+    const T *from = x + offsetOf(s.keptDims, s.keptSize, s.keptStride, i);
+    float total = identityOf<Join>();
+    for (int64_t t = begin; t < end; ++t)
+      total =
+          Join::join(total, toFloat(from[offsetOf(s.reducedDims, s.reducedSize,
+                                                  s.reducedStride, t)]));
+    parts[int64_t(blockIdx.y) * s.results + i] = total;
+  }
+}
+
+template <typename T, typename Join>
+__global__ void joinPartsKernel(ReduceShape s, const float *parts, T *y) {
+  const int64_t count = partsOf(s.terms);
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < s.results; i += int64_t(gridDim.x) * blockDim.x) {
+    float total = identityOf<Join>();
+    for (int64_t part = 0; part < count; ++part)
+      total = Join::join(total, parts[part * s.results + i]);
+    y[i] = fromFloat<T>(total * s.factor);
+  }
+}
+
+template <typename T, typename Join>
+void runReduce(const ReduceShape &s, const T *x, T *y, void *workspace,
+               cudaStream_t stream) {
+  if (!s.innerKept) {
+    const int threads = s.terms < 64 ? 32 : s.terms < 1024 ? 128 : 512;
+    reduceRowsKernel<T, Join>
+        <<<blocksFor(s.results, 1), threads, 0, stream>>>(s, x, y);
+    return;
+  }
+  auto *parts = static_cast<float *>(workspace);
+  const unsigned blocks = blocksFor(s.results, kThreads);
+  reduceColumnsKernel<T, Join>
+      <<<dim3(blocks, unsigned(partsOf(s.terms))), kThreads, 0, stream>>>(
+          s, x, parts);
+  joinPartsKernel<T, Join><<<blocks, kThreads, 0, stream>>>(s, parts, y);
+}
+
+} // namespace
+
+void zrt::cuda::embedding(const int32_t *ids, int64_t tokens, const void *table,
+                          int64_t entries, int64_t rowBytes, void *to,
+                          Control *control, cudaStream_t stream) {
+  if (tokens == 0)
+    return;
+  auto run = [&](auto word) {
+    using Word = decltype(word);
+    embeddingKernel<<<blocksFor(tokens, 1), 128, 0, stream>>>(
+        ids, tokens, static_cast<const Word *>(table), entries,
+        rowBytes / int64_t(sizeof(Word)), static_cast<Word *>(to), control);
+  };
+  const uint64_t common = reinterpret_cast<uintptr_t>(table) |
+                          reinterpret_cast<uintptr_t>(to) | uint64_t(rowBytes);
+  if (common % sizeof(uint4) == 0)
+    run(uint4());
+  else if (common % 4 == 0)
+    run(uint32_t());
+  else if (common % 2 == 0)
+    run(uint16_t());
+  else
+    run(uint8_t());
+  checkLaunch("embedding");
+}
+
+size_t zrt::cuda::embeddingGradWorkspace(int64_t tokens) {
+  return 3 * padded(tokens * sizeof(int32_t)) + sortBytes(tokens);
+}
+
+void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
+                              int64_t tokens, int64_t firstRow, int64_t entries,
+                              int64_t width, const void *init, void *to,
+                              void *workspace, cudaStream_t stream) {
+  if (entries * width == 0)
+    return;
+  char *memory = static_cast<char *>(workspace);
+  const size_t list = padded(tokens * sizeof(int32_t));
+  auto *numbers = reinterpret_cast<int32_t *>(memory);
+  auto *sorted = reinterpret_cast<int32_t *>(memory + list);
+  auto *order = reinterpret_cast<int32_t *>(memory + 2 * list);
+  if (tokens) {
+    numberKernel<<<blocksFor(tokens, kThreads), kThreads, 0, stream>>>(numbers,
+                                                                       tokens);
+    // The sort is stable: tokens of one id stay in order.
+    size_t bytes = sortBytes(tokens);
+    cub::DeviceRadixSort::SortPairs(memory + 3 * list, bytes, ids, sorted,
+                                    numbers, order, int(tokens), 0, 32, stream);
+  }
+  withType(type, [&](auto element) {
+    using T = decltype(element);
+    embeddingGradKernel<<<blocksFor(entries, 1), 128, 0, stream>>>(
+        static_cast<const T *>(dy), sorted, order, tokens, firstRow, entries,
+        width, static_cast<const T *>(init), static_cast<T *>(to));
+  });
+  checkLaunch("embedding_grad");
+}
+
+void zrt::cuda::rotary(DataType type, bool interleaved, const void *x, void *y,
+                       int64_t rows, int64_t positions, int64_t heads,
+                       int64_t pairs, const float *cosines, const float *sines,
+                       cudaStream_t stream) {
+  const int64_t total = rows * heads * pairs;
+  if (total == 0)
+    return;
+  withType(type, [&](auto element) {
+    using T = decltype(element);
+    rotaryKernel<<<blocksFor(total, kThreads), kThreads, 0, stream>>>(
+        static_cast<const T *>(x), static_cast<T *>(y), rows, positions, heads,
+        pairs, interleaved, cosines, sines);
+  });
+  checkLaunch("rotary");
+}
+
+void zrt::cuda::dropout(const DropoutArguments &arguments,
+                        cudaStream_t stream) {
+  const int64_t total = arguments.samples * ((arguments.elements + 3) / 4);
+  if (total == 0)
+    return;
+  withType(arguments.type, [&](auto element) {
+    dropoutKernel<decltype(element)>
+        <<<blocksFor(total, kThreads), kThreads, 0, stream>>>(arguments);
+  });
+  checkLaunch("dropout");
+}
+
+void zrt::cuda::move(const StridedMove &shape, size_t elementBytes,
+                     const void *from, void *to, cudaStream_t stream) {
+  if (shape.elements == 0)
+    return;
+  withWidth(elementBytes, [&](auto element) {
+    using T = decltype(element);
+    runMove(shape, static_cast<const T *>(from), static_cast<T *>(to), stream);
+  });
+  checkLaunch("move");
+}
+
+void zrt::cuda::fill(uint64_t bits, size_t elementBytes, void *to,
+                     int64_t elements, cudaStream_t stream) {
+  if (elements == 0)
+    return;
+  withWidth(elementBytes, [&](auto element) {
+    using T = decltype(element);
+    fillKernel<<<blocksFor(elements, kThreads), kThreads, 0, stream>>>(
+        T(bits), static_cast<T *>(to), elements);
+  });
+  checkLaunch("fill");
+}
+
+size_t zrt::cuda::reduceWorkspace(const ReduceShape &shape) {
+  return shape.innerKept ? partsOf(shape.terms) * shape.results * sizeof(float)
+                         : 0;
+}
+
+void zrt::cuda::reduce(const ReduceShape &shape, const void *x, void *y,
+                       void *workspace, cudaStream_t stream) {
+  if (shape.results == 0)
+    return;
+  withType(shape.type, [&](auto element) {
+    using T = decltype(element);
+    const T *from = static_cast<const T *>(x);
+    T *to = static_cast<T *>(y);
+    if (shape.maximum)
+      runReduce<T, Largest>(shape, from, to, workspace, stream);
+    else
+      runReduce<T, Sum>(shape, from, to, workspace, stream);
+  });
+  checkLaunch("reduce");
+}

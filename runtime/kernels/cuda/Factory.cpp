@@ -1,0 +1,44 @@
+#include "kernels/cuda/Kernels.h"
+
+#include <stdexcept>
+
+using namespace zrt;
+
+void zrt::cuda::check(cudaError_t status, const char *call) {
+  if (status != cudaSuccess)
+    throw std::runtime_error(std::string(call) + ": " +
+                             cudaGetErrorString(status));
+}
+
+void zrt::cuda::check(cublasStatus_t status, const char *call) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(call) + ": " +
+                             cublasLtGetStatusString(status));
+}
+
+zrt::cuda::Table::Table(const std::vector<float> &values) {
+  const size_t bytes = values.size() * sizeof(float);
+  if (!bytes)
+    return;
+  check(cudaMalloc(&memory, bytes), "cudaMalloc");
+  check(cudaMemcpy(memory, values.data(), bytes, cudaMemcpyHostToDevice),
+        "cudaMemcpy");
+}
+
+zrt::cuda::Table::~Table() { cudaFree(memory); }
+
+std::unique_ptr<Kernel> zrt::makeCudaKernel(const KernelSpec &spec,
+                                            const KernelContext &context) {
+  static const Registry registry = [] {
+    Registry all;
+    cuda::registerOptimizer(all);
+    cuda::registerRows(all);
+    cuda::registerTokens(all);
+    cuda::registerMovement(all);
+    cuda::registerProducts(all);
+    cuda::registerAttention(all);
+    cuda::registerGenerated(all);
+    return all;
+  }();
+  return registry.make(spec, context);
+}

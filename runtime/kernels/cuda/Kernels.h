@@ -1,0 +1,34 @@
+// One function a family of CUDA kernels.
+#ifndef ZERO_RUNTIME_KERNELS_CUDA_KERNELS_H
+#define ZERO_RUNTIME_KERNELS_CUDA_KERNELS_H
+
+#include "kernels/Registry.h"
+#include "kernels/cuda/Context.h"
+#include "kernels/cuda/Launchers.h"
+
+namespace zrt::cuda {
+
+void registerOptimizer(Registry &registry);
+void registerRows(Registry &registry);
+void registerTokens(Registry &registry);
+void registerMovement(Registry &registry);
+void registerProducts(Registry &registry);
+void registerAttention(Registry &registry);
+void registerGenerated(Registry &registry);
+
+/// Memory of the device that a kernel fills once, when it is made.
+class Table {
+public:
+  explicit Table(const std::vector<float> &values);
+  ~Table();
+  Table(const Table &) = delete;
+  Table &operator=(const Table &) = delete;
+  const float *data() const { return static_cast<const float *>(memory); }
+
+private:
+  void *memory = nullptr;
+};
+
+} // namespace zrt::cuda
+
+#endif // ZERO_RUNTIME_KERNELS_CUDA_KERNELS_H

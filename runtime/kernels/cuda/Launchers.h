@@ -1,0 +1,214 @@
+// The device code, as functions that queue it on a stream.
+//
+// Addresses are the device's. Nothing here waits, allocates or looks at a
+// KernelSpec; the files around it do, so that little is compiled by nvcc.
+#ifndef ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
+#define ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
+
+#include "program/Control.h"
+#include "program/DataType.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zrt::cuda {
+
+/// Multiprocessors of the current device.
+int multiprocessors();
+
+//===----------------------------------------------------------------------===//
+// Optimizer.cu: the `zero` operations
+//===----------------------------------------------------------------------===//
+
+void convert(DataType fromType, const void *from, DataType toType, void *to,
+             int64_t elements, cudaStream_t stream);
+
+/// The first micro-batch of an update sets `to`, the others add to it.
+void accumulate(DataType fromType, const void *from, DataType toType, void *to,
+                int64_t elements, const Control *control, cudaStream_t stream);
+
+void seedLoss(DataType type, void *to, const Control *control,
+              cudaStream_t stream);
+void recordLoss(DataType type, const void *loss, Control *control,
+                cudaStream_t stream);
+
+/// Found-inf and sum of squares of one gradient. The f64 sum's order follows
+/// from `elements` alone; the exact one has none.
+struct StatisticsArguments {
+  DataType type;
+  const void *gradient;
+  int64_t elements;
+  int partition;
+  bool first, exact;
+  int64_t base;
+  Control *control;
+  void *workspace; ///< statisticsWorkspace(elements) bytes
+};
+size_t statisticsWorkspace(int64_t elements);
+void gradientStatistics(const StatisticsArguments &arguments,
+                        cudaStream_t stream);
+
+/// Norm, verdict and factor. As zero.grad_scale on the host.
+void gradientScale(double clip, double divisor, bool exact, bool skip,
+                   Control *control, cudaStream_t stream);
+
+enum class UpdateRule { AdamW, Adam, Sgd };
+struct UpdateRuleArguments {
+  UpdateRule rule;
+  int partition;
+  double beta1, beta2, epsilon, weightDecay, momentum;
+  bool biasCorrection, nesterov;
+  DataType gradientType, computeType;
+  const void *gradient;
+  /// Null: the master is `compute`, which is bf16, and `remainder`, the lower
+  /// 16 bits.
+  float *parameter;
+  uint16_t *remainder;
+  float *moment1, *moment2; ///< null where there are none
+  void *compute;            ///< null: no 16-bit parameter
+  int64_t elements;
+  const Control *control;
+};
+/// Does nothing where the control block says that gradients are not finite.
+void update(const UpdateRuleArguments &arguments, cudaStream_t stream);
+
+struct ScaleArguments {
+  bool dynamic, consecutiveHysteresis;
+  double minimum, factor;
+  int64_t window, hysteresis;
+  int accumulation;
+  Control *control;
+};
+void updateScale(const ScaleArguments &arguments, cudaStream_t stream);
+
+/// to[i] *= factor, rounded to f16. For means of more ranks than a power of
+/// two.
+void scaleHalf(void *to, float factor, int64_t elements, cudaStream_t stream);
+
+//===----------------------------------------------------------------------===//
+// Rows.cu: over the last dimension
+//===----------------------------------------------------------------------===//
+
+struct RowsShape {
+  DataType type;
+  int64_t rows, width;
+};
+
+/// `b` and `mean` are null for RMS norm.
+void norm(const RowsShape &shape, float epsilon, const void *x, const void *w,
+          const void *b, void *y, float *mean, float *rstd,
+          cudaStream_t stream);
+size_t normGradWorkspace(const RowsShape &shape, bool centred);
+/// `mean` and `db` are null for RMS norm.
+void normGrad(const RowsShape &shape, const void *dy, const void *x,
+              const void *w, const float *mean, const float *rstd, void *dx,
+              void *dw, void *db, void *workspace, cudaStream_t stream);
+
+void softmax(const RowsShape &shape, const void *x, void *y,
+             cudaStream_t stream);
+void softmaxGrad(const RowsShape &shape, const void *dy, const void *y,
+                 void *dx, cudaStream_t stream);
+
+size_t crossEntropyWorkspace(int64_t rows);
+void crossEntropy(const RowsShape &shape, int ignored, const void *logits,
+                  const int32_t *targets, float *loss, float *lse,
+                  void *workspace, Control *control, cudaStream_t stream);
+/// `dlogits` may be `logits`.
+void crossEntropyGrad(const RowsShape &shape, int ignored, const float *dloss,
+                      const void *logits, const int32_t *targets,
+                      const float *lse, void *dlogits, void *workspace,
+                      cudaStream_t stream);
+
+//===----------------------------------------------------------------------===//
+// Data.cu: tokens, positions, movement
+//===----------------------------------------------------------------------===//
+
+/// Rows of `table` [entries, rowBytes]. An id outside gives zeros and
+/// `Control::outOfRange`.
+void embedding(const int32_t *ids, int64_t tokens, const void *table,
+               int64_t entries, int64_t rowBytes, void *to, Control *control,
+               cudaStream_t stream);
+
+size_t embeddingGradWorkspace(int64_t tokens);
+/// Rows [firstRow, firstRow + entries) of the table: adds in token order, after
+/// `init` where it is not null.
+void embeddingGrad(DataType type, const void *dy, const int32_t *ids,
+                   int64_t tokens, int64_t firstRow, int64_t entries,
+                   int64_t width, const void *init, void *to, void *workspace,
+                   cudaStream_t stream);
+
+/// Rows [rows, heads, 2 * pairs]; tables of [positions, pairs].
+void rotary(DataType type, bool interleaved, const void *x, void *y,
+            int64_t rows, int64_t positions, int64_t heads, int64_t pairs,
+            const float *cosines, const float *sines, cudaStream_t stream);
+
+struct DropoutArguments {
+  DataType type;
+  const void *x;
+  void *y;
+  int64_t samples, elements; ///< elements of a sample
+  uint32_t id, threshold;
+  float scale;
+  int rank, ranks;
+  const Control *control;
+};
+void dropout(const DropoutArguments &arguments, cudaStream_t stream);
+
+/// A copy between two strided views, in elements; the last dimension is the
+/// innermost. A source stride of 0 repeats.
+inline constexpr int kMostDims = 8;
+struct StridedMove {
+  int dims = 0;
+  int64_t size[kMostDims], from[kMostDims], to[kMostDims];
+  int64_t elements = 1;
+};
+void move(const StridedMove &shape, size_t elementBytes, const void *from,
+          void *to, cudaStream_t stream);
+/// Sets `elements` elements to the one in the low bytes of `bits`.
+void fill(uint64_t bits, size_t elementBytes, void *to, int64_t elements,
+          cudaStream_t stream);
+
+/// Dimensions that are kept and reduced, outermost first, with their strides.
+struct ReduceShape {
+  DataType type;
+  int keptDims = 0, reducedDims = 0;
+  int64_t keptSize[kMostDims], keptStride[kMostDims];
+  int64_t reducedSize[kMostDims], reducedStride[kMostDims];
+  int64_t results = 1, terms = 1;
+  bool maximum = false;
+  float factor = 1;
+  bool innerKept = false; ///< the innermost dimension is kept
+};
+size_t reduceWorkspace(const ReduceShape &shape);
+void reduce(const ReduceShape &shape, const void *x, void *y, void *workspace,
+            cudaStream_t stream);
+
+//===----------------------------------------------------------------------===//
+// Attention.cu
+//===----------------------------------------------------------------------===//
+
+struct AttentionArguments {
+  DataType type;
+  int64_t batch, queries, heads, features, keys, groups;
+  bool causal;
+  float scale;
+  const float *mask; ///< null: none
+  int64_t maskStride[4];
+  const void *q, *k, *v;
+  void *out;  ///< read by the gradient
+  float *lse; ///< read by the gradient
+  const void *dout;
+  void *dq, *dk, *dv;
+  void *workspace;
+};
+/// Most features of a head.
+inline constexpr int64_t kMostFeatures = 256;
+void attention(const AttentionArguments &arguments, cudaStream_t stream);
+size_t attentionGradWorkspace(const AttentionArguments &arguments);
+void attentionGrad(const AttentionArguments &arguments, cudaStream_t stream);
+
+} // namespace zrt::cuda
+
+#endif // ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H

@@ -1,0 +1,158 @@
+// Data that only moves, and reductions over dimensions, on a device.
+#include "kernels/cuda/Kernels.h"
+#include "kernels/host/Host.h"
+#include "kernels/host/Movement.h"
+#include "kernels/optimizer/Specs.h"
+
+#include <cstring>
+
+namespace zrt::cuda {
+
+using host::Movement;
+using host::wantBuffers;
+using host::wantType;
+
+namespace {
+
+/// Neighbours that both sides walk through evenly become one dimension.
+StridedMove moveOf(const KernelSpec &spec, const Movement::Part &part) {
+  StridedMove move;
+  for (size_t i = 0; i < part.sizes.size(); ++i) {
+    const int64_t size = part.sizes[i], from = part.fromStrides[i],
+                  to = part.toStrides[i];
+    move.elements *= size;
+    if (size == 1)
+      continue;
+    const int last = move.dims - 1;
+    if (last >= 0 && move.from[last] == from * size &&
+        move.to[last] == to * size) {
+      move.size[last] *= size;
+      move.from[last] = from;
+      move.to[last] = to;
+      continue;
+    }
+    if (move.dims == kMostDims)
+      refuse(spec, "has more than " + std::to_string(kMostDims) +
+                       " dimensions that cannot be merged");
+    move.size[move.dims] = size;
+    move.from[move.dims] = from;
+    move.to[move.dims++] = to;
+  }
+  return move;
+}
+
+class MovementKernel final : public Kernel {
+public:
+  MovementKernel(const KernelSpec &spec, const KernelContext &context)
+      : stream(context.cuda->stream), plan(host::movementOf(spec)),
+        result(spec.operands.size()), type(spec.results.at(0)) {
+    for (const Movement::Part &part : plan.parts)
+      moves.push_back(moveOf(spec, part));
+    std::memcpy(&bits, plan.fill.data(), plan.fill.size());
+  }
+
+  void run(void *const *buffers, void *) override {
+    if (plan.copiesWhole && buffers[1] != buffers[2])
+      check(cudaMemcpyAsync(buffers[2], buffers[1], type.bytes(),
+                            cudaMemcpyDeviceToDevice, stream),
+            "cudaMemcpyAsync");
+    if (!plan.fill.empty())
+      fill(bits, plan.fill.size(), buffers[result], type.elements(), stream);
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const Movement::Part &part = plan.parts[i];
+      move(moves[i], part.elementBytes,
+           static_cast<char *>(buffers[part.from]) + part.fromOffset,
+           static_cast<char *>(buffers[part.to]) + part.toOffset, stream);
+    }
+  }
+
+private:
+  cudaStream_t stream;
+  Movement plan;
+  size_t result;
+  TensorType type;
+  std::vector<StridedMove> moves;
+  uint64_t bits = 0;
+};
+
+class ReduceKernel final : public Kernel {
+public:
+  ReduceKernel(const KernelSpec &spec, const KernelContext &context)
+      : stream(context.cuda->stream) {
+    wantBuffers(spec, 1, 1);
+    const TensorType &x = spec.operands[0];
+    expectLane(spec, x.type);
+    shape.type = x.type;
+    enum : int64_t { kSum = 0, kMaximum = 1, kMean = 2 };
+    const int64_t kind = spec.integer("kind");
+    if (kind < kSum || kind > kMean)
+      refuse(spec, "attribute 'kind' is " + std::to_string(kind) +
+                       ", wanted 0 (sum), 1 (max) or 2 (mean)");
+    group(spec, x);
+    if (kind != kSum && shape.terms == 0)
+      refuse(spec,
+             "a maximum or mean over no elements of " + host::describe(x));
+    shape.maximum = kind == kMaximum;
+    shape.factor = kind == kMean ? 1.0f / float(shape.terms) : 1.0f;
+  }
+
+  size_t workspaceBytes() const override { return reduceWorkspace(shape); }
+
+  void run(void *const *buffers, void *workspace) override {
+    reduce(shape, buffers[0], buffers[1], workspace, stream);
+  }
+
+private:
+  /// Sorts dimensions into kept and reduced, neighbours merged.
+  void group(const KernelSpec &spec, const TensorType &x) {
+    const size_t rank = x.shape.size();
+    std::vector<bool> reduced(rank, false);
+    if (auto it = spec.ints.find("dims"); it != spec.ints.end())
+      for (int64_t dim : it->second) {
+        if (dim < 0 || dim >= int64_t(rank))
+          refuse(spec, "attribute 'dims' holds " + std::to_string(dim) +
+                           ", wanted a dimension of " + host::describe(x));
+        reduced[dim] = true;
+      }
+    const std::vector<int64_t> strides = host::stridesOf(x.shape);
+    std::vector<int64_t> result;
+    for (size_t i = 0; i < rank; ++i) {
+      const bool merges = i && reduced[i] == reduced[i - 1];
+      if (reduced[i])
+        add(spec, shape.reducedDims, shape.reducedSize, shape.reducedStride,
+            merges, x.shape[i], strides[i]);
+      else
+        add(spec, shape.keptDims, shape.keptSize, shape.keptStride, merges,
+            x.shape[i], strides[i]);
+      (reduced[i] ? shape.terms : shape.results) *= x.shape[i];
+      if (!reduced[i])
+        result.push_back(x.shape[i]);
+    }
+    wantType(spec, "the result", spec.results[0], x.type, result);
+    shape.innerKept = rank == 0 || !reduced[rank - 1];
+  }
+
+  static void add(const KernelSpec &spec, int &dims, int64_t *sizes,
+                  int64_t *strides, bool merges, int64_t size, int64_t stride) {
+    if (!merges && dims == kMostDims)
+      refuse(spec, "has more than " + std::to_string(kMostDims) +
+                       " dimensions that cannot be merged");
+    if (merges)
+      size *= sizes[--dims];
+    sizes[dims] = size;
+    strides[dims++] = stride;
+  }
+
+  cudaStream_t stream;
+  ReduceShape shape;
+};
+
+} // namespace
+
+void registerMovement(Registry &registry) {
+  for (const std::string &name : host::movementNames())
+    registry.add(name, makeKernel<MovementKernel>);
+  registry.add("nn.reduce", makeKernel<ReduceKernel>);
+}
+
+} // namespace zrt::cuda

@@ -1,0 +1,38 @@
+// Kernels that only move data, as copies between strided views.
+#ifndef ZERO_RUNTIME_KERNELS_HOST_MOVEMENT_H
+#define ZERO_RUNTIME_KERNELS_HOST_MOVEMENT_H
+
+#include "kernels/Kernel.h"
+
+#include <string>
+#include <vector>
+
+namespace zrt::host {
+
+/// What such a kernel does, in this order.
+struct Movement {
+  /// A copy of `sizes` elements: strides in elements, a source stride of 0
+  /// repeats; buffers by their number; offsets in bytes.
+  struct Part {
+    std::vector<int64_t> sizes, fromStrides, toStrides;
+    size_t elementBytes;
+    size_t from, to;
+    int64_t fromOffset = 0, toOffset = 0;
+  };
+
+  std::string fill;         ///< the element that fills the result; empty: none
+  bool copiesWhole = false; ///< buffer 1 goes to buffer 2, which may be it
+  std::vector<Part> parts;
+};
+
+/// nn.broadcast, nn.transpose, nn.split, and tensor.concat, extract_slice,
+/// insert_slice, pad and splat. Throws std::invalid_argument where types or
+/// attributes do not fit.
+Movement movementOf(const KernelSpec &spec);
+
+/// The names that `movementOf` knows.
+std::vector<std::string> movementNames();
+
+} // namespace zrt::host
+
+#endif // ZERO_RUNTIME_KERNELS_HOST_MOVEMENT_H

@@ -1,0 +1,30 @@
+// The shape of a matrix product, from the spec of its kernel.
+#ifndef ZERO_RUNTIME_KERNELS_HOST_PRODUCTSHAPE_H
+#define ZERO_RUNTIME_KERNELS_HOST_PRODUCTSHAPE_H
+
+#include "kernels/Kernel.h"
+
+namespace zrt::host {
+
+/// c[i] = a[i] b[i] (+ bias) for i in [0, batch): a is M x K, b is K x N, both
+/// dense and row-major, or stored transposed; c is M x N; bias has N elements.
+/// Of one product, `c` may be rows [firstRow, lastRow) only.
+struct MatrixShape {
+  DataType type = DataType::F32;
+  int64_t batch = 1;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t firstRow = 0, lastRow = -1; ///< -1: all
+  bool transposedA = false, transposedB = false;
+  bool bias = false;
+};
+
+/// Of nn.linear: x [.., K] times w [K, N], or [N, K] when transposed. Throws
+/// std::invalid_argument where types do not fit.
+MatrixShape linearShape(const KernelSpec &spec);
+
+/// Of nn.matmul: a [batch.., M, K] times b [batch.., K, N].
+MatrixShape matmulShape(const KernelSpec &spec);
+
+} // namespace zrt::host
+
+#endif // ZERO_RUNTIME_KERNELS_HOST_PRODUCTSHAPE_H

@@ -1,0 +1,111 @@
+#include "CudaTesting.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace zrt;
+using namespace zrt::test;
+
+std::unique_ptr<Device> CudaTest::device;
+std::unique_ptr<CudaContext> CudaTest::context;
+std::string CudaTest::reason;
+
+void CudaTest::SetUpTestSuite() {
+  if (device || countCudaDevices(reason) == 0)
+    return;
+  device = makeCudaDevice(0);
+  context = std::make_unique<CudaContext>();
+  context->stream =
+      reinterpret_cast<cudaStream_t>(device->makeQueue(/*urgent=*/false));
+  cuda::check(cublasLtCreate(&context->blas), "cublasLtCreate");
+}
+
+void CudaTest::SetUp() {
+  if (!device)
+    GTEST_SKIP() << "no GPU: " << reason;
+}
+
+std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
+                                         std::vector<Array> buffers,
+                                         Control &control,
+                                         const Program *program) {
+  KernelContext kernels;
+  kernels.cuda = context.get();
+  kernels.program = program;
+  kernels.control =
+      static_cast<Control *>(device->allocate(sizeof(Control), "control"));
+  device->write(kernels.control, &control, sizeof(Control));
+  std::vector<void *> addresses;
+  for (Array &buffer : buffers) {
+    addresses.push_back(
+        device->allocate(std::max<size_t>(buffer.bytes(), 1), "buffer"));
+    device->write(addresses.back(), buffer.data(), buffer.bytes());
+  }
+  {
+    std::unique_ptr<Kernel> kernel = makeCudaKernel(spec, kernels);
+    void *workspace = device->allocate(
+        std::max<size_t>(kernel->workspaceBytes(), 1), "workspace");
+    kernel->run(addresses.data(), workspace);
+    for (size_t i = 0; i < buffers.size(); ++i)
+      device->read(buffers[i].data(), addresses[i], buffers[i].bytes());
+    device->release(workspace);
+  }
+  device->read(&control, kernels.control, sizeof(Control));
+  for (void *address : addresses)
+    device->release(address);
+  device->release(kernels.control);
+  return buffers;
+}
+
+std::vector<Array> CudaTest::runOnHost(const KernelSpec &spec,
+                                       std::vector<Array> buffers,
+                                       Control &control,
+                                       const Program *program) {
+  ThreadPool pool(1);
+  KernelContext kernels;
+  kernels.pool = &pool;
+  kernels.control = &control;
+  kernels.program = program;
+  std::unique_ptr<Kernel> kernel = makeHostKernel(spec, kernels);
+  std::vector<char> workspace(kernel->workspaceBytes() + 64);
+  const size_t shift = 64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64;
+  std::vector<void *> addresses;
+  for (Array &buffer : buffers)
+    addresses.push_back(buffer.data());
+  kernel->run(addresses.data(), workspace.data() + shift);
+  return buffers;
+}
+
+void CudaTest::compare(const KernelSpec &spec, const std::vector<Array> &inputs,
+                       double tolerance, Control control,
+                       const Program *program) {
+  SCOPED_TRACE(spec.name);
+  std::vector<Array> buffers = inputs;
+  for (const TensorType &type : spec.results) {
+    buffers.emplace_back(type.type, type.shape);
+    // What nobody writes shows as NaN.
+    std::memset(buffers.back().data(), 0xff, buffers.back().bytes());
+  }
+  Control onHost = control, onDevice = control;
+  const auto wanted = runOnHost(spec, buffers, onHost, program);
+  const auto found = runOnDevice(spec, buffers, onDevice, program);
+  if (tolerance == 0)
+    EXPECT_EQ(std::memcmp(&onHost, &onDevice, sizeof(Control)), 0)
+        << "the control blocks differ";
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (tolerance == 0) {
+      EXPECT_TRUE(wanted[i] == found[i]) << "buffer " << i;
+      continue;
+    }
+    double largest = 0;
+    for (int64_t j = 0; j < wanted[i].size(); ++j)
+      largest = std::max(largest, std::fabs(wanted[i][j]));
+    for (int64_t j = 0; j < wanted[i].size(); ++j) {
+      const double bound =
+          tolerance * (std::fabs(wanted[i][j]) + 0.05 * largest + 1e-6);
+      ASSERT_LE(std::fabs(wanted[i][j] - found[i][j]), bound)
+          << "buffer " << i << " element " << j << ": host " << wanted[i][j]
+          << ", device " << found[i][j];
+    }
+  }
+}

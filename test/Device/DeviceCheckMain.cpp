@@ -1,0 +1,267 @@
+// Runs a compiled program on simulated devices and on the host, and compares
+// everything that they leave: the device's path must compute what the host's
+// does, with every access ordered and in bounds.
+//
+//   zero-device-check [--eager] [--record] program.so
+//
+// With --record nothing is computed: order, streams, events and bounds only,
+// of models of any size.
+#include "SimulatedDevice.h"
+
+#include "communicator/InProcess.h"
+#include "device/DeviceBackend.h"
+#include "state/Initialize.h"
+#include "trainer/HostBackend.h"
+#include "trainer/Run.h"
+
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <iostream>
+#include <mutex>
+#include <thread>
+
+using namespace zrt;
+using namespace zrt::test;
+
+namespace {
+
+constexpr int kUpdates = 4, kSeed = 7;
+
+/// What zero-compile --emit=shared wrote.
+struct Library {
+  explicit Library(const char *path) {
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      throw std::runtime_error(dlerror());
+    std::string error;
+    if (!parse(find<char>("zero_program"),
+               size_t(*find<int64_t>("zero_program_size")), program, error))
+      throw std::runtime_error(error);
+    kernels = find<GeneratedKernel>("zero_generated_kernels");
+    kernelCount = *find<int64_t>("zero_generated_kernel_count");
+  }
+
+  template <typename T> const T *find(const char *name) const {
+    if (void *symbol = dlsym(handle, name))
+      return static_cast<const T *>(symbol);
+    throw std::runtime_error(std::string("the library has no ") + name);
+  }
+
+  void *handle = nullptr;
+  Program program;
+  const GeneratedKernel *kernels = nullptr;
+  int64_t kernelCount = 0;
+};
+
+/// What a run leaves: the bytes of the states and the losses' bits.
+struct Outcome {
+  std::string states;
+  std::vector<double> losses;
+  Traffic traffic;
+};
+
+/// Small numbers that follow from rank, update, micro-batch and place: they
+/// are ids of every vocabulary.
+void fillInputs(const Program &program, int rank, int update, int micro,
+                void *const *inputs) {
+  uint32_t state = uint32_t(((update * 31 + micro) * 31 + rank) * 31 + 1);
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    const TensorType &type = program.inputs[i].type;
+    std::memset(inputs[i], 0, type.bytes());
+    for (int64_t j = 0; j < type.elements(); ++j) {
+      state = state * 1664525u + 1013904223u;
+      const uint32_t value = (state >> 16) % 8;
+      if (type.type == DataType::I32)
+        static_cast<int32_t *>(inputs[i])[j] = int32_t(value);
+      else if (type.type == DataType::I64)
+        static_cast<int64_t *>(inputs[i])[j] = value;
+      else if (type.type == DataType::F32)
+        static_cast<float *>(inputs[i])[j] = float(value) / 8;
+    }
+  }
+}
+
+Outcome train(const Program &program, Backend &backend, int rank) {
+  Outcome outcome;
+  backend.plan();
+  const Arenas &arenas = backend.arenas();
+  initializeControl(program, arenas, kSeed);
+  initializeConstants(program, arenas, rank);
+  initializeParameters(program, arenas, rank, kSeed, nullptr);
+  backend.initialize();
+  for (int update = 0; update < kUpdates; ++update) {
+    backend.update([&](int micro, Control &control, void *const *inputs) {
+      std::fill_n(control.learningRate, kMaxGroups, 1e-2f);
+      control.evaluating = 0;
+      control.microIndex = micro;
+      control.batch = uint64_t(update) * program.training.accumulation + micro;
+      fillInputs(program, rank, update, micro, inputs);
+    });
+    outcome.losses.push_back(backend.control().lossSum);
+    outcome.losses.push_back(backend.control().norm);
+  }
+  backend.evaluate([&](int, Control &control, void *const *inputs) {
+    control.evaluating = 1;
+    control.microIndex = 0;
+    fillInputs(program, rank, 0, 0, inputs);
+  });
+  backend.drain();
+  for (Arena arena : {Arena::Parameters, Arena::Optimizer}) {
+    std::string bytes(arenas.bytes(arena), '\0');
+    if (!bytes.empty())
+      arenas.read(bytes.data(), arenas.addresses()[size_t(arena)],
+                  bytes.size());
+    outcome.states += bytes;
+  }
+  outcome.traffic = backend.traffic();
+  return outcome;
+}
+
+/// The same calls, but for values.
+Outcome record(const Program &program, Backend &backend) {
+  const FillMicro nothing = [](int, Control &, void *const *) {};
+  backend.plan();
+  backend.initialize();
+  for (int update = 0; update < kUpdates; ++update)
+    backend.update(nothing);
+  backend.evaluate(nothing);
+  backend.drain();
+  Outcome outcome;
+  outcome.traffic = backend.traffic();
+  for (int kind = 0; kind < 3; ++kind)
+    if (outcome.traffic.elements[kind] <
+        kUpdates * program.expectedTraffic[kind])
+      throw std::runtime_error("sent less than the program says");
+  return outcome;
+}
+
+struct Settings {
+  bool eager = false, record = false;
+  const char *path = nullptr;
+};
+
+/// One rank on a simulated device; prints the calls of the first.
+Outcome trainSimulated(const Library &library, Communicator &communicator,
+                       const Settings &settings) {
+  DeviceParts parts;
+  auto device = std::make_unique<SimulatedDevice>(!settings.record);
+  SimulatedDevice &calls = *device;
+  parts.device = std::move(device);
+  parts.queues = std::make_unique<Queues>(calls);
+  parts.collectives =
+      std::make_unique<SimulatedCollectives>(calls, communicator);
+  parts.makeKernel = simulatedKernels(calls, (*parts.queues)[Stream::Compute]);
+  ThreadPool pool(1);
+  parts.context.pool = &pool;
+  parts.context.generated = library.kernels;
+  parts.context.generatedCount = library.kernelCount;
+  parts.eager = settings.eager;
+  DeviceBackend backend(library.program, std::move(parts));
+  Outcome outcome = settings.record
+                        ? record(library.program, backend)
+                        : train(library.program, backend, communicator.rank());
+  if (communicator.rank() == 0) {
+    const CallCounts &c = calls.counts;
+    std::printf("kernels %lld, collectives %lld of %lld parts, copies %lld\n"
+                "records %lld, waits %lld, host waits %lld\n"
+                "captures %lld, launches %lld, ranges %lld\n",
+                (long long)c.kernels, (long long)c.collectives,
+                (long long)c.parts, (long long)c.copies, (long long)c.records,
+                (long long)c.waits, (long long)c.hostWaits,
+                (long long)c.captures, (long long)c.launches,
+                (long long)c.ranges);
+  }
+  return outcome;
+}
+
+Outcome trainOnHost(const Library &library, Communicator &communicator) {
+  Options options;
+  options.threads = 1;
+  const Run run{
+      library.program, options,  library.kernels, library.kernelCount, {},
+      std::cout,       std::cerr};
+  HostBackend backend(run, communicator, library.program.training.ranks,
+                      makeHostKernel);
+  return train(library.program, backend, communicator.rank());
+}
+
+/// Calls `body` on a thread for each rank; rethrows the first failure.
+template <typename Body> std::vector<Outcome> onRanks(int ranks, Body body) {
+  auto communicators = makeInProcess(ranks);
+  std::vector<Outcome> outcomes(static_cast<size_t>(ranks));
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::string failure;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        outcomes[size_t(rank)] = body(*communicators[size_t(rank)]);
+      } catch (const std::exception &error) {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (failure.empty())
+          failure = error.what();
+        communicators[size_t(rank)]->abort(error.what());
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  if (!failure.empty())
+    throw std::runtime_error(failure);
+  return outcomes;
+}
+
+int check(const Settings &settings) {
+  const Library library(settings.path);
+  const int ranks = library.program.training.ranks;
+  if (settings.record) {
+    onRanks(ranks, [&](Communicator &communicator) {
+      return trainSimulated(library, communicator, settings);
+    });
+    std::printf("ranks %d, updates %d: in order and in bounds\n", ranks,
+                kUpdates);
+    return 0;
+  }
+  const auto host = onRanks(ranks, [&](Communicator &communicator) {
+    return trainOnHost(library, communicator);
+  });
+  const auto device = onRanks(ranks, [&](Communicator &communicator) {
+    return trainSimulated(library, communicator, settings);
+  });
+  bool equal = true;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Outcome &left = host[size_t(rank)], &right = device[size_t(rank)];
+    equal &= left.states == right.states &&
+             std::memcmp(left.losses.data(), right.losses.data(),
+                         left.losses.size() * sizeof(double)) == 0 &&
+             left.traffic.elements == right.traffic.elements;
+  }
+  std::printf("ranks %d, updates %d, states %zu bytes: %s\n", ranks, kUpdates,
+              host.front().states.size(),
+              equal ? "equal bit by bit" : "DIFFERENT");
+  return equal ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i)
+    if (std::strcmp(argv[i], "--eager") == 0)
+      settings.eager = true;
+    else if (std::strcmp(argv[i], "--record") == 0)
+      settings.record = true;
+    else
+      settings.path = argv[i];
+  if (!settings.path) {
+    std::fprintf(stderr,
+                 "usage: zero-device-check [--eager] [--record] program.so\n");
+    return 2;
+  }
+  try {
+    return check(settings);
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "zero-device-check: error: %s\n", error.what());
+    return 2;
+  }
+}
