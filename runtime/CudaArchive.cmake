@@ -19,6 +19,11 @@ add_custom_command(OUTPUT ${ZERO_CUDA_ARCHIVE}
   COMMENT "Merging the runtime on CUDA into one archive" VERBATIM)
 add_custom_target(zero-runtime-cuda-archive ALL DEPENDS ${ZERO_CUDA_ARCHIVE})
 
+set(cudnn "")
+if(ZERO_HAVE_CUDNN)
+  cmake_path(GET ZERO_CUDNN_LIBRARY PARENT_PATH folder)
+  set(cudnn "\"${ZERO_CUDNN_LIBRARY}\"\n\"$<TARGET_FILE:CUDA::nvrtc>\"\n-Wl,-rpath,\"${folder}\"\n")
+endif()
 file(GENERATE
   OUTPUT ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/zero-runtime-cuda.link
   CONTENT "\"${ZERO_CUDA_ARCHIVE}\"
@@ -27,7 +32,7 @@ file(GENERATE
 -Wl,--as-needed
 \"$<TARGET_FILE:CUDA::cublasLt>\"
 \"${ZERO_NCCL_LIBRARY}\"
--Wl,-rpath,\"${CUDAToolkit_LIBRARY_DIR}\"
+${cudnn}-Wl,-rpath,\"${CUDAToolkit_LIBRARY_DIR}\"
 \"${external}\"
 -pthread
 -lm

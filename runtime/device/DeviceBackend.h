@@ -43,6 +43,9 @@ public:
   const Control &control() const override;
   const Traffic &traffic() const override { return sent; }
   size_t workspaceBytes() const override { return executor.workspaceBytes(); }
+  std::vector<std::string> choices() const override {
+    return executor.choices();
+  }
 
 private:
   Device::Queue compute() const { return (*parts.queues)[Stream::Compute]; }
