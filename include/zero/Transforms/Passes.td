@@ -408,12 +408,19 @@ def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
 def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
   let summary = "Stage 3: start gathers before they are needed";
   let description = [{
-    Moves each `zero.all_gather` up to before the wait of an earlier one, as far as
-    the limits allow: gathers in flight, elements gathered ahead of their use,
-    and elements of gathered parameters that are live, all at once. Neither limit
-    holds back a gather that is needed now. The order of collectives stays.
+    Moves each `zero.all_gather` up to before the wait of an earlier one, by the
+    cost model: as few are in flight as let the block end within 3 % of its time
+    with all that the limits allow, on elements gathered ahead of their use and
+    on those that are live in all; and each starts as late as leaves no wait
+    longer. On a machine whose collectives do nothing until they are waited for,
+    nothing moves.
 
-    - Needs: `zero-insert-gathers` ran.
+    With `max-in-flight` the time is not looked at: each starts as early as the
+    limits allow, with at most so many under way. No limit holds back a gather
+    that is needed now. The order of collectives stays.
+
+    - Needs: `zero-insert-gathers` ran. Passes that move reductions come before
+      it, as what waits for them counts.
     - Leaves: waits where they were.
     - Not done here: releases, which `zero-free` places after last uses.
 
@@ -436,7 +443,10 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
       "Most elements gathered ahead of their use; 0: no prefetch">,
     Option<"maxLiveParameters", "max-live-parameters", "int64_t", "1000000000",
       "Most elements of gathered parameters at once">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "2", "Most gathers started and not waited for">];
+    Option<"maxInFlight", "max-in-flight", "int64_t", "0",
+      "Most gathers started and not waited for; 0: as the cost model says">,
+    Option<"machine", "machine", "std::string", "\"h100\"",
+      "What the cost model is of: host, a100, h100, h200, or a file of zero-plan --calibrate">];
 }
 
 def PeelLastMicro : Pass<"zero-peel-last-micro", "::mlir::ModuleOp"> {
