@@ -9,7 +9,7 @@
 // CHECK: %[[P:.*]] = zero.all_gather [@h.0.attn.c_attn.weight, @h.0.attn.c_attn.bias]
 // The next layers' gathers are under way before this one is waited for.
 // CHECK: %[[N:.*]] = zero.all_gather [@h.0.attn.c_proj.weight, @h.0.attn.c_proj.bias]
-// CHECK: %[[M:.*]] = zero.all_gather [@h.0.mlp.c_fc.weight, @h.0.mlp.c_fc.bias]
+// CHECK-NEXT: %[[M:.*]] = zero.all_gather [@h.0.ln_2.weight, @h.0.ln_2.bias]
 // CHECK-NEXT: %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias = zero.wait %[[P]]
 // CHECK-NEXT: nn.linear %{{.*}}, %h.0.attn.c_attn.weight bias %h.0.attn.c_attn.bias
 // CHECK-NEXT: zero.free %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias
