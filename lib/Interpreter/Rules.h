@@ -6,6 +6,10 @@
 
 namespace mlir::zero::rules {
 
+/// The tanh form of gelu, and its derivative.
+double gelu(double x);
+double geluDerivative(double x);
+
 void addElementwise(EvaluationRules &rules);
 void addTensor(EvaluationRules &rules);
 void addContractions(EvaluationRules &rules);
