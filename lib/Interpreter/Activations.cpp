@@ -29,8 +29,8 @@ static double geluDerivative(nn::GeluForm form, double x) {
 
 static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
-double rules::gelu(double x) { return ::gelu(nn::GeluForm::Tanh, x); }
-double rules::geluDerivative(double x) {
+double rules::tanhGelu(double x) { return ::gelu(nn::GeluForm::Tanh, x); }
+double rules::tanhGeluDerivative(double x) {
   return ::geluDerivative(nn::GeluForm::Tanh, x);
 }
 

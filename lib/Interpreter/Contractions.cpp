@@ -37,7 +37,7 @@ static LogicalResult linearGelu(nn::LinearGeluOp op, Evaluation &e) {
   if (op.getH())
     e.out[1].reals = e.out[0].reals;
   for (double &value : e.out[0].reals)
-    value = rules::gelu(value);
+    value = rules::tanhGelu(value);
   return success();
 }
 
@@ -45,7 +45,7 @@ static LogicalResult linearGeluGrad(nn::LinearGeluGradOp op, Evaluation &e) {
   multiply(op, /*bias=*/nullptr, e);
   Array &dh = e.out[0];
   for (int64_t i = 0; i < dh.size(); ++i)
-    dh.reals[i] *= rules::geluDerivative(e.in[2]->reals[i]);
+    dh.reals[i] *= rules::tanhGeluDerivative(e.in[2]->reals[i]);
   if (op.getDb())
     for (int64_t i = 0; i < dh.size(); ++i)
       e.out[1].reals[i % e.out[1].size()] += dh.reals[i];

@@ -7,8 +7,8 @@
 namespace mlir::zero::rules {
 
 /// The tanh form of gelu, and its derivative.
-double gelu(double x);
-double geluDerivative(double x);
+double tanhGelu(double x);
+double tanhGeluDerivative(double x);
 
 void addElementwise(EvaluationRules &rules);
 void addTensor(EvaluationRules &rules);
