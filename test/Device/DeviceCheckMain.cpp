@@ -2,21 +2,24 @@
 // everything that they leave: the device's path must compute what the host's
 // does, with every access ordered and in bounds.
 //
-//   zero-device-check [--eager] [--record] program.so
+//   zero-device-check [--eager] [--record] [--trace FILE] program.so
 //
 // With --record nothing is computed: order, streams, events and bounds only,
 // of models of any size.
+#include "ProgramLibrary.h"
 #include "SimulatedDevice.h"
 
 #include "communicator/InProcess.h"
 #include "device/DeviceBackend.h"
+#include "program/Trace.h"
 #include "state/Initialize.h"
 #include "trainer/HostBackend.h"
 #include "trainer/Run.h"
+#include "trainer/Texts.h"
+#include "trainer/TraceLog.h"
 
 #include <cstdio>
 #include <cstring>
-#include <dlfcn.h>
 #include <iostream>
 #include <mutex>
 #include <thread>
@@ -28,30 +31,17 @@ namespace {
 
 constexpr int kUpdates = 4, kSeed = 7;
 
-/// What zero-compile --emit=shared wrote.
+/// The program of a library, and the kernels that the compiler generated.
 struct Library {
-  explicit Library(const char *path) {
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      throw std::runtime_error(dlerror());
+  explicit Library(const char *path)
+      : embedded(ProgramLibrary(path).embedded()) {
     std::string error;
-    if (!parse(find<char>("zero_program"),
-               size_t(*find<int64_t>("zero_program_size")), program, error))
+    if (!parse(embedded.bytes, size_t(embedded.size), program, error))
       throw std::runtime_error(error);
-    kernels = find<GeneratedKernel>("zero_generated_kernels");
-    kernelCount = *find<int64_t>("zero_generated_kernel_count");
   }
 
-  template <typename T> const T *find(const char *name) const {
-    if (void *symbol = dlsym(handle, name))
-      return static_cast<const T *>(symbol);
-    throw std::runtime_error(std::string("the library has no ") + name);
-  }
-
-  void *handle = nullptr;
+  EmbeddedProgram embedded;
   Program program;
-  const GeneratedKernel *kernels = nullptr;
-  int64_t kernelCount = 0;
 };
 
 /// What a run leaves: the bytes of the states and the losses' bits.
@@ -59,6 +49,7 @@ struct Outcome {
   std::string states;
   std::vector<double> losses;
   Traffic traffic;
+  std::string events; ///< of a trace
 };
 
 /// Small numbers that follow from rank, update, micro-batch and place: they
@@ -82,8 +73,12 @@ void fillInputs(const Program &program, int rank, int update, int micro,
   }
 }
 
-Outcome train(const Program &program, Backend &backend, int rank) {
+/// Every update is in `log`, where there is one.
+Outcome train(const Program &program, Backend &backend, int rank,
+              TraceLog *log = nullptr) {
   Outcome outcome;
+  if (log)
+    backend.setTrace(log->hook());
   backend.plan();
   const Arenas &arenas = backend.arenas();
   initializeControl(program, arenas, kSeed);
@@ -91,6 +86,8 @@ Outcome train(const Program &program, Backend &backend, int rank) {
   initializeParameters(program, arenas, rank, kSeed, nullptr);
   backend.initialize();
   for (int update = 0; update < kUpdates; ++update) {
+    if (log)
+      log->beginUpdate(update + 1);
     backend.update([&](int micro, Control &control, void *const *inputs) {
       std::fill_n(control.learningRate, kMaxGroups, 1e-2f);
       control.evaluating = 0;
@@ -98,6 +95,8 @@ Outcome train(const Program &program, Backend &backend, int rank) {
       control.batch = uint64_t(update) * program.training.accumulation + micro;
       fillInputs(program, rank, update, micro, inputs);
     });
+    if (log)
+      log->endUpdate();
     outcome.losses.push_back(backend.control().lossSum);
     outcome.losses.push_back(backend.control().norm);
   }
@@ -115,6 +114,8 @@ Outcome train(const Program &program, Backend &backend, int rank) {
     outcome.states += bytes;
   }
   outcome.traffic = backend.traffic();
+  if (log)
+    outcome.events = log->events(rank);
   return outcome;
 }
 
@@ -138,7 +139,7 @@ Outcome record(const Program &program, Backend &backend) {
 
 struct Settings {
   bool eager = false, record = false;
-  const char *path = nullptr;
+  const char *path = nullptr, *trace = nullptr;
 };
 
 /// One rank on a simulated device; prints the calls of the first.
@@ -154,13 +155,15 @@ Outcome trainSimulated(const Library &library, Communicator &communicator,
   parts.makeKernel = simulatedKernels(calls, (*parts.queues)[Stream::Compute]);
   ThreadPool pool(1);
   parts.context.pool = &pool;
-  parts.context.generated = library.kernels;
-  parts.context.generatedCount = library.kernelCount;
+  parts.context.generated = library.embedded.kernels;
+  parts.context.generatedCount = library.embedded.kernelCount;
   parts.eager = settings.eager;
   DeviceBackend backend(library.program, std::move(parts));
+  TraceLog log(library.program, kUpdates, backend.timesOperations());
   Outcome outcome = settings.record
                         ? record(library.program, backend)
-                        : train(library.program, backend, communicator.rank());
+                        : train(library.program, backend, communicator.rank(),
+                                settings.trace ? &log : nullptr);
   if (communicator.rank() == 0) {
     const CallCounts &c = calls.counts;
     std::printf("kernels %lld, collectives %lld of %lld parts, copies %lld\n"
@@ -178,9 +181,13 @@ Outcome trainSimulated(const Library &library, Communicator &communicator,
 Outcome trainOnHost(const Library &library, Communicator &communicator) {
   Options options;
   options.threads = 1;
-  const Run run{
-      library.program, options,  library.kernels, library.kernelCount, {},
-      std::cout,       std::cerr};
+  const Run run{library.program,
+                options,
+                library.embedded.kernels,
+                library.embedded.kernelCount,
+                {},
+                std::cout,
+                std::cerr};
   HostBackend backend(run, communicator, library.program.training.ranks,
                       makeHostKernel);
   return train(library.program, backend, communicator.rank());
@@ -228,6 +235,12 @@ int check(const Settings &settings) {
   const auto device = onRanks(ranks, [&](Communicator &communicator) {
     return trainSimulated(library, communicator, settings);
   });
+  if (settings.trace) {
+    std::vector<std::string> events;
+    for (const Outcome &outcome : device)
+      events.push_back(outcome.events);
+    writeText(settings.trace, traceFile(events));
+  }
   bool equal = true;
   for (int rank = 0; rank < ranks; ++rank) {
     const Outcome &left = host[size_t(rank)], &right = device[size_t(rank)];
@@ -251,11 +264,13 @@ int main(int argc, char **argv) {
       settings.eager = true;
     else if (std::strcmp(argv[i], "--record") == 0)
       settings.record = true;
+    else if (std::strcmp(argv[i], "--trace") == 0 && i + 1 < argc)
+      settings.trace = argv[++i];
     else
       settings.path = argv[i];
   if (!settings.path) {
-    std::fprintf(stderr,
-                 "usage: zero-device-check [--eager] [--record] program.so\n");
+    std::fprintf(stderr, "usage: zero-device-check [--eager] [--record] "
+                         "[--trace FILE] program.so\n");
     return 2;
   }
   try {

@@ -31,8 +31,9 @@ Program programWithCollectives() {
 struct Rank {
   Rank(int number, int devices, const Program &program, Communicator &host)
       : device(makeCudaDevice(number % devices)), queues(*device),
-        nccl(makeNccl(program, host)), communicator(*device, queues, *nccl),
-        rank(host.rank()), ranks(host.ranks()) {
+        nccl(makeNccl(program, *device, host)), times(*device, queues),
+        communicator(*device, queues, *nccl, times), rank(host.rank()),
+        ranks(host.ranks()) {
     bytes = kCount * sizeof(float) * size_t(ranks);
     x = static_cast<float *>(device->allocate(bytes, "x"));
     y = static_cast<float *>(device->allocate(bytes, "y"));
@@ -58,6 +59,7 @@ struct Rank {
   std::unique_ptr<Device> device;
   Queues queues;
   std::unique_ptr<CollectiveQueue> nccl;
+  CommandTimes times;
   StreamCommunicator communicator;
   int rank, ranks;
   size_t bytes;
@@ -144,7 +146,7 @@ TEST_F(Nccl, SeveralRanksInAGraph) {
 TEST_F(Nccl, RefusesWhatItWouldDoSlowly) {
   auto hosts = makeInProcess(1);
   auto device = makeCudaDevice(0);
-  auto nccl = makeNccl(programWithCollectives(), *hosts[0]);
+  auto nccl = makeNccl(programWithCollectives(), *device, *hosts[0]);
   EXPECT_THROW(nccl->admit(Collective::AllGather, Reduction::Sum,
                            {{nullptr, nullptr, 3, DataType::F32, 0}}),
                std::invalid_argument);

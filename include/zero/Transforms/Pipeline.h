@@ -54,8 +54,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(4 << 20)};
   Option<int64_t> allgatherBucketSize{
       *this, "allgather-bucket-size",
-      llvm::cl::desc("Most elements of a gather of updated parameters; a larger "
-                     "segment is not cut"),
+      llvm::cl::desc(
+          "Most elements of a gather of updated parameters; a larger "
+          "segment is not cut"),
       llvm::cl::init(4 << 20)};
   Option<int64_t> alignment{
       *this, "alignment",
@@ -117,6 +118,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc(
           "Leave parameters without a gradient alone; otherwise an error"),
       llvm::cl::init(true)};
+  Option<bool> keepTrivialCollectives{
+      *this, "keep-trivial-collectives",
+      llvm::cl::desc("One rank has the collectives of its stage too, which "
+                     "move nothing: for tests of what runs them"),
+      llvm::cl::init(false)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
       llvm::cl::desc(

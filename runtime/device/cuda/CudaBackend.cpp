@@ -71,7 +71,11 @@ std::unique_ptr<CollectiveQueue> makeCollectives(const Run &run, Device &device,
         "ranks that share a GPU need NCCL 2.30 or later with "
         "NCCL_MULTI_RANK_GPU_ENABLE=1, and this is NCCL " +
         ncclVersion() + ": run with --collectives host");
-  return makeNccl(run.program, host);
+  NcclOptions options;
+  options.registers = !run.options.unregistered;
+  // Windows want a link from device to device, which ranks of one have not.
+  options.windows = !(many && run.options.shareGpu);
+  return makeNccl(run.program, device, host, options);
 }
 
 } // namespace
