@@ -6,7 +6,7 @@
 //
 // With --record nothing is computed: order, streams, events and bounds only,
 // of models of any size.
-#include "ProgramLibrary.h"
+#include "../Runtime/ProgramLibrary.h"
 #include "SimulatedDevice.h"
 
 #include "communicator/InProcess.h"
@@ -26,23 +26,11 @@
 
 using namespace zrt;
 using namespace zrt::test;
+using zrt::testing::ProgramLibrary;
 
 namespace {
 
 constexpr int kUpdates = 4, kSeed = 7;
-
-/// The program of a library, and the kernels that the compiler generated.
-struct Library {
-  explicit Library(const char *path)
-      : embedded(ProgramLibrary(path).embedded()) {
-    std::string error;
-    if (!parse(embedded.bytes, size_t(embedded.size), program, error))
-      throw std::runtime_error(error);
-  }
-
-  EmbeddedProgram embedded;
-  Program program;
-};
 
 /// What a run leaves: the bytes of the states and the losses' bits.
 struct Outcome {
@@ -143,8 +131,8 @@ struct Settings {
 };
 
 /// One rank on a simulated device; prints the calls of the first.
-Outcome trainSimulated(const Library &library, Communicator &communicator,
-                       const Settings &settings) {
+Outcome trainSimulated(const ProgramLibrary &library,
+                       Communicator &communicator, const Settings &settings) {
   DeviceParts parts;
   auto device = std::make_unique<SimulatedDevice>(!settings.record);
   SimulatedDevice &calls = *device;
@@ -155,8 +143,8 @@ Outcome trainSimulated(const Library &library, Communicator &communicator,
   parts.makeKernel = simulatedKernels(calls, (*parts.queues)[Stream::Compute]);
   ThreadPool pool(1);
   parts.context.pool = &pool;
-  parts.context.generated = library.embedded.kernels;
-  parts.context.generatedCount = library.embedded.kernelCount;
+  parts.context.generated = library.kernels;
+  parts.context.generatedCount = library.kernelCount;
   parts.eager = settings.eager;
   DeviceBackend backend(library.program, std::move(parts));
   TraceLog log(library.program, kUpdates, backend.timesOperations());
@@ -178,16 +166,12 @@ Outcome trainSimulated(const Library &library, Communicator &communicator,
   return outcome;
 }
 
-Outcome trainOnHost(const Library &library, Communicator &communicator) {
+Outcome trainOnHost(const ProgramLibrary &library, Communicator &communicator) {
   Options options;
   options.threads = 1;
-  const Run run{library.program,
-                options,
-                library.embedded.kernels,
-                library.embedded.kernelCount,
-                {},
-                std::cout,
-                std::cerr};
+  const Run run{
+      library.program, options,  library.kernels, library.kernelCount, {},
+      std::cout,       std::cerr};
   HostBackend backend(run, communicator, library.program.training.ranks,
                       makeHostKernel);
   return train(library.program, backend, communicator.rank());
@@ -219,7 +203,7 @@ template <typename Body> std::vector<Outcome> onRanks(int ranks, Body body) {
 }
 
 int check(const Settings &settings) {
-  const Library library(settings.path);
+  const ProgramLibrary library(settings.path);
   const int ranks = library.program.training.ranks;
   if (settings.record) {
     onRanks(ranks, [&](Communicator &communicator) {

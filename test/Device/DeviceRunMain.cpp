@@ -4,10 +4,13 @@
 //   zero-device-run program.so [flags of the executable]
 //
 // program.so is what `zero-compile --target cuda --emit shared` wrote.
-#include "ProgramLibrary.h"
+#include "../Runtime/ProgramLibrary.h"
+
 #include "device/cuda/CudaBackend.h"
+#include "trainer/TrainerMain.h"
 
 #include <cstdio>
+#include <iostream>
 
 using namespace zrt;
 
@@ -17,13 +20,16 @@ int main(int argc, char **argv) {
     return 2;
   }
   try {
-    const test::ProgramLibrary library(argv[1]);
-    EmbeddedProgram embedded = library.embedded();
+    const testing::ProgramLibrary library(argv[1]);
+    EmbeddedProgram embedded;
+    embedded.kernels = library.kernels;
+    embedded.kernelCount = library.kernelCount;
     embedded.isForDevice = true;
     const bool hasKernels = *library.find<int64_t>("zero_device_image_size");
     const auto *image = library.find<unsigned char>("zero_device_image");
-    return trainerMain(argc - 1, argv + 1, embedded,
-                       cudaBackends(hasKernels ? image : nullptr));
+    return runTrainer(argc - 1, argv + 1, library.program, embedded,
+                      cudaBackends(hasKernels ? image : nullptr), std::cout,
+                      std::cerr);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "zero-device-run: error: %s\n", error.what());
     return 2;
