@@ -3,6 +3,7 @@
 // does, with every access ordered and in bounds.
 //
 //   zero-device-check [--eager] [--record] [--trace FILE] program.so
+//   zero-device-check --calibrate FILE program.so
 //
 // With --record nothing is computed: order, streams, events and bounds only,
 // of models of any size.
@@ -13,6 +14,7 @@
 #include "device/DeviceBackend.h"
 #include "program/Trace.h"
 #include "state/Initialize.h"
+#include "trainer/Calibrate.h"
 #include "trainer/HostBackend.h"
 #include "trainer/Run.h"
 #include "trainer/Texts.h"
@@ -127,26 +129,48 @@ Outcome record(const Program &program, Backend &backend) {
 
 struct Settings {
   bool eager = false, record = false;
-  const char *path = nullptr, *trace = nullptr;
+  const char *path = nullptr, *trace = nullptr, *calibrate = nullptr;
 };
+
+/// What of a library a simulated device runs: the program may be another.
+struct Parts {
+  const Program &program;
+  const GeneratedKernel *kernels;
+  int64_t kernelCount;
+};
+
+struct Simulated {
+  SimulatedDevice *device; ///< the backend's
+  std::unique_ptr<DeviceBackend> backend;
+};
+
+Simulated makeSimulated(const Parts &from, Communicator &communicator,
+                        ThreadPool &pool, const Settings &settings) {
+  DeviceParts parts;
+  auto device = std::make_unique<SimulatedDevice>(!settings.record);
+  SimulatedDevice *calls = device.get();
+  parts.device = std::move(device);
+  parts.queues = std::make_unique<Queues>(*calls);
+  parts.collectives =
+      std::make_unique<SimulatedCollectives>(*calls, communicator);
+  parts.makeKernel = simulatedKernels(*calls, (*parts.queues)[Stream::Compute]);
+  parts.context.pool = &pool;
+  parts.context.generated = from.kernels;
+  parts.context.generatedCount = from.kernelCount;
+  parts.eager = settings.eager;
+  return {calls,
+          std::make_unique<DeviceBackend>(from.program, std::move(parts))};
+}
 
 /// One rank on a simulated device; prints the calls of the first.
 Outcome trainSimulated(const ProgramLibrary &library,
                        Communicator &communicator, const Settings &settings) {
-  DeviceParts parts;
-  auto device = std::make_unique<SimulatedDevice>(!settings.record);
-  SimulatedDevice &calls = *device;
-  parts.device = std::move(device);
-  parts.queues = std::make_unique<Queues>(calls);
-  parts.collectives =
-      std::make_unique<SimulatedCollectives>(calls, communicator);
-  parts.makeKernel = simulatedKernels(calls, (*parts.queues)[Stream::Compute]);
   ThreadPool pool(1);
-  parts.context.pool = &pool;
-  parts.context.generated = library.kernels;
-  parts.context.generatedCount = library.kernelCount;
-  parts.eager = settings.eager;
-  DeviceBackend backend(library.program, std::move(parts));
+  const Simulated made =
+      makeSimulated({library.program, library.kernels, library.kernelCount},
+                    communicator, pool, settings);
+  DeviceBackend &backend = *made.backend;
+  const SimulatedDevice &calls = *made.device;
   TraceLog log(library.program, kUpdates, backend.timesOperations());
   Outcome outcome = settings.record
                         ? record(library.program, backend)
@@ -202,9 +226,35 @@ template <typename Body> std::vector<Outcome> onRanks(int ranks, Body body) {
   return outcomes;
 }
 
+/// Writes the machine file that the executable's --calibrate would.
+int calibrateSimulated(const ProgramLibrary &library,
+                       const Settings &settings) {
+  Options options;
+  options.threads = 1;
+  options.calibrate = settings.calibrate;
+  const int ranks = library.program.training.ranks;
+  ThreadPool pool(1);
+  const BackendMaker makeBackend = [&](const Run &run,
+                                       Communicator &communicator, int) {
+    return makeSimulated({run.program, run.generated, run.generatedCount},
+                         communicator, pool, settings)
+        .backend;
+  };
+  const Run run{
+      library.program, options,   library.kernels, library.kernelCount,
+      makeBackend,     std::cout, std::cerr};
+  onRanks(ranks, [&](Communicator &communicator) {
+    calibrate(run, communicator, ranks);
+    return Outcome();
+  });
+  return 0;
+}
+
 int check(const Settings &settings) {
   const ProgramLibrary library(settings.path);
   const int ranks = library.program.training.ranks;
+  if (settings.calibrate)
+    return calibrateSimulated(library, settings);
   if (settings.record) {
     onRanks(ranks, [&](Communicator &communicator) {
       return trainSimulated(library, communicator, settings);
@@ -250,6 +300,8 @@ int main(int argc, char **argv) {
       settings.record = true;
     else if (std::strcmp(argv[i], "--trace") == 0 && i + 1 < argc)
       settings.trace = argv[++i];
+    else if (std::strcmp(argv[i], "--calibrate") == 0 && i + 1 < argc)
+      settings.calibrate = argv[++i];
     else
       settings.path = argv[i];
   if (!settings.path) {
