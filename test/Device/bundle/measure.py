@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 
-from report import ROOT, binary, last_lines, run
+from report import OUTER, ROOT, binary, last_lines, run
 
 PROGRAMS = os.path.join(ROOT, "programs")
 COPY_SHARE = 0.9  # of a copy's bytes a second
@@ -134,7 +134,7 @@ def add_verdicts(report, model):
 def torch_body(model, machine, known):
     def body(limit):
         code, output = run([sys.executable, os.path.join(ROOT, "torch_gpt.py"),
-                            json.dumps(model)], limit)
+                            json.dumps(model)], limit, env=OUTER)
         if code is None:
             return "skipped", f"PyTorch is not done within {limit:.0f} s", {}
         if code == 77:

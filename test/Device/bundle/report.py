@@ -8,6 +8,7 @@ import time
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 BIN = os.path.join(ROOT, "bin")
+OUTER = dict(os.environ)  # without what the bundle adds
 TAIL = 400  # characters of a failure's output that are shown
 
 
