@@ -149,7 +149,8 @@ int main(int argc, char **argv) {
   }
   const std::string filter = GTEST_FLAG_GET(filter);
   const bool excludes = filter.find('-') != std::string::npos;
-  GTEST_FLAG_SET(filter, filter + (excludes ? ":" : "-") + without);
+  if (!GTEST_FLAG_GET(list_tests))
+    GTEST_FLAG_SET(filter, filter + (excludes ? ":" : "-") + without);
   if (!GTEST_FLAG_GET(list_tests) && countCudaDevices(reason) == 0) {
     std::printf("skipped, no GPU: %s\n", reason.c_str());
     return 0;
