@@ -153,12 +153,14 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   updates.allgatherBucketSize = 12;
   passes.addPass(createInsertUpdates(updates));
   if (settings.overlap) {
-    passes.addPass(createPrefetch());
     passes.addPass(createPeelLastMicro());
     passes.addPass(createReduceEarly());
     passes.addPass(createOverlapReductions());
     passes.addPass(createSplitStatistics());
     passes.addPass(createOverlapGathers());
+    PrefetchOptions prefetch;
+    prefetch.maxInFlight = 2;
+    passes.addPass(createPrefetch(prefetch));
   }
   passes.addPass(createFree());
   EXPECT_TRUE(run(passes, *module)) << message;
