@@ -1,5 +1,6 @@
 // The stand-in refuses what a device would not survive, and the pieces that run
 // on it do nothing of the kind.
+#include "DeviceCollectives.h"
 #include "SimulatedDevice.h"
 
 #include "communicator/InProcess.h"
@@ -204,6 +205,25 @@ TEST(StagedCollectives, DoEveryKindAsTheHostDoes) {
         EXPECT_EQ(gathers[size_t(rank)][uint64_t(from) * count + i],
                   float(from * 100) + float(i));
     }
+}
+
+TEST(DeviceCollectives, OfTheStandIn) {
+  for (int ranks : {1, 2})
+    checkCollectives(ranks,
+                     {[](int) { return std::make_unique<SimulatedDevice>(); },
+                      [](Device &device, Communicator &host) {
+                        return std::make_unique<SimulatedCollectives>(
+                            static_cast<SimulatedDevice &>(device), host);
+                      }});
+}
+
+TEST(DeviceCollectives, ThroughTheHost) {
+  for (int ranks : {1, 2})
+    checkCollectives(
+        ranks, {[](int) { return std::make_unique<SimulatedDevice>(); },
+                [](Device &device, Communicator &host) {
+                  return std::make_unique<StagedCollectives>(device, host);
+                }});
 }
 
 /// A program of one kernel, one collective that runs on beside it, and one

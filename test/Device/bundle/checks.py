@@ -51,7 +51,7 @@ def gtest_body(program, name):
 
 
 def add_kernels(report):
-    for program in ("zero-cuda-tests", "zero-cuda-conformance"):
+    for program in ("zero-nccl-tests", "zero-cuda-tests", "zero-cuda-conformance"):
         names = gtest_names(program)
         if not names:
             report.check(program, lambda limit, program=program:
