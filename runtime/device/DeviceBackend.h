@@ -49,6 +49,9 @@ public:
   bool timesOperations() const override { return true; }
   double deviceSeconds() const override { return secondsOfUpdate; }
   std::string describe() const override;
+  std::vector<std::string> choices() const override {
+    return executor.choices();
+  }
 
 private:
   Device::Queue compute() const { return (*parts.queues)[Stream::Compute]; }

@@ -48,6 +48,8 @@ public:
   virtual const Control &control() const = 0;
   virtual const Traffic &traffic() const = 0;
   virtual size_t workspaceBytes() const = 0;
+  /// As `Executor::choices`.
+  virtual std::vector<std::string> choices() const = 0;
 
   /// From the next update on, calls `trace` after each command, as
   /// `Executor::setTrace`; an empty one ends it. Throws std::runtime_error

@@ -126,6 +126,8 @@ void RankRun::prepare() {
     run.errors << "remark: " << data.remark << std::endl;
   progress = std::make_unique<Progress>(run.out, run.terminal, options.steps,
                                         batches->tokensPerUpdate());
+  for (const std::string &choice : backend->choices())
+    progress->message(choice);
   if (!options.metrics.empty())
     metrics = std::make_unique<Metrics>(options.metrics, program,
                                         batches->tokensPerUpdate());

@@ -6,6 +6,7 @@
 #include "device/cuda/CudaDevice.h"
 #include "device/cuda/Nccl.h"
 #include "kernels/cuda/Context.h"
+#include "kernels/cuda/CudnnAttention.h"
 #include "trainer/Run.h"
 
 #include <cstdlib>
@@ -105,3 +106,5 @@ BackendMaker zrt::cudaBackends(const void *image) {
     return std::make_unique<DeviceBackend>(run.program, std::move(parts));
   };
 }
+
+std::string zrt::cudaAttention() { return cuda::attentionText(); }
