@@ -196,7 +196,7 @@ void InsertReductions::collectGradients(StepOp step) {
 
 Moment InsertReductions::chooseMoment(PartitionOp partition,
                                       TrainingAttr training) {
-  if (partition.getRanks() == 1)
+  if (training.isSilent())
     return Moment::Never;
   if (partition.getStage() >= 2)
     return Moment::Backward;

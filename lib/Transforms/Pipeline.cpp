@@ -174,6 +174,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.overlap, config.overlapCommunication);
   set(options.fuseEpilogues, config.fuseEpilogues);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
+  set(options.keepTrivialCollectives, config.keepTrivialCollectives);
   if (options.momentum.getNumOccurrences() &&
       config.optimizer.type != OptimizerType::SGD)
     return emitError() << "a momentum is given, but the optimizer is "

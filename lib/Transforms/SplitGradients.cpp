@@ -225,7 +225,7 @@ void SplitGradients::runOnOperation() {
     return signalPassFailure();
   TrainingAttr training = *step->getTraining();
   // Where gradients are stored whole, they are made in their place.
-  if (training.getStage() < 2 || training.getRanks() == 1)
+  if (training.getStage() < 2 || training.isSilent())
     return;
   Block &block = step->getRegionOp<MicroOp>().getBody().front();
   SmallVector<GradientOp> large;
