@@ -47,16 +47,17 @@ std::vector<double> multiply(const Form &form, const std::vector<Array> &in,
   return y;
 }
 
-template <typename Body> void forEachForm(Body body) {
-  for (DataType type : kFloats)
+template <typename Body>
+void forEachForm(std::initializer_list<DataType> types, Body body) {
+  for (DataType type : types)
     for (bool transposed : {false, true})
       for (bool bias : {false, true})
         for (bool second : {false, true})
           body(Form{type, transposed, bias, second});
 }
 
-TEST(KernelLinearGelu, IsGeluOfTheProduct) {
-  forEachForm([](const Form &form) {
+void checkGelu(std::initializer_list<DataType> types) {
+  forEachForm(types, [](const Form &form) {
     std::vector<Array> x = operandsOf(form);
     if (form.bias)
       x.push_back(randomArray(form.type, {kWidth}, 3));
@@ -79,8 +80,8 @@ TEST(KernelLinearGelu, IsGeluOfTheProduct) {
   });
 }
 
-TEST(KernelLinearGelu, GradientIsTheProductTimesTheSlope) {
-  forEachForm([](const Form &form) {
+void checkGradient(std::initializer_list<DataType> types) {
+  forEachForm(types, [](const Form &form) {
     if (form.bias)
       return;
     std::vector<Array> x = operandsOf(form);
@@ -104,6 +105,19 @@ TEST(KernelLinearGelu, GradientIsTheProductTimesTheSlope) {
         },
         2 * toleranceOf(form.type));
   });
+}
+
+TEST(KernelLinearGelu, IsGeluOfTheProduct) {
+  checkGelu({DataType::BF16, DataType::F16});
+}
+
+TEST(KernelLinearGelu, GradientIsTheProductTimesTheSlope) {
+  checkGradient({DataType::BF16, DataType::F16});
+}
+
+TEST(KernelLinearGelu, BothInF32) {
+  checkGelu({DataType::F32});
+  checkGradient({DataType::F32});
 }
 
 TEST(KernelLinearGelu, TypesMustFit) {
