@@ -1,28 +1,12 @@
 # The same for executables that run on CUDA: their `main` comes first, so the
 # host's stays in its archive, and with it whatever only the host needs.
-set(ZERO_CUDA_ARCHIVE ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/libzero_runtime_cuda.a)
-set(script "CREATE ${ZERO_CUDA_ARCHIVE}\n")
-set(libraries "")
-foreach(library zero_cuda_device zero_cuda_kernels)
-  string(APPEND script "ADDLIB $<TARGET_FILE:${library}>\n")
-  list(APPEND libraries $<TARGET_FILE:${library}>)
-endforeach()
-string(APPEND script
-  "ADDMOD $<JOIN:$<TARGET_OBJECTS:zero_cuda_main>,\nADDMOD >\nSAVE\nEND\n")
-file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/zero_runtime_cuda.mri
-  CONTENT "${script}")
-add_custom_command(OUTPUT ${ZERO_CUDA_ARCHIVE}
-  COMMAND ${CMAKE_COMMAND} -E rm -f ${ZERO_CUDA_ARCHIVE}
-  COMMAND ${CMAKE_AR} -M < ${CMAKE_CURRENT_BINARY_DIR}/zero_runtime_cuda.mri
-  DEPENDS ${libraries} $<TARGET_OBJECTS:zero_cuda_main>
-    ${CMAKE_CURRENT_BINARY_DIR}/zero_runtime_cuda.mri
-  COMMENT "Merging the runtime on CUDA into one archive" VERBATIM)
-add_custom_target(zero-runtime-cuda-archive ALL DEPENDS ${ZERO_CUDA_ARCHIVE})
+zero_merge_archive(zero_runtime_cuda zero_cuda_main zero_cuda_device
+  zero_cuda_kernels)
 
 file(GENERATE
   OUTPUT ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/zero-runtime-cuda.link
-  CONTENT "\"${ZERO_CUDA_ARCHIVE}\"
-\"${ZERO_RUNTIME_ARCHIVE}\"
+  CONTENT "\"${zero_runtime_cuda_ARCHIVE}\"
+\"${zero_runtime_ARCHIVE}\"
 \"$<TARGET_FILE:CUDA::cudart_static>\"
 -Wl,--as-needed
 \"$<TARGET_FILE:CUDA::cublasLt>\"

@@ -425,6 +425,7 @@ void ConfigReader::readExtension() {
                       : Layout::Bucketed;
   config.alignment = values.integer("zero.alignment");
   config.gathersInFlight = values.integer("zero.gathers_in_flight");
+  config.machine = values.text("zero.machine");
   readCheckpoint();
   readGroups();
 }

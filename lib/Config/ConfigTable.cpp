@@ -211,7 +211,8 @@ constexpr ConfigKey kKeys[] = {
      "contiguous, which is one segment"},
     {"zero_optimization.overlap_comm", T::Bool, "null", yes,
      "reduce a bucket while the next is filled, which takes a second bucket, "
-     "and the last ones during the update; gather updated parameters during the "
+     "and the last ones during the update; gather updated parameters during "
+     "the "
      "next forward; true at stage 3 where it is not given"},
     {"zero_optimization.ignore_unused_parameters", T::Bool, "true", yes,
      "leave a parameter without a gradient alone; false makes it an error"},
@@ -354,8 +355,13 @@ constexpr ConfigKey kKeys[] = {
      "", "bucketed|contiguous"},
     {"zero.alignment", T::Count, "128", yes,
      "elements that a rank's part of a bucket is padded to a multiple of"},
-    {"zero.gathers_in_flight", T::Count, "2", yes,
-     "stage 3: most gathers that are started and not waited for"},
+    {"zero.gathers_in_flight", T::Size, "0", yes,
+     "stage 3: most gathers that are started and not waited for, as early as "
+     "the other limits allow; 0: each as late as it costs no time on "
+     "`machine`"},
+    {"zero.machine", T::Text, "\"h100\"", yes,
+     "what choices of time are made for: `host`, `a100`, `h100`, `h200`, or a "
+     "file of `zero-plan --calibrate`"},
     {"zero.checkpoint_activations", T::Object, "null", yes,
      "recompute activations in the backward instead of keeping them; when "
      "absent, all are kept"},

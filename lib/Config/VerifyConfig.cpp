@@ -71,7 +71,7 @@ private:
                  config.parameterPersistenceThreshold, 0);
     checkInteger("model-persistence-threshold",
                  config.modelPersistenceThreshold, 0);
-    checkInteger("gathers-in-flight", config.gathersInFlight, 1);
+    checkInteger("gathers-in-flight", config.gathersInFlight, 0);
     checkInteger("checkpoint-activations", config.checkpoint.every, 0);
   }
 

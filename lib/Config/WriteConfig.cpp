@@ -102,6 +102,7 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("layout", stringify(config.layout));
   json.attribute("alignment", config.alignment);
   json.attribute("gathers_in_flight", config.gathersInFlight);
+  json.attribute("machine", config.machine);
   if (config.checkpoint.every > 0)
     json.attributeObject("checkpoint_activations",
                          [&] { writeCheckpoint(json, config.checkpoint); });

@@ -18,7 +18,6 @@ static constexpr StringRef kPrefetch =
     "zero_optimization.stage3_prefetch_bucket_size";
 static constexpr StringRef kLive =
     "zero_optimization.stage3_max_live_parameters";
-static constexpr StringRef kInFlight = "zero.gathers_in_flight";
 static constexpr StringRef kPersistence =
     "zero_optimization.stage3_param_persistence_threshold";
 static constexpr StringRef kReuse =
@@ -166,7 +165,6 @@ std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
                  space.makeLadder(/*withZero=*/true));
   space.addSizes(kLive, &TrainConfig::maxLiveParameters,
                  space.makeLadder(/*withZero=*/false));
-  space.addSizes(kInFlight, &TrainConfig::gathersInFlight, {1, 2, 3, 4, 8});
   space.addSizes(kReuse, &TrainConfig::maxReuseDistance,
                  space.makeLadder(/*withZero=*/true));
   space.addSizes(kPersistence, &TrainConfig::parameterPersistenceThreshold,

@@ -2,6 +2,7 @@
 
 #include "zero/Transforms/Pipeline.h"
 
+#include "zero/Analysis/Machine.h"
 #include "zero/Analysis/MemoryBudget.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
@@ -169,6 +170,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.prefetchBucketSize, config.prefetchBucketSize);
   set(options.maxLiveParameters, config.maxLiveParameters);
   set(options.gathersInFlight, config.gathersInFlight);
+  set(options.machine, config.machine);
   set(options.overlap, config.overlapCommunication);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   if (options.momentum.getNumOccurrences() &&
@@ -205,8 +207,6 @@ static void recordGiven(const ZeroPipelineOptions &options,
   recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
   recordZero(options.persistenceThreshold,
              "stage3_param_persistence_threshold");
-  record(options.gathersInFlight.getNumOccurrences() > 0,
-         "zero.gathers_in_flight");
   record(options.checkpointActivations.getNumOccurrences() ||
              !options.checkpointLayers.empty() ||
              options.checkpointPolicy.getNumOccurrences() ||
@@ -214,6 +214,17 @@ static void recordGiven(const ZeroPipelineOptions &options,
          "zero.checkpoint_activations");
   llvm::sort(config.given);
   config.given.erase(llvm::unique(config.given), config.given.end());
+}
+
+/// The file may have come or gone since, but a name that never was one is
+/// better found before anything runs, and at stages that do not look at it.
+static LogicalResult
+checkMachine(const TrainConfig &config,
+             function_ref<InFlightDiagnostic()> emitError) {
+  std::string error;
+  if (succeeded(readMachine(config.machine, error)))
+    return success();
+  return emitError() << error;
 }
 
 /// Reads `memory-budget`, which no configuration file has.
@@ -238,6 +249,7 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
     return failure();
   FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
   if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
+      failed(checkMachine(*resolved, emitError)) ||
       failed(readMemoryBudget(*this, *resolved, emitError)))
     return failure();
   recordGiven(*this, *resolved);
@@ -308,16 +320,17 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   gathers.parameterPersistenceThreshold = config.parameterPersistenceThreshold;
   gathers.modelPersistenceThreshold = config.modelPersistenceThreshold;
   manager.addPass(createInsertGathers(gathers));
-  PrefetchOptions prefetch;
-  prefetch.prefetchBucketSize = config.prefetchBucketSize;
-  prefetch.maxLiveParameters = config.maxLiveParameters;
-  prefetch.maxInFlight = config.gathersInFlight;
-  manager.addPass(createPrefetch(prefetch));
   InsertUpdatesOptions updates;
   updates.allgatherBucketSize = config.allgatherBucketSize;
   manager.addPass(createInsertUpdates(updates));
   if (config.overlapCommunication)
     addOverlapPasses(manager);
+  PrefetchOptions prefetch;
+  prefetch.prefetchBucketSize = config.prefetchBucketSize;
+  prefetch.maxLiveParameters = config.maxLiveParameters;
+  prefetch.maxInFlight = config.gathersInFlight;
+  prefetch.machine = config.machine;
+  manager.addPass(createPrefetch(prefetch));
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,

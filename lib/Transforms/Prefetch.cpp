@@ -1,6 +1,8 @@
 //===- Prefetch.cpp - start gathers before they are needed ----------------===//
 
+#include "zero/Analysis/CostModel.h"
 #include "zero/Analysis/LastUse.h"
+#include "zero/Analysis/PrefetchPlan.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
@@ -15,87 +17,82 @@ using namespace mlir::zero;
 
 namespace {
 
-/// One gather: when it is needed, until when, and how much it brings.
-struct Gather {
-  AllGatherOp start;
-  WaitOp wait;
-  int64_t neededAt = 0;
-  int64_t lastUse = 0;
-  int64_t elements = 0;
-  /// The gather before whose wait it starts; itself where it is not moved.
-  size_t before = 0;
-};
-
 struct Prefetch : public zero::impl::PrefetchBase<Prefetch> {
   using PrefetchBase::PrefetchBase;
   void runOnOperation() override;
 
 private:
-  void choose(MutableArrayRef<Gather> gathers);
-  bool fits(ArrayRef<Gather> gathers, size_t index, size_t before);
+  SmallVector<size_t> choose(Block &block, ArrayRef<GatherUse> gathers,
+                             const BlockOrder &order, const CostModel &model);
+  void runOnBlock(Block &block, const Handles &handles, const CostModel &model);
 };
 
 } // namespace
 
-static SmallVector<Gather> collectGathers(Block &block,
-                                          const Handles &handles) {
+static WaitOp waitOf(AllGatherOp start) {
+  return cast<WaitOp>(*start.getPending().getUsers().begin());
+}
+
+static GatherUse describe(AllGatherOp start, const BlockOrder &order,
+                          const DenseMap<Value, Operation *> &lastUses,
+                          const CostModel &model) {
+  GatherUse gather;
+  WaitOp wait = waitOf(start);
+  gather.neededAt = gather.lastUse = order[wait];
+  gather.seconds = model.costOf(start);
+  for (Value whole : wait.getResults()) {
+    gather.elements += cast<RankedTensorType>(whole.getType()).getNumElements();
+    if (Operation *last = lastUses.lookup(whole))
+      gather.lastUse = std::max(gather.lastUse, order[last]);
+  }
+  return gather;
+}
+
+static BlockSeconds measure(Block &block, const BlockOrder &order,
+                            const CostModel &model) {
+  BlockSeconds seconds;
+  double kernels = 0;
+  for (Operation &op : block) {
+    seconds.kernels.push_back(kernels);
+    if (!isCollective(&op)) {
+      kernels += model.costOf(&op);
+    } else if (!isa<AllGatherOp>(op)) {
+      OtherCollective other{order[&op], std::nullopt, model.costOf(&op)};
+      for (Operation *user : op.getUsers())
+        if (isa<WaitOp>(user) && user->getBlock() == &block)
+          other.neededAt = order[user];
+      seconds.others.push_back(other);
+    }
+  }
+  seconds.kernels.push_back(kernels);
+  return seconds;
+}
+
+SmallVector<size_t> Prefetch::choose(Block &block, ArrayRef<GatherUse> gathers,
+                                     const BlockOrder &order,
+                                     const CostModel &model) {
+  PrefetchLimits limits{maxInFlight, prefetchBucketSize, maxLiveParameters};
+  if (maxInFlight > 0)
+    return startEarly(gathers, limits);
+  if (model.getMachine().worksAtWait) // and so hides nothing
+    return llvm::to_vector(llvm::seq<size_t>(0, gathers.size()));
+  return startInTime(gathers, limits, measure(block, order, model));
+}
+
+void Prefetch::runOnBlock(Block &block, const Handles &handles,
+                          const CostModel &model) {
   BlockOrder order(block);
   DenseMap<Value, Operation *> lastUses =
       findLastUses({&block}, order, handles);
-  SmallVector<Gather> gathers;
-  for (auto start : block.getOps<AllGatherOp>()) {
-    Gather gather;
-    gather.start = start;
-    gather.wait = cast<WaitOp>(*start.getPending().getUsers().begin());
-    gather.neededAt = gather.lastUse = order[gather.wait];
-    gather.before = gathers.size();
-    for (Value whole : gather.wait.getResults()) {
-      gather.elements +=
-          cast<RankedTensorType>(whole.getType()).getNumElements();
-      if (Operation *last = lastUses.lookup(whole))
-        gather.lastUse = std::max(gather.lastUse, order[last]);
-    }
-    gathers.push_back(gather);
-  }
-  return gathers;
-}
-
-/// Whether `gathers[index]` may start before the wait of `gathers[before]`:
-/// between there and its own wait, what is in flight and what is live must stay
-/// within the limits.
-bool Prefetch::fits(ArrayRef<Gather> gathers, size_t index, size_t before) {
-  for (size_t at = before; at < index; ++at) {
-    // Just before the wait of `at`: gathers from `at` on that have started are
-    // in flight; earlier ones live until their last use.
-    int64_t inFlight = 0, ahead = 0, live = 0;
-    for (size_t other = 0; other <= index; ++other) {
-      const Gather &gather = gathers[other];
-      bool started = other == index || gather.before <= at;
-      if (other >= at && started) {
-        ++inFlight;
-        ahead += other > at ? gather.elements : 0;
-        live += gather.elements;
-      } else if (other < at && gather.lastUse >= gathers[at].neededAt) {
-        live += gather.elements;
-      }
-    }
-    if (inFlight > maxInFlight || ahead > prefetchBucketSize ||
-        live > maxLiveParameters)
-      return false;
-  }
-  return true;
-}
-
-void Prefetch::choose(MutableArrayRef<Gather> gathers) {
-  // Every rank starts gathers in the order of their waits, so that the order on
-  // the link stays what it is.
-  size_t earliest = 0;
-  for (size_t index = 0; index < gathers.size(); ++index) {
-    size_t before = index;
-    while (before > earliest && fits(gathers, index, before - 1))
-      --before;
-    gathers[index].before = earliest = before;
-  }
+  SmallVector<AllGatherOp> starts =
+      llvm::to_vector(block.getOps<AllGatherOp>());
+  SmallVector<GatherUse> gathers;
+  for (AllGatherOp start : starts)
+    gathers.push_back(describe(start, order, lastUses, model));
+  SmallVector<size_t> before = choose(block, gathers, order, model);
+  for (auto [index, start] : llvm::enumerate(starts))
+    if (before[index] != index)
+      start->moveBefore(waitOf(starts[before[index]]));
 }
 
 void Prefetch::runOnOperation() {
@@ -103,15 +100,15 @@ void Prefetch::runOnOperation() {
   if (failed(schedule))
     return signalPassFailure();
   StepOp step = *schedule;
-  Handles handles(step);
-  for (Operation &region : step.getBody().front()) {
-    if (!isa<MicroOp, EvaluateOp>(region))
-      continue;
-    SmallVector<Gather> gathers =
-        collectGathers(region.getRegion(0).front(), handles);
-    choose(gathers);
-    for (Gather &gather : gathers)
-      if (gathers[gather.before].wait != gather.wait)
-        gather.start->moveBefore(gathers[gather.before].wait);
+  std::string error;
+  FailureOr<Machine> machine = readMachine(this->machine, error);
+  if (failed(machine)) {
+    step.emitOpError(error);
+    return signalPassFailure();
   }
+  CostModel model(*machine, step.getTraining()->getRanks());
+  Handles handles(step);
+  for (Operation &region : step.getBody().front())
+    if (isa<MicroOp, EvaluateOp>(region))
+      runOnBlock(region.getRegion(0).front(), handles, model);
 }

@@ -1,14 +1,9 @@
 // Gradients are made at their places in buckets, and gathers land in place: no
 // program copies a byte into or out of a bucket.
-#include "zero/Conversion/Translate.h"
-#include "zero/Dialect/Zero/Zero.h"
-#include "zero/Registration/Registration.h"
-#include "zero/Transforms/Pipeline.h"
+#include "CompilerTesting.h"
 
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
+#include "zero/Conversion/Translate.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -34,31 +29,14 @@ int64_t copiedBytes(const zrt::Program &program, size_t &starts) {
   return bytes;
 }
 
-class Copies : public ::testing::TestWithParam<std::string> {
+class Copies : public ::testing::TestWithParam<std::string>,
+               protected Compiler {
 protected:
-  void SetUp() override {
-    DialectRegistry registry;
-    registerDialects(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    static const bool isRegistered = (registerZeroPipelines(), true);
-    EXPECT_TRUE(isRegistered);
-  }
-
   /// The program of a model, or none after an error.
   std::optional<zrt::Program> compile(StringRef model,
                                       const std::string &options) {
-    std::string message;
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-        message += diagnostic.str();
-      return success();
-    });
     OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(model, &context);
-    PassManager passes(&context);
-    EXPECT_TRUE(
-        succeeded(parsePassPipeline("zero-pipeline{" + options + "}", passes)));
-    if (!module || failed(passes.run(*module))) {
+    if (!module || !runPipeline(*module, options)) {
       ADD_FAILURE() << model.str() << ", " << options << ": " << message;
       return std::nullopt;
     }
@@ -67,8 +45,6 @@ protected:
     return succeeded(program) ? std::optional<zrt::Program>(*program)
                               : std::nullopt;
   }
-
-  MLIRContext context;
 };
 
 TEST_P(Copies, NoModelCopiesIntoOrOutOfBuckets) {

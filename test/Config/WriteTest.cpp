@@ -36,13 +36,13 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
     const auto &[stage, ranks, micro, accumulation, batch, precision, optimizer,
                  groups, scheduler, scale, clip, reduce, gather, overlap,
-                 unused, prefetch, live, inFlight, parameter, model, reuse,
-                 checkpoint, deterministic, split, layout, alignment, given,
-                 budget] = config;
+                 unused, prefetch, live, inFlight, machine, parameter, model,
+                 reuse, checkpoint, deterministic, split, layout, alignment,
+                 given, budget] = config;
     return std::tie(stage, ranks, micro, accumulation, batch, precision, clip,
                     reduce, gather, overlap, unused, prefetch, live, inFlight,
-                    parameter, model, reuse, deterministic, split, layout,
-                    alignment, budget);
+                    machine, parameter, model, reuse, deterministic, split,
+                    layout, alignment, budget);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
@@ -106,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
              "stage3_model_persistence_threshold": 17},
            "zero": {"deterministic": true, "split_master": true,
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
+             "machine": "a100",
              "checkpoint_activations": {"every": 2,
                "layers": [1, 4], "policy": "cheap"},
              "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},

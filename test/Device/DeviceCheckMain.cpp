@@ -6,6 +6,7 @@
 //
 // With --record nothing is computed: order, streams, events and bounds only,
 // of models of any size.
+#include "../Runtime/ProgramLibrary.h"
 #include "SimulatedDevice.h"
 
 #include "communicator/InProcess.h"
@@ -16,43 +17,17 @@
 
 #include <cstdio>
 #include <cstring>
-#include <dlfcn.h>
 #include <iostream>
 #include <mutex>
 #include <thread>
 
 using namespace zrt;
 using namespace zrt::test;
+using zrt::testing::ProgramLibrary;
 
 namespace {
 
 constexpr int kUpdates = 4, kSeed = 7;
-
-/// What zero-compile --emit=shared wrote.
-struct Library {
-  explicit Library(const char *path) {
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      throw std::runtime_error(dlerror());
-    std::string error;
-    if (!parse(find<char>("zero_program"),
-               size_t(*find<int64_t>("zero_program_size")), program, error))
-      throw std::runtime_error(error);
-    kernels = find<GeneratedKernel>("zero_generated_kernels");
-    kernelCount = *find<int64_t>("zero_generated_kernel_count");
-  }
-
-  template <typename T> const T *find(const char *name) const {
-    if (void *symbol = dlsym(handle, name))
-      return static_cast<const T *>(symbol);
-    throw std::runtime_error(std::string("the library has no ") + name);
-  }
-
-  void *handle = nullptr;
-  Program program;
-  const GeneratedKernel *kernels = nullptr;
-  int64_t kernelCount = 0;
-};
 
 /// What a run leaves: the bytes of the states and the losses' bits.
 struct Outcome {
@@ -142,8 +117,8 @@ struct Settings {
 };
 
 /// One rank on a simulated device; prints the calls of the first.
-Outcome trainSimulated(const Library &library, Communicator &communicator,
-                       const Settings &settings) {
+Outcome trainSimulated(const ProgramLibrary &library,
+                       Communicator &communicator, const Settings &settings) {
   DeviceParts parts;
   auto device = std::make_unique<SimulatedDevice>(!settings.record);
   SimulatedDevice &calls = *device;
@@ -175,7 +150,7 @@ Outcome trainSimulated(const Library &library, Communicator &communicator,
   return outcome;
 }
 
-Outcome trainOnHost(const Library &library, Communicator &communicator) {
+Outcome trainOnHost(const ProgramLibrary &library, Communicator &communicator) {
   Options options;
   options.threads = 1;
   const Run run{
@@ -212,7 +187,7 @@ template <typename Body> std::vector<Outcome> onRanks(int ranks, Body body) {
 }
 
 int check(const Settings &settings) {
-  const Library library(settings.path);
+  const ProgramLibrary library(settings.path);
   const int ranks = library.program.training.ranks;
   if (settings.record) {
     onRanks(ranks, [&](Communicator &communicator) {

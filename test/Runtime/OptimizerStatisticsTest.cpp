@@ -1,7 +1,7 @@
 // zero.grad_stats and zero.grad_scale: exact norms, found-inf, clip.
 #include "OptimizerTesting.h"
 
-#include "kernels/optimizer/ExactSum.h"
+#include "kernels/optimizer/Rules.h"
 
 #include <nlohmann/json.hpp>
 

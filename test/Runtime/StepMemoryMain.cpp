@@ -3,8 +3,9 @@
 // allocates nothing. What oneDNN allocates in a call is counted by itself.
 //
 //   zero-step-memory program.so
+#include "ProgramLibrary.h"
+
 #include "communicator/InProcess.h"
-#include "program/Program.h"
 #include "state/Arenas.h"
 #include "state/Initialize.h"
 #include "trainer/Executor.h"
@@ -19,7 +20,6 @@
 #include <new>
 #include <optional>
 #include <pthread.h>
-#include <stdexcept>
 #include <string>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,6 +28,7 @@
 #include <vector>
 
 using namespace zrt;
+using zrt::testing::ProgramLibrary;
 
 //===----------------------------------------------------------------------===//
 // Counting
@@ -114,35 +115,9 @@ void operator delete[](void *memory, size_t, std::align_val_t) noexcept {
 
 namespace {
 
-/// What zero-compile --emit=shared wrote.
-struct Library {
-  explicit Library(const char *path) {
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      throw std::runtime_error(dlerror());
-    std::string error;
-    if (!parse(find<char>("zero_program"),
-               size_t(*find<int64_t>("zero_program_size")), program, error))
-      throw std::runtime_error(error);
-    kernels = find<GeneratedKernel>("zero_generated_kernels");
-    kernelCount = *find<int64_t>("zero_generated_kernel_count");
-  }
-
-  template <typename T> const T *find(const char *name) const {
-    if (void *symbol = dlsym(handle, name))
-      return static_cast<const T *>(symbol);
-    throw std::runtime_error(std::string("the library has no ") + name);
-  }
-
-  void *handle = nullptr;
-  Program program;
-  const GeneratedKernel *kernels = nullptr;
-  int64_t kernelCount = 0;
-};
-
 /// What one rank needs to run.
 struct Rank {
-  Rank(const Library &library, Communicator &communicator)
+  Rank(const ProgramLibrary &library, Communicator &communicator)
       : program(library.program), communicator(communicator), pool(1),
         arenas(library.program) {
     context.rank = communicator.rank();
@@ -192,7 +167,7 @@ struct Findings {
 };
 
 /// Two updates warm up; two more must not allocate.
-Findings measure(const Library &library) {
+Findings measure(const ProgramLibrary &library) {
   constexpr int kWarmUp = 2, kMeasured = 2;
   auto communicators = makeInProcess(library.program.training.ranks);
   std::vector<std::optional<Rank>> ranks(communicators.size());
@@ -266,7 +241,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   try {
-    const Library library(argv[1]);
+    const ProgramLibrary library(argv[1]);
     return report(library.program, measure(library)) ? 0 : 1;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "zero-step-memory: error: %s\n", error.what());

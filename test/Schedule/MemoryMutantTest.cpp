@@ -7,17 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompilerTesting.h"
 #include "MemoryInterpreter.h"
-
-#include "zero/Registration/Registration.h"
-#include "zero/Transforms/Passes.h"
-#include "zero/Transforms/Pipeline.h"
-
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 #include "gtest/gtest.h"
 
@@ -77,58 +68,24 @@ struct Spot {
   unsigned operation = 0, entry = 0;
 };
 
-class MemoryMutantTest : public ::testing::TestWithParam<int64_t> {
+class MemoryMutantTest : public ::testing::TestWithParam<int64_t>,
+                         protected Compiler {
 protected:
-  void SetUp() override;
   OwningOpRef<ModuleOp> plan(const std::string &options);
-  bool verifies(ModuleOp module);
   std::string judge(ModuleOp module);
   void judgeMutants(const std::string &options);
   void judgeMutant(ModuleOp original, Spot spot, AtAttr place);
 
-  MLIRContext context;
-  std::unique_ptr<ScopedDiagnosticHandler> handler;
-  std::string message;
   size_t mutants = 0, accepted = 0, rejected = 0;
   std::map<std::string, size_t> harmless;
 };
 
 } // namespace
 
-void MemoryMutantTest::SetUp() {
-  DialectRegistry registry;
-  registerDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
-  context.disableMultithreading();
-  [[maybe_unused]] static const bool isRegistered = [] {
-    registerPasses();
-    registerZeroPipelines();
-    return true;
-  }();
-  handler = std::make_unique<ScopedDiagnosticHandler>(
-      &context, [&](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-            message.empty())
-          message = diagnostic.str();
-        return success();
-      });
-}
-
 OwningOpRef<ModuleOp> MemoryMutantTest::plan(const std::string &options) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kModel, &context);
-  PassManager passes(&context);
-  EXPECT_TRUE(
-      succeeded(parsePassPipeline("zero-pipeline{" + options + "}", passes)));
-  EXPECT_TRUE(succeeded(passes.run(*module))) << options << ": " << message;
+  EXPECT_TRUE(runPipeline(*module, options)) << options << ": " << message;
   return module;
-}
-
-bool MemoryMutantTest::verifies(ModuleOp module) {
-  message.clear();
-  PassManager passes(&context);
-  passes.addPass(createVerifySchedule());
-  return succeeded(passes.run(module));
 }
 
 /// What is lost on any rank; empty where nothing is.

@@ -6,17 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompilerTesting.h"
 #include "Mutants.h"
 #include "ScheduleInterpreter.h"
 
-#include "zero/Registration/Registration.h"
-#include "zero/Transforms/Passes.h"
-#include "zero/Transforms/Pipeline.h"
-
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
 #include "gtest/gtest.h"
@@ -60,8 +54,7 @@ struct Harmless {
 static constexpr Harmless kHarmless[] = {
     {"double", "stored as a gradient more than once",
      "the first micro-batch overwrites, so a second store of one value shows "
-     "with "
-     "the second micro-batch only"},
+     "with the second micro-batch only"},
     {"double", "'zero.grad_stats' op runs a second time",
      "reads all gradients once more"},
     {"double", "'zero.judge' op runs a second time", "computes what is known"},
@@ -76,8 +69,7 @@ static constexpr Harmless kHarmless[] = {
      "sends what every rank has"},
     {"range", "what was reduced for another place",
      "'owned' stores what the named members have in the range; beyond them it "
-     "may "
-     "end anywhere"},
+     "may end anywhere"},
 };
 
 namespace {
@@ -93,37 +85,18 @@ struct Settings {
   bool blocks = false;
 };
 
-class MutantTest : public ::testing::Test {
+class MutantTest : public ::testing::Test, protected Compiler {
 protected:
-  void SetUp() override {
-    DialectRegistry registry;
-    registerDialects(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    context.disableMultithreading();
-    handler = std::make_unique<ScopedDiagnosticHandler>(
-        &context, [&](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-              message.empty())
-            message = diagnostic.str();
-          return success();
-        });
-  }
-
   OwningOpRef<ModuleOp> schedule(const Settings &settings);
   static std::vector<Array> data(int64_t width, uint64_t sample);
-  RunResult run(ModuleOp module, Completion completion, bool clips);
+  RunResult train(ModuleOp module, Completion completion, bool clips);
   /// Why the module does not train as stage 0 does; empty where it does.
   std::string judge(ModuleOp module, int64_t batches);
-  bool verifies(ModuleOp module, int64_t reuse);
   /// Judges every mutant of the schedule; returns how many.
   size_t judgeMutants(const Settings &settings);
   void judgeMutant(ModuleOp original, const Mutant &mutant,
                    const Settings &settings);
 
-  MLIRContext context;
-  std::unique_ptr<ScopedDiagnosticHandler> handler;
-  std::string message;
   Interpreter interpreter;
   /// Of stage 0 on one rank, by features, micro-batches of an update and
   /// clipping.
@@ -138,9 +111,8 @@ protected:
 OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   width = settings.blocks ? 4 : 3;
   std::string model = kModel;
-  for (char &c : model)
-    c = c == '3' && settings.blocks ? '4' : c;
-  model = std::regex_replace(model, std::regex("f42"), "f32");
+  if (settings.blocks)
+    model = std::regex_replace(model, std::regex("3x"), "4x");
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(model, &context);
   TrainConfig config;
   config.stage = settings.stage;
@@ -181,15 +153,17 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   updates.allgatherBucketSize = 12;
   passes.addPass(createInsertUpdates(updates));
   if (settings.overlap) {
-    passes.addPass(createPrefetch());
     passes.addPass(createPeelLastMicro());
     passes.addPass(createReduceEarly());
     passes.addPass(createOverlapReductions());
     passes.addPass(createSplitStatistics());
     passes.addPass(createOverlapGathers());
+    PrefetchOptions prefetch;
+    prefetch.maxInFlight = 2;
+    passes.addPass(createPrefetch(prefetch));
   }
   passes.addPass(createFree());
-  EXPECT_TRUE(succeeded(passes.run(*module))) << message;
+  EXPECT_TRUE(run(passes, *module)) << message;
   return module;
 }
 
@@ -204,7 +178,8 @@ std::vector<Array> MutantTest::data(int64_t width, uint64_t sample) {
   return arguments;
 }
 
-RunResult MutantTest::run(ModuleOp module, Completion completion, bool clips) {
+RunResult MutantTest::train(ModuleOp module, Completion completion,
+                            bool clips) {
   auto samples = [width = width](uint64_t sample) {
     return data(width, sample);
   };
@@ -233,11 +208,11 @@ std::string MutantTest::judge(ModuleOp module, int64_t batches) {
       OwningOpRef<ModuleOp> plain = schedule(stageZero);
       known = references
                   .insert({{width, batches, clips},
-                           run(*plain, Completion::Early, clips)})
+                           train(*plain, Completion::Early, clips)})
                   .first;
       EXPECT_EQ(known->second.failure, "");
     }
-    RunResult result = run(module, completion, clips);
+    RunResult result = train(module, completion, clips);
     if (!result.failure.empty())
       return result.failure;
     std::string difference =
@@ -252,14 +227,6 @@ std::string MutantTest::judge(ModuleOp module, int64_t batches) {
   return "";
 }
 
-bool MutantTest::verifies(ModuleOp module, int64_t reuse) {
-  PassManager passes(&context);
-  VerifyScheduleOptions options;
-  options.maxReuseDistance = reuse;
-  passes.addPass(createVerifySchedule(options));
-  return succeeded(passes.run(module));
-}
-
 void MutantTest::judgeMutant(ModuleOp original, const Mutant &mutant,
                              const Settings &settings) {
   OwningOpRef<ModuleOp> module = original.clone();
@@ -269,7 +236,7 @@ void MutantTest::judgeMutant(ModuleOp original, const Mutant &mutant,
     ++malformed;
     return;
   }
-  bool isAccepted = verifies(*module, settings.reuse);
+  bool isAccepted = verifies(*module, {settings.reuse});
   std::string why = message;
   std::string failure = judge(*module, settings.accumulation * settings.ranks);
   if (isAccepted) {
@@ -292,7 +259,7 @@ void MutantTest::judgeMutant(ModuleOp original, const Mutant &mutant,
 size_t MutantTest::judgeMutants(const Settings &settings) {
   OwningOpRef<ModuleOp> module = schedule(settings);
   message.clear();
-  EXPECT_TRUE(verifies(*module, settings.reuse)) << message;
+  EXPECT_TRUE(verifies(*module, {settings.reuse})) << message;
   EXPECT_EQ(judge(*module, settings.accumulation * settings.ranks), "");
   std::vector<Mutant> mutants = generateMutants(*module);
   for (const Mutant &mutant : mutants)
@@ -318,7 +285,7 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
                             variant >= 4};
           OwningOpRef<ModuleOp> module = schedule(settings);
           message.clear();
-          EXPECT_TRUE(verifies(*module, settings.reuse)) << message;
+          EXPECT_TRUE(verifies(*module, {settings.reuse})) << message;
           EXPECT_EQ(judge(*module, accumulation * ranks), "")
               << "stage " << stage << ", " << ranks << " ranks, variant "
               << variant;

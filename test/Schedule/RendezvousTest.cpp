@@ -7,17 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompilerTesting.h"
 #include "Mutants.h"
 
-#include "zero/Registration/Registration.h"
-#include "zero/Transforms/Passes.h"
-#include "zero/Transforms/Pipeline.h"
-
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 #include "gtest/gtest.h"
 
@@ -170,61 +163,27 @@ std::string Rendezvous::run() {
 }
 
 namespace {
-class RendezvousTest : public ::testing::TestWithParam<int64_t> {
+class RendezvousTest : public ::testing::TestWithParam<int64_t>,
+                       protected Compiler {
 protected:
-  void SetUp() override;
   OwningOpRef<ModuleOp> specialize(const std::string &options);
-  bool agrees(ModuleOp module);
   void judgeMutants(const std::string &options);
 
-  MLIRContext context;
-  std::unique_ptr<ScopedDiagnosticHandler> handler;
-  std::string message;
   size_t mutants = 0, malformed = 0, accepted = 0, apart = 0;
 };
 } // namespace
 
-void RendezvousTest::SetUp() {
-  DialectRegistry registry;
-  registerDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
-  context.disableMultithreading();
-  [[maybe_unused]] static const bool isRegistered = [] {
-    registerPasses();
-    registerZeroPipelines();
-    return true;
-  }();
-  handler = std::make_unique<ScopedDiagnosticHandler>(
-      &context, [&](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-            message.empty())
-          message = diagnostic.str();
-        return success();
-      });
-}
-
 OwningOpRef<ModuleOp> RendezvousTest::specialize(const std::string &options) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kModel, &context);
-  PassManager passes(&context);
-  EXPECT_TRUE(
-      succeeded(parsePassPipeline("zero-pipeline{" + options + "}", passes)));
-  passes.addPass(createSpecializeRank());
-  EXPECT_TRUE(succeeded(passes.run(*module))) << options << ": " << message;
+  EXPECT_TRUE(runPipeline(*module, options, createSpecializeRank()))
+      << options << ": " << message;
   return module;
-}
-
-bool RendezvousTest::agrees(ModuleOp module) {
-  message.clear();
-  PassManager passes(&context);
-  passes.addPass(createVerifySchedule());
-  return succeeded(passes.run(module));
 }
 
 /// Changes the program of the last rank only.
 void RendezvousTest::judgeMutants(const std::string &options) {
   OwningOpRef<ModuleOp> original = specialize(options);
-  EXPECT_TRUE(agrees(*original)) << message;
+  EXPECT_TRUE(verifies(*original)) << message;
   EXPECT_EQ(Rendezvous(*original).run(), "");
   auto last = [](ModuleOp module) {
     ModuleOp rank;
@@ -240,7 +199,7 @@ void RendezvousTest::judgeMutants(const std::string &options) {
       ++malformed;
       continue;
     }
-    bool isAccepted = agrees(*module);
+    bool isAccepted = verifies(*module);
     std::string failure = Rendezvous(*module).run();
     accepted += isAccepted;
     apart += !failure.empty();

@@ -7,12 +7,14 @@
 // CHECK: zero.partition @p0 parameter over 4 ranks stage 3
 // CHECK: zero.micro {
 // CHECK: %[[P:.*]] = zero.all_gather [@h.0.attn.c_attn.weight, @h.0.attn.c_attn.bias]
-// The next layer's gather is under way before this one is waited for.
+// The next layers' gathers are under way before this one is waited for.
 // CHECK: %[[N:.*]] = zero.all_gather [@h.0.attn.c_proj.weight, @h.0.attn.c_proj.bias]
+// CHECK-NEXT: %[[M:.*]] = zero.all_gather [@h.0.ln_2.weight, @h.0.ln_2.bias]
 // CHECK-NEXT: %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias = zero.wait %[[P]]
 // CHECK-NEXT: nn.linear %{{.*}}, %h.0.attn.c_attn.weight bias %h.0.attn.c_attn.bias
 // CHECK-NEXT: zero.free %h.0.attn.c_attn.weight, %h.0.attn.c_attn.bias
 // CHECK: zero.wait %[[N]]
+// CHECK: zero.wait %[[M]]
 // CHECK: nn.cross_entropy
 // CHECK: %[[Q:.*]] = zero.all_gather [@h.0.attn.c_attn.weight]
 // CHECK: %[[W:.*]] = zero.wait %[[Q]]

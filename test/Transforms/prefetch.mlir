@@ -1,22 +1,35 @@
-// DEFINE: %{limits} =
+// DEFINE: %{limits} = max-in-flight=2
 // DEFINE: %{run} = zero-opt %s --zero-prefetch="%{limits}"
 // RUN: %{run} | FileCheck %s
+// By time: where a gather lasts as long as a kernel one is ahead; these kernels
+// hide nothing of what links of an h100 take, and on a machine that works at
+// the wait nothing ever is hidden.
+// RUN: echo '{"name": "even", "flops": {"f32": 1e9}, "bandwidth": 1e4, "protocols": [{"latency": 0.01, "step": 0, "bandwidth": 1e9}]}' > %t.json
+// REDEFINE: %{limits} = machine=%t.json
+// RUN: %{run} | FileCheck %s
+// REDEFINE: %{limits} = machine=h100
+// RUN: %{run} | FileCheck %s --check-prefix=NONE
+// REDEFINE: %{limits} = machine=host
+// RUN: %{run} | FileCheck %s --check-prefix=NONE
+// REDEFINE: %{limits} = machine=nowhere.json
+// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=MACHINE
 // REDEFINE: %{limits} = max-in-flight=3
 // RUN: %{run} | FileCheck %s --check-prefix=THREE
-// REDEFINE: %{limits} = prefetch-bucket-size=0
+// REDEFINE: %{limits} = max-in-flight=2 prefetch-bucket-size=0
 // RUN: %{run} | FileCheck %s --check-prefix=NONE
 // @c is too large to be gathered ahead, but comes when it is needed.
-// REDEFINE: %{limits} = prefetch-bucket-size=8
+// REDEFINE: %{limits} = max-in-flight=2 prefetch-bucket-size=8
 // RUN: %{run} | FileCheck %s --check-prefix=BUCKET
 // @a and @b together exceed what may live.
-// REDEFINE: %{limits} = max-live-parameters=15
+// REDEFINE: %{limits} = max-in-flight=2 max-live-parameters=15
 // RUN: %{run} | FileCheck %s --check-prefix=NONE
-// REDEFINE: %{limits} = max-live-parameters=16
+// REDEFINE: %{limits} = max-in-flight=2 max-live-parameters=16
 // RUN: %{run} | FileCheck %s --check-prefix=BUCKET
 
 zero.parameter @a : tensor<8xf32> = #zero.ones
 zero.parameter @b : tensor<8xf32> = #zero.ones
 zero.parameter @c : tensor<16xf32> = #zero.ones
+// MACHINE: error: 'zero.step' op cannot read the machine 'nowhere.json': {{.*}}; wanted a file or one of host, a100, h100, h200
 zero.step @train(%x: tensor<8xf32>, %y: tensor<16xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     // CHECK: %[[A:.*]] = zero.all_gather [@a]

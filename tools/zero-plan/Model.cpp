@@ -34,6 +34,7 @@ std::string PlanOptions::text() const {
   add("stage", stage);
   add("ranks", ranks);
   add("memory-budget", memoryBudget);
+  add("machine", machine);
   return text;
 }
 
@@ -82,6 +83,8 @@ FailureOr<OwningOpRef<ModuleOp>> ModelFile::plan(const PlanOptions &options) {
   if (!options.empty())
     return fail("'" + path + "' is a planned schedule; the options '" +
                 options.text() + "' are for a model");
+  if (!options.machine.empty())
+    machine = options.machine;
   return planned;
 }
 
@@ -90,7 +93,18 @@ FailureOr<TrainConfig> ModelFile::resolve(const PlanOptions &from) {
   if (!options)
     return fail("cannot read the options '" + from.text() +
                 "'; zero-opt --help lists those of --zero-pipeline");
-  return options->resolve(*module);
+  FailureOr<TrainConfig> config = options->resolve(*module);
+  if (succeeded(config))
+    machine = config->machine;
+  return config;
+}
+
+FailureOr<Machine> ModelFile::readMachine() const {
+  std::string error;
+  FailureOr<Machine> read = zero::readMachine(machine, error);
+  if (failed(read))
+    return fail(error);
+  return read;
 }
 
 LogicalResult ModelFile::runPipeline(ModuleOp target, const PlanOptions &from) {

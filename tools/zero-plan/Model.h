@@ -2,6 +2,7 @@
 #ifndef ZERO_PLAN_MODEL_H
 #define ZERO_PLAN_MODEL_H
 
+#include "zero/Analysis/Machine.h"
 #include "zero/Config/Config.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,8 +25,9 @@ LogicalResult fail(const llvm::Twine &message);
 /// What zero-pipeline is to do: its configuration file, and options in text
 /// that override it.
 struct PlanOptions {
-  std::string config, pipeline, stage, ranks, memoryBudget;
+  std::string config, pipeline, stage, ranks, memoryBudget, machine;
 
+  /// A machine is no option of the plan: times are predicted for it, too.
   bool empty() const;
   /// The options of zero-pipeline that these mean.
   std::string text() const;
@@ -44,6 +46,9 @@ public:
   FailureOr<OwningOpRef<ModuleOp>> plan(const PlanOptions &options);
   /// What the options mean for the model.
   FailureOr<TrainConfig> resolve(const PlanOptions &options);
+  /// The machine of what was planned or resolved last: the one that was asked
+  /// for, else the configuration's, else the default.
+  FailureOr<Machine> readMachine() const;
   /// Whether the file holds a model, not a schedule.
   bool isModel();
 
@@ -58,6 +63,7 @@ private:
   std::unique_ptr<SourceMgrDiagnosticHandler> diagnostics;
   OwningOpRef<ModuleOp> module;
   std::string path;
+  std::string machine = TrainConfig().machine;
 };
 
 } // namespace mlir::zero

@@ -50,8 +50,8 @@ static bool isIn(const SearchResult &result, const PlannedPoint &point) {
 static void printFront(const SearchResult &result, int64_t budget) {
   Table table;
   table.add({"memory", "an update", "stage", "recomputed", "overlap",
-             "reduce bucket", "gather bucket", "ahead", "in flight", "live",
-             "reuse", "kept whole", ""});
+             "reduce bucket", "gather bucket", "ahead", "live", "reuse",
+             "kept whole", ""});
   for (const PlannedPoint &point : result.front) {
     const TrainConfig &config = point.config;
     bool isThree = config.stage == 3;
@@ -71,7 +71,6 @@ static void printFront(const SearchResult &result, int64_t budget) {
                only(config.stage == 1 || config.stage == 2,
                     config.allgatherBucketSize),
                only(isThree, config.prefetchBucketSize),
-               only(isThree, config.gathersInFlight),
                only(isThree, config.maxLiveParameters),
                only(isThree, config.maxReuseDistance),
                only(isThree, config.parameterPersistenceThreshold), note});
@@ -128,7 +127,6 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
     json.attribute("reduce_bucket_size", config.reduceBucketSize);
     json.attribute("allgather_bucket_size", config.allgatherBucketSize);
     json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
-    json.attribute("gathers_in_flight", config.gathersInFlight);
     json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
     json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);
     json.attribute("stage3_param_persistence_threshold",
@@ -168,9 +166,10 @@ static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
   again.config = options.configFile;
   again.ranks = std::to_string(pick.config.ranks);
   FailureOr<OwningOpRef<ModuleOp>> planned = model.plan(again);
-  if (failed(planned))
+  FailureOr<Machine> machine = model.readMachine();
+  if (failed(planned) || failed(machine))
     return failure();
-  FailureOr<Timeline> timeline = simulate(planned->get(), options.machine);
+  FailureOr<Timeline> timeline = simulate(planned->get(), *machine);
   if (failed(timeline))
     return failure();
   int64_t bytes = summarizePlan(planned->get()).totalBytes();
@@ -208,18 +207,21 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
   FailureOr<TrainConfig> base = model.resolve(options.plan);
   if (failed(base))
     return failure();
+  FailureOr<Machine> machine = model.readMachine();
+  if (failed(machine))
+    return failure();
   SearchRequest request;
   request.base = *base;
-  request.machine = options.machine;
+  request.machine = *machine;
   request.budget = base->memoryBudget;
   FailureOr<SearchResult> result = searchPlans(model.get(), request);
   if (failed(result))
     return failure();
   if (options.jsonFile != "-")
-    printSearch(*result, *base, options.machine, model.getPath());
+    printSearch(*result, *base, *machine, model.getPath());
   if (!options.jsonFile.empty() &&
       failed(writeFile(options.jsonFile, [&](raw_ostream &os) {
-        writeSearch(os, *result, *base, options.machine);
+        writeSearch(os, *result, *base, *machine);
       })))
     return failure();
   if (!result->pick)

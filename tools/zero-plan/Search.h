@@ -4,14 +4,11 @@
 
 #include "Model.h"
 
-#include "zero/Analysis/Machine.h"
-
 namespace mlir::zero {
 
 /// What `--search` is asked for.
 struct SearchOptions {
   PlanOptions plan;
-  Machine machine;
   /// Files to write: the pick as a configuration, and the front as JSON. Empty:
   /// none. JSON to '-' prints nothing else.
   std::string configFile, jsonFile;

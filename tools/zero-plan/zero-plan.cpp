@@ -70,9 +70,9 @@ cl::opt<unsigned> lines("lines", cl::cat(category), cl::init(5),
 
 cl::opt<std::string> machineName(
     "machine", cl::cat(category), cl::value_desc("name or file"),
-    cl::init("h100"),
-    cl::desc("Machine that times are predicted for: host, a100, h100 (the "
-             "default), h200, or a file of --calibrate"));
+    cl::desc("Machine that is planned and predicted for: host, a100, h100, "
+             "h200, or a file of --calibrate; the configuration's if not "
+             "given, and h100 if that names none"));
 
 cl::opt<std::string>
     traceFile("trace", cl::cat(category), cl::value_desc("file.json"),
@@ -159,7 +159,9 @@ cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
 /// The options of zero-pipeline for `count` ranks, with all texts of
 /// --pipeline.
 zero::PlanOptions planOptions(StringRef count) {
-  return {config, llvm::join(pipelines, " "), stage, count.str(), memoryBudget};
+  return {config,       llvm::join(pipelines, " "),
+          stage,        count.str(),
+          memoryBudget, machineName};
 }
 
 LogicalResult expectInputs(size_t count) {
@@ -181,14 +183,6 @@ LogicalResult runEstimate() {
     request.model = inputs.front();
   request.plan = planOptions("");
   return zero::runEstimate(request);
-}
-
-FailureOr<zero::Machine> readMachine() {
-  std::string error;
-  FailureOr<zero::Machine> machine = zero::readMachine(machineName, error);
-  if (failed(machine))
-    return zero::fail(error);
-  return machine;
 }
 
 LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
@@ -231,9 +225,7 @@ LogicalResult writeFiles(ModuleOp planned, const zero::Timeline &timeline,
 
 LogicalResult runReport() {
   zero::ModelFile model;
-  FailureOr<zero::Machine> machine = readMachine();
-  if (failed(machine) || failed(expectInputs(1)) ||
-      failed(model.read(inputs.front())))
+  if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
     return failure();
   SmallVector<StringRef> counts;
   StringRef(ranks).split(counts, ',');
@@ -245,6 +237,9 @@ LogicalResult runReport() {
   for (StringRef count : counts) {
     auto planned = model.plan(planOptions(count));
     if (failed(planned))
+      return failure();
+    FailureOr<zero::Machine> machine = model.readMachine();
+    if (failed(machine))
       return failure();
     auto timeline = zero::simulate(planned->get(), *machine);
     if (failed(timeline))
@@ -326,15 +321,13 @@ LogicalResult runCalibration(const char *tool) {
 
 LogicalResult runSearch() {
   zero::ModelFile model;
-  FailureOr<zero::Machine> machine = readMachine();
   if (StringRef(ranks).contains(','))
     return zero::fail("--search wants one count of ranks, found '" + ranks +
                       "'");
-  if (failed(machine) || failed(expectInputs(1)) ||
-      failed(model.read(inputs.front())))
+  if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
     return failure();
-  return zero::runSearch(
-      model, {planOptions(ranks), *machine, configFile, jsonFile, lines});
+  return zero::runSearch(model,
+                         {planOptions(ranks), configFile, jsonFile, lines});
 }
 
 LogicalResult run(const char *tool) {

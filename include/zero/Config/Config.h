@@ -176,8 +176,12 @@ struct TrainConfig {
   /// Stage 3: most elements of gathered parameters at once, as far as prefetch
   /// decides it.
   int64_t maxLiveParameters = 1000000000;
-  /// Stage 3: most gathers that are started and not waited for.
-  int64_t gathersInFlight = 2;
+  /// Stage 3: most gathers that are started and not waited for, as early as
+  /// the other limits allow; 0: as late as they cost no time on `machine`.
+  int64_t gathersInFlight = 0;
+  /// What choices of time are made for: a name or file that `readMachine`
+  /// knows.
+  std::string machine = "h100";
   /// Stage 3: parameters of at most this many elements stay whole...
   int64_t parameterPersistenceThreshold = 100000;
   /// ...as long as together they have at most this many.

@@ -54,8 +54,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(4 << 20)};
   Option<int64_t> allgatherBucketSize{
       *this, "allgather-bucket-size",
-      llvm::cl::desc("Most elements of a gather of updated parameters; a larger "
-                     "segment is not cut"),
+      llvm::cl::desc(
+          "Most elements of a gather of updated parameters; a larger "
+          "segment is not cut"),
       llvm::cl::init(4 << 20)};
   Option<int64_t> alignment{
       *this, "alignment",
@@ -93,8 +94,14 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(1000000000)};
   Option<int64_t> gathersInFlight{
       *this, "gathers-in-flight",
-      llvm::cl::desc("Stage 3: most gathers started and not waited for"),
-      llvm::cl::init(2)};
+      llvm::cl::desc("Stage 3: most gathers started and not waited for; 0: as "
+                     "late as they cost no time on the machine"),
+      llvm::cl::init(0)};
+  Option<std::string> machine{
+      *this, "machine",
+      llvm::cl::desc("What choices of time are made for: host, a100, h100, "
+                     "h200, or a file of zero-plan --calibrate"),
+      llvm::cl::init("h100")};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Reductions travel while the next bucket is filled"),

@@ -5,8 +5,7 @@
 #ifndef ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
 #define ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
 
-#include "program/Control.h"
-#include "program/DataType.h"
+#include "kernels/optimizer/Rules.h"
 
 #include <cuda_runtime_api.h>
 
@@ -19,7 +18,7 @@ namespace zrt::cuda {
 int multiprocessors();
 
 //===----------------------------------------------------------------------===//
-// Optimizer.cu: the `zero` operations
+// Optimizer.cu and Statistics.cu: the `zero` operations
 //===----------------------------------------------------------------------===//
 
 void convert(DataType fromType, const void *from, DataType toType, void *to,
@@ -50,38 +49,21 @@ size_t statisticsWorkspace(int64_t elements);
 void gradientStatistics(const StatisticsArguments &arguments,
                         cudaStream_t stream);
 
-/// Norm, verdict and factor. As zero.grad_scale on the host.
-void gradientScale(double clip, double divisor, bool exact, bool skip,
-                   Control *control, cudaStream_t stream);
+/// Norm, verdict and factor.
+void gradientScale(const JudgeRule &rule, Control *control,
+                   cudaStream_t stream);
 
-enum class UpdateRule { AdamW, Adam, Sgd };
-struct UpdateRuleArguments {
-  UpdateRule rule;
-  int partition;
-  double beta1, beta2, epsilon, weightDecay, momentum;
-  bool biasCorrection, nesterov;
+/// Addresses are the device's.
+struct DeviceUpdate : UpdateBuffers {
+  OptimizerRule rule;
   DataType gradientType, computeType;
-  const void *gradient;
-  /// Null: the master is `compute`, which is bf16, and `remainder`, the lower
-  /// 16 bits.
-  float *parameter;
-  uint16_t *remainder;
-  float *moment1, *moment2; ///< null where there are none
-  void *compute;            ///< null: no 16-bit parameter
   int64_t elements;
   const Control *control;
 };
 /// Does nothing where the control block says that gradients are not finite.
-void update(const UpdateRuleArguments &arguments, cudaStream_t stream);
+void update(const DeviceUpdate &arguments, cudaStream_t stream);
 
-struct ScaleArguments {
-  bool dynamic, consecutiveHysteresis;
-  double minimum, factor;
-  int64_t window, hysteresis;
-  int accumulation;
-  Control *control;
-};
-void updateScale(const ScaleArguments &arguments, cudaStream_t stream);
+void updateScale(const ScaleRule &rule, Control *control, cudaStream_t stream);
 
 /// to[i] *= factor, rounded to f16. For means of more ranks than a power of
 /// two.
@@ -122,7 +104,7 @@ void crossEntropyGrad(const RowsShape &shape, int ignored, const float *dloss,
                       cudaStream_t stream);
 
 //===----------------------------------------------------------------------===//
-// Data.cu: tokens, positions, movement
+// Tokens.cu and Movement.cu
 //===----------------------------------------------------------------------===//
 
 /// Rows of `table` [entries, rowBytes]. An id outside gives zeros and

@@ -148,120 +148,45 @@ private:
 class GradientScaleKernel final : public Kernel {
 public:
   GradientScaleKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context), clip(spec.real("clip")),
-        divisor(spec.real("divisor", 1)), exact(spec.integer("exact") != 0),
-        skip(spec.integer("skip", 1) != 0) {
-    expectBuffers(spec, bufferTypes(spec).size(), 0,
-                  "all is in the control block");
-    if (!(clip >= 0) || !(divisor > 0))
-      refuse(spec, "found clip " + std::to_string(clip) + " and divisor " +
-                       std::to_string(divisor) +
-                       ", wanted clip >= 0 and divisor > 0");
-  }
+      : context(context), rule(judgeRuleOf(spec)) {}
 
   void run(void *const *, void *) override {
-    gradientScale(clip, divisor, exact, skip, context.control,
-                  context.cuda->stream);
+    gradientScale(rule, context.control, context.cuda->stream);
   }
 
 private:
   KernelContext context;
-  double clip, divisor;
-  bool exact, skip;
+  JudgeRule rule;
 };
 
 template <UpdateRule rule> class UpdateKernel final : public Kernel {
 public:
   UpdateKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream) {
-    arguments = {};
-    arguments.rule = rule;
-    arguments.partition = partitionOf(spec);
-    arguments.beta1 = spec.real("beta1", 0.9);
-    arguments.beta2 = spec.real("beta2", 0.999);
-    arguments.epsilon = spec.real("epsilon", 1e-8);
-    arguments.weightDecay = spec.real("weight_decay");
-    arguments.momentum = spec.real("momentum");
-    arguments.biasCorrection = spec.integer("bias_correction", 1) != 0;
-    arguments.nesterov = spec.integer("nesterov") != 0;
-    arguments.control = context.control;
-    moments = rule != UpdateRule::Sgd ? 2 : arguments.momentum != 0 ? 1 : 0;
-    readTypes(spec);
-  }
+      : context(context), spec(updateSpecOf(spec, rule)) {}
 
   void run(void *const *buffers, void *) override {
-    arguments.gradient = buffers[0];
-    if (isSplit)
-      arguments.remainder = static_cast<uint16_t *>(buffers[1]);
-    else
-      arguments.parameter = static_cast<float *>(buffers[1]);
-    if (moments > 0)
-      arguments.moment1 = static_cast<float *>(buffers[2]);
-    if (moments > 1)
-      arguments.moment2 = static_cast<float *>(buffers[3]);
-    arguments.compute = hasCompute ? buffers[2 + moments] : nullptr;
-    update(arguments, stream);
+    update({spec.bind(buffers), spec.rule, spec.gradientType, spec.computeType,
+            spec.elements, context.control},
+           context.cuda->stream);
   }
 
 private:
-  void readTypes(const KernelSpec &spec) {
-    const std::vector<TensorType> types = bufferTypes(spec);
-    const size_t least = 2 + moments;
-    if (types.size() != least)
-      expectBuffers(spec, types.size(), least + 1,
-                    "gradient, f32 parameter (or the lower 16 bits of it), "
-                    "moments, and the 16-bit parameter where there is one");
-    expectLane(spec, types[0].type);
-    arguments.gradientType = types[0].type;
-    arguments.elements = types[0].elements();
-    for (size_t i = 1; i < types.size(); ++i)
-      expectElements(spec, types[i], arguments.elements);
-    isSplit = types[1].type == DataType::U16;
-    for (size_t i = isSplit ? 2 : 1; i < least; ++i)
-      expectType(spec, types[i], DataType::F32,
-                 "a parameter that is updated or its moment");
-    hasCompute = types.size() > least;
-    if (hasCompute) {
-      arguments.computeType = types[least].type;
-      expectLane(spec, arguments.computeType);
-    }
-    if (isSplit && (!hasCompute || arguments.computeType != DataType::BF16))
-      refuse(spec, "found the lower 16 bits of a master, wanted its bf16 "
-                   "parameter as the last buffer");
-  }
-
-  cudaStream_t stream;
-  UpdateRuleArguments arguments;
-  int moments;
-  bool hasCompute = false, isSplit = false;
+  KernelContext context;
+  UpdateSpec spec;
 };
 
 class UpdateScaleKernel final : public Kernel {
 public:
   UpdateScaleKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream) {
-    const Training &training = context.program->training;
-    const LossScale &scale = training.lossScale;
-    expectBuffers(spec, bufferTypes(spec).size(), 0,
-                  "all is in the control block");
-    arguments = {scale.kind == LossScaleKind::Dynamic,
-                 scale.consecutiveHysteresis,
-                 scale.minimum,
-                 scale.factor,
-                 scale.window,
-                 scale.hysteresis,
-                 training.accumulation,
-                 context.control};
-    if (arguments.dynamic && scale.window < 1)
-      refuse(spec, "found a loss scale window of " +
-                       std::to_string(scale.window) + ", wanted 1 or more");
+      : context(context), rule(scaleRuleOf(spec, context.program->training)) {}
+
+  void run(void *const *, void *) override {
+    zrt::cuda::updateScale(rule, context.control, context.cuda->stream);
   }
 
-  void run(void *const *, void *) override { updateScale(arguments, stream); }
-
 private:
-  cudaStream_t stream;
-  ScaleArguments arguments;
+  KernelContext context;
+  ScaleRule rule;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "kernels/optimizer/ExactSum.h"
 
-#include <cmath>
+#include "kernels/optimizer/Rules.h"
+
 #include <cstring>
 
 using namespace zrt;
@@ -12,13 +13,6 @@ static void place(int64_t *limbs, uint64_t value, int bit) {
                               << (bit % 32);
   for (; shifted; shifted >>= 32)
     limbs[limb++] += static_cast<int64_t>(shifted & 0xffffffffu);
-}
-
-void zrt::normalizeLimbs(int64_t *limbs) {
-  for (int i = 0; i + 1 < kNormLimbs; ++i) {
-    limbs[i + 1] += limbs[i] >> 32;
-    limbs[i] &= 0xffffffff;
-  }
 }
 
 void zrt::flushSquares(uint64_t *tables, int64_t *limbs) {
@@ -33,27 +27,4 @@ void zrt::flushSquares(uint64_t *tables, int64_t *limbs) {
     }
   std::memset(tables, 0, sizeof(uint64_t) * kSquareTables * kSquareExponents);
   normalizeLimbs(limbs);
-}
-
-double zrt::limbsToDouble(const int64_t *limbs) {
-  int64_t digits[kNormLimbs];
-  std::memcpy(digits, limbs, sizeof digits);
-  normalizeLimbs(digits);
-  int top = kNormLimbs - 1;
-  while (top > 0 && digits[top] == 0)
-    --top;
-  // The leading 64 bits or more; what is below only breaks ties, so it is
-  // kept as one sticky bit.
-  unsigned __int128 leading = 0;
-  for (int i = top; i > top - 3; --i)
-    leading = (leading << 32) | static_cast<uint64_t>(i >= 0 ? digits[i] : 0);
-  bool sticky = false;
-  for (int i = top - 3; i >= 0; --i)
-    sticky |= digits[i] != 0;
-  int shift = 0;
-  for (; leading >> 63; leading >>= 1, ++shift)
-    sticky |= leading & 1;
-  double value = static_cast<double>(static_cast<uint64_t>(leading) |
-                                     static_cast<uint64_t>(sticky));
-  return std::ldexp(value, shift + 32 * (top - 2) + kNormLowestBit);
 }

@@ -11,18 +11,9 @@
 
 namespace zrt {
 
-/// Weight of the lowest bit of the limbs, as a power of two.
-inline constexpr int kNormLowestBit = -298;
-
 /// Adds what `loops::exactSquares` left in `tables` to `limbs`, leaves the
 /// tables zero and every limb but the last below 2^32.
 void flushSquares(uint64_t *tables, int64_t *limbs);
-
-/// Brings every limb but the last into [0, 2^32) by carrying upwards.
-void normalizeLimbs(int64_t *limbs);
-
-/// The sum as the nearest f64. Limbs need not be normalised.
-double limbsToDouble(const int64_t *limbs);
 
 } // namespace zrt
 

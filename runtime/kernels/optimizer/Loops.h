@@ -11,18 +11,8 @@
 
 namespace zrt {
 
-/// A parameter update. `parameter` is the f32 master, or the f32 parameter
-/// itself; `compute` is the 16-bit copy, or null. With `remainder`, `parameter`
-/// is null: the master is `compute`, which is bf16, and these lower 16 bits.
-struct UpdateArguments {
-  DataType gradientType;
-  DataType computeType;
-  const void *gradient;
-  float *parameter;
-  uint16_t *remainder;
-  float *moment1;
-  float *moment2;
-  void *compute;
+/// The scalars of an update.
+struct UpdateScalars {
   float factor; ///< gradients are multiplied by this first
   float l2;     ///< then this times the parameter is added
   float keep;   ///< the parameter is multiplied by this: 1 - rate * decay
@@ -33,6 +23,22 @@ struct UpdateArguments {
   float epsilon;
   float momentum;
   bool nesterov;
+};
+
+/// The buffers of a parameter update. `parameter` is the f32 master, or the f32
+/// parameter itself; `compute` is the 16-bit copy, or null. With `remainder`,
+/// `parameter` is null: the master is `compute`, which is bf16, and these lower
+/// 16 bits.
+struct UpdateBuffers {
+  const void *gradient;
+  float *parameter;
+  uint16_t *remainder;
+  float *moment1, *moment2; ///< null where there are none
+  void *compute;
+};
+
+struct UpdateArguments : UpdateScalars, UpdateBuffers {
+  DataType gradientType, computeType;
 };
 
 /// Tables of `exactSquares`: sums of squared mantissas by biased exponent.

@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_KERNELS_OPTIMIZER_SPECS_H
 
 #include "kernels/Registry.h"
+#include "kernels/optimizer/Rules.h"
 
 #include <stdexcept>
 #include <string>
@@ -62,6 +63,26 @@ inline int partitionOf(const KernelSpec &spec) {
                      ", wanted 0 to " + std::to_string(kMaxGroups - 1));
   return static_cast<int>(partition);
 }
+
+/// What zero.grad_scale says. Throws where clip or divisor make no sense.
+JudgeRule judgeRuleOf(const KernelSpec &spec);
+
+/// What zero.update_scale does in this training.
+ScaleRule scaleRuleOf(const KernelSpec &spec, const Training &training);
+
+/// What zero.adamw, zero.adam or zero.sgd says.
+struct UpdateSpec {
+  OptimizerRule rule;
+  DataType gradientType, computeType;
+  int64_t elements;
+  int moments;     ///< 0 to 2
+  bool isSplit;    ///< the master is the bf16 parameter and its lower bits
+  bool hasCompute; ///< there is a 16-bit parameter
+
+  /// `buffers` in their order: gradient, master, moments, 16-bit parameter.
+  UpdateBuffers bind(void *const *buffers) const;
+};
+UpdateSpec updateSpecOf(const KernelSpec &spec, UpdateRule rule);
 
 template <typename T>
 std::unique_ptr<Kernel> makeKernel(const KernelSpec &spec,

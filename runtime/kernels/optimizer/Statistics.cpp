@@ -1,11 +1,9 @@
 // zero.grad_stats and zero.grad_scale: found-inf, norm, clip.
 #include "kernels/optimizer/ExactSum.h"
+#include "kernels/optimizer/Rules.h"
 #include "kernels/optimizer/Specs.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <mutex>
 
 using namespace zrt;
@@ -143,35 +141,13 @@ private:
 class GradientScale : public Kernel {
 public:
   GradientScale(const KernelSpec &spec, const KernelContext &context)
-      : control(*context.control), clip(spec.real("clip")),
-        divisor(spec.real("divisor", 1)), exact(spec.integer("exact") != 0),
-        skip(spec.integer("skip", 1) != 0) {
-    expectBuffers(spec, bufferTypes(spec).size(), 0,
-                  "all is in the control block");
-    if (!(clip >= 0) || !(divisor > 0))
-      refuse(spec, "found clip " + std::to_string(clip) + " and divisor " +
-                       std::to_string(divisor) +
-                       ", wanted clip >= 0 and divisor > 0");
-  }
+      : control(*context.control), rule(judgeRuleOf(spec)) {}
 
-  void run(void *const *, void *) override {
-    bool clean = control.nonFinite == 0;
-    double scale = control.scale * divisor;
-    double sum = exact ? limbsToDouble(control.normLimbs) : control.normSum;
-    double norm = clean ? std::sqrt(sum) / scale
-                        : std::numeric_limits<double>::infinity();
-    double factor = 1 / scale;
-    if (clip > 0)
-      factor = std::min(1.0, clip / (norm + 1e-6)) / scale;
-    control.norm = static_cast<float>(norm);
-    control.factor = static_cast<float>(factor);
-    control.finite = clean || !skip;
-  }
+  void run(void *const *, void *) override { judge(rule, control); }
 
 private:
   Control &control;
-  double clip, divisor;
-  bool exact, skip;
+  JudgeRule rule;
 };
 
 } // namespace

@@ -1,0 +1,105 @@
+//===- KernelPasses.td - kernels of arithmetic -------------*- tablegen -*-===//
+#ifndef ZERO_TRANSFORMS_KERNELPASSES_TD
+#define ZERO_TRANSFORMS_KERNELPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
+  let summary = "Turn groups of elementwise operations into kernels";
+  let description = [{
+    Joins elementwise operations of a `zero.step` into groups and makes each
+    group one `zero.launch` of a private function around one `linalg.generic`.
+    Members are upstream operations with the `Elementwise` trait and operations
+    with `ElementwiseOpInterface`, on ranked static tensors of one shape.
+    Arithmetic inside a kernel is f32: 16-bit inputs are extended when loaded
+    and results rounded once when stored. Splat constants become part of the
+    kernel; an `nn.broadcast` becomes an indexing map.
+
+    A group sits at its last member's place, so no other operation moves. It
+    moves down to take in one more member only if no use of its values lies in
+    between, and if the values alive in between do not grow.
+
+    - Needs: `zero-differentiate` ran, no collectives yet. Groups must not
+      depend on the ZeRO stage: what a group rounds is what the step computes.
+    - Leaves: views, constants, kernel operations, launches and `zero`
+      operations. Whatever else is left is an error at the operation.
+    - Not done here: code for the kernels; see `zero-vectorize-kernels`.
+
+    ```mlir
+    %0 = arith.mulf %x, %y : tensor<4x8xbf16>          // before
+    %1 = nn.gelu tanh %0 : tensor<4x8xbf16>
+    %1 = zero.launch @mulf_gelu_0(%x, %y)              // after
+        : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
+def ExpandMath : Pass<"zero-expand-math"> {
+  let summary = "Turn math and bf16 conversions into plain vector arithmetic";
+  let description = [{
+    Expands transcendental functions of f32 into polynomials, and conversions
+    between f32 and bf16 into integer arithmetic that rounds to nearest even
+    and keeps subnormals, which the native instructions flush. The results are
+    then the same on every machine.
+
+    - Leaves: functions without a polynomial (and all of f64), which become
+      calls of the C library, an element at a time.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def VectorizeKernels : Pass<"zero-vectorize-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernel functions into vector loops on raw buffers";
+  let description = [{
+    Every function with a body becomes a function of
+    `(buffers: pointer to pointers, begin: i64, end: i64)` that computes the
+    flat elements [begin, end) of its results: whole vectors first, the rest
+    with the same code under a mask. An element's bits do not depend on where
+    a range begins or ends. `extent` on the function is its number of
+    elements, `grain` the fewest elements worth a thread.
+
+    - Needs: functions as `zero-outline-elementwise` leaves them.
+    - Leaves: `arith`, `math` and `vector` on vectors of `vector-width` lanes,
+      `scf` loops, and loads and stores of the `llvm` dialect.
+    - Not done here: transcendental functions; see `zero-expand-math`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+  let options = [Option<"vectorWidth", "vector-width", "int64_t", "16",
+    "Lanes of a vector; a power of two">];
+}
+
+def ThreadKernels : Pass<"zero-thread-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernel functions into code of a GPU's threads";
+  let description = [{
+    Every function with a body becomes a function of its buffers' pointers,
+    inputs first, in which a thread computes every element whose number is its
+    own modulo the number of threads: any grid of one dimension is right.
+    `extent` on the function is its number of elements.
+
+    ```mlir
+    func.func private @k(%a: tensor<64xf32>) -> tensor<64xf32> { linalg.generic ... }
+    // becomes
+    func.func @k(%a: !llvm.ptr, %r: !llvm.ptr) attributes {extent = 64 : i64} {
+      scf.for %i = %thread to %c64 step %threads { ... }
+    }
+    ```
+
+    - Needs: functions as `zero-outline-elementwise` leaves them.
+    - Leaves: `arith` and `math` on scalars, `scf` loops, thread numbers of the
+      `nvvm` dialect, loads and stores of the `llvm` dialect.
+    - Not done here: transcendental functions; see `zero-expand-math`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
+#endif // ZERO_TRANSFORMS_KERNELPASSES_TD

@@ -1,0 +1,182 @@
+//===- ModelPasses.td - from a model to its step on a device *- tablegen -*-===//
+#ifndef ZERO_TRANSFORMS_MODELPASSES_TD
+#define ZERO_TRANSFORMS_MODELPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Configure : Pass<"zero-configure", "::mlir::ModuleOp"> {
+  let summary = "Write what the configuration decides into the module";
+  let description = [{
+    Gives every `zero.step` its `training` attribute and every parameter group a
+    `zero.optimizer`. `options` are those of `zero-pipeline`, `config` included.
+
+    - Needs: a model, with every parameter group known to the configuration or
+      taking its defaults.
+    - Leaves: everything that later passes ask of the configuration, in the IR.
+    - Not done here: precision; see `zero-set-precision`.
+
+    ```mlir
+    zero.step @train(%x: tensor<4xf32>) {                                  // before
+    zero.optimizer "default" = #zero.adam<lr = 0.001>                      // after
+    zero.step @train(%x: tensor<4xf32>) training #zero.training<stage = 2, ranks = 4> {
+    ```
+  }];
+  let options = [Option<"settings", "options", "std::string", /*default=*/"",
+      "Options of zero-pipeline, such as 'stage=2 ranks=4'">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
+  let summary = "Run zero-pipeline with options that the model completes";
+  let description = [{
+    What `zero-pipeline` consists of. Resolves `options` against the module, as
+    `zero-compile` does: the model's micro-batch gives the accumulation, and the
+    configuration gives the precision and the sizes that later passes take as
+    options of their own. Then it runs them.
+
+    - Needs: a model.
+    - Leaves: a planned schedule.
+  }];
+  let options = [Option<"settings", "options", "std::string", /*default=*/"",
+      "Options of zero-pipeline, such as 'stage=2 ranks=4'">];
+}
+
+def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
+  let summary = "Turn an f32 model into one that computes in 16 bits";
+  let description = [{
+    In every `zero.step` in model form, f32 tensors become tensors of `compute`:
+    what `zero.load` reads, the results of operations on it, and float arguments
+    of the step, which are rounded first. Three things stay f32:
+
+    - statistics (mean, rstd, lse, masks, the loss), as `StatisticsOpInterface`
+      says, and what is computed from them;
+    - the *loss tail*: elementwise operations, reductions and `nn.softmax` on
+      which nothing but the loss depends;
+    - what the model itself extends with `arith.extf`, and what is computed from
+      it, up to the model's `arith.truncf`.
+
+    An operation on f32 and 16-bit values computes in f32. Values computed from
+    constants and integers alone stay f32 until they meet a 16-bit value, and
+    are rounded there: positions and masks keep their bits.
+
+    - Needs: model form; runs before `zero-differentiate`.
+    - Leaves: parameters with their f32 type (the master), `zero.yield` with an
+      f32 loss; its further outputs may be 16-bit. With `compute=f32`,
+      everything.
+
+    ```mlir
+    %w = zero.load @w : tensor<784x10xf32>                    // before
+    %l = nn.linear %x, %w : (tensor<32x784xf32>, tensor<784x10xf32>) -> tensor<32x10xf32>
+    %0 = arith.truncf %x : tensor<32x784xf32> to tensor<32x784xbf16>   // after
+    %w = zero.load @w : tensor<784x10xbf16>
+    %l = nn.linear %0, %w : (tensor<32x784xbf16>, tensor<784x10xbf16>) -> tensor<32x10xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option<"compute", "compute", "std::string", "\"bf16\"",
+    "Type of parameters and activations: f32, bf16 or f16">];
+}
+
+def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Build the backward of every model: micro, apply, evaluate";
+  let description = [{
+    Turns a `zero.step` in model form into a schedule: `zero.micro` with the
+    forward, the backward from `zero.loss_seed` and one `zero.gradient` a
+    trainable parameter, right after its last contribution; an empty
+    `zero.apply`; and `zero.evaluate` with the forward and all outputs.
+
+    Only operations on a path from a trainable parameter to the loss are
+    differentiated, through `DifferentiableOpInterface`. The contributions to a
+    parameter that is loaded or used more than once are added in the order in
+    which the backward computes them, those of 16 bits in f32; an
+    `nn.embedding_grad` takes the sum before it as its `init`. Nothing is built
+    for frozen parameters. A trainable parameter that the loss does not depend
+    on is named in a remark.
+
+    - Needs: `zero-set-precision` ran, where the step is not to be in f32.
+    - Leaves: steps in schedule form, `zero.load` where it was. Steps that are
+      schedules already are not touched.
+    - Not done here: updates; dead code and common subexpressions, which
+      `canonicalize` and `cse` remove.
+
+    ```mlir
+    zero.step @train(%x: tensor<4xf32>) {                 // before
+      %w = zero.load @w : tensor<4xf32>
+      %p = arith.mulf %x, %w : tensor<4xf32>
+      %loss = nn.reduce sum %p dims [0] : (tensor<4xf32>) -> tensor<f32>
+      zero.yield %loss : tensor<f32>
+    }
+    zero.step @train(%x: tensor<4xf32>) {                 // after
+      zero.micro {
+        ...
+        %seed = zero.loss_seed : tensor<f32>
+        %dp = nn.broadcast %seed dims [] : (tensor<f32>) -> tensor<4xf32>
+        %dw = arith.mulf %dp, %x : tensor<4xf32>
+        zero.gradient @w, %dw : tensor<4xf32>
+        zero.yield %loss : tensor<f32>
+      }
+      zero.apply {
+      }
+      zero.evaluate {
+        ...
+        zero.yield %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::nn::NNDialect"];
+  let options = [Option<"ignoreUnusedParameters", "ignore-unused-parameters",
+    "bool", "true", "Whether a trainable parameter without a gradient is named "
+    "in a remark; if not, it is an error">];
+}
+
+def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleOp"> {
+  let summary = "Recompute activations in the backward instead of keeping them";
+  let description = [{
+    Divides the forward of `zero.micro` into layers: spans between places where
+    few bytes are alive, such as a single residual stream, that repeat.
+    `every=k` joins each k chosen layers to a span. Of a span the pass keeps
+    what takes fewest bytes, mostly its input alone, and computes what the
+    backward needs of it a second time, right before the backward needs it
+    first. With `policy=cheap`, results of products and attention are kept where
+    they are needed, and only what moves data rather than computes is computed
+    again; KernelOpInterface says which that is.
+
+    Recomputed operations read kept values through `zero.recompute`, so that CSE
+    does not merge them with the first ones. They load their parameters again:
+    stage 3 gathers for them as for any use.
+
+    - Needs: `zero-differentiate` ran, and `zero-outline-elementwise`: kernels
+      are copied whole, so that recomputed values have the bits of the first
+      ones. Before any collective, so that all stages recompute the same.
+    - Leaves: the same values, and fewer of them alive at once.
+    - Not done here: operations with effects or regions are not recomputed, nor
+      is anything between layers or after the last one, where the backward
+      begins at once. Dropout is counter-based and repeats by itself.
+
+    ```mlir
+    %y, %mean, %rstd = nn.layer_norm %h, %g, %b eps 1.0e-5 : ...   // before
+    ...
+    %dw = nn.matmul %y, %dz transpose_a : ...
+    %y, %mean, %rstd = nn.layer_norm %h, %g, %b eps 1.0e-5 : ...   // after
+    ...
+    %r = zero.recompute %h : tensor<32x64xbf16>
+    %y2, %mean2, %rstd2 = nn.layer_norm %r, %g2, %b2 eps 1.0e-5 : ...
+    %dw = nn.matmul %y2, %dz transpose_a : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+  let options = [
+    Option<"every", "every", "int64_t", "1",
+      "Layers between two borders that are kept">,
+    Option<"number", "number", "int64_t", "0",
+      "Spans to divide the layers into, instead of every; 0: every decides">,
+    ListOption<"layers", "layers", "int64_t",
+      "Layers to recompute, from 0 on; all if none is given">,
+    Option<"policy", "policy", "std::string", "\"all\"",
+      "What to recompute: all, or cheap">];
+}
+
+#endif // ZERO_TRANSFORMS_MODELPASSES_TD

@@ -1,0 +1,181 @@
+//===- SchedulePasses.td - a schedule for n ranks ----------*- tablegen -*-===//
+#ifndef ZERO_TRANSFORMS_SCHEDULEPASSES_TD
+#define ZERO_TRANSFORMS_SCHEDULEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
+  let summary = "Make large gradients in blocks of rows";
+  let description = [{
+    At stages 2 and 3, and at stage 1 where each of several micro-batches is
+    reduced, a rank takes in its slice of a gradient only. Where a gradient is
+    larger than `reduce-bucket-size`, its operation makes blocks of rows instead
+    of the whole, each of at most a bucket, and each is a `zero.gradient` of a range
+    of elements: reduced and freed before the next one is made. What asks for rows
+    of another large value (a tied parameter's earlier contribution) gets them from
+    its operation, if that costs less memory than the whole, or as a view of it.
+
+    A remark names a gradient that stays whole: its operation has no
+    `RowBlockOpInterface`, something else reads it, or no rows split over ranks.
+
+    - Needs: `zero-differentiate` and `zero-configure` ran.
+    - Leaves: blocks that split evenly over ranks, in order; `zero-partition` makes
+      a segment of each.
+    - Not done here: stages 0 and 1 where they store gradients whole and reduce
+      them once an update.
+
+    ```mlir
+    %dw = nn.matmul %x, %dy transpose_a : ... -> tensor<8x6xf32>              // before
+    zero.gradient @w, %dw : tensor<8x6xf32>
+    %b0 = nn.matmul %x, %dy transpose_a rows [0, 4] : ... -> tensor<4x6xf32>  // after
+    zero.gradient @w[0 to 24], %b0 : tensor<4x6xf32>
+    %b1 = nn.matmul %x, %dy transpose_a rows [4, 8] : ... -> tensor<4x6xf32>
+    zero.gradient @w[24 to 48], %b1 : tensor<4x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of a block; larger gradients are cut">,
+    Option<"alignment", "alignment", "int64_t", "128",
+      "Stages 1 and 2: elements that each rank's part of a block is a multiple of, where rows allow">,
+    Option<"contiguous", "contiguous", "bool", "false",
+      "Stage 2: blocks need not split over ranks">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
+  let summary = "Decide who owns which slice of which state";
+  let description = [{
+    Makes one `zero.partition` for the trainable parameters of each optimizer
+    group and compute type, and one for parameters without a gradient. The layout
+    follows the stage: `whole`, `interval`, `bucketed` or `contiguous`,
+    `parameter`; stage 1 has `bucketed` where each of several micro-batches is
+    reduced. `docs/Design.md` has the rules.
+
+    - Needs: `zero-differentiate` and `zero-configure` ran.
+    - Leaves: every parameter a member of exactly one partition.
+    - Not done here: any change to the step; see `zero-insert-reductions`.
+
+    ```mlir
+    zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 12]
+      members [#zero.member<@b at 0 size 3>, #zero.member<@w at 3 size 6>]
+      compute f32 gradient f32 optimizer #zero.adam<lr = 1.0e-3>
+    ```
+  }];
+  let options = [
+    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of a gradient bucket (stages 0, 2, 3) or interval (stage 1)">,
+    Option<"alignment", "alignment", "int64_t", "128",
+      "Elements that each rank's part of a segment is a multiple of">,
+    Option<"contiguous", "contiguous", "bool", "false",
+      "Stage 2: one slice a rank over the whole group">,
+    Option<"splitMaster", "split-master", "bool", "false",
+      "Keep the lower 16 bits of a bf16 parameter's master instead of all 32">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
+  let summary = "Send gradients to their owners";
+  let description = [{
+    Replaces every `zero.gradient`. On one rank it becomes `zero.accumulate`.
+    Stage 0 combines buckets in the backward, stages 2 and 3 reduce buckets to
+    their owners there, stage 1 reduces its intervals in `zero.apply`. With several
+    micro-batches an update, stages 0 and 1 add up locally and communicate in
+    `zero.apply`, except in deterministic runs, where every stage reduces every
+    micro-batch: there stage 1 reduces buckets in the backward, as stage 2 does.
+
+    - Needs: `zero-partition` ran.
+    - Leaves: no `zero.gradient`; every start waited for at once.
+    - Not done here: overlap; buffers (`zero-plan-memory`).
+
+    ```mlir
+    zero.gradient @w, %dw : tensor<6xf32>                                        // before
+    %p = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (...) : <tensor<6xf32>>
+    %s = zero.wait %p : <tensor<6xf32>>                             // after
+    zero.accumulate slice %s into @p0[0 to 12] : tensor<6xf32>
+    ```
+  }];
+  let options = [Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of a gradient bucket where segments do not decide it">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
+  let summary = "Stage 3: bring parameters together before their uses";
+  let description = [{
+    Replaces each `zero.load` of a sharded parameter by a `zero.all_gather` and
+    its wait before the first use of each group of uses. Uses are one group while
+    fewer than `max-reuse-distance` elements of parameters are used in between, or
+    none at all; so a parameter is gathered in the forward and again in the
+    backward. Small parameters stay whole: `zero.load` remains, and
+    `zero.initialize` gathers their resident copies.
+
+    - Needs: `zero-partition` ran.
+    - Leaves: no `zero.load` of a sharded parameter that is not resident.
+    - Not done here: release (`zero-free`); the refresh after the update
+      (`zero-insert-updates`).
+
+    ```mlir
+    %w = zero.load @w : tensor<6xf32>                             // before
+    %p = zero.all_gather @w : <tensor<6xf32>>        // after
+    %w = zero.wait %p : <tensor<6xf32>>
+    ```
+  }];
+  let options = [
+    Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "0",
+      "Keep a parameter when fewer elements of parameters are used before its next use">,
+    Option<"parameterPersistenceThreshold", "parameter-persistence-threshold", "int64_t", "0",
+      "Parameters of at most this many elements stay whole">,
+    Option<"modelPersistenceThreshold", "model-persistence-threshold", "int64_t",
+      "std::numeric_limits<int64_t>::max()", "Most elements that stay whole in all">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
+  let summary = "Norm, overflow check, optimizer and the gathers after it";
+  let description = [{
+    Fills `zero.apply`: found-inf and norm over the owned slices, combined over
+    all ranks, one verdict, one update a partition, the loss scale, and the
+    gathers of updated parameters (stages 1 and 2) or of resident copies (3).
+
+    - Needs: `zero-insert-reductions` and, at stage 3, `zero-insert-gathers` ran.
+    - Leaves: complete `zero.apply` regions.
+    - Not done here: the update's arithmetic, which is a runtime kernel.
+
+    ```mlir
+    %s = zero.grad_stats @p0
+    %t = zero.reduce_stats %s
+    %v = zero.judge %t clip 1.0 divisor 2.0
+    zero.update @p0 if %v
+    zero.update_scale %v
+    ```
+  }];
+  let options = [Option<"allgatherBucketSize", "allgather-bucket-size", "int64_t", "int64_t{4} << 20",
+      "Most elements of one gather of updated parameters, unless a segment is larger">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def SpecializeRank : Pass<"zero-specialize-rank", "::mlir::ModuleOp"> {
+  let summary = "One program a rank";
+  let description = [{
+    A schedule is one program for all ranks, with the rank in the strides of
+    places. With `rank`, the module becomes that rank's program: each stride is
+    part of the offset. Without, the module becomes one that holds a module
+    `@rank0`, `@rank1`, ... for each rank; `zero-verify-schedule` takes that
+    form, and checks besides that all ranks meet in the same collectives.
+
+    - Needs: a configured schedule; places where `zero-plan-memory` ran.
+    - Leaves: places without stride, and `zero.rank` on the step.
+    - Not done here: anything else; ranks differ in nothing but places.
+
+    ```mlir
+    zero.at = [#zero.at<gradients[0], 144 bytes stride 144>]    // before
+    zero.at = [#zero.at<gradients[144], 144 bytes>]             // after, rank=1
+    ```
+  }];
+  let options = [Option<"rank", "rank", "int64_t", "-1",
+    "The rank to make a program of; negative: all of them">];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+#endif // ZERO_TRANSFORMS_SCHEDULEPASSES_TD

@@ -1,0 +1,90 @@
+#include "kernels/optimizer/Specs.h"
+
+using namespace zrt;
+
+JudgeRule zrt::judgeRuleOf(const KernelSpec &spec) {
+  JudgeRule rule = {spec.real("clip"), spec.real("divisor", 1),
+                    spec.integer("exact") != 0, spec.integer("skip", 1) != 0};
+  expectBuffers(spec, bufferTypes(spec).size(), 0,
+                "all is in the control block");
+  if (!(rule.clip >= 0) || !(rule.divisor > 0))
+    refuse(spec, "found clip " + std::to_string(rule.clip) + " and divisor " +
+                     std::to_string(rule.divisor) +
+                     ", wanted clip >= 0 and divisor > 0");
+  return rule;
+}
+
+ScaleRule zrt::scaleRuleOf(const KernelSpec &spec, const Training &training) {
+  const LossScale &scale = training.lossScale;
+  expectBuffers(spec, bufferTypes(spec).size(), 0,
+                "all is in the control block");
+  bool isDynamic = scale.kind == LossScaleKind::Dynamic;
+  if (isDynamic && scale.window < 1)
+    refuse(spec, "found a loss scale window of " +
+                     std::to_string(scale.window) + ", wanted 1 or more");
+  return {isDynamic,
+          scale.consecutiveHysteresis,
+          scale.minimum,
+          scale.factor,
+          scale.window,
+          scale.hysteresis,
+          training.accumulation};
+}
+
+static OptimizerRule optimizerRuleOf(const KernelSpec &spec, UpdateRule rule) {
+  return {rule,
+          partitionOf(spec),
+          spec.real("beta1", 0.9),
+          spec.real("beta2", 0.999),
+          spec.real("epsilon", 1e-8),
+          spec.real("weight_decay"),
+          spec.real("momentum"),
+          spec.integer("bias_correction", 1) != 0,
+          spec.integer("nesterov") != 0};
+}
+
+UpdateSpec zrt::updateSpecOf(const KernelSpec &spec, UpdateRule rule) {
+  UpdateSpec update = {};
+  update.rule = optimizerRuleOf(spec, rule);
+  update.moments = rule != UpdateRule::Sgd     ? 2
+                   : update.rule.momentum != 0 ? 1
+                                               : 0;
+  std::vector<TensorType> types = bufferTypes(spec);
+  size_t least = 2 + update.moments;
+  if (types.size() != least)
+    expectBuffers(spec, types.size(), least + 1,
+                  "gradient, f32 parameter (or the lower 16 bits of it), "
+                  "moments, and the 16-bit parameter where there is one");
+  expectLane(spec, types[0].type);
+  update.gradientType = types[0].type;
+  update.elements = types[0].elements();
+  for (size_t i = 1; i < types.size(); ++i)
+    expectElements(spec, types[i], update.elements);
+  update.isSplit = types[1].type == DataType::U16;
+  for (size_t i = update.isSplit ? 2 : 1; i < least; ++i)
+    expectType(spec, types[i], DataType::F32,
+               "a parameter that is updated or its moment");
+  update.hasCompute = types.size() > least;
+  update.computeType = update.hasCompute ? types[least].type : DataType::F32;
+  expectLane(spec, update.computeType);
+  if (update.isSplit && update.computeType != DataType::BF16)
+    refuse(spec, "found the lower 16 bits of a master, wanted its bf16 "
+                 "parameter as the last buffer");
+  return update;
+}
+
+UpdateBuffers UpdateSpec::bind(void *const *buffers) const {
+  UpdateBuffers bound = {};
+  bound.gradient = buffers[0];
+  if (isSplit)
+    bound.remainder = static_cast<uint16_t *>(buffers[1]);
+  else
+    bound.parameter = static_cast<float *>(buffers[1]);
+  if (moments > 0)
+    bound.moment1 = static_cast<float *>(buffers[2]);
+  if (moments > 1)
+    bound.moment2 = static_cast<float *>(buffers[3]);
+  if (hasCompute)
+    bound.compute = buffers[2 + moments];
+  return bound;
+}
