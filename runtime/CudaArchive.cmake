@@ -3,6 +3,11 @@
 zero_merge_archive(zero_runtime_cuda zero_cuda_main zero_cuda_device
   zero_cuda_kernels)
 
+set(cudnn "")
+if(ZERO_HAVE_CUDNN)
+  cmake_path(GET ZERO_CUDNN_LIBRARY PARENT_PATH folder)
+  set(cudnn "\"${ZERO_CUDNN_LIBRARY}\"\n\"$<TARGET_FILE:CUDA::nvrtc>\"\n-Wl,-rpath,\"${folder}\"\n")
+endif()
 file(GENERATE
   OUTPUT ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/zero-runtime-cuda.link
   CONTENT "\"${zero_runtime_cuda_ARCHIVE}\"
@@ -11,7 +16,7 @@ file(GENERATE
 -Wl,--as-needed
 \"$<TARGET_FILE:CUDA::cublasLt>\"
 \"${ZERO_NCCL_LIBRARY}\"
--Wl,-rpath,\"${CUDAToolkit_LIBRARY_DIR}\"
+${cudnn}-Wl,-rpath,\"${CUDAToolkit_LIBRARY_DIR}\"
 \"${external}\"
 -pthread
 -lm

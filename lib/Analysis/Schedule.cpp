@@ -40,7 +40,7 @@ bool mlir::zero::isCollective(Operation *op) {
 }
 
 bool mlir::zero::scattersInBackward(TrainingAttr training) {
-  if (training.getRanks() == 1)
+  if (training.isSilent())
     return false;
   bool everyMicro =
       training.getDeterministic() && training.getAccumulation() > 1;

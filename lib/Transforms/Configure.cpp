@@ -118,7 +118,8 @@ void Configure::runOnOperation() {
       &getContext(), resolved->stage, resolved->ranks, resolved->accumulation,
       resolved->gradientClipping, resolved->deterministic,
       makeLossScale(&getContext(), resolved->lossScale),
-      makeSchedule(&getContext(), resolved->scheduler)));
+      makeSchedule(&getContext(), resolved->scheduler),
+      resolved->keepTrivialCollectives));
   llvm::SetVector<StringRef> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     groups.insert(parameter.getGroup());

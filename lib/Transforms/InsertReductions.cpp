@@ -199,7 +199,7 @@ void InsertReductions::collectGradients(StepOp step) {
 
 Moment InsertReductions::chooseMoment(PartitionOp partition,
                                       TrainingAttr training) {
-  if (partition.getRanks() == 1)
+  if (training.isSilent())
     return Moment::Never;
   if (scattersInBackward(training))
     return Moment::Backward;

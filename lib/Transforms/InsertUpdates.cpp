@@ -45,7 +45,7 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
     is16Bit |= !partition.getComputeType().isF32();
   }
   Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
-  if (training.getRanks() > 1)
+  if (!training.isSilent())
     stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()),
                                   stats, training.getStage() == 0);
   return JudgeOp::create(builder, loc, VerdictType::get(&getContext()), stats,

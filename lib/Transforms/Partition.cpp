@@ -109,7 +109,7 @@ static void setEntry(Operation *op, StringRef name, size_t size, size_t index,
 /// and makes of the state stays with it, for zero-verify-schedule.
 void Partition::recordUses(StepOp step) {
   bool isSharded =
-      step.getTraining()->getStage() >= 3 && step.getTraining()->getRanks() > 1;
+      step.getTraining()->getStage() >= 3 && !step.getTraining()->isSilent();
   step.walk([&](LoadOp load) {
     if (isSharded)
       for (OpOperand &use : load->getUses())
@@ -192,7 +192,7 @@ LogicalResult Partition::verifySize(StepOp step, const Group &group) {
 }
 
 LayoutKind Partition::chooseLayout(const Group &group, TrainingAttr training) {
-  switch (training.getRanks() == 1 ? 0 : training.getStage()) {
+  switch (training.isSilent() ? 0 : training.getStage()) {
   case 0:
     return LayoutKind::Whole;
   case 1:

@@ -24,7 +24,7 @@ struct PeelLastMicro : public zero::impl::PeelLastMicroBase<PeelLastMicro> {
       return signalPassFailure();
     MicroOp micro = step->getLastMicro();
     TrainingAttr training = *step->getTraining();
-    if (training.getAccumulation() == 1 || training.getRanks() == 1 ||
+    if (training.getAccumulation() == 1 || training.isSilent() ||
         micro.getLast())
       return;
     OpBuilder builder(&getContext());

@@ -173,6 +173,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.machine, config.machine);
   set(options.overlap, config.overlapCommunication);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
+  set(options.keepTrivialCollectives, config.keepTrivialCollectives);
   if (options.momentum.getNumOccurrences() &&
       config.optimizer.type != OptimizerType::SGD)
     return emitError() << "a momentum is given, but the optimizer is "

@@ -9,7 +9,8 @@ using namespace mlir::zero::verify;
 Tables::Tables(ModuleOp module, StepOp step)
     : module(module), step(step), handles(step) {
   training = step.getTraining().value_or(
-      TrainingAttr::get(step.getContext(), 0, 1, 1, Real(0.0), false, {}, {}));
+      TrainingAttr::get(step.getContext(), 0, 1, 1, Real(0.0), false, {}, {},
+                        /*keep_trivial=*/false));
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     partitions[partition.getSymNameAttr()] = partition;
     if (partition.isTrainable())

@@ -195,7 +195,7 @@ void Traffic::reportSavings() {
   remark.attachNote() << trained << " elements are trained, " << padded
                       << " with padding";
   int64_t micros = tables.training.getAccumulation();
-  if (tables.training.getStage() < 3 || tables.training.getRanks() == 1)
+  if (tables.training.getStage() < 3 || tables.training.isSilent())
     return;
   remark.attachNote()
       << "the bound of stage 3 is " << 3 * micros * padded
@@ -210,7 +210,7 @@ void Traffic::reportSavings() {
 }
 
 LogicalResult Traffic::run(bool report) {
-  if (tables.training.getRanks() == 1)
+  if (tables.training.isSilent())
     return verifySilence();
   expectGradients();
   expectRefreshes();

@@ -86,7 +86,7 @@ LogicalResult Updates::verifyStats() {
   if (!stats)
     return tables.step.emitOpError(
         "never checks its gradients: 'zero.grad_stats' is missing");
-  bool isReduced = tables.training.getRanks() > 1;
+  bool isReduced = !tables.training.isSilent();
   if (reduce && !isReduced)
     return reduce->emitOpError("has no other rank to ask");
   if (!reduce && isReduced)

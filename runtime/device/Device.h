@@ -26,6 +26,8 @@ public:
 
   /// For people: "NVIDIA H200, 132 multiprocessors".
   virtual std::string describe() const = 0;
+  /// Bytes of its memory that are in use, by whatever process.
+  virtual uint64_t bytesInUse() = 0;
 
   /// Host memory that a device copies from and to by itself.
   virtual void *allocatePinned(size_t bytes) = 0;
@@ -35,6 +37,10 @@ public:
   virtual Queue makeQueue(bool urgent) = 0;
   virtual void destroy(Queue queue) = 0;
   virtual Event makeEvent() = 0;
+  /// An event that knows when it was done.
+  virtual Event makeTimer() = 0;
+  /// Seconds between two timers, both done.
+  virtual double elapsed(Event from, Event to) = 0;
   virtual void destroy(Event event) = 0;
 
   /// Queued: between any two places, of the device or pinned.
@@ -53,6 +59,8 @@ public:
   /// is not run but becomes a graph. All of them must be joined to it by then.
   virtual void beginCapture(Queue queue) = 0;
   virtual Graph endCapture(Queue queue) = 0;
+  /// Drops what was captured, after an error: the queues work again.
+  virtual void abandonCapture(Queue queue) noexcept = 0;
   virtual void launch(Graph graph, Queue queue) = 0;
   virtual void destroy(Graph graph) = 0;
 

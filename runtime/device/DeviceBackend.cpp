@@ -1,7 +1,10 @@
 #include "device/DeviceBackend.h"
 
+#include "trainer/Report.h"
+
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -44,27 +47,36 @@ Traffic operator+(Traffic sum, const Traffic &more) {
 } // namespace
 
 DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
-    : program(program), parts(std::move(given)), memory(program, *parts.device),
+    : program(program), parts(std::move(given)),
+      memory(program, *parts.device, parts.collectives->memory()),
       packetBytes(kInputsAt + padded(memory.bytes(Arena::Inputs))),
       packets(*parts.device, packetBytes * program.training.accumulation),
       returned(*parts.device, sizeof(Control)),
       staged(parts.device->allocate(packetBytes * program.training.accumulation,
                                     "the micro-batches' inputs")),
-      communicator(*parts.device, *parts.queues, *parts.collectives),
+      times(*parts.device, *parts.queues),
+      communicator(*parts.device, *parts.queues, *parts.collectives, times),
       executor(program, memory.addresses(), communicator,
                contextOf(program, parts, memory)),
-      finished(parts.device->makeEvent()) {
+      begun(parts.device->makeTimer()), finished(parts.device->makeTimer()),
+      exceptions(std::uncaught_exceptions()) {
   executor.setMark([this](const Command *command) {
     if (command)
       parts.device->beginRange(command->label.c_str());
-    else
+    times.mark(command);
+    if (!command)
       parts.device->endRange();
   });
 }
 
 DeviceBackend::~DeviceBackend() {
+  // After a failure a peer may never come, and memory is released only when
+  // the device is done with what it holds.
+  if (std::uncaught_exceptions() > exceptions)
+    parts.collectives->abort();
   if (step)
     parts.device->destroy(step);
+  parts.device->destroy(begun);
   parts.device->destroy(finished);
   parts.device->release(staged);
 }
@@ -116,26 +128,36 @@ void DeviceBackend::runStep() {
   executor.runApply();
 }
 
+/// Nothing of an earlier update may be in flight: a graph waits for nothing
+/// from outside, and ends with all that it began.
+void DeviceBackend::captureStep() {
+  const Traffic before = executor.traffic();
+  parts.device->beginCapture(compute());
+  try {
+    runStep();
+    executor.drain();
+  } catch (...) {
+    parts.device->abandonCapture(compute());
+    throw;
+  }
+  step = parts.device->endCapture(compute());
+  sentInStep = executor.traffic() - before;
+}
+
 /// The first update runs as it is, so that libraries load and connect what they
 /// need; the second becomes the graph that it and all others launch.
 void DeviceBackend::launchStep() {
   const Traffic before = executor.traffic();
-  const bool isGraph =
-      !parts.eager && parts.collectives->isCapturable() && updates > 0;
+  const bool isGraph = !parts.eager && parts.collectives->isCapturable() &&
+                       updates > 0 && !times.isOn();
   if (!isGraph) {
     runStep();
     sent = sent + (executor.traffic() - before);
     return;
   }
-  if (!step) {
-    executor.drain();
-    parts.device->beginCapture(compute());
-    runStep();
-    // A graph ends with all that it began.
-    executor.drain();
-    step = parts.device->endCapture(compute());
-    sentInStep = executor.traffic() - before;
-  }
+  executor.drain();
+  if (!step)
+    captureStep();
   parts.device->launch(step, compute());
   sent = sent + sentInStep;
 }
@@ -144,11 +166,19 @@ void DeviceBackend::update(const FillMicro &fill) {
   const int accumulation = program.training.accumulation;
   for (int micro = 0; micro < accumulation; ++micro)
     fillPacket(micro, fill);
+  times.beginUpdate();
+  parts.device->record(begun, compute());
   parts.device->copy(staged, packets.data(), packetBytes * accumulation,
                      compute());
   launchStep();
   ++updates;
   bringBack();
+  secondsOfUpdate = parts.device->elapsed(begun, finished);
+  // What runs on into the next update has its times then.
+  if (times.isOn()) {
+    drain();
+    times.report();
+  }
 }
 
 /// The control block comes to the host.
@@ -184,6 +214,16 @@ void DeviceBackend::evaluate(const FillMicro &fill) {
   executor.runEvaluate();
   sent = sent + (executor.traffic() - before);
   bringBack();
+}
+
+void DeviceBackend::setTrace(Executor::Trace trace) {
+  times.setTrace(std::move(trace));
+}
+
+std::string DeviceBackend::describe() const {
+  return parts.device->describe() + "; " + parts.collectives->describe() +
+         "; " + readableBytes(parts.device->bytesInUse()) +
+         " of its memory in use";
 }
 
 void DeviceBackend::drain() {

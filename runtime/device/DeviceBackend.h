@@ -43,6 +43,15 @@ public:
   const Control &control() const override;
   const Traffic &traffic() const override { return sent; }
   size_t workspaceBytes() const override { return executor.workspaceBytes(); }
+  /// While it is on, updates are queued command by command: a graph has no
+  /// events whose times can be read.
+  void setTrace(Executor::Trace trace) override;
+  bool timesOperations() const override { return true; }
+  double deviceSeconds() const override { return secondsOfUpdate; }
+  std::string describe() const override;
+  std::vector<std::string> choices() const override {
+    return executor.choices();
+  }
 
 private:
   Device::Queue compute() const { return (*parts.queues)[Stream::Compute]; }
@@ -50,6 +59,7 @@ private:
   void fillPacket(int micro, const FillMicro &fill);
   void unpack(int micro);
   void runStep();
+  void captureStep();
   void launchStep();
   void bringBack();
   void finish();
@@ -61,9 +71,12 @@ private:
   Pinned packets;  ///< one a micro-batch
   Pinned returned; ///< the control block as an update left it
   void *staged;    ///< the packets, on the device
+  CommandTimes times;
   StreamCommunicator communicator;
   Executor executor;
-  Device::Event finished;
+  Device::Event begun, finished; ///< timers
+  double secondsOfUpdate = 0;
+  int exceptions; ///< in flight when it was made
   Device::Graph step = nullptr;
   int64_t updates = 0;
   Traffic sent, sentInStep; ///< the latter by one launch of the graph

@@ -24,6 +24,9 @@ public:
                const std::vector<Transfer> &parts) override;
   void check() override {}
   void abort() override;
+  std::string describe() const override {
+    return "collectives through the host";
+  }
 
 private:
   char *reserve(size_t bytes);
@@ -49,6 +52,7 @@ public:
                const std::vector<Transfer> &parts) override;
   void check() override {}
   void abort() override {}
+  std::string describe() const override { return "one rank"; }
 
 private:
   Device &device;

@@ -5,8 +5,18 @@ using namespace zrt;
 CollectiveQueue::~CollectiveQueue() = default;
 
 StreamCommunicator::StreamCommunicator(Device &device, const Queues &queues,
-                                       CollectiveQueue &library)
-    : device(device), queues(queues), library(library), events(device) {}
+                                       CollectiveQueue &library,
+                                       CommandTimes &times)
+    : device(device), queues(queues), library(library), times(times),
+      events(device) {}
+
+void StreamCommunicator::enqueue(Stream stream, Collective kind,
+                                 Reduction reduction,
+                                 const std::vector<Transfer> &parts) {
+  times.beginOn(queues[stream]);
+  library.enqueue(stream, queues[stream], kind, reduction, parts);
+  times.endOn(queues[stream]);
+}
 
 Communicator::Ticket
 StreamCommunicator::start(Collective kind, Reduction reduction,
@@ -25,14 +35,14 @@ StreamCommunicator::startOn(Stream stream, Collective kind, Reduction reduction,
   freeTickets.pop_back();
   const Device::Queue queue = queues[stream];
   if (stream == Stream::Compute) {
-    library.enqueue(stream, queue, kind, reduction, parts);
+    enqueue(stream, kind, reduction, parts);
     return ticket;
   }
   const Device::Event ready = events.take(), done = events.take();
   device.record(ready, queues[Stream::Compute]);
   device.wait(queue, ready);
   events.give(ready);
-  library.enqueue(stream, queue, kind, reduction, parts);
+  enqueue(stream, kind, reduction, parts);
   device.record(done, queue);
   pending[ticket] = done;
   return ticket;

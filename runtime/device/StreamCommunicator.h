@@ -3,7 +3,7 @@
 #define ZERO_RUNTIME_DEVICE_STREAMCOMMUNICATOR_H
 
 #include "communicator/Communicator.h"
-#include "device/Device.h"
+#include "device/CommandTimes.h"
 
 namespace zrt {
 
@@ -28,6 +28,12 @@ public:
   virtual void check() = 0;
   /// Ends everything that is queued, here and so in time on the other ranks.
   virtual void abort() = 0;
+  /// Memory of the library's own for what its operations read and write; all
+  /// ranks take and release the same, in the same order. Null: the device's is
+  /// as good.
+  virtual Memory *memory() { return nullptr; }
+  /// For people: "NCCL 2.28.9".
+  virtual std::string describe() const = 0;
 };
 
 /// A start waits, on its stream, for what compute holds by then; a wait makes
@@ -36,7 +42,7 @@ class StreamCommunicator final : public Communicator {
 public:
   /// All are borrowed.
   StreamCommunicator(Device &device, const Queues &queues,
-                     CollectiveQueue &library);
+                     CollectiveQueue &library, CommandTimes &times);
 
   int rank() const override { return library.rank(); }
   int ranks() const override { return library.ranks(); }
@@ -55,9 +61,13 @@ public:
   std::unique_ptr<Communicator> split(int color, int key) override;
 
 private:
+  void enqueue(Stream stream, Collective kind, Reduction reduction,
+               const std::vector<Transfer> &parts);
+
   Device &device;
   const Queues &queues;
   CollectiveQueue &library;
+  CommandTimes &times;
   Events events;
   /// By ticket: when the operation is done. Null: it ran on compute, or its
   /// wait is queued.

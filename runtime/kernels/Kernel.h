@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 namespace zrt {
@@ -81,6 +82,13 @@ public:
   virtual ~Kernel();
   /// Bytes of scratch memory that `run` uses; all kernels of a rank share one.
   virtual size_t workspaceBytes() const { return 0; }
+  /// Called for each command that is this kernel, when the program is planned,
+  /// with the addresses that `run` will get. Throws std::runtime_error where it
+  /// could not run on them.
+  virtual void admit(void *const *buffers) { (void)buffers; }
+  /// Which of several codes this kernel runs, and why, for people; empty where
+  /// there is one.
+  virtual std::string choice() const { return {}; }
   /// `buffers`: the operands' addresses, then the results', in spec order.
   virtual void run(void *const *buffers, void *workspace) = 0;
 };

@@ -86,31 +86,51 @@ Arenas::Arenas(const Program &program, bool hugePages) {
   }
 }
 
-Arenas::Arenas(const Program &program, Memory &memory) : memory(&memory) {
+/// The arenas that collectives read or write.
+static std::array<bool, kArenaCount>
+arenasOfCollectives(const Program &program) {
+  std::array<bool, kArenaCount> found = {};
+  for (const auto &[name, region] : program.regions())
+    for (const Command &command : region->commands)
+      for (const CollectivePart &part : command.parts)
+        found[static_cast<size_t>(part.send.arena)] =
+            found[static_cast<size_t>(part.receive.arena)] = true;
+  return found;
+}
+
+Arenas::Arenas(const Program &program, Memory &memory, Memory *links) {
+  const auto linked = arenasOfCollectives(program);
   for (int i = 0; i < kArenaCount; ++i) {
     sizes[i] = bytesOf(program, i);
-    if (sizes[i])
-      begins[i] = memory.allocate(sizes[i], titleOf(i).c_str());
+    owners[i] = links && linked[i] ? links : &memory;
+    if (!sizes[i])
+      continue;
+    try {
+      begins[i] = owners[i]->allocate(sizes[i], titleOf(i).c_str());
+    } catch (...) {
+      release();
+      throw;
+    }
   }
 }
 
-Arenas::~Arenas() {
-  if (!memory)
-    return;
-  for (void *begin : begins)
-    if (begin)
-      memory->release(begin);
+Arenas::~Arenas() { release(); }
+
+void Arenas::release() {
+  for (int i = kArenaCount; i-- > 0;)
+    if (owners[i] && begins[i])
+      owners[i]->release(begins[i]);
 }
 
 void Arenas::write(void *inside, const void *from, size_t bytes) const {
-  if (memory)
+  if (Memory *memory = owners.front())
     memory->write(inside, from, bytes);
   else
     std::memcpy(inside, from, bytes);
 }
 
 void Arenas::read(void *to, const void *inside, size_t bytes) const {
-  if (memory)
+  if (Memory *memory = owners.front())
     memory->read(to, inside, bytes);
   else
     std::memcpy(to, inside, bytes);

@@ -50,8 +50,9 @@ public:
   /// the reason, where the memory cannot be had. With `hugePages`, arenas of
   /// 2 MiB and more ask for huge pages.
   explicit Arenas(const Program &program, bool hugePages = false);
-  /// In `memory`, which must outlive them.
-  Arenas(const Program &program, Memory &memory);
+  /// In `memory`; those that collectives read or write in `links`, where that
+  /// is not null. Both must outlive them.
+  Arenas(const Program &program, Memory &memory, Memory *links = nullptr);
   Arenas(const Arenas &) = delete;
   Arenas &operator=(const Arenas &) = delete;
   ~Arenas();
@@ -73,10 +74,12 @@ public:
   void read(void *to, const void *inside, size_t bytes) const;
 
 private:
+  void release();
+
   std::array<Mapping, kArenaCount> mappings; ///< of host memory
   std::array<void *, kArenaCount> begins = {};
   std::array<uint64_t, kArenaCount> sizes = {};
-  Memory *memory = nullptr; ///< null: the host's
+  std::array<Memory *, kArenaCount> owners = {}; ///< null: the host's
 };
 
 } // namespace zrt

@@ -48,11 +48,21 @@ public:
   virtual const Control &control() const = 0;
   virtual const Traffic &traffic() const = 0;
   virtual size_t workspaceBytes() const = 0;
+  /// As `Executor::choices`.
+  virtual std::vector<std::string> choices() const = 0;
 
   /// From the next update on, calls `trace` after each command, as
   /// `Executor::setTrace`; an empty one ends it. Throws std::runtime_error
   /// where the processor has no such times.
   virtual void setTrace(Executor::Trace trace);
+  /// Whether the times of a collective's start are those of the operation
+  /// itself; otherwise it lasts from its start to the end of its wait.
+  virtual bool timesOperations() const { return false; }
+  /// Seconds that a device was given to the last update, from its first command
+  /// to its last one; 0 where there is no device.
+  virtual double deviceSeconds() const { return 0; }
+  /// What it runs on, for people; "" for the host.
+  virtual std::string describe() const { return ""; }
 };
 
 /// Makes the backend of a rank; called by all ranks at once. `communicator`

@@ -70,7 +70,7 @@ private:
   const Run &run;
   Communicator &communicator;
   int localRanks, cores, threads;
-  double load;                               ///< threads for each core
+  bool onDevice = false; ///< each rank has one, with times of its own
   std::map<std::string, KernelTime> kernels; ///< by signature
   std::vector<CollectiveTime> collectives;
 };
@@ -138,6 +138,7 @@ std::vector<TimedCommand> Calibration::time(const Program &program) {
       run.makeBackend, run.out,     run.errors,    run.terminal};
   const std::unique_ptr<Backend> backend =
       part.makeBackend(part, communicator, localRanks);
+  onDevice = backend->timesOperations();
   backend->plan();
   const Arenas &arenas = backend->arenas();
   initializeControl(program, arenas, run.options.seed);
@@ -196,13 +197,17 @@ void Calibration::addKernels(const Program &program,
 }
 
 void Calibration::addCollectives(const std::vector<TimedCommand> &times) {
+  if (communicator.ranks() == 1)
+    return; // those that were kept move nothing
   for (size_t i = 0; i + 1 < times.size(); ++i) {
     const Command &start = *times[i].command;
     if (start.opcode == Opcode::Kernel || start.opcode == Opcode::Wait)
       continue;
+    // On the host, the wait is where the work is done.
+    const double wait = onDevice ? 0 : times[i + 1].seconds;
     collectives.push_back({start.opcode, start.parts.front().type,
                            spannedBytes(start, communicator.ranks()),
-                           times[i].seconds + times[i + 1].seconds});
+                           times[i].seconds + wait});
   }
 }
 
@@ -210,14 +215,16 @@ void Calibration::addCollectives(const std::vector<TimedCommand> &times) {
 // The file
 //===----------------------------------------------------------------------===//
 
-/// The most operations a second of a core on elements of `type`; 0 where
-/// nothing computes on them.
+/// The most operations a second of a core, or of a device, on elements of
+/// `type`; 0 where nothing computes on them.
 double Calibration::bestRate(DataType type) const {
   double best = 0;
   for (const auto &[signature, kernel] : kernels)
     if (computeTypeOf(kernel.spec) == type && kernel.seconds > 0)
       best = std::max(best,
                       double(kernel.spec.flops) * kernel.runs / kernel.seconds);
+  if (onDevice)
+    return best;
   const double coresOfRank =
       std::min<double>(threads, double(cores) / localRanks);
   return best / coresOfRank;
@@ -237,6 +244,7 @@ double Calibration::memoryRate() const {
 }
 
 Json Calibration::describeProtocol() const {
+  const double n = communicator.ranks();
   double latency = 0, bandwidth = memoryRate() * localRanks;
   uint64_t most = 0;
   for (const CollectiveTime &collective : collectives) {
@@ -246,8 +254,10 @@ Json Calibration::describeProtocol() const {
       latency = collective.seconds;
     if (collective.bytes > most) {
       most = collective.bytes;
-      bandwidth = 2.0 * (communicator.ranks() - 1) * double(collective.bytes) /
-                  collective.seconds;
+      // What the ranks move in memory, or what one sends.
+      const double times = onDevice ? (n - 1) / n : 2 * (n - 1);
+      if (times > 0)
+        bandwidth = times * double(collective.bytes) / collective.seconds;
     }
   }
   return {{"latency", latency}, {"step", 0}, {"bandwidth", bandwidth}};
@@ -255,9 +265,10 @@ Json Calibration::describeProtocol() const {
 
 Json Calibration::describe() const {
   Json machine;
-  machine["name"] = "calibrated host";
+  machine["name"] = onDevice ? "calibrated device" : "calibrated host";
   machine["source"] = "measured with '" + run.program.name + "'";
-  machine["cores"] = cores;
+  if (!onDevice)
+    machine["cores"] = cores;
   double least = 1;
   for (const DataType type :
        {DataType::F32, DataType::F16, DataType::BF16, DataType::F64}) {
@@ -277,10 +288,11 @@ Json Calibration::describe() const {
                         {"bytes", kernel.spec.bytes},
                         {"seconds", seconds}});
   }
-  machine["bandwidth"] = memoryRate() * localRanks;
-  machine["core_bandwidth"] = memoryRate() / threads;
+  machine["bandwidth"] = memoryRate() * (onDevice ? 1 : localRanks);
+  if (!onDevice)
+    machine["core_bandwidth"] = memoryRate() / threads;
   machine["kernel_overhead"] = std::max(least, 0.0);
-  machine["works_at_wait"] = true;
+  machine["works_at_wait"] = !onDevice;
   machine["protocols"] = {describeProtocol()};
   machine["kernels"] = std::move(measured);
   machine["collectives"] = Json::array();

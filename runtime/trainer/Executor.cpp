@@ -1,6 +1,7 @@
 #include "trainer/Executor.h"
 
 #include "communicator/Traffic.h"
+#include "trainer/Report.h"
 
 #include <algorithm>
 #include <chrono>
@@ -131,6 +132,7 @@ Executor::Action Executor::planKernel(const Command &command) {
   action.kernel = kernels[command.kernel].get();
   for (const BufferRef &buffer : command.buffers)
     action.buffers.push_back(address(buffer));
+  action.kernel->admit(action.buffers.data());
   return action;
 }
 
@@ -278,6 +280,22 @@ void Executor::drain() {
 
 const Traffic &Executor::traffic() const { return sent; }
 size_t Executor::workspaceBytes() const { return workspaceSize; }
+
+std::vector<std::string> Executor::choices() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const std::string choice = kernels[i]->choice();
+    if (choice.empty())
+      continue;
+    const KernelSpec &spec = program.kernels[i];
+    const std::string line =
+        spec.name + " of " + readable(spec.operands.front()) + ": " + choice;
+    if (std::find(lines.begin(), lines.end(), line) == lines.end())
+      lines.push_back(line);
+  }
+  return lines;
+}
+
 void Executor::setTrace(Trace hook) { trace = std::move(hook); }
 void Executor::setMark(std::function<void(const Command *command)> hook) {
   mark = std::move(hook);

@@ -71,6 +71,8 @@ public:
 
   const Traffic &traffic() const;
   size_t workspaceBytes() const;
+  /// "nn.attention of tensor<..>: cuDNN ..", for kernels that have a choice.
+  std::vector<std::string> choices() const;
   void setTrace(Trace trace);
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);

@@ -24,6 +24,9 @@ public:
   const Control &control() const override { return memory.control(); }
   const Traffic &traffic() const override { return executor.traffic(); }
   size_t workspaceBytes() const override { return executor.workspaceBytes(); }
+  std::vector<std::string> choices() const override {
+    return executor.choices();
+  }
   void setTrace(Executor::Trace trace) override;
 
 private:

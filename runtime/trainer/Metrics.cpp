@@ -45,6 +45,8 @@ void Metrics::update(const UpdateReport &report) {
   line["tokens_per_s"] =
       report.seconds > 0 ? double(tokensPerUpdate) / report.seconds : 0.0;
   line["step_s"] = report.seconds;
+  if (report.deviceSeconds > 0)
+    line["device_s"] = report.deviceSeconds;
   line["memory"] = std::move(memory);
   line["traffic"] = std::move(traffic);
   writeLine(line.dump());

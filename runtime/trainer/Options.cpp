@@ -205,6 +205,8 @@ void addDeviceFlags(CLI::App &app, Options &options) {
                  "(default: nccl where there are several ranks)")
       ->type_name("NAME")
       ->check(CLI::IsMember({"auto", "nccl", "host"}));
+  app.add_flag("--unregistered", options.unregistered,
+               "do not register the memory of collectives with NCCL");
 }
 
 void checkClaims(const Claims &claims, const Program &program) {

@@ -39,6 +39,7 @@ struct Options {
   bool eager = false;               ///< no graph
   bool shareGpu = false;            ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
+  bool unregistered = false; ///< NCCL works on memory that it does not know
 };
 
 /// Parses the command line and checks it against the program. Throws

@@ -65,9 +65,8 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
 RankRun::RankRun(const Run &run, const Data &data, Communicator &communicator,
                  int localRanks)
     : run(run), program(run.program), options(run.options), data(data),
-      communicator(communicator),
-      pool(threadsPerRank(run.options.threads, localRanks)),
-      backend(run.makeBackend(run, communicator, localRanks)) {
+      communicator(communicator), localRanks(localRanks),
+      pool(threadsPerRank(run.options.threads, localRanks)) {
   Transfer transfer;
   transfer.send = transfer.receive = &stop;
   transfer.count = 1;
@@ -99,7 +98,9 @@ void RankRun::checkAgreement() {
 }
 
 void RankRun::prepare() {
+  // Before anything that ranks of different programs would wait for.
   checkAgreement();
+  backend = run.makeBackend(run, communicator, localRanks);
   backend->plan();
   if (data.training)
     batches = std::make_unique<Batches>(program, data, options.seed,
@@ -116,14 +117,17 @@ void RankRun::prepare() {
     loadWeights(options.weights, program, arenas, communicator);
   backend->initialize();
   if (options.traceFirst > 0)
-    trace = std::make_unique<TraceLog>(program, options.traceLast -
-                                                    options.traceFirst + 1);
+    trace = std::make_unique<TraceLog>(
+        program, options.traceLast - options.traceFirst + 1,
+        backend->timesOperations());
   if (!speaks() || !batches)
     return;
   if (!data.remark.empty())
     run.errors << "remark: " << data.remark << std::endl;
   progress = std::make_unique<Progress>(run.out, run.terminal, options.steps,
                                         batches->tokensPerUpdate());
+  for (const std::string &choice : backend->choices())
+    progress->message(choice);
   if (!options.metrics.empty())
     metrics = std::make_unique<Metrics>(options.metrics, program,
                                         batches->tokensPerUpdate());
@@ -176,6 +180,11 @@ UpdateReport RankRun::update(int64_t number) {
   if (!trace || number < options.traceFirst || number > options.traceLast)
     return trainer->update();
   if (number == options.traceFirst) {
+    if (speaks() && backend->timesOperations())
+      progress->message("updates " + std::to_string(options.traceFirst) +
+                        " to " + std::to_string(options.traceLast) +
+                        " are traced: their commands are queued one by one, "
+                        "with events around each, and are no graph");
     // The clocks of the ranks count from here.
     communicator.barrier();
     backend->setTrace(trace->hook());
@@ -246,6 +255,8 @@ void RankRun::summarize() {
   printMemory(program, out);
   out << "the kernels' workspace: " << readableBytes(backend->workspaceBytes())
       << "\n";
+  if (const std::string device = backend->describe(); !device.empty())
+    out << "the device: " << device << "\n";
   if (trainer->updates() > 0)
     printTraffic(program, last.traffic, out);
   out << std::flush;

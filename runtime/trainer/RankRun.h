@@ -42,6 +42,7 @@ private:
   const Options &options;
   const Data &data;
   Communicator &communicator;
+  int localRanks;
   ThreadPool pool; ///< for initial values
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Batches> batches;

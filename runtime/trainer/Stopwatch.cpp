@@ -25,7 +25,7 @@ Stopwatch::Stopwatch(const Program &program, Backend &backend,
                      Communicator &communicator, int threads, int localRanks,
                      int cores)
     : program(program), backend(backend), communicator(communicator),
-      countsComputing(threads == 1),
+      countsComputing(threads == 1 && !backend.timesOperations()),
       load(std::max(1.0, double(localRanks) * threads / cores)) {
   current.reserve(program.micro.commands.size() *
                       size_t(program.training.accumulation) +

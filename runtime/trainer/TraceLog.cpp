@@ -23,7 +23,8 @@ bool contains(const Region &region, const Command *command) {
 
 } // namespace
 
-TraceLog::TraceLog(const Program &program, int64_t count) : program(program) {
+TraceLog::TraceLog(const Program &program, int64_t count, bool timesOperations)
+    : program(program), timesOperations(timesOperations) {
   const size_t perUpdate =
       program.micro.commands.size() * size_t(program.training.accumulation) +
       program.apply.commands.size();
@@ -55,8 +56,8 @@ void TraceLog::endUpdate() {
 class TraceLog::Lanes {
 public:
   Lanes(const TraceLog &log, int rank, std::string &out)
-      : program(log.program), rank(rank), writer(log.program, out),
-        origin(log.updates.front().begin) {
+      : program(log.program), timesOperations(log.timesOperations), rank(rank),
+        writer(log.program, out), origin(log.updates.front().begin) {
     writer.addRank(rank, "rank " + std::to_string(rank) + ", measured");
   }
 
@@ -78,13 +79,29 @@ public:
       writer.addRegion(rank,
                        micro ? "micro-batch " + std::to_string(current.micro)
                              : "apply",
-                       timeOf(row->begin, last[-1].end));
+                       spanOf(row, last));
       for (; row != last; ++row)
         addRow(*row);
     }
   }
 
 private:
+  /// From the first to the last of what runs on compute; on the host, that is
+  /// everything.
+  TraceTime spanOf(const Row *begin, const Row *end) const {
+    if (!timesOperations)
+      return timeOf(begin->begin, end[-1].end);
+    const auto isOnCompute = [](const Row &row) {
+      return row.command->stream == Stream::Compute ||
+             row.command->opcode == Opcode::Wait;
+    };
+    while (begin + 1 != end && !isOnCompute(*begin))
+      ++begin;
+    while (begin + 1 != end && !isOnCompute(end[-1]))
+      --end;
+    return timeOf(begin->begin, end[-1].end);
+  }
+
   TraceTime timeOf(int64_t begin, int64_t end) const {
     TraceTime time = current;
     time.begin = double(begin - origin) * 1e-9;
@@ -106,10 +123,15 @@ private:
     }
   }
 
-  /// From its start, or the end of the one before it on its stream, to the end
-  /// of its wait.
+  /// Where only the host's times are known: from its start, or the end of the
+  /// one before it on its stream, to the end of its wait.
   void addCollective(const Row &start, const Row &wait) {
     const Command &command = *start.command;
+    if (timesOperations) {
+      writer.addCommand(rank, command.stream, command,
+                        timeOf(start.begin, start.end));
+      return writer.addWait(rank, command, timeOf(wait.begin, wait.end));
+    }
     const auto stream = static_cast<size_t>(command.stream);
     const int64_t begin = std::max(start.begin, busyUntil[stream]);
     if (command.stream != Stream::Compute) {
@@ -122,6 +144,7 @@ private:
   }
 
   const Program &program;
+  bool timesOperations;
   int rank;
   TraceWriter writer;
   int64_t origin;

@@ -11,7 +11,8 @@ namespace zrt {
 class TraceLog {
 public:
   /// Has room for `updates` updates of `program`, which it borrows.
-  TraceLog(const Program &program, int64_t updates);
+  /// `timesOperations` is the backend's.
+  TraceLog(const Program &program, int64_t updates, bool timesOperations);
 
   /// What to give the executor; it borrows the log.
   Executor::Trace hook();
@@ -36,6 +37,7 @@ private:
   class Lanes;
 
   const Program &program;
+  bool timesOperations;
   std::vector<Row> rows;
   std::vector<Update> updates;
   size_t rowCount = 0, updateCount = 0;

@@ -76,6 +76,7 @@ UpdateReport Trainer::update() {
   });
   ++done;
   UpdateReport result = report(before, scale);
+  result.deviceSeconds = backend.deviceSeconds();
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   checkIds();
   if (backend.control().fatal)

@@ -8,7 +8,7 @@
 
 namespace zrt {
 
-/// What one update did. Equal on all ranks but for `seconds`.
+/// What one update did. Equal on all ranks but for the times.
 struct UpdateReport {
   int64_t update = 0; ///< from 1, skipped ones included
   double loss = 0;    ///< mean over ranks and micro-batches
@@ -18,6 +18,7 @@ struct UpdateReport {
   double nextLossScale = 1;
   bool skipped = false;
   double seconds = 0;
+  double deviceSeconds = 0; ///< 0: there is no device
   Traffic traffic;
   /// Names a parameter with a gradient that is inf or NaN, and the rank that
   /// saw it; empty where there is none.

@@ -27,6 +27,8 @@ int act(const Options &options, const Program &program,
     return 0;
   case Options::Action::Info:
     printInfo(program, out);
+    if (!embedded.attention.empty())
+      out << "attention      " << embedded.attention << "\n";
     return 0;
   case Options::Action::Train:
   case Options::Action::Calibrate:

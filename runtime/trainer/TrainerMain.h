@@ -15,6 +15,7 @@ struct EmbeddedProgram {
   const GeneratedKernel *kernels = nullptr;
   int64_t kernelCount = 0;
   bool isForDevice = false; ///< it has the flags of a device
+  std::string attention;    ///< who computes it, where there is a choice
 };
 
 /// Everything that the executable does. Returns its exit code: 0; 1 when the

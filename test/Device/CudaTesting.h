@@ -29,6 +29,9 @@ protected:
                double tolerance, Control control = {},
                const Program *program = nullptr);
 
+  /// Kernels run once, and then out of a graph.
+  bool captured = false;
+
   static std::unique_ptr<Device> device;
   static std::unique_ptr<CudaContext> context;
   static std::string reason;

@@ -2,7 +2,8 @@
 // everything that they leave: the device's path must compute what the host's
 // does, with every access ordered and in bounds.
 //
-//   zero-device-check [--eager] [--record] program.so
+//   zero-device-check [--eager] [--record] [--trace FILE] program.so
+//   zero-device-check --calibrate FILE program.so
 //
 // With --record nothing is computed: order, streams, events and bounds only,
 // of models of any size.
@@ -11,9 +12,13 @@
 
 #include "communicator/InProcess.h"
 #include "device/DeviceBackend.h"
+#include "program/Trace.h"
 #include "state/Initialize.h"
+#include "trainer/Calibrate.h"
 #include "trainer/HostBackend.h"
 #include "trainer/Run.h"
+#include "trainer/Texts.h"
+#include "trainer/TraceLog.h"
 
 #include <cstdio>
 #include <cstring>
@@ -34,6 +39,7 @@ struct Outcome {
   std::string states;
   std::vector<double> losses;
   Traffic traffic;
+  std::string events; ///< of a trace
 };
 
 /// Small numbers that follow from rank, update, micro-batch and place: they
@@ -57,8 +63,12 @@ void fillInputs(const Program &program, int rank, int update, int micro,
   }
 }
 
-Outcome train(const Program &program, Backend &backend, int rank) {
+/// Every update is in `log`, where there is one.
+Outcome train(const Program &program, Backend &backend, int rank,
+              TraceLog *log = nullptr) {
   Outcome outcome;
+  if (log)
+    backend.setTrace(log->hook());
   backend.plan();
   const Arenas &arenas = backend.arenas();
   initializeControl(program, arenas, kSeed);
@@ -66,6 +76,8 @@ Outcome train(const Program &program, Backend &backend, int rank) {
   initializeParameters(program, arenas, rank, kSeed, nullptr);
   backend.initialize();
   for (int update = 0; update < kUpdates; ++update) {
+    if (log)
+      log->beginUpdate(update + 1);
     backend.update([&](int micro, Control &control, void *const *inputs) {
       std::fill_n(control.learningRate, kMaxGroups, 1e-2f);
       control.evaluating = 0;
@@ -73,6 +85,8 @@ Outcome train(const Program &program, Backend &backend, int rank) {
       control.batch = uint64_t(update) * program.training.accumulation + micro;
       fillInputs(program, rank, update, micro, inputs);
     });
+    if (log)
+      log->endUpdate();
     outcome.losses.push_back(backend.control().lossSum);
     outcome.losses.push_back(backend.control().norm);
   }
@@ -90,6 +104,8 @@ Outcome train(const Program &program, Backend &backend, int rank) {
     outcome.states += bytes;
   }
   outcome.traffic = backend.traffic();
+  if (log)
+    outcome.events = log->events(rank);
   return outcome;
 }
 
@@ -113,29 +129,53 @@ Outcome record(const Program &program, Backend &backend) {
 
 struct Settings {
   bool eager = false, record = false;
-  const char *path = nullptr;
+  const char *path = nullptr, *trace = nullptr, *calibrate = nullptr;
 };
+
+/// What of a library a simulated device runs: the program may be another.
+struct Parts {
+  const Program &program;
+  const GeneratedKernel *kernels;
+  int64_t kernelCount;
+};
+
+struct Simulated {
+  SimulatedDevice *device; ///< the backend's
+  std::unique_ptr<DeviceBackend> backend;
+};
+
+Simulated makeSimulated(const Parts &from, Communicator &communicator,
+                        ThreadPool &pool, const Settings &settings) {
+  DeviceParts parts;
+  auto device = std::make_unique<SimulatedDevice>(!settings.record);
+  SimulatedDevice *calls = device.get();
+  parts.device = std::move(device);
+  parts.queues = std::make_unique<Queues>(*calls);
+  parts.collectives =
+      std::make_unique<SimulatedCollectives>(*calls, communicator);
+  parts.makeKernel = simulatedKernels(*calls, (*parts.queues)[Stream::Compute]);
+  parts.context.pool = &pool;
+  parts.context.generated = from.kernels;
+  parts.context.generatedCount = from.kernelCount;
+  parts.eager = settings.eager;
+  return {calls,
+          std::make_unique<DeviceBackend>(from.program, std::move(parts))};
+}
 
 /// One rank on a simulated device; prints the calls of the first.
 Outcome trainSimulated(const ProgramLibrary &library,
                        Communicator &communicator, const Settings &settings) {
-  DeviceParts parts;
-  auto device = std::make_unique<SimulatedDevice>(!settings.record);
-  SimulatedDevice &calls = *device;
-  parts.device = std::move(device);
-  parts.queues = std::make_unique<Queues>(calls);
-  parts.collectives =
-      std::make_unique<SimulatedCollectives>(calls, communicator);
-  parts.makeKernel = simulatedKernels(calls, (*parts.queues)[Stream::Compute]);
   ThreadPool pool(1);
-  parts.context.pool = &pool;
-  parts.context.generated = library.kernels;
-  parts.context.generatedCount = library.kernelCount;
-  parts.eager = settings.eager;
-  DeviceBackend backend(library.program, std::move(parts));
+  const Simulated made =
+      makeSimulated({library.program, library.kernels, library.kernelCount},
+                    communicator, pool, settings);
+  DeviceBackend &backend = *made.backend;
+  const SimulatedDevice &calls = *made.device;
+  TraceLog log(library.program, kUpdates, backend.timesOperations());
   Outcome outcome = settings.record
                         ? record(library.program, backend)
-                        : train(library.program, backend, communicator.rank());
+                        : train(library.program, backend, communicator.rank(),
+                                settings.trace ? &log : nullptr);
   if (communicator.rank() == 0) {
     const CallCounts &c = calls.counts;
     std::printf("kernels %lld, collectives %lld of %lld parts, copies %lld\n"
@@ -186,9 +226,35 @@ template <typename Body> std::vector<Outcome> onRanks(int ranks, Body body) {
   return outcomes;
 }
 
+/// Writes the machine file that the executable's --calibrate would.
+int calibrateSimulated(const ProgramLibrary &library,
+                       const Settings &settings) {
+  Options options;
+  options.threads = 1;
+  options.calibrate = settings.calibrate;
+  const int ranks = library.program.training.ranks;
+  ThreadPool pool(1);
+  const BackendMaker makeBackend = [&](const Run &run,
+                                       Communicator &communicator, int) {
+    return makeSimulated({run.program, run.generated, run.generatedCount},
+                         communicator, pool, settings)
+        .backend;
+  };
+  const Run run{
+      library.program, options,   library.kernels, library.kernelCount,
+      makeBackend,     std::cout, std::cerr};
+  onRanks(ranks, [&](Communicator &communicator) {
+    calibrate(run, communicator, ranks);
+    return Outcome();
+  });
+  return 0;
+}
+
 int check(const Settings &settings) {
   const ProgramLibrary library(settings.path);
   const int ranks = library.program.training.ranks;
+  if (settings.calibrate)
+    return calibrateSimulated(library, settings);
   if (settings.record) {
     onRanks(ranks, [&](Communicator &communicator) {
       return trainSimulated(library, communicator, settings);
@@ -203,6 +269,12 @@ int check(const Settings &settings) {
   const auto device = onRanks(ranks, [&](Communicator &communicator) {
     return trainSimulated(library, communicator, settings);
   });
+  if (settings.trace) {
+    std::vector<std::string> events;
+    for (const Outcome &outcome : device)
+      events.push_back(outcome.events);
+    writeText(settings.trace, traceFile(events));
+  }
   bool equal = true;
   for (int rank = 0; rank < ranks; ++rank) {
     const Outcome &left = host[size_t(rank)], &right = device[size_t(rank)];
@@ -226,11 +298,15 @@ int main(int argc, char **argv) {
       settings.eager = true;
     else if (std::strcmp(argv[i], "--record") == 0)
       settings.record = true;
+    else if (std::strcmp(argv[i], "--trace") == 0 && i + 1 < argc)
+      settings.trace = argv[++i];
+    else if (std::strcmp(argv[i], "--calibrate") == 0 && i + 1 < argc)
+      settings.calibrate = argv[++i];
     else
       settings.path = argv[i];
   if (!settings.path) {
-    std::fprintf(stderr,
-                 "usage: zero-device-check [--eager] [--record] program.so\n");
+    std::fprintf(stderr, "usage: zero-device-check [--eager] [--record] "
+                         "[--trace FILE] program.so\n");
     return 2;
   }
   try {

@@ -1,8 +1,10 @@
 // The stand-in refuses what a device would not survive, and the pieces that run
 // on it do nothing of the kind.
+#include "DeviceCollectives.h"
 #include "SimulatedDevice.h"
 
 #include "communicator/InProcess.h"
+#include "device/DeviceBackend.h"
 #include "device/StagedCollectives.h"
 
 #include <gtest/gtest.h>
@@ -91,6 +93,36 @@ TEST_F(Simulated, TheHostDoesNotWaitInACapture) {
   EXPECT_THROW(device.synchronize(one), Misuse);
 }
 
+TEST_F(Simulated, AGraphHasNoTimes) {
+  Device::Event timer = device.makeTimer();
+  device.beginCapture(one);
+  EXPECT_THROW(device.record(timer, one), Misuse);
+}
+
+TEST_F(Simulated, TimesAreOfTimersThatAreDone) {
+  Device::Event from = device.makeTimer(), to = device.makeTimer();
+  device.record(from, one);
+  device.copy(b, a, 64, one);
+  device.record(to, one);
+  EXPECT_THROW(device.elapsed(from, to), Misuse);
+  device.synchronize(to);
+  EXPECT_GE(device.elapsed(from, to), 0);
+  device.record(event, one);
+  device.synchronize(event);
+  EXPECT_THROW(device.elapsed(from, event), Misuse);
+}
+
+TEST_F(Simulated, WorksAgainAfterACaptureThatWasAbandoned) {
+  device.beginCapture(one);
+  device.record(event, one);
+  device.wait(two, event);
+  device.copy(b, a, 64, two);
+  device.abandonCapture(one);
+  device.copy(a, b, 64, two);
+  device.beginCapture(one);
+  device.destroy(device.endCapture(one));
+}
+
 TEST_F(Simulated, AGraphIsOrderedAfterItsLaunchOnly) {
   device.beginCapture(one);
   device.copy(b, a, 64, one);
@@ -105,7 +137,8 @@ TEST(StreamCommunicator, StartsAfterComputeAndIsWaitedForByIt) {
   Queues queues(device);
   auto host = makeInProcess(1);
   SimulatedCollectives library(device, *host[0]);
-  StreamCommunicator communicator(device, queues, library);
+  CommandTimes times(device, queues);
+  StreamCommunicator communicator(device, queues, library, times);
   auto *bytes = static_cast<char *>(device.allocate(64, "bytes"));
   auto *other = static_cast<char *>(device.allocate(64, "other"));
   const std::vector<Transfer> parts = {{bytes, bytes, 16, DataType::F32, 0}};
@@ -123,7 +156,8 @@ TEST(StreamCommunicator, UsesEventsAgain) {
   SimulatedDevice device;
   Queues queues(device);
   LocalCollectives library(device);
-  StreamCommunicator communicator(device, queues, library);
+  CommandTimes times(device, queues);
+  StreamCommunicator communicator(device, queues, library, times);
   for (int i = 0; i < 100; ++i)
     communicator.wait(communicator.startOn(
         Stream::Gather, Collective::AllGather, Reduction::Sum, {}));
@@ -171,6 +205,143 @@ TEST(StagedCollectives, DoEveryKindAsTheHostDoes) {
         EXPECT_EQ(gathers[size_t(rank)][uint64_t(from) * count + i],
                   float(from * 100) + float(i));
     }
+}
+
+TEST(DeviceCollectives, OfTheStandIn) {
+  for (int ranks : {1, 2})
+    checkCollectives(ranks,
+                     {[](int) { return std::make_unique<SimulatedDevice>(); },
+                      [](Device &device, Communicator &host) {
+                        return std::make_unique<SimulatedCollectives>(
+                            static_cast<SimulatedDevice &>(device), host);
+                      }});
+}
+
+TEST(DeviceCollectives, ThroughTheHost) {
+  for (int ranks : {1, 2})
+    checkCollectives(
+        ranks, {[](int) { return std::make_unique<SimulatedDevice>(); },
+                [](Device &device, Communicator &host) {
+                  return std::make_unique<StagedCollectives>(device, host);
+                }});
+}
+
+/// A program of one kernel, one collective that runs on beside it, and one
+/// rank; the kernel fails in the update that it is told.
+class OneKernel : public ::testing::Test {
+protected:
+  static constexpr uint64_t kBytes = 64;
+
+  OneKernel() {
+    program.training.accumulation = 2;
+    program.arenaBytes[size_t(Arena::Activations)] = kBytes;
+    program.arenaBytes[size_t(Arena::Communication)] = kBytes;
+    BufferRef buffer;
+    buffer.bytes = kBytes;
+    KernelSpec spec;
+    spec.name = "test";
+    spec.results = {{DataType::F32, {kBytes / 4}}};
+    program.kernels = {spec};
+    Command kernel;
+    kernel.buffers = {buffer};
+    Command start;
+    start.opcode = Opcode::AllReduce;
+    start.stream = Stream::Reduce;
+    buffer.arena = Arena::Communication;
+    start.parts = {{buffer, buffer, kBytes / 4, DataType::F32, 0}};
+    Command wait;
+    wait.opcode = Opcode::Wait;
+    program.micro.commands = {start, kernel, wait};
+    auto own = std::make_unique<SimulatedDevice>();
+    device = own.get();
+    DeviceParts parts;
+    parts.device = std::move(own);
+    parts.queues = std::make_unique<Queues>(*device);
+    auto library = std::make_unique<SimulatedCollectives>(*device, *hosts[0]);
+    collectives = library.get();
+    parts.collectives = std::move(library);
+    const Device::Queue queue = (*parts.queues)[Stream::Compute];
+    parts.makeKernel = [this, queue](const KernelSpec &,
+                                     const KernelContext &) {
+      return std::make_unique<Counted>(*this, queue);
+    };
+    backend = std::make_unique<DeviceBackend>(program, std::move(parts));
+    backend->plan();
+    backend->initialize();
+  }
+
+  struct Counted final : Kernel {
+    Counted(OneKernel &test, Device::Queue queue) : test(test), queue(queue) {}
+    void run(void *const *buffers, void *) override {
+      if (++test.runs == test.failsAt)
+        throw std::runtime_error("as it was told");
+      test.device->run(queue, "test", {{buffers[0], kBytes, true}}, [] {});
+    }
+    OneKernel &test;
+    Device::Queue queue;
+  };
+
+  static void update(DeviceBackend &backend) {
+    backend.update([](int, Control &, void *const *) {});
+  }
+
+  Program program;
+  std::vector<std::unique_ptr<Communicator>> hosts = makeInProcess(1);
+  SimulatedDevice *device = nullptr;
+  SimulatedCollectives *collectives = nullptr;
+  int64_t runs = 0, failsAt = -1;
+  std::unique_ptr<DeviceBackend> backend;
+};
+
+/// The backend goes while the error is on its way: what was captured is dropped
+/// before memory is released, and the peers are told before anything waits.
+TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
+  update(*backend);
+  failsAt = runs + 2;
+  try {
+    const std::unique_ptr<DeviceBackend> own = std::move(backend);
+    update(*own);
+    FAIL() << "the kernel does not fail";
+  } catch (const std::runtime_error &error) {
+    EXPECT_NE(std::string(error.what()).find("as it was told"),
+              std::string::npos);
+  }
+  EXPECT_THROW(hosts[0]->barrier(), CommunicationError);
+}
+
+TEST_F(OneKernel, ARunThatEndsWellTellsNobody) {
+  update(*backend);
+  update(*backend);
+  EXPECT_EQ(device->counts.captures, 1);
+  EXPECT_EQ(device->counts.launches, 1);
+  backend.reset();
+  EXPECT_NO_THROW(hosts[0]->barrier());
+}
+
+/// Traced updates are no graph; those after them are again.
+TEST_F(OneKernel, TimesEveryCommandOnItsQueue) {
+  struct Row {
+    Opcode opcode;
+    int64_t begin, end;
+  };
+  std::vector<Row> rows;
+  update(*backend);
+  update(*backend);
+  backend->setTrace([&](const Command &command, int64_t begin, int64_t end) {
+    rows.push_back({command.opcode, begin, end});
+  });
+  update(*backend);
+  backend->setTrace({});
+  EXPECT_EQ(device->counts.launches, 1);
+  update(*backend);
+  EXPECT_EQ(device->counts.launches, 2);
+  ASSERT_EQ(rows.size(), 2 * program.micro.commands.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].opcode, program.micro.commands[i % 3].opcode);
+    EXPECT_LE(rows[i].begin, rows[i].end);
+    EXPECT_GE(rows[i].begin, rows[0].begin);
+  }
+  EXPECT_GT(backend->deviceSeconds(), 0);
 }
 
 } // namespace

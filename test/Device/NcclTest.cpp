@@ -1,8 +1,9 @@
 // NCCL against sums that are known, on as many ranks as there are GPUs, or on
 // two that share one where the library allows it; and in a graph.
 #include "device/cuda/Nccl.h"
+#include "DeviceCollectives.h"
 #include "communicator/InProcess.h"
-#include "device/StreamCommunicator.h"
+#include "device/StagedCollectives.h"
 #include "device/cuda/CudaDevice.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <thread>
 
 using namespace zrt;
+using namespace zrt::test;
 
 namespace {
 
@@ -31,7 +33,8 @@ Program programWithCollectives() {
 struct Rank {
   Rank(int number, int devices, const Program &program, Communicator &host)
       : device(makeCudaDevice(number % devices)), queues(*device),
-        nccl(makeNccl(program, host)), communicator(*device, queues, *nccl),
+        nccl(makeNccl(program, *device, host)), times(*device, queues),
+        communicator(*device, queues, *nccl, times), host(host),
         rank(host.rank()), ranks(host.ranks()) {
     bytes = kCount * sizeof(float) * size_t(ranks);
     x = static_cast<float *>(device->allocate(bytes, "x"));
@@ -58,7 +61,9 @@ struct Rank {
   std::unique_ptr<Device> device;
   Queues queues;
   std::unique_ptr<CollectiveQueue> nccl;
+  CommandTimes times;
   StreamCommunicator communicator;
+  Communicator &host;
   int rank, ranks;
   size_t bytes;
   float *x, *y;
@@ -69,7 +74,6 @@ void checkRank(Rank &rank, bool captured) {
   std::vector<float> start(kCount * size_t(n));
   for (size_t i = 0; i < start.size(); ++i)
     start[i] = float(rank.rank + 1) * float(i % 512);
-  rank.device->write(rank.x, start.data(), rank.bytes);
   float *own = rank.x + uint64_t(rank.rank) * kCount;
   auto body = [&] {
     rank.run(Stream::Reduce, Collective::ReduceScatter, rank.x, own);
@@ -77,11 +81,20 @@ void checkRank(Rank &rank, bool captured) {
     rank.run(Stream::Reduce, Collective::AllReduce, rank.x, rank.y);
   };
   const Device::Queue compute = rank.queues[Stream::Compute];
-  Device::Graph graph = nullptr;
-  if (captured)
-    rank.device->beginCapture(compute);
+  // Who waits for a device waits for all ranks that share it.
+  const auto begin = [&] {
+    rank.host.barrier();
+    rank.device->write(rank.x, start.data(), rank.bytes);
+    rank.host.barrier();
+  };
+  begin();
   body();
+  Device::Graph graph = nullptr;
   if (captured) {
+    // The first run connects the ranks.
+    begin();
+    rank.device->beginCapture(compute);
+    body();
     graph = rank.device->endCapture(compute);
     rank.device->launch(graph, compute);
   }
@@ -92,6 +105,7 @@ void checkRank(Rank &rank, bool captured) {
   for (size_t i = 0; i < kCount; ++i)
     ASSERT_EQ(y[i], float(n) * sum * float(i % 512)) << i;
   rank.nccl->check();
+  rank.host.barrier();
   if (graph)
     rank.device->destroy(graph);
 }
@@ -141,10 +155,50 @@ TEST_F(Nccl, SeveralRanksInAGraph) {
   checkRanks(2, devices, true);
 }
 
+/// On one device, or on two, or on one that two ranks share.
+DeviceMaker makerOf(int devices, NcclOptions options) {
+  return {[devices](int rank) { return makeCudaDevice(rank % devices); },
+          [options](Device &device, Communicator &host) {
+            return makeNccl(programWithCollectives(), device, host, options);
+          }};
+}
+
+TEST_F(Nccl, EveryKindAndTypeOnOneRank) { checkCollectives(1, makerOf(1, {})); }
+
+TEST_F(Nccl, OnMemoryThatItDoesNotKnow) {
+  NcclOptions options;
+  options.registers = false;
+  checkCollectives(1, makerOf(1, options));
+}
+
+TEST_F(Nccl, OnBuffersWithoutWindows) {
+  NcclOptions options;
+  options.windows = false;
+  checkCollectives(1, makerOf(1, options));
+}
+
+TEST_F(Nccl, EveryKindAndTypeOnTwoRanks) {
+  NcclOptions options;
+  options.windows = devices > 1;
+  if (devices == 1 && !ncclSharesDevices())
+    GTEST_SKIP() << "one GPU, and NCCL " << ncclVersion()
+                 << " does not let ranks share it: that takes 2.30 and "
+                    "NCCL_MULTI_RANK_GPU_ENABLE=1";
+  checkCollectives(2, makerOf(devices, options));
+}
+
+TEST_F(Nccl, ThroughTheHostOnTwoRanks) {
+  checkCollectives(2,
+                   {[this](int rank) { return makeCudaDevice(rank % devices); },
+                    [](Device &device, Communicator &host) {
+                      return std::make_unique<StagedCollectives>(device, host);
+                    }});
+}
+
 TEST_F(Nccl, RefusesWhatItWouldDoSlowly) {
   auto hosts = makeInProcess(1);
   auto device = makeCudaDevice(0);
-  auto nccl = makeNccl(programWithCollectives(), *hosts[0]);
+  auto nccl = makeNccl(programWithCollectives(), *device, *hosts[0]);
   EXPECT_THROW(nccl->admit(Collective::AllGather, Reduction::Sum,
                            {{nullptr, nullptr, 3, DataType::F32, 0}}),
                std::invalid_argument);

@@ -1,6 +1,7 @@
 #include "SimulatedDevice.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -16,6 +17,8 @@ struct Device::EventTag {
   std::vector<int64_t> clock; ///< as last recorded
   int64_t capture = 0;        ///< recorded in this capture; 0: in none
   int number = -1;            ///< in that capture's list
+  bool isTimer = false, isRecorded = false;
+  std::chrono::steady_clock::time_point time; ///< a timer's
 };
 
 struct SimulatedDevice::Operation {
@@ -80,7 +83,10 @@ void *SimulatedDevice::allocate(uint64_t bytes, const char *what) {
   return address;
 }
 
+/// As a device does, it first waits for all that it was given.
 void SimulatedDevice::release(void *address) {
+  if (capturing)
+    throw Misuse("releases memory while a graph is captured");
   if (!memory->allocations.erase(reinterpret_cast<uintptr_t>(address)))
     throw Misuse("releases what is not allocated");
   memory->mappings.erase(address);
@@ -130,6 +136,31 @@ Device::Event SimulatedDevice::makeEvent() {
   memory->events.insert(event);
   return event;
 }
+Device::Event SimulatedDevice::makeTimer() {
+  ++counts.timers;
+  const Event event = makeEvent();
+  event->isTimer = true;
+  return event;
+}
+
+double SimulatedDevice::elapsed(Event from, Event to) {
+  for (Event event : {from, to}) {
+    if (!event->isTimer || !event->isRecorded)
+      throw Misuse("asks the time of an event that has none");
+    for (size_t i = 0; i < event->clock.size(); ++i)
+      if (i >= host.size() || host[i] < event->clock[i])
+        throw Misuse("asks the time of an event that may not be done");
+  }
+  return std::chrono::duration<double>(to->time - from->time).count();
+}
+
+uint64_t SimulatedDevice::bytesInUse() {
+  uint64_t bytes = 0;
+  for (const auto &[address, size] : memory->allocations)
+    bytes += size;
+  return bytes;
+}
+
 void SimulatedDevice::destroy(Event event) {
   memory->events.erase(event);
   delete event;
@@ -218,6 +249,10 @@ void SimulatedDevice::copy(void *to, const void *from, size_t bytes,
 
 void SimulatedDevice::record(Event event, Queue queue) {
   ++counts.records;
+  if (event->isTimer && capturing && queue->captured >= 0)
+    throw Misuse("a graph's events have no times");
+  event->isRecorded = true;
+  event->time = std::chrono::steady_clock::now();
   if (!capturing || queue->captured < 0) {
     event->capture = 0;
     event->clock = clocks[queue->clock];
@@ -291,6 +326,15 @@ Device::Graph SimulatedDevice::endCapture(Queue queue) {
   return graph;
 }
 
+void SimulatedDevice::abandonCapture(Queue) noexcept {
+  if (!capturing)
+    return;
+  for (Queue forked : capturing->forked)
+    forked->captured = -1;
+  memory->graphs.erase(capturing);
+  delete std::exchange(capturing, nullptr);
+}
+
 void SimulatedDevice::launch(Graph graph, Queue queue) {
   ++counts.launches;
   std::vector<int> own;
@@ -341,6 +385,31 @@ void SimulatedCollectives::admit(Collective, Reduction,
     throw std::invalid_argument("a collective without parts");
 }
 
+void *SimulatedCollectives::allocate(uint64_t bytes, const char *what) {
+  void *address = device.allocate(bytes, what);
+  known[static_cast<char *>(address)] = bytes;
+  return address;
+}
+
+void SimulatedCollectives::release(void *address) {
+  known.erase(static_cast<char *>(address));
+  device.release(address);
+}
+
+void SimulatedCollectives::requireKnown(const void *address,
+                                        size_t bytes) const {
+  if (known.empty() || !bytes)
+    return;
+  const auto *begin = static_cast<const char *>(address);
+  auto after = known.upper_bound(begin);
+  if (after != known.begin()) {
+    const auto &[start, size] = *std::prev(after);
+    if (begin + bytes <= start + size)
+      return;
+  }
+  throw Misuse("a collective works on memory that it does not know");
+}
+
 void SimulatedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
                                    Reduction reduction,
                                    const std::vector<Transfer> &parts) {
@@ -357,6 +426,8 @@ void SimulatedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
       accesses.push_back({part.send, bytes * ranks(), true});
     accesses.push_back({part.receive, gathers ? bytes * ranks() : bytes, true});
   }
+  for (const Access &access : accesses)
+    requireKnown(access.address, access.bytes);
   device.run(
       queue, nameOf(kind), std::move(accesses),
       [this, kind, reduction, parts] { host.run(kind, reduction, parts); });

@@ -34,7 +34,8 @@ struct Access {
 /// What was called, for tests to look at.
 struct CallCounts {
   int64_t copies = 0, kernels = 0, collectives = 0, parts = 0, records = 0,
-          waits = 0, captures = 0, launches = 0, ranges = 0, hostWaits = 0;
+          waits = 0, captures = 0, launches = 0, ranges = 0, hostWaits = 0,
+          timers = 0;
 };
 
 class SimulatedDevice final : public Device {
@@ -45,6 +46,7 @@ public:
   ~SimulatedDevice() override;
 
   std::string describe() const override { return "simulated device"; }
+  uint64_t bytesInUse() override;
   void *allocate(uint64_t bytes, const char *what) override;
   void release(void *address) override;
   void write(void *to, const void *from, size_t bytes) override;
@@ -54,6 +56,8 @@ public:
   Queue makeQueue(bool urgent) override;
   void destroy(Queue queue) override;
   Event makeEvent() override;
+  Event makeTimer() override;
+  double elapsed(Event from, Event to) override;
   void destroy(Event event) override;
   void copy(void *to, const void *from, size_t bytes, Queue queue) override;
   void record(Event event, Queue queue) override;
@@ -63,6 +67,7 @@ public:
   bool isDone(Event event) override;
   void beginCapture(Queue queue) override;
   Graph endCapture(Queue queue) override;
+  void abandonCapture(Queue queue) noexcept override;
   void launch(Graph graph, Queue queue) override;
   void destroy(Graph graph) override;
   void beginRange(const char *name) override;
@@ -97,8 +102,9 @@ private:
   int depth = 0;
 };
 
-/// Runs collectives of simulated devices, whose ranks are threads.
-class SimulatedCollectives final : public CollectiveQueue {
+/// Runs collectives of simulated devices, whose ranks are threads. They know
+/// the memory that was taken from here, and where any was, refuse other.
+class SimulatedCollectives final : public CollectiveQueue, private Memory {
 public:
   SimulatedCollectives(SimulatedDevice &device, Communicator &host)
       : device(device), host(host) {}
@@ -111,9 +117,27 @@ public:
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
   void check() override {}
-  void abort() override { host.abort("a rank failed"); }
+  void abort() override {
+    ++aborts;
+    host.abort("a rank failed");
+  }
+  Memory *memory() override { return this; }
+  std::string describe() const override { return "simulated collectives"; }
+
+  int aborts = 0;
 
 private:
+  void *allocate(uint64_t bytes, const char *what) override;
+  void release(void *address) override;
+  void write(void *to, const void *from, size_t bytes) override {
+    device.write(to, from, bytes);
+  }
+  void read(void *to, const void *from, size_t bytes) override {
+    device.read(to, from, bytes);
+  }
+  void requireKnown(const void *address, size_t bytes) const;
+
+  std::map<const char *, uint64_t> known; ///< by begin
   SimulatedDevice &device;
   Communicator &host;
 };

@@ -16,8 +16,10 @@ STEPS = 30
 
 
 def train(command, data, path):
-    subprocess.run(command + ["--data", data, "--steps", str(STEPS), "--seed", "1",
-                              "--metrics", path], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(command + ["--data", data, "--steps", str(STEPS), "--seed", "1",
+                                     "--metrics", path], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"FAIL: exit code {done.returncode}: {done.stderr.strip()[-2000:]}")
 
 
 def losses(path):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Deterministic runs: stages 0 to 3 give the same losses and weights, bit by bit.
 
-Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks|dropout|recompute>
+Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks|dropout|recompute|trivial>
 
   in-process  all stages, with and without overlap, ranks as threads, with
               evaluations
@@ -15,9 +15,12 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks
               same elements, so its losses are the same but for rounding
   recompute   activations that are recomputed, at all stages of a model with
               dropout, against the same ones kept
+  trivial     one rank that keeps its collectives, at all stages, against one
+              that has none
 
 Tied parameters are in all of them; reused and frozen ones, clipping in some
-updates, and for fp16 a loss scale that overflows and grows, in the first three.
+updates, and for fp16 a loss scale that overflows and grows, in the first three
+and the last.
 """
 
 import os
@@ -65,6 +68,11 @@ def setups(folder, precision, ranks, kind):
             setup(3, reduce_bucket_size=2500, overlap_comm=True)]
     if kind == "dropout":
         return [setup(stage) for stage in range(4)]
+    if kind == "trivial":
+        kept = [setup(stage, keep_trivial=True, overlap_comm=overlap, reduce_bucket_size=4000)
+                for stage in range(4) for overlap in (False, True)]
+        return [setup(0), *kept, setup(2, keep_trivial=True, layout="contiguous"),
+                setup(3, keep_trivial=True, stage3_param_persistence_threshold=100)]
     if kind != "shapes":
         return [setup(0, overlap_comm=False)] + [
             setup(stage, overlap_comm=overlap, reduce_bucket_size=4000)

@@ -154,52 +154,74 @@ def check_skips(name, result, reference):
     check(worst < 0.01, f"{name}: weights {list(weights)}, wanted {reference.weights}")
 
 
+STEPS = 9
+
+
+def overflow_setup(stage, ranks, precision, accumulation, **options):
+    return Setup(stage, ranks, precision, accumulation, True, scheduler=SCHEDULER,
+                 initial_scale_power=4, **options, **MODEL)
+
+
+def check_overflow(folder, setup, **options):
+    """One setup of `overflow`, against the training in Python; returns its run."""
+    data = Data(folder, setup.precision + ".safetensors", 24,
+                {"f16": 3e4, "bf16": 1e30}[setup.precision])
+    reference = Reference(data, 2 * setup.ranks * setup.accumulation, warm_up)
+    for number in range(STEPS):
+        reference.update(number)
+    check(0 < sum(reference.skipped) < STEPS, "the case must skip some updates")
+    result = run(folder, setup, data, STEPS, **options)
+    check_skips(setup.name, result, reference)
+    # What a skipped update leaves behind is what it found.
+    number = reference.skipped.index(True)
+    before = run(folder, setup, data, number, tag="-before", **options)
+    after = run(folder, setup, data, number + 1, tag="-after", **options)
+    check(same_bytes(before.weights, after.weights),
+          f"{setup.name}: update {number + 1} was skipped, yet weights changed")
+    print(f"{setup.name}: skipped {sum(reference.skipped)} of {STEPS}")
+    return result
+
+
 def overflow(folder):
-    steps = 9
-    for precision, large in (("f16", 3e4), ("bf16", 1e30)):
-        data = Data(folder, precision + ".safetensors", 24, large)
+    for precision in ("f16", "bf16"):
         for ranks, accumulation in ((2, 1), (4, 1), (3, 2)):
-            reference = Reference(data, 2 * ranks * accumulation, warm_up)
-            for number in range(steps):
-                reference.update(number)
-            check(0 < sum(reference.skipped) < steps, "the case must skip some updates")
             first = None
             for stage in range(4):
-                setup = Setup(stage, ranks, precision, accumulation, True,
-                              scheduler=SCHEDULER, initial_scale_power=4, **MODEL)
-                result = run(folder, setup, data, steps)
-                check_skips(setup.name, result, reference)
+                setup = overflow_setup(stage, ranks, precision, accumulation)
+                result = check_overflow(folder, setup)
                 first = first or result
                 check(same_bytes(result.weights, first.weights),
                       f"{setup.name}: the weights are not those of stage 0")
-                # What a skipped update leaves behind is what it found.
-                number = reference.skipped.index(True)
-                before = run(folder, setup, data, number, tag="-before")
-                after = run(folder, setup, data, number + 1, tag="-after")
-                check(same_bytes(before.weights, after.weights),
-                      f"{setup.name}: update {number + 1} was skipped, yet weights changed")
-                print(f"{setup.name}: skipped {sum(reference.skipped)} of {steps}")
+
+
+def minimum_setups(stage):
+    """A static scale that is too large, and a dynamic one."""
+    return (Setup(stage, 3, "f16", 2, loss_scale=1e9, **MODEL),
+            Setup(stage, 3, "f16", 2, initial_scale_power=30, min_loss_scale=2.0 ** 28,
+                  hysteresis=2, **MODEL))
+
+
+def check_minimum(folder, stage, **options):
+    data = Data(folder, "data.safetensors", 24)
+    static, dynamic = minimum_setups(stage)
+    result = run(folder, static, data, 4, **options)
+    check(all(result.column("skipped")), f"{static.name}: every update must be skipped")
+    check(list(read_tensors(result.weights)["fc1.w"]) == INITIAL,
+          f"{static.name}: the weights changed")
+    result = run(folder, dynamic, data, 10, expect=1, **options)
+    # Hysteresis takes the first; then 2^30 -> 2^29 -> 2^28, the minimum.
+    check(result.column("loss_scale")[:4] == [2.0 ** p for p in (30, 30, 29, 28)][
+        :len(result.updates)], f"{dynamic.name}: {result.column('loss_scale')}")
+    check(3 <= len(result.updates) <= 4, f"{dynamic.name}: {len(result.updates)} updates")
+    for text in ("smallest loss scale", "fc1.w", "not finite", "tiny-mlp.mlir"):
+        check(text in result.output, f"{dynamic.name}: the message lacks '{text}': "
+              f"{result.output[-600:]}")
+    print(dynamic.name, "ends at its minimum")
 
 
 def minimum(folder):
-    data = Data(folder, "data.safetensors", 24)
     for stage in range(4):
-        setup = Setup(stage, 3, "f16", 2, loss_scale=1e9, **MODEL)
-        result = run(folder, setup, data, 4)
-        check(all(result.column("skipped")), f"{setup.name}: every update must be skipped")
-        check(list(read_tensors(result.weights)["fc1.w"]) == INITIAL,
-              f"{setup.name}: the weights changed")
-        setup = Setup(stage, 3, "f16", 2, initial_scale_power=30, min_loss_scale=2.0 ** 28,
-                      hysteresis=2, **MODEL)
-        result = run(folder, setup, data, 10, expect=1)
-        # Hysteresis takes the first; then 2^30 -> 2^29 -> 2^28, the minimum.
-        check(result.column("loss_scale")[:4] == [2.0 ** p for p in (30, 30, 29, 28)][
-            :len(result.updates)], f"{setup.name}: {result.column('loss_scale')}")
-        check(3 <= len(result.updates) <= 4, f"{setup.name}: {len(result.updates)} updates")
-        for text in ("smallest loss scale", "fc1.w", "not finite", "tiny-mlp.mlir"):
-            check(text in result.output, f"{setup.name}: the message lacks '{text}': "
-                  f"{result.output[-600:]}")
-        print(setup.name, "ends at its minimum")
+        check_minimum(folder, stage)
 
 
 def main():

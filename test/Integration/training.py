@@ -23,6 +23,22 @@ ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
 CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
 ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2}
+# Where programs run: on the host, or on a GPU through zero-device-run.
+TARGET = os.environ.get("ZERO_TEST_TARGET", "host")
+# A folder of programs that were compiled before; none: they are compiled now.
+PROGRAMS = os.environ.get("ZERO_TEST_PROGRAMS")
+# Relative errors of losses, norms and parameters against what PyTorch recorded.
+# The host's are three to five times what runs show. A device adds in other
+# orders, and its exponentials are its own.
+TOLERANCES = {
+    "host": {"loss": {"f32": 2e-6, "bf16": 5e-3, "f16": 1e-3},
+             # Norms of single updates scatter more than losses in 16 bits.
+             "norm": {"f32": 1e-5, "bf16": 2e-1, "f16": 2e-2},
+             "parameters": 1e-5},
+    "cuda": {"loss": {"f32": 1e-5, "bf16": 1e-2, "f16": 5e-3},
+             "norm": {"f32": 1e-4, "bf16": 2e-1, "f16": 5e-2},
+             "parameters": 1e-4},
+}[TARGET]
 
 
 def golden():
@@ -114,14 +130,21 @@ def generate(folder, name, *arguments):
 
 
 def compile_model(folder, setup):
-    """The path of the executable; compiled once a folder and configuration."""
-    path = os.path.join(folder, setup.name)
+    """The path of the program; compiled once a folder and configuration."""
+    name = setup.name + (".so" if TARGET == "cuda" else "")
+    path = os.path.join(PROGRAMS or folder, name)
     if os.path.exists(path):
         return path
+    check(not PROGRAMS, f"{name} is not in {PROGRAMS}")
     with open(path + ".json", "w") as file:
         json.dump(setup.config(), file, indent=1)
     command = ["zero-compile", setup.model_file(), "--config", path + ".json", "--ranks",
                str(setup.ranks), "-o", path]
+    if TARGET == "cuda":
+        # The oldest processor that GPUs of today are beside.
+        command += ["--target=cuda", "--emit=shared", "--cpu=x86-64-v3"]
+    if setup.options.get("keep_trivial"):
+        command.append("--keep-trivial-collectives")
     done = subprocess.run(command, capture_output=True, text=True)
     check(done.returncode == 0,
           f"{setup.name} does not compile:\n{done.stderr[-3000:]}")
@@ -145,12 +168,13 @@ class Run:
 
 
 def execute(folder, setup, data="tiny.txt", weights="tiny-gpt.safetensors", steps=None,
-            mpi=False, save=True, arguments=(), expect=0, tag="", threads=1):
-    """Runs the executable of `setup`; `expect` is its exit code."""
-    executable = compile_model(folder, setup)
-    stem = executable + ("-mpi" if mpi else "") + tag
+            mpi=False, save=True, arguments=(), expect=0, tag="", threads=1, flags=()):
+    """Runs the program of `setup`; `expect` is its exit code, `flags` come on top."""
+    program = compile_model(folder, setup)
+    stem = os.path.join(folder, setup.name + ("-mpi" if mpi else "") + tag)
     settings = golden()["settings"]
-    command = [executable, "--data", os.path.join(GOLDENS, data),
+    runner = ["zero-device-run"] if TARGET == "cuda" else []
+    command = [*runner, program, *flags, "--data", os.path.join(GOLDENS, data),
                "--seed", str(settings["seed"]),
                "--steps", str(settings["steps"] if steps is None else steps),
                "--threads", str(threads), "--metrics", stem + ".jsonl",

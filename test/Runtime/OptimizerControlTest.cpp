@@ -23,7 +23,7 @@ KernelSpec named(const char *name, std::vector<TensorType> operands = {},
 }
 
 TEST(OptimizerScaler, FollowsDeepSpeed) {
-  std::ifstream file(ZERO_GOLDENS "/loss_scale.json");
+  std::ifstream file(goldenPath("loss_scale.json"));
   int stops = 0;
   for (const auto &golden : nlohmann::json::parse(file)) {
     Bench bench;

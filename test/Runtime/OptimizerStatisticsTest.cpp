@@ -45,7 +45,7 @@ std::string hexOf(const int64_t *limbs) {
 }
 
 TEST(OptimizerStatistics, SumsAreExact) {
-  std::ifstream file(ZERO_GOLDENS "/exact_norm.json");
+  std::ifstream file(goldenPath("exact_norm.json"));
   for (const auto &golden : nlohmann::json::parse(file)) {
     SCOPED_TRACE(golden["name"]);
     std::vector<uint32_t> values = golden["values"];

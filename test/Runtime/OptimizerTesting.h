@@ -2,15 +2,24 @@
 #ifndef ZERO_TEST_RUNTIME_OPTIMIZERTESTING_H
 #define ZERO_TEST_RUNTIME_OPTIMIZERTESTING_H
 
-#include "kernels/Registry.h"
+#include "KernelUnderTest.h"
+#include "kernels/Kernel.h"
 #include "program/Float16.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <random>
 
 namespace zrt::testing {
+
+/// A file of the goldens: where the project is, or in the folder that
+/// ZERO_GOLDENS of the environment names.
+inline std::string goldenPath(const char *name) {
+  const char *folder = std::getenv("ZERO_GOLDENS");
+  return std::string(folder ? folder : ZERO_GOLDENS) + "/" + name;
+}
 
 /// Flat ranges of `types`, all of `elements`.
 inline std::vector<TensorType> flat(int64_t elements,
@@ -24,7 +33,6 @@ inline std::vector<TensorType> flat(int64_t elements,
 class Bench {
 public:
   explicit Bench(int threads = 1) : pool(threads) {
-    registerOptimizerKernels(registry);
     program.training.accumulation = 1;
     control.scale = control.factor = control.lossSeed = 1;
     control.finite = 1;
@@ -36,7 +44,7 @@ public:
     context.pool = &pool;
     context.control = &control;
     context.program = &program;
-    return registry.make(spec, context);
+    return test::makeKernelUnderTest(spec, context);
   }
 
   void run(const KernelSpec &spec, std::vector<void *> buffers = {}) {
@@ -45,7 +53,6 @@ public:
     kernel->run(buffers.data(), workspace.data());
   }
 
-  Registry registry;
   ThreadPool pool;
   Program program;
   Control control = {};

@@ -141,7 +141,7 @@ TEST(OptimizerUpdate, FollowsTheFormulas) {
 
 /// Every step of torch.optim's classes, recorded in f64.
 TEST(OptimizerUpdate, FollowsTorch) {
-  std::ifstream file(ZERO_GOLDENS "/optimizer.json");
+  std::ifstream file(goldenPath("optimizer.json"));
   nlohmann::json golden = nlohmann::json::parse(file);
   std::vector<float> start = golden["start"];
   auto elements = static_cast<int64_t>(start.size());

@@ -47,6 +47,10 @@ cl::opt<bool> deterministic(
     "deterministic", cl::cat(category),
     cl::desc("Equal bits at every stage and bucket size; overrides the "
              "configuration"));
+cl::opt<bool> keepTrivialCollectives(
+    "keep-trivial-collectives", cl::cat(category),
+    cl::desc("One rank has the collectives of its stage too, which move "
+             "nothing: for tests of what runs them"));
 cl::opt<std::string> memoryBudget(
     "memory-budget", cl::cat(category), cl::value_desc("bytes"),
     cl::desc("Most memory that a rank may need, such as 80GiB; a plan that "
@@ -93,6 +97,7 @@ std::string pipelineText() {
   add("stage", stage);
   add("ranks", ranks);
   add("deterministic", deterministic ? "true" : "");
+  add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);
   return text;
 }
@@ -174,8 +179,8 @@ LogicalResult checkTarget() {
     return fail("target 'cuda' is not in this build, which was configured "
                 "without the CUDA toolkit; wanted 'host'");
 #endif
-  if (isCuda && (emit == Emit::Llvm || emit == Emit::Shared))
-    return fail("target 'cuda' writes mlir, ptx, obj and exe");
+  if (isCuda && emit == Emit::Llvm)
+    return fail("target 'cuda' writes mlir, ptx, obj, shared and exe");
   if (!isCuda && emit == Emit::Ptx)
     return fail("only target 'cuda' writes ptx");
   return success();

@@ -205,6 +205,9 @@ struct TrainConfig {
   /// itself, in increasing order: a search leaves them as they are.
   std::vector<std::string> given;
 
+  /// One rank communicates as several do: its collectives are trivial, but
+  /// there. Not of the file: it is for tests of what runs collectives.
+  bool keepTrivialCollectives = false;
   /// Most bytes that one rank may need in all; 0: any. Not of the file: the
   /// machine is not a part of what is trained.
   int64_t memoryBudget = 0;

@@ -124,6 +124,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc(
           "Leave parameters without a gradient alone; otherwise an error"),
       llvm::cl::init(true)};
+  Option<bool> keepTrivialCollectives{
+      *this, "keep-trivial-collectives",
+      llvm::cl::desc("One rank has the collectives of its stage too, which "
+                     "move nothing: for tests of what runs them"),
+      llvm::cl::init(false)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
       llvm::cl::desc(

@@ -66,7 +66,7 @@ void PendingType::print(AsmPrinter &printer) const {
 LogicalResult TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t stage, int64_t ranks,
                                    int64_t accumulation, Real, bool,
-                                   LossScaleAttr, ScheduleAttr) {
+                                   LossScaleAttr, ScheduleAttr, bool) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   if (stage < 0 || stage > 3)
     return emitError() << "stage " << stage << " is none of 0, 1, 2, 3";

@@ -1,10 +1,12 @@
 #include "device/cuda/CudaBackend.h"
 
+#include "communicator/Mpi.h"
 #include "device/DeviceBackend.h"
 #include "device/StagedCollectives.h"
 #include "device/cuda/CudaDevice.h"
 #include "device/cuda/Nccl.h"
 #include "kernels/cuda/Context.h"
+#include "kernels/cuda/CudnnAttention.h"
 #include "trainer/Run.h"
 
 #include <cstdlib>
@@ -71,7 +73,17 @@ std::unique_ptr<CollectiveQueue> makeCollectives(const Run &run, Device &device,
         "ranks that share a GPU need NCCL 2.30 or later with "
         "NCCL_MULTI_RANK_GPU_ENABLE=1, and this is NCCL " +
         ncclVersion() + ": run with --collectives host");
-  return makeNccl(run.program, host);
+  std::string reason;
+  if (many && run.options.shareGpu && !launchedUnderMpi() &&
+      countCudaDevices(reason) < host.ranks())
+    throw std::runtime_error(
+        "ranks that share a GPU use NCCL as processes of their own, and these "
+        "are threads: start them with mpirun, or run with --collectives host");
+  NcclOptions options;
+  options.registers = !run.options.unregistered;
+  // Windows want a link from device to device, which ranks of one have not.
+  options.windows = !(many && run.options.shareGpu);
+  return makeNccl(run.program, device, host, options);
 }
 
 } // namespace
@@ -94,3 +106,5 @@ BackendMaker zrt::cudaBackends(const void *image) {
     return std::make_unique<DeviceBackend>(run.program, std::move(parts));
   };
 }
+
+std::string zrt::cudaAttention() { return cuda::attentionText(); }

@@ -11,6 +11,9 @@ namespace zrt {
 /// its own, or, where the options say so, shares them with the others.
 BackendMaker cudaBackends(const void *image);
 
+/// Who computes attention, as far as is known without a GPU.
+std::string cudaAttention();
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_DEVICE_CUDA_CUDABACKEND_H

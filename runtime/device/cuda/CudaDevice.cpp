@@ -23,7 +23,7 @@ cudaGraphExec_t graph(Device::Graph handle) {
 
 class CudaDevice final : public Device {
 public:
-  explicit CudaDevice(int index) : index(index) {
+  explicit CudaDevice(int index) {
     check(cudaSetDevice(index), "cudaSetDevice");
     check(cudaGetDeviceProperties(&properties, index),
           "cudaGetDeviceProperties");
@@ -39,6 +39,11 @@ public:
   std::string describe() const override {
     return std::string(properties.name) + ", " +
            std::to_string(properties.multiProcessorCount) + " multiprocessors";
+  }
+  uint64_t bytesInUse() override {
+    size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return total - free;
   }
 
   void *allocate(uint64_t bytes, const char *what) override {
@@ -94,6 +99,17 @@ public:
           "cudaEventCreateWithFlags");
     return reinterpret_cast<Event>(made);
   }
+  Event makeTimer() override {
+    cudaEvent_t made = nullptr;
+    check(cudaEventCreate(&made), "cudaEventCreate");
+    return reinterpret_cast<Event>(made);
+  }
+  double elapsed(Event from, Event to) override {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, event(from), event(to)),
+          "cudaEventElapsedTime");
+    return double(milliseconds) * 1e-3;
+  }
   void destroy(Event handle) override { cudaEventDestroy(event(handle)); }
 
   void copy(void *to, const void *from, size_t bytes, Queue queue) override {
@@ -127,14 +143,24 @@ public:
   }
   Graph endCapture(Queue queue) override {
     cudaGraph_t captured = nullptr;
-    check(cudaStreamEndCapture(stream(queue), &captured),
-          "cudaStreamEndCapture");
+    checkGraph(cudaStreamEndCapture(stream(queue), &captured),
+               "cudaStreamEndCapture");
     cudaGraphExec_t made = nullptr;
-    const cudaError_t status = cudaGraphInstantiate(&made, captured, 0);
+    // Without the flag, all nodes have the priority of the launch's stream.
+    const cudaError_t status = cudaGraphInstantiate(
+        &made, captured, cudaGraphInstantiateFlagUseNodePriority);
     cudaGraphDestroy(captured);
-    check(status, "cudaGraphInstantiate");
-    check(cudaGraphUpload(made, stream(queue)), "cudaGraphUpload");
+    checkGraph(status, "cudaGraphInstantiate");
+    checkGraph(cudaGraphUpload(made, stream(queue)), "cudaGraphUpload");
     return reinterpret_cast<Graph>(made);
+  }
+  void abandonCapture(Queue queue) noexcept override {
+    cudaGraph_t captured = nullptr;
+    cudaStreamEndCapture(stream(queue), &captured);
+    if (captured)
+      cudaGraphDestroy(captured);
+    // The error that ended the capture is told by who met it.
+    cudaGetLastError();
   }
   void launch(Graph handle, Queue queue) override {
     check(cudaGraphLaunch(graph(handle), stream(queue)), "cudaGraphLaunch");
@@ -152,7 +178,14 @@ public:
   void endRange() override { nvtxDomainRangePop(nvtx); }
 
 private:
-  int index;
+  static void checkGraph(cudaError_t status, const char *call) {
+    if (status != cudaSuccess)
+      throw std::runtime_error(std::string(call) + ": " +
+                               cudaGetErrorString(status) +
+                               "; the step cannot be one graph here: run with "
+                               "--eager");
+  }
+
   cudaDeviceProp properties = {};
   nvtxDomainHandle_t nvtx = nullptr;
 };

@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
   embedded.kernels = zero_generated_kernels;
   embedded.kernelCount = zero_generated_kernel_count;
   embedded.isForDevice = true;
+  embedded.attention = zrt::cudaAttention();
   return zrt::trainerMain(
       argc, argv, embedded,
       zrt::cudaBackends(zero_device_image_size ? zero_device_image : nullptr));

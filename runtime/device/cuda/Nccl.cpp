@@ -5,11 +5,14 @@
 
 #include <nccl.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
+#include <list>
+#include <mutex>
 #include <thread>
 
 using namespace zrt;
@@ -24,6 +27,12 @@ constexpr size_t kPayload = 16;
   if (const char *more = ncclGetLastError(nullptr); more && *more)
     text += std::string(" (") + more + ")";
   throw CommunicationError(text);
+}
+
+int versionCode() {
+  int version = 0;
+  ncclGetVersion(&version);
+  return version;
 }
 
 void check(ncclResult_t status, const char *call) {
@@ -71,14 +80,36 @@ struct Channel {
   ncclRedOp_t halve = ncclSum;
 };
 
-class Nccl final : public CollectiveQueue {
+/// Collectives of several communicators may run at once only in an order that
+/// NCCL keeps, from 2.26 on: that of the host's calls, which is one for all
+/// ranks. NCCL reads the variable when it starts, so it is set before.
+bool ordersCommunicators() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    ::setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
+  });
+  return versionCode() >= NCCL_VERSION(2, 26, 0);
+}
+
+class Nccl final : public CollectiveQueue, private Memory {
 public:
-  Nccl(const Program &program, Communicator &host, double timeoutSeconds)
-      : host(host), timeoutSeconds(timeoutSeconds) {
-    for (const auto &[name, region] : program.regions())
-      for (const Command &command : region->commands)
-        if (command.opcode != Opcode::Kernel && command.opcode != Opcode::Wait)
-          connect(channels[static_cast<size_t>(command.stream)]);
+  Nccl(const Program &program, Device &device, Communicator &host,
+       const NcclOptions &options)
+      : device(device), host(host), options(options) {
+    const bool ordered = ordersCommunicators();
+    try {
+      for (const auto &[name, region] : program.regions())
+        for (const Command &command : region->commands)
+          if (command.opcode != Opcode::Kernel &&
+              command.opcode != Opcode::Wait) {
+            const auto stream = static_cast<size_t>(command.stream);
+            channelOf[stream] = ordered ? stream : 0;
+            connect(channels[channelOf[stream]]);
+          }
+    } catch (...) {
+      abort();
+      throw;
+    }
   }
 
   /// After a failure peers may wait for ever: then nothing is finished.
@@ -121,7 +152,9 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override {
-    Channel &channel = channels[static_cast<size_t>(stream)];
+    Channel &channel = channels[channelOf[static_cast<size_t>(stream)]];
+    if (!channel.comm)
+      throw CommunicationError("NCCL was ended after an error");
     const auto on = reinterpret_cast<cudaStream_t>(queue);
     check(ncclGroupStart(), "ncclGroupStart");
     for (const Transfer &part : parts)
@@ -152,7 +185,111 @@ public:
       }
   }
 
+  Memory *memory() override {
+    return options.registers ? static_cast<Memory *>(this) : nullptr;
+  }
+
+  std::string describe() const override {
+    const size_t known =
+        std::count_if(blocks.begin(), blocks.end(), [](const Block &block) {
+          return std::any_of(block.entries.begin(), block.entries.end(),
+                             [](const Entry &entry) { return entry.window; });
+        });
+    return "NCCL " + ncclVersion() + ", " +
+           (blocks.empty() ? "no" : std::to_string(blocks.size())) +
+           " arenas registered" +
+           (known ? ", " + std::to_string(known) + " of them as windows" : "");
+  }
+
 private:
+  /// What one channel knows of a block of memory.
+  struct Entry {
+    Channel *channel = nullptr;
+    void *handle = nullptr;
+    void *window = nullptr; ///< null: the library makes none here
+  };
+  struct Block {
+    void *address = nullptr;
+    std::list<Entry> entries; ///< NCCL may write into them later
+  };
+
+  void *allocate(uint64_t bytes, const char *what) override {
+    void *address = nullptr;
+    const ncclResult_t status = ncclMemAlloc(&address, bytes);
+    if (status != ncclSuccess)
+      throw std::runtime_error(std::string(what) + ": NCCL cannot have " +
+                               std::to_string(bytes) +
+                               " bytes of the device's memory (" +
+                               std::to_string(device.bytesInUse()) +
+                               " are in use): " + ncclGetErrorString(status) +
+                               "; --unregistered uses the device's own memory");
+    cuda::check(cudaMemset(address, 0, bytes), "cudaMemset");
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    blocks.emplace_back();
+    blocks.back().address = address;
+    try {
+      for (Channel &channel : channels)
+        if (channel.comm)
+          enroll(channel, blocks.back(), bytes);
+    } catch (const std::exception &error) {
+      release(address);
+      throw CommunicationError(std::string(what) + ": " + error.what() +
+                               "; --unregistered does without");
+    }
+    return address;
+  }
+
+  /// As a buffer, which is this rank's matter, and as a window, which all ranks
+  /// make at once: begin and size are the same on each.
+  void enroll(Channel &channel, Block &block, uint64_t bytes) {
+    block.entries.emplace_back();
+    Entry &entry = block.entries.back();
+    entry.channel = &channel;
+    check(ncclCommRegister(channel.comm, block.address, bytes, &entry.handle),
+          "ncclCommRegister");
+    settle(channel);
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+    if (!options.windows || versionCode() < NCCL_VERSION(2, 27, 0))
+      return;
+    check(
+        ncclCommWindowRegister(channel.comm, block.address, bytes,
+                               reinterpret_cast<ncclWindow_t *>(&entry.window),
+                               NCCL_WIN_COLL_SYMMETRIC),
+        "ncclCommWindowRegister");
+    settle(channel);
+#endif
+  }
+
+  /// Nobody asks an aborted communicator.
+  void release(void *address) override {
+    const auto block =
+        std::find_if(blocks.begin(), blocks.end(), [&](const Block &each) {
+          return each.address == address;
+        });
+    if (block == blocks.end())
+      return;
+    for (Entry &entry : block->entries) {
+      if (!entry.channel->comm)
+        continue;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+      if (entry.window)
+        ncclCommWindowDeregister(entry.channel->comm,
+                                 static_cast<ncclWindow_t>(entry.window));
+#endif
+      if (entry.handle)
+        ncclCommDeregister(entry.channel->comm, entry.handle);
+    }
+    ncclMemFree(address);
+    blocks.erase(block);
+  }
+
+  void write(void *to, const void *from, size_t bytes) override {
+    device.write(to, from, bytes);
+  }
+  void read(void *to, const void *from, size_t bytes) override {
+    device.read(to, from, bytes);
+  }
+
   using Clock = std::chrono::steady_clock;
 
   static void check(ncclResult_t status, const char *call) {
@@ -202,12 +339,12 @@ private:
               "ncclCommGetAsyncError");
       if (state != ncclInProgress)
         break;
-      if (timeoutSeconds > 0 &&
+      if (options.timeoutSeconds > 0 &&
           std::chrono::duration<double>(Clock::now() - begin).count() >
-              timeoutSeconds)
+              options.timeoutSeconds)
         throw CommunicationError(
             "NCCL made no progress for " +
-            std::to_string(int64_t(timeoutSeconds)) +
+            std::to_string(int64_t(options.timeoutSeconds)) +
             " seconds: did every rank start the same program?");
       std::this_thread::yield();
     }
@@ -255,23 +392,21 @@ private:
                     int64_t(part.count), on);
   }
 
+  Device &device;
   Communicator &host;
-  double timeoutSeconds;
+  NcclOptions options;
   std::array<Channel, kStreamCount> channels;
+  std::array<size_t, kStreamCount> channelOf = {}; ///< by stream
+  std::list<Block> blocks;
 };
 
 } // namespace
 
 std::unique_ptr<CollectiveQueue> zrt::makeNccl(const Program &program,
+                                               Device &device,
                                                Communicator &host,
-                                               double timeoutSeconds) {
-  return std::make_unique<Nccl>(program, host, timeoutSeconds);
-}
-
-static int versionCode() {
-  int version = 0;
-  ncclGetVersion(&version);
-  return version;
+                                               const NcclOptions &options) {
+  return std::make_unique<Nccl>(program, device, host, options);
 }
 
 std::string zrt::ncclVersion() {

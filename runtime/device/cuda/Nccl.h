@@ -13,13 +13,22 @@
 
 namespace zrt {
 
+struct NcclOptions {
+  /// The memory of collectives is NCCL's and known to every communicator: a
+  /// collective then needs no buffers of its own between ranks. Where NCCL has
+  /// symmetric windows (2.27 and later) and `windows` is set, it is one.
+  bool registers = true, windows = true;
+  /// For anything that waits for other ranks; 0: for ever.
+  double timeoutSeconds = 600;
+};
+
 /// Joins the ranks of `host`, over which the ids travel. `program` says which
-/// streams have collectives; those get a communicator. The buffers of a graph
-/// are registered by NCCL when it is captured. Throws CommunicationError where
-/// NCCL cannot start within `timeoutSeconds`.
+/// streams have collectives; those get a communicator, or share one where NCCL
+/// is older than 2.26. `device` is this thread's. Throws CommunicationError
+/// where NCCL cannot start.
 std::unique_ptr<CollectiveQueue> makeNccl(const Program &program,
-                                          Communicator &host,
-                                          double timeoutSeconds = 600);
+                                          Device &device, Communicator &host,
+                                          const NcclOptions &options = {});
 
 /// "2.28.9", of the library that was loaded.
 std::string ncclVersion();

@@ -1,4 +1,6 @@
-// nn.attention and nn.attention_grad on a device.
+// nn.attention and nn.attention_grad on a device: cuDNN's kernels where it has
+// some, else own ones. Which of them is known when the program is planned.
+#include "kernels/cuda/CudnnAttention.h"
 #include "kernels/cuda/Kernels.h"
 #include "kernels/host/AttentionParts.h"
 #include "kernels/optimizer/Specs.h"
@@ -33,10 +35,74 @@ AttentionArguments argumentsOf(const KernelSpec &spec,
   return a;
 }
 
-class AttentionKernel final : public Kernel {
+/// What the forward and the gradient share: the choice of a kernel.
+class EitherAttention : public Kernel {
+public:
+  size_t workspaceBytes() const override {
+    // Which of them runs is certain only when addresses are known.
+    return std::max(ownWorkspaceBytes(), cudnn ? cudnn->workspaceBytes() : 0);
+  }
+  void admit(void *const *buffers) override {
+    uintptr_t bits = 0;
+    for (size_t i = 0; i < bufferCount; ++i)
+      bits |= reinterpret_cast<uintptr_t>(buffers[i]);
+    if (!cudnn || bits % kCudnnAlignment == 0)
+      return;
+    cudnn.reset();
+    reason = "a buffer is not aligned to " + std::to_string(kCudnnAlignment) +
+             " bytes";
+  }
+  std::string choice() const override {
+    return cudnn ? cudnnVersion() : "own kernels: " + reason;
+  }
+
+protected:
+  EitherAttention(const KernelSpec &spec, const KernelContext &context,
+                  bool gradient)
+      : stream(context.cuda->stream), masked(spec.integer("mask") != 0),
+        gradient(gradient),
+        bufferCount(spec.operands.size() + spec.results.size()),
+        context(context) {}
+
+  /// Once `arguments` has the shape.
+  void choose() {
+    AttentionProblem problem;
+    problem.shape = arguments;
+    problem.masked = masked;
+    problem.gradient = gradient;
+    problem.deterministic =
+        context.program && context.program->training.deterministic;
+    cudnn = planCudnnAttention(problem, *context.cuda, reason);
+  }
+
+  /// Queues what was chosen, once `arguments` has the addresses.
+  void queue(void *workspace) {
+    if (cudnn)
+      return cudnn->run(arguments, workspace);
+    arguments.workspace = workspace;
+    gradient ? attentionGrad(arguments, stream) : attention(arguments, stream);
+  }
+
+  cudaStream_t stream;
+  bool masked;
+  AttentionArguments arguments;
+
+private:
+  size_t ownWorkspaceBytes() const {
+    return gradient ? attentionGradWorkspace(arguments) : 0;
+  }
+
+  bool gradient;
+  size_t bufferCount;
+  const KernelContext context;
+  std::unique_ptr<CudnnAttention> cudnn;
+  std::string reason; ///< why not
+};
+
+class AttentionKernel final : public EitherAttention {
 public:
   AttentionKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), masked(spec.integer("mask") != 0) {
+      : EitherAttention(spec, context, /*gradient=*/false) {
     wantBuffers(spec, masked ? 4 : 3, 2);
     const AttentionShape shape(spec, 0, 3);
     const TensorType &q = spec.operands[0];
@@ -44,28 +110,25 @@ public:
     wantType(spec, "lse", spec.results[1], DataType::F32,
              {shape.batch, shape.heads, shape.queries});
     arguments = argumentsOf(spec, shape, q.type);
+    choose();
   }
 
-  void run(void *const *b, void *) override {
+  void run(void *const *b, void *workspace) override {
+    const size_t results = masked ? 4 : 3;
     arguments.q = b[0];
     arguments.k = b[1];
     arguments.v = b[2];
     arguments.mask = masked ? at<float>(b, 3) : nullptr;
-    arguments.out = b[masked ? 4 : 3];
-    arguments.lse = at<float>(b, masked ? 5 : 4);
-    attention(arguments, stream);
+    arguments.out = b[results];
+    arguments.lse = at<float>(b, results + 1);
+    queue(workspace);
   }
-
-private:
-  cudaStream_t stream;
-  bool masked;
-  AttentionArguments arguments;
 };
 
-class AttentionGradKernel final : public Kernel {
+class AttentionGradKernel final : public EitherAttention {
 public:
   AttentionGradKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), masked(spec.integer("mask") != 0) {
+      : EitherAttention(spec, context, /*gradient=*/true) {
     wantBuffers(spec, masked ? 7 : 6, 3);
     const AttentionShape shape(spec, 1, 6);
     const TensorType &q = spec.operands[1], &k = spec.operands[2];
@@ -77,13 +140,11 @@ public:
     wantType(spec, "dk", spec.results[1], q.type, k.shape);
     wantType(spec, "dv", spec.results[2], q.type, k.shape);
     arguments = argumentsOf(spec, shape, q.type);
-  }
-
-  size_t workspaceBytes() const override {
-    return attentionGradWorkspace(arguments);
+    choose();
   }
 
   void run(void *const *b, void *workspace) override {
+    const size_t results = masked ? 7 : 6;
     arguments.dout = b[0];
     arguments.q = b[1];
     arguments.k = b[2];
@@ -91,21 +152,21 @@ public:
     arguments.out = b[4];
     arguments.lse = at<float>(b, 5);
     arguments.mask = masked ? at<float>(b, 6) : nullptr;
-    void *const *results = b + (masked ? 7 : 6);
-    arguments.dq = results[0];
-    arguments.dk = results[1];
-    arguments.dv = results[2];
-    arguments.workspace = workspace;
-    attentionGrad(arguments, stream);
+    arguments.dq = b[results];
+    arguments.dk = b[results + 1];
+    arguments.dv = b[results + 2];
+    queue(workspace);
   }
-
-private:
-  cudaStream_t stream;
-  bool masked;
-  AttentionArguments arguments;
 };
 
 } // namespace
+
+std::string attentionText() {
+  const std::string version = cudnnVersion();
+  return version.empty() ? "own kernels, built without cuDNN"
+                         : version + " for 16-bit types where it has a kernel, "
+                                     "else own kernels; a run says which";
+}
 
 void registerAttention(Registry &registry) {
   registry.add("nn.attention", makeKernel<AttentionKernel>);

@@ -7,6 +7,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
+#include <memory>
 #include <string>
 
 namespace zrt {
@@ -16,6 +17,7 @@ struct CudaContext {
   cudaStream_t stream = nullptr;
   cublasLtHandle_t blas = nullptr;
   cudaLibrary_t library = nullptr; ///< generated kernels; null: there are none
+  std::shared_ptr<void> dnn; ///< cuDNN's handle, once a kernel has wanted it
 };
 
 namespace cuda {

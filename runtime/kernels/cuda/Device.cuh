@@ -65,39 +65,53 @@ template <typename T> struct alignas(sizeof(T) * kPack) Pack {
   T lanes[kPack];
 };
 
-/// Elements [i, i + count) of `from`, as f32; the others are zero. `whole`:
-/// `from` is aligned to packs.
+/// Elements [i, i + count) of `from`; the others are zero. `whole`: `from` is
+/// aligned to packs.
 template <typename T>
-__device__ inline void load(const T *from, int64_t i, int count, bool whole,
-                            float *to) {
-  if (whole && count == kPack) {
-    const Pack<T> pack = *reinterpret_cast<const Pack<T> *>(from + i);
-#pragma unroll
-    for (int lane = 0; lane < kPack; ++lane)
-      to[lane] = toFloat(pack.lanes[lane]);
-    return;
-  }
+__device__ inline Pack<T> loadPack(const T *from, int64_t i, int count,
+                                   bool whole) {
+  if (whole && count == kPack)
+    return *reinterpret_cast<const Pack<T> *>(from + i);
+  Pack<T> pack = {};
 #pragma unroll
   for (int lane = 0; lane < kPack; ++lane)
-    to[lane] = lane < count ? toFloat(from[i + lane]) : 0.0f;
+    if (lane < count)
+      pack.lanes[lane] = from[i + lane];
+  return pack;
 }
 
-/// Stores them; `Round` is `fromFloat<T>` or `fromMaster<T>`.
-template <typename T, T (*Round)(float) = fromFloat<T>>
-__device__ inline void store(T *to, int64_t i, int count, bool whole,
-                             const float *from) {
+template <typename T>
+__device__ inline void storePack(T *to, int64_t i, int count, bool whole,
+                                 const Pack<T> &pack) {
   if (whole && count == kPack) {
-    Pack<T> pack;
-#pragma unroll
-    for (int lane = 0; lane < kPack; ++lane)
-      pack.lanes[lane] = Round(from[lane]);
     *reinterpret_cast<Pack<T> *>(to + i) = pack;
     return;
   }
 #pragma unroll
   for (int lane = 0; lane < kPack; ++lane)
     if (lane < count)
-      to[i + lane] = Round(from[lane]);
+      to[i + lane] = pack.lanes[lane];
+}
+
+/// The same as f32.
+template <typename T>
+__device__ inline void load(const T *from, int64_t i, int count, bool whole,
+                            float *to) {
+  const Pack<T> pack = loadPack(from, i, count, whole);
+#pragma unroll
+  for (int lane = 0; lane < kPack; ++lane)
+    to[lane] = toFloat(pack.lanes[lane]);
+}
+
+/// Stores them; `Round` is `fromFloat<T>` or `fromMaster<T>`.
+template <typename T, T (*Round)(float) = fromFloat<T>>
+__device__ inline void store(T *to, int64_t i, int count, bool whole,
+                             const float *from) {
+  Pack<T> pack;
+#pragma unroll
+  for (int lane = 0; lane < kPack; ++lane)
+    pack.lanes[lane] = Round(from[lane]);
+  storePack(to, i, count, whole, pack);
 }
 
 /// Calls `body(i, count)` for each pack of [0, elements) that is this thread's.

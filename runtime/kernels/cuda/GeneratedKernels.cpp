@@ -22,6 +22,12 @@ public:
                        "; the program and its code are not of one compilation");
     check(cudaLibraryGetKernel(&kernel, context.cuda->library, found->name),
           "cudaLibraryGetKernel");
+    // Loads the code now: a step loads nothing, least of all while it is
+    // captured.
+    cudaFuncAttributes attributes = {};
+    check(cudaFuncGetAttributes(&attributes,
+                                reinterpret_cast<const void *>(kernel)),
+          "cudaFuncGetAttributes");
     // A thread takes every so-manieth element, so any grid is right.
     const int64_t wanted = (found->extent + kThreads - 1) / kThreads;
     blocks = unsigned(

@@ -75,8 +75,8 @@ __device__ inline float prepare(const UpdateScalars &s, float gradient,
 
 /// The f32 value of a bf16 one that was rounded half away from zero, and the
 /// lower 16 bits, which as a signed number are what rounding took away.
-__device__ inline float glue(BF16 upper, uint16_t lower) {
-  return __uint_as_float((uint32_t(upper.bits) << 16) + lower -
+__device__ inline float glue(float upper, uint16_t lower) {
+  return __uint_as_float(__float_as_uint(upper) + lower -
                          ((lower & 0x8000u) << 1));
 }
 
@@ -85,11 +85,11 @@ __device__ inline void loadMaster(const DeviceUpdate &a, int64_t i, int count,
                                   bool whole, float *p) {
   if (!a.remainder)
     return load(a.parameter, i, count, whole, p);
-  const auto *upper = static_cast<const BF16 *>(a.compute);
+  load(static_cast<const BF16 *>(a.compute), i, count, whole, p);
+  const Pack<uint16_t> lower = loadPack(a.remainder, i, count, whole);
 #pragma unroll
   for (int lane = 0; lane < kPack; ++lane)
-    p[lane] =
-        lane < count ? glue(upper[i + lane], a.remainder[i + lane]) : 0.0f;
+    p[lane] = glue(p[lane], lower.lanes[lane]);
 }
 
 /// And back, the 16-bit parameter with them.
@@ -97,10 +97,11 @@ template <typename Compute>
 __device__ inline void storeMaster(const DeviceUpdate &a, int64_t i, int count,
                                    bool whole, const float *p) {
   if (a.remainder) {
+    Pack<uint16_t> lower;
 #pragma unroll
     for (int lane = 0; lane < kPack; ++lane)
-      if (lane < count)
-        a.remainder[i + lane] = uint16_t(__float_as_uint(p[lane]));
+      lower.lanes[lane] = uint16_t(__float_as_uint(p[lane]));
+    storePack(a.remainder, i, count, whole, lower);
   } else {
     store(a.parameter, i, count, whole, p);
   }
@@ -109,62 +110,56 @@ __device__ inline void storeMaster(const DeviceUpdate &a, int64_t i, int count,
                                         count, whole, p);
 }
 
-template <typename Gradient, typename Compute>
+/// Adam and AdamW: the next value of a parameter.
+struct AdamStep {
+  __device__ static float next(const UpdateScalars &s, float gradient, float p,
+                               float &m, float &v) {
+    m = fmaf(s.oneMinusBeta1, gradient - m, m);
+    v = fmaf(gradient * s.oneMinusBeta2, gradient, v * s.beta2);
+    const float denominator = fmaf(sqrtf(v), s.inverseRootBias2, s.epsilon);
+    return fmaf(-s.rate, m / denominator, p * s.keep);
+  }
+};
+
+/// SGD, with a first moment where there is momentum.
+struct SgdStep {
+  __device__ static float next(const UpdateScalars &s, float gradient, float p,
+                               float &m, float &) {
+    float direction = gradient;
+    if (s.momentum != 0) {
+      m = fmaf(s.momentum, m, gradient);
+      direction = s.nesterov ? fmaf(s.momentum, m, gradient) : m;
+    }
+    return fmaf(-s.rate, direction, p);
+  }
+};
+
+template <typename Gradient, typename Compute, typename Step>
 __global__ void __launch_bounds__(kThreads)
-    adamKernel(DeviceUpdate a, bool whole) {
+    updateKernel(DeviceUpdate a, bool whole) {
   if (!a.control->finite)
     return;
-  __shared__ UpdateScalars s;
+  __shared__ UpdateScalars shared;
   if (threadIdx.x == 0)
-    s = scalarsOf(a.rule, *a.control);
+    shared = scalarsOf(a.rule, *a.control);
   __syncthreads();
+  const UpdateScalars s = shared;
   forEachPack(a.elements, [&](int64_t i, int count) {
     float g[kPack], p[kPack], m[kPack], v[kPack];
     load(static_cast<const Gradient *>(a.gradient), i, count, whole, g);
     loadMaster(a, i, count, whole, p);
-    load(a.moment1, i, count, whole, m);
-    load(a.moment2, i, count, whole, v);
-#pragma unroll
-    for (int lane = 0; lane < kPack; ++lane) {
-      const float gradient = prepare(s, g[lane], p[lane]);
-      m[lane] = fmaf(s.oneMinusBeta1, gradient - m[lane], m[lane]);
-      v[lane] = fmaf(gradient * s.oneMinusBeta2, gradient, v[lane] * s.beta2);
-      const float denominator =
-          fmaf(sqrtf(v[lane]), s.inverseRootBias2, s.epsilon);
-      p[lane] = fmaf(-s.rate, m[lane] / denominator, p[lane] * s.keep);
-    }
-    store(a.moment1, i, count, whole, m);
-    store(a.moment2, i, count, whole, v);
-    storeMaster<Compute>(a, i, count, whole, p);
-  });
-}
-
-template <typename Gradient, typename Compute>
-__global__ void __launch_bounds__(kThreads)
-    sgdKernel(DeviceUpdate a, bool whole) {
-  if (!a.control->finite)
-    return;
-  __shared__ UpdateScalars s;
-  if (threadIdx.x == 0)
-    s = scalarsOf(a.rule, *a.control);
-  __syncthreads();
-  forEachPack(a.elements, [&](int64_t i, int count) {
-    float g[kPack], p[kPack], m[kPack];
-    load(static_cast<const Gradient *>(a.gradient), i, count, whole, g);
-    loadMaster(a, i, count, whole, p);
     if (a.moment1)
       load(a.moment1, i, count, whole, m);
+    if (a.moment2)
+      load(a.moment2, i, count, whole, v);
 #pragma unroll
-    for (int lane = 0; lane < kPack; ++lane) {
-      float direction = prepare(s, g[lane], p[lane]);
-      if (a.moment1) {
-        m[lane] = fmaf(s.momentum, m[lane], direction);
-        direction = s.nesterov ? fmaf(s.momentum, m[lane], direction) : m[lane];
-      }
-      p[lane] = fmaf(-s.rate, direction, p[lane]);
-    }
+    for (int lane = 0; lane < kPack; ++lane)
+      p[lane] = Step::next(s, prepare(s, g[lane], p[lane]), p[lane], m[lane],
+                           v[lane]);
     if (a.moment1)
       store(a.moment1, i, count, whole, m);
+    if (a.moment2)
+      store(a.moment2, i, count, whole, v);
     storeMaster<Compute>(a, i, count, whole, p);
   });
 }
@@ -259,13 +254,12 @@ void zrt::cuda::update(const DeviceUpdate &a, cudaStream_t stream) {
       using Compute = decltype(compute);
       const bool whole =
           holdsPacks<Gradient>(a.gradient) && holdsPacks<float>(a.parameter) &&
-          holdsPacks<float>(a.moment1) && holdsPacks<float>(a.moment2) &&
-          holdsPacks<Compute>(a.compute);
-      if (a.rule.rule == UpdateRule::Sgd)
-        sgdKernel<Gradient, Compute><<<blocks, kThreads, 0, stream>>>(a, whole);
-      else
-        adamKernel<Gradient, Compute>
-            <<<blocks, kThreads, 0, stream>>>(a, whole);
+          holdsPacks<uint16_t>(a.remainder) && holdsPacks<float>(a.moment1) &&
+          holdsPacks<float>(a.moment2) && holdsPacks<Compute>(a.compute);
+      auto *kernel = a.rule.rule == UpdateRule::Sgd
+                         ? updateKernel<Gradient, Compute, SgdStep>
+                         : updateKernel<Gradient, Compute, AdamStep>;
+      kernel<<<blocks, kThreads, 0, stream>>>(a, whole);
     });
   });
   checkLaunch("update");

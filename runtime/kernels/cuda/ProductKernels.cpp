@@ -107,31 +107,26 @@ public:
     return std::max(aligned.workspaceSize, unaligned.workspaceSize);
   }
 
-  void run(void *const *buffers, void *workspace) override {
-    void *result = buffers[shape.bias ? 3 : 2];
-    // Of some rows only: where they begin.
-    const int64_t first = shape.firstRow * (shape.transposedA ? 1 : shape.k);
-    const char *left = static_cast<const char *>(buffers[0]) +
-                       first * int64_t(sizeOf(shape.type));
-    uintptr_t addresses = reinterpret_cast<uintptr_t>(left) |
-                          reinterpret_cast<uintptr_t>(buffers[1]) |
-                          reinterpret_cast<uintptr_t>(result);
-    if (shape.bias) {
-      const void *bias = buffers[2];
-      addresses |= reinterpret_cast<uintptr_t>(bias);
-      description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    }
-    const cublasLtMatmulHeuristicResult_t &choice =
-        addresses % kAlignment == 0 ? aligned : unaligned;
-    if (choice.state != CUBLAS_STATUS_SUCCESS)
+  void admit(void *const *buffers) override {
+    if (choiceFor(buffers).state != CUBLAS_STATUS_SUCCESS)
       throw std::runtime_error("cuBLASLt has no algorithm for operands of " +
                                describe() + " that are not aligned to " +
                                std::to_string(kAlignment) +
                                " bytes: compile with a larger alignment");
+  }
+
+  void run(void *const *buffers, void *workspace) override {
+    if (shape.bias) {
+      const void *bias = buffers[2];
+      description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    }
+    const cublasLtMatmulHeuristicResult_t &choice = choiceFor(buffers);
     const float one = 1, zero = 0;
-    check(cublasLtMatmul(cuda.blas, description, &one, buffers[1], b, left, a,
-                         &zero, result, c, result, c, &choice.algo, workspace,
-                         choice.workspaceSize, cuda.stream),
+    void *result = buffers[resultAt()];
+    check(cublasLtMatmul(cuda.blas, description, &one, buffers[1], b,
+                         leftOf(buffers), a, &zero, result, c, result, c,
+                         &choice.algo, workspace, choice.workspaceSize,
+                         cuda.stream),
           "cublasLtMatmul");
   }
 
@@ -142,6 +137,22 @@ private:
     return std::to_string(shape.m) + " x " + std::to_string(shape.k) +
            " times " + std::to_string(shape.k) + " x " +
            std::to_string(shape.n) + " of " + nameOf(shape.type);
+  }
+
+  size_t resultAt() const { return shape.bias ? 3 : 2; }
+
+  /// Of some rows only: where they begin.
+  const void *leftOf(void *const *buffers) const {
+    const int64_t first = shape.firstRow * (shape.transposedA ? 1 : shape.k);
+    return static_cast<const char *>(buffers[0]) +
+           first * int64_t(sizeOf(shape.type));
+  }
+
+  const cublasLtMatmulHeuristicResult_t &choiceFor(void *const *buffers) const {
+    uintptr_t addresses = reinterpret_cast<uintptr_t>(leftOf(buffers));
+    for (size_t i = 1; i <= resultAt(); ++i)
+      addresses |= reinterpret_cast<uintptr_t>(buffers[i]);
+    return addresses % kAlignment == 0 ? aligned : unaligned;
   }
 
   /// Leaves in `found` what to use, and returns whether there is anything.
@@ -161,6 +172,9 @@ private:
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       set(operand, alignment);
+    if (shape.bias) // Its alignment is that of its address.
+      description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                      reinterpret_cast<const void *>(uintptr_t(alignment)));
     int count = 0;
     found = {};
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(

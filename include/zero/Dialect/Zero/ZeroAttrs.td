@@ -93,15 +93,23 @@ def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
 def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
   let summary = "What holds for every update of a step";
   let description = [{
-    `stage` is 0 to 3; `ranks` and `accumulation` are 1 to 2^31 - 1.
+    `stage` is 0 to 3; `ranks` and `accumulation` are 1 to 2^31 - 1. One rank has
+    nothing to communicate, and its step is that of stage 0 without collectives;
+    with `keep_trivial` it has those of its stage all the same.
   }];
   let parameters = (ins I64Param<>:$stage, I64Param<>:$ranks,
       I64Param<"1">:$accumulation, F64Param<"0.0">:$clip,
       BoolParam<"false">:$deterministic,
       OptionalParameter<"::mlir::zero::LossScaleAttr">:$loss_scale,
-      OptionalParameter<"::mlir::zero::ScheduleAttr">:$schedule);
+      OptionalParameter<"::mlir::zero::ScheduleAttr">:$schedule,
+      BoolParam<"false">:$keep_trivial);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether the step has no collectives: it has one rank, and was not asked
+    /// to keep them.
+    bool isSilent() const { return getRanks() == 1 && !getKeepTrivial(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

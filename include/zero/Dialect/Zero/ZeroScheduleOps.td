@@ -66,9 +66,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     /// Elements of the flat space, padding included.
     int64_t getFlatElements() { return getSegments().back(); }
     bool isTrainable() { return getOptimizer().has_value(); }
-    bool hasShardedOptimizer() { return getStage() >= 1 && getRanks() > 1; }
-    bool hasShardedGradients() { return getStage() >= 2 && getRanks() > 1; }
-    bool hasShardedParameters() { return getStage() >= 3 && getRanks() > 1; }
+    /// Whether slices travel: one rank's group is whole, unless its trivial
+    /// collectives are kept.
+    bool isCut() { return getRanks() > 1 || getLayout() != LayoutKind::Whole; }
+    bool hasShardedOptimizer() { return getStage() >= 1 && isCut(); }
+    bool hasShardedGradients() { return getStage() >= 2 && isCut(); }
+    bool hasShardedParameters() { return getStage() >= 3 && isCut(); }
     /// Whether an f32 master weight is kept beside the 16-bit parameter.
     bool hasMaster() { return !getComputeType().isF32() && !getSplitMaster(); }
     /// The place of a parameter, or null where it is no member.

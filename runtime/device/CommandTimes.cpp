@@ -1,0 +1,77 @@
+#include "device/CommandTimes.h"
+
+#include <chrono>
+
+using namespace zrt;
+
+namespace {
+
+/// A collective's times are those of its own queue, which StreamCommunicator
+/// knows; everything else is compute's.
+bool isOnCompute(const Command &command) {
+  return command.opcode == Opcode::Kernel || command.opcode == Opcode::Wait;
+}
+
+} // namespace
+
+CommandTimes::~CommandTimes() {
+  for (Device::Event timer : timers)
+    device.destroy(timer);
+}
+
+Device::Event CommandTimes::take() {
+  if (used == timers.size())
+    timers.push_back(device.makeTimer());
+  return timers[used++];
+}
+
+void CommandTimes::beginUpdate() {
+  if (!isOn())
+    return;
+  used = 0;
+  rows.clear();
+  origin = take();
+  // The event is done a little after this and before the host knows it, so no
+  // command seems to end after the update that it is part of.
+  hostOrigin = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                   std::chrono::steady_clock::now().time_since_epoch())
+                   .count();
+  device.record(origin, queues[Stream::Compute]);
+  device.synchronize(origin);
+}
+
+void CommandTimes::mark(const Command *command) {
+  if (!isOn())
+    return;
+  if (command) {
+    current = command;
+    if (isOnCompute(*command))
+      beginOn(queues[Stream::Compute]);
+  } else if (current && isOnCompute(*current)) {
+    endOn(queues[Stream::Compute]);
+  }
+}
+
+void CommandTimes::beginOn(Device::Queue queue) {
+  if (!isOn())
+    return;
+  rows.push_back({current, take(), nullptr});
+  device.record(rows.back().begin, queue);
+}
+
+void CommandTimes::endOn(Device::Queue queue) {
+  if (!isOn())
+    return;
+  rows.back().end = take();
+  device.record(rows.back().end, queue);
+}
+
+void CommandTimes::report() {
+  if (!isOn())
+    return;
+  const auto timeOf = [this](Device::Event event) {
+    return hostOrigin + int64_t(device.elapsed(origin, event) * 1e9);
+  };
+  for (const Row &row : rows)
+    trace(*row.command, timeOf(row.begin), timeOf(row.end));
+}

@@ -1,0 +1,56 @@
+// When each command of an update ran on a device, by timing events.
+#ifndef ZERO_RUNTIME_DEVICE_COMMANDTIMES_H
+#define ZERO_RUNTIME_DEVICE_COMMANDTIMES_H
+
+#include "device/Device.h"
+#include "trainer/Executor.h"
+
+namespace zrt {
+
+/// An event at the begin and one at the end of each command, on the queue that
+/// runs it. Costs nothing while nobody asks.
+class CommandTimes {
+public:
+  /// Both are borrowed.
+  CommandTimes(Device &device, const Queues &queues)
+      : device(device), queues(queues) {}
+  ~CommandTimes();
+  CommandTimes(const CommandTimes &) = delete;
+  CommandTimes &operator=(const CommandTimes &) = delete;
+
+  /// An empty one ends it.
+  void setTrace(Executor::Trace hook) { trace = std::move(hook); }
+  bool isOn() const { return static_cast<bool>(trace); }
+
+  /// Times count from here; the device must have nothing to do.
+  void beginUpdate();
+  /// The executor's mark: before a command, and with null after it.
+  void mark(const Command *command);
+  /// Around what a collective puts on `queue`.
+  void beginOn(Device::Queue queue);
+  void endOn(Device::Queue queue);
+  /// Tells the trace about every command since `beginUpdate`, in order; all of
+  /// them must be done.
+  void report();
+
+private:
+  struct Row {
+    const Command *command;
+    Device::Event begin, end;
+  };
+  Device::Event take();
+
+  Device &device;
+  const Queues &queues;
+  Executor::Trace trace;
+  std::vector<Device::Event> timers; ///< of all updates, used again
+  size_t used = 0;
+  std::vector<Row> rows;
+  const Command *current = nullptr;
+  Device::Event origin = nullptr;
+  int64_t hostOrigin = 0; ///< on the steady clock, in nanoseconds
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_DEVICE_COMMANDTIMES_H

@@ -1,0 +1,147 @@
+// nn.attention and its gradient: within rounding of the host's kernels, whoever
+// computes them.
+#include "CudaTesting.h"
+#include "kernels/cuda/CudnnAttention.h"
+
+using namespace zrt;
+using namespace zrt::test;
+
+namespace {
+
+struct Problem {
+  DataType type = DataType::BF16;
+  int64_t batch = 2, queries = 45, keys = 45, heads = 4, groups = 4,
+          features = 64;
+  bool causal = true;
+  std::vector<int64_t> mask; ///< its shape; empty: none
+};
+
+class CudaAttention : public CudaTest {
+protected:
+  KernelSpec forward(const Problem &p) {
+    inputs = {randomArray(p.type, {p.batch, p.queries, p.heads, p.features}, 1),
+              randomArray(p.type, {p.batch, p.keys, p.groups, p.features}, 2),
+              randomArray(p.type, {p.batch, p.keys, p.groups, p.features}, 3)};
+    if (!p.mask.empty())
+      inputs.push_back(randomArray(DataType::F32, p.mask, 4, 3));
+    KernelSpec spec = makeSpec(
+        "nn.attention", inputs,
+        {inputs[0].type, {DataType::F32, {p.batch, p.heads, p.queries}}});
+    spec.ints = {{"causal", {p.causal}}, {"mask", {!p.mask.empty()}}};
+    spec.floats["scale"] = 0.125;
+    return spec;
+  }
+
+  /// Of what the host's forward left; `inputs` become the gradient's.
+  KernelSpec gradient(const Problem &p) {
+    const KernelSpec spec = forward(p);
+    std::vector<Array> buffers = inputs;
+    for (const TensorType &result : spec.results)
+      buffers.emplace_back(result.type, result.shape);
+    Control control = {};
+    buffers = runOnHost(spec, buffers, control);
+    const std::vector<Array> x = inputs;
+    const size_t out = x.size();
+    inputs = {randomArray(p.type, x[0].type.shape, 5),
+              x[0],
+              x[1],
+              x[2],
+              buffers[out],
+              buffers[out + 1]};
+    if (!p.mask.empty())
+      inputs.push_back(x[3]);
+    KernelSpec grad = makeSpec("nn.attention_grad", inputs,
+                               {x[0].type, x[1].type, x[2].type});
+    grad.ints = spec.ints;
+    grad.floats = spec.floats;
+    return grad;
+  }
+
+  void check(const Problem &p, const Program *program = nullptr) {
+    SCOPED_TRACE(std::string(nameOf(p.type)) + " heads of " +
+                 std::to_string(p.features) + ", " + std::to_string(p.groups) +
+                 " groups" + (p.causal ? ", causal" : ""));
+    const KernelSpec spec = forward(p);
+    compare(spec, inputs, 2 * toleranceOf(p.type), {}, program);
+    const KernelSpec grad = gradient(p);
+    compare(grad, inputs, 4 * toleranceOf(p.type), {}, program);
+  }
+
+  std::string choiceFor(const KernelSpec &spec) {
+    KernelContext kernels;
+    kernels.cuda = context.get();
+    return makeCudaKernel(spec, kernels)->choice();
+  }
+
+  std::vector<Array> inputs;
+};
+
+TEST_F(CudaAttention, FollowsTheHost) {
+  Problem p;
+  for (DataType type : kFloats)
+    for (int64_t features : {8, 64, 128, 160})
+      for (bool causal : {false, true})
+        for (int64_t groups : {1, 2, 4}) {
+          p.type = type;
+          p.features = features;
+          p.causal = causal;
+          p.groups = groups;
+          check(p);
+        }
+}
+
+TEST_F(CudaAttention, FollowsTheHostOverWholeTiles) {
+  Problem p;
+  p.queries = p.keys = 256;
+  check(p);
+}
+
+TEST_F(CudaAttention, InAGraph) {
+  captured = true;
+  check({});
+}
+
+TEST_F(CudaAttention, AddsMasks) {
+  for (DataType type : {DataType::F32, DataType::BF16})
+    for (const std::vector<int64_t> &mask :
+         {std::vector<int64_t>{20, 33}, {2, 1, 20, 33}, {1, 4, 1, 33}}) {
+      Problem p;
+      p.type = type;
+      p.queries = 20;
+      p.keys = 33;
+      p.causal = false;
+      p.mask = mask;
+      check(p);
+    }
+}
+
+TEST_F(CudaAttention, RepeatsBitsInADeterministicProgram) {
+  Program program;
+  program.training.deterministic = true;
+  Problem p;
+  p.queries = p.keys = 1024;
+  p.groups = 2;
+  check(p, &program);
+  const KernelSpec grad = gradient(p);
+  std::vector<Array> buffers = inputs;
+  for (const TensorType &result : grad.results)
+    buffers.emplace_back(result.type, result.shape);
+  Control control = {};
+  const auto once = runOnDevice(grad, buffers, control, &program);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const auto again = runOnDevice(grad, buffers, control, &program);
+    for (size_t i = 0; i < once.size(); ++i)
+      EXPECT_TRUE(once[i] == again[i]) << "buffer " << i;
+  }
+}
+
+TEST_F(CudaAttention, SaysWhoComputesIt) {
+  Problem p;
+  const std::string version = cuda::cudnnVersion();
+  EXPECT_EQ(choiceFor(forward(p)),
+            version.empty() ? "own kernels: built without cuDNN" : version);
+  p.type = DataType::F32;
+  EXPECT_EQ(choiceFor(forward(p)).find("own kernels: "), 0u);
+}
+
+} // namespace

@@ -1,0 +1,116 @@
+// What cuDNN has attention for. It plans for devices that are not here, so
+// these tests need its library and no GPU.
+#include "kernels/cuda/CudnnAttention.h"
+
+#include <gtest/gtest.h>
+
+using namespace zrt;
+using namespace zrt::cuda;
+
+namespace {
+
+/// A device as cuDNN writes it down.
+struct Device {
+  int architecture, multiprocessors, sharedBytes, clock, memoryClock, l2Bytes;
+  const char *name;
+
+  std::string properties() const {
+    auto field = [](const char *key, int64_t value) {
+      return std::string("\"") + key + "\":" + std::to_string(value) + ",";
+    };
+    return "{\"maxGridSize\":[2147483647,65535,65535],"
+           "\"maxBlockSize\":[1024,1024,64]," +
+           field("regsPerBlock", 65536) + field("warpSize", 32) +
+           field("multiProcessorCount", multiprocessors) +
+           field("maxSharedMemoryPerBlock", 48 << 10) +
+           field("maxSharedMemoryPerBlockOptin", sharedBytes) +
+           field("reservedSharedMemoryPerBlock", 1024) +
+           field("maxRegistersPerSM", 65536) + field("maxCtasPerSM", 32) +
+           field("maxThreadsPerBlock", 1024) + field("maxThreadsPerSM", 2048) +
+           field("pciDeviceId", 0) + field("isTccDriver", 0) +
+           field("supportCoopLaunch", 1) +
+           field("totalGlobalMem", int64_t(80) << 30) +
+           field("smClockRateKHz", clock) +
+           field("memClockRateKHz", memoryClock) +
+           field("l2CacheSize", l2Bytes) + field("cudaDeviceId", 0) +
+           field("deviceVer", 10 * architecture) + field("driverVer", 13000) +
+           "\"deviceName\":\"" + name + "\"}";
+  }
+};
+
+constexpr Device kDevices[] = {
+    {80, 108, 163 << 10, 1410000, 1215000, 40 << 20, "NVIDIA A100-SXM4-80GB"},
+    {90, 132, 227 << 10, 1980000, 2619000, 50 << 20, "NVIDIA H100 80GB HBM3"}};
+
+AttentionProblem problem(DataType type, int64_t batch, int64_t tokens,
+                         int64_t heads, int64_t groups, int64_t features) {
+  AttentionProblem result;
+  AttentionArguments &shape = result.shape;
+  shape.type = type;
+  shape.batch = batch;
+  shape.queries = shape.keys = tokens;
+  shape.heads = heads;
+  shape.groups = groups;
+  shape.features = features;
+  shape.causal = true;
+  shape.scale = 0.125f;
+  return result;
+}
+
+/// Forward and gradient, each as it may be and with the same bits every time.
+void expectKernels(AttentionProblem problem) {
+  for (const Device &device : kDevices)
+    for (bool gradient : {false, true})
+      for (bool deterministic : {false, true}) {
+        SCOPED_TRACE(std::string(device.name) + (gradient ? " gradient" : "") +
+                     (deterministic ? " deterministic" : ""));
+        problem.gradient = gradient;
+        problem.deterministic = deterministic;
+        std::string reason;
+        EXPECT_TRUE(cudnnHasAttention(problem, device.architecture,
+                                      device.properties(), reason))
+            << reason;
+      }
+}
+
+TEST(Cudnn, HasAttentionForTheModels) {
+  for (DataType type : {DataType::BF16, DataType::F16}) {
+    expectKernels(problem(type, 1, 256, 12, 12, 64)); // gpt2-124m
+    expectKernels(problem(type, 8, 1024, 12, 12, 64));
+    expectKernels(problem(type, 4, 256, 4, 4, 64)); // gpt-small
+    expectKernels(problem(type, 4, 256, 4, 2, 64)); // llama-small
+  }
+}
+
+TEST(Cudnn, TakesLengthsThatAreNoWholeTiles) {
+  expectKernels(problem(DataType::BF16, 2, 45, 4, 2, 64));
+}
+
+TEST(Cudnn, TakesMasksOfScores) {
+  AttentionProblem masked = problem(DataType::BF16, 2, 128, 4, 2, 64);
+  masked.masked = true;
+  masked.shape.causal = false;
+  masked.shape.maskStride[2] = 128; // [T, S]
+  masked.shape.maskStride[3] = 1;
+  expectKernels(masked);
+}
+
+TEST(Cudnn, SaysWhyItTakesNotAll) {
+  struct Case {
+    AttentionProblem problem;
+    const char *text;
+  };
+  const Case cases[] = {
+      {problem(DataType::F32, 2, 64, 4, 4, 64), "f32"},
+      {problem(DataType::BF16, 2, 64, 4, 4, 20), "multiple of 8"},
+  };
+  for (const Case &each : cases)
+    for (const Device &device : kDevices) {
+      std::string reason;
+      EXPECT_FALSE(cudnnHasAttention(each.problem, device.architecture,
+                                     device.properties(), reason));
+      EXPECT_NE(reason.find(each.text), std::string::npos) << reason;
+    }
+}
+
+} // namespace

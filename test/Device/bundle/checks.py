@@ -1,0 +1,99 @@
+"""Whether what runs on the GPU is right."""
+
+import fnmatch
+import json
+import os
+import sys
+import tempfile
+
+from report import ROOT, binary, last_lines, run
+
+DEVICE = os.path.join(ROOT, "test", "Device")
+PROGRAMS = os.path.join(ROOT, "programs")
+TEXT = os.path.join(ROOT, "test", "Goldens", "tiny.txt")
+SKIPPED = 77
+
+
+def gtest_names(program):
+    code, output = run([binary(program), "--gtest_list_tests"], 60)
+    if code != 0:
+        return []
+    names, suite = [], ""
+    for line in output.splitlines():
+        if line.startswith("  "):
+            names.append(suite + line.split("#")[0].strip())
+        elif line.endswith(".") and " " not in line:
+            suite = line
+    return names
+
+
+def gtest_body(program, name):
+    """One test in a process of its own: an error of CUDA stays with its process."""
+    def body(limit):
+        code, output = run([binary(program), f"--gtest_filter={name}"], limit)
+        if code is None:
+            return "failed", f"does not end within {limit:.0f} s", {}
+        for line in output.splitlines():
+            kind, pattern, *reason = line.split(": ", 2)
+            if kind == "left out" and fnmatch.fnmatchcase(name, pattern):
+                return "skipped", reason[0], {}
+        if code != 0:
+            failures = [line for line in output.splitlines() if "Failure" in line or "rror" in line]
+            return "failed", last_lines("\n".join(failures) or output), {"exit": code}
+        if "[  SKIPPED ]" in output:
+            lines = output.splitlines()
+            at = next(i for i, line in enumerate(lines) if "Skipped" in line)
+            return "skipped", lines[at + 1].strip(), {}
+        if "[  PASSED  ] 1 test" not in output:
+            return "failed", f"no test ran: {last_lines(output)}", {}
+        return "passed", "", {}
+    return body
+
+
+def add_kernels(report):
+    for program in ("zero-nccl-tests", "zero-cuda-tests", "zero-cuda-conformance"):
+        names = gtest_names(program)
+        if not names:
+            report.check(program, lambda limit, program=program:
+                         ("failed", f"{program} lists no tests", {}), 60)
+        for name in names:
+            report.check(name, gtest_body(program, name), 90)
+
+
+def add_steps(report):
+    suite = [sys.executable, os.path.join(DEVICE, "suite.py")]
+    code, output = run(suite + ["list"], 60)
+    for name in output.split() if code == 0 else []:
+        report.command(name, suite + ["run", os.path.join(PROGRAMS, "suite"), name], 120,
+                       skips=(SKIPPED,))
+    with open(os.path.join(PROGRAMS, "training.json")) as file:
+        programs = json.load(file)
+    for each in programs:
+        for mode in ([], ["--eager"]):
+            name = "-".join(["losses", each["name"], *[m.strip("-") for m in mode]])
+            report.command(name, [
+                sys.executable, os.path.join(DEVICE, "compare_training.py"),
+                os.path.join(PROGRAMS, each["name"] + ".jsonl"), TEXT, each["tolerance"],
+                os.path.join(PROGRAMS, each["name"]), *each["flags"], *mode], 120)
+
+
+def add_trace(report):
+    def body(limit):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.json")
+            program = os.path.join(PROGRAMS, "suite", "tiny-gpt-stage3-ranks1-bf16-a12-"
+                                   "keep_trivial=True.so")
+            code, output = run([binary("zero-device-run"), program, "--collectives=nccl", "--data",
+                                TEXT, "--steps", "6", "--trace", path], limit)
+            if code != 0:
+                return "failed", last_lines(output), {"exit": code}
+            checker = os.path.join(ROOT, "test", "Tools", "Inputs", "check_trace.py")
+            code, output = run([sys.executable, checker, path, "1", "2", "4"], 60)
+            return "passed" if code == 0 else "failed", last_lines(output), {}
+    report.check("trace", body, 120)
+
+
+def add_checks(report):
+    add_trace(report)
+    add_steps(report)
+    add_kernels(report)

@@ -1,0 +1,125 @@
+"""Checks, one line each, and the files that keep them."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+BIN = os.path.join(ROOT, "bin")
+OUTER = dict(os.environ)  # without what the bundle adds
+TAIL = 400  # characters of a failure's output that are shown
+
+
+def run(command, limit, cwd=None, env=None):
+    """Exit code and output of `command`, which ends after `limit` seconds at the
+    latest; the exit code is then None."""
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   stdin=subprocess.DEVNULL, text=True, errors="replace",
+                                   cwd=cwd, env=env, start_new_session=True)
+    except OSError as error:
+        return 127, str(error)
+    try:
+        output = process.communicate(timeout=limit)[0]
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+
+
+def binary(name):
+    return os.path.join(BIN, name)
+
+
+def last_lines(output, count=3):
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return " | ".join(lines[-count:])[-TAIL:]
+
+
+class Machine:
+    """What is here; `missing` says why there is no GPU, or is None."""
+
+    def __init__(self):
+        code, output = run([binary("zero-device-bench"), "device"], 120)
+        self.facts = json.loads(output.splitlines()[-1]) if code == 0 else {}
+        self.missing = None
+        if code is None:
+            self.missing = "the GPU does not answer within two minutes"
+        elif code != 0:
+            self.missing = last_lines(output, 1) or f"exit code {code}"
+        code, output = run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
+                           30)
+        if code == 0 and output.strip():
+            self.facts["driver"] = output.split()[0]
+        with open(os.path.join(ROOT, "commit")) as file:
+            self.facts["commit"] = file.read().strip()
+
+
+class Report:
+    """The checks of one part. A part ends in time: what would begin after
+    `deadline` seconds is skipped."""
+
+    def __init__(self, part, machine, folder, deadline, only):
+        self.part, self.machine, self.folder, self.only = part, machine, folder, only
+        self.deadline, self.begin = deadline, time.monotonic()
+        self.rows = []
+
+    def left(self):
+        return self.deadline - (time.monotonic() - self.begin)
+
+    def add(self, name, status, seconds, text, **numbers):
+        self.rows.append({"check": name, "status": status, "seconds": round(seconds, 2),
+                          "text": text, **numbers})
+        print(f"{status:7} {self.part}/{name} ({seconds:.1f} s): {text}", flush=True)
+
+    def check(self, name, body, limit):
+        """Calls `body(limit)`, which returns a status, a text and numbers."""
+        if self.only and self.only not in name:
+            return
+        begin = time.monotonic()
+        if self.machine.missing:
+            return self.add(name, "skipped", 0, self.machine.missing)
+        if self.left() < 5:
+            return self.add(name, "skipped", 0, f"no time is left of {self.deadline} s: run "
+                            f"this part again with --only {name}")
+        try:
+            status, text, numbers = body(min(limit, self.left()))
+        except Exception as error:  # a check's own fault is a failed check
+            status, text, numbers = "failed", f"{type(error).__name__}: {error}", {}
+        self.add(name, status, time.monotonic() - begin, text, **numbers)
+
+    def command(self, name, command, limit, cwd=None, env=None, skips=()):
+        """A check that is a command; exit codes of `skips` mean that it cannot run."""
+        def body(limit):
+            code, output = run(command, limit, cwd, env)
+            if code is None:
+                return "failed", f"does not end within {limit:.0f} s: {last_lines(output)}", {}
+            if code in skips:
+                return "skipped", last_lines(output, 1), {}
+            return "passed" if code == 0 else "failed", last_lines(output), {"exit": code}
+        self.check(name, body, limit)
+
+    def count(self, status):
+        return sum(row["status"] == status for row in self.rows)
+
+    def finish(self):
+        """Writes the files, prints the summary; returns the exit code."""
+        summary = ", ".join(f"{self.count(status)} {status}"
+                            for status in ("passed", "failed", "skipped"))
+        os.makedirs(self.folder, exist_ok=True)
+        path = os.path.join(self.folder, self.part)
+        with open(path + ".json", "w") as file:
+            json.dump({"part": self.part, "machine": self.machine.facts, "checks": self.rows,
+                       "missing": self.machine.missing, "summary": summary}, file, indent=1)
+        with open(path + ".md", "w") as file:
+            file.write(f"# {self.part}: {summary}\n\n")
+            for key, value in self.machine.facts.items():
+                file.write(f"- {key}: {value}\n")
+            file.write("\n| check | status | s | |\n| --- | --- | --- | --- |\n")
+            for row in self.rows:
+                text = row["text"].replace("|", "/")
+                file.write(f"| {row['check']} | {row['status']} | {row['seconds']} | {text} |\n")
+        print(f"{self.part}: {summary}; see {path}.json and {path}.md")
+        return 1 if self.count("failed") else 0

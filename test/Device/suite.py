@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Whole steps on a GPU: the updates that PyTorch recorded, and overflows.
+
+  suite.py list                   the cases, one a line
+  suite.py compile FOLDER         compiles their programs; needs no GPU
+  suite.py run FOLDER [CASE...]   runs cases with the programs of FOLDER
+
+Stages 0 to 3 in f32, bf16 and f16, with micro-batches that add up and with
+clipping. One rank keeps its trivial collectives, so that a graph with NCCL in it
+is run; two ranks share the GPU and add through the host, or through NCCL where
+it lets them. Exit code 77: skipped, and the last line says why.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+os.environ["ZERO_TEST_TARGET"] = "cuda"
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "Integration"))
+
+SKIPPED = 77
+NCCL, HOST = ("--collectives=nccl",), ("--share-gpu", "--collectives=host")
+
+
+class Skip(Exception):
+    pass
+
+
+class Case:
+    """Some setups, and what they are checked by."""
+
+    def __init__(self, name, setups, check, flags=(), mpi=False, needs=None):
+        self.name, self.setups, self.check = name, setups, check
+        self.options = {"flags": flags, "mpi": mpi}
+        self.needs = needs
+
+    def run(self, folder):
+        if self.options["mpi"] and not shutil.which("mpirun"):
+            raise Skip("there is no mpirun")
+        if self.needs:
+            self.needs()
+        self.check(folder, self)
+
+
+def needs_nccl_that_shares():
+    # One collective at a time holds few multiprocessors, so that two ranks fit.
+    os.environ["NCCL_MULTI_RANK_GPU_ENABLE"] = "1"
+    os.environ.setdefault("NCCL_MAX_CTAS", "2")
+    done = subprocess.run(["zero-device-bench", "device"], capture_output=True, text=True)
+    if '"shares_devices":true' not in done.stdout:
+        raise Skip("NCCL before 2.30 lets no two ranks share a GPU: "
+                   + (done.stdout + done.stderr).strip()[-200:])
+
+
+def golden_case(name, setup, **options):
+    import train_golden
+    from training import golden
+
+    def check(folder, case):
+        f32 = setup.precision == "f32" and setup.model == "tiny-gpt"
+        model = "llama" if setup.model == "tiny-llama" else "gpt"
+        train_golden.compare(folder, setup, golden()[model][setup.precision],
+                             setup.model + ".safetensors",
+                             train_golden.TRAINED if f32 else None, **case.options)
+    return Case(name, [setup], check, **options)
+
+
+def golden_cases():
+    from training import Setup, golden
+    settings = golden()["settings"]
+    samples = settings["global_batch"] // settings["micro_batch"]
+    small = {"overlap_comm": True, "reduce_bucket_size": 4000, "allgather_bucket_size": 4000}
+
+    def setup(stage, ranks, precision, **options):
+        if ranks == 1:
+            options["keep_trivial"] = True
+        return Setup(stage, ranks, precision, samples // ranks, **options)
+
+    for precision in ("f32", "bf16", "f16"):
+        yield golden_case(f"{precision}-alone", Setup(0, 1, precision, samples))
+        for stage in range(4):
+            name = f"{precision}-stage{stage}"
+            yield golden_case(f"{name}-nccl", setup(stage, 1, precision), flags=NCCL)
+            yield golden_case(f"{name}-shared", setup(stage, 2, precision), flags=HOST)
+    for stage in range(4):
+        yield golden_case(f"bf16-stage{stage}-overlap", setup(stage, 1, "bf16", **small),
+                          flags=NCCL)
+        yield golden_case(f"f32-stage{stage}-eager", setup(stage, 1, "f32"),
+                          flags=NCCL + ("--eager",))
+        yield golden_case(f"bf16-stage{stage}-two-processes", setup(stage, 2, "bf16"), mpi=True,
+                          flags=("--share-gpu", "--collectives=nccl"),
+                          needs=needs_nccl_that_shares)
+    yield golden_case("f32-stage3-unregistered", setup(3, 1, "f32"),
+                      flags=NCCL + ("--unregistered",))
+    yield golden_case("f32-stage3-llama", setup(3, 1, "f32", model="tiny-llama.mlir"),
+                      flags=NCCL)
+    yield golden_case("f32-stage3-processes", setup(3, 2, "f32"), mpi=True, flags=HOST)
+
+
+def small_cases():
+    import train_small
+
+    def overflow(folder, case):
+        train_small.check_overflow(folder, case.setups[0], **case.options)
+
+    for precision in ("f16", "bf16"):
+        for stage in range(4):
+            # On one of the ranks; and where a graph decides it on the device.
+            yield Case(f"{precision}-stage{stage}-overflow",
+                       [train_small.overflow_setup(stage, 2, precision, 1)], overflow, HOST)
+            yield Case(f"{precision}-stage{stage}-overflow-graph",
+                       [train_small.overflow_setup(stage, 1, precision, 2, keep_trivial=True)],
+                       overflow, NCCL)
+    for stage in range(4):
+        yield Case(f"f16-stage{stage}-minimum", list(train_small.minimum_setups(stage)),
+                   lambda folder, case, stage=stage:
+                   train_small.check_minimum(folder, stage, **case.options), HOST)
+
+
+def cases():
+    return [*golden_cases(), *small_cases()]
+
+
+def run(folder, names):
+    chosen = [case for case in cases() if not names or case.name in names]
+    if len(chosen) < len(set(names)):
+        sys.exit(f"suite.py: no such case among {names}")
+    skipped = 0
+    for case in chosen:
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                case.run(scratch)
+            except Skip as skip:
+                skipped += 1
+                print(f"{case.name}: skipped: {skip}")
+    if skipped == len(chosen):
+        sys.exit(SKIPPED)
+
+
+def main():
+    command, *rest = sys.argv[1:] or [""]
+    if command == "list" and not rest:
+        print("\n".join(case.name for case in cases()))
+    elif command == "compile" and len(rest) == 1:
+        from training import compile_model
+        os.makedirs(rest[0], exist_ok=True)
+        for case in cases():
+            for setup in case.setups:
+                compile_model(rest[0], setup)
+    elif command == "run" and rest:
+        os.environ["ZERO_TEST_PROGRAMS"] = os.path.abspath(rest[0])
+        run(rest[0], rest[1:])
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
