@@ -188,8 +188,8 @@ def add_measurements(report):
     known = {}
     for model in models:
         report.check(model["name"], zero_body(model, report.machine, known), 180)
-        add_verdicts(report, model)
-        if model["torch"]:
+        if model["full"]:
+            add_verdicts(report, model)
             report.check(f"{model['name']}-torch", torch_body(model, report.machine, known), 180)
         if model["eager"]:
             add_graph(report, model, known)
