@@ -15,6 +15,7 @@ void SimulatedCollectives::admit(Collective, Reduction,
 }
 
 void *SimulatedCollectives::allocate(uint64_t bytes, const char *what) {
+  ++device.counts.registered;
   void *address = device.allocate(bytes, what);
   known[static_cast<char *>(address)] = bytes;
   return address;
