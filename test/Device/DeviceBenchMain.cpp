@@ -4,6 +4,7 @@
 //   zero-device-bench adamw [elements]
 //
 // Exit code 3: there is no GPU, and the line says why.
+#include "device/cuda/CudaBackend.h"
 #include "device/cuda/CudaDevice.h"
 #include "device/cuda/Nccl.h"
 #include "kernels/cuda/Context.h"
@@ -45,6 +46,7 @@ void printDevice() {
   line["cuda_driver"] = dotted(driver);
   line["cuda_runtime"] = dotted(runtime);
   line["cublaslt"] = cublasLtGetVersion();
+  line["attention"] = cudaAttention();
   line["nccl"] = ncclVersion();
   line["shares_devices"] = ncclSharesDevices();
   std::printf("%s\n", line.dump().c_str());

@@ -318,6 +318,12 @@ TEST_F(OneKernel, ARunThatEndsWellTellsNobody) {
   EXPECT_NO_THROW(hosts[0]->barrier());
 }
 
+/// The arena of the collective is the library's, and the other one is not.
+TEST_F(OneKernel, CollectivesKnowTheirMemory) {
+  EXPECT_EQ(device->counts.registered, 1);
+  update(*backend);
+}
+
 /// Traced updates are no graph; those after them are again.
 TEST_F(OneKernel, TimesEveryCommandOnItsQueue) {
   struct Row {

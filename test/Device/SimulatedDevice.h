@@ -35,7 +35,7 @@ struct Access {
 struct CallCounts {
   int64_t copies = 0, kernels = 0, collectives = 0, parts = 0, records = 0,
           waits = 0, captures = 0, launches = 0, ranges = 0, hostWaits = 0,
-          timers = 0;
+          timers = 0, registered = 0;
 };
 
 class SimulatedDevice final : public Device {

@@ -1,9 +1,10 @@
-"""Runs a program that was compiled for CUDA and compares every loss with those
-of the same program on the host:
+"""Runs a program that was compiled for CUDA and compares every loss, of training
+and of evaluations, with those of the same program on the host:
 
   compare_training.py HOST DATA TOLERANCE PROGRAM [FLAG...]
+  compare_training.py --record HOST DATA METRICS
 
-HOST is the host's executable, or the metrics (.jsonl) that it wrote elsewhere.
+HOST is the host's executable, or the metrics (.jsonl) that --record wrote of it.
 """
 
 import json
@@ -16,34 +17,41 @@ STEPS = 30
 
 
 def train(command, data, path):
-    done = subprocess.run(command + ["--data", data, "--steps", str(STEPS), "--seed", "1",
-                                     "--metrics", path], capture_output=True, text=True)
+    command = command + ["--data", data, "--steps", str(STEPS), "--seed", "1", "--metrics", path,
+                         "--eval-every", "10", "--eval-batches", "2", "--validation-data", data]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"FAIL: exit code {done.returncode}: {done.stderr.strip()[-2000:]}")
 
 
 def losses(path):
+    """By kind: of updates, and of evaluations."""
     with open(path) as file:
-        return [json.loads(line)["loss"] for line in file]
+        lines = [json.loads(line) for line in file]
+    return [[line[kind] for line in lines if kind in line] for kind in ("loss", "validation_loss")]
 
 
-def main():
-    host, data, tolerance, *program = sys.argv[1:]
+def compare(host, data, tolerance, *program):
     with tempfile.TemporaryDirectory() as folder:
         wanted, found = (os.path.join(folder, name) for name in ("host", "device"))
         if host.endswith(".jsonl"):
             wanted = host
         else:
             train([host], data, wanted)
-        train(program, data, found)
-        pairs = list(zip(losses(wanted), losses(found), strict=True))
+        train(list(program), data, found)
+        kinds = list(zip(losses(wanted), losses(found), strict=True))
+    pairs = [pair for left, right in kinds for pair in zip(left, right, strict=True)]
     worst = max(abs(left - right) / abs(left) for left, right in pairs)
-    text = f"{len(pairs)} losses from {pairs[0][1]:.6f} to {pairs[-1][1]:.6f}, " \
-           f"largest relative difference {worst:.2e}"
-    if not worst <= float(tolerance) or not pairs[-1][1] < pairs[0][1]:
+    trained = kinds[0][1]
+    text = f"{len(trained)} losses from {trained[0]:.6f} to {trained[-1]:.6f} and " \
+        f"{len(pairs) - len(trained)} of evaluations, largest relative difference {worst:.2e}"
+    if not worst <= float(tolerance) or not trained[-1] < trained[0]:
         sys.exit(f"FAIL: {text}, wanted {tolerance} at most and a falling loss")
     print("ok:", text)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "--record":
+        train([sys.argv[2]], *sys.argv[3:5])
+    else:
+        compare(*sys.argv[1:])

@@ -55,6 +55,10 @@ def needs_nccl_that_shares():
                    + (done.stdout + done.stderr).strip()[-200:])
 
 
+def lets_nccl_block():
+    os.environ["NCCL_COMM_BLOCKING"] = "1"
+
+
 def golden_case(name, setup, **options):
     import train_golden
     from training import golden
@@ -95,6 +99,8 @@ def golden_cases():
                           needs=needs_nccl_that_shares)
     yield golden_case("f32-stage3-unregistered", setup(3, 1, "f32"),
                       flags=NCCL + ("--unregistered",))
+    yield golden_case("f32-stage3-blocking", setup(3, 1, "f32"), flags=NCCL,
+                      needs=lets_nccl_block)
     yield golden_case("f32-stage3-llama", setup(3, 1, "f32", model="tiny-llama.mlir"),
                       flags=NCCL)
     yield golden_case("f32-stage3-processes", setup(3, 2, "f32"), mpi=True, flags=HOST)

@@ -34,9 +34,10 @@ def gtest_body(program, name):
         if code is None:
             return "failed", f"does not end within {limit:.0f} s", {}
         for line in output.splitlines():
-            kind, pattern, *reason = line.split(": ", 2)
+            kind, _, rest = line.partition(": ")
+            pattern, _, reason = rest.partition(": ")
             if kind == "left out" and fnmatch.fnmatchcase(name, pattern):
-                return "skipped", reason[0], {}
+                return "skipped", reason, {}
         if code != 0:
             failures = [line for line in output.splitlines() if "Failure" in line or "rror" in line]
             return "failed", last_lines("\n".join(failures) or output), {"exit": code}
@@ -50,31 +51,31 @@ def gtest_body(program, name):
     return body
 
 
-def add_kernels(report):
+def kernel_checks():
     for program in ("zero-nccl-tests", "zero-cuda-tests", "zero-cuda-conformance"):
         names = gtest_names(program)
         if not names:
-            report.check(program, lambda limit, program=program:
-                         ("failed", f"{program} lists no tests", {}), 60)
+            yield program, lambda limit, program=program: (
+                "failed", f"{program} lists no tests", {}), 60
         for name in names:
-            report.check(name, gtest_body(program, name), 90)
+            yield name, gtest_body(program, name), 90
 
 
-def add_steps(report):
+def step_checks(report):
     suite = [sys.executable, os.path.join(DEVICE, "suite.py")]
     code, output = run(suite + ["list"], 60)
     for name in output.split() if code == 0 else []:
-        report.command(name, suite + ["run", os.path.join(PROGRAMS, "suite"), name], 120,
-                       skips=(SKIPPED,))
+        yield name, report.command(suite + ["run", os.path.join(PROGRAMS, "suite"), name],
+                                   skips=(SKIPPED,)), 120
     with open(os.path.join(PROGRAMS, "training.json")) as file:
         programs = json.load(file)
     for each in programs:
         for mode in ([], ["--eager"]):
             name = "-".join(["losses", each["name"], *[m.strip("-") for m in mode]])
-            report.command(name, [
+            yield name, report.command([
                 sys.executable, os.path.join(DEVICE, "compare_training.py"),
                 os.path.join(PROGRAMS, each["name"] + ".jsonl"), TEXT, each["tolerance"],
-                os.path.join(PROGRAMS, each["name"]), *each["flags"], *mode], 120)
+                os.path.join(PROGRAMS, each["name"]), *each["flags"], *mode]), 120
 
 
 def add_trace(report):
@@ -95,5 +96,4 @@ def add_trace(report):
 
 def add_checks(report):
     add_trace(report)
-    add_steps(report)
-    add_kernels(report)
+    report.check_all([*step_checks(report), *kernel_checks()])

@@ -19,8 +19,8 @@ PROGRAMS = os.path.join(ROOT, "programs")
 COPY_SHARE = 0.9  # of a copy's bytes a second
 LOST = 0.01       # of a step
 GRAPH = 1.02      # of an eager step's seconds, at most
-# What a process needs beside the plan: CUDA's context, the libraries' code and
-# the workspace of their kernels.
+# What a process needs beside the plan and an empty context: the libraries' code
+# and what they keep.
 BESIDE_PLAN = 3 << 30
 PEAK = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "B200": 2250e12}
 UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -188,8 +188,8 @@ def add_measurements(report):
     known = {}
     for model in models:
         report.check(model["name"], zero_body(model, report.machine, known), 180)
-        add_verdicts(report, model)
-        if model["torch"]:
+        if model["full"]:
+            add_verdicts(report, model)
             report.check(f"{model['name']}-torch", torch_body(model, report.machine, known), 180)
         if model["eager"]:
             add_graph(report, model, known)

@@ -4,7 +4,9 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 BIN = os.path.join(ROOT, "bin")
@@ -65,14 +67,16 @@ class Report:
         self.part, self.machine, self.folder, self.only = part, machine, folder, only
         self.deadline, self.begin = deadline, time.monotonic()
         self.rows = []
+        self.lock = threading.Lock()
 
     def left(self):
         return self.deadline - (time.monotonic() - self.begin)
 
     def add(self, name, status, seconds, text, **numbers):
-        self.rows.append({"check": name, "status": status, "seconds": round(seconds, 2),
-                          "text": text, **numbers})
-        print(f"{status:7} {self.part}/{name} ({seconds:.1f} s): {text}", flush=True)
+        with self.lock:
+            self.rows.append({"check": name, "status": status, "seconds": round(seconds, 2),
+                              "text": text, **numbers})
+            print(f"{status:7} {self.part}/{name} ({seconds:.1f} s): {text}", flush=True)
 
     def check(self, name, body, limit):
         """Calls `body(limit)`, which returns a status, a text and numbers."""
@@ -90,16 +94,24 @@ class Report:
             status, text, numbers = "failed", f"{type(error).__name__}: {error}", {}
         self.add(name, status, time.monotonic() - begin, text, **numbers)
 
-    def command(self, name, command, limit, cwd=None, env=None, skips=()):
-        """A check that is a command; exit codes of `skips` mean that it cannot run."""
+    def check_all(self, checks, together=4):
+        """Checks of no times, several at a time: (name, body, limit) each."""
+        with ThreadPoolExecutor(together) as pool:
+            for each in [pool.submit(self.check, *check) for check in checks]:
+                each.result()
+
+    @staticmethod
+    def command(command, skips=()):
+        """The body of a check that is a command; exit codes of `skips` mean that it
+        cannot run."""
         def body(limit):
-            code, output = run(command, limit, cwd, env)
+            code, output = run(command, limit)
             if code is None:
                 return "failed", f"does not end within {limit:.0f} s: {last_lines(output)}", {}
             if code in skips:
                 return "skipped", last_lines(output, 1), {}
             return "passed" if code == 0 else "failed", last_lines(output), {"exit": code}
-        self.check(name, body, limit)
+        return body
 
     def count(self, status):
         return sum(row["status"] == status for row in self.rows)

@@ -1,0 +1,105 @@
+#include "device/cuda/NcclChannel.h"
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <thread>
+
+using namespace zrt;
+using namespace zrt::nccl;
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] static void fail(ncclResult_t status, const char *call) {
+  std::string text = std::string(call) + ": " + ncclGetErrorString(status);
+  if (const char *more = ncclGetLastError(nullptr); more && *more)
+    text += std::string(" (") + more + ")";
+  throw CommunicationError(text);
+}
+
+int zrt::nccl::versionCode() {
+  int version = 0;
+  ncclGetVersion(&version);
+  return version;
+}
+
+void zrt::nccl::check(ncclResult_t status, const char *call) {
+  if (status != ncclSuccess && status != ncclInProgress)
+    fail(status, call);
+}
+
+int zrt::nccl::halvings(int ranks) {
+  int count = 0;
+  while ((1 << count) < ranks)
+    ++count;
+  return count;
+}
+
+void Channel::connect(Communicator &host, double seconds) {
+  timeoutSeconds = seconds;
+  ncclUniqueId id = {};
+  if (host.rank() == 0)
+    check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  host.run(Collective::Broadcast, Reduction::Sum,
+           {{&id, &id, sizeof(id), DataType::I8, 0}});
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  check(ncclCommInitRankConfig(&handle, host.ranks(), id, host.rank(), &config),
+        "ncclCommInitRankConfig");
+  settle();
+  const int times = halvings(host.ranks());
+  if (times == 0)
+    return;
+  // A power of two times an fp16 is exact, but for subnormals.
+  uint16_t factor = uint16_t((15 - times) << 10);
+  check(ncclRedOpCreatePreMulSum(&halving, &factor, ncclFloat16,
+                                 ncclScalarHostImmediate, handle),
+        "ncclRedOpCreatePreMulSum");
+}
+
+void Channel::settle() const {
+  const auto begin = Clock::now();
+  ncclResult_t state = ncclInProgress;
+  while (true) {
+    check(ncclCommGetAsyncError(handle, &state), "ncclCommGetAsyncError");
+    if (state != ncclInProgress)
+      break;
+    if (timeoutSeconds > 0 &&
+        std::chrono::duration<double>(Clock::now() - begin).count() >
+            timeoutSeconds)
+      throw CommunicationError("NCCL made no progress for " +
+                               std::to_string(int64_t(timeoutSeconds)) +
+                               " seconds: did every rank start the same "
+                               "program?");
+    std::this_thread::yield();
+  }
+  if (state != ncclSuccess)
+    fail(state, "NCCL");
+}
+
+void Channel::checkOperations() const {
+  ncclResult_t state = ncclSuccess;
+  check(ncclCommGetAsyncError(handle, &state), "ncclCommGetAsyncError");
+  if (state != ncclSuccess && state != ncclInProgress)
+    fail(state, "a collective");
+}
+
+void Channel::abort() noexcept {
+  if (handle)
+    ncclCommAbort(handle);
+  handle = nullptr;
+}
+
+void Channel::close() noexcept {
+  if (!handle)
+    return;
+  try {
+    check(ncclCommFinalize(handle), "ncclCommFinalize");
+    settle();
+    ncclCommDestroy(handle);
+    handle = nullptr;
+  } catch (const std::exception &) {
+    abort();
+  }
+}

@@ -1,0 +1,49 @@
+// One NCCL communicator that does not block the host, and how its calls fail.
+#ifndef ZERO_RUNTIME_DEVICE_CUDA_NCCLCHANNEL_H
+#define ZERO_RUNTIME_DEVICE_CUDA_NCCLCHANNEL_H
+
+#include "communicator/Communicator.h"
+
+#include <nccl.h>
+
+namespace zrt::nccl {
+
+/// Of the library that was loaded: 22809 is 2.28.9.
+int versionCode();
+
+/// Throws CommunicationError with NCCL's text where `status` is an error.
+/// ncclInProgress is none.
+void check(ncclResult_t status, const char *call);
+
+/// How many times a mean halves before the sum: enough that no partial sum of
+/// fp16 overflows.
+int halvings(int ranks);
+
+class Channel {
+public:
+  bool isOpen() const { return handle != nullptr; }
+  ncclComm_t comm() const { return handle; }
+  /// The sum of what was halved `halvings` times.
+  ncclRedOp_t halve() const { return halving; }
+
+  /// Joins the ranks of `host`, over which the id travels. What waits for other
+  /// ranks is an error after `timeoutSeconds`; 0: never.
+  void connect(Communicator &host, double timeoutSeconds);
+  /// Waits until NCCL has taken what it was given.
+  void settle() const;
+  /// Throws CommunicationError where an operation failed.
+  void checkOperations() const;
+  /// Ends what is queued, and the communicator.
+  void abort() noexcept;
+  /// Waits for what is queued, and ends the communicator.
+  void close() noexcept;
+
+private:
+  ncclComm_t handle = nullptr;
+  ncclRedOp_t halving = ncclSum;
+  double timeoutSeconds = 0;
+};
+
+} // namespace zrt::nccl
+
+#endif // ZERO_RUNTIME_DEVICE_CUDA_NCCLCHANNEL_H

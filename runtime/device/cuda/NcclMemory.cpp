@@ -1,0 +1,84 @@
+#include "device/cuda/NcclMemory.h"
+
+#include "kernels/cuda/Context.h"
+
+#include <algorithm>
+
+using namespace zrt;
+using namespace zrt::nccl;
+
+void *NcclMemory::allocate(uint64_t bytes, const char *what) {
+  void *address = nullptr;
+  const ncclResult_t status = ncclMemAlloc(&address, bytes);
+  if (status != ncclSuccess)
+    throw std::runtime_error(std::string(what) + ": NCCL cannot have " +
+                             std::to_string(bytes) +
+                             " bytes of the device's memory (" +
+                             std::to_string(device.bytesInUse()) +
+                             " are in use): " + ncclGetErrorString(status) +
+                             "; --unregistered uses the device's own memory");
+  blocks.emplace_back();
+  blocks.back().address = address;
+  try {
+    cuda::check(cudaMemset(address, 0, bytes), "cudaMemset");
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    for (Channel *channel : channels)
+      enroll(*channel, blocks.back(), bytes);
+  } catch (const std::exception &error) {
+    release(address);
+    throw CommunicationError(std::string(what) + ": " + error.what() +
+                             "; --unregistered does without");
+  }
+  return address;
+}
+
+void NcclMemory::enroll(Channel &channel, Block &block, uint64_t bytes) {
+  block.entries.emplace_back();
+  Entry &entry = block.entries.back();
+  entry.channel = &channel;
+  check(ncclCommRegister(channel.comm(), block.address, bytes, &entry.handle),
+        "ncclCommRegister");
+  channel.settle();
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+  if (!windows || versionCode() < NCCL_VERSION(2, 27, 0))
+    return;
+  check(ncclCommWindowRegister(channel.comm(), block.address, bytes,
+                               reinterpret_cast<ncclWindow_t *>(&entry.window),
+                               NCCL_WIN_COLL_SYMMETRIC),
+        "ncclCommWindowRegister");
+  channel.settle();
+#endif
+}
+
+/// An error here changes nothing: the memory goes in any case. An aborted
+/// communicator has forgotten it.
+void NcclMemory::release(void *address) {
+  const auto block =
+      std::find_if(blocks.begin(), blocks.end(),
+                   [&](const Block &each) { return each.address == address; });
+  if (block == blocks.end())
+    return;
+  for (Entry &entry : block->entries) {
+    if (!entry.channel->isOpen())
+      continue;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+    if (entry.window)
+      ncclCommWindowDeregister(entry.channel->comm(),
+                               static_cast<ncclWindow_t>(entry.window));
+#endif
+    if (entry.handle)
+      ncclCommDeregister(entry.channel->comm(), entry.handle);
+  }
+  ncclMemFree(address);
+  blocks.erase(block);
+}
+
+std::string NcclMemory::describe() const {
+  const auto known =
+      std::count_if(blocks.begin(), blocks.end(), [](const Block &block) {
+        return std::any_of(block.entries.begin(), block.entries.end(),
+                           [](const Entry &entry) { return entry.window; });
+      });
+  return std::to_string(blocks.size()) + " arenas registered" +
+         (known ? ", " + std::to_string(known) + " of them as windows" : "");
+}

@@ -1,0 +1,56 @@
+// Memory of collectives, which NCCL allocates and every communicator knows.
+#ifndef ZERO_RUNTIME_DEVICE_CUDA_NCCLMEMORY_H
+#define ZERO_RUNTIME_DEVICE_CUDA_NCCLMEMORY_H
+
+#include "device/Device.h"
+#include "device/cuda/NcclChannel.h"
+
+#include <functional>
+#include <list>
+
+namespace zrt::nccl {
+
+/// Blocks are registered as buffers, which is a rank's own matter, and as
+/// symmetric windows, which all ranks make at once; begin and size are the same
+/// on each.
+class NcclMemory final : public Memory {
+public:
+  /// The channels are open, and borrowed as `device` is.
+  NcclMemory(Device &device, std::vector<Channel *> channels, bool windows)
+      : device(device), channels(std::move(channels)), windows(windows) {}
+
+  void *allocate(uint64_t bytes, const char *what) override;
+  void release(void *address) override;
+  void write(void *to, const void *from, size_t bytes) override {
+    device.write(to, from, bytes);
+  }
+  void read(void *to, const void *from, size_t bytes) override {
+    device.read(to, from, bytes);
+  }
+
+  /// "4 arenas registered, 4 of them as windows".
+  std::string describe() const;
+
+private:
+  /// What one channel knows of a block.
+  struct Entry {
+    Channel *channel = nullptr;
+    void *handle = nullptr;
+    void *window = nullptr; ///< null: the library makes none here
+  };
+  struct Block {
+    void *address = nullptr;
+    std::list<Entry> entries; ///< NCCL writes into them until it has settled
+  };
+
+  void enroll(Channel &channel, Block &block, uint64_t bytes);
+
+  Device &device;
+  std::vector<Channel *> channels;
+  bool windows;
+  std::list<Block> blocks;
+};
+
+} // namespace zrt::nccl
+
+#endif // ZERO_RUNTIME_DEVICE_CUDA_NCCLMEMORY_H

@@ -1,0 +1,137 @@
+// What simulated devices run: collectives, and the host's kernels.
+#include "SimulatedDevice.h"
+
+using namespace zrt;
+using namespace zrt::test;
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+void SimulatedCollectives::admit(Collective, Reduction,
+                                 const std::vector<Transfer> &parts) const {
+  if (parts.empty())
+    throw std::invalid_argument("a collective without parts");
+}
+
+void *SimulatedCollectives::allocate(uint64_t bytes, const char *what) {
+  ++device.counts.registered;
+  void *address = device.allocate(bytes, what);
+  known[static_cast<char *>(address)] = bytes;
+  return address;
+}
+
+void SimulatedCollectives::release(void *address) {
+  known.erase(static_cast<char *>(address));
+  device.release(address);
+}
+
+void SimulatedCollectives::requireKnown(const void *address,
+                                        size_t bytes) const {
+  if (known.empty() || !bytes)
+    return;
+  const auto *begin = static_cast<const char *>(address);
+  auto after = known.upper_bound(begin);
+  if (after != known.begin()) {
+    const auto &[start, size] = *std::prev(after);
+    if (begin + bytes <= start + size)
+      return;
+  }
+  throw Misuse("a collective works on memory that it does not know");
+}
+
+void SimulatedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
+                                   Reduction reduction,
+                                   const std::vector<Transfer> &parts) {
+  ++device.counts.collectives;
+  device.counts.parts += int64_t(parts.size());
+  std::vector<Access> accesses;
+  for (const Transfer &part : parts) {
+    const size_t bytes = part.count * sizeOf(part.type);
+    const bool gathers = kind == Collective::AllGather;
+    const bool scatters = kind == Collective::ReduceScatter;
+    accesses.push_back({part.send, scatters ? bytes * ranks() : bytes, false});
+    // What is reduced in place may be overwritten on the way.
+    if (scatters)
+      accesses.push_back({part.send, bytes * ranks(), true});
+    accesses.push_back({part.receive, gathers ? bytes * ranks() : bytes, true});
+  }
+  for (const Access &access : accesses)
+    requireKnown(access.address, access.bytes);
+  device.run(
+      queue, nameOf(kind), std::move(accesses),
+      [this, kind, reduction, parts] { host.run(kind, reduction, parts); });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How many of a kernel's buffers it only reads. The `zero` operations list
+/// all of theirs as operands.
+size_t countReads(const KernelSpec &spec) {
+  const std::map<std::string, size_t> reads = {
+      {"zero.copy", 1},      {"zero.accumulate", 1},  {"zero.clear", 0},
+      {"zero.loss_seed", 0}, {"zero.record_loss", 1}, {"zero.grad_stats", 1},
+      {"zero.adam", 1},      {"zero.adamw", 1},       {"zero.sgd", 1}};
+  auto it = reads.find(spec.name);
+  return it == reads.end() ? spec.operands.size() : it->second;
+}
+
+bool writesControl(const std::string &name) {
+  return name == "zero.record_loss" || name == "zero.grad_stats" ||
+         name == "zero.grad_scale" || name == "zero.update_scale";
+}
+
+class SimulatedKernel final : public Kernel {
+public:
+  SimulatedKernel(const KernelSpec &spec, std::unique_ptr<Kernel> inner,
+                  SimulatedDevice &device, Device::Queue queue,
+                  Control *control)
+      : spec(spec), inner(std::move(inner)), device(device), queue(queue),
+        control(control) {}
+
+  size_t workspaceBytes() const override {
+    return inner ? inner->workspaceBytes() : 0;
+  }
+
+  void run(void *const *buffers, void *workspace) override {
+    ++device.counts.kernels;
+    std::vector<TensorType> types = spec.operands;
+    types.insert(types.end(), spec.results.begin(), spec.results.end());
+    std::vector<Access> accesses;
+    const size_t reads = countReads(spec);
+    for (size_t i = 0; i < types.size(); ++i)
+      accesses.push_back({buffers[i], types[i].bytes(), i >= reads});
+    if (spec.name.rfind("zero.", 0) == 0 || spec.name == "nn.dropout")
+      accesses.push_back({control, sizeof(Control), writesControl(spec.name)});
+    if (workspaceBytes())
+      accesses.push_back({workspace, workspaceBytes(), true});
+    std::vector<void *> addresses(buffers, buffers + types.size());
+    device.run(queue, spec.name, std::move(accesses),
+               [this, addresses, workspace] {
+                 inner->run(addresses.data(), workspace);
+               });
+  }
+
+private:
+  KernelSpec spec;
+  std::unique_ptr<Kernel> inner;
+  SimulatedDevice &device;
+  Device::Queue queue;
+  Control *control;
+};
+
+} // namespace
+
+KernelMaker zrt::test::simulatedKernels(SimulatedDevice &device,
+                                        Device::Queue queue) {
+  return
+      [&device, queue](const KernelSpec &spec, const KernelContext &context) {
+        return std::make_unique<SimulatedKernel>(
+            spec, device.executes ? makeHostKernel(spec, context) : nullptr,
+            device, queue, context.control);
+      };
+}
