@@ -251,6 +251,7 @@ planCudnnAttention(const AttentionProblem &problem, CudaContext &context,
     return graph;
   } catch (const std::exception &error) {
     reason = error.what();
+    cudaGetLastError(); // what it tried must not fail the next launch
     return nullptr;
   }
 }
