@@ -426,6 +426,8 @@ void ConfigReader::readExtension() {
   config.alignment = values.integer("zero.alignment");
   config.gathersInFlight = values.integer("zero.gathers_in_flight");
   config.machine = values.text("zero.machine");
+  config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
+                         values.boolean("zero.fuse_epilogues");
   readCheckpoint();
   readGroups();
 }

@@ -362,6 +362,9 @@ constexpr ConfigKey kKeys[] = {
     {"zero.machine", T::Text, "\"h100\"", yes,
      "what choices of time are made for: `host`, `a100`, `h100`, `h200`, or a "
      "file of `zero-plan --calibrate`"},
+    {"zero.fuse_epilogues", T::Bool, "null", yes,
+     "16-bit products do the tanh form of gelu that follows them, and its "
+     "gradient; true on GPUs where it is not given"},
     {"zero.checkpoint_activations", T::Object, "null", yes,
      "recompute activations in the backward instead of keeping them; when "
      "absent, all are kept"},

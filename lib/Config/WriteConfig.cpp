@@ -103,6 +103,7 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("alignment", config.alignment);
   json.attribute("gathers_in_flight", config.gathersInFlight);
   json.attribute("machine", config.machine);
+  json.attribute("fuse_epilogues", config.fuseEpilogues);
   if (config.checkpoint.every > 0)
     json.attributeObject("checkpoint_activations",
                          [&] { writeCheckpoint(json, config.checkpoint); });

@@ -218,6 +218,19 @@ static void recordGiven(const ZeroPipelineOptions &options,
   config.given.erase(llvm::unique(config.given), config.given.end());
 }
 
+/// What the target's kernels can do, where nothing else says it.
+static LogicalResult applyTarget(const ZeroPipelineOptions &options,
+                                 TrainConfig &config,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  if (options.target != "host" && options.target != "cuda")
+    return emitError() << "target '" << options.target.getValue()
+                       << "' is neither host nor cuda";
+  if (!options.fuseEpilogues.getNumOccurrences() &&
+      !llvm::is_contained(config.given, "zero.fuse_epilogues"))
+    config.fuseEpilogues = options.target == "cuda";
+  return success();
+}
+
 /// The file may have come or gone since, but a name that never was one is
 /// better found before anything runs, and at stages that do not look at it.
 static LogicalResult
@@ -251,6 +264,7 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
     return failure();
   FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
   if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
+      failed(applyTarget(*this, *resolved, emitError)) ||
       failed(checkMachine(*resolved, emitError)) ||
       failed(readMemoryBudget(*this, *resolved, emitError)))
     return failure();

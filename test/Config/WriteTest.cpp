@@ -38,7 +38,7 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  groups, scheduler, scale, clip, reduce, gather, overlap,
                  unused, prefetch, live, inFlight, machine, parameter, model,
                  reuse, checkpoint, deterministic, split, layout, alignment,
-                 given, keepsTrivial, budget, fuses] = config;
+                 fuses, given, keepsTrivial, budget] = config;
     return std::tie(stage, ranks, micro, accumulation, batch, precision, clip,
                     reduce, gather, overlap, unused, prefetch, live, inFlight,
                     machine, parameter, model, reuse, deterministic, split,
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
              "stage3_model_persistence_threshold": 17},
            "zero": {"deterministic": true, "split_master": true,
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
-             "machine": "a100",
+             "machine": "a100", "fuse_epilogues": true,
              "checkpoint_activations": {"every": 2,
                "layers": [1, 4], "policy": "cheap"},
              "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},

@@ -21,7 +21,7 @@ LogicalResult mlir::zero::fail(const llvm::Twine &message) {
 
 bool PlanOptions::empty() const {
   return config.empty() && pipeline.empty() && stage.empty() && ranks.empty() &&
-         memoryBudget.empty();
+         memoryBudget.empty() && target.empty();
 }
 
 std::string PlanOptions::text() const {
@@ -34,6 +34,7 @@ std::string PlanOptions::text() const {
   add("stage", stage);
   add("ranks", ranks);
   add("memory-budget", memoryBudget);
+  add("target", target);
   add("machine", machine);
   return text;
 }

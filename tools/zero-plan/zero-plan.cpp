@@ -56,6 +56,10 @@ cl::opt<std::string> memoryBudget(
     "memory-budget", cl::cat(category), cl::value_desc("bytes"),
     cl::desc("Most bytes that a rank may need, such as 80GiB; any if not "
              "given"));
+cl::opt<std::string> target("target", cl::cat(category),
+                            cl::value_desc("host|cuda"),
+                            cl::desc("Whose kernels the plan is for; host if "
+                                     "not given"));
 
 //===----------------------------------------------------------------------===//
 // The report
@@ -161,7 +165,8 @@ cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
 zero::PlanOptions planOptions(StringRef count) {
   return {config,       llvm::join(pipelines, " "),
           stage,        count.str(),
-          memoryBudget, machineName};
+          memoryBudget, target,
+          machineName};
 }
 
 LogicalResult expectInputs(size_t count) {

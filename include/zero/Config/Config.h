@@ -201,6 +201,9 @@ struct TrainConfig {
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.
   int64_t alignment = 128;
+  /// 16-bit products also do the gelu that follows them. Where a file does not
+  /// say, the target decides: devices have such kernels.
+  bool fuseEpilogues = false;
   /// Paths of the keys that a file, or an option in its place, gives by
   /// itself, in increasing order: a search leaves them as they are.
   std::vector<std::string> given;
@@ -211,9 +214,6 @@ struct TrainConfig {
   /// Most bytes that one rank may need in all; 0: any. Not of the file: the
   /// machine is not a part of what is trained.
   int64_t memoryBudget = 0;
-  /// Kernels of products also do what follows them. Not of the file either: it
-  /// is for devices that have such kernels.
-  bool fuseEpilogues = false;
 };
 
 /// What replaces the file's own values before anything is derived from them or

@@ -122,8 +122,12 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
       llvm::cl::desc("16-bit products do the gelu that follows them, and its "
-                     "gradient; zero-compile --target cuda does so by itself"),
+                     "gradient; if not given, on the target cuda"),
       llvm::cl::init(false)};
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Whose kernels the plan is for: host or cuda"),
+      llvm::cl::init("host")};
   Option<bool> ignoreUnused{
       *this, "ignore-unused-parameters",
       llvm::cl::desc(
