@@ -104,12 +104,11 @@ void BufferPlan::place(Value value, int bucket, int64_t offset) {
   buffers[bucket].begin = std::min(buffers[bucket].begin, buffer.begin);
 }
 
-void BufferPlan::placeMembers(PartitionOp partition, ArrayAttr parameters,
-                              ValueRange gradients, int bucket, int64_t begin,
-                              int64_t bytes) {
+void BufferPlan::placeMembers(ArrayAttr parameters, ValueRange gradients,
+                              int bucket, int64_t begin, int64_t bytes) {
   for (auto [name, gradient] :
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    int64_t member = partition.findMember(name.getValue()).getOffset();
+    int64_t member = state.getMember(name.getAttr()).getOffset();
     // A block's bucket begins inside its member.
     place(gradient, bucket, std::max<int64_t>(member - begin, 0) * bytes);
   }
@@ -265,13 +264,8 @@ static Type pendingElementType(PendingType type) {
   return cast<RankedTensorType>(type.getTypes().front()).getElementType();
 }
 
-template <typename ReduceOp> static PartitionOp partitionOf(ReduceOp op) {
-  return SymbolTable::lookupNearestSymbolFrom<PartitionOp>(
-      op, op.getPartitionAttr());
-}
-
 void BufferPlan::visitAllReduce(AllReduceOp reduce) {
-  PartitionOp partition = partitionOf(reduce);
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
   int64_t begin = reduce.getBegin(), end = reduce.getEnd();
   AtAttr stored = state.getGradient(partition, begin, end, /*slice=*/false);
   Type type = pendingElementType(reduce.getPending().getType());
@@ -280,15 +274,15 @@ void BufferPlan::visitAllReduce(AllReduceOp reduce) {
   int bucket = makeBucket(reduce, partition, end - begin, type,
                           direct ? stored : AtAttr());
   if (reduce.getParameters())
-    placeMembers(partition, *reduce.getParameters(), reduce.getGradients(),
-                 bucket, begin, elementBytes(type));
+    placeMembers(*reduce.getParameters(), reduce.getGradients(), bucket, begin,
+                 elementBytes(type));
   pending[reduce.getPending()] = {whole(bucket)};
   buckets[reduce.getPending()] = bucket;
   made.push_back({reduce, {whole(bucket)}});
 }
 
 void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
-  PartitionOp partition = partitionOf(reduce);
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
   int64_t begin = reduce.getBegin(), end = reduce.getEnd();
   Type type = pendingElementType(reduce.getPending().getType());
   int64_t bytes = elementBytes(type);
@@ -297,8 +291,8 @@ void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
       reduce, partition, end - begin, type,
       fromStored ? state.getGradient(partition, begin, end, false) : AtAttr());
   if (reduce.getParameters())
-    placeMembers(partition, *reduce.getParameters(), reduce.getGradients(),
-                 bucket, begin, bytes);
+    placeMembers(*reduce.getParameters(), reduce.getGradients(), bucket, begin,
+                 bytes);
   buckets[reduce.getPending()] = bucket;
   SmallVector<Memory> places = {whole(bucket)};
   for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
@@ -315,7 +309,7 @@ void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
 }
 
 void BufferPlan::visitBucketedReduce(BucketedReduceOp reduce) {
-  PartitionOp partition = partitionOf(reduce);
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
   auto flat =
       cast<RankedTensorType>(reduce.getPending().getType().getTypes().front());
   int64_t bytes = elementBytes(flat.getElementType());
@@ -333,7 +327,7 @@ void BufferPlan::visitBucketedReduce(BucketedReduceOp reduce) {
 }
 
 void BufferPlan::visitAccumulate(AccumulateOp accumulate) {
-  PartitionOp partition = partitionOf(accumulate);
+  PartitionOp partition = state.find(accumulate.getPartitionAttr());
   auto type = cast<RankedTensorType>(accumulate.getValue().getType());
   if (accumulate.getForm() == AccumulateForm::Whole &&
       storesDirectly(partition, type.getElementType(), training))

@@ -9,9 +9,11 @@
 #include "GreedyAllocation.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 
 using namespace mlir::zero;
@@ -28,34 +30,104 @@ enum class Side {
   Both
 };
 
+/// A placed buffer.
+struct Taken {
+  int64_t begin, end, bottom, top;
+
+  bool operator<(const Taken &other) const { return bottom < other.bottom; }
+};
+
+/// Placed buffers by lifetime: each at the smallest node of a binary tree over
+/// time that holds all of its life, and so is alive in the node's middle. A
+/// look-up costs what it finds, and for each level what is alive at one time.
+class TimeTree {
+public:
+  void clear() { levels.clear(); }
+  void insert(const Taken &taken) {
+    unsigned level = llvm::bit_width(uint64_t(taken.begin ^ taken.end));
+    levels.resize(std::max<size_t>(levels.size(), level + 1));
+    levels[level][taken.begin >> level].push_back(taken);
+  }
+  /// Those alive at some moment of [begin, end], by offset.
+  void findAlive(int64_t begin, int64_t end, std::vector<Taken> &found) const {
+    found.clear();
+    for (auto [level, nodes] : llvm::enumerate(levels))
+      for (auto node = nodes.lower_bound(begin >> level);
+           node != nodes.end() && node->first <= end >> level; ++node)
+        llvm::copy_if(node->second, std::back_inserter(found),
+                      [&](const Taken &taken) {
+                        return taken.begin <= end && taken.end >= begin;
+                      });
+    llvm::sort(found);
+  }
+
+private:
+  std::vector<std::map<int64_t, std::vector<Taken>>> levels;
+};
+
 /// One greedy placement.
 class Placement {
 public:
   Placement(llvm::ArrayRef<Lifetime> buffers, llvm::ArrayRef<int64_t> sizes,
-            int64_t target)
-      : buffers(buffers), sizes(sizes), target(target) {}
+            int64_t target);
 
   GreedyResult run(llvm::ArrayRef<int> order, Side side);
 
 private:
-  struct Taken {
-    int64_t begin, end, bottom, top;
-  };
-  int64_t findOffset(int buffer, bool high) const;
+  bool areFewAlive() const;
+  void insert(const Taken &mine);
+  int64_t findOffset(int buffer, bool high);
 
   llvm::ArrayRef<Lifetime> buffers;
   llvm::ArrayRef<int64_t> sizes;
   int64_t target;
+  /// Before which nothing is alive.
+  int64_t start = 0;
+  /// Whether `tree` has the placed buffers, and `taken` those of interest.
+  bool usesTree = false;
+  TimeTree tree;
   std::vector<Taken> taken; ///< by offset
 };
 
 } // namespace
 
-int64_t Placement::findOffset(int index, bool high) const {
+Placement::Placement(llvm::ArrayRef<Lifetime> buffers,
+                     llvm::ArrayRef<int64_t> sizes, int64_t target)
+    : buffers(buffers), sizes(sizes), target(target) {
+  for (const Lifetime &buffer : buffers)
+    start = std::min(start, buffer.begin);
+  usesTree = areFewAlive();
+}
+
+/// Whether looking at all placed buffers in order costs more than finding those
+/// that matter and bringing them in order.
+bool Placement::areFewAlive() const {
+  constexpr int64_t kOrderCost = 16;
+  std::vector<int64_t> begins;
+  for (const Lifetime &buffer : buffers)
+    begins.push_back(buffer.begin);
+  llvm::sort(begins);
+  int64_t together = 0, all = buffers.size();
+  for (const Lifetime &buffer : buffers)
+    together += llvm::upper_bound(begins, buffer.end) -
+                llvm::lower_bound(begins, buffer.begin);
+  return together * kOrderCost < all * all / 2;
+}
+
+void Placement::insert(const Taken &mine) {
+  if (usesTree)
+    tree.insert(mine);
+  else
+    taken.insert(llvm::upper_bound(taken, mine), mine);
+}
+
+int64_t Placement::findOffset(int index, bool high) {
   const Lifetime &buffer = buffers[index];
   int64_t size = sizes[index], best = kNever, bestGap = kNever, floor = 0;
+  if (usesTree)
+    tree.findAlive(buffer.begin - start, buffer.end - start, taken);
   for (const Taken &other : taken) {
-    if (other.begin > buffer.end || other.end < buffer.begin)
+    if (other.begin > buffer.end - start || other.end < buffer.begin - start)
       continue;
     int64_t gap = other.bottom - floor;
     if (gap >= size && gap < bestGap) {
@@ -76,18 +148,15 @@ GreedyResult Placement::run(llvm::ArrayRef<int> order, Side side) {
     total += buffer.end - buffer.begin;
   int64_t mean = total / std::max<int64_t>(buffers.size(), 1);
   taken.clear();
+  tree.clear();
   for (int index : order) {
     const Lifetime &buffer = buffers[index];
     bool high = side == Side::Both && buffer.end - buffer.begin <= mean;
     int64_t offset = findOffset(index, high);
-    Taken mine = {buffer.begin, buffer.end, offset, offset + sizes[index]};
-    taken.insert(llvm::upper_bound(taken, mine,
-                                   [](const Taken &a, const Taken &b) {
-                                     return a.bottom < b.bottom;
-                                   }),
-                 mine);
+    int64_t top = offset + sizes[index];
+    insert({buffer.begin - start, buffer.end - start, offset, top});
     result.offsets[index] = offset;
-    result.height = std::max(result.height, mine.top);
+    result.height = std::max(result.height, top);
   }
   return result;
 }

@@ -105,10 +105,8 @@ void TrafficCount::count(Operation &op, int64_t times) {
       .Case([&](AllGatherOp gather) { gathered(gather.getParameters()); })
       .Case([&](RefreshResidentOp gather) { gathered(gather.getParameters()); })
       .Case([&](RefreshOp refresh) {
-        auto partition = SymbolTable::lookupNearestSymbolFrom<PartitionOp>(
-            refresh, refresh.getPartitionAttr());
         record(name, false, refresh.getEnd() - refresh.getBegin(),
-               partition.getComputeType(), times);
+               places.find(refresh.getPartitionAttr()).getComputeType(), times);
       });
 }
 

@@ -39,6 +39,14 @@ bool mlir::zero::isCollective(Operation *op) {
          isa<AllGatherOp, RefreshOp, RefreshResidentOp, ReduceStatsOp>(op);
 }
 
+bool mlir::zero::scattersInBackward(TrainingAttr training) {
+  if (training.isSilent())
+    return false;
+  bool everyMicro =
+      training.getDeterministic() && training.getAccumulation() > 1;
+  return training.getStage() >= 2 || (training.getStage() == 1 && everyMicro);
+}
+
 StreamKind mlir::zero::getStream(Operation *op) {
   return TypeSwitch<Operation *, StreamKind>(op)
       .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,

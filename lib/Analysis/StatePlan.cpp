@@ -60,11 +60,13 @@ DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
 }
 
 StatePlaces::StatePlaces(ModuleOp module) {
-  for (PartitionOp partition : module.getOps<PartitionOp>())
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    named[partition.getSymNameAttr()] = partition;
     for (MemberAttr member : partition.getMemberRange()) {
       partitions[member.getParameter().getAttr()] = partition;
       members[member.getParameter().getAttr()] = member;
     }
+  }
   module.walk([&](InitializeOp initialize) {
     for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>()) {
       auto places = refresh->getAttrOfType<ArrayAttr>("zero.at");

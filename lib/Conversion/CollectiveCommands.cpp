@@ -91,7 +91,7 @@ static Type elementTypeOf(PendingType type) {
 }
 
 void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
-  PartitionOp partition = findPartition(reduce, reduce.getPartition());
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
   Type type = elementTypeOf(reduce.getPending().getType());
   AtAttr bucket = placeAt(reduce, 0);
   if (reduce.getParameters())
@@ -109,7 +109,7 @@ void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
 }
 
 void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
-  PartitionOp partition = findPartition(reduce, reduce.getPartition());
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
   Type type = elementTypeOf(reduce.getPending().getType());
   int64_t bytes = elementBytes(type), begin = reduce.getBegin();
   AtAttr bucket = placeAt(reduce, 0);
@@ -176,7 +176,7 @@ static AtAttr ownedPlace(PartitionOp partition, const OwnerRun &run) {
 }
 
 void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
-  PartitionOp partition = findPartition(reduce, reduce.getPartition());
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
   Type type = elementTypeOf(reduce.getPending().getType());
   int64_t bytes = elementBytes(type);
   AtAttr bucket = placeAt(reduce, 0);
@@ -268,7 +268,7 @@ void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
 }
 
 void CommandBuilder::visitRefresh(RefreshOp refresh) {
-  PartitionOp partition = findPartition(refresh, refresh.getPartition());
+  PartitionOp partition = state.find(refresh.getPartitionAttr());
   zrt::Command &command = startCollective(
       refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
       "refresh @" + refresh.getPartition().str());

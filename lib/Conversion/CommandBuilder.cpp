@@ -58,11 +58,6 @@ CommandBuilder::build(Block &block, zrt::Region &target,
   return success();
 }
 
-PartitionOp CommandBuilder::findPartition(Operation *op, StringRef name) {
-  return SymbolTable::lookupNearestSymbolFrom<PartitionOp>(
-      op, StringAttr::get(op->getContext(), name));
-}
-
 void CommandBuilder::record(Operation &op) {
   auto attribute = op.getAttrOfType<ArrayAttr>("zero.at");
   if (!attribute)
@@ -233,7 +228,7 @@ LogicalResult CommandBuilder::visitConstant(Operation &op) {
 //===----------------------------------------------------------------------===//
 
 void CommandBuilder::visitAccumulate(AccumulateOp accumulate) {
-  PartitionOp partition = findPartition(accumulate, accumulate.getPartition());
+  PartitionOp partition = state.find(accumulate.getPartitionAttr());
   if (accumulate.getForm() == AccumulateForm::Owned)
     return accumulateOwned(accumulate, partition);
   auto type = cast<RankedTensorType>(accumulate.getValue().getType());

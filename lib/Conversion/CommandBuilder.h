@@ -88,7 +88,6 @@ private:
   zrt::Command &newCommand(Operation *op, std::string label);
   void record(Operation &op);
   AtAttr placeOf(Value value) const { return places.lookup(value); }
-  PartitionOp findPartition(Operation *op, StringRef name);
 
   zrt::Program &program;
   const StatePlaces &state;

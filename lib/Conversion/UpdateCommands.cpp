@@ -42,7 +42,7 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
   bool isFirst = !stats.getSum();
   for (auto [index, symbol] :
        llvm::enumerate(stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
-    PartitionOp partition = findPartition(stats, symbol.getValue());
+    PartitionOp partition = state.find(symbol);
     auto [begin, end] = stats.getRange(index, partition);
     for (const OwnedPiece &piece : getOwnedPieces(partition, begin, end)) {
       zrt::KernelSpec spec;
@@ -104,7 +104,7 @@ void CommandBuilder::visitJudge(JudgeOp judge) {
 }
 
 void CommandBuilder::visitUpdate(UpdateOp update) {
-  PartitionOp partition = findPartition(update, update.getPartition());
+  PartitionOp partition = state.find(update.getPartitionAttr());
   Type f32 = Float32Type::get(update.getContext());
   Type remainder =
       IntegerType::get(update.getContext(), 16, IntegerType::Unsigned);

@@ -24,7 +24,6 @@ namespace {
 enum class Moment {
   Never,    ///< one rank: nothing travels
   Backward, ///< bucket by bucket, as gradients become ready
-  MicroEnd, ///< all at once, after the backward
   Apply,    ///< from the stored gradient, once an update
 };
 
@@ -46,12 +45,11 @@ private:
   LogicalResult verifyGradients();
   void reducePartition(PartitionOp partition, StepOp step);
   Moment chooseMoment(PartitionOp partition, TrainingAttr training);
-  SmallVector<Bucket> cutBuckets(PartitionOp partition, Moment moment);
+  SmallVector<Bucket> cutBuckets(PartitionOp partition);
   /// The gradients of a partition's members, in flat order.
   SmallVector<GradientOp> listGradients(PartitionOp partition);
   /// Elements [first, second) of the flat space that `gradient` is.
-  std::pair<int64_t, int64_t> elementsOf(PartitionOp partition,
-                                         GradientOp gradient);
+  std::pair<int64_t, int64_t> elementsOf(GradientOp gradient);
   /// Runs of `members` of at most `limit` elements, without their ranges.
   SmallVector<Bucket> cutRuns(ArrayRef<GradientOp> members, int64_t limit);
   SmallVector<Bucket> cutByReadiness(PartitionOp partition);
@@ -66,6 +64,8 @@ private:
   bool means = false;
   /// A parameter's gradient, or its blocks in order.
   DenseMap<StringAttr, SmallVector<GradientOp, 1>> gradients;
+  /// Members' first elements in the flat space.
+  DenseMap<StringAttr, int64_t> offsets;
   /// Order of gradients in the backward, numbered once.
   DenseMap<Operation *, unsigned> positions;
 };
@@ -188,6 +188,9 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
 //===----------------------------------------------------------------------===//
 
 void InsertReductions::collectGradients(StepOp step) {
+  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+    for (MemberAttr member : partition.getMemberRange())
+      offsets[member.getParameter().getAttr()] = member.getOffset();
   step.getRegionOp<MicroOp>().walk([&](GradientOp gradient) {
     positions[gradient] = positions.size();
     gradients[gradient.getParameterAttr().getAttr()].push_back(gradient);
@@ -198,22 +201,18 @@ Moment InsertReductions::chooseMoment(PartitionOp partition,
                                       TrainingAttr training) {
   if (training.isSilent())
     return Moment::Never;
-  if (partition.getStage() >= 2)
+  if (scattersInBackward(training))
     return Moment::Backward;
   // Stages 0 and 1 may add up locally and communicate once; a deterministic run
   // rounds where every other stage rounds.
   bool everyMicro =
       training.getDeterministic() || training.getAccumulation() == 1;
-  if (partition.getStage() == 0)
-    return everyMicro ? Moment::Backward : Moment::Apply;
-  return training.getDeterministic() && training.getAccumulation() > 1
-             ? Moment::MicroEnd
-             : Moment::Apply;
+  return partition.getStage() == 0 && everyMicro ? Moment::Backward
+                                                 : Moment::Apply;
 }
 
-std::pair<int64_t, int64_t> InsertReductions::elementsOf(PartitionOp partition,
-                                                         GradientOp gradient) {
-  int64_t offset = partition.findMember(gradient.getParameter()).getOffset();
+std::pair<int64_t, int64_t> InsertReductions::elementsOf(GradientOp gradient) {
+  int64_t offset = offsets.lookup(gradient.getParameterAttr().getAttr());
   auto [begin, end] = gradient.getElements();
   return {offset + begin, offset + end};
 }
@@ -253,11 +252,10 @@ SmallVector<Bucket> InsertReductions::cutByReadiness(PartitionOp partition) {
   // Pieces of one owner are neighbours when members are in flat order.
   for (Bucket &bucket : buckets) {
     llvm::sort(bucket.gradients, [&](GradientOp a, GradientOp b) {
-      return elementsOf(partition, a) < elementsOf(partition, b);
+      return elementsOf(a) < elementsOf(b);
     });
     if (bucket.gradients.front().isBlock())
-      std::tie(bucket.begin, bucket.end) =
-          elementsOf(partition, bucket.gradients.front());
+      std::tie(bucket.begin, bucket.end) = elementsOf(bucket.gradients.front());
   }
   return buckets;
 }
@@ -285,21 +283,14 @@ SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
     bucket.begin = segments[i - 1];
     bucket.end = segments[i];
     for (; next < members.size() &&
-           elementsOf(partition, members[next]).second <= bucket.end;
+           elementsOf(members[next]).second <= bucket.end;
          ++next)
       bucket.gradients.push_back(members[next]);
   }
   return buckets;
 }
 
-SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition,
-                                                 Moment moment) {
-  if (moment == Moment::MicroEnd) {
-    Bucket whole;
-    whole.gradients = listGradients(partition);
-    whole.end = partition.getFlatElements();
-    return {whole};
-  }
+SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition) {
   if (partition.getLayout() == LayoutKind::Contiguous)
     return cutByReadiness(partition);
   if (partition.getLayout() == LayoutKind::Parameter)
@@ -310,7 +301,7 @@ SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition,
 void InsertReductions::storeLocally(PartitionOp partition) {
   for (GradientOp gradient : listGradients(partition)) {
     OpBuilder builder(gradient);
-    auto [begin, end] = elementsOf(partition, gradient);
+    auto [begin, end] = elementsOf(gradient);
     if (begin < end)
       AccumulateOp::create(builder, gradient.getLoc(), AccumulateForm::Whole,
                            gradient.getValue(), partition.getSymName(), begin,
@@ -375,8 +366,8 @@ void InsertReductions::reducePartition(PartitionOp partition, StepOp step) {
     storeLocally(partition);
   if (moment == Moment::Apply)
     reduceStored(partition, step);
-  if (moment == Moment::Backward || moment == Moment::MicroEnd)
-    for (Bucket &bucket : cutBuckets(partition, moment))
+  if (moment == Moment::Backward)
+    for (Bucket &bucket : cutBuckets(partition))
       reduceBucket(partition, bucket);
 }
 

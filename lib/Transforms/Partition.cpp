@@ -59,7 +59,7 @@ private:
 /// A gradient in blocks is ready with its last one; blocks come in order.
 LogicalResult Partition::collectUses(StepOp step) {
   TrainingAttr training = *step.getTraining();
-  bool isWhole = training.getStage() < 2 || training.isSilent();
+  bool isWhole = !scattersInBackward(training);
   unsigned position = 0;
   WalkResult walk = step.walk([&](Operation *op) {
     if (auto load = dyn_cast<LoadOp>(op))
@@ -196,7 +196,12 @@ LayoutKind Partition::chooseLayout(const Group &group, TrainingAttr training) {
   case 0:
     return LayoutKind::Whole;
   case 1:
-    return group.optimizer ? LayoutKind::Interval : LayoutKind::Whole;
+    if (!group.optimizer)
+      return LayoutKind::Whole;
+    // The boundaries of intervals cut gradients: a bucket that ends at one has
+    // no memory of its own without a copy.
+    return scattersInBackward(training) ? LayoutKind::Bucketed
+                                        : LayoutKind::Interval;
   case 2:
     if (!group.optimizer)
       return LayoutKind::Whole;

@@ -137,7 +137,7 @@ BlockOptions SplitGradients::blockOptions(GradientOp gradient,
   Type type = cast<RankedTensorType>(gradient.getValue().getType());
   int64_t least = 16 * 8 / getElementTypeOrSelf(type).getIntOrFloatBitWidth();
   options.units = {training.getRanks() * least};
-  if (training.getStage() == 2) {
+  if (training.getStage() < 3) {
     options.units.insert(options.units.begin(),
                          training.getRanks() * alignment);
     if (alignment < least)
@@ -225,7 +225,7 @@ void SplitGradients::runOnOperation() {
     return signalPassFailure();
   TrainingAttr training = *step->getTraining();
   // Where gradients are stored whole, they are made in their place.
-  if (training.getStage() < 2 || training.isSilent())
+  if (!scattersInBackward(training))
     return;
   Block &block = step->getRegionOp<MicroOp>().getBody().front();
   SmallVector<GradientOp> large;

@@ -53,15 +53,18 @@ AtAttr AccessTable::findPlace(Value value) {
   }
   if (auto load = dyn_cast<LoadOp>(maker))
     return state.getWhole(load.getParameterAttr().getAttr());
-  size_t index = 0;
-  for (Value result :
-       maker->getResults().take_front(cast<OpResult>(value).getResultNumber()))
-    index += isa<RankedTensorType>(result.getType());
-  if (!isa<WaitOp>(maker))
-    return placeAt(maker, index);
-  Operation *start = tables.handles.findStartOf(value);
-  // The first place of a reduce-scatter is its bucket.
-  return start ? placeAt(start, index + isa<ReduceScatterOp>(start)) : AtAttr();
+  size_t index = cast<OpResult>(value).getResultNumber();
+  if (isa<WaitOp>(maker)) {
+    Operation *start = tables.handles.findStartOf(value);
+    // The first place of a reduce-scatter is its bucket.
+    return start ? placeAt(start, index + isa<ReduceScatterOp>(start))
+                 : AtAttr();
+  }
+  return placeAt(
+      maker,
+      llvm::count_if(maker->getResults().take_front(index), [](Value result) {
+        return isa<RankedTensorType>(result.getType());
+      }));
 }
 
 void AccessTable::add(SmallVectorImpl<Access> &accesses, AtAttr place,

@@ -119,14 +119,12 @@ LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
 }
 
 /// Whether [begin, end) is the segment of result `index` of `reduce`.
-static bool isSegment(PartitionOp partition, ReduceScatterOp reduce,
-                      size_t index, int64_t begin, int64_t end) {
-  if (begin < static_cast<int64_t>(reduce.getBegin()) ||
-      end > static_cast<int64_t>(reduce.getEnd()))
-    return false;
-  auto own = partition.getSegmentsIn(begin, end);
-  return own.size() == 1 && own.front() == std::make_pair(begin, end) &&
-         partition.countSegments(reduce.getBegin(), begin) == index;
+static bool isSegment(const Store &store, ReduceScatterOp reduce, size_t index,
+                      int64_t begin, int64_t end) {
+  std::optional<size_t> own = store.findSegment(begin, end);
+  return own && begin >= static_cast<int64_t>(reduce.getBegin()) &&
+         end <= static_cast<int64_t>(reduce.getEnd()) &&
+         *own == index + store.countSegments(reduce.getBegin());
 }
 
 FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
@@ -150,7 +148,7 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
       reduce && accumulate.getForm() == AccumulateForm::Slice &&
       reduce.getParameters() &&
       reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
-      isSegment(store.partition, reduce, index, begin, end))
+      isSegment(store, reduce, index, begin, end))
     return Level::Owner;
   if (auto reduce = dyn_cast<BucketedReduceOp>(start);
       reduce && accumulate.getForm() == AccumulateForm::Owned &&
@@ -203,12 +201,10 @@ LogicalResult Gradients::visitAccumulate(AccumulateOp accumulate) {
                *level);
   for (auto parameter :
        accumulate.getParameters()->getAsRange<FlatSymbolRefAttr>())
-    if ((*store)->partition.findMember(parameter.getValue())) {
-      auto [begin, end] = (*store)->partition.getElementsIn(
-          parameter.getValue(), accumulate.getBegin(), accumulate.getEnd());
-      if (failed(add(accumulate, (*store)->range(begin, end), *level)))
-        return failure();
-    }
+    if (auto [begin, end] = (*store)->partition.getElementsIn(
+            parameter.getValue(), accumulate.getBegin(), accumulate.getEnd());
+        failed(add(accumulate, (*store)->range(begin, end), *level)))
+      return failure();
   return success();
 }
 
@@ -223,8 +219,7 @@ LogicalResult Gradients::takeIn(Operation *op, Store &store,
                                 ArrayAttr parameters, ValueRange gradients) {
   for (auto [parameter, gradient] :
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    int64_t offset =
-        store.partition.findMember(parameter.getValue()).getOffset();
+    int64_t offset = tables.members.lookup(parameter.getAttr()).getOffset();
     auto [begin, end] = store.partition.getElementsIn(
         parameter.getValue(), range.first, range.second);
     if (!isGradientOf(tables, gradient, parameter, begin - offset,
@@ -276,9 +271,10 @@ LogicalResult Gradients::visitReduce(ReduceOp reduce) {
   int64_t begin = reduce.getBegin(), end = reduce.getEnd();
   if (!reduce.getParameters())
     return reduceStored(reduce, **store, begin, end);
+  llvm::SmallDenseSet<Attribute> named(reduce.getParameters()->begin(),
+                                       reduce.getParameters()->end());
   for (const Cell &cell : (*store)->range(begin, end))
-    if (cell.parameter &&
-        !llvm::is_contained(*reduce.getParameters(), cell.parameter))
+    if (cell.parameter && !named.contains(cell.parameter))
       return reduce.emitOpError("leaves out ")
              << cell.parameter << ", which lies in its range";
   return takeIn(reduce, **store, {begin, end}, *reduce.getParameters(),

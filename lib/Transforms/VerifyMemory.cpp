@@ -108,13 +108,14 @@ void LineMemory::collect(Operation &op) {
   // A collective has its buffers from its start to the last use of what it
   // gives; slices lie in the first place, or in the stored gradient.
   SmallVector<int64_t> last(places.size(), from);
-  if (Operation *wait = tables.handles.findWait(&op))
-    for (size_t i = 0; i < last.size(); ++i) {
-      last[i] = std::max(last[i], positions.lookup(wait));
-      for (auto [index, result] : llvm::enumerate(wait->getResults()))
-        if (isReduction(&op) || index == i)
-          last[i] = std::max(last[i], borrowed.lookup(result));
+  if (Operation *wait = tables.handles.findWait(&op)) {
+    for (int64_t &position : last)
+      position = std::max(position, positions.lookup(wait));
+    for (auto [index, result] : llvm::enumerate(wait->getResults())) {
+      int64_t &position = last[isReduction(&op) ? 0 : index];
+      position = std::max(position, borrowed.lookup(result));
     }
+  }
   for (auto [index, place] : llvm::enumerate(places))
     if (isa<AllGatherOp>(op) || index == 0)
       uses.push_back({cast<AtAttr>(place), from, last[index], &op, Value()});

@@ -133,7 +133,8 @@ LogicalResult Reads::visitUse(Operation &op, Value root) {
           residents.lookup(load.getParameterAttr().getAttr()));
     if (!keepsWholeCopy(partition))
       return success();
-    MemberAttr member = partition.findMember(load.getParameter());
+    MemberAttr member =
+        tables.members.lookup(load.getParameterAttr().getAttr());
     return forSegments(partition, member.getOffset(),
                        member.getOffset() + member.getSize(), [&](Copy &copy) {
                          return expectReadable(op, load.getParameterAttr(),

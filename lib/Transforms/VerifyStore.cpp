@@ -7,7 +7,8 @@ using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
 Store::Store(PartitionOp partition, ArrayRef<int64_t> cuts)
-    : partition(partition) {
+    : partition(partition), boundaries(partition.getSegments()) {
+  boundaries.erase(llvm::unique(boundaries), boundaries.end());
   SmallVector<int64_t> bounds(partition.getSegments());
   for (int64_t cut : cuts)
     if (cut > 0 && cut < partition.getFlatElements())
@@ -39,6 +40,17 @@ MutableArrayRef<Cell> Store::range(int64_t begin, int64_t end) {
   auto *first = at(begin), *last = at(end);
   return MutableArrayRef<Cell>(cells).slice(first - cells.begin(),
                                             first < last ? last - first : 0);
+}
+
+size_t Store::countSegments(int64_t end) const {
+  return llvm::lower_bound(boundaries, end) - boundaries.begin();
+}
+
+std::optional<size_t> Store::findSegment(int64_t begin, int64_t end) const {
+  size_t index = countSegments(begin);
+  bool isOne = index + 1 < boundaries.size() && boundaries[index] == begin &&
+               boundaries[index + 1] == end;
+  return isOne ? std::optional(index) : std::nullopt;
 }
 
 static LogicalResult reportMissing(PartitionOp partition, const Cell &cell,

@@ -26,10 +26,16 @@ struct Cell {
 struct Store {
   PartitionOp partition;
   SmallVector<Cell> cells;
+  /// Boundaries of segments, each once.
+  SmallVector<int64_t> boundaries;
 
   /// Cells end at segments, at members and at `cuts`.
   Store(PartitionOp partition, ArrayRef<int64_t> cuts);
   MutableArrayRef<Cell> range(int64_t begin, int64_t end);
+  /// How many segments that are not empty begin before element `end`.
+  size_t countSegments(int64_t end) const;
+  /// The number of the segment [begin, end); empty segments are not counted.
+  std::optional<size_t> findSegment(int64_t begin, int64_t end) const;
   LogicalResult verifyComplete(int64_t micros);
 };
 

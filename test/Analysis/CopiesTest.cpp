@@ -17,8 +17,7 @@ namespace {
 /// Bytes that the regions' commands copy; starts are counted in `starts`.
 int64_t copiedBytes(const zrt::Program &program, size_t &starts) {
   int64_t bytes = 0;
-  for (const zrt::Region *region :
-       {&program.initialize, &program.micro, &program.apply, &program.evaluate})
+  for (auto [name, region] : program.regions())
     for (const zrt::Command &command : region->commands) {
       starts += !command.parts.empty();
       if (command.opcode != zrt::Opcode::Kernel)
@@ -72,6 +71,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(" ranks=4 precision=bf16",
                       " ranks=3 accumulation=2 precision=f16 overlap=true "
                       "reduce-bucket-size=65536",
+                      " ranks=4 accumulation=4 precision=bf16 deterministic "
+                      "reduce-bucket-size=30000",
                       " ranks=2 layout=contiguous reduce-bucket-size=20000"));
 
 } // namespace

@@ -207,6 +207,8 @@ TEST_P(MemoryMutantTest, PlacesAreJudgedByTheBytesTheyLose) {
   judgeMutants(stage + small + "ranks=2");
   judgeMutants(stage + small + "ranks=3 accumulation=2 precision=bf16");
   judgeMutants(stage + small + "ranks=2 precision=bf16 deterministic");
+  if (GetParam() == 1)
+    judgeMutants(stage + small + "ranks=2 accumulation=2 deterministic");
   if (GetParam() == 2)
     judgeMutants(stage + small + "ranks=2 layout=contiguous");
   judgeMutants(stage + small + "ranks=2 overlap=true");

@@ -271,12 +271,12 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
   for (int64_t stage = 0; stage <= 3; ++stage)
     for (int64_t ranks = 1; ranks <= 5; ++ranks)
       for (int64_t accumulation : {1, 3})
-        for (int variant = 0; variant < 6; ++variant) {
+        for (int variant = 0; variant < 7; ++variant) {
           bool contiguous = variant == 2 || variant == 5;
           Settings settings{stage,
                             ranks,
                             accumulation,
-                            variant == 1,
+                            variant == 1 || variant == 6,
                             contiguous,
                             variant == 2 ? 3 : 0,
                             variant == 1 ? 12 : 0,
@@ -305,8 +305,10 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, /*overlap=*/true});
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, false,
                            /*recompute=*/3});
+  if (stage >= 1)
+    mutants += judgeMutants({stage, 2, 2, /*deterministic=*/stage == 1, false,
+                             0, 0, /*overlap=*/true, 0, /*blocks=*/true});
   if (stage >= 2) {
-    mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, true, 0, true});
     mutants += judgeMutants({stage, 3, 1, false, true, 0, 0, false, 0, true});
   }
   EXPECT_GE(mutants, 1000u);

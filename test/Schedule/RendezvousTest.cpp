@@ -220,6 +220,8 @@ TEST_P(RendezvousTest, RanksMeetInWhatIsAccepted) {
   judgeMutants(stage + "ranks=2");
   judgeMutants(stage + "ranks=3 accumulation=2 precision=bf16");
   judgeMutants(stage + "ranks=2 accumulation=2 overlap=true");
+  if (GetParam() == 1)
+    judgeMutants(stage + "ranks=2 accumulation=2 deterministic overlap=true");
   EXPECT_GT(apart, 20u);
   EXPECT_GT(mutants - malformed, 200u);
   llvm::outs() << "stage " << GetParam() << ": " << mutants << " mutants of "

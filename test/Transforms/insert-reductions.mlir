@@ -11,7 +11,9 @@
 // REDEFINE: %{options} = stage=1 ranks=2
 // RUN: %{run} | FileCheck %s --check-prefix=STAGE1
 // REDEFINE: %{options} = stage=1 ranks=2 accumulation=2 deterministic=true
+// REDEFINE: %{reduce} = reduce-bucket-size=20
 // RUN: %{run} | FileCheck %s --check-prefix=EXACT1
+// REDEFINE: %{reduce} =
 // REDEFINE: %{options} = stage=2 ranks=2
 // RUN: %{run} | FileCheck %s --check-prefix=STAGE2
 // REDEFINE: %{options} = stage=3 ranks=2
@@ -46,9 +48,15 @@
 // STAGE1: zero.apply
 // STAGE1: zero.reduce_scatter @p0[0 to 72] : <tensor<36xf32>>
 
-// A deterministic run reduces every micro-batch, as the other stages do.
-// EXACT1: zero.reduce_scatter @p0[0 to 72] of [@fc1.w, @fc2.w]({{.*}}) : <tensor<36xf32>>
-// EXACT1: zero.accumulate slice %{{.*}} into @p0[0 to 72] : tensor<36xf32>
+// A deterministic run reduces every micro-batch, bucket by bucket in the
+// backward, as stage 2 does.
+// EXACT1: zero.partition @p0 bucketed over 2 ranks stage 1 segments [0, 24, 72]
+// EXACT1: %[[W2:.*]] = nn.matmul {{.*}} -> tensor<6x3xf32>
+// EXACT1-NEXT: %[[P2:.*]] = zero.reduce_scatter @p0[0 to 24] of [@fc2.w](%[[W2]] : tensor<6x3xf32>) : <tensor<12xf32>>
+// EXACT1-NEXT: %[[S2:.*]] = zero.wait %[[P2]]
+// EXACT1-NEXT: zero.accumulate slice %[[S2]] into @p0[0 to 24] : tensor<12xf32>
+// EXACT1: zero.reduce_scatter @p0[24 to 72] of [@fc1.w]({{.*}}) : <tensor<24xf32>>
+// EXACT1: zero.accumulate slice %{{.*}} into @p0[24 to 72] : tensor<24xf32>
 // EXACT1: zero.apply
 // EXACT1-NOT: zero.reduce_scatter
 

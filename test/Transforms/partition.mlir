@@ -9,6 +9,12 @@
 // REDEFINE: %{options} = stage=1 ranks=2
 // REDEFINE: %{layout} = reduce-bucket-size=20
 // RUN: %{run} | FileCheck %s --check-prefix=INTERVAL
+// REDEFINE: %{options} = stage=1 ranks=2 accumulation=2
+// RUN: %{run} | FileCheck %s --check-prefix=INTERVAL
+// REDEFINE: %{options} = stage=1 ranks=2 deterministic=true
+// RUN: %{run} | FileCheck %s --check-prefix=INTERVAL
+// REDEFINE: %{options} = stage=1 ranks=2 accumulation=2 deterministic=true
+// RUN: %{run} | FileCheck %s --check-prefix=EXACT
 // REDEFINE: %{options} = stage=2 ranks=2
 // REDEFINE: %{layout} =
 // RUN: %{run} | FileCheck %s --check-prefix=BUCKETED
@@ -30,6 +36,9 @@
 // The largest interval of whole slices is 16 of 20 elements; 66 pad to 80.
 // INTERVAL: zero.partition @p0 interval over 2 ranks stage 1 segments [0, 16, 32, 48, 64, 80] members [#zero.member<@fc1.w at 0 size 48>, #zero.member<@fc2.w at 48 size 18>]
 // INTERVAL: zero.partition @p1 interval over 2 ranks stage 1 segments [0, 8]
+
+// Where every micro-batch is reduced, segments are buckets, as at stage 2.
+// EXACT: zero.partition @p0 bucketed over 2 ranks stage 1 segments [0, 24, 72] members [#zero.member<@fc2.w at 0 size 18>, #zero.member<@fc1.w at 24 size 48>] compute f32 gradient f32
 
 // BUCKETED: zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 72] members [#zero.member<@fc2.w at 0 size 18>, #zero.member<@fc1.w at 18 size 48>]
 

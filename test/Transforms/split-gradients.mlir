@@ -8,6 +8,9 @@
 // RUN: %{run} 2>&1 | FileCheck %s
 // REDEFINE: %{options} = stage=3 ranks=2
 // RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{options} = stage=1 ranks=2 accumulation=2 deterministic=true
+// RUN: %{run} 2>&1 | FileCheck %s
+// REDEFINE: %{options} = stage=3 ranks=2
 // REDEFINE: %{model} = sed 's/<2x/<5x/g' %s
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=TOKENS
 // REDEFINE: %{model} = cat %s
@@ -20,8 +23,11 @@
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=ROW
 // ROW: remark: the gradient of @w, 48 elements, is made whole, although a bucket has 5: a row of it has 6
 
-// Stages 0 and 1, and one rank, store gradients whole.
-// REDEFINE: %{options} = stage=1 ranks=2
+// Stages 0 and 1 store gradients whole where they reduce once an update, and
+// so does one rank.
+// REDEFINE: %{options} = stage=1 ranks=2 accumulation=2
+// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=WHOLE
+// REDEFINE: %{options} = stage=1 ranks=2 deterministic=true
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=WHOLE
 // REDEFINE: %{options} = stage=3 ranks=1
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=WHOLE

@@ -83,9 +83,8 @@ private:
   void place(Value value, int bucket, int64_t offset);
   /// Places the gradients of members in a bucket that holds the flat space
   /// from `begin` on, in elements of `bytes`.
-  void placeMembers(PartitionOp partition, ArrayAttr parameters,
-                    ValueRange gradients, int bucket, int64_t begin,
-                    int64_t bytes);
+  void placeMembers(ArrayAttr parameters, ValueRange gradients, int bucket,
+                    int64_t begin, int64_t bytes);
   int makeBucket(Operation *op, PartitionOp partition, int64_t elements,
                  Type type, AtAttr fixed);
   /// The dying input whose memory `result` of a launch may take, or -1.

@@ -16,6 +16,12 @@ bool isReduction(Operation *op);
 /// Whether `op` starts a collective.
 bool isCollective(Operation *op);
 
+/// Whether gradients are reduced bucket by bucket in the backward and a rank
+/// stores its own elements only: at stages 2 and 3, and at stage 1 where every
+/// micro-batch of several is reduced. Otherwise they are stored whole first, or
+/// every rank stores all of the sum.
+bool scattersInBackward(TrainingAttr training);
+
 /// The stream of a start; of any other operation, compute.
 StreamKind getStream(Operation *op);
 

@@ -49,6 +49,10 @@ class StatePlaces {
 public:
   explicit StatePlaces(ModuleOp module);
 
+  /// The partition of that name.
+  PartitionOp find(FlatSymbolRefAttr partition) const {
+    return named.lookup(partition.getAttr());
+  }
   PartitionOp getPartition(StringAttr parameter) const {
     return partitions.lookup(parameter);
   }
@@ -68,7 +72,7 @@ public:
                   int64_t elementBytes, int64_t begin, int64_t end) const;
 
 private:
-  DenseMap<StringAttr, PartitionOp> partitions;
+  DenseMap<StringAttr, PartitionOp> named, partitions;
   DenseMap<StringAttr, MemberAttr> members;
   DenseMap<StringAttr, AtAttr> residents;
 };

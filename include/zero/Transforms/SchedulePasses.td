@@ -7,8 +7,9 @@ include "mlir/Pass/PassBase.td"
 def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
   let summary = "Make large gradients in blocks of rows";
   let description = [{
-    At stages 2 and 3 a rank keeps its slice of a gradient only. Where a gradient
-    is larger than `reduce-bucket-size`, its operation makes blocks of rows instead
+    At stages 2 and 3, and at stage 1 where each of several micro-batches is
+    reduced, a rank takes in its slice of a gradient only. Where a gradient is
+    larger than `reduce-bucket-size`, its operation makes blocks of rows instead
     of the whole, each of at most a bucket, and each is a `zero.gradient` of a range
     of elements: reduced and freed before the next one is made. What asks for rows
     of another large value (a tied parameter's earlier contribution) gets them from
@@ -20,7 +21,8 @@ def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
     - Needs: `zero-differentiate` and `zero-configure` ran.
     - Leaves: blocks that split evenly over ranks, in order; `zero-partition` makes
       a segment of each.
-    - Not done here: stages 0 and 1, which store gradients whole.
+    - Not done here: stages 0 and 1 where they store gradients whole and reduce
+      them once an update.
 
     ```mlir
     %dw = nn.matmul %x, %dy transpose_a : ... -> tensor<8x6xf32>              // before
@@ -35,7 +37,7 @@ def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
     Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
       "Most elements of a block; larger gradients are cut">,
     Option<"alignment", "alignment", "int64_t", "128",
-      "Stage 2: elements that each rank's part of a block is a multiple of, where rows allow">,
+      "Stages 1 and 2: elements that each rank's part of a block is a multiple of, where rows allow">,
     Option<"contiguous", "contiguous", "bool", "false",
       "Stage 2: blocks need not split over ranks">];
   let dependentDialects = ["::mlir::zero::ZeroDialect", "::mlir::tensor::TensorDialect"];
@@ -47,7 +49,8 @@ def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
     Makes one `zero.partition` for the trainable parameters of each optimizer
     group and compute type, and one for parameters without a gradient. The layout
     follows the stage: `whole`, `interval`, `bucketed` or `contiguous`,
-    `parameter`; `docs/Design.md` has the rules.
+    `parameter`; stage 1 has `bucketed` where each of several micro-batches is
+    reduced. `docs/Design.md` has the rules.
 
     - Needs: `zero-differentiate` and `zero-configure` ran.
     - Leaves: every parameter a member of exactly one partition.
@@ -79,7 +82,7 @@ def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
     their owners there, stage 1 reduces its intervals in `zero.apply`. With several
     micro-batches an update, stages 0 and 1 add up locally and communicate in
     `zero.apply`, except in deterministic runs, where every stage reduces every
-    micro-batch.
+    micro-batch: there stage 1 reduces buckets in the backward, as stage 2 does.
 
     - Needs: `zero-partition` ran.
     - Leaves: no `zero.gradient`; every start waited for at once.

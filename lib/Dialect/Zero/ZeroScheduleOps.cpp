@@ -18,6 +18,21 @@ MemberAttr PartitionOp::findMember(StringRef parameter) {
   return {};
 }
 
+MemberAttr PartitionOp::findMemberIn(StringRef parameter, int64_t begin,
+                                     int64_t end) {
+  ArrayRef<Attribute> members = getMembers().getValue();
+  const Attribute *next = llvm::partition_point(members, [&](Attribute entry) {
+    auto member = cast<MemberAttr>(entry);
+    return member.getOffset() + member.getSize() < begin;
+  });
+  for (; next != members.end(); ++next)
+    if (auto member = cast<MemberAttr>(*next); member.getOffset() > end)
+      break;
+    else if (member.getParameter().getValue() == parameter)
+      return member;
+  return {};
+}
+
 SmallVector<std::pair<int64_t, int64_t>>
 PartitionOp::getSegmentsIn(int64_t begin, int64_t end) {
   ArrayRef<int64_t> segments = getSegments();
@@ -40,21 +55,12 @@ std::pair<int64_t, int64_t> PartitionOp::getSegmentsOf(StringRef parameter) {
 
 std::pair<int64_t, int64_t>
 PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
-  MemberAttr member = findMember(parameter);
+  MemberAttr member = findMemberIn(parameter, begin, end);
+  if (!member)
+    return {end, end};
   int64_t first = std::max(begin, member.getOffset());
   return {first, std::max(first, std::min(end, member.getOffset() +
                                                    member.getSize()))};
-}
-
-size_t PartitionOp::countSegments(int64_t begin, int64_t end) {
-  ArrayRef<int64_t> segments = getSegments();
-  const int64_t *first = llvm::lower_bound(segments, begin);
-  const int64_t *last = llvm::upper_bound(segments, end);
-  // Boundaries that are equal enclose an empty segment.
-  size_t count = 0;
-  for (; first < last && first + 1 < last; ++first)
-    count += first[0] < first[1];
-  return count;
 }
 
 LogicalResult PartitionOp::verify() {
@@ -144,11 +150,9 @@ static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
                                    int64_t begin, int64_t end) {
   for (auto [symbol, gradient] :
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    MemberAttr member = partition.findMember(symbol.getValue());
+    MemberAttr member = partition.findMemberIn(symbol.getValue(), begin, end);
     auto type = cast<RankedTensorType>(gradient.getType());
-    auto [first, last] =
-        member ? partition.getElementsIn(symbol.getValue(), begin, end)
-               : std::make_pair(end, end);
+    auto [first, last] = partition.getElementsIn(symbol.getValue(), begin, end);
     bool isInside = member && (first < last || (member.getSize() == 0 &&
                                                 member.getOffset() >= begin &&
                                                 member.getOffset() <= end));

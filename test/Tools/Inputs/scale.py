@@ -2,28 +2,17 @@
 
 The least of several runs counts: what else the machine does only adds."""
 
-import os
-import subprocess
 import sys
+
+from measure import measure
 
 RUNS = 5
 MOST = 1.5
 
 
-def measure(ranks):
-    """CPU seconds and KiB of one run of zero-plan."""
-    with open(os.devnull, "w") as nothing:
-        process = subprocess.Popen(
-            ["zero-plan", sys.argv[1], "--pipeline", sys.argv[2],
-             "--ranks", str(ranks)], stdout=nothing)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"zero-plan fails for {ranks} ranks")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
-
-
 def least(ranks):
-    times, sizes = zip(*(measure(ranks) for _ in range(RUNS)))
+    times, sizes = zip(*(measure(sys.argv[1], sys.argv[2], ranks)
+                         for _ in range(RUNS)))
     return min(times), min(sizes)
 
 

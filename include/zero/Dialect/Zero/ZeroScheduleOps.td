@@ -16,8 +16,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
 
     - `whole` (stage 0): buckets of all-reduces; every rank owns everything.
     - `interval` (stage 1): communication intervals of a bounded size.
-    - `bucketed` (stage 2): one segment a bucket, in the order in which
-      gradients become ready.
+    - `bucketed` (stage 2, and stage 1 where each of several micro-batches is
+      reduced): one segment a bucket, in the order in which gradients become
+      ready.
     - `contiguous` (stage 2): one segment, so one slice a rank.
     - `parameter` (stage 3): segments of one parameter each.
 
@@ -75,15 +76,16 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     bool hasMaster() { return !getComputeType().isF32() && !getSplitMaster(); }
     /// The place of a parameter, or null where it is no member.
     ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
+    /// The same among members that touch [begin, end), found by their offsets.
+    ::mlir::zero::MemberAttr findMemberIn(::llvm::StringRef parameter, int64_t begin, int64_t end);
     /// The segments that lie in [begin, end), without empty ones, in order.
     ::llvm::SmallVector<std::pair<int64_t, int64_t>> getSegmentsIn(int64_t begin, int64_t end);
     /// The segments [first, second) of a member of the layout `parameter`,
     /// padding included: empty for a parameter without elements.
     std::pair<int64_t, int64_t> getSegmentsOf(::llvm::StringRef parameter);
-    /// A member's elements of the flat space that lie in [begin, end).
+    /// A member's elements of the flat space that lie in [begin, end); an empty
+    /// range where none do.
     std::pair<int64_t, int64_t> getElementsIn(::llvm::StringRef parameter, int64_t begin, int64_t end);
-    /// How many there are, without listing them.
-    size_t countSegments(int64_t begin, int64_t end);
     auto getMemberRange() { return getMembers().getAsRange<::mlir::zero::MemberAttr>(); }
   }];
 }
