@@ -91,6 +91,10 @@ public:
   /// negative. A failure of either is a failure of both.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
+  /// Throws CommunicationError where a peer failed, as far as is known here;
+  /// for who waits for a peer by other means. Does not wait.
+  virtual void checkPeers();
+
   /// Makes every pending and later call of every rank throw
   /// CommunicationError with `reason`. Any thread may call it, at any time.
   virtual void abort(const std::string &reason) = 0;

@@ -187,6 +187,7 @@ public:
     wait(post(OperationKind::Barrier, Reduction::Sum, {}, 0, 0));
   }
   std::unique_ptr<Communicator> split(int color, int key) override;
+  void checkPeers() override;
   void abort(const std::string &reason) override;
 
 private:
@@ -413,6 +414,11 @@ std::unique_ptr<Communicator> InProcessCommunicator::split(int color, int key) {
   int rank = operation.groupRanks[rank_];
   wait(ticket);
   return std::make_unique<InProcessCommunicator>(std::move(group), rank);
+}
+
+void InProcessCommunicator::checkPeers() {
+  if (world_.failed)
+    world_.throwFailure();
 }
 
 void InProcessCommunicator::abort(const std::string &reason) {

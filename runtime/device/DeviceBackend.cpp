@@ -146,11 +146,14 @@ void DeviceBackend::captureStep() {
 
 /// The first update runs as it is, so that libraries load and connect what they
 /// need; the second becomes the graph that it and all others launch.
+bool DeviceBackend::isGraph() const {
+  return !parts.eager && parts.collectives->isCapturable() && updates > 0 &&
+         !times.isOn();
+}
+
 void DeviceBackend::launchStep() {
-  const Traffic before = executor.traffic();
-  const bool isGraph = !parts.eager && parts.collectives->isCapturable() &&
-                       updates > 0 && !times.isOn();
-  if (!isGraph) {
+  if (!isGraph()) {
+    const Traffic before = executor.traffic();
     runStep();
     sent = sent + (executor.traffic() - before);
     return;
@@ -162,6 +165,23 @@ void DeviceBackend::launchStep() {
   sent = sent + sentInStep;
 }
 
+/// A command that fails is named where it is queued; in a graph, nothing is.
+void DeviceBackend::runUpdate() {
+  const bool hadGraph = step && isGraph();
+  try {
+    launchStep();
+    ++updates;
+    bringBack();
+  } catch (const CommunicationError &) {
+    throw;
+  } catch (const std::exception &error) {
+    if (!hadGraph)
+      throw;
+    throw std::runtime_error(std::string("the step's graph: ") + error.what() +
+                             "; --eager names the command");
+  }
+}
+
 void DeviceBackend::update(const FillMicro &fill) {
   const int accumulation = program.training.accumulation;
   for (int micro = 0; micro < accumulation; ++micro)
@@ -170,9 +190,7 @@ void DeviceBackend::update(const FillMicro &fill) {
   parts.device->record(begun, compute());
   parts.device->copy(staged, packets.data(), packetBytes * accumulation,
                      compute());
-  launchStep();
-  ++updates;
-  bringBack();
+  runUpdate();
   secondsOfUpdate = parts.device->elapsed(begun, finished);
   // What runs on into the next update has its times then.
   if (times.isOn()) {

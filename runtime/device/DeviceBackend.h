@@ -60,7 +60,9 @@ private:
   void unpack(int micro);
   void runStep();
   void captureStep();
+  bool isGraph() const;
   void launchStep();
+  void runUpdate();
   void bringBack();
   void finish();
 

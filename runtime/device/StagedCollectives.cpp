@@ -79,8 +79,6 @@ void StagedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
   device.synchronize(queue);
 }
 
-void StagedCollectives::abort() { host.abort("the device failed"); }
-
 void LocalCollectives::enqueue(Stream, Device::Queue queue, Collective,
                                Reduction, const std::vector<Transfer> &parts) {
   for (const Transfer &part : parts)

@@ -22,8 +22,9 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
-  void check() override {}
-  void abort() override;
+  void check() override { host.checkPeers(); }
+  /// Nothing is queued that waits for a peer.
+  void abort() override {}
   std::string describe() const override {
     return "collectives through the host";
   }

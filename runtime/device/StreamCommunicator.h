@@ -26,7 +26,8 @@ public:
   /// Throws CommunicationError where an operation failed on any rank, as far
   /// as is known here.
   virtual void check() = 0;
-  /// Ends everything that is queued, here and so in time on the other ranks.
+  /// Ends everything that is queued here. The ranks' communicator in host
+  /// memory tells the others, with the reason.
   virtual void abort() = 0;
   /// Memory of the library's own for what its operations read and write; all
   /// ranks take and release the same, in the same order. Null: the device's is

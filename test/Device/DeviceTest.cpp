@@ -275,7 +275,10 @@ protected:
     void run(void *const *buffers, void *) override {
       if (++test.runs == test.failsAt)
         throw std::runtime_error("as it was told");
-      test.device->run(queue, "test", {{buffers[0], kBytes, true}}, [] {});
+      test.device->run(queue, "test", {{buffers[0], kBytes, true}}, [this] {
+        if (test.bodyFails)
+          throw std::runtime_error("as it was told");
+      });
     }
     OneKernel &test;
     Device::Queue queue;
@@ -290,6 +293,7 @@ protected:
   SimulatedDevice *device = nullptr;
   SimulatedCollectives *collectives = nullptr;
   int64_t runs = 0, failsAt = -1;
+  bool bodyFails = false; ///< when the device runs it
   std::unique_ptr<DeviceBackend> backend;
 };
 
@@ -298,6 +302,7 @@ protected:
 TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
   update(*backend);
   failsAt = runs + 2;
+  const std::shared_ptr<int> aborts = collectives->aborts;
   try {
     const std::unique_ptr<DeviceBackend> own = std::move(backend);
     update(*own);
@@ -306,16 +311,44 @@ TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
     EXPECT_NE(std::string(error.what()).find("as it was told"),
               std::string::npos);
   }
-  EXPECT_THROW(hosts[0]->barrier(), CommunicationError);
+  EXPECT_EQ(*aborts, 1);
 }
 
-TEST_F(OneKernel, ARunThatEndsWellTellsNobody) {
+TEST_F(OneKernel, ARunThatEndsWellAbortsNothing) {
   update(*backend);
   update(*backend);
   EXPECT_EQ(device->counts.captures, 1);
   EXPECT_EQ(device->counts.launches, 1);
+  const std::shared_ptr<int> aborts = collectives->aborts;
   backend.reset();
-  EXPECT_NO_THROW(hosts[0]->barrier());
+  EXPECT_EQ(*aborts, 0);
+}
+
+/// What fails in a graph has no name there: the message says who gives one.
+TEST_F(OneKernel, AFailureInAGraphSaysWhatToDo) {
+  update(*backend);
+  update(*backend);
+  bodyFails = true;
+  try {
+    update(*backend);
+    FAIL() << "the kernel does not fail";
+  } catch (const std::runtime_error &error) {
+    EXPECT_STREQ(error.what(),
+                 "the step's graph: as it was told; --eager names "
+                 "the command");
+  }
+}
+
+/// A peer that failed is known while the host waits for the device.
+TEST_F(OneKernel, APeerThatFailsEndsTheWait) {
+  update(*backend);
+  hosts[0]->abort("out of luck");
+  try {
+    backend->drain();
+    FAIL() << "nobody looked";
+  } catch (const CommunicationError &error) {
+    EXPECT_NE(std::string(error.what()).find("out of luck"), std::string::npos);
+  }
 }
 
 /// The arena of the collective is the library's, and the other one is not.

@@ -116,15 +116,12 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
-  void check() override {}
-  void abort() override {
-    ++aborts;
-    host.abort("a rank failed");
-  }
+  void check() override { host.checkPeers(); }
+  void abort() override { ++*aborts; }
   Memory *memory() override { return this; }
   std::string describe() const override { return "simulated collectives"; }
 
-  int aborts = 0;
+  std::shared_ptr<int> aborts = std::make_shared<int>(0);
 
 private:
   void *allocate(uint64_t bytes, const char *what) override;

@@ -1,8 +1,8 @@
 // Whole runs of hand-made programs, through the flags.
+#include "BackendUnderTest.h"
 #include "FakeProgram.h"
 #include "TemporaryFile.h"
 
-#include "trainer/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ Outcome runWith(const Program &program, const FakeKernels &kernels,
   argv.push_back(nullptr);
   std::ostringstream out, errors;
   const int code = runTrainer(int(arguments.size()), argv.data(), program, {},
-                              hostBackends(kernels.maker()), out, errors);
+                              backendsUnderTest(kernels.maker()), out, errors);
   return {code, out.str(), errors.str()};
 }
 
@@ -204,7 +204,7 @@ TEST_F(Trainer, AFailingRankStopsTheOthers) {
   FakeKernels kernels = makeFakeKernels();
   kernels.functions["test.backward"] = [](const KernelContext &context,
                                           void *const *) {
-    if (context.rank == 2 && context.control->batch == 4)
+    if (context.rank == 2 && context.control->batch == 0)
       throw std::runtime_error("out of luck");
   };
   const Outcome outcome = runWith(makeFakeProgram(3, 1), kernels,

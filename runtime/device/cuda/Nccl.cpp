@@ -122,6 +122,7 @@ public:
   }
 
   void check() override {
+    host.checkPeers();
     for (const Channel &channel : channels)
       if (channel.isOpen())
         channel.checkOperations();

@@ -36,19 +36,21 @@ int zrt::nccl::halvings(int ranks) {
   return count;
 }
 
-void Channel::connect(Communicator &host, double seconds) {
+void Channel::connect(Communicator &ranks, double seconds) {
+  host = &ranks;
   timeoutSeconds = seconds;
   ncclUniqueId id = {};
-  if (host.rank() == 0)
+  if (ranks.rank() == 0)
     check(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  host.run(Collective::Broadcast, Reduction::Sum,
-           {{&id, &id, sizeof(id), DataType::I8, 0}});
+  ranks.run(Collective::Broadcast, Reduction::Sum,
+            {{&id, &id, sizeof(id), DataType::I8, 0}});
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  check(ncclCommInitRankConfig(&handle, host.ranks(), id, host.rank(), &config),
-        "ncclCommInitRankConfig");
+  check(
+      ncclCommInitRankConfig(&handle, ranks.ranks(), id, ranks.rank(), &config),
+      "ncclCommInitRankConfig");
   settle();
-  const int times = halvings(host.ranks());
+  const int times = halvings(ranks.ranks());
   if (times == 0)
     return;
   // A power of two times an fp16 is exact, but for subnormals.
@@ -65,6 +67,7 @@ void Channel::settle() const {
     check(ncclCommGetAsyncError(handle, &state), "ncclCommGetAsyncError");
     if (state != ncclInProgress)
       break;
+    host->checkPeers();
     if (timeoutSeconds > 0 &&
         std::chrono::duration<double>(Clock::now() - begin).count() >
             timeoutSeconds)

@@ -26,10 +26,10 @@ public:
   /// The sum of what was halved `halvings` times.
   ncclRedOp_t halve() const { return halving; }
 
-  /// Joins the ranks of `host`, over which the id travels. What waits for other
-  /// ranks is an error after `timeoutSeconds`; 0: never.
-  void connect(Communicator &host, double timeoutSeconds);
-  /// Waits until NCCL has taken what it was given.
+  /// Joins `ranks`, over which the id travels, and which it borrows. What waits
+  /// for other ranks is an error after `timeoutSeconds`; 0: never.
+  void connect(Communicator &ranks, double timeoutSeconds);
+  /// Waits until NCCL has taken what it was given, as long as no peer fails.
   void settle() const;
   /// Throws CommunicationError where an operation failed.
   void checkOperations() const;
@@ -41,6 +41,7 @@ public:
 private:
   ncclComm_t handle = nullptr;
   ncclRedOp_t halving = ncclSum;
+  Communicator *host = nullptr; ///< of `connect`
   double timeoutSeconds = 0;
 };
 
