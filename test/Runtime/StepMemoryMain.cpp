@@ -156,7 +156,7 @@ struct Rank {
   KernelContext context;
   std::optional<Executor> executor;
   static constexpr int64_t kMostUpdates = 4;
-  TraceLog trace{program, kMostUpdates};
+  TraceLog trace{program, kMostUpdates, /*timesOperations=*/false};
   int64_t updates = 0;
 };
 
