@@ -29,6 +29,11 @@ static double geluDerivative(nn::GeluForm form, double x) {
 
 static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+double rules::tanhGelu(double x) { return ::gelu(nn::GeluForm::Tanh, x); }
+double rules::tanhGeluDerivative(double x) {
+  return ::geluDerivative(nn::GeluForm::Tanh, x);
+}
+
 void rules::addActivations(EvaluationRules &rules) {
   rules.add<nn::GeluOp>([](nn::GeluOp op, Evaluation &e) {
     for (int64_t i = 0; i < e.out[0].size(); ++i)

@@ -1,4 +1,4 @@
-//===- Contractions.cpp - nn.linear, nn.matmul ----------------------------===//
+//===- Contractions.cpp - nn.linear and its kin, nn.matmul ----------------===//
 
 #include "Rules.h"
 
@@ -7,15 +7,17 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// y[r, n] = sum over k of x[r, k] w[k, n], plus b[n].
-static LogicalResult linear(nn::LinearOp op, Evaluation &e) {
+/// y[r, n] = sum over k of x[r, k] w[k, n], plus b[n]; of nn.linear, or of an
+/// operation that begins with one.
+template <typename OpT>
+static void multiply(OpT op, const Array *bias, Evaluation &e) {
   const Array &x = *e.in[0], &w = *e.in[1];
   bool transposed = op.getTransposed();
   int64_t depth = x.shape.back(), columns = w.shape[transposed ? 0 : 1];
   int64_t rows = e.out[0].size() / columns;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t n = 0; n < columns; ++n) {
-      double sum = op.getBias() ? e.in[2]->reals[n] : 0.0;
+      double sum = bias ? bias->reals[n] : 0.0;
       for (int64_t k = 0; k < depth; ++k) {
         double weight =
             transposed ? w.reals[n * depth + k] : w.reals[k * columns + n];
@@ -23,6 +25,30 @@ static LogicalResult linear(nn::LinearOp op, Evaluation &e) {
       }
       e.out[0].reals[r * columns + n] = sum;
     }
+}
+
+static LogicalResult linear(nn::LinearOp op, Evaluation &e) {
+  multiply(op, op.getBias() ? e.in[2] : nullptr, e);
+  return success();
+}
+
+static LogicalResult linearGelu(nn::LinearGeluOp op, Evaluation &e) {
+  multiply(op, op.getBias() ? e.in[2] : nullptr, e);
+  if (op.getH())
+    e.out[1].reals = e.out[0].reals;
+  for (double &value : e.out[0].reals)
+    value = rules::tanhGelu(value);
+  return success();
+}
+
+static LogicalResult linearGeluGrad(nn::LinearGeluGradOp op, Evaluation &e) {
+  multiply(op, /*bias=*/nullptr, e);
+  Array &dh = e.out[0];
+  for (int64_t i = 0; i < dh.size(); ++i)
+    dh.reals[i] *= rules::tanhGeluDerivative(e.in[2]->reals[i]);
+  if (op.getDb())
+    for (int64_t i = 0; i < dh.size(); ++i)
+      e.out[1].reals[i % e.out[1].size()] += dh.reals[i];
   return success();
 }
 
@@ -56,5 +82,7 @@ static LogicalResult matmul(nn::MatmulOp op, Evaluation &e) {
 
 void rules::addContractions(EvaluationRules &rules) {
   rules.add<nn::LinearOp>(linear);
+  rules.add<nn::LinearGeluOp>(linearGelu);
+  rules.add<nn::LinearGeluGradOp>(linearGeluGrad);
   rules.add<nn::MatmulOp>(matmul);
 }

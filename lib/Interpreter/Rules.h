@@ -6,6 +6,10 @@
 
 namespace mlir::zero::rules {
 
+/// The tanh form of gelu, and its derivative.
+double tanhGelu(double x);
+double tanhGeluDerivative(double x);
+
 void addElementwise(EvaluationRules &rules);
 void addTensor(EvaluationRules &rules);
 void addContractions(EvaluationRules &rules);

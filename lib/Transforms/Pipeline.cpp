@@ -172,6 +172,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.gathersInFlight, config.gathersInFlight);
   set(options.machine, config.machine);
   set(options.overlap, config.overlapCommunication);
+  set(options.fuseEpilogues, config.fuseEpilogues);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   set(options.keepTrivialCollectives, config.keepTrivialCollectives);
   if (options.momentum.getNumOccurrences() &&
@@ -281,6 +282,13 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createDifferentiate(differentiate));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  if (config.fuseEpilogues) {
+    FuseEpiloguesOptions fuse;
+    // A cheap recomputation has gelu, and not the product.
+    fuse.gradientsOnly =
+        config.checkpoint.isEnabled() && config.checkpoint.cheapOnly;
+    manager.addPass(createFuseEpilogues(fuse));
+  }
   manager.addPass(createOutlineElementwise());
   if (!config.checkpoint.isEnabled())
     return;

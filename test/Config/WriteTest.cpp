@@ -38,11 +38,11 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  groups, scheduler, scale, clip, reduce, gather, overlap,
                  unused, prefetch, live, inFlight, machine, parameter, model,
                  reuse, checkpoint, deterministic, split, layout, alignment,
-                 given, keepsTrivial, budget] = config;
+                 given, keepsTrivial, budget, fuses] = config;
     return std::tie(stage, ranks, micro, accumulation, batch, precision, clip,
                     reduce, gather, overlap, unused, prefetch, live, inFlight,
                     machine, parameter, model, reuse, deterministic, split,
-                    layout, alignment, keepsTrivial, budget);
+                    layout, alignment, keepsTrivial, budget, fuses);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));

@@ -35,6 +35,35 @@ TEST_F(CudaKernels, Products) {
       }
 }
 
+/// Gelu of a product may be of what it was before it was rounded.
+TEST_F(CudaKernels, ProductsWithGelu) {
+  for (DataType type : {DataType::F16, DataType::BF16})
+    for (int64_t transposed : {0, 1})
+      for (bool second : {false, true}) {
+        std::vector<Array> x = {randomArray(type, {3, 40, 72}, 1),
+                                transposed ? randomArray(type, {56, 72}, 2)
+                                           : randomArray(type, {72, 56}, 2)};
+        const TensorType result = {type, {3, 40, 56}};
+        KernelSpec grad = makeSpec(
+            "nn.linear_gelu_grad",
+            {x[0], x[1], randomArray(type, result.shape, 4)}, {result});
+        grad.ints = {{"transposed", {transposed}}};
+        if (second)
+          grad.results.push_back({type, {56}});
+        compare(grad, {x[0], x[1], randomArray(type, result.shape, 4, 3)},
+                2 * toleranceOf(type));
+        for (int64_t bias : {0, 1}) {
+          if (bias)
+            x.push_back(randomArray(type, {56}, 3));
+          KernelSpec spec = makeSpec("nn.linear_gelu", x, {result});
+          spec.ints = {{"transposed", {transposed}}, {"bias", {bias}}};
+          if (second)
+            spec.results.push_back(result);
+          compare(spec, x, 2 * toleranceOf(type));
+        }
+      }
+}
+
 TEST_F(CudaKernels, Norms) {
   for (DataType type : kFloats)
     for (int64_t width : {24, 768, 1001}) {

@@ -1,5 +1,5 @@
-// What cuDNN has attention for. It plans for devices that are not here, so
-// these tests need its library and no GPU.
+// What cuDNN has attention for. It compiles for devices that are not here, so
+// these tests need its library and no GPU; the driver is one that does nothing.
 #include "kernels/cuda/CudnnAttention.h"
 
 #include <gtest/gtest.h>
@@ -79,6 +79,37 @@ TEST(Cudnn, HasAttentionForTheModels) {
     expectKernels(problem(type, 8, 1024, 12, 12, 64));
     expectKernels(problem(type, 4, 256, 4, 4, 64)); // gpt-small
     expectKernels(problem(type, 4, 256, 4, 2, 64)); // llama-small
+  }
+}
+
+/// The workspace of a kernel that is made.
+size_t workspaceOf(const AttentionProblem &problem, const Device &device) {
+  size_t bytes = 0;
+  std::string reason;
+  EXPECT_TRUE(cudnnHasAttention(problem, device.architecture,
+                                device.properties(), reason, &bytes))
+      << reason;
+  return bytes;
+}
+
+TEST(Cudnn, MakesItsKernelsInSmallWorkspaces) {
+  for (const Device &device : kDevices) {
+    SCOPED_TRACE(device.name);
+    AttentionProblem p = problem(DataType::BF16, 8, 1024, 12, 4, 64);
+    const AttentionArguments &s = p.shape;
+    EXPECT_LE(workspaceOf(p, device), 1u << 20);
+    p.gradient = true;
+    // The gradient of q, or the sum of scores, in f32, and little more.
+    const size_t queries = s.batch * s.heads * s.queries * s.features;
+    const size_t any = workspaceOf(p, device);
+    EXPECT_GT(any, 0u);
+    EXPECT_LE(any, 4 * queries * sizeof(float));
+    // All scores in 16 bits.
+    p.deterministic = true;
+    const size_t scores = s.batch * s.heads * s.queries * s.keys;
+    const size_t repeatable = workspaceOf(p, device);
+    EXPECT_GE(repeatable, 2 * scores);
+    EXPECT_LE(repeatable, 2 * scores + 4 * queries * sizeof(float));
   }
 }
 

@@ -126,6 +126,7 @@ constexpr Exception kExceptions[] = {
      "its function is the host's; whole steps run those of a device"},
     {"KernelCrossEntropy.NamesATargetOutsideTheClasses",
      "a device tells that there is one, and not which"},
+    {"KernelLinearGelu.BothInF32", "f32 is not fused for a device"},
     {"KernelMatrix.*Rows*",
      "cuBLASLt chooses by the shape: some rows need not have the whole's bits"},
 };

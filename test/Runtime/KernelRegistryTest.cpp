@@ -30,6 +30,8 @@ TEST(KernelRegistry, HasEveryKernelThatTheCompilerNames) {
                            "nn.layer_norm",
                            "nn.layer_norm_grad",
                            "nn.linear",
+                           "nn.linear_gelu",
+                           "nn.linear_gelu_grad",
                            "nn.matmul",
                            "nn.reduce",
                            "nn.rms_norm",

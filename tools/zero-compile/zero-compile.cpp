@@ -110,6 +110,9 @@ LogicalResult runPipeline(ModuleOp module) {
   FailureOr<zero::TrainConfig> resolved = options->resolve(module);
   if (failed(resolved))
     return failure();
+  // cuBLASLt has such kernels, the host does not.
+  if (!options->fuseEpilogues.getNumOccurrences())
+    resolved->fuseEpilogues = target == "cuda";
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   zero::buildZeroPipeline(passes, *resolved);
   return passes.run(module);

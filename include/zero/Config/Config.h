@@ -211,6 +211,9 @@ struct TrainConfig {
   /// Most bytes that one rank may need in all; 0: any. Not of the file: the
   /// machine is not a part of what is trained.
   int64_t memoryBudget = 0;
+  /// Kernels of products also do what follows them. Not of the file either: it
+  /// is for devices that have such kernels.
+  bool fuseEpilogues = false;
 };
 
 /// What replaces the file's own values before anything is derived from them or

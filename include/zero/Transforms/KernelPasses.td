@@ -4,6 +4,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Join gelu and its gradient with the products before them";
+  let description = [{
+    A kernel of a matrix product can apply gelu to what it computes, while that
+    is in registers, and write both; likewise gelu's gradient, and the sum of
+    its rows. `nn.linear` and the `nn.gelu tanh` that reads it become
+    `nn.linear_gelu`; an `nn.linear` without a bias, whose only reader is an
+    `nn.gelu_grad tanh`, becomes `nn.linear_gelu_grad` with it, and with the
+    `nn.reduce sum` over all but the last dimension of what it leaves, if there
+    is one. Each stands at the place of the product.
+
+    Only 16-bit products whose last dimension is a multiple of 8, which is what
+    cuBLASLt takes.
+
+    - Needs: `zero-differentiate` ran; before `zero-outline-elementwise`.
+    - Leaves: fewer passes over memory. Gelu is of a value that may not have
+      been rounded to 16 bits, so losses differ in their last bits.
+    - Not done here: sums of rows that no gelu precedes, the exact form of gelu,
+      and f32.
+
+    ```mlir
+    %h = nn.linear %x, %w bias %b : ...                // before
+    %a = nn.gelu tanh %h : tensor<4x8xbf16>
+    %a, %h = nn.linear_gelu %x, %w bias %b : ...       // after
+    ```
+  }];
+  let dependentDialects = ["::mlir::nn::NNDialect"];
+  let options = [Option<"gradientsOnly", "gradients-only", "bool", "false",
+    "Leave the forward alone, so that gelu may be recomputed by itself">];
+}
+
 def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
   let summary = "Turn groups of elementwise operations into kernels";
   let description = [{

@@ -119,6 +119,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("What to recompute: all, or cheap, which keeps products "
                      "and attention"),
       llvm::cl::init("all")};
+  Option<bool> fuseEpilogues{
+      *this, "fuse-epilogues",
+      llvm::cl::desc("16-bit products do the gelu that follows them, and its "
+                     "gradient; zero-compile --target cuda does so by itself"),
+      llvm::cl::init(false)};
   Option<bool> ignoreUnused{
       *this, "ignore-unused-parameters",
       llvm::cl::desc(

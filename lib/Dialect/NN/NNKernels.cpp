@@ -49,6 +49,26 @@ KernelDescription LinearOp::describeKernel() {
   return kernel;
 }
 
+/// What gelu takes an element, tanh as one operation, and its derivative.
+static constexpr int64_t kGeluFlops = 9, kGeluGradFlops = 18;
+
+KernelDescription LinearGeluOp::describeKernel() {
+  int64_t k = typeOf(getX()).getShape().back();
+  int64_t each = 2 * k + (getBias() ? 1 : 0) + kGeluFlops;
+  KernelDescription kernel = describe(*this, elements(getY()) * each);
+  addInts(kernel, "transposed", {getTransposed()});
+  addInts(kernel, "bias", {getBias() != nullptr});
+  return kernel;
+}
+
+KernelDescription LinearGeluGradOp::describeKernel() {
+  int64_t k = typeOf(getDy()).getShape().back();
+  int64_t each = 2 * k + (getDb() ? 1 : 0) + kGeluGradFlops;
+  KernelDescription kernel = describe(*this, elements(getDh()) * each);
+  addInts(kernel, "transposed", {getTransposed()});
+  return kernel;
+}
+
 KernelDescription MatmulOp::describeKernel() {
   RankedTensorType a = typeOf(getA());
   int64_t k = a.getDimSize(a.getRank() - (getTransposeA() ? 2 : 1));

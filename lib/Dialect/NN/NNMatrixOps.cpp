@@ -7,30 +7,63 @@ using namespace mlir::nn;
 using namespace mlir::nn::detail;
 
 //===----------------------------------------------------------------------===//
-// linear, matmul
+// linear and what is fused with it, matmul
 //===----------------------------------------------------------------------===//
 
-LogicalResult LinearOp::verify() {
-  Checker check(*this);
-  if (failed(check.minimumRank("x", getX(), 1)) || // C1
-      failed(check.rank("w", getW(), 2)))
+/// C1 to C5 of a product with a weight; `names` are those of its first operand
+/// and its result.
+static LogicalResult checkLinear(const Checker &check,
+                                 std::pair<StringRef, Value> input,
+                                 TypedValue<RankedTensorType> w, Value bias,
+                                 bool transposed,
+                                 std::pair<StringRef, Value> result) {
+  if (failed(check.minimumRank(input.first, input.second, 1)) || // C1
+      failed(check.rank("w", w, 2)))
     return failure();
-  RankedTensorType x = typeOf(getX()), w = typeOf(getW());
-  int64_t k = w.getDimSize(getTransposed() ? 1 : 0);
-  int64_t n = w.getDimSize(getTransposed() ? 0 : 1);
+  RankedTensorType x = typeOf(input.second);
+  int64_t k = w.getType().getDimSize(transposed ? 1 : 0);
+  int64_t n = w.getType().getDimSize(transposed ? 0 : 1);
   if (x.getShape().back() != k) // C2
-    return check.error("x has " + Twine(x.getShape().back()) +
+    return check.error(input.first + " has " + Twine(x.getShape().back()) +
                        " as its last dimension, wanted the weight's " +
                        Twine(k));
   Type element = x.getElementType();
-  if (getBias() && (failed(check.shape("bias", getBias(), {n})) || // C3
-                    failed(check.element("bias", getBias(), element))))
+  if (bias && (failed(check.shape("bias", bias, {n})) || // C3
+               failed(check.element("bias", bias, element))))
     return failure();
-  if (failed(check.element("w", getW(), element))) // C4
+  if (failed(check.element("w", w, element))) // C4
     return failure();
   return check.type(
-      "y", getY(), // C5
+      result.first, result.second, // C5
       RankedTensorType::get(append(x.getShape().drop_back(), n), element));
+}
+
+LogicalResult LinearOp::verify() {
+  return checkLinear(Checker(*this), {"x", getX()}, getW(), getBias(),
+                     getTransposed(), {"y", getY()});
+}
+
+LogicalResult LinearGeluOp::verify() {
+  Checker check(*this);
+  if (failed(checkLinear(check, {"x", getX()}, getW(), getBias(),
+                         getTransposed(), {"y", getY()})))
+    return failure();
+  return getH() ? check.type("h", getH(), typeOf(getY())) // C6
+                : success();
+}
+
+LogicalResult LinearGeluGradOp::verify() {
+  Checker check(*this);
+  if (failed(checkLinear(check, {"dy", getDy()}, getW(), /*bias=*/Value(),
+                         getTransposed(), {"dh", getDh()})))
+    return failure();
+  RankedTensorType dh = typeOf(getDh());
+  if (failed(check.type("h", getH(), dh))) // C6
+    return failure();
+  return getDb() ? check.type("db", getDb(), // C7
+                              RankedTensorType::get(dh.getShape().take_back(),
+                                                    dh.getElementType()))
+                 : success();
 }
 
 LogicalResult MatmulOp::verify() {

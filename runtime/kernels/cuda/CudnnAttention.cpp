@@ -251,18 +251,25 @@ planCudnnAttention(const AttentionProblem &problem, CudaContext &context,
     return graph;
   } catch (const std::exception &error) {
     reason = error.what();
+    cudaGetLastError(); // what it tried must not fail the next launch
     return nullptr;
   }
 }
 
 bool cudnnHasAttention(const AttentionProblem &problem, int architecture,
-                       const std::string &properties, std::string &reason) {
+                       const std::string &properties, std::string &reason,
+                       size_t *workspaceBytes) {
   if (!mayTake(problem, reason))
     return false;
   try {
     auto device = std::make_shared<fe::DeviceProperties>();
     want(device->deserialize({properties.begin(), properties.end()}));
-    Graph(problem, device, architecture).find(nullptr);
+    Graph graph(problem, device, architecture);
+    graph.find(nullptr);
+    if (workspaceBytes) {
+      graph.build();
+      *workspaceBytes = graph.workspaceBytes();
+    }
     return true;
   } catch (const std::exception &error) {
     reason = error.what();

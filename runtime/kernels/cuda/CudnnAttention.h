@@ -37,9 +37,11 @@ planCudnnAttention(const AttentionProblem &problem, CudaContext &context,
                    std::string &reason);
 
 /// Whether there is one, for a device that need not be here: `architecture` is
-/// 90 for sm_90, `properties` what cuDNN writes down of a device, in JSON.
+/// 90 for sm_90, `properties` what cuDNN writes down of a device, in JSON. With
+/// `workspaceBytes` it is compiled too, and loaded by the driver.
 bool cudnnHasAttention(const AttentionProblem &problem, int architecture,
-                       const std::string &properties, std::string &reason);
+                       const std::string &properties, std::string &reason,
+                       size_t *workspaceBytes = nullptr);
 
 /// "cuDNN 9.19.0", of the library that is loaded; empty where the build has
 /// none.

@@ -17,7 +17,7 @@ std::unique_ptr<CudnnAttention> planCudnnAttention(const AttentionProblem &,
 }
 
 bool cudnnHasAttention(const AttentionProblem &, int, const std::string &,
-                       std::string &reason) {
+                       std::string &reason, size_t *) {
   reason = kAbsent;
   return false;
 }

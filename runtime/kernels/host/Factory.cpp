@@ -4,6 +4,7 @@ namespace zrt {
 
 void registerHostKernels(Registry &registry) {
   host::registerLinear(registry);
+  host::registerLinearGelu(registry);
   host::registerAttention(registry);
   host::registerLayerNorm(registry);
   host::registerRmsNorm(registry);

@@ -93,6 +93,7 @@ template <> constexpr DataType typeOf<Float16>() { return DataType::F16; }
 
 // One function a family of kernels.
 void registerLinear(Registry &registry);
+void registerLinearGelu(Registry &registry);
 void registerAttention(Registry &registry);
 void registerLayerNorm(Registry &registry);
 void registerRmsNorm(Registry &registry);

@@ -14,6 +14,19 @@ func.func @linear(%x: tensor<32x784xf32>, %w: tensor<784x250xf32>, %b: tensor<25
   return %l : tensor<32x10xf32>
 }
 
+// CHECK-LABEL: func.func @linear_gelu
+// CHECK: nn.linear_gelu %{{.*}}, %{{.*}} bias %{{.*}} : (tensor<32x784xbf16>, tensor<784x256xbf16>, tensor<256xbf16>) -> (tensor<32x256xbf16>, tensor<32x256xbf16>)
+// CHECK: nn.linear_gelu %{{.*}}, %{{.*}} transposed : (tensor<32x256xbf16>, tensor<8x256xbf16>) -> tensor<32x8xbf16>
+// CHECK: nn.linear_gelu_grad %{{.*}}, %{{.*}}, %{{.*}} : (tensor<32x8xbf16>, tensor<8x256xbf16>, tensor<32x256xbf16>) -> (tensor<32x256xbf16>, tensor<256xbf16>)
+// CHECK: nn.linear_gelu_grad %{{.*}}, %{{.*}}, %{{.*}} transposed : (tensor<32x784xbf16>, tensor<256x784xbf16>, tensor<32x256xbf16>) -> tensor<32x256xbf16>
+func.func @linear_gelu(%x: tensor<32x784xbf16>, %w: tensor<784x256xbf16>, %b: tensor<256xbf16>, %e: tensor<8x256xbf16>, %t: tensor<256x784xbf16>) {
+  %y, %h = nn.linear_gelu %x, %w bias %b : (tensor<32x784xbf16>, tensor<784x256xbf16>, tensor<256xbf16>) -> (tensor<32x256xbf16>, tensor<32x256xbf16>)
+  %z = nn.linear_gelu %y, %e transposed : (tensor<32x256xbf16>, tensor<8x256xbf16>) -> tensor<32x8xbf16>
+  %dh, %db = nn.linear_gelu_grad %z, %e, %h : (tensor<32x8xbf16>, tensor<8x256xbf16>, tensor<32x256xbf16>) -> (tensor<32x256xbf16>, tensor<256xbf16>)
+  %dg = nn.linear_gelu_grad %x, %t, %h transposed : (tensor<32x784xbf16>, tensor<256x784xbf16>, tensor<32x256xbf16>) -> tensor<32x256xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @matmul
 // CHECK: nn.matmul %{{.*}}, %{{.*}} : (tensor<8x4x16xbf16>, tensor<8x16x32xbf16>) -> tensor<8x4x32xbf16>
 // CHECK: nn.matmul %{{.*}}, %{{.*}} transpose_a transpose_b : (tensor<8x4x16xbf16>, tensor<8x32x4xbf16>) -> tensor<8x16x32xbf16>

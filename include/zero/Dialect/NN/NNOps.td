@@ -4,6 +4,7 @@
 
 include "zero/Dialect/NN/NNActivationOps.td"
 include "zero/Dialect/NN/NNAttentionOps.td"
+include "zero/Dialect/NN/NNFusedOps.td"
 include "zero/Dialect/NN/NNMatrixOps.td"
 include "zero/Dialect/NN/NNNormalizationOps.td"
 include "zero/Dialect/NN/NNShapeOps.td"

@@ -1,0 +1,67 @@
+//===- NNFusedOps.td - matrix products with what follows them -------------===//
+#ifndef ZERO_DIALECT_NN_NNFUSEDOPS_TD
+#define ZERO_DIALECT_NN_NNFUSEDOPS_TD
+
+include "zero/Dialect/NN/NNBase.td"
+
+def NN_LinearGeluOp : NN_KernelOp<"linear_gelu"> {
+  let summary = "nn.linear and the tanh form of nn.gelu in one kernel";
+  let description = [{
+    `y = gelu(h)`, where `h` is what `nn.linear` computes of the same operands.
+    `h` is a second result where something else reads it, as the gradient does.
+    A kernel may take gelu of `h` before or after it is rounded.
+
+    `zero-fuse-epilogues` makes it, after differentiation.
+
+    Constraints
+    - (C1) to (C4) those of `nn.linear`.
+    - (C5) `y` has the leading dimensions of `x`, then N.
+    - (C6) `h` has the type of `y`.
+
+    ```mlir
+    %y, %h = nn.linear_gelu %x, %w bias %b : (tensor<32x784xbf16>, tensor<784x256xbf16>, tensor<256xbf16>) -> (tensor<32x256xbf16>, tensor<32x256xbf16>)
+    %z = nn.linear_gelu %x, %w bias %b : (tensor<32x784xbf16>, tensor<784x256xbf16>, tensor<256xbf16>) -> tensor<32x256xbf16>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
+                       Optional<NN_FloatTensor>:$bias, UnitAttr:$transposed);
+  let results = (outs NN_FloatTensor:$y, Optional<NN_FloatTensor>:$h);
+  let assemblyFormat = [{
+    $x `,` $w (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_LinearGeluGradOp : NN_KernelOp<"linear_gelu_grad"> {
+  let summary = "A matrix product times the derivative of gelu, in one kernel";
+  let description = [{
+    `dh = g * gelu'(h)` in the tanh form, where `g` is what `nn.linear` computes
+    of `dy` and `w`: the gradient of `nn.linear` after gelu, on its way through
+    gelu. `db[n]`, a second result where it is wanted, is the sum of `dh[.., n]`,
+    the gradient of the bias before gelu. A kernel may use `g` before or after it
+    is rounded, and sum `dh` likewise.
+
+    `zero-fuse-epilogues` makes it, after differentiation.
+
+    Constraints
+    - (C1) to (C4) those of `nn.linear`, with `dy` for `x` and no bias.
+    - (C5) `dh` has the leading dimensions of `dy`, then N.
+    - (C6) `h` has the type of `dh`.
+    - (C7) `db` has the shape [N] and the element type of `dh`.
+
+    ```mlir
+    %dh, %db = nn.linear_gelu_grad %dy, %w, %h transposed : (tensor<32x784xbf16>, tensor<256x784xbf16>, tensor<32x256xbf16>) -> (tensor<32x256xbf16>, tensor<256xbf16>)
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$w,
+                       NN_FloatTensor:$h, UnitAttr:$transposed);
+  let results = (outs NN_FloatTensor:$dh, Optional<NN_FloatTensor>:$db);
+  let assemblyFormat = [{
+    $dy `,` $w `,` $h (`transposed` $transposed^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // ZERO_DIALECT_NN_NNFUSEDOPS_TD

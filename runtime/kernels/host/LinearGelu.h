@@ -1,0 +1,28 @@
+// What nn.linear_gelu and nn.linear_gelu_grad are made of.
+#ifndef ZERO_RUNTIME_KERNELS_HOST_LINEARGELU_H
+#define ZERO_RUNTIME_KERNELS_HOST_LINEARGELU_H
+
+#include "kernels/Kernel.h"
+
+namespace zrt::host {
+
+/// A product with gelu behind it: y = gelu(product), or, of the gradient,
+/// dh = product * gelu'(h).
+struct LinearGeluParts {
+  bool isGradient;
+  /// As nn.linear, with the first result.
+  KernelSpec product;
+  /// Where h is among the buffers; -1: nobody reads it, which only the forward
+  /// may say.
+  int h;
+  /// nn.reduce of dh, where the gradient has the sums as a second result.
+  KernelSpec sums;
+  bool hasSums;
+};
+
+/// Throws std::invalid_argument where types do not fit.
+LinearGeluParts linearGeluParts(const KernelSpec &spec);
+
+} // namespace zrt::host
+
+#endif // ZERO_RUNTIME_KERNELS_HOST_LINEARGELU_H
