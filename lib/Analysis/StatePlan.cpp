@@ -67,17 +67,14 @@ StatePlaces::StatePlaces(ModuleOp module) {
       members[member.getParameter().getAttr()] = member;
     }
   }
-  module.walk([&](InitializeOp initialize) {
-    for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>()) {
-      auto places = refresh->getAttrOfType<ArrayAttr>("zero.at");
-      if (!places)
-        continue;
-      for (auto [name, place] :
-           llvm::zip_equal(refresh.getParameters(), places))
-        residents[cast<FlatSymbolRefAttr>(name).getAttr()] =
-            cast<AtAttr>(place);
-    }
-  });
+  for (StepOp step : module.getOps<StepOp>())
+    if (auto initialize = step.getRegionOp<InitializeOp>())
+      for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
+        if (auto places = refresh->getAttrOfType<ArrayAttr>("zero.at"))
+          for (auto [name, place] :
+               llvm::zip_equal(refresh.getParameters(), places))
+            residents[cast<FlatSymbolRefAttr>(name).getAttr()] =
+                cast<AtAttr>(place);
 }
 
 AtAttr StatePlaces::getWhole(StringAttr parameter) const {

@@ -150,6 +150,38 @@ TEST(Allocation, IsTheSameEveryTime) {
     EXPECT_EQ(first[i].offset, second[i].offset);
 }
 
+/// Many that live for a short time, at moments of either sign, and some long.
+std::vector<Lifetime> makeShortLived(Numbers &numbers, int64_t count) {
+  std::vector<Lifetime> buffers;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t begin = i - count / 2, life = numbers(0, 999) ? 6 : count / 2;
+    buffers.push_back({begin, begin + numbers(0, life), numbers(1, 999), 0});
+  }
+  return buffers;
+}
+
+TEST(Allocation, ShortLivedBuffersNeverOverlap) {
+  Numbers numbers(7);
+  for (int64_t count : {100, 500, 2500}) {
+    std::vector<Lifetime> buffers = makeShortLived(numbers, count);
+    int64_t needed = allocate(buffers, 16);
+    expectDisjoint(buffers, needed, 16);
+    EXPECT_GE(needed, liveBytes(buffers, 16));
+  }
+}
+
+/// What is not alive with a buffer costs it nothing: all pairs of these would
+/// take minutes.
+TEST(Allocation, TwoHundredThousandShortLivedBuffersTakeNoTime) {
+  Numbers numbers(9);
+  std::vector<Lifetime> buffers = makeShortLived(numbers, 200000);
+  auto begin = std::chrono::steady_clock::now();
+  allocate(buffers, 16);
+  Seconds taken = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(taken.count(), 30);
+  RecordProperty("milliseconds", int(taken.count() * 1000));
+}
+
 /// A second on a free core; the limit leaves room for busy and for
 /// instrumented ones.
 TEST(Allocation, TenThousandBuffersTakeNoTime) {

@@ -1,8 +1,9 @@
 """The one-parameter model needs its states and two buckets, whatever its size.
 
 With S elements, n ranks, and p, g, k bytes of parameter, gradient and optimizer
-state an element, stage 2 holds p S + (g + k) S/n, stage 3 (p + g + k) S/n and
-the gathered parameter. On top come one bucket, or two with overlap, and what
+state an element, stage 1 holds (p + g) S + k S/n, stage 2 p S + (g + k) S/n,
+stage 3 (p + g + k) S/n and the gathered parameter. At stage 1 that is where every
+micro-batch is reduced; otherwise gradients are made where they are stored. On top come one bucket, or two with overlap, and what
 the plan lists by name.
 """
 
@@ -19,6 +20,8 @@ for half in ("bf16", "f16"):
 def plan(stage, ranks, precision, accumulation, layout, overlap):
     options = (f"precision={precision} accumulation={accumulation} layout={layout} "
                f"overlap={overlap} reduce-bucket-size={BUCKET}")
+    if stage == 1:
+        options += " deterministic"
     run = subprocess.run(["zero-plan", sys.argv[1], "--stage", str(stage), "--ranks",
                           str(ranks), "--pipeline", options, "--json", "-"],
                          check=True, capture_output=True, text=True)
@@ -34,7 +37,8 @@ def check(stage, ranks, precision, accumulation, layout, overlap):
     name = f"stage {stage}, {ranks} ranks, {precision}, {accumulation}, {layout}, {overlap}"
     padding = ranks * 128 - 1
     states = sizes["parameters"] + sizes["gradients"] + sizes["optimizer"]
-    wanted = (p if stage == 2 else p / ranks) * S + (g + k) * S / ranks
+    wanted = (p / (ranks if stage == 3 else 1) + g / (ranks if stage >= 2 else 1)
+              + k / ranks) * S
     if not wanted <= states <= wanted + (p + g + k) * padding:
         sys.exit(f"{name}: states of {states} bytes, wanted {wanted}")
     buckets = (2 if overlap == "true" else 1) * BUCKET * p
@@ -52,10 +56,11 @@ def check(stage, ranks, precision, accumulation, layout, overlap):
               f"reduced whole: {reducedWhole + total - states - sizes['communication']:.0f}")
 
 
-for stage, layouts in ((2, ("bucketed", "contiguous")), (3, ("bucketed",))):
+for stage, layouts in ((1, ("bucketed",)), (2, ("bucketed", "contiguous")),
+                       (3, ("bucketed",))):
     for layout in layouts:
         for ranks in (2, 3, 4, 8, 64):
             for precision, accumulation in BYTES:
-                for overlap in ("false", "true"):
+                for overlap in ("false", "true") if stage > 1 or accumulation > 1 else ():
                     check(stage, ranks, precision, accumulation, layout, overlap)
 print("ok")
