@@ -48,6 +48,5 @@ def body_of(tool, command):
 
 
 def add_sanitizers(report):
-    for name, command, limit in targets():
-        for tool in TOOLS:
-            report.check(f"{name}-{tool}", body_of(tool, command), limit)
+    report.check_all([(f"{name}-{tool}", body_of(tool, command), limit)
+                      for name, command, limit in targets() for tool in TOOLS])
