@@ -92,6 +92,8 @@ int BufferPlan::rootOf(int buffer, int64_t &offset) const {
 
 void BufferPlan::place(Value value, int bucket, int64_t offset) {
   Memory source = memory.lookup(value);
+  if (source.buffer < 0) // an input's, or a view of one
+    return;
   PlannedBuffer &buffer = buffers[source.buffer];
   bool canMove = buffer.parent < 0 && !buffer.fixed && source.offset == 0 &&
                  source.bytes == buffer.bytes &&
@@ -151,10 +153,14 @@ LogicalResult BufferPlan::visit(Operation &op) {
   for (Value operand : op.getOperands())
     extend(operand);
   if (std::optional<View> view = getView(&op)) {
-    Memory source = memory.lookup(view->source);
-    source.offset += view->offset;
-    source.bytes = tensorBytes(op.getResult(0).getType());
-    memory[op.getResult(0)] = source;
+    // An input has no buffer of the plan, and so no view of it has.
+    auto source = memory.find(view->source);
+    if (source == memory.end())
+      return success();
+    Memory part = source->second;
+    part.offset += view->offset;
+    part.bytes = tensorBytes(op.getResult(0).getType());
+    memory[op.getResult(0)] = part;
     return success();
   }
   if (auto load = dyn_cast<LoadOp>(op))

@@ -99,7 +99,8 @@ std::string pipelineText() {
   add("deterministic", deterministic ? "true" : "");
   add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);
-  add("target", target);
+  if (target != "host")
+    add("target", target);
   return text;
 }
 

@@ -152,10 +152,6 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
 /// A `zero-configure` that takes its configuration from the caller.
 std::unique_ptr<Pass> createConfigurePass(const TrainConfig &config);
 
-/// Samples that one micro-batch of the module's step holds: the first
-/// dimension of its first argument; 0 where there is none.
-int64_t getModelMicroBatch(ModuleOp module);
-
 /// Adds the passes from a model to kernels on one device, the same for every
 /// stage: a part of the whole.
 void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);

@@ -1,0 +1,279 @@
+//===- PipelineOptions.cpp - what the options of zero-pipeline mean -------===//
+
+#include "zero/Transforms/Pipeline.h"
+
+#include "zero/Analysis/Machine.h"
+#include "zero/Analysis/MemoryBudget.h"
+#include "zero/Dialect/Zero/Zero.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// Samples that one micro-batch of the module's step holds: the first
+/// dimension of its first argument; 0 where there is none.
+static int64_t getModelMicroBatch(ModuleOp module) {
+  for (StepOp step : module.getOps<StepOp>())
+    if (!step.getArgumentTypes().empty())
+      if (auto type =
+              dyn_cast<RankedTensorType>(step.getArgumentTypes().front()))
+        return type.getRank() ? type.getDimSize(0) : 0;
+  return 0;
+}
+
+static std::optional<Precision> parsePrecision(StringRef name) {
+  return llvm::StringSwitch<std::optional<Precision>>(name)
+      .Case("f32", Precision::F32)
+      .Cases({"f16", "fp16"}, Precision::F16)
+      .Case("bf16", Precision::BF16)
+      .Default(std::nullopt);
+}
+
+static std::optional<OptimizerType> parseOptimizer(StringRef name) {
+  return llvm::StringSwitch<std::optional<OptimizerType>>(name)
+      .Case("adamw", OptimizerType::AdamW)
+      .Case("adam", OptimizerType::Adam)
+      .Case("sgd", OptimizerType::SGD)
+      .Default(std::nullopt);
+}
+
+/// Reads what the configuration's own rules depend on. A name that means
+/// nothing is an error.
+static FailureOr<ConfigOverrides>
+readOverrides(const ZeroPipelineOptions &options,
+              function_ref<InFlightDiagnostic()> emitError) {
+  ConfigOverrides overrides;
+  if (options.stage.getNumOccurrences())
+    overrides.stage = options.stage;
+  if (options.accumulation.getNumOccurrences())
+    overrides.accumulation = options.accumulation;
+  if (options.lossScale.getNumOccurrences())
+    overrides.lossScale = options.lossScale;
+  if (options.precision.getNumOccurrences()) {
+    overrides.precision = parsePrecision(options.precision);
+    if (!overrides.precision)
+      return emitError() << "precision '" << options.precision.getValue()
+                         << "' is none of f32, bf16, f16";
+  }
+  if (options.optimizer.getNumOccurrences()) {
+    overrides.optimizer = parseOptimizer(options.optimizer);
+    if (!overrides.optimizer)
+      return emitError() << "optimizer '" << options.optimizer.getValue()
+                         << "' is none of adamw, adam, sgd";
+  }
+  return overrides;
+}
+
+/// Says what `diagnostics` say, at their lines of `file`; where no file is
+/// named, errors only, at `module`.
+static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
+                            StringRef file, ModuleOp module) {
+  bool hasErrors = false;
+  for (const ConfigDiagnostic &each : diagnostics) {
+    bool isError = each.severity == ConfigSeverity::Error;
+    hasErrors |= isError;
+    if (file.empty() && !isError)
+      continue;
+    Location loc = module.getLoc();
+    if (!file.empty())
+      // What the file lacks belongs to the whole of it.
+      loc = FileLineColLoc::get(module.getContext(), file,
+                                std::max(each.line, 1u), 1);
+    InFlightDiagnostic diagnostic = isError ? emitError(loc) : emitRemark(loc);
+    if (!each.key.empty())
+      diagnostic << each.key << ": ";
+    diagnostic << each.message;
+  }
+  return failure(hasErrors);
+}
+
+/// The file's content, or the defaults where none is named, under `overrides`.
+static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
+                                       const ConfigOverrides &overrides,
+                                       ModuleOp module) {
+  ConfigContext context;
+  context.ranks = options.ranks;
+  context.modelMicroBatch = getModelMicroBatch(module);
+  context.overrides = overrides;
+  SmallVector<ConfigDiagnostic> diagnostics;
+  std::optional<TrainConfig> config;
+  if (options.config.empty()) {
+    // A model without a batch dimension takes one sample.
+    context.modelMicroBatch = std::max<int64_t>(context.modelMicroBatch, 1);
+    config = parseTrainConfig("{}", context, diagnostics);
+  } else {
+    config = loadTrainConfig(options.config, context, diagnostics);
+  }
+  if (failed(report(diagnostics, options.config, module)) || !config)
+    return failure();
+  if (options.config.empty()) {
+    // Small buckets, nothing kept whole and no overlap: what a reader of a
+    // schedule wants to see. A file brings DeepSpeed's defaults instead.
+    config->reduceBucketSize = options.reduceBucketSize;
+    config->allgatherBucketSize = options.allgatherBucketSize;
+    config->parameterPersistenceThreshold = options.persistenceThreshold;
+    config->maxReuseDistance = options.maxReuseDistance;
+    config->overlapCommunication = options.overlap;
+  }
+  return *config;
+}
+
+static LogicalResult
+applyCheckpointOptions(const ZeroPipelineOptions &options,
+                       CheckpointConfig &checkpoint,
+                       function_ref<InFlightDiagnostic()> emitError) {
+  if (options.checkpointActivations.getNumOccurrences()) {
+    checkpoint.every = options.checkpointActivations;
+    checkpoint.number = 0;
+  }
+  if (!options.checkpointLayers.empty()) {
+    checkpoint.layers.assign(options.checkpointLayers.begin(),
+                             options.checkpointLayers.end());
+    if (!options.checkpointActivations.getNumOccurrences() &&
+        !checkpoint.isEnabled())
+      checkpoint.every = 1;
+  }
+  if (options.checkpointPolicy.getNumOccurrences()) {
+    if (options.checkpointPolicy != "all" &&
+        options.checkpointPolicy != "cheap")
+      return emitError() << "checkpoint-policy '"
+                         << options.checkpointPolicy.getValue()
+                         << "' is neither all nor cheap";
+    checkpoint.cheapOnly = options.checkpointPolicy == "cheap";
+  }
+  if (!checkpoint.isEnabled() && (!options.checkpointLayers.empty() ||
+                                  options.checkpointPolicy.getNumOccurrences()))
+    return emitError() << "checkpoint-layers or checkpoint-policy is given, "
+                          "but all activations are kept; give "
+                          "checkpoint-activations, or leave it out";
+  return success();
+}
+
+/// Lets options that were given, and that nothing else follows from, override
+/// `config`.
+static LogicalResult
+applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
+             function_ref<InFlightDiagnostic()> emitError) {
+  auto set = [](auto &option, auto &field) {
+    if (option.getNumOccurrences())
+      field = option.getValue();
+  };
+  set(options.lr, config.optimizer.learningRate);
+  set(options.weightDecay, config.optimizer.weightDecay);
+  set(options.momentum, config.optimizer.momentum);
+  set(options.clip, config.gradientClipping);
+  set(options.deterministic, config.deterministic);
+  set(options.splitMaster, config.splitMaster);
+  set(options.reduceBucketSize, config.reduceBucketSize);
+  set(options.allgatherBucketSize, config.allgatherBucketSize);
+  set(options.alignment, config.alignment);
+  set(options.maxReuseDistance, config.maxReuseDistance);
+  set(options.persistenceThreshold, config.parameterPersistenceThreshold);
+  set(options.modelPersistenceThreshold, config.modelPersistenceThreshold);
+  set(options.prefetchBucketSize, config.prefetchBucketSize);
+  set(options.maxLiveParameters, config.maxLiveParameters);
+  set(options.gathersInFlight, config.gathersInFlight);
+  set(options.machine, config.machine);
+  set(options.overlap, config.overlapCommunication);
+  set(options.fuseEpilogues, config.fuseEpilogues);
+  set(options.ignoreUnused, config.ignoreUnusedParameters);
+  set(options.keepTrivialCollectives, config.keepTrivialCollectives);
+  if (options.momentum.getNumOccurrences() &&
+      config.optimizer.type != OptimizerType::SGD)
+    return emitError() << "a momentum is given, but the optimizer is "
+                       << stringify(config.optimizer.type)
+                       << ", which has none; leave it out, or choose sgd";
+  if (options.layout.getNumOccurrences()) {
+    if (options.layout != "bucketed" && options.layout != "contiguous")
+      return emitError() << "layout '" << options.layout.getValue()
+                         << "' is neither bucketed nor contiguous";
+    config.layout =
+        options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
+  }
+  return applyCheckpointOptions(options, config.checkpoint, emitError);
+}
+
+/// Names the keys that options stand for, as far as a search may move them.
+static void recordGiven(const ZeroPipelineOptions &options,
+                        TrainConfig &config) {
+  auto record = [&](bool isGiven, StringRef name) {
+    if (isGiven)
+      config.given.push_back(name.str());
+  };
+  auto recordZero = [&](const auto &option, StringRef name) {
+    record(option.getNumOccurrences() > 0, ("zero_optimization." + name).str());
+  };
+  recordZero(options.stage, "stage");
+  recordZero(options.reduceBucketSize, "reduce_bucket_size");
+  recordZero(options.allgatherBucketSize, "allgather_bucket_size");
+  recordZero(options.overlap, "overlap_comm");
+  recordZero(options.prefetchBucketSize, "stage3_prefetch_bucket_size");
+  recordZero(options.maxLiveParameters, "stage3_max_live_parameters");
+  recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
+  recordZero(options.persistenceThreshold,
+             "stage3_param_persistence_threshold");
+  record(options.checkpointActivations.getNumOccurrences() ||
+             !options.checkpointLayers.empty() ||
+             options.checkpointPolicy.getNumOccurrences() ||
+             config.checkpoint.isEnabled(),
+         "zero.checkpoint_activations");
+  llvm::sort(config.given);
+  config.given.erase(llvm::unique(config.given), config.given.end());
+}
+
+/// What the target's kernels can do, where nothing else says it.
+static LogicalResult applyTarget(const ZeroPipelineOptions &options,
+                                 TrainConfig &config,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  if (options.target != "host" && options.target != "cuda")
+    return emitError() << "target '" << options.target.getValue()
+                       << "' is neither host nor cuda";
+  if (!options.fuseEpilogues.getNumOccurrences() &&
+      !llvm::is_contained(config.given, "zero.fuse_epilogues"))
+    config.fuseEpilogues = options.target == "cuda";
+  return success();
+}
+
+/// The file may have come or gone since, but a name that never was one is
+/// better found before anything runs, and at stages that do not look at it.
+static LogicalResult
+checkMachine(const TrainConfig &config,
+             function_ref<InFlightDiagnostic()> emitError) {
+  std::string error;
+  if (succeeded(readMachine(config.machine, error)))
+    return success();
+  return emitError() << error;
+}
+
+/// Reads `memory-budget`, which no configuration file has.
+static LogicalResult
+readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
+                 function_ref<InFlightDiagnostic()> emitError) {
+  if (options.memoryBudget.empty())
+    return success();
+  std::optional<int64_t> budget = parseBytes(options.memoryBudget);
+  if (!budget)
+    return emitError() << "memory-budget '" << options.memoryBudget.getValue()
+                       << "' is no number of bytes above 0, such as 512MiB";
+  config.memoryBudget = *budget;
+  return success();
+}
+
+FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
+  // At the place of the module, which would be too long to be printed.
+  auto emitError = [&] { return mlir::emitError(module.getLoc()); };
+  FailureOr<ConfigOverrides> overrides = readOverrides(*this, emitError);
+  if (failed(overrides))
+    return failure();
+  FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
+  if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
+      failed(applyTarget(*this, *resolved, emitError)) ||
+      failed(checkMachine(*resolved, emitError)) ||
+      failed(readMemoryBudget(*this, *resolved, emitError)))
+    return failure();
+  recordGiven(*this, *resolved);
+  SmallVector<ConfigDiagnostic> diagnostics;
+  verifyTrainConfig(*resolved, diagnostics);
+  if (failed(report(diagnostics, /*file=*/"", module)))
+    return failure();
+  return resolved;
+}
