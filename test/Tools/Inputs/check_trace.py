@@ -1,14 +1,14 @@
-"""Checks files of Chrome's trace format: check_trace.py FILE RANKS FIRST LAST.
+"""Checks traces: check_trace.py FILE RANKS FIRST LAST MICROS.
 
-Every rank has the updates from FIRST to LAST, each in regions that follow one
-another; slices of a thread do not overlap unless one is inside the other; what
+Every rank has the updates from FIRST to LAST, each in MICROS micro-batches and
+then apply; slices of a thread do not overlap unless one is inside the other; what
 runs on compute lies in its update; a command has bytes and a place.
 """
 
 import json
 import sys
 
-path, ranks, first, last = sys.argv[1], *map(int, sys.argv[2:5])
+path, ranks, first, last, micros = sys.argv[1], *map(int, sys.argv[2:6])
 EPSILON = 0.002  # microseconds: times are rounded to a nanosecond
 events = json.load(open(path))["traceEvents"]
 slices = [event for event in events if event["ph"] == "X"]
@@ -21,6 +21,10 @@ for rank in range(ranks):
     updates = [event for event in mine if event["name"].startswith("update ")]
     assert [event["name"] for event in updates] == [
         f"update {n}" for n in range(first, last + 1)], updates
+    regions = sorted((event for event in mine if event["cat"] == "region"
+                      and event not in updates), key=lambda event: event["ts"])
+    wanted = [f"micro-batch {n}" for n in range(micros)] + ["apply"]
+    assert [event["name"] for event in regions] == wanted * len(updates), regions
     for thread in {event["tid"] for event in mine}:
         assert (rank, thread) in names
         ends = []
