@@ -62,6 +62,19 @@ std::string mlir::zero::formatTrace(const Timeline &timeline) {
   return zrt::traceFile({events});
 }
 
+LogicalResult mlir::zero::checkWritable(StringRef path) {
+  namespace fs = llvm::sys::fs;
+  bool isThere = fs::exists(path);
+  int file = -1;
+  if (std::error_code code =
+          fs::openFileForWrite(path, file, fs::CD_OpenAlways, fs::OF_Append))
+    return fail("cannot write '" + path + "': " + code.message());
+  fs::closeFile(file);
+  if (!isThere)
+    fs::remove(path);
+  return success();
+}
+
 LogicalResult mlir::zero::writeTextFile(StringRef path, StringRef text) {
   std::error_code code;
   llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
