@@ -135,10 +135,13 @@ private:
   void addCollective(const Row &start, const Row &wait) {
     const Command &command = *start.command;
     if (timesOperations) {
+      writer.addSubmit(rank, command, timeOf(start.begin, start.begin));
       writer.addCommand(rank, command.stream, command,
                         timeOf(start.begin, start.end));
-      return writer.addWait(rank, command, timeOf(wait.begin, wait.end));
+      return writer.addWait(rank, *wait.command, command,
+                            timeOf(wait.begin, wait.end));
     }
+    writer.addSubmit(rank, command, timeOf(start.begin, start.end));
     const auto stream = static_cast<size_t>(command.stream);
     const int64_t begin = std::max(start.begin, busyUntil[stream]);
     if (command.stream != Stream::Compute) {
@@ -147,7 +150,7 @@ private:
                           timeOf(begin, wait.end));
       busyUntil[stream] = std::max(busyUntil[stream], wait.end);
     }
-    writer.addWait(rank, command, timeOf(wait.begin, wait.end));
+    writer.addWait(rank, *wait.command, command, timeOf(wait.begin, wait.end));
   }
 
   const Program &program;

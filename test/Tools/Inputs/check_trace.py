@@ -2,7 +2,9 @@
 
 Every rank has the updates from FIRST to LAST, each in MICROS micro-batches and
 then apply; slices of a thread do not overlap unless one is inside the other; what
-runs on compute lies in its update; a command has bytes and a place.
+runs on compute lies in its update; a command has bytes and a place. Where
+micro-batches gather parameters, the trace says when that was asked for and
+waited for, in the forward and in the backward.
 """
 
 import json
@@ -48,6 +50,24 @@ for rank in range(ranks):
     assert any(".mlir:" in event["args"].get("location", "") for event in kernels)
     if ranks > 1:
         assert any(event["cat"] == "wait" for event in mine)
-        assert any(event["cat"] == "all-gather" and event["args"]["bytes"] > 0
-                   for event in mine)
+        assert any(event["cat"] in ("all-gather", "gather")
+                   and event["args"]["bytes"] > 0 for event in mine)
+    gathers = [event for event in mine if event["cat"] == "gather"]
+    submits = [event for event in mine if event["cat"].endswith("fetch submit")]
+    assert len(submits) == len(gathers)
+    if not gathers:
+        continue
+    assert all(event["args"]["elements"] > 0 for event in gathers + submits)
+    for some in (gathers, submits,
+                 [event for event in mine if event["cat"] == "prefetch submit"]):
+        assert {event["args"]["phase"] for event in some} == {"forward", "backward"}
+    for kind in "fetch submit", "fetch wait":
+        assert any(event["cat"] == kind for event in mine), kind
+    for event in kernels:
+        ahead = [seed for seed in kernels if seed["name"] == "zero.loss_seed"
+                 and all(seed["args"][key] == event["args"][key]
+                         for key in ("update", "micro"))]
+        if "phase" in event["args"]:
+            assert (event["args"]["phase"] == "backward") == (
+                event["ts"] >= ahead[0]["ts"]), event
 print(f"{len(slices)} slices of {ranks} ranks")
