@@ -96,6 +96,18 @@ TEST_F(CudaAttention, FollowsTheHostOverWholeTiles) {
   check(p);
 }
 
+/// More heads than a grid has in its second dimension, of more tiles than one.
+TEST_F(CudaAttention, OverManyHeads) {
+  Problem p;
+  p.type = DataType::F32;
+  p.batch = 3000;
+  p.heads = 24;
+  p.groups = 12;
+  p.queries = p.keys = 33;
+  p.features = 4;
+  check(p);
+}
+
 TEST_F(CudaAttention, InAGraph) {
   captured = true;
   check({});

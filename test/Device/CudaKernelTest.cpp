@@ -1,5 +1,6 @@
 // The `nn` operations: within rounding of the host's kernels.
 #include "CudaTesting.h"
+#include "kernels/cuda/Launchers.h"
 
 using namespace zrt;
 using namespace zrt::test;
@@ -187,6 +188,119 @@ TEST_F(CudaKernels, Reductions) {
         spec.ints = {{"kind", {kind}}, {"dims", reduced}};
         compare(spec, x, 2 * toleranceOf(type));
       }
+}
+
+/// Parts, slices and loads with and without a rest; dimensions of one between
+/// those that are merged.
+TEST_F(CudaKernels, ReductionsOfUnevenSizes) {
+  struct Case {
+    std::vector<int64_t> shape, dims;
+  };
+  const Case cases[] = {{{1, 5}, {0}},
+                        {{7, 3}, {0}},
+                        {{33, 257}, {0}},
+                        {{4099, 129}, {0}},
+                        {{20011, 3}, {0}},
+                        {{67, 9001}, {0}},
+                        {{129, 4099}, {1}},
+                        {{5, 63}, {1}},
+                        {{3, 1, 37, 1, 70}, {0, 2}},
+                        {{37, 70, 1}, {1}},
+                        {{37, 70, 1}, {0, 2}},
+                        {{9, 11, 5, 13}, {0, 2}},
+                        {{9, 11, 5, 13}, {1, 3}},
+                        {{1, 1}, {0}}};
+  for (DataType type : kFloats)
+    for (int64_t kind : {0, 1, 2})
+      for (const Case &each : cases) {
+        // Small whole numbers: their sums are exact in any order.
+        std::vector<Array> x = {Array(type, each.shape)};
+        for (int64_t i = 0; i < x[0].size(); ++i)
+          x[0].set(i, double((uint32_t(i) * 2654435761u >> 9) % 5) - 2);
+        std::vector<int64_t> shape;
+        for (size_t d = 0; d < each.shape.size(); ++d)
+          if (std::find(each.dims.begin(), each.dims.end(), int64_t(d)) ==
+              each.dims.end())
+            shape.push_back(each.shape[d]);
+        KernelSpec spec = makeSpec("nn.reduce", x, {{type, shape}});
+        spec.ints = {{"kind", {kind}}, {"dims", each.dims}};
+        compare(spec, x, 2 * toleranceOf(type));
+        if (kind != 0)
+          continue;
+        std::vector<Array> buffers = x;
+        buffers.emplace_back(type, shape);
+        Control control = {};
+        const auto once = runOnDevice(spec, buffers, control);
+        EXPECT_TRUE(once[1] == runOnDevice(spec, buffers, control)[1]);
+      }
+}
+
+/// Bytes of a tensor, neighbours unlike each other.
+Array countedBytes(DataType type, const std::vector<int64_t> &shape) {
+  Array x(type, shape);
+  for (size_t i = 0; i < x.bytes(); ++i)
+    static_cast<uint8_t *>(x.data())[i] = uint8_t(i % 251);
+  return x;
+}
+
+/// Moves of 1 to 16 bytes a thread: what divides the sizes, the strides and
+/// where a part begins.
+TEST_F(CudaKernels, MovesOfEveryWidth) {
+  for (DataType type : {DataType::F32, DataType::BF16, DataType::I8})
+    for (int64_t first : {1, 2, 4, 8, 16, 17, 48})
+      for (int64_t second : {16, 24, 31}) {
+        const std::vector<int64_t> shape = {3, 5, first + second};
+        const Array x = countedBytes(type, shape);
+        KernelSpec split = makeSpec(
+            "nn.split", {x}, {{type, {3, 5, first}}, {type, {3, 5, second}}});
+        split.ints["dim"] = {2};
+        compare(split, {x}, 0);
+        const Array narrow = countedBytes(type, {3, 5, first}),
+                    wide = countedBytes(type, {3, 5, second});
+        KernelSpec concat =
+            makeSpec("tensor.concat", {narrow, wide}, {{type, shape}});
+        concat.ints["dim"] = {2};
+        compare(concat, {narrow, wide}, 0);
+        KernelSpec transpose =
+            makeSpec("nn.transpose", {x}, {{type, {5, 3, first + second}}});
+        transpose.ints["permutation"] = {1, 0, 2};
+        compare(transpose, {x}, 0);
+      }
+}
+
+/// More elements than 32-bit numbers have, where memory suffices.
+TEST_F(CudaKernels, MovesMoreThanTwoToThe31) {
+  size_t free = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  const int64_t rows = (int64_t(1) << 31) / 5 + 7, width = 5;
+  if (free < size_t(rows * width) * 3)
+    GTEST_SKIP() << "wants " << rows * width * 3 << " bytes of the device";
+  const auto stream = context->stream;
+  auto *from =
+      static_cast<uint8_t *>(device->allocate(uint64_t(rows * width), "from"));
+  auto *to =
+      static_cast<uint8_t *>(device->allocate(uint64_t(rows * width), "to"));
+  const uint8_t ends[2] = {17, 29};
+  device->write(from, ends, 1);
+  device->write(from + rows * width - 1, ends + 1, 1);
+  cuda::StridedMove move; // columns in reverse order of dimensions
+  move.dims = 2;
+  move.elements = rows * width;
+  const int64_t sizes[2] = {width, rows};
+  for (int d = 0; d < 2; ++d) {
+    move.size[d] = sizes[d];
+    move.from[d] = d == 0 ? 1 : width;
+    move.to[d] = d == 0 ? rows : 1;
+  }
+  cuda::move(move, 1, from, to, stream);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  uint8_t found[2] = {};
+  device->read(found, to, 1);
+  device->read(found + 1, to + rows * width - 1, 1);
+  EXPECT_EQ(found[0], 17);
+  EXPECT_EQ(found[1], 29);
+  device->release(to);
+  device->release(from);
 }
 
 TEST_F(CudaKernels, MovesData) {

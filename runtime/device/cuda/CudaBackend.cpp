@@ -37,22 +37,26 @@ struct OwnedContext : CudaContext {
   OwnedContext &operator=(const OwnedContext &) = delete;
 };
 
-/// The number of this rank among those of its machine.
+/// The number of this rank among those of its machine. A launcher numbers
+/// processes: of ranks that are threads of one, it says nothing.
 int localRank(const Communicator &communicator) {
-  for (const char *name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                           "PMI_LOCAL_RANK", "SLURM_LOCALID"})
-    if (const char *value = std::getenv(name))
-      return std::atoi(value);
+  if (launchedUnderMpi())
+    for (const char *name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                             "PMI_LOCAL_RANK", "SLURM_LOCALID"})
+      if (const char *value = std::getenv(name))
+        return std::atoi(value);
   return communicator.rank();
 }
 
 int deviceOf(const Run &run, const Communicator &communicator) {
   const int rank = localRank(communicator);
-  if (!run.options.shareGpu)
-    return rank;
   std::string reason;
   const int count = countCudaDevices(reason);
-  return count ? rank % count : 0;
+  if (run.options.shareGpu)
+    return count ? rank % count : 0;
+  // A launcher may show each process a GPU of its own; where they are the same
+  // one, NCCL says so.
+  return launchedUnderMpi() && count == 1 ? 0 : rank;
 }
 
 std::unique_ptr<CollectiveQueue> makeCollectives(const Run &run, Device &device,

@@ -50,6 +50,24 @@ void NcclMemory::enroll(Channel &channel, Block &block, uint64_t bytes) {
 #endif
 }
 
+void NcclMemory::withdraw(Entry &entry) {
+  if (!entry.channel->isOpen() || (!entry.window && !entry.handle))
+    return;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+  if (entry.window) {
+    check(ncclCommWindowDeregister(entry.channel->comm(),
+                                   static_cast<ncclWindow_t>(entry.window)),
+          "ncclCommWindowDeregister");
+    entry.channel->settle();
+  }
+#endif
+  if (entry.handle) {
+    check(ncclCommDeregister(entry.channel->comm(), entry.handle),
+          "ncclCommDeregister");
+    entry.channel->settle();
+  }
+}
+
 /// An error here changes nothing: the memory goes in any case. An aborted
 /// communicator has forgotten it.
 void NcclMemory::release(void *address) {
@@ -58,16 +76,13 @@ void NcclMemory::release(void *address) {
                    [&](const Block &each) { return each.address == address; });
   if (block == blocks.end())
     return;
-  for (Entry &entry : block->entries) {
-    if (!entry.channel->isOpen())
-      continue;
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
-    if (entry.window)
-      ncclCommWindowDeregister(entry.channel->comm(),
-                               static_cast<ncclWindow_t>(entry.window));
-#endif
-    if (entry.handle)
-      ncclCommDeregister(entry.channel->comm(), entry.handle);
+  try {
+    // What is queued may still use it.
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    for (Entry &entry : block->entries)
+      withdraw(entry);
+  } catch (const std::exception &) {
+    // A communicator that does not settle is not waited for a second time.
   }
   ncclMemFree(address);
   blocks.erase(block);

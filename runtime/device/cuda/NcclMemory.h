@@ -44,6 +44,8 @@ private:
   };
 
   void enroll(Channel &channel, Block &block, uint64_t bytes);
+  /// What `enroll` did, undone and settled.
+  static void withdraw(Entry &entry);
 
   Device &device;
   std::vector<Channel *> channels;

@@ -3,6 +3,7 @@
 // Products are in f32; an element's order of summation follows from the shape.
 #include "kernels/cuda/Device.cuh"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace zrt;
@@ -24,6 +25,20 @@ __device__ inline float maskOf(const AttentionArguments &a, int64_t b,
                                int64_t h, int64_t t, int64_t s) {
   const int64_t *stride = a.maskStride;
   return a.mask[b * stride[0] + h * stride[1] + t * stride[2] + s * stride[3]];
+}
+
+int64_t tilesOf(int64_t rows) { return (rows + kRows - 1) / kRows; }
+
+/// The tile and the head of a block: tiles of a head are neighbours.
+struct Place {
+  int64_t first; ///< row of the tile
+  int64_t b, h;
+};
+__device__ inline Place placeOf(int64_t rows, int64_t heads) {
+  const unsigned tiles = unsigned((rows + kRows - 1) / kRows);
+  const unsigned head = blockIdx.x / tiles;
+  return {int64_t(blockIdx.x % tiles) * kRows, head / unsigned(heads),
+          head % unsigned(heads)};
 }
 
 /// Whether query t sees key s.
@@ -92,9 +107,8 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t stride = strideOf(a.features);
   float *queries = shared, *keys = queries + kRows * stride,
         *values = keys + kRows * stride, *scores = values + kRows * stride;
-  const int64_t b = blockIdx.y / a.heads, h = blockIdx.y % a.heads;
+  const auto [first, b, h] = placeOf(a.queries, a.heads);
   const int64_t g = h / (a.heads / a.groups);
-  const int64_t first = int64_t(blockIdx.x) * kRows;
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int64_t t = first + row;
   copyTile(static_cast<const T *>(a.q), b, first, a.queries, a.heads, h,
@@ -162,6 +176,9 @@ __global__ void __launch_bounds__(kThreads)
 // dk = scale sum dscore q.
 //===----------------------------------------------------------------------===//
 
+/// Rows of a block of `correctionKernel`.
+constexpr int kRowsOfBlock = 8;
+
 /// dout . out of each query and head: a warp each.
 template <typename T>
 __global__ void correctionKernel(AttentionArguments a, float *correction) {
@@ -209,9 +226,8 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t stride = strideOf(a.features), size = kRows * stride;
   float *queries = shared, *douts = queries + size, *keys = douts + size,
         *values = keys + size, *dscores = values + size;
-  const int64_t b = blockIdx.y / a.heads, h = blockIdx.y % a.heads;
+  const auto [first, b, h] = placeOf(a.queries, a.heads);
   const int64_t g = h / (a.heads / a.groups);
-  const int64_t first = int64_t(blockIdx.x) * kRows;
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int64_t t = first + row;
   copyTile(static_cast<const T *>(a.q), b, first, a.queries, a.heads, h,
@@ -258,9 +274,8 @@ __global__ void __launch_bounds__(kThreads)
   float *queries = shared, *douts = queries + size, *keys = douts + size,
         *values = keys + size, *ps = values + size,
         *dscores = ps + kRows * (kRows + 1);
-  const int64_t b = blockIdx.y / a.groups, g = blockIdx.y % a.groups;
+  const auto [first, b, g] = placeOf(a.keys, a.groups);
   const int64_t sharing = a.heads / a.groups;
-  const int64_t first = int64_t(blockIdx.x) * kRows;
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int64_t s = first + row; // this thread's key
   copyTile(static_cast<const T *>(a.k), b, first, a.keys, a.groups, g,
@@ -314,14 +329,20 @@ template <typename Body> void withOutputs(int64_t features, Body body) {
   body(Outputs<kMostOutputs>());
 }
 
-unsigned tilesOf(int64_t rows) { return unsigned((rows + kRows - 1) / kRows); }
+/// Tiles and squares of scores that kernels keep in shared memory.
+constexpr int kForwardTiles = 3, kForwardSquares = 1;
+constexpr int kQueryTiles = 4, kQuerySquares = 1;
+constexpr int kKeyTiles = 4, kKeySquares = 2;
+
+size_t sharedBytes(int64_t features, int tiles, int squares) {
+  return (tiles * kRows * strideOf(features) + squares * kRows * (kRows + 1)) *
+         sizeof(float);
+}
 
 /// Allows `kernel` the shared memory that it needs, and returns it.
 template <typename Kernel>
-size_t sharedBytes(Kernel kernel, int64_t features, int tiles, int squares) {
-  const size_t bytes =
-      (tiles * kRows * strideOf(features) + squares * kRows * (kRows + 1)) *
-      sizeof(float);
+size_t allowShared(Kernel kernel, int64_t features, int tiles, int squares) {
+  const size_t bytes = sharedBytes(features, tiles, squares);
   if (bytes > 48 * 1024) {
     const cudaError_t status = cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
@@ -334,15 +355,56 @@ size_t sharedBytes(Kernel kernel, int64_t features, int tiles, int squares) {
   return bytes;
 }
 
+/// Shared memory that a block may ask for on this device; 0 where that cannot
+/// be known.
+size_t mostShared() {
+  int device = 0, bytes = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                             device) != cudaSuccess)
+    return 0;
+  return size_t(bytes);
+}
+
+unsigned blocksOf(int64_t rows, int64_t batch, int64_t heads) {
+  return unsigned(tilesOf(rows) * batch * heads);
+}
+
 } // namespace
 
+std::string zrt::cuda::attentionRefusal(const AttentionArguments &a,
+                                        bool gradient) {
+  const size_t bytes =
+      gradient ? std::max(sharedBytes(a.features, kQueryTiles, kQuerySquares),
+                          sharedBytes(a.features, kKeyTiles, kKeySquares))
+               : sharedBytes(a.features, kForwardTiles, kForwardSquares);
+  const size_t most = mostShared();
+  if (most && bytes > most)
+    return "heads of " + std::to_string(a.features) + " features want " +
+           std::to_string(bytes) +
+           " bytes of shared memory a block, and this device has " +
+           std::to_string(most) + ": wanted heads of fewer features";
+  const int64_t tiles =
+      tilesOf(gradient ? std::max(a.queries, a.keys) : a.queries);
+  const int64_t heads = a.batch * a.heads, rows = heads * a.queries;
+  const int64_t blocks = std::max(
+      tiles * heads, gradient ? (rows + kRowsOfBlock - 1) / kRowsOfBlock : 0);
+  if (blocks > INT32_MAX)
+    return std::to_string(a.batch) + " sequences of " +
+           std::to_string(a.queries) + " queries and " +
+           std::to_string(a.heads) + " heads are " + std::to_string(blocks) +
+           " blocks, wanted at most " + std::to_string(INT32_MAX);
+  return {};
+}
+
 void zrt::cuda::attention(const AttentionArguments &a, cudaStream_t stream) {
-  const dim3 grid(tilesOf(a.queries), unsigned(a.batch * a.heads));
+  const unsigned blocks = blocksOf(a.queries, a.batch, a.heads);
   withType(a.type, [&](auto element) {
     withOutputs(a.features, [&](auto outputs) {
       auto kernel = forwardKernel<decltype(element), decltype(outputs)::value>;
-      kernel<<<grid, kThreads, sharedBytes(kernel, a.features, 3, 1), stream>>>(
-          a);
+      kernel<<<blocks, kThreads,
+               allowShared(kernel, a.features, kForwardTiles, kForwardSquares),
+               stream>>>(a);
     });
   });
   checkLaunch("attention");
@@ -358,17 +420,18 @@ void zrt::cuda::attentionGrad(const AttentionArguments &a,
   const int64_t rows = a.batch * a.heads * a.queries;
   withType(a.type, [&](auto element) {
     using T = decltype(element);
-    correctionKernel<T>
-        <<<unsigned((rows + 7) / 8), 256, 0, stream>>>(a, correction);
+    correctionKernel<T><<<unsigned((rows + kRowsOfBlock - 1) / kRowsOfBlock),
+                          kRowsOfBlock * 32, 0, stream>>>(a, correction);
     withOutputs(a.features, [&](auto outputs) {
       constexpr int count = decltype(outputs)::value;
       auto queries = queryGradKernel<T, count>;
-      queries<<<dim3(tilesOf(a.queries), unsigned(a.batch * a.heads)), kThreads,
-                sharedBytes(queries, a.features, 4, 1), stream>>>(a,
-                                                                  correction);
+      queries<<<blocksOf(a.queries, a.batch, a.heads), kThreads,
+                allowShared(queries, a.features, kQueryTiles, kQuerySquares),
+                stream>>>(a, correction);
       auto keys = keyGradKernel<T, count>;
-      keys<<<dim3(tilesOf(a.keys), unsigned(a.batch * a.groups)), kThreads,
-             sharedBytes(keys, a.features, 4, 2), stream>>>(a, correction);
+      keys<<<blocksOf(a.keys, a.batch, a.groups), kThreads,
+             allowShared(keys, a.features, kKeyTiles, kKeySquares), stream>>>(
+          a, correction);
     });
   });
   checkLaunch("attention_grad");

@@ -51,6 +51,8 @@ public:
     cudnn.reset();
     reason = "a buffer is not aligned to " + std::to_string(kCudnnAlignment) +
              " bytes";
+    if (const std::string refusal = ownRefusal(); !refusal.empty())
+      throw std::runtime_error(refusal);
   }
   std::string choice() const override {
     return cudnn ? cudnnVersion() : "own kernels: " + reason;
@@ -64,8 +66,8 @@ protected:
         bufferCount(spec.operands.size() + spec.results.size()),
         context(context) {}
 
-  /// Once `arguments` has the shape.
-  void choose() {
+  /// Once `arguments` has the shape. Refuses one that no kernel takes.
+  void choose(const KernelSpec &spec) {
     AttentionProblem problem;
     problem.shape = arguments;
     problem.masked = masked;
@@ -73,6 +75,10 @@ protected:
     problem.deterministic =
         context.program && context.program->training.deterministic;
     cudnn = planCudnnAttention(problem, *context.cuda, reason);
+    if (cudnn)
+      return;
+    if (const std::string refusal = ownRefusal(); !refusal.empty())
+      refuse(spec, refusal);
   }
 
   /// Queues what was chosen, once `arguments` has the addresses.
@@ -90,6 +96,12 @@ protected:
 private:
   size_t ownWorkspaceBytes() const {
     return gradient ? attentionGradWorkspace(arguments) : 0;
+  }
+
+  /// Why own kernels cannot run either; empty where they can.
+  std::string ownRefusal() const {
+    const std::string refusal = attentionRefusal(arguments, gradient);
+    return refusal.empty() ? "" : refusal + " (cuDNN: " + reason + ")";
   }
 
   bool gradient;
@@ -110,7 +122,7 @@ public:
     wantType(spec, "lse", spec.results[1], DataType::F32,
              {shape.batch, shape.heads, shape.queries});
     arguments = argumentsOf(spec, shape, q.type);
-    choose();
+    choose(spec);
   }
 
   void run(void *const *b, void *workspace) override {
@@ -140,7 +152,7 @@ public:
     wantType(spec, "dk", spec.results[1], q.type, k.shape);
     wantType(spec, "dv", spec.results[2], q.type, k.shape);
     arguments = argumentsOf(spec, shape, q.type);
-    choose();
+    choose(spec);
   }
 
   void run(void *const *b, void *workspace) override {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace zrt::cuda {
 
@@ -187,6 +188,10 @@ struct AttentionArguments {
 };
 /// Most features of a head.
 inline constexpr int64_t kMostFeatures = 256;
+/// Why attention, or its gradient, cannot run on the current device; empty
+/// where it can. Addresses do not count.
+std::string attentionRefusal(const AttentionArguments &arguments,
+                             bool gradient);
 void attention(const AttentionArguments &arguments, cudaStream_t stream);
 size_t attentionGradWorkspace(const AttentionArguments &arguments);
 void attentionGrad(const AttentionArguments &arguments, cudaStream_t stream);

@@ -15,17 +15,39 @@ constexpr int kThreads = 256;
 // Movement
 //===----------------------------------------------------------------------===//
 
-template <typename T>
+/// Elements up to which their numbers have 32 bits: divisions are then cheap.
+/// A step of a whole grid further still fits.
+constexpr int64_t kMostNarrow = int64_t(1) << 31;
+
+/// Where element `rest` of the first `dims` dimensions lies. The outermost
+/// index is what remains: one dimension takes no division.
+template <typename Index>
+__device__ __forceinline__ void placesOf(const StridedMove &shape, int dims,
+                                         Index rest, int64_t &source,
+                                         int64_t &target) {
+  source = target = 0;
+  for (int d = dims - 1; d > 0; --d) {
+    const Index size = Index(shape.size[d]);
+    const Index next = rest / size;
+    const int64_t index = int64_t(rest - next * size);
+    source += index * shape.from[d];
+    target += index * shape.to[d];
+    rest = next;
+  }
+  if (dims > 0) {
+    source += int64_t(rest) * shape.from[0];
+    target += int64_t(rest) * shape.to[0];
+  }
+}
+
+template <typename T, typename Index>
 __global__ void moveKernel(StridedMove shape, const T *from, T *to) {
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-       i < shape.elements; i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t rest = i, source = 0, target = 0;
-    for (int d = shape.dims - 1; d >= 0; --d) {
-      const int64_t index = rest % shape.size[d];
-      rest /= shape.size[d];
-      source += index * shape.from[d];
-      target += index * shape.to[d];
-    }
+  const Index elements = Index(shape.elements);
+  const Index step = Index(gridDim.x) * blockDim.x;
+  for (Index i = Index(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
+       i += step) {
+    int64_t source, target;
+    placesOf(shape, shape.dims, i, source, target);
     to[target] = from[source];
   }
 }
@@ -37,13 +59,8 @@ constexpr int kTile = 32;
 template <typename T>
 __global__ void transposeKernel(StridedMove shape, const T *from, T *to) {
   __shared__ T tile[kTile][kTile + 1];
-  int64_t source = 0, target = 0, rest = blockIdx.z;
-  for (int d = shape.dims - 3; d >= 0; --d) {
-    const int64_t index = rest % shape.size[d];
-    rest /= shape.size[d];
-    source += index * shape.from[d];
-    target += index * shape.to[d];
-  }
+  int64_t source, target;
+  placesOf(shape, shape.dims - 2, blockIdx.z, source, target);
   const int column = shape.dims - 1, row = shape.dims - 2;
   // Target is walked by `column`, source by `row`.
   const int64_t columns = int64_t(blockIdx.x) * kTile;
@@ -95,13 +112,20 @@ bool isTranspose(const StridedMove &shape) {
 }
 
 template <typename T>
+void moveEach(const StridedMove &shape, const T *from, T *to,
+              cudaStream_t stream) {
+  const unsigned blocks = blocksFor(shape.elements, kThreads);
+  if (shape.elements < kMostNarrow)
+    moveKernel<T, uint32_t><<<blocks, kThreads, 0, stream>>>(shape, from, to);
+  else
+    moveKernel<T, uint64_t><<<blocks, kThreads, 0, stream>>>(shape, from, to);
+}
+
+template <typename T>
 void runMove(const StridedMove &shape, const T *from, T *to,
              cudaStream_t stream) {
-  if (!isTranspose(shape)) {
-    moveKernel<<<blocksFor(shape.elements, kThreads), kThreads, 0, stream>>>(
-        shape, from, to);
-    return;
-  }
+  if (!isTranspose(shape))
+    return moveEach(shape, from, to, stream);
   const int d = shape.dims;
   const int64_t columns = shape.size[d - 1], rows = shape.size[d - 2];
   const dim3 grid(unsigned((columns + kTile - 1) / kTile),
@@ -110,97 +134,208 @@ void runMove(const StridedMove &shape, const T *from, T *to,
   transposeKernel<<<grid, dim3(kTile, 8), 0, stream>>>(shape, from, to);
 }
 
+/// What one thread moves at once, at most.
+constexpr int64_t kWidest = sizeof(uint4);
+
+/// Makes neighbours that lie side by side in both places one element, as many
+/// as divide every stride, the innermost size and both addresses. Returns the
+/// bytes of an element.
+int64_t widen(StridedMove &shape, int64_t elementBytes, const void *from,
+              const void *to) {
+  const int last = shape.dims - 1;
+  if (last < 0 || shape.from[last] != 1 || shape.to[last] != 1)
+    return elementBytes;
+  uint64_t bits = reinterpret_cast<uintptr_t>(from) |
+                  reinterpret_cast<uintptr_t>(to) |
+                  uint64_t(shape.size[last] * elementBytes) | uint64_t(kWidest);
+  for (int d = 0; d < last; ++d)
+    bits |= uint64_t(shape.from[d] * elementBytes) |
+            uint64_t(shape.to[d] * elementBytes);
+  const int64_t bytes = int64_t(bits & (~bits + 1)); // the lowest bit
+  if (bytes <= elementBytes)
+    return elementBytes;
+  const int64_t joined = bytes / elementBytes;
+  for (int d = 0; d < last; ++d) {
+    shape.from[d] /= joined;
+    shape.to[d] /= joined;
+  }
+  shape.size[last] /= joined;
+  shape.elements /= joined;
+  if (shape.size[last] == 1)
+    --shape.dims;
+  return bytes;
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
 
-__device__ int64_t offsetOf(int dims, const int64_t *size,
-                            const int64_t *stride, int64_t i) {
+/// As `placesOf`, of one side.
+template <typename Index>
+__device__ __forceinline__ int64_t offsetOf(int dims, const int64_t *size,
+                                            const int64_t *stride, Index i) {
   int64_t offset = 0;
-  for (int d = dims - 1; d >= 0; --d) {
-    offset += i % size[d] * stride[d];
-    i /= size[d];
+  for (int d = dims - 1; d > 0; --d) {
+    const Index next = i / Index(size[d]);
+    offset += int64_t(i - next * Index(size[d])) * stride[d];
+    i = next;
   }
-  return offset;
+  return dims > 0 ? offset + int64_t(i) * stride[0] : offset;
 }
 
 template <typename Join> __device__ float identityOf();
 template <> __device__ float identityOf<Sum>() { return 0; }
 template <> __device__ float identityOf<Largest>() { return -INFINITY; }
 
+/// Loads that are under way at once.
+constexpr int kLoads = 8;
+
+/// Joins `load(t)` for t of begin, begin + step, ... below end: the i-th into
+/// sum i % kLoads, and then the sums in order.
+template <typename Join, typename Index, typename Load>
+__device__ __forceinline__ float joinOf(Index begin, Index end, Index step,
+                                        Load load) {
+  float totals[kLoads];
+#pragma unroll
+  for (int i = 0; i < kLoads; ++i)
+    totals[i] = identityOf<Join>();
+  Index t = begin;
+  for (; t + (kLoads - 1) * step < end; t += kLoads * step) {
+    float values[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
+      values[i] = load(t + Index(i) * step);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
+      totals[i] = Join::join(totals[i], values[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < kLoads; ++i)
+    if (t + Index(i) * step < end)
+      totals[i] = Join::join(totals[i], load(t + Index(i) * step));
+  float total = totals[0];
+#pragma unroll
+  for (int i = 1; i < kLoads; ++i)
+    total = Join::join(total, totals[i]);
+  return total;
+}
+
+/// Joins terms begin, begin + step, ... of the result whose first is `from`.
+template <typename Join, typename Index, typename T>
+__device__ __forceinline__ float termsAt(const ReduceShape &s, const T *from,
+                                         Index begin, Index end, Index step) {
+  if (s.reducedDims == 1) {
+    const int64_t stride = s.reducedStride[0];
+    return joinOf<Join>(begin, end, step, [=](Index t) {
+      return toFloat(from[int64_t(t) * stride]);
+    });
+  }
+  return joinOf<Join>(begin, end, step, [&](Index t) {
+    return toFloat(
+        from[offsetOf(s.reducedDims, s.reducedSize, s.reducedStride, t)]);
+  });
+}
+
 /// A block a result: terms lie along the innermost dimension.
-template <typename T, typename Join>
+template <typename T, typename Join, typename Index>
 __global__ void reduceRowsKernel(ReduceShape s, const T *x, T *y) {
-  for (int64_t i = blockIdx.x; i < s.results; i += gridDim.x) {
+  const Index results = Index(s.results);
+  for (Index i = blockIdx.x; i < results; i += gridDim.x) {
     const T *from = x + offsetOf(s.keptDims, s.keptSize, s.keptStride, i);
-    float total = identityOf<Join>();
-    for (int64_t t = threadIdx.x; t < s.terms; t += blockDim.x)
-      total =
-          Join::join(total, toFloat(from[offsetOf(s.reducedDims, s.reducedSize,
-                                                  s.reducedStride, t)]));
+    float total = termsAt<Join>(s, from, Index(threadIdx.x), Index(s.terms),
+                                Index(blockDim.x));
     total = overBlock<Join>(total, identityOf<Join>());
     if (threadIdx.x == 0)
       y[i] = fromFloat<T>(total * s.factor);
   }
 }
 
-/// Terms of one partial result; the partial results follow from the number of
-/// terms alone.
-constexpr int64_t kMostParts = 64, kFewestTerms = 32;
-__host__ __device__ inline int64_t termsOfPart(int64_t terms) {
-  const int64_t least = (terms + kMostParts - 1) / kMostParts;
-  return least < kFewestTerms ? kFewestTerms : least;
+/// Terms are cut into parts, which are joined in order. How many follows from
+/// the shape alone: enough for `kWantedThreads`, none of fewer than
+/// `kFewestTerms`.
+constexpr int64_t kMostParts = 512, kFewestTerms = 32;
+constexpr int64_t kWantedThreads = int64_t(1) << 19;
+int64_t termsOfPart(const ReduceShape &s) {
+  const int64_t results = std::max<int64_t>(s.results, 1);
+  const int64_t parts = std::clamp<int64_t>(
+      (kWantedThreads + results - 1) / results, 1, kMostParts);
+  return std::max((s.terms + parts - 1) / parts, kFewestTerms);
 }
-__host__ __device__ inline int64_t partsOf(int64_t terms) {
-  const int64_t parts = (terms + termsOfPart(terms) - 1) / termsOfPart(terms);
-  return parts ? parts : 1;
+int64_t partsOf(const ReduceShape &s) {
+  const int64_t each = termsOfPart(s);
+  return std::max<int64_t>((s.terms + each - 1) / each, 1);
 }
 
 /// A thread a result and part: neighbours are neighbours in memory.
-template <typename T, typename Join>
-__global__ void reduceColumnsKernel(ReduceShape s, const T *x, float *parts) {
-  const int64_t each = termsOfPart(s.terms);
-  const int64_t begin = int64_t(blockIdx.y) * each;
-  const int64_t end = begin + each < s.terms ? begin + each : s.terms;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-       i < s.results; i += int64_t(gridDim.x) * blockDim.x) {
+template <typename T, typename Join, typename Index>
+__global__ void reduceColumnsKernel(ReduceShape s, int64_t each, const T *x,
+                                    float *parts) {
+  const int64_t first = int64_t(blockIdx.y) * each;
+  const int64_t last = first + each < s.terms ? first + each : s.terms;
+  const Index results = Index(s.results);
+  const Index step = Index(gridDim.x) * blockDim.x;
+  for (Index i = Index(blockIdx.x) * blockDim.x + threadIdx.x; i < results;
+       i += step) {
     const T *from = x + offsetOf(s.keptDims, s.keptSize, s.keptStride, i);
-    float total = identityOf<Join>();
-    for (int64_t t = begin; t < end; ++t)
-      total =
-          Join::join(total, toFloat(from[offsetOf(s.reducedDims, s.reducedSize,
-                                                  s.reducedStride, t)]));
-    parts[int64_t(blockIdx.y) * s.results + i] = total;
+    parts[int64_t(blockIdx.y) * s.results + i] =
+        termsAt<Join>(s, from, Index(first), Index(last), Index(1));
   }
 }
 
+/// Columns of parts that a block joins, and the threads of a column.
+constexpr int kJoined = 32, kSlices = 16;
+
 template <typename T, typename Join>
-__global__ void joinPartsKernel(ReduceShape s, const float *parts, T *y) {
-  const int64_t count = partsOf(s.terms);
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-       i < s.results; i += int64_t(gridDim.x) * blockDim.x) {
-    float total = identityOf<Join>();
-    for (int64_t part = 0; part < count; ++part)
-      total = Join::join(total, parts[part * s.results + i]);
-    y[i] = fromFloat<T>(total * s.factor);
+__global__ void joinPartsKernel(ReduceShape s, int count, const float *parts,
+                                T *y) {
+  __shared__ float slices[kSlices][kJoined];
+  const int column = threadIdx.x, slice = threadIdx.y;
+  // All threads of a block take the same rounds.
+  for (int64_t base = int64_t(blockIdx.x) * kJoined; base < s.results;
+       base += int64_t(gridDim.x) * kJoined) {
+    const int64_t i = base + column;
+    if (i < s.results)
+      slices[slice][column] =
+          joinOf<Join>(slice, count, kSlices, [=](int part) {
+            return parts[int64_t(part) * s.results + i];
+          });
+    __syncthreads();
+    if (slice == 0 && i < s.results) {
+      float total = slices[0][column];
+      for (int other = 1; other < kSlices; ++other)
+        total = Join::join(total, slices[other][column]);
+      y[i] = fromFloat<T>(total * s.factor);
+    }
+    __syncthreads();
   }
 }
 
-template <typename T, typename Join>
+template <typename T, typename Join, typename Index>
 void runReduce(const ReduceShape &s, const T *x, T *y, void *workspace,
                cudaStream_t stream) {
   if (!s.innerKept) {
     const int threads = s.terms < 64 ? 32 : s.terms < 1024 ? 128 : 512;
-    reduceRowsKernel<T, Join>
+    reduceRowsKernel<T, Join, Index>
         <<<blocksFor(s.results, 1), threads, 0, stream>>>(s, x, y);
     return;
   }
   auto *parts = static_cast<float *>(workspace);
-  const unsigned blocks = blocksFor(s.results, kThreads);
-  reduceColumnsKernel<T, Join>
-      <<<dim3(blocks, unsigned(partsOf(s.terms))), kThreads, 0, stream>>>(
-          s, x, parts);
-  joinPartsKernel<T, Join><<<blocks, kThreads, 0, stream>>>(s, parts, y);
+  const int64_t count = partsOf(s);
+  reduceColumnsKernel<T, Join, Index>
+      <<<dim3(blocksFor(s.results, kThreads), unsigned(count)), kThreads, 0,
+         stream>>>(s, termsOfPart(s), x, parts);
+  joinPartsKernel<T, Join>
+      <<<blocksFor(s.results, kJoined), dim3(kJoined, kSlices), 0, stream>>>(
+          s, int(count), parts, y);
+}
+
+template <typename T, typename Join>
+void reduceBy(const ReduceShape &s, const T *x, T *y, void *workspace,
+              cudaStream_t stream) {
+  if (s.results < kMostNarrow && s.terms < kMostNarrow)
+    runReduce<T, Join, uint32_t>(s, x, y, workspace, stream);
+  else
+    runReduce<T, Join, uint64_t>(s, x, y, workspace, stream);
 }
 
 } // namespace
@@ -209,10 +344,16 @@ void zrt::cuda::move(const StridedMove &shape, size_t elementBytes,
                      const void *from, void *to, cudaStream_t stream) {
   if (shape.elements == 0)
     return;
-  withWidth(elementBytes, [&](auto element) {
-    using T = decltype(element);
-    runMove(shape, static_cast<const T *>(from), static_cast<T *>(to), stream);
-  });
+  StridedMove wide = shape;
+  const int64_t bytes = widen(wide, int64_t(elementBytes), from, to);
+  if (bytes == kWidest)
+    moveEach(wide, static_cast<const uint4 *>(from), static_cast<uint4 *>(to),
+             stream);
+  else
+    withWidth(size_t(bytes), [&](auto element) {
+      using T = decltype(element);
+      runMove(wide, static_cast<const T *>(from), static_cast<T *>(to), stream);
+    });
   checkLaunch("move");
 }
 
@@ -229,8 +370,7 @@ void zrt::cuda::fill(uint64_t bits, size_t elementBytes, void *to,
 }
 
 size_t zrt::cuda::reduceWorkspace(const ReduceShape &shape) {
-  return shape.innerKept ? partsOf(shape.terms) * shape.results * sizeof(float)
-                         : 0;
+  return shape.innerKept ? partsOf(shape) * shape.results * sizeof(float) : 0;
 }
 
 void zrt::cuda::reduce(const ReduceShape &shape, const void *x, void *y,
@@ -242,9 +382,9 @@ void zrt::cuda::reduce(const ReduceShape &shape, const void *x, void *y,
     const T *from = static_cast<const T *>(x);
     T *to = static_cast<T *>(y);
     if (shape.maximum)
-      runReduce<T, Largest>(shape, from, to, workspace, stream);
+      reduceBy<T, Largest>(shape, from, to, workspace, stream);
     else
-      runReduce<T, Sum>(shape, from, to, workspace, stream);
+      reduceBy<T, Sum>(shape, from, to, workspace, stream);
   });
   checkLaunch("reduce");
 }

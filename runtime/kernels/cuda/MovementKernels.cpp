@@ -5,6 +5,7 @@
 #include "kernels/optimizer/Specs.h"
 
 #include <cstring>
+#include <optional>
 
 namespace zrt::cuda {
 
@@ -116,8 +117,14 @@ private:
       }
     const std::vector<int64_t> strides = host::stridesOf(x.shape);
     std::vector<int64_t> result;
+    std::optional<bool> inner; // the neighbour's; dimensions of 1 are none
     for (size_t i = 0; i < rank; ++i) {
-      const bool merges = i && reduced[i] == reduced[i - 1];
+      if (!reduced[i])
+        result.push_back(x.shape[i]);
+      if (x.shape[i] == 1)
+        continue;
+      const bool merges = inner == reduced[i];
+      inner = reduced[i];
       if (reduced[i])
         add(spec, shape.reducedDims, shape.reducedSize, shape.reducedStride,
             merges, x.shape[i], strides[i]);
@@ -125,11 +132,9 @@ private:
         add(spec, shape.keptDims, shape.keptSize, shape.keptStride, merges,
             x.shape[i], strides[i]);
       (reduced[i] ? shape.terms : shape.results) *= x.shape[i];
-      if (!reduced[i])
-        result.push_back(x.shape[i]);
     }
     wantType(spec, "the result", spec.results[0], x.type, result);
-    shape.innerKept = rank == 0 || !reduced[rank - 1];
+    shape.innerKept = !inner.value_or(false);
   }
 
   static void add(const KernelSpec &spec, int &dims, int64_t *sizes,

@@ -8,11 +8,14 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Elements of one block: few enough that a table of squared mantissas (48
-/// bits each) cannot overflow, and the same on every device.
+/// Elements of one block: few enough that their squared mantissas (48 bits
+/// each) fit a sum, and the same on every device.
 constexpr int64_t kTerm = int64_t(1) << 16;
 constexpr int64_t kNone = INT64_MAX;
 constexpr int kExponents = 256;
+/// Neighbours hardly differ in exponent: their squares go to tables of their
+/// own, as the host's do. An exponent's sums lie side by side.
+constexpr int kTables = 8;
 
 struct Term {
   double squares;
@@ -50,10 +53,10 @@ __device__ void place(int64_t *limbs, uint64_t value, int bit) {
 template <typename T, bool exact>
 __global__ void termKernel(const T *gradient, int64_t elements, bool whole,
                            Term *terms, int64_t *limbs) {
-  __shared__ unsigned long long table[exact ? kExponents : 1];
+  __shared__ unsigned long long tables[exact ? kExponents * kTables : 1];
   if (exact)
-    for (int i = threadIdx.x; i < kExponents; i += blockDim.x)
-      table[i] = 0;
+    for (int i = threadIdx.x; i < kExponents * kTables; i += blockDim.x)
+      tables[i] = 0;
   __syncthreads();
   const int64_t begin = int64_t(blockIdx.x) * kTerm;
   const int64_t end = begin + kTerm < elements ? begin + kTerm : elements;
@@ -79,7 +82,7 @@ __global__ void termKernel(const T *gradient, int64_t elements, bool whole,
       const uint64_t mantissa =
           (bits & 0x7fffffu) | (exponent ? 0x800000u : 0u);
       if (mantissa)
-        atomicAdd(&table[exponent],
+        atomicAdd(&tables[exponent * kTables + threadIdx.x % kTables],
                   static_cast<unsigned long long>(mantissa * mantissa));
     }
   }
@@ -87,9 +90,13 @@ __global__ void termKernel(const T *gradient, int64_t elements, bool whole,
     __syncthreads();
     // Exponent 255 is inf and NaN, which are counted and not summed. A
     // subnormal has the scale of exponent 1.
-    for (int e = threadIdx.x; e < kExponents - 1; e += blockDim.x)
-      if (table[e])
-        place(limbs, table[e], 2 * (e ? e - 1 : 0));
+    for (int e = threadIdx.x; e < kExponents - 1; e += blockDim.x) {
+      unsigned long long sum = 0;
+      for (int table = 0; table < kTables; ++table)
+        sum += tables[e * kTables + table];
+      if (sum)
+        place(limbs, sum, 2 * (e ? e - 1 : 0));
+    }
   }
   const double sum = overBlock<Sum>(squares, 0.0);
   const int64_t count = overBlock<Sum>(bad, int64_t(0));
