@@ -27,6 +27,13 @@ message starts with file and line. `"auto"` reads as if the key were absent.
 `null` reads so where the default is `null`. The block `zero` is this
 project's own.
 
+Without a file five defaults are others, so that a schedule is easy to read:
+`reduce_bucket_size` and `allgather_bucket_size` are 4,194,304,
+`stage3_param_persistence_threshold` and `stage3_max_reuse_distance` are 0, and
+`overlap_comm` is false at every stage. So `zero-plan --stage 3` and a file that
+says nothing but stage 3 give two plans. An empty file, `{}`, brings all of
+DeepSpeed's defaults.
+
 | key | value | default | state | meaning |
 | --- | --- | --- | --- | --- |
 )";

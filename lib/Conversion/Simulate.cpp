@@ -42,6 +42,7 @@ private:
   struct Ticket {
     State state = State::Idle;
     const zrt::Command *command = nullptr;
+    double issued = 0;
   };
 
   void runUpdate(int64_t update);
@@ -126,7 +127,7 @@ size_t Simulation::record(const zrt::Command &command, zrt::Stream stream) {
   TimelineEvent event = next;
   event.command = &command;
   event.stream = stream;
-  event.begin = event.end = now;
+  event.begin = event.end = event.issued = now;
   if (command.opcode == zrt::Opcode::Kernel) {
     const zrt::KernelSpec &spec = timeline.program->kernels[command.kernel];
     event.flops = spec.flops;
@@ -165,7 +166,7 @@ void Simulation::runKernel(const zrt::Command &command) {
 
 void Simulation::start(const zrt::Command &command) {
   Ticket &ticket = tickets[command.ticket];
-  ticket = {State::Running, &command};
+  ticket = {State::Running, &command, now};
   if (machine.worksAtWait)
     return;
   Queue &queue = queues[static_cast<int>(command.stream)];
@@ -194,6 +195,7 @@ void Simulation::wait(const zrt::Command &command) {
                       ? event
                       : record(started, started.stream);
     timeline.events[work].command = &started;
+    timeline.events[work].issued = ticket.issued;
     now += secondsOf(started);
     timeline.events[work].end = now;
   } else {

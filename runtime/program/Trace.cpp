@@ -4,14 +4,68 @@
 
 using namespace zrt;
 
-uint64_t zrt::spannedBytes(const Command &command, int ranks) {
+/// How often a part's count is in its whole buffer.
+static uint64_t countsOf(const Command &command, int ranks) {
   const bool sliced = command.opcode == Opcode::ReduceScatter ||
                       command.opcode == Opcode::AllGather;
+  return sliced ? uint64_t(ranks) : 1;
+}
+
+uint64_t zrt::spannedBytes(const Command &command, int ranks) {
   uint64_t bytes = 0;
   for (const CollectivePart &part : command.parts)
-    bytes += part.count * sizeOf(part.type) * (sliced ? uint64_t(ranks) : 1);
+    bytes += part.count * sizeOf(part.type) * countsOf(command, ranks);
   return bytes;
 }
+
+uint64_t zrt::spannedElements(const Command &command, int ranks) {
+  uint64_t elements = 0;
+  for (const CollectivePart &part : command.parts)
+    elements += part.count * countsOf(command, ranks);
+  return elements;
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+TraceWriter::TraceWriter(const Program &program, std::string &out)
+    : program(program), out(out) {
+  addRoles(program.micro);
+  addRoles(program.microLast);
+}
+
+void TraceWriter::addRoles(const Region &region) {
+  bool isBackward = false;
+  size_t next = 0; // what runs on compute after the commands before
+  std::unordered_map<uint32_t, std::pair<const Command *, size_t>> started;
+  for (const Command &command : region.commands) {
+    const bool isKernel = command.opcode == Opcode::Kernel;
+    // The gradient of the loss itself is where the backward begins.
+    if (isKernel && program.kernels[command.kernel].name == "zero.loss_seed")
+      isBackward = true;
+    Role &role = roles[&command];
+    role.isBackward = isBackward;
+    if (command.opcode == Opcode::AllGather) {
+      role.isGather = true;
+      started[command.ticket] = {&command, next};
+    } else if (command.opcode == Opcode::Wait) {
+      if (auto start = started.find(command.ticket); start != started.end())
+        roles[start->second.first].isEarly = start->second.second != next;
+    }
+    if (isKernel || command.opcode == Opcode::Wait)
+      ++next;
+  }
+}
+
+const TraceWriter::Role *TraceWriter::roleOf(const Command &command) const {
+  const auto found = roles.find(&command);
+  return found == roles.end() ? nullptr : &found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
 
 std::string zrt::quoted(const std::string &text) {
   std::string result = "\"";
@@ -66,34 +120,59 @@ void TraceWriter::addSlice(int rank, int thread, const std::string &name,
          ",\"micro\":" + std::to_string(time.micro) + arguments + "}}";
 }
 
-static std::string placeOf(const Command &command) {
-  return command.location.empty() ? std::string()
-                                  : ",\"location\":" + quoted(command.location);
-}
-
-void TraceWriter::addCommand(int rank, Stream stream, const Command &command,
-                             const TraceTime &time) {
+std::string TraceWriter::amountsOf(const Command &command) const {
   std::string arguments;
   const auto add = [&](const char *key, uint64_t value) {
     arguments += std::string(",\"") + key + "\":" + std::to_string(value);
   };
-  const bool isKernel = command.opcode == Opcode::Kernel;
-  if (isKernel) {
+  if (command.opcode == Opcode::Kernel) {
     const KernelSpec &spec = program.kernels[command.kernel];
     add("bytes", spec.bytes);
     add("flops", spec.flops);
   } else {
     add("bytes", spannedBytes(command, program.training.ranks));
+    add("elements", spannedElements(command, program.training.ranks));
   }
-  addSlice(rank, static_cast<int>(stream), command.label,
-           isKernel ? "kernel" : nameOf(command.opcode), time,
-           arguments + placeOf(command));
+  return arguments;
 }
 
-void TraceWriter::addWait(int rank, const Command &started,
+std::string TraceWriter::placeOf(const Command &command) const {
+  std::string arguments;
+  if (const Role *role = roleOf(command))
+    arguments += std::string(",\"phase\":\"") +
+                 (role->isBackward ? "backward" : "forward") + "\"";
+  if (!command.location.empty())
+    arguments += ",\"location\":" + quoted(command.location);
+  return arguments;
+}
+
+void TraceWriter::addCommand(int rank, Stream stream, const Command &command,
+                             const TraceTime &time) {
+  const Role *role = roleOf(command);
+  const char *category = command.opcode == Opcode::Kernel ? "kernel"
+                         : role && role->isGather ? "gather"
+                                                  : nameOf(command.opcode);
+  addSlice(rank, static_cast<int>(stream), command.label, category, time,
+           amountsOf(command) + placeOf(command));
+}
+
+void TraceWriter::addSubmit(int rank, const Command &command,
+                            const TraceTime &time) {
+  const Role *role = roleOf(command);
+  if (!role || !role->isGather)
+    return;
+  const char *what = role->isEarly ? "prefetch submit" : "fetch submit";
+  addSlice(rank, static_cast<int>(Stream::Compute),
+           std::string(what) + " " + command.label, what, time,
+           amountsOf(command) + placeOf(command));
+}
+
+void TraceWriter::addWait(int rank, const Command &wait, const Command &started,
                           const TraceTime &time) {
+  const Role *role = roleOf(started);
   addSlice(rank, static_cast<int>(Stream::Compute), "wait for " + started.label,
-           "wait", time, placeOf(started));
+           role && role->isGather ? "fetch wait" : "wait", time,
+           amountsOf(started) + placeOf(wait));
 }
 
 void TraceWriter::addRegion(int rank, const std::string &name,

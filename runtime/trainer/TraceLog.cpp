@@ -25,9 +25,9 @@ bool contains(const Region &region, const Command *command) {
 
 TraceLog::TraceLog(const Program &program, int64_t count, bool timesOperations)
     : program(program), timesOperations(timesOperations) {
-  const size_t perUpdate =
-      program.micro.commands.size() * size_t(program.training.accumulation) +
-      program.apply.commands.size();
+  size_t perUpdate = program.apply.commands.size();
+  for (int64_t i = 0; i < program.training.accumulation; ++i)
+    perUpdate += program.regionOfMicro(i).commands.size();
   rows.resize(perUpdate * size_t(count));
   updates.resize(size_t(count));
 }
@@ -69,11 +69,12 @@ public:
     int64_t micros = 0;
     for (const Row *row = begin; row != end;) {
       // A region's commands come in its order; then it or another begins.
-      const bool micro = contains(program.micro, row->command);
+      const Region &region = regionOf(row->command, micros);
       const Row *last = row + 1;
       while (last != end && last->command > last[-1].command &&
-             contains(program.micro, last->command) == micro)
+             contains(region, last->command))
         ++last;
+      const bool micro = &region != &program.apply;
       if (micro)
         current.micro = micros++;
       writer.addRegion(rank,
@@ -86,6 +87,12 @@ public:
   }
 
 private:
+  /// The region of a command that comes after `micros` micro-batches.
+  const Region &regionOf(const Command *command, int64_t micros) const {
+    const Region &micro = program.regionOfMicro(micros);
+    return contains(micro, command) ? micro : program.apply;
+  }
+
   /// From the first to the last of what runs on compute; on the host, that is
   /// everything.
   TraceTime spanOf(const Row *begin, const Row *end) const {
@@ -128,10 +135,13 @@ private:
   void addCollective(const Row &start, const Row &wait) {
     const Command &command = *start.command;
     if (timesOperations) {
+      writer.addSubmit(rank, command, timeOf(start.begin, start.begin));
       writer.addCommand(rank, command.stream, command,
                         timeOf(start.begin, start.end));
-      return writer.addWait(rank, command, timeOf(wait.begin, wait.end));
+      return writer.addWait(rank, *wait.command, command,
+                            timeOf(wait.begin, wait.end));
     }
+    writer.addSubmit(rank, command, timeOf(start.begin, start.end));
     const auto stream = static_cast<size_t>(command.stream);
     const int64_t begin = std::max(start.begin, busyUntil[stream]);
     if (command.stream != Stream::Compute) {
@@ -140,7 +150,7 @@ private:
                           timeOf(begin, wait.end));
       busyUntil[stream] = std::max(busyUntil[stream], wait.end);
     }
-    writer.addWait(rank, command, timeOf(wait.begin, wait.end));
+    writer.addWait(rank, *wait.command, command, timeOf(wait.begin, wait.end));
   }
 
   const Program &program;

@@ -75,8 +75,10 @@ FailureOr<Machine> Calibration::measure(StringRef ranks) {
 }
 
 LogicalResult mlir::zero::calibrate(StringRef model, PlanOptions options,
-                                    StringRef ranks, StringRef output,
-                                    const char *tool) {
+                                    ArrayRef<std::string> ranks,
+                                    StringRef output, const char *tool) {
+  if (failed(checkWritable(output)))
+    return failure();
   std::string self = llvm::sys::fs::getMainExecutable(
       tool, reinterpret_cast<void *>(&mlir::zero::calibrate));
   auto compiler = llvm::sys::findProgramByName(
@@ -84,11 +86,9 @@ LogicalResult mlir::zero::calibrate(StringRef model, PlanOptions options,
   if (!compiler)
     return fail("zero-compile is not next to '" + self +
                 "'; --calibrate compiles the model with it");
-  SmallVector<StringRef> counts;
-  ranks.split(counts, ',');
   Calibration calibration(model, std::move(options), *compiler);
   std::vector<Machine> machines;
-  for (StringRef count : counts) {
+  for (StringRef count : ranks) {
     FailureOr<Machine> machine = calibration.measure(count);
     if (failed(machine))
       return failure();

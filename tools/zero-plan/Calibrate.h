@@ -7,12 +7,13 @@
 
 namespace mlir::zero {
 
-/// Compiles `model` for each of `ranks` ("1,2,4") with zero-compile, lets the
+/// Compiles `model` for each of `ranks` with zero-compile, lets the
 /// executables measure this machine, and writes all that they found to
 /// `output`. `tool` is the path of this program, next to which zero-compile
 /// lies.
-LogicalResult calibrate(StringRef model, PlanOptions options, StringRef ranks,
-                        StringRef output, const char *tool);
+LogicalResult calibrate(StringRef model, PlanOptions options,
+                        ArrayRef<std::string> ranks, StringRef output,
+                        const char *tool);
 
 } // namespace mlir::zero
 

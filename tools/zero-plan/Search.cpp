@@ -181,6 +181,21 @@ static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
               formatBytes(pick.bytes) + " and " + formatSeconds(pick.seconds));
 }
 
+/// The trace and the picture of the pick.
+static LogicalResult drawPick(ModuleOp model, const SearchOptions &options,
+                              const PlannedPoint &pick,
+                              const Machine &machine) {
+  if (options.drawings.trace.empty() && options.drawings.picture.empty())
+    return success();
+  FailureOr<OwningOpRef<ModuleOp>> planned = planModel(model, pick.config);
+  if (failed(planned))
+    return failure();
+  FailureOr<Timeline> timeline = simulate(planned->get(), machine);
+  if (failed(timeline))
+    return failure();
+  return writeDrawings(options.drawings, planned->get(), *timeline, machine);
+}
+
 /// The smallest plan, with what is alive where it is fullest.
 static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
                                  const PlannedPoint &smallest, int64_t budget) {
@@ -227,6 +242,8 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
   if (!result->pick)
     return reportNoFit(model, options, result->front.front(),
                        base->memoryBudget);
+  if (failed(drawPick(model.get(), options, *result->pick, *machine)))
+    return failure();
   if (options.configFile.empty())
     return success();
   return writePick(model, options, *result->pick);

@@ -2,6 +2,7 @@
 #ifndef ZERO_PLAN_SEARCH_H
 #define ZERO_PLAN_SEARCH_H
 
+#include "Drawings.h"
 #include "Model.h"
 
 namespace mlir::zero {
@@ -12,6 +13,8 @@ struct SearchOptions {
   /// Files to write: the pick as a configuration, and the front as JSON. Empty:
   /// none. JSON to '-' prints nothing else.
   std::string configFile, jsonFile;
+  /// The trace and the picture of the pick.
+  DrawingFiles drawings;
   /// Largest parts of an arena to list where nothing fits.
   unsigned lines = 5;
 };

@@ -55,11 +55,27 @@ std::string mlir::zero::formatTrace(const Timeline &timeline) {
     zrt::TraceTime time =
         timeOf(event.begin, event.end, event.update, event.micro);
     if (event.isWait() && event.end > event.begin)
-      writer.addWait(0, *event.started, time);
-    else if (!event.isWait())
-      writer.addCommand(0, event.stream, *event.command, time);
+      writer.addWait(0, *event.command, *event.started, time);
+    if (event.isWait())
+      continue;
+    writer.addCommand(0, event.stream, *event.command, time);
+    time.begin = time.end = event.issued;
+    writer.addSubmit(0, *event.command, time);
   }
   return zrt::traceFile({events});
+}
+
+LogicalResult mlir::zero::checkWritable(StringRef path) {
+  namespace fs = llvm::sys::fs;
+  bool isThere = fs::exists(path);
+  int file = -1;
+  if (std::error_code code =
+          fs::openFileForWrite(path, file, fs::CD_OpenAlways, fs::OF_Append))
+    return fail("cannot write '" + path + "': " + code.message());
+  fs::closeFile(file);
+  if (!isThere)
+    fs::remove(path);
+  return success();
 }
 
 LogicalResult mlir::zero::writeTextFile(StringRef path, StringRef text) {

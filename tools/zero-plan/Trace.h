@@ -23,6 +23,9 @@ SmallVector<RegionTime> listRegions(const Timeline &timeline);
 /// The text of a trace file with the timeline as the process of rank 0.
 std::string formatTrace(const Timeline &timeline);
 
+/// Fails where `path` cannot be written; leaves what is there.
+LogicalResult checkWritable(StringRef path);
+
 /// Writes `text` to `path`.
 LogicalResult writeTextFile(StringRef path, StringRef text);
 

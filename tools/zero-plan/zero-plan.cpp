@@ -9,20 +9,19 @@
 #include "Allocate.h"
 #include "Calibrate.h"
 #include "Compare.h"
+#include "Drawings.h"
 #include "Estimate.h"
 #include "Explain.h"
 #include "Layout.h"
 #include "Model.h"
-#include "Picture.h"
+#include "Modes.h"
 #include "Predict.h"
 #include "Report.h"
 #include "Search.h"
-#include "Trace.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -209,37 +208,16 @@ LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
   return success();
 }
 
-/// --trace and --picture.
-LogicalResult writeFiles(ModuleOp planned, const zero::Timeline &timeline,
-                         const zero::Machine &machine) {
-  if (!traceFile.empty() &&
-      failed(zero::writeTextFile(traceFile, zero::formatTrace(timeline))))
-    return failure();
-  if (pictureFile.empty())
-    return success();
-  const zrt::Training &training = timeline.program->training;
-  std::string title =
-      llvm::formatv("{0}: stage {1}, {2} rank{3}, on {4}",
-                    timeline.program->name, training.stage, training.ranks,
-                    training.ranks == 1 ? "" : "s", machine.name);
-  auto picture = zero::drawPlan(planned, machine, title);
-  if (failed(picture))
-    return failure();
-  return zero::writeTextFile(pictureFile, *picture);
-}
-
-LogicalResult runReport() {
+LogicalResult runReport(ArrayRef<std::string> counts) {
   zero::ModelFile model;
   if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
     return failure();
-  SmallVector<StringRef> counts;
-  StringRef(ranks).split(counts, ',');
   if (counts.size() > 1 && !(traceFile.empty() && pictureFile.empty()))
     return zero::fail("--trace and --picture are of one rank count, found "
                       "--ranks " +
                       ranks);
   std::vector<zero::PlanReport> plans;
-  for (StringRef count : counts) {
+  for (const std::string &count : counts) {
     auto planned = model.plan(planOptions(count));
     if (failed(planned))
       return failure();
@@ -249,7 +227,8 @@ LogicalResult runReport() {
     auto timeline = zero::simulate(planned->get(), *machine);
     if (failed(timeline))
       return failure();
-    if (failed(writeFiles(planned->get(), *timeline, *machine)))
+    if (failed(zero::writeDrawings({traceFile, pictureFile}, planned->get(),
+                                   *timeline, *machine)))
       return failure();
     plans.push_back({zero::summarizePlan(planned->get()),
                      zero::summarizeTimeline(*timeline, *machine)});
@@ -311,46 +290,57 @@ LogicalResult runPicture() {
     return failure();
   if (layout)
     zero::printLayout(planned->get());
-  if (!explain.empty())
+  if (explain.getNumOccurrences() > 0)
     return zero::explainParameter(planned->get(), explain);
   return success();
 }
 
-LogicalResult runCalibration(const char *tool) {
+LogicalResult runCalibration(const char *tool,
+                             std::vector<std::string> counts) {
   if (failed(expectInputs(1)))
     return failure();
-  return zero::calibrate(inputs.front(), planOptions(""),
-                         ranks.empty() ? "1,2,4" : StringRef(ranks),
-                         calibrateFile, tool);
+  if (ranks.empty())
+    counts = {"1", "2", "4"};
+  return zero::calibrate(inputs.front(), planOptions(""), counts, calibrateFile,
+                         tool);
 }
 
 LogicalResult runSearch() {
   zero::ModelFile model;
-  if (StringRef(ranks).contains(','))
-    return zero::fail("--search wants one count of ranks, found '" + ranks +
-                      "'");
   if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
     return failure();
-  return zero::runSearch(model,
-                         {planOptions(ranks), configFile, jsonFile, lines});
+  return zero::runSearch(model, {planOptions(ranks),
+                                 configFile,
+                                 jsonFile,
+                                 {traceFile, pictureFile},
+                                 lines});
 }
 
 LogicalResult run(const char *tool) {
-  if (search)
+  FailureOr<zero::Mode> mode = zero::readMode(!inputs.empty());
+  if (failed(mode))
+    return failure();
+  auto counts = zero::readRankCounts(ranks, *mode);
+  if (failed(counts))
+    return failure();
+  switch (*mode) {
+  case zero::Mode::Report:
+    return runReport(*counts);
+  case zero::Mode::Search:
     return runSearch();
-  if (!configFile.empty())
-    return zero::fail("--write-config writes the pick of --search; give both");
-  if (!allocateFile.empty())
-    return runAllocate();
-  if (estimate != EstimateForm::None)
+  case zero::Mode::Estimate:
+  case zero::Mode::Counts:
     return runEstimate();
-  if (!calibrateFile.empty())
-    return runCalibration(tool);
-  if (compare)
+  case zero::Mode::Allocate:
+    return runAllocate();
+  case zero::Mode::Calibrate:
+    return runCalibration(tool, *counts);
+  case zero::Mode::Compare:
     return runComparison();
-  if (layout || !explain.empty())
+  case zero::Mode::Picture:
     return runPicture();
-  return runReport();
+  }
+  llvm_unreachable("a mode that nothing runs");
 }
 
 } // namespace

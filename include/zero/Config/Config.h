@@ -177,7 +177,7 @@ struct TrainConfig {
   /// decides it.
   int64_t maxLiveParameters = 1000000000;
   /// Stage 3: most gathers that are started and not waited for, as early as
-  /// the other limits allow; 0: as late as they cost no time on `machine`.
+  /// the other limits allow; 0: as the cost model says, on `machine`.
   int64_t gathersInFlight = 0;
   /// What choices of time are made for: a name or file that `readMachine`
   /// knows.

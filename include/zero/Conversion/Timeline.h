@@ -33,6 +33,8 @@ struct TimelineEvent {
   StepRegion region = StepRegion::Micro;
   int64_t update = 0, micro = 0;
   double begin = 0, end = 0;
+  /// When compute came to the command.
+  double issued = 0;
   /// What a kernel computes, and what it moves or what a collective spans.
   uint64_t flops = 0, bytes = 0;
 

@@ -95,7 +95,7 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<int64_t> gathersInFlight{
       *this, "gathers-in-flight",
       llvm::cl::desc("Stage 3: most gathers started and not waited for; 0: as "
-                     "late as they cost no time on the machine"),
+                     "the cost model says"),
       llvm::cl::init(0)};
   Option<std::string> machine{
       *this, "machine",

@@ -89,7 +89,7 @@ def add_trace(report):
             if code != 0:
                 return "failed", last_lines(output), {"exit": code}
             checker = os.path.join(ROOT, "test", "Tools", "Inputs", "check_trace.py")
-            code, output = run([sys.executable, checker, path, "1", "2", "4"], 60)
+            code, output = run([sys.executable, checker, path, "1", "2", "4", "12"], 60)
             return "passed" if code == 0 else "failed", last_lines(output), {}
     report.check("trace", body, 120)
 
