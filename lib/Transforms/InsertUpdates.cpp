@@ -39,11 +39,8 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
   Location loc = step.getLoc();
   TrainingAttr training = *step.getTraining();
   SmallVector<Attribute> names;
-  bool is16Bit = false;
-  for (PartitionOp partition : trained) {
+  for (PartitionOp partition : trained)
     names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
-    is16Bit |= !partition.getComputeType().isF32();
-  }
   Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
   if (!training.isSilent())
     stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()),
@@ -51,7 +48,7 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
   return JudgeOp::create(builder, loc, VerdictType::get(&getContext()), stats,
                          llvm::APFloat(training.getClip()),
                          llvm::APFloat(leftOfMean(step, training.getRanks())),
-                         is16Bit);
+                         skipsUpdates(trained));
 }
 
 void InsertUpdates::refresh(OpBuilder &builder, PartitionOp partition) {

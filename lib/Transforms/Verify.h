@@ -87,6 +87,17 @@ LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,
 LogicalResult verifyStreams(const Tables &tables);
 LogicalResult verifyPlaces(const Tables &tables);
 LogicalResult verifyMemory(const Tables &tables);
+
+/// What all ranks' programs say of `op`: its attributes but those that
+/// zero-specialize-rank changes and names that no other program knows.
+DictionaryAttr getCommonFacts(Operation *op);
+/// Where `module` holds a module for each rank: all of them are there, each
+/// once, with the same training, inputs, parameters, optimizers and partitions.
+/// Sorts `steps`, all that are in `module`, by rank.
+LogicalResult verifyRanks(ModuleOp module, SmallVectorImpl<StepOp> &steps);
+/// The same operations of ZeRO, with the same attributes, in the programs of
+/// all ranks; of their order only that of collectives matters.
+LogicalResult verifyOperations(ArrayRef<StepOp> ranks);
 /// The same collectives, in the same order, in the programs of all ranks.
 LogicalResult verifyOrder(ArrayRef<StepOp> ranks);
 

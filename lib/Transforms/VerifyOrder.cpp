@@ -19,12 +19,8 @@ static SmallVector<Operation *> collectCollectives(StepOp step) {
 /// What must agree: operation, group, range or parameters, count and type. All
 /// of it is in the operation's attributes and types; places may differ.
 static bool agree(Operation *a, Operation *b) {
-  auto facts = [](Operation *op) {
-    NamedAttrList attributes(op->getAttrDictionary());
-    attributes.erase("zero.at");
-    return attributes.getDictionary(op->getContext());
-  };
-  return a->getName() == b->getName() && facts(a) == facts(b) &&
+  return a->getName() == b->getName() &&
+         getCommonFacts(a) == getCommonFacts(b) &&
          a->getParentOp()->getName() == b->getParentOp()->getName() &&
          a->getResultTypes() == b->getResultTypes() &&
          TypeRange(a->getOperandTypes()) == TypeRange(b->getOperandTypes());

@@ -51,9 +51,10 @@ private:
   /// `place` in this program: of all ranks, or of the one that it is for.
   AtAttr here(AtAttr place);
   LogicalResult expect(Operation *op, AtAttr place, AtAttr wanted);
-  /// `place` is anywhere in `arena`, `bytes` long, on all ranks the same.
+  /// `place` is anywhere in `arena`, `bytes` long, on all ranks the same; where
+  /// a buffer may begin, unless it is a part of one.
   LogicalResult expectSize(Operation *op, AtAttr place, ArenaKind arena,
-                           int64_t bytes);
+                           int64_t bytes, bool isPart = false);
   AtAttr at(ArenaKind arena, int64_t offset, int64_t bytes,
             int64_t stride = 0) const {
     return AtAttr::get(tables.module.getContext(), arena, offset, bytes,
@@ -87,13 +88,17 @@ LogicalResult Places::expect(Operation *op, AtAttr place, AtAttr wanted) {
 }
 
 LogicalResult Places::expectSize(Operation *op, AtAttr place, ArenaKind arena,
-                                 int64_t bytes) {
-  if (place.getArena() == arena && place.getBytes() == bytes &&
-      place.getStride() == 0 && place.getOffset() >= 0)
+                                 int64_t bytes, bool isPart) {
+  if (place.getArena() != arena || place.getBytes() != bytes ||
+      place.getStride() != 0 || place.getOffset() < 0)
+    return op->emitOpError("is at ")
+           << place << ", wanted " << bytes << " bytes of the arena "
+           << stringifyArenaKind(arena) << ", the same on all ranks";
+  if (isPart || place.getOffset() % kBufferAlignment == 0)
     return success();
   return op->emitOpError("is at ")
-         << place << ", wanted " << bytes << " bytes of the arena "
-         << stringifyArenaKind(arena) << ", the same on all ranks";
+         << place << ", wanted a multiple of " << kBufferAlignment
+         << " bytes, where a buffer begins; run zero-plan-memory again";
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,12 +199,15 @@ LogicalResult Places::verifyDisjoint() {
 // What a region makes
 //===----------------------------------------------------------------------===//
 
+/// A gradient lies in its bucket, or where it is stored, at its member's
+/// offset; all that stays in the activations has a buffer of its own.
 LogicalResult Places::verifyResults(Operation &op, ArrayRef<AtAttr> places) {
   size_t next = 0;
   for (Value result : op.getResults())
     if (isa<RankedTensorType>(result.getType()))
       if (AtAttr place = places[next++]; failed(expectSize(
-              &op, place, place.getArena(), tensorBytes(result.getType()))))
+              &op, place, place.getArena(), tensorBytes(result.getType()),
+              /*isPart=*/place.getArena() != ArenaKind::Activations)))
         return failure();
   return success();
 }

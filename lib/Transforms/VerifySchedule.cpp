@@ -25,12 +25,11 @@ struct VerifySchedule : public zero::impl::VerifyScheduleBase<VerifySchedule> {
 
 private:
   LogicalResult verifyStep(ModuleOp module, StepOp step);
+  LogicalResult verifyRun(SmallVectorImpl<StepOp> &ranks);
 };
 } // namespace
 
 LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
-  if (failed(getConfiguredSchedule(module)))
-    return failure();
   Tables tables(module, step);
   if (failed(verifyPartitions(tables)) || failed(verifyHandles(tables)) ||
       failed(verifyLifetimes(tables)) || failed(verifyReads(tables)) ||
@@ -41,17 +40,30 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   return verifyMemory(tables);
 }
 
+LogicalResult VerifySchedule::verifyRun(SmallVectorImpl<StepOp> &ranks) {
+  if (ranks.empty())
+    return getConfiguredSchedule(getOperation());
+  for (StepOp step : ranks)
+    if (failed(getConfiguredSchedule(step->getParentOfType<ModuleOp>())))
+      return failure();
+  // First what the programs are, then each by itself: what one rank does
+  // wrong is said best where it is done.
+  if (failed(verifyRanks(getOperation(), ranks)))
+    return failure();
+  for (StepOp step : ranks)
+    if (failed(verifyStep(step->getParentOfType<ModuleOp>(), step)))
+      return failure();
+  return success(succeeded(verifyOrder(ranks)) &&
+                 succeeded(verifyOperations(ranks)));
+}
+
 void VerifySchedule::runOnOperation() {
   SmallVector<StepOp> ranks;
-  WalkResult walk = getOperation()->walk([&](StepOp step) {
+  getOperation()->walk([&](StepOp step) {
     ranks.push_back(step);
-    ModuleOp module = step->getParentOfType<ModuleOp>();
-    return failed(verifyStep(module, step)) ? WalkResult::interrupt()
-                                            : WalkResult::skip();
+    return WalkResult::skip();
   });
-  bool hasStep =
-      !ranks.empty() || succeeded(getConfiguredSchedule(getOperation()));
-  if (walk.wasInterrupted() || !hasStep || failed(verifyOrder(ranks)))
+  if (failed(verifyRun(ranks)))
     return signalPassFailure();
   markAllAnalysesPreserved();
 }

@@ -108,6 +108,11 @@ LogicalResult verify::verifyPartitions(const Tables &tables) {
       return partition.emitOpError("is cut for ")
              << partition.getRanks() << " ranks, and the step runs on "
              << tables.training.getRanks();
+    if (partition.getStage() != tables.training.getStage())
+      return partition.emitOpError("is cut for stage ")
+             << partition.getStage() << ", and the step trains at stage "
+             << tables.training.getStage()
+             << "; wanted the same: run the pipeline with the stage";
     for (MemberAttr member : partition.getMemberRange()) {
       auto [other, isNew] =
           seen.try_emplace(member.getParameter().getAttr(), partition);

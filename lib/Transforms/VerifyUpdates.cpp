@@ -153,6 +153,14 @@ LogicalResult Updates::verifyJudge() {
            << op.getDivisor().convertToDouble() << ", and gradients are "
            << (*isMean ? "means" : "sums") << " over "
            << tables.training.getRanks() << " ranks; wanted " << divisor;
+  double clip = tables.training.getClip();
+  if (op.getClip().convertToDouble() != clip)
+    return op.emitOpError("clips at ")
+           << op.getClip().convertToDouble() << ", wanted " << clip
+           << ", the 'clip' of the step's 'training'; change both";
+  if (!op.getSkip() && skipsUpdates(tables.trained))
+    return op.emitOpError("applies gradients that are not finite, and a 16-bit "
+                          "compute type may overflow; wanted 'skip'");
   return success();
 }
 

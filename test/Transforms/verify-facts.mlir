@@ -21,7 +21,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -51,7 +51,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -82,7 +82,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -112,7 +112,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     // expected-note @+1 {{updated here}}
     zero.update @p0 if %v
     zero.update_scale %v
@@ -140,7 +140,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     // expected-note @+1 {{gathered here}}
@@ -174,7 +174,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %st = zero.grad_stats [@p0]
     %s = zero.wait %r : <tensor<4xf32>>
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -204,7 +204,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %s = zero.wait %r : <tensor<4xf32>>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -234,7 +234,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %s = zero.wait %r : <tensor<4xf32>>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -263,7 +263,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     // expected-error @+1 {{is never combined over ranks}}
     %st = zero.grad_stats [@p0]
-    %v = zero.judge %st clip 1.0 divisor 2.0
+    %v = zero.judge %st clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -293,7 +293,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %st = zero.grad_stats [@p0]
     // expected-error @+1 {{leaves each rank with the norm of its own slices}}
     %t = zero.reduce_stats loss_only %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -323,7 +323,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
     // expected-error @+1 {{divides by 1.000000e+00, and gradients are sums over 2 ranks; wanted 2.000000e+00}}
-    %v = zero.judge %t clip 1.0 divisor 1.0
+    %v = zero.judge %t clip 0.0 divisor 1.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -352,7 +352,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     // expected-error @+1 {{counts the update before it is done}}
     zero.update_scale %v
     // expected-note @+1 {{this update reads the count and the scale}}
@@ -386,7 +386,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     // expected-error @+1 {{runs a second time in one update}}
     %st2 = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -411,7 +411,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 0, ranks = 1
   }
   zero.apply {
     %st = zero.grad_stats [@p0]
-    %v = zero.judge %st clip 1.0 divisor 1.0
+    %v = zero.judge %st clip 0.0 divisor 1.0
     zero.update @p0 if %v
     zero.update_scale %v
     // expected-error @+1 {{gathers @p0, which every rank has whole}}
@@ -448,7 +448,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -478,7 +478,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -513,7 +513,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -544,7 +544,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -560,7 +560,7 @@ module @rank0 {
   zero.parameter @a : tensor<8xf32> = #zero.ones
   zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
     members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.adam<>
-  zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
+  zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> attributes {zero.rank = 0 : i64} {
     zero.micro {
       %p = zero.all_gather [@a] : <tensor<8xf32>>
       %a = zero.wait %p : <tensor<8xf32>>
@@ -577,7 +577,7 @@ module @rank0 {
     zero.apply {
       %st = zero.grad_stats [@p0]
       %t = zero.reduce_stats %st
-      %v = zero.judge %t clip 1.0 divisor 2.0
+      %v = zero.judge %t clip 0.0 divisor 2.0
       zero.update @p0 if %v
       zero.update_scale %v
     }
@@ -587,7 +587,7 @@ module @rank1 {
   zero.parameter @a : tensor<8xf32> = #zero.ones
   zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
     members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.adam<>
-  zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
+  zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> attributes {zero.rank = 1 : i64} {
     zero.micro {
       %p = zero.all_gather [@a] : <tensor<8xf32>>
       %a = zero.wait %p : <tensor<8xf32>>
@@ -604,7 +604,7 @@ module @rank1 {
     zero.apply {
       %st = zero.grad_stats [@p0]
       %t = zero.reduce_stats %st
-      %v = zero.judge %t clip 1.0 divisor 1.0
+      %v = zero.judge %t clip 0.0 divisor 1.0
       zero.update @p0 if %v
       zero.update_scale %v
     }

@@ -22,7 +22,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -227,7 +227,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     // expected-note @+1 {{started here}}
@@ -253,7 +253,7 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     // expected-error @+1 {{runs a second time in one update}}
     %t = zero.grad_stats [@p0] ranges [4, 8]
     %u = zero.reduce_stats %t
-    %v = zero.judge %u clip 1.0 divisor 2.0
+    %v = zero.judge %u clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -278,7 +278,7 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     %t = zero.grad_stats [@p0] ranges [4, 8] to %s
     // expected-error @+1 {{leaves out what was found last}}
     %u = zero.reduce_stats %s
-    %v = zero.judge %u clip 1.0 divisor 2.0
+    %v = zero.judge %u clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -301,7 +301,7 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     %s = zero.grad_stats [@p0]
     %u = zero.reduce_stats %s
     // expected-error @+1 {{judges what this rank alone has found}}
-    %v = zero.judge %s clip 1.0 divisor 2.0
+    %v = zero.judge %s clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>

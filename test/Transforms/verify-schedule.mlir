@@ -20,7 +20,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -47,7 +47,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -82,7 +82,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -112,7 +112,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -140,7 +140,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -171,7 +171,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -203,7 +203,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -232,7 +232,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -261,7 +261,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -292,7 +292,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -320,7 +320,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -352,7 +352,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -382,7 +382,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update_scale %v
   }
 }
@@ -410,7 +410,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     // expected-note @+1 {{the first time}}
     zero.update @p0 if %v
     // expected-error @+1 {{updates @p0 a second time}}
@@ -442,7 +442,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats []
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     // expected-error @+1 {{updates @p0, whose gradients no 'zero.grad_stats' has checked}}
     zero.update @p0 if %v
     zero.update_scale %v
@@ -469,7 +469,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %s = zero.wait %r : <tensor<4xf32>>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -499,7 +499,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %r = zero.reduce_scatter @p0[0 to 8] : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -529,7 +529,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     // expected-note @+1 {{updated here}}
     zero.update @p0 if %v
     zero.update_scale %v
@@ -560,7 +560,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     zero.wait %f : <>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
   }

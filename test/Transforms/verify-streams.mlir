@@ -24,7 +24,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -62,7 +62,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %s = zero.wait %r : <tensor<4xf32>>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -81,7 +81,7 @@ zero.partition @p0 interval over 2 ranks stage 1 segments [0, 8]
   at {gradients = #zero.at<gradients[0], 32 bytes>, parameters = #zero.at<parameters[0], 32 bytes>}
 zero.partition @p1 interval over 2 ranks stage 1 segments [0, 8]
   members [#zero.member<@b at 0 size 8>] compute f32 gradient f32
-  at {parameters = #zero.at<parameters[32], 32 bytes>}
+  at {parameters = #zero.at<parameters[64], 32 bytes>}
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2>
     attributes {zero.at = [#zero.at<inputs[0], 32 bytes>]} {
   zero.micro {
@@ -98,7 +98,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>

@@ -41,15 +41,19 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     - gradients: stored or reduced never, twice, at another place, before all
       micro-batches are in, or while another operation is at them;
     - updates: missing, doubled, before the check or before the reductions were
-      waited for; norms that are not combined; a factor that does not fit;
-      updated parameters that are not gathered;
-    - owners: a parameter in two partitions;
+      waited for; norms that are not combined; a factor that does not fit; a
+      clip other than the training's; 16-bit gradients without `skip`; updated
+      parameters that are not gathered;
+    - owners: a parameter in two partitions; one that is cut for other ranks or
+      another stage than the training's;
     - traffic: other than partitions and uses say. With one rank, any at all;
-    - order: where the module holds a module for each rank, collectives that
-      differ between ranks;
+    - ranks, where the module holds a module for each: one that is missing, there
+      twice or under another name; collectives that differ in kind or order;
+      training, inputs, parameters, optimizers, partitions or attributes of other
+      operations that differ. Kernels and what computes are not compared;
     - places, after `zero-plan-memory`: one that is missing, or of another
-      arena, size or stride than its owner has; states, inputs and constants
-      that share bytes;
+      arena, size or stride than its owner has; a buffer that begins between
+      multiples of 64 bytes; states, inputs and constants that share bytes;
     - streams: an access to bytes that an operation in flight writes, or a write
       to bytes that one reads, in its own region or a later one;
     - memory: buffers that overlap while both live, and values written over

@@ -162,7 +162,8 @@ def SpecializeRank : Pass<"zero-specialize-rank", "::mlir::ModuleOp"> {
     places. With `rank`, the module becomes that rank's program: each stride is
     part of the offset. Without, the module becomes one that holds a module
     `@rank0`, `@rank1`, ... for each rank; `zero-verify-schedule` takes that
-    form, and checks besides that all ranks meet in the same collectives.
+    form, and checks besides that all ranks are there, meet in the same
+    collectives, and differ in nothing of ZeRO's but places.
 
     - Needs: a configured schedule; places where `zero-plan-memory` ran.
     - Leaves: places without stride, and `zero.rank` on the step.
