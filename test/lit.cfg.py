@@ -24,6 +24,9 @@ minimalloc = os.environ.get("ZERO_MINIMALLOC")
 if minimalloc:
     config.available_features.add("minimalloc")
     config.substitutions.append(("%minimalloc", minimalloc))
+# Limits of time are those of what users run.
+if config.sanitized:
+    config.available_features.add("sanitized")
 if config.have_cuda:
     config.available_features.add("cuda")
     if os.path.exists("/dev/nvidia0"):
