@@ -19,6 +19,14 @@ config.substitutions.append(("%python", config.python))
 
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
     config.available_features.add("mpi")
+# A folder with the files A to K of minimalloc's benchmark `challenging`.
+minimalloc = os.environ.get("ZERO_MINIMALLOC")
+if minimalloc:
+    config.available_features.add("minimalloc")
+    config.substitutions.append(("%minimalloc", minimalloc))
+# Limits of time are those of what users run.
+if config.sanitized:
+    config.available_features.add("sanitized")
 if config.have_cuda:
     config.available_features.add("cuda")
     if os.path.exists("/dev/nvidia0"):

@@ -202,8 +202,8 @@ static void readMeasurements(Fields &fields, Machine &machine) {
   });
 }
 
-/// What the model divides by.
-static std::string findZero(const Machine &machine) {
+/// What the model divides by, and shares of a peak.
+static std::string findOutOfRange(const Machine &machine) {
   auto zero = [](StringRef key) {
     return (key + ": found 0, wanted more").str();
   };
@@ -217,6 +217,10 @@ static std::string findZero(const Machine &machine) {
     return zero("flops_efficiency");
   if (machine.bandwidthEfficiency == 0)
     return zero("bandwidth_efficiency");
+  if (machine.flopsEfficiency > 1)
+    return "flops_efficiency: found more than 1, wanted at most 1";
+  if (machine.bandwidthEfficiency > 1)
+    return "bandwidth_efficiency: found more than 1, wanted at most 1";
   if (machine.overlapSlowdown < 1)
     return "overlap_slowdown: found less than 1, wanted 1 or more";
   if (machine.protocols.empty())
@@ -264,7 +268,7 @@ FailureOr<Machine> mlir::zero::detail::parseMachine(StringRef text,
   readMeasurements(fields, machine);
   fields.finish();
   if (error.empty())
-    error = findZero(machine);
+    error = findOutOfRange(machine);
   if (!error.empty())
     return failure();
   return machine;

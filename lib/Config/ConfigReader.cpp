@@ -423,6 +423,10 @@ void ConfigReader::readExtension() {
   config.layout = values.text("zero.layout") == "contiguous"
                       ? Layout::Contiguous
                       : Layout::Bucketed;
+  if (config.layout == Layout::Contiguous && config.stage != 2)
+    reporter.remark("zero.layout",
+                    "changes nothing at stage " + Twine(config.stage) +
+                        ": only stage 2 cuts groups in one way or the other");
   config.alignment = values.integer("zero.alignment");
   config.gathersInFlight = values.integer("zero.gathers_in_flight");
   config.machine = values.text("zero.machine");

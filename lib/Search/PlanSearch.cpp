@@ -12,6 +12,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <limits>
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -28,6 +31,7 @@ private:
   FailureOr<ModelFacts> findFacts();
   FailureOr<PlannedPoint> planOne(const TrainConfig &config);
   std::vector<int64_t> getStages() const;
+  LogicalResult refineSizes(MutableArrayRef<StageSearch> searches);
   void summarize();
 
   ModuleOp model;
@@ -88,6 +92,8 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
       facts.trained += parameter.getElements();
       facts.sizes.push_back(parameter.getElements());
     }
+  facts.runs.assign(facts.sizes.rbegin(), facts.sizes.rend());
+  std::partial_sum(facts.runs.begin(), facts.runs.end(), facts.runs.begin());
   llvm::sort(facts.sizes);
   StepOp step = *oneDevice->get().getOps<StepOp>().begin();
   Block &micro = step.getRegionOp<MicroOp>().getBody().front();
@@ -134,11 +140,26 @@ void PlanSearch::summarize() {
   }
 }
 
+/// Sizes between those of the ladder, in the stages that can still win by them.
+LogicalResult PlanSearch::refineSizes(MutableArrayRef<StageSearch> searches) {
+  constexpr double margin = 1.02;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const StageSearch &search : searches)
+    if (search.fitsAny())
+      fastest = std::min(fastest, search.getBest().seconds);
+  for (StageSearch &search : searches)
+    if (search.fitsAny() && search.getBest().seconds <= margin * fastest &&
+        failed(search.refineSizes()))
+      return failure();
+  return success();
+}
+
 FailureOr<SearchResult> PlanSearch::run() {
   FailureOr<ModelFacts> facts = findFacts();
   if (failed(facts))
     return failure();
   auto plan = [&](const TrainConfig &config) { return planOne(config); };
+  std::vector<StageSearch> searches;
   for (int64_t stage : getStages()) {
     TrainConfig base = request.base;
     base.stage = stage;
@@ -149,11 +170,13 @@ FailureOr<SearchResult> PlanSearch::run() {
       result.excludedStages.push_back(stage);
       continue;
     }
-    StageSearch search(base, makeDimensions(base, stage, *facts),
-                       request.budget, plan);
-    if (failed(search.run()))
+    searches.emplace_back(base, makeDimensions(base, stage, *facts),
+                          request.budget, plan);
+    if (failed(searches.back().run()))
       return failure();
   }
+  if (failed(refineSizes(searches)))
+    return failure();
   summarize();
   return std::move(result);
 }

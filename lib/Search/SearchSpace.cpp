@@ -40,11 +40,12 @@ public:
 
   void addSizes(StringRef key, int64_t TrainConfig::*field,
                 std::vector<int64_t> values, unsigned stride = 2);
+  void addBetween(int64_t TrainConfig::*field, int64_t from, int64_t to);
   void addOverlap();
   void addCheckpoint();
   std::vector<int64_t> makeLadder(bool withZero) const;
   std::vector<int64_t> makeThresholds() const;
-  std::vector<Dimension> take() { return std::move(dimensions); }
+  std::vector<Dimension> take();
 
 private:
   bool isFixed(StringRef key) const {
@@ -98,7 +99,41 @@ void SpaceBuilder::addSizes(StringRef key, int64_t TrainConfig::*field,
     dimension.values.push_back(
         [field, value = value](TrainConfig &config) { config.*field = value; });
   }
+  dimension.ladder = values.size();
   dimensions.push_back(std::move(dimension));
+  // A threshold has all the values that matter.
+  for (size_t i = 0; stride > 1 && i + 1 < values.size(); ++i)
+    addBetween(field, values[i], values[i + 1]);
+}
+
+/// Runs of whole parameters above `from` and below `to`, to the last dimension:
+/// between two of them a bucket begins with the same parameters.
+void SpaceBuilder::addBetween(int64_t TrainConfig::*field, int64_t from,
+                              int64_t to) {
+  constexpr size_t most = 8;
+  // What differs by less hardly differs in time.
+  constexpr int64_t part = 64;
+  std::vector<int64_t> runs;
+  for (int64_t run : facts.runs)
+    if (run < to && run - from > from / part &&
+        (runs.empty() || run - runs.back() > run / part))
+      runs.push_back(run);
+  Dimension &dimension = dimensions.back();
+  std::vector<unsigned> &own = dimension.between.emplace_back();
+  size_t count = std::min(runs.size(), most);
+  for (size_t i = 1; i <= count; ++i) {
+    own.push_back(dimension.values.size());
+    dimension.values.push_back(
+        [field, value = runs[i * runs.size() / count - 1]](
+            TrainConfig &config) { config.*field = value; });
+  }
+}
+
+std::vector<Dimension> SpaceBuilder::take() {
+  for (Dimension &dimension : dimensions)
+    if (dimension.ladder == 0)
+      dimension.ladder = dimension.values.size();
+  return std::move(dimensions);
 }
 
 void SpaceBuilder::addOverlap() {

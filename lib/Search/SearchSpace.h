@@ -16,13 +16,21 @@ struct ModelFacts {
   /// Elements of trained parameters, and of each one, in increasing order.
   int64_t trained = 0;
   std::vector<int64_t> sizes;
+  /// Elements of the last trained parameters of the model, more and more of
+  /// them: what is in the first bucket, whose gradients come first.
+  std::vector<int64_t> runs;
   /// Layers whose activations can be recomputed.
   int64_t layers = 0;
 };
 
 /// A setting and the values to choose from.
 struct Dimension {
+  /// Of sizes, first the ladder that is searched, then what lies between.
   std::vector<std::function<void(TrainConfig &)>> values;
+  /// How many values are searched.
+  unsigned ladder = 0;
+  /// Values between one of the ladder and the next.
+  std::vector<std::vector<unsigned>> between;
   /// The value that is the base's.
   unsigned base = 0;
   /// The value that takes least memory, as far as one can say beforehand.

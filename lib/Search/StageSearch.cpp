@@ -39,8 +39,7 @@ FailureOr<Choice> StageSearch::findLean() {
   // Several layers together may keep less, or more.
   for (auto [index, dimension] : llvm::enumerate(dimensions))
     for (unsigned value = dimension.lean;
-         dimension.isRecomputation && value < dimension.values.size();
-         ++value) {
+         dimension.isRecomputation && value < dimension.ladder; ++value) {
       Choice choice = lean;
       choice[index] = value;
       FailureOr<PlannedPoint> point = evaluate(choice);
@@ -66,7 +65,7 @@ StageSearch::measure(const Choice &start) {
     std::vector<Effect> &own = effects.emplace_back();
     own.push_back({start[index], 0, 0});
     // The last value is an extreme that counts.
-    unsigned last = dimension.values.size() - 1;
+    unsigned last = dimension.ladder - 1;
     for (unsigned value = 0; value <= last; ++value) {
       if (value % dimension.stride != 0 && value != last)
         continue;
@@ -178,7 +177,7 @@ Choice StageSearch::findBest() const {
 std::optional<Choice> StageSearch::move(Choice choice, size_t index,
                                         int step) const {
   unsigned value = choice[index] + step;
-  if (value >= dimensions[index].values.size())
+  if (value >= dimensions[index].ladder)
     return std::nullopt;
   choice[index] = value;
   return choice;
@@ -221,15 +220,46 @@ LogicalResult StageSearch::refine(Choice choice) {
   return success();
 }
 
-/// Tries all there is.
+/// The values between those of the ladder that are beside `value`, or that have
+/// it among them.
+static std::vector<unsigned> listBetween(const Dimension &dimension,
+                                         unsigned value) {
+  std::vector<unsigned> listed;
+  for (auto [lower, between] : llvm::enumerate(dimension.between))
+    if (lower == value || lower + 1 == value ||
+        llvm::is_contained(between, value))
+      llvm::append_range(listed, between);
+  return listed;
+}
+
+LogicalResult StageSearch::refineSizes() {
+  Choice best = findBest();
+  for (bool isMoving = true; isMoving;) {
+    isMoving = false;
+    for (auto [index, dimension] : llvm::enumerate(dimensions))
+      for (unsigned value : listBetween(dimension, best[index])) {
+        Choice next = best;
+        next[index] = value;
+        FailureOr<PlannedPoint> point = evaluate(next);
+        if (failed(point))
+          return failure();
+        if (!isBetter(*point, known.at(best)))
+          continue;
+        best = next;
+        isMoving = true;
+      }
+  }
+  return success();
+}
+
+/// Tries all there is on the ladders.
 LogicalResult StageSearch::enumerate() {
   Choice choice(dimensions.size(), 0);
   while (true) {
     if (failed(evaluate(choice)))
       return failure();
     size_t index = 0;
-    while (index < choice.size() &&
-           ++choice[index] == dimensions[index].values.size())
+    while (index < choice.size() && ++choice[index] == dimensions[index].ladder)
       choice[index++] = 0;
     if (index == choice.size())
       return success();
@@ -240,7 +270,7 @@ LogicalResult StageSearch::run() {
   constexpr size_t few = 100;
   size_t combinations = 1;
   for (const Dimension &dimension : dimensions)
-    combinations = std::min(combinations, few) * dimension.values.size();
+    combinations = std::min(combinations, few) * dimension.ladder;
   if (combinations <= few)
     return enumerate();
   FailureOr<Choice> lean = findLean();
@@ -255,7 +285,7 @@ LogicalResult StageSearch::run() {
   for (auto [index, dimension] : llvm::enumerate(dimensions)) {
     base.push_back(dimension.base);
     if (!dimension.isRecomputation)
-      rich[index] = dimension.values.size() - 1;
+      rich[index] = dimension.ladder - 1;
   }
   if (failed(climb(base)) || failed(climb(rich)) || failed(refine(findBest())))
     return failure();

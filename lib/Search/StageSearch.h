@@ -42,6 +42,11 @@ public:
         plan(plan) {}
 
   LogicalResult run();
+  /// Tries sizes between those of the ladder around the best plan.
+  LogicalResult refineSizes();
+  /// The best plan so far.
+  const PlannedPoint &getBest() const { return known.at(findBest()); }
+  bool fitsAny() const { return fits(getBest()); }
 
 private:
   FailureOr<PlannedPoint> evaluate(const Choice &choice);

@@ -146,11 +146,12 @@ static SmallVector<Span> makeSpans(ArrayRef<ActivationLayer> layers,
   return spans;
 }
 
-static void recomputeSpan(const Span &span, Operation *seed,
+/// Returns whether there was something to recompute.
+static bool recomputeSpan(const Span &span, Operation *seed,
                           RecomputePolicy policy) {
   RecomputePlan plan(span, seed, policy);
   if (plan.empty())
-    return;
+    return false;
   SpanRecomputation recomputation(plan);
   for (Operation *op = seed->getNextNode(); op; op = op->getNextNode())
     recomputation.rewrite(op);
@@ -158,6 +159,7 @@ static void recomputeSpan(const Span &span, Operation *seed,
   for (Operation *op : llvm::reverse(span))
     if (isOpTriviallyDead(op))
       op->erase();
+  return true;
 }
 
 LogicalResult CheckpointActivations::checkpoint(StepOp step) {
@@ -178,10 +180,21 @@ LogicalResult CheckpointActivations::checkpoint(StepOp step) {
   SmallVector<Span> spans = makeSpans(found, *chosen, together);
   // From the last one on: what a span keeps of the one before is then known
   // to be held.
+  bool recomputes = false;
   for (const Span &span : llvm::reverse(spans))
-    recomputeSpan(span, seed,
-                  policy == "all" ? RecomputePolicy::All
-                                  : RecomputePolicy::Cheap);
+    recomputes |= recomputeSpan(span, seed,
+                                policy == "all" ? RecomputePolicy::All
+                                                : RecomputePolicy::Cheap);
+  if (!recomputes)
+    emitRemark(step.getLoc())
+        << "activation checkpointing changes nothing: the backward of @"
+        << step.getSymName() << " reads nothing that is worth recomputing in "
+        << spans.size() << " of " << found.size() << " layers";
+  if (number > static_cast<int64_t>(found.size()))
+    emitRemark(step.getLoc())
+        << "number_checkpoints " << number.getValue() << " is more than the "
+        << found.size() << " layers of @" << step.getSymName()
+        << ", whose borders are kept";
   return success();
 }
 

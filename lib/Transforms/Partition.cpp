@@ -40,6 +40,7 @@ private:
   void recordUses(StepOp step);
   LogicalResult collectGroups();
   LogicalResult verifySize(StepOp step, const Group &group);
+  LogicalResult verifyTraffic(StepOp step, int64_t elements);
   void createPartition(StepOp step, const Group &group, Type computeType,
                        unsigned index);
   LayoutKind chooseLayout(const Group &group, TrainingAttr training);
@@ -163,6 +164,25 @@ LogicalResult Partition::collectGroups() {
   return success();
 }
 
+/// What a rank sends in an update is counted in 64 bits, in parts of an
+/// element, each 1/ranks of it. Three times the padded elements a micro-batch
+/// are usual, but a parameter may be gathered for each use.
+LogicalResult Partition::verifyTraffic(StepOp step, int64_t elements) {
+  constexpr int64_t kTimes = 16;
+  int64_t ranks = step.getTraining()->getRanks(), sent = elements;
+  if (ranks == 1 ||
+      (!llvm::MulOverflow(sent, kTimes, sent) &&
+       !llvm::MulOverflow(sent, ranks, sent) &&
+       !llvm::MulOverflow(sent, step.getTraining()->getAccumulation(), sent)))
+    return success();
+  return emitError(step.getLoc())
+         << "up to " << elements << " padded elements over " << ranks
+         << " ranks and " << step.getTraining()->getAccumulation()
+         << " micro-batches send more than 64 bits count; give fewer ranks, or "
+            "lower the alignment, "
+         << alignment.getValue();
+}
+
 /// Offsets and places are 64 bits, padding included. An upper bound will do:
 /// every member, and the whole once more, padded by one unit and doubled by
 /// intervals.
@@ -183,7 +203,7 @@ LogicalResult Partition::verifySize(StepOp step, const Group &group) {
   }
   overflows |= llvm::AddOverflow(elements, unit, elements);
   if (!overflows && elements <= most / 2)
-    return success();
+    return verifyTraffic(step, elements);
   return emitError(step.getLoc())
          << "parameters padded to multiples of alignment "
          << alignment.getValue() << " for each of "

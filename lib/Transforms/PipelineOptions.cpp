@@ -252,8 +252,11 @@ readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
     return success();
   std::optional<int64_t> budget = parseBytes(options.memoryBudget);
   if (!budget)
-    return emitError() << "memory-budget '" << options.memoryBudget.getValue()
-                       << "' is no number of bytes above 0, such as 512MiB";
+    return emitError()
+           << "memory-budget '" << options.memoryBudget.getValue()
+           << "' is no number of bytes above 0, such as 512MiB; units "
+              "are "
+           << kByteUnits;
   config.memoryBudget = *budget;
   return success();
 }
@@ -270,6 +273,12 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
       failed(checkMachine(*resolved, emitError)) ||
       failed(readMemoryBudget(*this, *resolved, emitError)))
     return failure();
+  // A file's own layout is judged where its line is known.
+  if (layout.getNumOccurrences() && resolved->layout == Layout::Contiguous &&
+      resolved->stage != 2)
+    emitRemark(module.getLoc())
+        << "layout=contiguous changes nothing at stage " << resolved->stage
+        << ": only stage 2 cuts groups in one way or the other";
   recordGiven(*this, *resolved);
   SmallVector<ConfigDiagnostic> diagnostics;
   verifyTrainConfig(*resolved, diagnostics);

@@ -110,7 +110,9 @@ LogicalResult PlanMemory::checkAndReport(StepOp step) {
   if (!budget)
     return emitError(step.getLoc())
            << "'zero.step' op cannot be planned for the memory budget '"
-           << memoryBudget << "'; wanted bytes above 0, such as 512MiB";
+           << memoryBudget
+           << "'; wanted bytes above 0, such as 512MiB; units are "
+           << kByteUnits;
   return checkMemoryBudget(step, summary, *budget);
 }
 

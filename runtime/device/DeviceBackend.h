@@ -48,6 +48,7 @@ public:
   void setTrace(Executor::Trace trace) override;
   bool timesOperations() const override { return true; }
   double deviceSeconds() const override { return secondsOfUpdate; }
+  double repeatGraph(int64_t times) override;
   std::string describe() const override;
   std::vector<std::string> choices() const override {
     return executor.choices();

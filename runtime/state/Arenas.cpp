@@ -106,7 +106,10 @@ Arenas::Arenas(const Program &program, Memory &memory, Memory *links) {
     if (!sizes[i])
       continue;
     try {
-      begins[i] = owners[i]->allocate(sizes[i], titleOf(i).c_str());
+      const std::string title = titleOf(i);
+      begins[i] = static_cast<Arena>(i) == Arena::Activations
+                      ? owners[i]->allocateScratch(sizes[i], title.c_str())
+                      : owners[i]->allocate(sizes[i], title.c_str());
     } catch (...) {
       release();
       throw;

@@ -35,6 +35,11 @@ public:
   /// `bytes` (not 0) of zeros, beginning at a multiple of 4,096. Throws
   /// std::runtime_error, naming `what`, where there is not that much.
   virtual void *allocate(uint64_t bytes, const char *what) = 0;
+  /// The same, for what is written before it is read: the zeros may be missing
+  /// where a tool looks for reads of what nobody wrote.
+  virtual void *allocateScratch(uint64_t bytes, const char *what) {
+    return allocate(bytes, what);
+  }
   virtual void release(void *address) = 0;
   /// Both return when the host's bytes may be reused or read; what was queued
   /// before is done by then.

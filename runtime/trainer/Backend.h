@@ -61,6 +61,11 @@ public:
   /// Seconds that a device was given to the last update, from its first command
   /// to its last one; 0 where there is no device.
   virtual double deviceSeconds() const { return 0; }
+  /// Launches the graph of a step `times` times and once more, back to back,
+  /// with the inputs of the last update; returns the device's seconds of one.
+  /// It trains on: for measuring only. Throws std::runtime_error where there is
+  /// no graph.
+  virtual double repeatGraph(int64_t times);
   /// What it runs on, for people; "" for the host.
   virtual std::string describe() const { return ""; }
 };

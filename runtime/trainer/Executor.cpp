@@ -78,7 +78,8 @@ void Executor::releaseWorkspace() {
 void Executor::makeWorkspace() {
   if (memory) {
     if (workspaceSize)
-      workspace = memory->allocate(workspaceSize, "the kernels' workspace");
+      workspace =
+          memory->allocateScratch(workspaceSize, "the kernels' workspace");
     return;
   }
   workspaceStorage.reset(new std::byte[workspaceSize + kWorkspaceAlignment]);

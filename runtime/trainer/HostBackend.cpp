@@ -17,6 +17,11 @@ void Backend::setTrace(Executor::Trace) {
                            "without --trace");
 }
 
+double Backend::repeatGraph(int64_t) {
+  throw std::runtime_error("this processor has no graphs: run without "
+                           "--repeat-graph");
+}
+
 int zrt::threadsPerRank(int asked, int localRanks) {
   if (asked > 0)
     return asked;

@@ -207,6 +207,15 @@ void addDeviceFlags(CLI::App &app, Options &options) {
       ->check(CLI::IsMember({"auto", "nccl", "host"}));
   app.add_flag("--unregistered", options.unregistered,
                "do not register the memory of collectives with NCCL");
+  app.add_option("--repeat-graph", options.repeatGraph,
+                 "for measuring: after training, launch a step's graph N times "
+                 "and tell the device's seconds of one; the parameters change, "
+                 "so nothing is made of them")
+      ->type_name("N")
+      ->check(wholeNumber<int64_t>(1))
+      ->excludes("--save-weights")
+      ->excludes("--sample")
+      ->excludes("--eager");
 }
 
 void checkClaims(const Claims &claims, const Program &program) {

@@ -39,6 +39,7 @@ struct Options {
   bool eager = false;               ///< no graph
   bool shareGpu = false;            ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
+  int64_t repeatGraph = 0;          ///< launches, after training; 0: none
   bool unregistered = false; ///< NCCL works on memory that it does not know
 };
 

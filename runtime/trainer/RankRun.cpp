@@ -55,6 +55,7 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"--trace", int64_t(!options.trace.empty())},
       {"--collectives", hashOf(options.collectives)},
       {"--eager", int64_t(options.eager)},
+      {"--repeat-graph", options.repeatGraph},
       {"--share-gpu", int64_t(options.shareGpu)},
       {"--unregistered", int64_t(options.unregistered)},
       {"the first update of --trace-steps", options.traceFirst},
@@ -261,6 +262,8 @@ void RankRun::summarize() {
       << "\n";
   if (const std::string device = backend->describe(); !device.empty())
     out << "the device: " << device << "\n";
+  if (graphSeconds > 0)
+    out << "the step's graph alone: " << graphSeconds * 1e3 << " ms\n";
   if (trainer->updates() > 0)
     printTraffic(program, last.traffic, out);
   out << std::flush;
@@ -271,6 +274,8 @@ void RankRun::execute() {
   train();
   if (trace)
     writeTrace();
+  if (options.repeatGraph > 0 && stopSignal == 0)
+    graphSeconds = backend->repeatGraph(options.repeatGraph);
   if (!options.saveWeights.empty())
     saveWeights(options.saveWeights, program, backend->arenas(), communicator);
   if (options.sample > 0 && stopSignal == 0)

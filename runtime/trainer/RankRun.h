@@ -55,6 +55,7 @@ private:
   int stopSignal = 0;
   UpdateReport first, last;
   int64_t skipped = 0;
+  double graphSeconds = 0; ///< of one launch, where it was asked for
   double validationLoss = 0;
   bool evaluated = false;
 };

@@ -225,6 +225,10 @@ TEST(Machine, RefusesWhatItDoesNotUnderstand) {
             "works_at_wait: found 1, wanted true or false");
   EXPECT_EQ(refusal(std::string(kLeast) + R"(, "flops_efficiency": 0})"),
             "flops_efficiency: found 0, wanted more");
+  EXPECT_EQ(refusal(std::string(kLeast) + R"(, "flops_efficiency": 2})"),
+            "flops_efficiency: found more than 1, wanted at most 1");
+  EXPECT_EQ(refusal(std::string(kLeast) + R"(, "bandwidth_efficiency": 1.1})"),
+            "bandwidth_efficiency: found more than 1, wanted at most 1");
   EXPECT_EQ(refusal(std::string(kLeast) + R"(, "overlap_slowdown": 0.5})"),
             "overlap_slowdown: found less than 1, wanted 1 or more");
   EXPECT_EQ(refusal(std::string(kLeast) +

@@ -127,6 +127,25 @@ TEST_F(CudaAttention, AddsMasks) {
     }
 }
 
+/// Few and small, and every part of the own kernels: what is run under tools
+/// that are slow. 160 features need more shared memory than a block has
+/// unasked.
+TEST_F(CudaAttention, OwnKernelsInSmall) {
+  Problem p;
+  p.type = DataType::F32;
+  p.groups = 2;
+  for (int64_t features : {64, 160})
+    for (const bool masked : {false, true}) {
+      p.features = features;
+      p.causal = !masked;
+      if (masked)
+        p.mask = {p.queries, p.keys};
+      else
+        p.mask.clear();
+      check(p);
+    }
+}
+
 TEST_F(CudaAttention, RepeatsBitsInADeterministicProgram) {
   Program program;
   program.training.deterministic = true;

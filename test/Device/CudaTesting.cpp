@@ -54,7 +54,7 @@ std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
   }
   {
     std::unique_ptr<Kernel> kernel = makeCudaKernel(spec, kernels);
-    void *workspace = device->allocate(
+    void *workspace = device->allocateScratch(
         std::max<size_t>(kernel->workspaceBytes(), 1), "workspace");
     kernel->run(addresses.data(), workspace);
     if (captured)

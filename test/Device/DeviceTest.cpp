@@ -357,6 +357,24 @@ TEST_F(OneKernel, CollectivesKnowTheirMemory) {
   update(*backend);
 }
 
+/// Back to back, with nothing of the host's between them; it can train on.
+TEST_F(OneKernel, RepeatsItsGraphForMeasuring) {
+  update(*backend);
+  EXPECT_THROW(backend->repeatGraph(5), std::runtime_error);
+  update(*backend);
+  const int64_t copies = device->counts.copies;
+  update(*backend);
+  const int64_t copiesOfUpdate = device->counts.copies - copies;
+  const int64_t launches = device->counts.launches;
+  const Traffic sent = backend->traffic();
+  EXPECT_GT(backend->repeatGraph(5), 0);
+  EXPECT_EQ(device->counts.launches, launches + 6);
+  EXPECT_EQ(device->counts.copies, copies + copiesOfUpdate);
+  EXPECT_EQ(backend->traffic().bytes, sent.bytes);
+  update(*backend);
+  EXPECT_EQ(device->counts.launches, launches + 7);
+}
+
 /// Traced updates are no graph; those after them are again.
 TEST_F(OneKernel, TimesEveryCommandOnItsQueue) {
   struct Row {

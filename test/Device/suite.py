@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Integration"))
 
 SKIPPED = 77
+NO_DEVICE = 3  # the exit code of zero-device-bench
 NCCL, HOST = ("--collectives=nccl",), ("--share-gpu", "--collectives=host")
 
 
@@ -50,9 +51,13 @@ def needs_nccl_that_shares():
     os.environ["NCCL_MULTI_RANK_GPU_ENABLE"] = "1"
     os.environ.setdefault("NCCL_MAX_CTAS", "2")
     done = subprocess.run(["zero-device-bench", "device"], capture_output=True, text=True)
+    said = (done.stdout + done.stderr).strip()[-200:]
+    if done.returncode == NO_DEVICE:
+        raise Skip(said)
+    if done.returncode != 0:
+        raise RuntimeError(f"zero-device-bench device ends with {done.returncode}: {said}")
     if '"shares_devices":true' not in done.stdout:
-        raise Skip("NCCL before 2.30 lets no two ranks share a GPU: "
-                   + (done.stdout + done.stderr).strip()[-200:])
+        raise Skip(f"NCCL before 2.30 lets no two ranks share a GPU: {said}")
 
 
 def lets_nccl_block():

@@ -2,8 +2,9 @@
 other stages, rank counts and bucket sizes with what updates take.
 
 The machine may be busy with other tests. So ranks have one thread each, and
-what counts is the time for which they compute; a prediction may be off by a
-factor. docs/Planning.md has figures of a quiet machine.
+what counts is the time for which they compute, not the clock. That time varies
+too, since tests share caches and cores: a case that is off is measured again,
+after another calibration, and fails when it is off in every round.
 """
 
 import json
@@ -13,7 +14,11 @@ import subprocess
 import sys
 
 folder, model = sys.argv[1:3]
-FACTOR = 2
+# The prediction is within a fifth of what was measured, or the other way round.
+FACTOR = 1.25
+ROUNDS = 4
+# What an update takes at least: less says more of the measurement.
+LEAST_SECONDS = 0.02
 FEW, MANY = 2, 10  # updates
 # Ranks a core, and options.
 CASES = [(1, "stage=0"), (1, "stage=2 reduce-bucket-size=200000"),
@@ -28,32 +33,55 @@ def run(*command):
     return output, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-os.makedirs(folder, exist_ok=True)
-machine = os.path.join(folder, "machine.json")
-executable = os.path.join(folder, "train")
-text = os.path.join(folder, "text.txt")
-with open(text, "w") as file:
-    file.write("to be or not to be, that is the question " * 500)
-ranks = max(2, len(os.sched_getaffinity(0)))
-run("zero-plan", model, "--calibrate", machine, "--ranks", f"1,{ranks}", "--pipeline=stage=1")
-with open(machine) as file:
-    measured = json.load(file)
-assert measured["works_at_wait"] and measured["cores"] >= 1
-assert {kernel["ranks"] for kernel in measured["kernels"]} == {1, ranks}
-assert {entry["ranks"] for entry in measured["collectives"]} == {ranks}
-assert all(entry["seconds"] >= 0 for entry in measured["kernels"] + measured["collectives"])
-assert any(kernel["kernel"].startswith("nn.linear(") for kernel in measured["kernels"])
+def calibrate(machine, ranks):
+    """Writes the file of this machine; returns what is in it."""
+    run("zero-plan", model, "--calibrate", machine, "--ranks", f"1,{ranks}",
+        "--pipeline=stage=1")
+    with open(machine) as file:
+        measured = json.load(file)
+    assert measured["works_at_wait"] and measured["cores"] >= 1
+    assert {kernel["ranks"] for kernel in measured["kernels"]} == {1, ranks}
+    assert {entry["ranks"] for entry in measured["collectives"]} == {ranks}
+    assert all(e["seconds"] >= 0 for e in measured["kernels"] + measured["collectives"])
+    assert any(k["kernel"].startswith("nn.linear(") for k in measured["kernels"])
+    return measured
 
-for load, case in CASES:
-    case += f" ranks={load * ranks}"
+
+def compare(case, machine, cores, text):
+    """Predicted seconds of an update over those for which it computed."""
+    executable = os.path.join(folder, "train")
     run("zero-compile", model, "--pipeline", case, "-o", executable)
     few, many = (run(executable, "--data", text, "--threads", "1", "--steps", str(steps))[1]
                  for steps in (FEW, MANY))
-    seconds = (many - few) / (MANY - FEW) / measured["cores"]
+    seconds = (many - few) / (MANY - FEW) / cores
     plan = json.loads(run("zero-plan", model, "--pipeline", case, "--machine", machine,
                           "--json", "-")[0])
-    ratio = plan["prediction"]["seconds"] / seconds
-    print(f"{case}: predicted {plan['prediction']['seconds']:.4f} s, "
-          f"computed for {seconds:.4f} s, ratio {ratio:.2f}")
-    if not 1 / FACTOR < ratio < FACTOR:
-        sys.exit(f"{case}: predicted {ratio:.2f} times what was measured")
+    predicted = plan["prediction"]["seconds"]
+    print(f"{case}: predicted {predicted:.4f} s, computed for {seconds:.4f} s, "
+          f"ratio {predicted / seconds:.2f}", flush=True)
+    if seconds < LEAST_SECONDS:
+        sys.exit(f"{case}: an update takes {seconds:.4f} s, which is too little to compare")
+    return predicted / seconds
+
+
+def main():
+    os.makedirs(folder, exist_ok=True)
+    machine, text = (os.path.join(folder, name) for name in ("machine.json", "text.txt"))
+    with open(text, "w") as file:
+        file.write("to be or not to be, that is the question " * 500)
+    ranks = max(2, len(os.sched_getaffinity(0)))
+    left = {f"{case} ranks={load * ranks}": [] for load, case in CASES}
+    for _ in range(ROUNDS):
+        cores = calibrate(machine, ranks)["cores"]
+        for case in list(left):
+            left[case].append(compare(case, machine, cores, text))
+            if 1 / FACTOR < left[case][-1] < FACTOR:
+                del left[case]
+        if not left:
+            return
+    sys.exit("predicted, of what was measured, in each round: " + "; ".join(
+        f"{case}: {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
+        for case, ratios in left.items()))
+
+
+main()

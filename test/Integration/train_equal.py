@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Deterministic runs: stages 0 to 3 give the same losses and weights, bit by bit.
 
-Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks|dropout|recompute|trivial>
+Usage: train_equal.py <folder> <precision> <ranks> <kind>
 
   in-process  all stages, with and without overlap, ranks as threads, with
               evaluations
@@ -15,6 +15,7 @@ Usage: train_equal.py <folder> <precision> <ranks> <in-process|mpi|shapes|blocks
               same elements, so its losses are the same but for rounding
   recompute   activations that are recomputed, at all stages of a model with
               dropout, against the same ones kept
+  plain       the same of mlp.mlir, a chain of two products
   trivial     one rank that keeps its collectives, at all stages, against one
               that has none
 
@@ -24,10 +25,11 @@ and the last.
 """
 
 import os
+import random
 import subprocess
 
 from training import (GOLDENS, Setup, arguments, check, close, compile_model, difference,
-                      execute, generate, golden)
+                      execute, generate, golden, write_tensors)
 
 STEPS = 20
 TINY = ["gpt", "--layers", "1", "--width", "32", "--heads", "4", "--sequence", "16",
@@ -44,6 +46,8 @@ def setups(folder, precision, ranks, kind):
         wider = ["--layers", "3", "--width", "64", "--sequence", "64"]
         common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2",
                                    *(wider if kind == "recompute" else ()))
+    elif kind == "plain":
+        common["model"] = "mlp.mlir"
     elif kind == "blocks":
         common["model"] = generate(folder, "blocks", *TINY, "--layers", "2",
                                    "--micro-batch", "1", "--share", "mlp.c_fc.weight")
@@ -59,6 +63,11 @@ def setups(folder, precision, ranks, kind):
             setup(1, checkpoint_every=2), setup(2, checkpoint_every=3),
             setup(2, checkpoint_policy="cheap"), setup(2, checkpoint_layers=[1]),
             setup(3, number_checkpoints=2, stage3_max_reuse_distance=20000)]
+    if kind == "plain":
+        # One layer by itself keeps what it would recompute from.
+        return [setup(0), setup(1, checkpoint_every=1), setup(3, checkpoint_every=1)] + [
+            setup(stage, checkpoint_every=2) for stage in (0, 2, 3)] + [
+            setup(stage, number_checkpoints=1) for stage in (0, 1, 2, 3)]
     if kind == "blocks":
         accumulation = 1
         return [
@@ -100,6 +109,15 @@ def schedule(folder, setup):
                           capture_output=True).stdout
 
 
+def digits(folder):
+    """The path of made-up samples for mlp.mlir."""
+    path, count, rng = os.path.join(folder, "digits.safetensors"), 128, random.Random(3)
+    labels = [rng.randrange(10) for _ in range(count)]
+    pixels = [rng.random() + (i % 10 == label) for label in labels for i in range(784)]
+    write_tensors(path, {"x": ([count, 784], pixels), "y": ([count], labels)})
+    return path
+
+
 def check_first(run, precision):
     """What the runs must have in them, so that equality says something."""
     norms, skipped = run.column("grad_norm"), run.column("skipped")
@@ -131,9 +149,10 @@ def main():
     if kind == "mpi":
         cases.insert(0, (cases[0][0], False))
     first, schedules = None, set()
-    untrained = kind in ("blocks", "dropout", "recompute")
+    untrained = kind in ("blocks", "dropout", "recompute", "plain")
+    data = digits(folder) if kind == "plain" else "tiny.txt"
     for setup, mpi in cases:
-        run = execute(folder, setup, steps=STEPS, mpi=mpi,
+        run = execute(folder, setup, data=data, steps=STEPS, mpi=mpi,
                       weights=None if untrained else "tiny-gpt.safetensors",
                       arguments=EVALUATE if kind == "in-process" else ())
         name = setup.name + (" (MPI)" if mpi else "")

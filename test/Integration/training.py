@@ -224,11 +224,12 @@ def read_tensors(path):
 
 
 def write_tensors(path, tensors):
-    """Writes {name: (shape, values)} as F32."""
+    """Writes {name: (shape, values)} as F32, or as I32 where all are integers."""
     header, data = {}, b""
     for name, (shape, values) in tensors.items():
-        piece = array.array("f", values).tobytes()
-        header[name] = {"dtype": "F32", "shape": shape,
+        integers = all(isinstance(value, int) for value in values)
+        piece = array.array("i" if integers else "f", values).tobytes()
+        header[name] = {"dtype": "I32" if integers else "F32", "shape": shape,
                         "data_offsets": [len(data), len(data) + len(piece)]}
         data += piece
     text = json.dumps(header).encode()

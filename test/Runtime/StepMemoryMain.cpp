@@ -3,6 +3,8 @@
 // allocates nothing. What oneDNN allocates in a call is counted by itself.
 //
 //   zero-step-memory program.so
+//   zero-step-memory --arenas program.so   runs nothing: what each arena asks
+//   for
 #include "ProgramLibrary.h"
 
 #include "communicator/InProcess.h"
@@ -17,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
 #include <new>
 #include <optional>
 #include <pthread.h>
@@ -38,6 +41,9 @@ namespace {
 
 std::atomic<int64_t> mappedBytes, ownCalls, productCalls;
 std::atomic<bool> counting;
+/// Where each mapping begins and how large it is; only while this is noted.
+std::map<void *, int64_t> mappings;
+bool notesMappings = false;
 
 /// oneDNN's products make small objects of their own in each call; everything
 /// else, the standard library included, is the runtime's doing.
@@ -57,8 +63,11 @@ void count(const void *caller) {
 extern "C" void *mmap(void *address, size_t bytes, int protection, int flags,
                       int file, off_t offset) noexcept {
   mappedBytes += int64_t(bytes);
-  return reinterpret_cast<void *>(
+  void *mapped = reinterpret_cast<void *>(
       syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+  if (notesMappings)
+    mappings[mapped] = int64_t(bytes);
+  return mapped;
 }
 extern "C" int munmap(void *address, size_t bytes) noexcept {
   mappedBytes -= int64_t(bytes);
@@ -209,13 +218,46 @@ Findings measure(const ProgramLibrary &library) {
   return findings;
 }
 
+/// What the program wants of an arena, which always has a control block.
+int64_t plannedBytes(const Program &program, int arena) {
+  const int64_t bytes = int64_t(program.arenaBytes[arena]);
+  return Arena(arena) == Arena::Control
+             ? std::max<int64_t>(bytes, sizeof(Control))
+             : bytes;
+}
+
+/// Makes the arenas of all ranks and prints what each asked the system for;
+/// whether that is what the program wants. No page of them is touched but the
+/// control block's.
+bool reportArenas(const Program &program) {
+  const int64_t before = mappedBytes;
+  notesMappings = true;
+  std::vector<std::optional<Arenas>> ranks(size_t(program.training.ranks));
+  for (std::optional<Arenas> &arenas : ranks)
+    arenas.emplace(program);
+  notesMappings = false;
+  int64_t sum = 0;
+  bool isAsPlanned = true;
+  for (const std::optional<Arenas> &arenas : ranks)
+    for (int i = 0; i < kArenaCount; ++i) {
+      auto found = mappings.find(arenas->addresses()[i]);
+      const int64_t asked = found == mappings.end() ? 0 : found->second;
+      sum += asked;
+      isAsPlanned &= asked == plannedBytes(program, i);
+      if (&arenas == &ranks.front())
+        std::printf("arena %s: %lld bytes\n", nameOf(Arena(i)),
+                    (long long)asked);
+    }
+  std::printf("asked of the system: %lld bytes\n",
+              (long long)(mappedBytes - before));
+  return isAsPlanned && sum == mappedBytes - before;
+}
+
 /// Prints what was planned and found; whether they are the same.
 bool report(const Program &program, const Findings &findings) {
   int64_t planned = 0;
   for (int i = 0; i < kArenaCount; ++i) {
-    int64_t bytes = int64_t(program.arenaBytes[i]);
-    if (Arena(i) == Arena::Control)
-      bytes = std::max<int64_t>(bytes, sizeof(Control));
+    const int64_t bytes = plannedBytes(program, i);
     planned += bytes;
     std::printf("arena %s: %lld bytes\n", nameOf(Arena(i)), (long long)bytes);
   }
@@ -236,12 +278,15 @@ bool report(const Program &program, const Findings &findings) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: zero-step-memory program.so\n");
+  const bool isArenas = argc == 3 && std::strcmp(argv[1], "--arenas") == 0;
+  if (argc != 2 && !isArenas) {
+    std::fprintf(stderr, "usage: zero-step-memory [--arenas] program.so\n");
     return 2;
   }
   try {
-    const ProgramLibrary library(argv[1]);
+    const ProgramLibrary library(argv[argc - 1]);
+    if (isArenas)
+      return reportArenas(library.program) ? 0 : 1;
     return report(library.program, measure(library)) ? 0 : 1;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "zero-step-memory: error: %s\n", error.what());

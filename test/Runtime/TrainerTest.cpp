@@ -25,15 +25,17 @@ struct Outcome {
 };
 
 Outcome runWith(const Program &program, const FakeKernels &kernels,
-                std::vector<std::string> arguments) {
+                std::vector<std::string> arguments,
+                const EmbeddedProgram &embedded = {}) {
   arguments.insert(arguments.begin(), "train");
   std::vector<char *> argv;
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
   std::ostringstream out, errors;
-  const int code = runTrainer(int(arguments.size()), argv.data(), program, {},
-                              backendsUnderTest(kernels.maker()), out, errors);
+  const int code =
+      runTrainer(int(arguments.size()), argv.data(), program, embedded,
+                 backendsUnderTest(kernels.maker()), out, errors);
   return {code, out.str(), errors.str()};
 }
 
@@ -261,6 +263,27 @@ TEST_F(Trainer, SamplesBytes) {
                                    "ab", "--temperature", "0"});
   ASSERT_EQ(outcome.code, 0) << outcome.errors;
   EXPECT_EQ(outcome.out, "abcdefgh\n");
+}
+
+/// It trains on, so nothing else may be wanted of what was trained.
+TEST_F(Trainer, RepeatsAGraphWhereThereIsOne) {
+  EmbeddedProgram embedded;
+  embedded.isForDevice = true;
+  const auto run = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"--data", text.path(), "--steps", "3",
+                                 "--repeat-graph", "4"});
+    return runWith(makeFakeProgram(2, 2), makeFakeKernels(), flags, embedded);
+  };
+  const Outcome outcome = run({});
+  if (outcome.code == 0)
+    EXPECT_TRUE(contains(outcome.out, "the step's graph alone: "));
+  else
+    EXPECT_TRUE(contains(outcome.errors, "this processor has no graphs"))
+        << outcome.errors;
+  for (const std::string flag : {"--save-weights", "--sample"}) {
+    const std::string errors = run({flag, "1"}).errors;
+    EXPECT_TRUE(contains(errors, flag + " excludes --repeat-graph")) << errors;
+  }
 }
 
 TEST_F(Trainer, PrintsWhatWasCompiled) {

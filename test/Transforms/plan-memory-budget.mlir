@@ -27,7 +27,7 @@
 
 // FITS: zero.at
 
-// NUMBER: error: memory-budget 'lots' is no number of bytes above 0, such as 512MiB
+// NUMBER: error: memory-budget 'lots' is no number of bytes above 0, such as 512MiB; units are B, KiB, MiB, GiB and TiB
 
 // Planning a plan again changes nothing.
 // REPORT: remark: memory of each rank: {{[0-9]+}} bytes

@@ -1,13 +1,72 @@
 //===- zero-opt.cpp - read a module, run passes, print it -----------------===//
+//
+//   zero-opt gpt.mlir --zero-pipeline='stage=2 ranks=4'
+//   zero-opt gpt.mlir --config ds_config.json
+//
+//===----------------------------------------------------------------------===//
 
 #include "zero/Registration/Registration.h"
+#include "zero/Transforms/Passes.h"
 
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+
+static llvm::cl::opt<std::string>
+    configFile("config", llvm::cl::value_desc("ds_config.json"),
+               llvm::cl::desc("Run zero-pipeline with this DeepSpeed "
+                              "configuration, and no other pass"));
+
+static LogicalResult fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "zero-opt") << message << "\n";
+  return failure();
+}
+
+/// Runs zero-pipeline with `configFile`.
+static LogicalResult runConfigured(StringRef input, StringRef output,
+                                   DialectRegistry &registry) {
+  MlirOptMainConfig given = MlirOptMainConfig::createFromCLOptions();
+  MlirOptMainConfig config = given;
+  config.setPassPipelineSetupFn([&](PassManager &manager) -> LogicalResult {
+    if (failed(given.setupPassPipeline(manager)))
+      return failure();
+    if (!manager.empty())
+      return fail("--config runs zero-pipeline and no other pass; among passes "
+                  "write --zero-pipeline='config=" +
+                  configFile + "'");
+    zero::RunPipelineOptions options;
+    options.settings = "config=" + configFile;
+    manager.addPass(zero::createRunPipeline(options));
+    return success();
+  });
+  std::string message;
+  auto source = openInputFile(input, &message);
+  if (!source)
+    return fail(message);
+  auto file = openOutputFile(output, &message);
+  if (!file)
+    return fail(message);
+  if (failed(MlirOptMain(file->os(), std::move(source), registry, config)))
+    return failure();
+  file->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::zero::registerDialects(registry);
-  mlir::zero::registerPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "zero graph compiler: pass driver\n", registry));
+  llvm::InitLLVM init(argc, argv);
+  DialectRegistry registry;
+  zero::registerDialects(registry);
+  zero::registerPasses();
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "zero graph compiler: pass driver\n", registry);
+  return asMainReturnCode(configFile.empty()
+                              ? MlirOptMain(argc, argv, input, output, registry)
+                              : runConfigured(input, output, registry));
 }

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -141,6 +143,11 @@ LogicalResult mlir::zero::runEstimate(EstimateRequest request) {
   } else if (!(setup.parameters > 0 && setup.largestLayer >= 0)) {
     return fail("wanted a model, or --params above 0 and, for ZeRO-3, "
                 "--largest-layer");
+  } else if (setup.parameters != std::floor(setup.parameters) ||
+             setup.largestLayer != std::floor(setup.largestLayer)) {
+    return fail("--params and --largest-layer must be whole numbers");
+  } else if (setup.largestLayer > setup.parameters) {
+    return fail("--largest-layer must be at most --params");
   }
   llvm::outs() << "ZeRO-2\n";
   printHeader(setup, /*withLayer=*/false);

@@ -6,6 +6,9 @@
 
 namespace mlir::zero {
 
+/// The units that `parseBytes` reads, for messages.
+inline constexpr StringLiteral kByteUnits = "B, KiB, MiB, GiB and TiB";
+
 /// Reads a number of bytes, such as "65536", "1.5GiB", "80 GiB" or "512MiB":
 /// suffixes B, KiB, MiB, GiB and TiB. Nothing where `text` is none or is not
 /// above zero.

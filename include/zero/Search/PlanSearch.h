@@ -62,7 +62,9 @@ FailureOr<OwningOpRef<ModuleOp>> planModel(ModuleOp model,
 /// proposed as if these added up, the fastest that seem to fit first; they are
 /// planned and simulated, and the best one is the next start until none is
 /// better. The best of a stage is then moved value by value. Where a stage has
-/// few combinations, all are tried. Stages of which
+/// few combinations, all are tried. In the stages that are near the fastest,
+/// sizes between the powers of two around the best's are tried at last: those
+/// that hold whole parameters from the model's end. Stages of which
 /// what outlives a step exceeds the budget are left out. The search counts
 /// plans, not time, so its result is the same on every machine. Fails where a
 /// plan fails, with its error.

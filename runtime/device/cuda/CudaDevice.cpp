@@ -4,7 +4,9 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <cstdlib>
 #include <stdexcept>
+#include <string>
 
 using namespace zrt;
 using zrt::cuda::check;
@@ -19,6 +21,11 @@ cudaEvent_t event(Device::Event handle) {
 }
 cudaGraphExec_t graph(Device::Graph handle) {
   return reinterpret_cast<cudaGraphExec_t>(handle);
+}
+
+bool isSet(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && std::string(value) == "1";
 }
 
 class CudaDevice final : public Device {
@@ -47,20 +54,12 @@ public:
   }
 
   void *allocate(uint64_t bytes, const char *what) override {
-    void *address = nullptr;
-    const cudaError_t status = cudaMalloc(&address, bytes);
-    if (status != cudaSuccess) {
-      size_t free = 0, total = 0;
-      cudaMemGetInfo(&free, &total);
-      throw std::runtime_error(
-          std::string(what) + ": cannot have " + std::to_string(bytes) +
-          " bytes of the device's memory (" + std::to_string(free) + " of " +
-          std::to_string(total) + " are free): " + cudaGetErrorString(status));
-    }
-    check(cudaMemset(address, 0, bytes), "cudaMemset");
-    // A memset may return before it is done, and streams do not wait for it.
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    void *address = allocateBytes(bytes, what);
+    zero(address, bytes);
     return address;
+  }
+  void *allocateScratch(uint64_t bytes, const char *what) override {
+    return leavesScratch ? allocateBytes(bytes, what) : allocate(bytes, what);
   }
   void release(void *address) override { cudaFree(address); }
 
@@ -178,6 +177,24 @@ public:
   void endRange() override { nvtxDomainRangePop(nvtx); }
 
 private:
+  static void *allocateBytes(uint64_t bytes, const char *what) {
+    void *address = nullptr;
+    const cudaError_t status = cudaMalloc(&address, bytes);
+    if (status != cudaSuccess) {
+      size_t free = 0, total = 0;
+      cudaMemGetInfo(&free, &total);
+      throw std::runtime_error(
+          std::string(what) + ": cannot have " + std::to_string(bytes) +
+          " bytes of the device's memory (" + std::to_string(free) + " of " +
+          std::to_string(total) + " are free): " + cudaGetErrorString(status));
+    }
+    return address;
+  }
+  static void zero(void *address, uint64_t bytes) {
+    check(cudaMemset(address, 0, bytes), "cudaMemset");
+    // A memset may return before it is done, and streams do not wait for it.
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
   static void checkGraph(cudaError_t status, const char *call) {
     if (status != cudaSuccess)
       throw std::runtime_error(std::string(call) + ": " +
@@ -186,6 +203,8 @@ private:
                                "--eager");
   }
 
+  /// For initcheck, to which zeros that nobody asked for are writes.
+  const bool leavesScratch = isSet("ZERO_UNINITIALIZED");
   cudaDeviceProp properties = {};
   nvtxDomainHandle_t nvtx = nullptr;
 };

@@ -23,6 +23,8 @@ zrt::cuda::Table::Table(const std::vector<float> &values) {
   check(cudaMalloc(&memory, bytes), "cudaMalloc");
   check(cudaMemcpy(memory, values.data(), bytes, cudaMemcpyHostToDevice),
         "cudaMemcpy");
+  // From memory that is not pinned it may return before all has arrived.
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 zrt::cuda::Table::~Table() { cudaFree(memory); }

@@ -80,34 +80,44 @@ __device__ inline float glue(float upper, uint16_t lower) {
                          ((lower & 0x8000u) << 1));
 }
 
-/// Parameters [i, i + count) from the master, whichever form it has.
-__device__ inline void loadMaster(const DeviceUpdate &a, int64_t i, int count,
-                                  bool whole, float *p) {
-  if (!a.remainder)
-    return load(a.parameter, i, count, whole, p);
-  load(static_cast<const BF16 *>(a.compute), i, count, whole, p);
-  const Pack<uint16_t> lower = loadPack(a.remainder, i, count, whole);
-#pragma unroll
-  for (int lane = 0; lane < kPack; ++lane)
-    p[lane] = glue(p[lane], lower.lanes[lane]);
+/// Four neighbours of the master, whichever form it has.
+struct MasterPack {
+  Pack<float> whole;
+  Pack<BF16> upper;
+  Pack<uint16_t> lower;
+};
+
+__device__ __forceinline__ MasterPack loadMaster(const DeviceUpdate &a,
+                                                 int64_t i, int count,
+                                                 bool whole) {
+  MasterPack master;
+  if (a.remainder) {
+    master.upper =
+        loadPack(static_cast<const BF16 *>(a.compute), i, count, whole);
+    master.lower = loadPack(a.remainder, i, count, whole);
+  } else {
+    master.whole = loadPack(a.parameter, i, count, whole);
+  }
+  return master;
 }
 
 /// And back, the 16-bit parameter with them.
 template <typename Compute>
-__device__ inline void storeMaster(const DeviceUpdate &a, int64_t i, int count,
-                                   bool whole, const float *p) {
+__device__ __forceinline__ void storeMaster(const DeviceUpdate &a, int64_t i,
+                                            int count, bool whole,
+                                            const Pack<float> &p) {
   if (a.remainder) {
     Pack<uint16_t> lower;
 #pragma unroll
     for (int lane = 0; lane < kPack; ++lane)
-      lower.lanes[lane] = uint16_t(__float_as_uint(p[lane]));
+      lower.lanes[lane] = uint16_t(__float_as_uint(p.lanes[lane]));
     storePack(a.remainder, i, count, whole, lower);
   } else {
-    store(a.parameter, i, count, whole, p);
+    storePack(a.parameter, i, count, whole, p);
   }
   if (a.compute)
     store<Compute, fromMaster<Compute>>(static_cast<Compute *>(a.compute), i,
-                                        count, whole, p);
+                                        count, whole, p.lanes);
 }
 
 /// Adam and AdamW: the next value of a parameter.
@@ -135,6 +145,34 @@ struct SgdStep {
 };
 
 template <typename Gradient, typename Compute, typename Step>
+__device__ __forceinline__ void updatePack(const DeviceUpdate &a,
+                                           const UpdateScalars &s, int64_t i,
+                                           int count, bool whole) {
+  // All loads come before the first use, so that they wait together.
+  const Pack<Gradient> g =
+      loadPack(static_cast<const Gradient *>(a.gradient), i, count, whole);
+  const MasterPack master = loadMaster(a, i, count, whole);
+  Pack<float> p, m = {}, v = {};
+  if (a.moment1)
+    m = loadPack(a.moment1, i, count, whole);
+  if (a.moment2)
+    v = loadPack(a.moment2, i, count, whole);
+#pragma unroll
+  for (int lane = 0; lane < kPack; ++lane) {
+    const float old = a.remainder ? glue(toFloat(master.upper.lanes[lane]),
+                                         master.lower.lanes[lane])
+                                  : master.whole.lanes[lane];
+    p.lanes[lane] = Step::next(s, prepare(s, toFloat(g.lanes[lane]), old), old,
+                               m.lanes[lane], v.lanes[lane]);
+  }
+  if (a.moment1)
+    storePack(a.moment1, i, count, whole, m);
+  if (a.moment2)
+    storePack(a.moment2, i, count, whole, v);
+  storeMaster<Compute>(a, i, count, whole, p);
+}
+
+template <typename Gradient, typename Compute, typename Step>
 __global__ void __launch_bounds__(kThreads)
     updateKernel(DeviceUpdate a, bool whole) {
   if (!a.control->finite)
@@ -145,22 +183,10 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   const UpdateScalars s = shared;
   forEachPack(a.elements, [&](int64_t i, int count) {
-    float g[kPack], p[kPack], m[kPack], v[kPack];
-    load(static_cast<const Gradient *>(a.gradient), i, count, whole, g);
-    loadMaster(a, i, count, whole, p);
-    if (a.moment1)
-      load(a.moment1, i, count, whole, m);
-    if (a.moment2)
-      load(a.moment2, i, count, whole, v);
-#pragma unroll
-    for (int lane = 0; lane < kPack; ++lane)
-      p[lane] = Step::next(s, prepare(s, g[lane], p[lane]), p[lane], m[lane],
-                           v[lane]);
-    if (a.moment1)
-      store(a.moment1, i, count, whole, m);
-    if (a.moment2)
-      store(a.moment2, i, count, whole, v);
-    storeMaster<Compute>(a, i, count, whole, p);
+    if (whole && count == kPack)
+      updatePack<Gradient, Compute, Step>(a, s, i, kPack, true);
+    else
+      updatePack<Gradient, Compute, Step>(a, s, i, count, false);
   });
 }
 
@@ -244,10 +270,21 @@ void zrt::cuda::recordLoss(DataType type, const void *loss, Control *control,
   checkLaunch("record_loss");
 }
 
+/// Blocks for `items` items a thread each, at most what the device holds at
+/// once: with more, all but the last of them would wait for that.
+template <typename Function>
+static unsigned residentBlocks(Function *kernel, int64_t items) {
+  int each = 1;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads, 0);
+  const int64_t wanted = (items + kThreads - 1) / kThreads;
+  const int64_t most = int64_t(multiprocessors()) * (each > 0 ? each : 1);
+  return unsigned(wanted < most ? wanted : most);
+}
+
 void zrt::cuda::update(const DeviceUpdate &a, cudaStream_t stream) {
   if (a.elements == 0)
     return;
-  const unsigned blocks = blocksFor(a.elements / kPack + 1, kThreads);
+  const int64_t packs = (a.elements + kPack - 1) / kPack;
   withType(a.gradientType, [&](auto gradient) {
     withType(a.compute ? a.computeType : DataType::F32, [&](auto compute) {
       using Gradient = decltype(gradient);
@@ -259,7 +296,7 @@ void zrt::cuda::update(const DeviceUpdate &a, cudaStream_t stream) {
       auto *kernel = a.rule.rule == UpdateRule::Sgd
                          ? updateKernel<Gradient, Compute, SgdStep>
                          : updateKernel<Gradient, Compute, AdamStep>;
-      kernel<<<blocks, kThreads, 0, stream>>>(a, whole);
+      kernel<<<residentBlocks(kernel, packs), kThreads, 0, stream>>>(a, whole);
     });
   });
   checkLaunch("update");

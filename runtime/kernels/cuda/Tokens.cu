@@ -79,12 +79,18 @@ __global__ void embeddingGradKernel(const T *dy, const int32_t *ids,
 
 constexpr size_t padded(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+void checkSort(cudaError_t status) {
+  if (status != cudaSuccess)
+    throw std::runtime_error(std::string("sorting ids: ") +
+                             cudaGetErrorString(status));
+}
+
 size_t sortBytes(int64_t tokens) {
   size_t bytes = 0;
   const int32_t *in = nullptr;
   int32_t *out = nullptr;
-  cub::DeviceRadixSort::SortPairs(nullptr, bytes, in, out, in, out,
-                                  int(tokens));
+  checkSort(cub::DeviceRadixSort::SortPairs(nullptr, bytes, in, out, in, out,
+                                            int(tokens)));
   return bytes;
 }
 
@@ -205,8 +211,9 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
                                                                        tokens);
     // The sort is stable: tokens of one id stay in order.
     size_t bytes = sortBytes(tokens);
-    cub::DeviceRadixSort::SortPairs(memory + 3 * list, bytes, ids, sorted,
-                                    numbers, order, int(tokens), 0, 32, stream);
+    checkSort(cub::DeviceRadixSort::SortPairs(memory + 3 * list, bytes, ids,
+                                              sorted, numbers, order,
+                                              int(tokens), 0, 32, stream));
   }
   withType(type, [&](auto element) {
     using T = decltype(element);

@@ -12,6 +12,13 @@ DEVICE = os.path.join(ROOT, "test", "Device")
 PROGRAMS = os.path.join(ROOT, "programs")
 TEXT = os.path.join(ROOT, "test", "Goldens", "tiny.txt")
 SKIPPED = 77
+LIMIT, LIMITS = 90, {"CudaAttention.FollowsTheHost": 240}  # seconds of a kernel's check
+# One of each kind; what is wrong everywhere shows in a minute.
+QUICK = ("trace", "Nccl.OneRankInAGraph", "CudaKernels.Products", "CudaKernels.Norms",
+         "CudaKernels.MovesData", "CudaOptimizer.ExactStatistics",
+         "CudaAttention.FollowsTheHostOverWholeTiles", "f32-alone", "f32-stage3-eager",
+         "bf16-stage3-nccl", "f16-stage2-overflow-graph", "bf16-stage1-shared",
+         "losses-gpt-f32")
 
 
 def gtest_names(program):
@@ -58,7 +65,7 @@ def kernel_checks():
             yield program, lambda limit, program=program: (
                 "failed", f"{program} lists no tests", {}), 60
         for name in names:
-            yield name, gtest_body(program, name), 90
+            yield name, gtest_body(program, name), LIMITS.get(name, LIMIT)
 
 
 def step_checks(report):
@@ -78,7 +85,7 @@ def step_checks(report):
                 os.path.join(PROGRAMS, each["name"]), *each["flags"], *mode]), 120
 
 
-def add_trace(report):
+def trace_check():
     def body(limit):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "trace.json")
@@ -91,9 +98,20 @@ def add_trace(report):
             checker = os.path.join(ROOT, "test", "Tools", "Inputs", "check_trace.py")
             code, output = run([sys.executable, checker, path, "1", "2", "4", "12"], 60)
             return "passed" if code == 0 else "failed", last_lines(output), {}
-    report.check("trace", body, 120)
+    return "trace", body, 120
+
+
+def all_checks(report):
+    """Those of `QUICK` first."""
+    checks = [trace_check(), *step_checks(report), *kernel_checks()]
+    return sorted(checks, key=lambda check: check[0] not in QUICK)
+
+
+def add_quick(report):
+    checks = {check[0]: check for check in all_checks(report)}
+    report.check_all([checks.get(name, (name, lambda limit: (
+        "failed", "there is no such check", {}), LIMIT)) for name in QUICK])
 
 
 def add_checks(report):
-    add_trace(report)
-    report.check_all([*step_checks(report), *kernel_checks()])
+    report.check_all(all_checks(report))

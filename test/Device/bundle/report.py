@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 BIN = os.path.join(ROOT, "bin")
+BEGIN = time.monotonic()  # of the process: what looks at the machine counts too
 OUTER = dict(os.environ)  # without what the bundle adds
 TAIL = 400  # characters of a failure's output that are shown
 
@@ -63,9 +64,9 @@ class Report:
     """The checks of one part. A part ends in time: what would begin after
     `deadline` seconds is skipped."""
 
-    def __init__(self, part, machine, folder, deadline, only):
+    def __init__(self, part, machine, folder, deadline, only, begin):
         self.part, self.machine, self.folder, self.only = part, machine, folder, only
-        self.deadline, self.begin = deadline, time.monotonic()
+        self.deadline, self.begin = deadline, begin
         self.rows = []
         self.lock = threading.Lock()
 
@@ -76,6 +77,7 @@ class Report:
         with self.lock:
             self.rows.append({"check": name, "status": status, "seconds": round(seconds, 2),
                               "text": text, **numbers})
+            self.write()
             print(f"{status:7} {self.part}/{name} ({seconds:.1f} s): {text}", flush=True)
 
     def check(self, name, body, limit):
@@ -94,8 +96,9 @@ class Report:
             status, text, numbers = "failed", f"{type(error).__name__}: {error}", {}
         self.add(name, status, time.monotonic() - begin, text, **numbers)
 
-    def check_all(self, checks, together=4):
+    def check_all(self, checks):
         """Checks of no times, several at a time: (name, body, limit) each."""
+        together = max(2, min(8, len(os.sched_getaffinity(0)) // 2))
         with ThreadPoolExecutor(together) as pool:
             for each in [pool.submit(self.check, *check) for check in checks]:
                 each.result()
@@ -116,12 +119,14 @@ class Report:
     def count(self, status):
         return sum(row["status"] == status for row in self.rows)
 
-    def finish(self):
-        """Writes the files, prints the summary; returns the exit code."""
-        summary = ", ".join(f"{self.count(status)} {status}"
-                            for status in ("passed", "failed", "skipped"))
+    def summary(self):
+        return ", ".join(f"{self.count(status)} {status}"
+                         for status in ("passed", "failed", "skipped"))
+
+    def write(self):
+        """The files, after every row: whoever ends the part leaves what is known."""
+        summary, path = self.summary(), os.path.join(self.folder, self.part)
         os.makedirs(self.folder, exist_ok=True)
-        path = os.path.join(self.folder, self.part)
         with open(path + ".json", "w") as file:
             json.dump({"part": self.part, "machine": self.machine.facts, "checks": self.rows,
                        "missing": self.machine.missing, "summary": summary}, file, indent=1)
@@ -133,5 +138,10 @@ class Report:
             for row in self.rows:
                 text = row["text"].replace("|", "/")
                 file.write(f"| {row['check']} | {row['status']} | {row['seconds']} | {text} |\n")
-        print(f"{self.part}: {summary}; see {path}.json and {path}.md")
+
+    def finish(self):
+        """Writes the files, prints the summary; returns the exit code."""
+        self.write()
+        path = os.path.join(self.folder, self.part)
+        print(f"{self.part}: {self.summary()}; see {path}.json and {path}.md")
         return 1 if self.count("failed") else 0

@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
-"""A training step of GPT-2 in PyTorch, compiled, with bf16 autocast, flash
-attention and the fused AdamW: torch_gpt.py MODEL-AS-JSON. Prints JSON; exit
-code 77 where PyTorch or its GPU is missing, and the last line says why."""
+"""A training step of GPT-2 in PyTorch, compiled, with flash attention, gradients
+clipped to a norm of 1, and the fused AdamW with a decay of 0.1:
+
+  torch_gpt.py MODEL-AS-JSON          f32 parameters, bf16 by autocast
+  torch_gpt.py MODEL-AS-JSON --bf16   parameters, gradients and moments in bf16
+
+Prints JSON; exit code 77 where PyTorch or its GPU is missing, and the last line
+says why."""
 
 import json
 import statistics
@@ -54,18 +59,22 @@ class Model(nn.Module):
 
 def main():
     size = json.loads(sys.argv[1])
+    pure = sys.argv[2:] == ["--bf16"]
     if not torch.cuda.is_available():
         print("PyTorch sees no GPU")
         sys.exit(77)
     torch.manual_seed(1)
-    model = Model(size).cuda()
+    with torch.device("cuda"):
+        model = Model(size)
+    if pure:
+        model.bfloat16()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.1, fused=True)
     compiled = torch.compile(model)
     shape = (size["micro_batch"], size["context"])
 
     def step():
         ids, targets = (torch.randint(size["vocabulary"], shape, device="cuda") for _ in range(2))
-        with torch.autocast("cuda", dtype=torch.bfloat16):
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=not pure):
             loss = compiled(ids, targets)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -74,15 +83,16 @@ def main():
 
     for _ in range(4):
         step()
-    seconds = []
-    for _ in range(size["steps"]):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
+    # The host runs ahead, as it does in training: it waits once, at the end.
+    ends = [torch.cuda.Event(enable_timing=True) for _ in range(size["steps"] + 1)]
+    ends[0].record()
+    for end in ends[1:]:
         step()
         end.record()
-        torch.cuda.synchronize()
-        seconds.append(begin.elapsed_time(end) * 1e-3)
+    torch.cuda.synchronize()
+    seconds = [begin.elapsed_time(end) * 1e-3 for begin, end in zip(ends, ends[1:])]
     print(json.dumps({"step_s": statistics.median(seconds), "torch": torch.__version__,
+                      "kind": "bf16" if pure else "f32 and autocast",
                       "memory": torch.cuda.max_memory_allocated()}))
 
 
