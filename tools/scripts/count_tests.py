@@ -27,6 +27,9 @@ def reason_from_output(output):
                 if not text or text.startswith("["):
                     break
                 kept.append(text)
+        # A program that leaves out all of its tests: "skipped, no GPU: ...".
+        elif line.startswith("skipped, "):
+            kept.append(line.removeprefix("skipped, "))
     if not kept:
         # lit: "Test requires the following unavailable features: mpi"
         kept = [line for line in lines if re.match(r"Test (requires|does)", line)]
