@@ -33,7 +33,8 @@ def reason_from_output(output):
     if not kept:
         # lit: "Test requires the following unavailable features: mpi"
         kept = [line for line in lines if re.match(r"Test (requires|does)", line)]
-    return " ".join(kept) or "no reason given"
+    # Many tests of one program tend to have one reason.
+    return "; ".join(dict.fromkeys(kept)) or "no reason given"
 
 
 def read_ctest(path):
