@@ -5,10 +5,10 @@
 #include "KernelTable.h"
 
 #include "zero/Analysis/Handles.h"
-#include "zero/Analysis/KernelSpecs.h"
-#include "zero/Analysis/StatePlan.h"
+#include "zero/Cost/KernelSpecs.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"
 #include "program/Program.h"

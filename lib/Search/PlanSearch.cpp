@@ -5,8 +5,8 @@
 #include "StageSearch.h"
 
 #include "zero/Analysis/ActivationLayers.h"
-#include "zero/Analysis/PlanSummary.h"
-#include "zero/Conversion/Timeline.h"
+#include "zero/Cost/Timeline.h"
+#include "zero/Plan/PlanSummary.h"
 #include "zero/Transforms/Pipeline.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -3,9 +3,9 @@
 #include "zero/Transforms/Passes.h"
 
 #include "zero/Analysis/ActivationLayers.h"
-#include "zero/Analysis/RecomputePlan.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Plan/RecomputePlan.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

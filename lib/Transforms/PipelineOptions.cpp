@@ -2,9 +2,9 @@
 
 #include "zero/Transforms/Pipeline.h"
 
-#include "zero/Analysis/Machine.h"
-#include "zero/Analysis/MemoryBudget.h"
+#include "zero/Cost/Machine.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Plan/MemoryBudget.h"
 
 using namespace mlir;
 using namespace mlir::zero;

@@ -1,11 +1,11 @@
 //===- PlanMemory.cpp - give every buffer an address ----------------------===//
 
-#include "zero/Analysis/BufferPlan.h"
-#include "zero/Analysis/MemoryBudget.h"
 #include "zero/Analysis/Schedule.h"
-#include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Memory/BufferPlan.h"
+#include "zero/Memory/StatePlan.h"
+#include "zero/Plan/MemoryBudget.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

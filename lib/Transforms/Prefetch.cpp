@@ -1,9 +1,9 @@
 //===- Prefetch.cpp - start gathers before they are needed ----------------===//
 
-#include "zero/Analysis/CostModel.h"
 #include "zero/Analysis/LastUse.h"
-#include "zero/Analysis/PrefetchPlan.h"
 #include "zero/Analysis/Schedule.h"
+#include "zero/Cost/CostModel.h"
+#include "zero/Cost/PrefetchPlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 

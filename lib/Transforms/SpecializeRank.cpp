@@ -1,7 +1,7 @@
 //===- SpecializeRank.cpp - one program a rank ----------------------------===//
 
-#include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Memory/StatePlan.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"

@@ -1,4 +1,4 @@
-#include "zero/Analysis/Allocation.h"
+#include "zero/Memory/Allocation.h"
 
 #include <chrono>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "zero/Analysis/CostModel.h"
+#include "zero/Cost/CostModel.h"
 
 #include "program/Signature.h"
 #include "llvm/ADT/StringRef.h"

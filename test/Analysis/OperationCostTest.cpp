@@ -1,4 +1,4 @@
-#include "zero/Conversion/Timeline.h"
+#include "zero/Cost/Timeline.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Registration/Registration.h"
 #include "zero/Transforms/Pipeline.h"

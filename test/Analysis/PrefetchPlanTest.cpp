@@ -1,4 +1,4 @@
-#include "zero/Analysis/PrefetchPlan.h"
+#include "zero/Cost/PrefetchPlan.h"
 
 #include <gtest/gtest.h>
 

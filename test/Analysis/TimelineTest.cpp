@@ -1,4 +1,4 @@
-#include "zero/Conversion/Timeline.h"
+#include "zero/Cost/Timeline.h"
 
 #include "llvm/ADT/STLExtras.h"
 

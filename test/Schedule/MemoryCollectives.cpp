@@ -2,8 +2,8 @@
 
 #include "MemoryInterpreter.h"
 
-#include "zero/Analysis/StatePlan.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Memory/StatePlan.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -2,9 +2,9 @@
 
 #include "MemoryInterpreter.h"
 
-#include "zero/Analysis/StatePlan.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Memory/StatePlan.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

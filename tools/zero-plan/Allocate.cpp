@@ -3,7 +3,7 @@
 #include "Allocate.h"
 #include "Model.h"
 
-#include "zero/Analysis/Allocation.h"
+#include "zero/Memory/Allocation.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -5,7 +5,7 @@
 
 #include "Trace.h"
 
-#include "zero/Analysis/Machine.h"
+#include "zero/Cost/Machine.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

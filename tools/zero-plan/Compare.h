@@ -2,7 +2,7 @@
 #ifndef ZERO_PLAN_COMPARE_H
 #define ZERO_PLAN_COMPARE_H
 
-#include "zero/Analysis/PlanSummary.h"
+#include "zero/Plan/PlanSummary.h"
 
 namespace mlir::zero {
 

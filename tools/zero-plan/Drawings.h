@@ -2,7 +2,7 @@
 #ifndef ZERO_PLAN_DRAWINGS_H
 #define ZERO_PLAN_DRAWINGS_H
 
-#include "zero/Conversion/Timeline.h"
+#include "zero/Cost/Timeline.h"
 
 namespace mlir::zero {
 

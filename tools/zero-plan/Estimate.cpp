@@ -4,7 +4,7 @@
 
 #include "Table.h"
 
-#include "zero/Analysis/PlanSummary.h"
+#include "zero/Plan/PlanSummary.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"

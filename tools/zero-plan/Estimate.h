@@ -4,7 +4,7 @@
 
 #include "Model.h"
 
-#include "zero/Analysis/Estimators.h"
+#include "zero/Plan/Estimators.h"
 
 namespace mlir::zero {
 

@@ -6,8 +6,8 @@
 #include "ParameterLife.h"
 #include "Table.h"
 
-#include "zero/Analysis/StatePlan.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Memory/StatePlan.h"
 
 using namespace mlir;
 using namespace mlir::zero;

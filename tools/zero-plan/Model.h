@@ -2,8 +2,8 @@
 #ifndef ZERO_PLAN_MODEL_H
 #define ZERO_PLAN_MODEL_H
 
-#include "zero/Analysis/Machine.h"
 #include "zero/Config/Config.h"
+#include "zero/Cost/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"

@@ -5,8 +5,8 @@
 #include "Table.h"
 
 #include "zero/Analysis/Handles.h"
-#include "zero/Analysis/PlanSummary.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Plan/PlanSummary.h"
 
 namespace mlir::zero {
 

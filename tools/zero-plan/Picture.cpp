@@ -8,8 +8,8 @@
 #include "Table.h"
 #include "Trace.h"
 
-#include "zero/Analysis/LineBuffers.h"
 #include "zero/Conversion/Translate.h"
+#include "zero/Memory/LineBuffers.h"
 
 #include <cmath>
 #include <map>

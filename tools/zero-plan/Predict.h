@@ -3,7 +3,7 @@
 #ifndef ZERO_PLAN_PREDICT_H
 #define ZERO_PLAN_PREDICT_H
 
-#include "zero/Conversion/Timeline.h"
+#include "zero/Cost/Timeline.h"
 
 #include "llvm/Support/JSON.h"
 

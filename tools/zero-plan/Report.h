@@ -4,7 +4,7 @@
 
 #include "Predict.h"
 
-#include "zero/Analysis/PlanSummary.h"
+#include "zero/Plan/PlanSummary.h"
 
 #include "llvm/Support/JSON.h"
 

@@ -3,7 +3,7 @@
 #ifndef ZERO_PLAN_TRACE_H
 #define ZERO_PLAN_TRACE_H
 
-#include "zero/Conversion/Timeline.h"
+#include "zero/Cost/Timeline.h"
 
 namespace mlir::zero {
 

@@ -7,8 +7,8 @@
 #ifndef ZERO_SEARCH_PLANSEARCH_H
 #define ZERO_SEARCH_PLANSEARCH_H
 
-#include "zero/Analysis/Machine.h"
 #include "zero/Config/Config.h"
+#include "zero/Cost/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,0 +1,49 @@
+//===- KernelSpecs.h - operations as the runtime's kernels ----------------===//
+//
+// Which kernels an operation becomes, with what they compute and move. The
+// translation to commands and the cost model both ask here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_COST_KERNELSPECS_H
+#define ZERO_COST_KERNELSPECS_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "program/Program.h"
+
+#include <optional>
+
+namespace mlir::zero {
+
+/// The runtime's number for an element type, or nothing where it has none.
+std::optional<zrt::DataType> toDataType(Type elementType);
+
+/// A ranked static tensor of a kernel type.
+zrt::TensorType toTensorType(RankedTensorType type);
+
+/// The kernel that computes `op` from its operands: that of its
+/// KernelOpInterface, or of a launch or a loss seed. Nothing where `op` becomes
+/// other commands or none.
+std::optional<zrt::KernelSpec> describeKernel(Operation *op);
+
+/// One run of elements of a flat kernel.
+struct FlatRange {
+  int64_t elements = 0;
+  Type type;
+};
+
+/// A kernel of the `zero` operations, which takes flat ranges.
+zrt::KernelSpec describeFlatKernel(StringRef name, ArrayRef<FlatRange> ranges,
+                                   zrt::KernelSpec attributes = {});
+
+/// The kernel of an optimizer, without its buffers: its name and attributes.
+std::pair<StringRef, zrt::KernelSpec> describeOptimizer(Attribute optimizer);
+
+/// Operations on elements that the operations nested in `op` do, an
+/// exponential as one: of a function that a launch runs, or of one elementwise
+/// operation on tensors.
+int64_t countElementOperations(Operation *op);
+
+} // namespace mlir::zero
+
+#endif // ZERO_COST_KERNELSPECS_H

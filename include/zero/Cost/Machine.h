@@ -1,0 +1,121 @@
+//===- Machine.h - what a plan is to run on
+//--------------------------------===//
+//
+// The figures that the cost model needs of a machine: built in for some, or
+// read from a file, which `zero-plan --calibrate` writes from measurement.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_COST_MACHINE_H
+#define ZERO_COST_MACHINE_H
+
+#include "mlir/Support/LLVM.h"
+
+#include "program/Program.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm::json {
+class OStream;
+} // namespace llvm::json
+
+namespace mlir::zero {
+
+/// One way in which a library sends around a ring. Times in seconds, rates in
+/// bytes a second that a rank sends.
+struct LinkProtocol {
+  /// Of any operation.
+  double latency = 0;
+  /// Of a step to a neighbour inside a node, and in another node.
+  double step = 0, farStep = 0;
+  double bandwidth = 0, farBandwidth = 0;
+};
+
+/// A kernel that was timed while `ranks` ranks of a node ran it at once.
+struct MeasuredKernel {
+  std::string signature, family;
+  int64_t ranks = 1;
+  double flops = 0, bytes = 0;
+  zrt::DataType type = zrt::DataType::F32;
+  double seconds = 0;
+};
+
+/// A collective of `ranks` ranks that spans `bytes` bytes: of the buffer that
+/// is whole before or after it.
+struct MeasuredCollective {
+  zrt::Opcode kind = zrt::Opcode::AllReduce;
+  zrt::DataType type = zrt::DataType::F32;
+  int64_t ranks = 1;
+  double bytes = 0, seconds = 0;
+};
+
+struct Machine {
+  std::string name;
+  /// Where the figures come from.
+  std::string source;
+  /// Ranks of a node; 0 for a machine of one node.
+  int64_t ranksPerNode = 0;
+  /// Cores that the ranks of a node share; 0 where each has its own device.
+  int64_t cores = 0;
+  /// Operations a second of a device or a core, by element type.
+  std::array<double, zrt::kDataTypeCount> flops = {};
+  /// Bytes a second of a device, or of all cores of a node together.
+  double bandwidth = 0;
+  /// Bytes a second of one core, where cores are shared.
+  double coreBandwidth = 0;
+  /// Parts of `flops` and `bandwidth` that kernels reach.
+  double flopsEfficiency = 1, bandwidthEfficiency = 1;
+  /// Seconds that a kernel costs however little it does.
+  double kernelOverhead = 0;
+  /// Collectives do nothing until they are waited for, and then keep all cores
+  /// of their ranks busy.
+  bool worksAtWait = false;
+  /// How much longer a kernel takes beside a collective.
+  double overlapSlowdown = 1;
+  /// The best one is taken for each operation.
+  SmallVector<LinkProtocol> protocols;
+
+  std::vector<MeasuredKernel> kernels;
+  std::vector<MeasuredCollective> collectives;
+
+  /// Ranks of a run of `ranks` that share a node.
+  int64_t localRanks(int64_t ranks) const {
+    return ranksPerNode > 0 ? std::min(ranks, ranksPerNode) : ranks;
+  }
+  /// Cores that a rank has while `localRanks` ranks of its node are busy.
+  double coresOfRank(int64_t localRanks) const;
+  /// Seconds of work that computes `flops` operations on elements of `type`
+  /// and moves `bytes`, by the roofline, without overhead.
+  double roofline(double flops, double bytes, zrt::DataType type,
+                  int64_t localRanks) const;
+};
+
+/// The machine with a built-in name (`host`, `a100`, `h100`, `h200`), or of the
+/// file `nameOrPath`. Where there is none, `error` says what was found and what
+/// is wanted.
+FailureOr<Machine> readMachine(StringRef nameOrPath, std::string &error);
+
+/// One machine from measurements of it with several rank counts, in ascending
+/// order of these: everything that was measured, and the best rates.
+Machine mergeMachines(ArrayRef<Machine> machines);
+
+/// Writes what `readMachine` reads.
+void writeMachine(llvm::json::OStream &json, const Machine &machine);
+
+/// Names that `readMachine` knows, one after the other.
+SmallVector<StringRef> builtInMachineNames();
+
+namespace detail {
+/// The parts of `readMachine`: nothing for an unknown name; a file's text.
+std::optional<Machine> findBuiltInMachine(StringRef name);
+FailureOr<Machine> parseMachine(StringRef text, std::string &error);
+} // namespace detail
+
+} // namespace mlir::zero
+
+#endif // ZERO_COST_MACHINE_H

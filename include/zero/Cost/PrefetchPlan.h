@@ -1,0 +1,70 @@
+//===- PrefetchPlan.h - how early gathers start -----------------*- C++ -*-===//
+//
+// What is gathered ahead takes memory, so a gather starts as late as still
+// keeps an update as short as the limits allow.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_COST_PREFETCHPLAN_H
+#define ZERO_COST_PREFETCHPLAN_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace mlir::zero {
+
+/// One gather, by positions of operations in a block.
+struct GatherUse {
+  /// Where it is waited for, and last used.
+  int64_t neededAt = 0, lastUse = 0;
+  int64_t elements = 0;
+  /// From start to end with the links to itself.
+  double seconds = 0;
+};
+
+struct PrefetchLimits {
+  /// Most gathers started and not waited for; 0: any number.
+  int64_t inFlight = 0;
+  /// Most elements gathered ahead of their use.
+  int64_t ahead = 0;
+  /// Most elements of gathered parameters at once.
+  int64_t live = 0;
+};
+
+/// A collective of a block that is no gather of parameters.
+struct OtherCollective {
+  int64_t startsAt = 0;
+  /// Nothing where another block waits for it.
+  std::optional<int64_t> neededAt;
+  double seconds = 0;
+};
+
+/// What else takes time in a block.
+struct BlockSeconds {
+  /// Of the kernels before each position, and before the end.
+  SmallVector<double> kernels;
+  /// In the order of their starts.
+  SmallVector<OtherCollective> others;
+};
+
+/// For each gather, in the order of their waits, the one before whose wait it
+/// starts: itself where nothing is gained. Starts keep the order of the waits.
+/// A gather that is needed now is never held back by a limit.
+SmallVector<size_t> startEarly(ArrayRef<GatherUse> gathers,
+                               const PrefetchLimits &limits);
+
+/// With as few gathers in flight as let the block end within 3 % of its time
+/// with `startEarly`; and then as late as leaves no wait longer, with half its
+/// time to spare for each gather. Gathers take the links one after the other,
+/// and share them with the other collectives.
+SmallVector<size_t> startInTime(ArrayRef<GatherUse> gathers,
+                                PrefetchLimits limits,
+                                const BlockSeconds &seconds);
+
+} // namespace mlir::zero
+
+#endif // ZERO_COST_PREFETCHPLAN_H

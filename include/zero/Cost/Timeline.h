@@ -1,0 +1,83 @@
+//===- Timeline.h - when each command of a plan runs
+//-----------------------===//
+//
+// A planned schedule on a machine, without running it: the commands of its
+// program, at the times that the cost model gives them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_COST_TIMELINE_H
+#define ZERO_COST_TIMELINE_H
+
+#include "zero/Cost/CostModel.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include "program/Program.h"
+
+#include <memory>
+#include <vector>
+
+namespace mlir::zero {
+
+/// The regions of a program that an update runs.
+enum class StepRegion { Micro, Apply };
+StringRef stringifyStepRegion(StepRegion region);
+
+/// One command of the timeline; times in seconds from its begin. A wait is on
+/// the compute stream and lasts while that does nothing.
+struct TimelineEvent {
+  const zrt::Command *command = nullptr;
+  /// What a wait is for.
+  const zrt::Command *started = nullptr;
+  zrt::Stream stream = zrt::Stream::Compute;
+  StepRegion region = StepRegion::Micro;
+  int64_t update = 0, micro = 0;
+  double begin = 0, end = 0;
+  /// When compute came to the command.
+  double issued = 0;
+  /// What a kernel computes, and what it moves or what a collective spans.
+  uint64_t flops = 0, bytes = 0;
+
+  bool isWait() const { return command->opcode == zrt::Opcode::Wait; }
+  /// A wait, or a collective on the compute stream itself.
+  bool holdsUpCompute() const {
+    return stream == zrt::Stream::Compute &&
+           command->opcode != zrt::Opcode::Kernel;
+  }
+  /// What a person should read: a kernel's name or what a collective moves.
+  StringRef getName() const { return command->label; }
+  /// "file.mlir:12:8", or "".
+  StringRef getLocation() const { return command->location; }
+};
+
+/// Two updates of one rank from a cold start. The second is what a run repeats:
+/// what the first left running is in it.
+struct Timeline {
+  std::shared_ptr<const zrt::Program> program;
+  /// In the order in which they begin.
+  std::vector<TimelineEvent> events;
+  /// Where the second update begins and ends.
+  double begin = 0, end = 0;
+  /// Of the second update: seconds in which compute waited, and in which each
+  /// stream worked.
+  double exposed = 0;
+  std::array<double, zrt::kStreamCount> busy = {};
+
+  double stepSeconds() const { return end - begin; }
+};
+
+/// Runs `program` on `model`'s machine. A collective begins after every command
+/// before it on the compute stream and on its own, and shares the links with
+/// those that run at the same time; a wait lasts until its start is done; a
+/// wait for what was not started does nothing. Where the machine works at the
+/// wait, the collective is done there.
+Timeline simulate(std::shared_ptr<const zrt::Program> program,
+                  const CostModel &model);
+
+/// The same of a module that went through `zero-plan-memory`. Fails, with a
+/// message at the operation, where it cannot be translated to a program.
+FailureOr<Timeline> simulate(ModuleOp plannedModule, const Machine &machine);
+
+} // namespace mlir::zero
+
+#endif // ZERO_COST_TIMELINE_H

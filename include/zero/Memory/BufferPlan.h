@@ -1,0 +1,120 @@
+//===- BufferPlan.h - which values share which memory ---------------------===//
+//
+// The alias and borrow facts of a region, or of several that run one after the
+// other and pass handles on, and places that follow from them.
+// Views share their root's buffer; a started collective borrows its operands
+// until its wait; gradients are produced at their place in a bucket, or in the
+// stored gradient; a launch takes the place of a dying input.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_MEMORY_BUFFERPLAN_H
+#define ZERO_MEMORY_BUFFERPLAN_H
+
+#include "zero/Analysis/LastUse.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Memory/Allocation.h"
+#include "zero/Memory/StatePlan.h"
+
+namespace mlir::zero {
+
+/// Memory that values share.
+struct PlannedBuffer {
+  ArenaKind arena = ArenaKind::Activations;
+  int64_t bytes = 0;
+  /// First and last operation that needs it, by position.
+  int64_t begin = 0, end = 0;
+  /// Part of another buffer (a bucket), from `parentOffset` on; -1: its own.
+  int parent = -1;
+  int64_t parentOffset = 0;
+  /// A place that is known beforehand (state, inputs, constants), or null.
+  AtAttr fixed;
+};
+
+/// A value's memory: bytes from the beginning of a buffer. On rank r,
+/// `stride * r` further.
+struct Memory {
+  int buffer = -1;
+  int64_t offset = 0;
+  int64_t stride = 0;
+  int64_t bytes = 0;
+};
+
+/// The buffers of the regions of one line of time (see `getTimelines`).
+class BufferPlan {
+public:
+  /// `constants` gives the place of a constant of the given value.
+  BufferPlan(ArrayRef<Block *> line, const Handles &handles,
+             const StatePlaces &state, TrainingAttr training,
+             function_ref<AtAttr(ElementsAttr)> constants);
+
+  /// Why planning failed, after a diagnostic; success otherwise.
+  LogicalResult result() const { return status; }
+
+  /// Chooses offsets in activation and communication memory; returns the bytes
+  /// needed of `arena`.
+  void solve();
+  int64_t neededBytes(ArenaKind arena) const;
+  /// The most bytes alive at one time: no offsets need less.
+  int64_t liveBytes(ArenaKind arena) const;
+
+  /// The places of what each operation makes, in the order in which the
+  /// lowering asks for them; for `zero.at`.
+  SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> getPlaces() const;
+
+private:
+  void findReads(ArrayRef<Block *> line);
+  LogicalResult visit(Operation &op);
+  void visitWait(WaitOp wait);
+  void visitKernel(Operation &op);
+  LogicalResult visitLoad(LoadOp load);
+  void visitGather(AllGatherOp gather);
+  void visitRefreshResident(RefreshResidentOp refresh);
+  void visitAllReduce(AllReduceOp reduce);
+  void visitReduceScatter(ReduceScatterOp reduce);
+  void visitBucketedReduce(BucketedReduceOp reduce);
+  void visitAccumulate(AccumulateOp accumulate);
+
+  int newBuffer(ArenaKind arena, int64_t bytes, Operation *begin);
+  int fixedBuffer(AtAttr place);
+  Memory whole(int buffer) const;
+  int rootOf(int buffer, int64_t &offset) const;
+  /// Lets `value` be produced at `offset` of `bucket`; where it cannot, the
+  /// lowering copies it there.
+  void place(Value value, int bucket, int64_t offset);
+  /// Places the gradients of members in a bucket that holds the flat space
+  /// from `begin` on, in elements of `bytes`.
+  void placeMembers(ArrayAttr parameters, ValueRange gradients, int bucket,
+                    int64_t begin, int64_t bytes);
+  int makeBucket(Operation *op, PartitionOp partition, int64_t elements,
+                 Type type, AtAttr fixed);
+  /// The dying input whose memory `result` of a launch may take, or -1.
+  int findDyingInput(LaunchOp launch, int64_t bytes);
+  /// Keep what `value` stands for alive through the present operation.
+  void extend(Value value);
+  void keepAlive(int buffer);
+
+  const Handles &handles;
+  const StatePlaces &state;
+  TrainingAttr training;
+  function_ref<AtAttr(ElementsAttr)> constants;
+  LogicalResult status = success();
+
+  SmallVector<PlannedBuffer> buffers;
+  DenseMap<Value, Memory> memory;
+  /// The tensors of a pending, in order.
+  DenseMap<Value, SmallVector<Memory>> pending;
+  SmallVector<std::pair<Operation *, SmallVector<Memory>>> made;
+  BlockOrder order;
+  /// The bucket that a started reduction needs until its wait.
+  DenseMap<Value, int> buckets;
+  /// Last position that reads a root value, and that still borrows it: a
+  /// reduction borrows until its wait.
+  DenseMap<Value, int64_t> lastRead, borrowedUntil;
+  int64_t now = 0;
+  int64_t needed[getMaxEnumValForArenaKind() + 1] = {};
+  int64_t live[getMaxEnumValForArenaKind() + 1] = {};
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_MEMORY_BUFFERPLAN_H

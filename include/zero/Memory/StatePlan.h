@@ -1,0 +1,82 @@
+//===- StatePlan.h - where parameters, gradients and moments lie ----------===//
+//
+// The memory that outlives a step: sizes and places follow from the partitions
+// alone. Also the places of a step's inputs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_MEMORY_STATEPLAN_H
+#define ZERO_MEMORY_STATEPLAN_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+namespace mlir::zero {
+
+/// Bytes that every buffer begins at a multiple of.
+inline constexpr int64_t kBufferAlignment = 64;
+
+/// Bytes of what a split master keeps of an element.
+inline constexpr int64_t kRemainderBytes = 2;
+
+/// Bytes of one element as the runtime stores it.
+int64_t elementBytes(Type elementType);
+
+/// Whether a single micro-batch's gradient of `type` is stored as it is, so
+/// that it can be produced or received in its final place: nothing is added up
+/// and nothing converted.
+bool storesDirectly(PartitionOp partition, Type type, TrainingAttr training);
+
+/// Where `place` is on `rank`.
+AtAttr specialize(AtAttr place, int64_t rank);
+
+/// Hands out places of the arenas that are filled once, one after the other.
+class ArenaCursor {
+public:
+  AtAttr take(MLIRContext *context, ArenaKind arena, int64_t bytes);
+  int64_t bytes(ArenaKind arena) const { return next[static_cast<int>(arena)]; }
+
+private:
+  int64_t next[getMaxEnumValForArenaKind() + 1] = {};
+};
+
+/// The places of a partition's states, as its attribute `at`: `parameters`,
+/// `gradients`, `master` or `remainder`, `moment1`, `moment2`, each where it is
+/// there.
+DictionaryAttr planPartition(PartitionOp partition, ArenaCursor &cursor);
+
+/// Where parameters are after planning. Built once a module; look-ups are
+/// constant time.
+class StatePlaces {
+public:
+  explicit StatePlaces(ModuleOp module);
+
+  /// The partition of that name.
+  PartitionOp find(FlatSymbolRefAttr partition) const {
+    return named.lookup(partition.getAttr());
+  }
+  PartitionOp getPartition(StringAttr parameter) const {
+    return partitions.lookup(parameter);
+  }
+  MemberAttr getMember(StringAttr parameter) const {
+    return members.lookup(parameter);
+  }
+  /// The whole copy that `zero.load` reads; null where the parameter is
+  /// sharded and has no resident copy.
+  AtAttr getWhole(StringAttr parameter) const;
+  /// The place of elements [begin, end) of the stored gradient (`whole`), or of
+  /// a rank's slice of the segment [begin, end).
+  AtAttr getGradient(PartitionOp partition, int64_t begin, int64_t end,
+                     bool slice) const;
+  /// The place of a rank's slice of the segment [begin, end) of a state that
+  /// is stored whole or sharded.
+  AtAttr getSlice(PartitionOp partition, AtAttr state, bool sharded,
+                  int64_t elementBytes, int64_t begin, int64_t end) const;
+
+private:
+  DenseMap<StringAttr, PartitionOp> named, partitions;
+  DenseMap<StringAttr, MemberAttr> members;
+  DenseMap<StringAttr, AtAttr> residents;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_MEMORY_STATEPLAN_H

@@ -1,0 +1,34 @@
+//===- MemoryBudget.h - what a plan may need ------------------------------===//
+#ifndef ZERO_PLAN_MEMORYBUDGET_H
+#define ZERO_PLAN_MEMORYBUDGET_H
+
+#include "zero/Plan/PlanSummary.h"
+
+namespace mlir::zero {
+
+/// The units that `parseBytes` reads, for messages.
+inline constexpr StringLiteral kByteUnits = "B, KiB, MiB, GiB and TiB";
+
+/// Reads a number of bytes, such as "65536", "1.5GiB", "80 GiB" or "512MiB":
+/// suffixes B, KiB, MiB, GiB and TiB. Nothing where `text` is none or is not
+/// above zero.
+std::optional<int64_t> parseBytes(StringRef text);
+
+/// "1536 bytes (1.50 KiB)"; small numbers without the second form.
+std::string describeBytes(int64_t bytes);
+
+/// Fails where all arenas together need more than `budget` bytes, with an error
+/// at the step that names both, and a note for each arena with what is alive
+/// when it is fullest, the largest first.
+LogicalResult checkMemoryBudget(StepOp step, const PlanSummary &summary,
+                                int64_t budget);
+
+/// A remark at the step: the bytes of each arena, and of those that are planned
+/// the most that is alive at one time (`bounds`, by ArenaKind; 0: not planned),
+/// the ratio of both, and what is alive then.
+void remarkMemory(StepOp step, const PlanSummary &summary,
+                  ArrayRef<int64_t> bounds);
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_MEMORYBUDGET_H

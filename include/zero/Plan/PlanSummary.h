@@ -1,0 +1,115 @@
+//===- PlanSummary.h - what a planned schedule needs and sends ------------===//
+//
+// Read off a schedule after `zero-plan-memory`: memory by arena, with what
+// fills it by name, and traffic by class; each beside the closed form that it
+// is expected to follow. Figures are those of one rank; arenas are equally
+// large on all of them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_PLAN_PLANSUMMARY_H
+#define ZERO_PLAN_PLANSUMMARY_H
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Plan/RecomputePlan.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::zero {
+
+/// Part of an arena, in bytes.
+struct MemoryLine {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+struct ArenaSummary {
+  ArenaKind arena = ArenaKind::Parameters;
+  int64_t bytes = 0;
+  /// Bytes by the closed form, for the states that outlive a step.
+  std::optional<int64_t> formula;
+  /// What fills the arena, the largest first, padding and gaps included: the
+  /// lines add up to `bytes`. A sharded parameter counts as its mean over
+  /// ranks.
+  SmallVector<MemoryLine> lines;
+  /// For activations and communication: where in the schedule most is alive.
+  std::string peak;
+};
+
+/// Volume is what a collective spans; of it a rank sends (n-1)/n, or twice that
+/// in an all-reduce, which counts its elements double.
+struct Volume {
+  int64_t elements = 0, bytes = 0;
+
+  void add(int64_t count, int64_t elementBytes) {
+    elements += count;
+    bytes += count * elementBytes;
+  }
+};
+
+/// Traffic of one class in one update.
+struct TrafficSummary {
+  std::string name;
+  /// What the schedule's collectives span, and the closed form from partition
+  /// tables and uses; they differ by padding.
+  Volume planned, formula;
+  /// The closed form in words, such as "A S".
+  std::string form;
+};
+
+/// Collectives of one kind in one update.
+struct CollectiveSummary {
+  std::string name;
+  int64_t count = 0;
+  Volume volume;
+};
+
+/// Elements of the parameters that a micro-batch gathers so many times.
+struct GatherSummary {
+  int64_t times = 0, elements = 0;
+};
+
+struct PlanSummary {
+  int64_t stage = 0, ranks = 1, accumulation = 1;
+  /// Elements of trained parameters and of all others.
+  int64_t trained = 0, untrained = 0;
+  /// In the order of ArenaKind.
+  SmallVector<ArenaSummary> arenas;
+  SmallVector<TrafficSummary> traffic;
+  SmallVector<CollectiveSummary> collectives;
+  /// Stage 3: elements of parameters by the gathers of one micro-batch.
+  SmallVector<GatherSummary> gathers;
+  /// Kernels of one micro-batch: all, and those that recompute.
+  KernelWork work, recomputed;
+
+  int64_t totalBytes() const;
+  /// Bytes of parameters, gradients and optimizer state.
+  int64_t stateBytes() const;
+  const ArenaSummary &arena(ArenaKind kind) const {
+    return arenas[static_cast<int>(kind)];
+  }
+  /// What one rank sends of a volume, rounded up.
+  int64_t sent(int64_t volume) const {
+    return (volume * (ranks - 1) + ranks - 1) / ranks;
+  }
+};
+
+/// Summarises a module whose step is planned.
+PlanSummary summarizePlan(ModuleOp module);
+
+/// "micro", "last micro", "apply": what a region of a schedule is called.
+std::string describeRegion(Operation *region);
+
+/// "file.mlir:12:8" for an operation that has such a place, else "".
+std::string describePlace(Location loc);
+
+namespace detail {
+/// The parts that `summarizePlan` puts together.
+void summarizeStates(ModuleOp module, PlanSummary &summary);
+void summarizeBuffers(StepOp step, PlanSummary &summary);
+void summarizeTraffic(ModuleOp module, PlanSummary &summary);
+} // namespace detail
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_PLANSUMMARY_H

@@ -1,0 +1,382 @@
+//===- CostModel.cpp - how long operations take
+//----------------------------===//
+
+#include "zero/Cost/CostModel.h"
+#include "zero/Analysis/Views.h"
+#include "zero/Cost/KernelSpecs.h"
+#include "zero/Interfaces/Interfaces.h"
+#include "zero/Memory/StatePlan.h"
+
+#include "program/Control.h"
+#include "program/Signature.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// Something measured: how much there was to do and how long it took.
+struct Point {
+  double work = 0, seconds = 0;
+};
+
+/// What was measured of one kind, by the number of ranks that did it.
+using Curves = std::map<int64_t, SmallVector<Point>>;
+
+/// The curve of the rank count that is nearest to `ranks`, by ratio.
+const std::pair<const int64_t, SmallVector<Point>> &
+nearest(const Curves &curves, int64_t ranks) {
+  auto distance = [&](int64_t other) {
+    return std::abs(std::log(static_cast<double>(other) / ranks));
+  };
+  auto best = curves.begin();
+  for (auto it = curves.begin(); it != curves.end(); ++it)
+    if (distance(it->first) < distance(best->first))
+      best = it;
+  return *best;
+}
+
+/// Straight lines between the points, which are sorted by work; from `atZero`
+/// to the first; beyond the last as many times it as the work is.
+double interpolate(ArrayRef<Point> points, double work, double atZero) {
+  const Point *after = llvm::find_if(
+      points, [&](const Point &point) { return point.work >= work; });
+  if (after == points.end()) {
+    const Point &last = points.back();
+    return last.work > 0 ? last.seconds * work / last.work : last.seconds;
+  }
+  Point before{0, std::min(atZero, after->seconds)};
+  if (after != points.begin())
+    before = after[-1];
+  if (after->work <= before.work)
+    return after->seconds;
+  double part = (work - before.work) / (after->work - before.work);
+  return before.seconds + part * (after->seconds - before.seconds);
+}
+
+void sortByWork(Curves &curves) {
+  for (auto &[ranks, points] : curves)
+    llvm::sort(points, [](const Point &left, const Point &right) {
+      return std::tie(left.work, left.seconds) <
+             std::tie(right.work, right.seconds);
+    });
+}
+
+} // namespace
+
+struct CostModel::Tables {
+  /// Seconds of a kernel by signature, and curves over its roofline by family.
+  llvm::StringMap<std::map<int64_t, double>> kernels;
+  llvm::StringMap<Curves> families;
+  /// Curves over bytes by kind and element type.
+  std::map<std::pair<zrt::Opcode, zrt::DataType>, Curves> collectives;
+};
+
+CostModel::CostModel(const Machine &machine, int64_t ranks)
+    : machine(machine), ranks(ranks), tables(std::make_unique<Tables>()) {
+  for (const MeasuredKernel &kernel : machine.kernels) {
+    tables->kernels[kernel.signature][kernel.ranks] = kernel.seconds;
+    double work =
+        machine.roofline(kernel.flops, kernel.bytes, kernel.type, kernel.ranks);
+    tables->families[kernel.family][kernel.ranks].push_back(
+        {work, kernel.seconds});
+  }
+  for (auto &family : tables->families)
+    sortByWork(family.second);
+  for (const MeasuredCollective &collective : machine.collectives)
+    tables->collectives[{collective.kind, collective.type}][collective.ranks]
+        .push_back({collective.bytes, collective.seconds});
+  for (auto &[key, curves] : tables->collectives)
+    sortByWork(curves);
+}
+
+CostModel::~CostModel() = default;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
+  int64_t local = machine.localRanks(ranks);
+  zrt::DataType type = computeTypeOf(spec);
+  // Only one rank adds what it owns; on average that is a part of the runs.
+  double part = spec.has("owner") ? 1.0 / ranks : 1;
+  // Cores that are shared by fewer ranks in the measurement are more a rank.
+  auto scale = [&](int64_t measured) {
+    return machine.cores > 0
+               ? machine.coresOfRank(measured) / machine.coresOfRank(local)
+               : 1.0;
+  };
+  auto exact = tables->kernels.find(signatureOf(spec));
+  if (exact != tables->kernels.end())
+    if (auto same = exact->second.find(local); same != exact->second.end())
+      return part * same->second;
+  auto family = tables->families.find(familyOf(spec));
+  if (family != tables->families.end()) {
+    const auto &[measured, points] = nearest(family->second, local);
+    double work = machine.roofline(spec.flops, spec.bytes, type, measured);
+    return part * scale(measured) *
+           interpolate(points, work, machine.kernelOverhead);
+  }
+  return part * (machine.kernelOverhead +
+                 machine.roofline(spec.flops, spec.bytes, type, local));
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Bytes that all ranks together read and write for a collective in one
+/// memory, for each byte of the whole buffer.
+static double memoryTraffic(zrt::Opcode kind, int64_t ranks) {
+  switch (kind) {
+  case zrt::Opcode::AllReduce:
+    return 2.0 * ranks;
+  case zrt::Opcode::AllGather:
+  case zrt::Opcode::Broadcast:
+    return 2.0 * (ranks - 1);
+  default:
+    return ranks + 1.0;
+  }
+}
+
+/// A ring over all ranks, the slower of its two kinds of link at each step.
+static double ringSeconds(const Machine &machine, const LinkProtocol &protocol,
+                          zrt::Opcode kind, int64_t ranks, double bytes) {
+  double turns = kind == zrt::Opcode::AllReduce ? 2 : 1;
+  int64_t local = machine.localRanks(ranks);
+  int64_t nodes = llvm::divideCeil(ranks, local);
+  double far = nodes - 1, near = ranks - nodes;
+  double rate = nodes > 1 ? std::min(protocol.bandwidth, protocol.farBandwidth)
+                          : protocol.bandwidth;
+  return protocol.latency +
+         turns * (near * protocol.step + far * protocol.farStep +
+                  bytes * (ranks - 1) / ranks / rate);
+}
+
+/// An all-reduce over a tree of nodes, each a chain: up and down again.
+static double treeSeconds(const Machine &machine, const LinkProtocol &protocol,
+                          int64_t ranks, double bytes) {
+  // What NCCL's tuner takes off for trees.
+  constexpr double kTreeEfficiency = 0.92;
+  int64_t local = machine.localRanks(ranks);
+  int64_t nodes = llvm::divideCeil(ranks, local);
+  double rate = std::min(protocol.bandwidth, protocol.farBandwidth);
+  return protocol.latency +
+         2 * ((local - 1) * protocol.step +
+              llvm::Log2_64_Ceil(nodes) * protocol.farStep) +
+         2 * bytes / (rate * kTreeEfficiency);
+}
+
+double CostModel::collectiveSeconds(zrt::Opcode kind, double bytes,
+                                    zrt::DataType type) const {
+  if (ranks == 1)
+    return 0;
+  auto found = tables->collectives.find({kind, type});
+  if (found != tables->collectives.end()) {
+    const auto &[measured, points] = nearest(found->second, ranks);
+    double seconds = interpolate(points, bytes, points.front().seconds);
+    return seconds * memoryTraffic(kind, ranks) / memoryTraffic(kind, measured);
+  }
+  double best = std::numeric_limits<double>::infinity();
+  for (const LinkProtocol &protocol : machine.protocols) {
+    if (machine.worksAtWait) {
+      best = std::min(best, protocol.latency + protocol.step * ranks +
+                                bytes * memoryTraffic(kind, ranks) /
+                                    protocol.bandwidth);
+      continue;
+    }
+    best = std::min(best, ringSeconds(machine, protocol, kind, ranks, bytes));
+    if (kind == zrt::Opcode::AllReduce && machine.localRanks(ranks) < ranks)
+      best = std::min(best, treeSeconds(machine, protocol, ranks, bytes));
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static PartitionOp findPartition(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<PartitionOp>(op, name);
+}
+
+namespace {
+
+/// What an operation is to the cost model, where it is no kernel of its own.
+class OperationCost {
+public:
+  explicit OperationCost(const CostModel &model) : model(model) {}
+
+  double cost(Operation *op) const;
+
+private:
+  double collective(PendingType pending, zrt::Opcode kind) const;
+  double refreshResident(RefreshResidentOp op) const;
+  double refresh(RefreshOp op) const;
+  double accumulate(AccumulateOp op) const;
+  double statistics(GradStatsOp op) const;
+  double update(UpdateOp op) const;
+  double flat(StringRef name, ArrayRef<FlatRange> ranges,
+              zrt::KernelSpec attributes = {}) const {
+    return model.kernelSeconds(describeFlatKernel(name, ranges, attributes));
+  }
+
+  const CostModel &model;
+};
+
+} // namespace
+
+/// A reduce-scatter's pending holds the slices of one rank.
+double OperationCost::collective(PendingType pending, zrt::Opcode kind) const {
+  double bytes = 0;
+  Type type;
+  for (Type part : pending.getTypes()) {
+    type = cast<RankedTensorType>(part).getElementType();
+    bytes += tensorBytes(part);
+  }
+  if (!type)
+    return 0;
+  if (kind == zrt::Opcode::ReduceScatter)
+    bytes *= model.getRanks();
+  return model.collectiveSeconds(kind, bytes, *toDataType(type));
+}
+
+double OperationCost::refreshResident(RefreshResidentOp op) const {
+  StatePlaces places(op->getParentOfType<ModuleOp>());
+  double bytes = 0;
+  Type type;
+  for (auto symbol : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = places.getPartition(symbol.getAttr());
+    type = partition.getComputeType();
+    bytes += places.getMember(symbol.getAttr()).getSize() * elementBytes(type);
+  }
+  return type ? model.collectiveSeconds(zrt::Opcode::AllGather, bytes,
+                                        *toDataType(type))
+              : 0;
+}
+
+double OperationCost::refresh(RefreshOp op) const {
+  Type type = findPartition(op, op.getPartitionAttr()).getComputeType();
+  double bytes = (op.getEnd() - op.getBegin()) * elementBytes(type);
+  return model.collectiveSeconds(zrt::Opcode::AllGather, bytes,
+                                 *toDataType(type));
+}
+
+double OperationCost::accumulate(AccumulateOp op) const {
+  PartitionOp partition = findPartition(op, op.getPartitionAttr());
+  auto tensor = cast<RankedTensorType>(op.getValue().getType());
+  Type from = tensor.getElementType();
+  auto step = op->getParentOfType<StepOp>();
+  if (step && step.getTraining() &&
+      storesDirectly(partition, from, *step.getTraining()))
+    return 0;
+  int64_t elements = tensor.getNumElements();
+  if (op.getForm() == AccumulateForm::Owned)
+    elements /= model.getRanks();
+  return flat("zero.accumulate",
+              {{elements, from}, {elements, partition.getGradientType()}});
+}
+
+static int64_t ownedElements(PartitionOp partition) {
+  return partition.getFlatElements() /
+         (partition.hasShardedOptimizer() ? partition.getRanks() : 1);
+}
+
+double OperationCost::statistics(GradStatsOp op) const {
+  double seconds = 0;
+  for (auto symbol : op.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = findPartition(op, symbol);
+    zrt::KernelSpec attributes;
+    auto step = op->getParentOfType<StepOp>();
+    attributes.ints["exact"] = {step && step.getTraining() &&
+                                step.getTraining()->getDeterministic()};
+    seconds += flat("zero.grad_stats",
+                    {{ownedElements(partition), partition.getGradientType()}},
+                    attributes);
+  }
+  return seconds;
+}
+
+double OperationCost::update(UpdateOp op) const {
+  PartitionOp partition = findPartition(op, op.getPartitionAttr());
+  Type f32 = Float32Type::get(op.getContext());
+  auto [name, attributes] = describeOptimizer(*partition.getOptimizer());
+  auto sgd = dyn_cast<SgdAttr>(*partition.getOptimizer());
+  int64_t moments = !sgd ? 2 : sgd.getMomentum() != 0 ? 1 : 0;
+  int64_t elements = ownedElements(partition);
+  SmallVector<FlatRange> ranges = {{elements, partition.getGradientType()}};
+  if (partition.getSplitMaster())
+    ranges.push_back({elements, IntegerType::get(op.getContext(), 16,
+                                                 IntegerType::Unsigned)});
+  ranges.append(moments + !partition.getSplitMaster(), {elements, f32});
+  if (!partition.getComputeType().isF32())
+    ranges.push_back({elements, partition.getComputeType()});
+  return flat(name, ranges, attributes);
+}
+
+double OperationCost::cost(Operation *op) const {
+  using zrt::Opcode;
+  return llvm::TypeSwitch<Operation *, double>(op)
+      .Case([&](AllReduceOp op) {
+        return collective(op.getPending().getType(), Opcode::AllReduce);
+      })
+      .Case([&](ReduceScatterOp op) {
+        return collective(op.getPending().getType(), Opcode::ReduceScatter);
+      })
+      .Case([&](BucketedReduceOp op) {
+        return collective(op.getPending().getType(), Opcode::Reduce);
+      })
+      .Case([&](AllGatherOp op) {
+        return collective(op.getPending().getType(), Opcode::AllGather);
+      })
+      .Case([&](RefreshResidentOp op) { return refreshResident(op); })
+      .Case([&](RefreshOp op) { return refresh(op); })
+      .Case([&](AccumulateOp op) { return accumulate(op); })
+      .Case([&](GradStatsOp op) { return statistics(op); })
+      .Case([&](UpdateOp op) { return update(op); })
+      .Case([&](ReduceStatsOp) {
+        return model.collectiveSeconds(Opcode::AllReduce, sizeof(double) * 3,
+                                       zrt::DataType::F64);
+      })
+      .Default([](Operation *) { return 0.0; });
+}
+
+/// An operation on elements before it is outlined: part of a kernel to come.
+static double elementwiseSeconds(Operation *op, const CostModel &model) {
+  auto result = op->getNumResults() == 1
+                    ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                    : nullptr;
+  if (!result || !result.hasStaticShape() || op->getNumOperands() == 0 ||
+      op->getNumRegions() > 0)
+    return 0;
+  std::optional<zrt::DataType> type = toDataType(result.getElementType());
+  if (!type)
+    return 0;
+  const Machine &machine = model.getMachine();
+  return machine.roofline(countElementOperations(op), tensorBytes(op), *type,
+                          machine.localRanks(model.getRanks()));
+}
+
+double CostModel::costOf(Operation *op) const {
+  if (getView(op) || isa<LoadOp, WaitOp, FreeOp>(op))
+    return 0;
+  if (std::optional<zrt::KernelSpec> spec = describeKernel(op))
+    return kernelSeconds(*spec);
+  if (op->getName().getDialectNamespace() != ZeroDialect::getDialectNamespace())
+    return elementwiseSeconds(op, *this);
+  return OperationCost(*this).cost(op);
+}
+
+double mlir::zero::costOf(Operation *op, const Machine &machine) {
+  auto step = op->getParentOfType<StepOp>();
+  int64_t ranks =
+      step && step.getTraining() ? step.getTraining()->getRanks() : 1;
+  return CostModel(machine, ranks).costOf(op);
+}

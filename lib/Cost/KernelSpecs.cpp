@@ -1,0 +1,154 @@
+//===- KernelSpecs.cpp - operations as the runtime's kernels --------------===//
+
+#include "zero/Cost/KernelSpecs.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+#include "program/Signature.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+std::optional<zrt::DataType> mlir::zero::toDataType(Type type) {
+  if (type.isF32())
+    return zrt::DataType::F32;
+  if (type.isF16())
+    return zrt::DataType::F16;
+  if (type.isBF16())
+    return zrt::DataType::BF16;
+  if (type.isF64())
+    return zrt::DataType::F64;
+  if (type.isInteger(1))
+    return zrt::DataType::I1;
+  if (type.isInteger(8))
+    return zrt::DataType::I8;
+  if (type.isUnsignedInteger(16))
+    return zrt::DataType::U16;
+  if (type.isInteger(32))
+    return zrt::DataType::I32;
+  if (type.isInteger(64))
+    return zrt::DataType::I64;
+  return std::nullopt;
+}
+
+zrt::TensorType mlir::zero::toTensorType(RankedTensorType type) {
+  zrt::TensorType result;
+  result.type = *toDataType(type.getElementType());
+  result.shape.assign(type.getShape().begin(), type.getShape().end());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels on tensors
+//===----------------------------------------------------------------------===//
+
+/// Elements of the first tensor that `op` makes, or 1.
+static int64_t resultElements(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      if (tensor.hasStaticShape())
+        return tensor.getNumElements();
+  return 1;
+}
+
+int64_t mlir::zero::countElementOperations(Operation *op) {
+  int64_t count = 0;
+  op->walk([&](Operation *nested) {
+    if (nested->getNumRegions() > 0 || nested->getNumResults() == 0 ||
+        nested->hasTrait<OpTrait::ConstantLike>() ||
+        nested->getNumOperands() == 0)
+      return;
+    // Scalars inside an operation on tensors stand for its elements.
+    Operation *loop = nested;
+    if (nested != op && !isa<ShapedType>(nested->getResult(0).getType()))
+      loop = nested->getParentOp();
+    count += resultElements(loop);
+  });
+  return count;
+}
+
+static KernelDescription describeLaunch(LaunchOp launch) {
+  KernelDescription kernel;
+  kernel.name = "launch";
+  kernel.symbol = launch.getKernel().str();
+  kernel.bytes = tensorBytes(launch.getOperation());
+  if (Operation *function =
+          SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()))
+    kernel.flops = countElementOperations(function);
+  return kernel;
+}
+
+static std::optional<KernelDescription> describe(Operation *op) {
+  if (auto kernel = dyn_cast<KernelOpInterface>(op))
+    return kernel.describeKernel();
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    return describeLaunch(launch);
+  if (!isa<LossSeedOp>(op))
+    return std::nullopt;
+  KernelDescription kernel;
+  kernel.name = "zero.loss_seed";
+  kernel.bytes = tensorBytes(op);
+  return kernel;
+}
+
+std::optional<zrt::KernelSpec> mlir::zero::describeKernel(Operation *op) {
+  std::optional<KernelDescription> kernel = describe(op);
+  if (!kernel)
+    return std::nullopt;
+  zrt::KernelSpec spec;
+  spec.name = kernel->name;
+  spec.symbol = kernel->symbol;
+  spec.flops = kernel->flops;
+  spec.bytes = kernel->bytes;
+  for (auto &[key, values] : kernel->ints)
+    spec.ints[key].assign(values.begin(), values.end());
+  for (auto &[key, value] : kernel->floats)
+    spec.floats[key] = value;
+  // Other values, scalars, are part of the description.
+  auto add = [](TypeRange types, std::vector<zrt::TensorType> &tensors) {
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        if (toDataType(tensor.getElementType()))
+          tensors.push_back(toTensorType(tensor));
+  };
+  add(op->getOperandTypes(), spec.operands);
+  add(op->getResultTypes(), spec.results);
+  return spec;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels on flat ranges
+//===----------------------------------------------------------------------===//
+
+zrt::KernelSpec mlir::zero::describeFlatKernel(StringRef name,
+                                               ArrayRef<FlatRange> ranges,
+                                               zrt::KernelSpec spec) {
+  spec.name = name.str();
+  for (const FlatRange &range : ranges) {
+    zrt::TensorType tensor;
+    tensor.type = *toDataType(range.type);
+    tensor.shape = {range.elements};
+    spec.operands.push_back(tensor);
+  }
+  zrt::countFlatWork(spec);
+  return spec;
+}
+
+std::pair<StringRef, zrt::KernelSpec>
+mlir::zero::describeOptimizer(Attribute optimizer) {
+  zrt::KernelSpec spec;
+  if (auto sgd = dyn_cast<SgdAttr>(optimizer)) {
+    spec.floats["weight_decay"] = sgd.getWeightDecay();
+    spec.floats["momentum"] = sgd.getMomentum();
+    spec.ints["nesterov"] = {sgd.getNesterov()};
+    return {"zero.sgd", spec};
+  }
+  auto adam = cast<AdamAttr>(optimizer);
+  spec.floats["beta1"] = adam.getBeta1();
+  spec.floats["beta2"] = adam.getBeta2();
+  spec.floats["epsilon"] = adam.getEps();
+  spec.floats["weight_decay"] = adam.getWeightDecay();
+  spec.ints["bias_correction"] = {adam.getBiasCorrection()};
+  return {adam.getDecoupled() ? "zero.adamw" : "zero.adam", spec};
+}

@@ -1,0 +1,65 @@
+//===- Machine.cpp - what a plan is to run on
+//------------------------------===//
+
+#include "zero/Cost/Machine.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+double Machine::coresOfRank(int64_t localRanks) const {
+  // What the runtime does: whole threads, at least one, and time slices where
+  // they are more than the cores.
+  int64_t threads = std::max<int64_t>(1, cores / localRanks);
+  return std::min<double>(threads, static_cast<double>(cores) / localRanks);
+}
+
+double Machine::roofline(double operations, double bytes, zrt::DataType type,
+                         int64_t localRanks) const {
+  double rate = flops[static_cast<int>(type)] * flopsEfficiency;
+  double memory = bandwidth;
+  if (cores > 0) {
+    double own = coresOfRank(localRanks);
+    rate *= own;
+    memory = std::min(bandwidth / localRanks, coreBandwidth * own);
+  }
+  return std::max(operations / rate, bytes / (memory * bandwidthEfficiency));
+}
+
+FailureOr<Machine> mlir::zero::readMachine(StringRef nameOrPath,
+                                           std::string &error) {
+  if (std::optional<Machine> machine = detail::findBuiltInMachine(nameOrPath))
+    return std::move(*machine);
+  auto file = llvm::MemoryBuffer::getFile(nameOrPath);
+  if (!file) {
+    error = ("cannot read the machine '" + nameOrPath +
+             "': " + file.getError().message() + "; wanted a file or one of " +
+             llvm::join(builtInMachineNames(), ", "))
+                .str();
+    return failure();
+  }
+  FailureOr<Machine> machine =
+      detail::parseMachine((*file)->getBuffer(), error);
+  if (failed(machine))
+    error = ("'" + nameOrPath + "': " + error).str();
+  return machine;
+}
+
+Machine mlir::zero::mergeMachines(ArrayRef<Machine> machines) {
+  Machine merged = machines.back();
+  for (const Machine &machine : machines.drop_back()) {
+    for (auto [most, rate] : llvm::zip_equal(merged.flops, machine.flops))
+      most = std::max(most, rate);
+    merged.bandwidth = std::max(merged.bandwidth, machine.bandwidth);
+    merged.coreBandwidth =
+        std::max(merged.coreBandwidth, machine.coreBandwidth);
+    merged.kernelOverhead =
+        std::min(merged.kernelOverhead, machine.kernelOverhead);
+    llvm::append_range(merged.kernels, machine.kernels);
+    llvm::append_range(merged.collectives, machine.collectives);
+  }
+  return merged;
+}

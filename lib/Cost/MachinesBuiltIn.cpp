@@ -1,0 +1,109 @@
+//===- MachinesBuiltIn.cpp - machines that are known by name
+//---------------===//
+//
+// GPU nodes: peaks from NVIDIA's data sheets (dense, SXM), links from the
+// tables of NCCL's tuner (src/graph/tuning.cc and topo.h of 2.30): latency of
+// the protocols LL, LL128 and Simple, a step over NVLink and over the network,
+// 20.0 GB/s a link on Ampere and 20.6 on Hopper, 12 GB/s for every 100 Gb of
+// network, and the parts of the bandwidth that LL (0.5, at most 141 GB/s on
+// Hopper) and LL128 (0.92) reach. Kernels beside a collective are 1.19 times
+// slower (arXiv 2507.03114, mean of its measurements). What products reach of
+// the peak (0.7), streams of the memory's rate (0.85) and a launch (4 us) are
+// round figures; a calibrated file has better ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "zero/Cost/Machine.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+constexpr double kGiga = 1e9, kTera = 1e12, kMicro = 1e-6;
+
+/// A node's figures, in bytes and operations a second.
+struct GpuNode {
+  const char *name;
+  double half, single, twice; ///< f16 and bf16; f32; f64
+  double memory;
+  double nvlink;  ///< of a ring, all links of a GPU
+  double network; ///< of a ring, all adapters of a node
+  double mostLL;  ///< of the protocol LL
+};
+
+constexpr GpuNode kNodes[] = {
+    // 12 links, 8 adapters of 200 Gb.
+    {"a100", 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga, 240 * kGiga,
+     192 * kGiga, 120 * kGiga},
+    // 18 links, 8 adapters of 400 Gb.
+    {"h100", 989 * kTera, 67 * kTera, 67 * kTera, 3350 * kGiga, 370.8 * kGiga,
+     384 * kGiga, 141 * kGiga},
+    {"h200", 989 * kTera, 67 * kTera, 67 * kTera, 4800 * kGiga, 370.8 * kGiga,
+     384 * kGiga, 141 * kGiga},
+};
+
+} // namespace
+
+static void setFlops(Machine &machine, double half, double single,
+                     double twice) {
+  machine.flops.fill(single);
+  machine.flops[static_cast<int>(zrt::DataType::F16)] = half;
+  machine.flops[static_cast<int>(zrt::DataType::BF16)] = half;
+  machine.flops[static_cast<int>(zrt::DataType::F64)] = twice;
+}
+
+static Machine makeGpuMachine(const GpuNode &node) {
+  Machine machine;
+  machine.name = node.name;
+  machine.source = "data sheet and the tables of NCCL's tuner";
+  machine.ranksPerNode = 8;
+  setFlops(machine, node.half, node.single, node.twice);
+  machine.bandwidth = node.memory;
+  machine.flopsEfficiency = 0.7;
+  machine.bandwidthEfficiency = 0.85;
+  machine.kernelOverhead = 4 * kMicro;
+  machine.overlapSlowdown = 1.19;
+  double near = node.nvlink, far = std::min(node.nvlink, node.network);
+  machine.protocols = {
+      {6.6 * kMicro, 0.6 * kMicro, 2.7 * kMicro,
+       std::min(near / 2, node.mostLL), std::min(far / 2, node.mostLL)},
+      {14 * kMicro, 1.9 * kMicro, 4.0 * kMicro, near * 0.92, far * 0.92},
+      {8.4 * kMicro, 3.4 * kMicro, 14 * kMicro, near, far},
+  };
+  return machine;
+}
+
+/// A stand-in for a processor that nobody has measured.
+static Machine makeHostMachine() {
+  Machine machine;
+  machine.name = "host";
+  machine.source = "round figures for 8 cores with AVX2; calibrate for yours";
+  machine.cores = 8;
+  setFlops(machine, 60 * kGiga, 60 * kGiga, 30 * kGiga);
+  machine.bandwidth = 40 * kGiga;
+  machine.coreBandwidth = 12 * kGiga;
+  machine.kernelOverhead = 2 * kMicro;
+  machine.worksAtWait = true;
+  machine.protocols = {
+      {20 * kMicro, 2 * kMicro, 2 * kMicro, 40 * kGiga, 40 * kGiga}};
+  return machine;
+}
+
+std::optional<Machine> mlir::zero::detail::findBuiltInMachine(StringRef name) {
+  if (name == "host")
+    return makeHostMachine();
+  for (const GpuNode &node : kNodes)
+    if (name == node.name)
+      return makeGpuMachine(node);
+  return std::nullopt;
+}
+
+SmallVector<StringRef> mlir::zero::builtInMachineNames() {
+  SmallVector<StringRef> names = {"host"};
+  for (const GpuNode &node : kNodes)
+    names.push_back(node.name);
+  return names;
+}

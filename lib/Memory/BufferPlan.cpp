@@ -1,0 +1,395 @@
+//===- BufferPlan.cpp - which values share which memory -------------------===//
+
+#include "zero/Memory/BufferPlan.h"
+
+#include "zero/Analysis/Views.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+BufferPlan::BufferPlan(ArrayRef<Block *> line, const Handles &handles,
+                       const StatePlaces &state, TrainingAttr training,
+                       function_ref<AtAttr(ElementsAttr)> constants)
+    : handles(handles), state(state), training(training), constants(constants),
+      order(line) {
+  findReads(line);
+  for (Block *block : line)
+    for (Operation &op : *block) {
+      now = order[&op];
+      if (failed(visit(op))) {
+        status = failure();
+        return;
+      }
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetimes
+//===----------------------------------------------------------------------===//
+
+void BufferPlan::findReads(ArrayRef<Block *> line) {
+  for (auto [value, last] : findLastUses(line, order, handles))
+    borrowedUntil[value] = order[last];
+  for (Block *block : line)
+    for (Operation &op : *block)
+      if (!isa<FreeOp>(op))
+        for (Value operand : op.getOperands())
+          lastRead[getRoot(operand)] = order[&op];
+}
+
+void BufferPlan::keepAlive(int buffer) {
+  int64_t offset = 0;
+  buffers[buffer].end = std::max(buffers[buffer].end, now);
+  PlannedBuffer &root = buffers[rootOf(buffer, offset)];
+  root.end = std::max(root.end, now);
+}
+
+void BufferPlan::extend(Value value) {
+  if (auto found = memory.find(value); found != memory.end())
+    keepAlive(found->second.buffer);
+  if (auto found = buckets.find(value); found != buckets.end())
+    keepAlive(found->second);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+int BufferPlan::newBuffer(ArenaKind arena, int64_t bytes, Operation *begin) {
+  PlannedBuffer buffer;
+  buffer.arena = arena;
+  buffer.bytes = bytes;
+  buffer.begin = buffer.end = order[begin];
+  buffers.push_back(buffer);
+  return buffers.size() - 1;
+}
+
+int BufferPlan::fixedBuffer(AtAttr place) {
+  PlannedBuffer buffer;
+  buffer.arena = place.getArena();
+  buffer.bytes = place.getBytes();
+  buffer.fixed = place;
+  buffers.push_back(buffer);
+  return buffers.size() - 1;
+}
+
+Memory BufferPlan::whole(int buffer) const {
+  int64_t stride =
+      buffers[buffer].fixed ? buffers[buffer].fixed.getStride() : 0;
+  return {buffer, 0, stride, buffers[buffer].bytes};
+}
+
+int BufferPlan::rootOf(int buffer, int64_t &offset) const {
+  while (buffers[buffer].parent >= 0) {
+    offset += buffers[buffer].parentOffset;
+    buffer = buffers[buffer].parent;
+  }
+  return buffer;
+}
+
+void BufferPlan::place(Value value, int bucket, int64_t offset) {
+  Memory source = memory.lookup(value);
+  if (source.buffer < 0) // an input's, or a view of one
+    return;
+  PlannedBuffer &buffer = buffers[source.buffer];
+  bool canMove = buffer.parent < 0 && !buffer.fixed && source.offset == 0 &&
+                 source.bytes == buffer.bytes &&
+                 lastRead.lookup(getRoot(value)) <= now &&
+                 buffer.arena == ArenaKind::Activations;
+  if (!canMove)
+    return;
+  buffer.parent = bucket;
+  buffer.parentOffset = offset;
+  buffers[bucket].begin = std::min(buffers[bucket].begin, buffer.begin);
+}
+
+void BufferPlan::placeMembers(ArrayAttr parameters, ValueRange gradients,
+                              int bucket, int64_t begin, int64_t bytes) {
+  for (auto [name, gradient] :
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
+    int64_t member = state.getMember(name.getAttr()).getOffset();
+    // A block's bucket begins inside its member.
+    place(gradient, bucket, std::max<int64_t>(member - begin, 0) * bytes);
+  }
+}
+
+int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
+  for (Value input : launch.getInputs()) {
+    auto found = memory.find(input);
+    if (found == memory.end())
+      continue;
+    const PlannedBuffer &buffer = buffers[found->second.buffer];
+    bool isWhole =
+        found->second.offset == 0 && found->second.bytes == buffer.bytes;
+    // A part of the same buffer, such as a broadcast row, is read again after
+    // its place was overwritten.
+    bool isReadInPart = llvm::any_of(launch.getInputs(), [&](Value other) {
+      Memory place = memory.lookup(other);
+      return place.buffer == found->second.buffer &&
+             (place.offset != 0 || place.bytes != bytes);
+    });
+    bool taken = llvm::any_of(launch.getOutputs(), [&](Value output) {
+      auto other = memory.find(output);
+      return other != memory.end() &&
+             other->second.buffer == found->second.buffer;
+    });
+    if (isWhole && buffer.bytes == bytes && !buffer.fixed &&
+        buffer.parent < 0 && !taken && !isReadInPart &&
+        buffer.arena == ArenaKind::Activations &&
+        borrowedUntil.lookup(getRoot(input)) <= now)
+      return found->second.buffer;
+  }
+  return -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult BufferPlan::visit(Operation &op) {
+  for (Value operand : op.getOperands())
+    extend(operand);
+  if (std::optional<View> view = getView(&op)) {
+    // An input has no buffer of the plan, and so no view of it has.
+    auto source = memory.find(view->source);
+    if (source == memory.end())
+      return success();
+    Memory part = source->second;
+    part.offset += view->offset;
+    part.bytes = tensorBytes(op.getResult(0).getType());
+    memory[op.getResult(0)] = part;
+    return success();
+  }
+  if (auto load = dyn_cast<LoadOp>(op))
+    return visitLoad(load);
+  if (auto wait = dyn_cast<WaitOp>(op))
+    return visitWait(wait), success();
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    visitGather(gather);
+  else if (auto refresh = dyn_cast<RefreshResidentOp>(op))
+    visitRefreshResident(refresh);
+  else if (auto reduce = dyn_cast<AllReduceOp>(op))
+    visitAllReduce(reduce);
+  else if (auto reduce = dyn_cast<ReduceScatterOp>(op))
+    visitReduceScatter(reduce);
+  else if (auto reduce = dyn_cast<BucketedReduceOp>(op))
+    visitBucketedReduce(reduce);
+  else if (auto accumulate = dyn_cast<AccumulateOp>(op))
+    visitAccumulate(accumulate);
+  else
+    visitKernel(op);
+  return success();
+}
+
+void BufferPlan::visitWait(WaitOp wait) {
+  Operation *start = handles.findStart(wait.getPending());
+  if (!start)
+    return;
+  // What another region has started has needed its buffer until here.
+  extend(start->getResult(0));
+  for (auto [result, place] :
+       llvm::zip(wait.getResults(), pending.lookup(start->getResult(0)))) {
+    memory[result] = place;
+    extend(result);
+  }
+}
+
+void BufferPlan::visitKernel(Operation &op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+    if (!elements)
+      return;
+    AtAttr place = constants(elements);
+    memory[op.getResult(0)] = whole(fixedBuffer(place));
+    made.push_back({&op, {memory[op.getResult(0)]}});
+    return;
+  }
+  SmallVector<Memory> places;
+  for (Value result : op.getResults()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      continue;
+    int64_t bytes = tensorBytes(result.getType());
+    int buffer = -1;
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      buffer = findDyingInput(launch, bytes);
+    if (buffer < 0)
+      buffer = newBuffer(ArenaKind::Activations, bytes, &op);
+    memory[result] = whole(buffer);
+    extend(result);
+    places.push_back(memory[result]);
+  }
+  if (!places.empty())
+    made.push_back({&op, places});
+}
+
+LogicalResult BufferPlan::visitLoad(LoadOp load) {
+  AtAttr place = state.getWhole(load.getParameterAttr().getAttr());
+  if (!place)
+    return load.emitOpError("reads ")
+           << load.getParameterAttr()
+           << ", which no rank holds whole; run zero-insert-gathers";
+  memory[load.getResult()] = whole(fixedBuffer(place));
+  return success();
+}
+
+void BufferPlan::visitGather(AllGatherOp gather) {
+  SmallVector<Memory> places;
+  for (auto [symbol, type] :
+       llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
+                       gather.getPending().getType().getTypes())) {
+    // The gather lands padded: every rank's slice is equally long.
+    PartitionOp partition = state.getPartition(symbol.getAttr());
+    auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
+    int64_t padded = (end - begin) * elementBytes(partition.getComputeType());
+    Memory place = whole(newBuffer(ArenaKind::Communication, padded, gather));
+    places.push_back(place);
+    place.bytes = tensorBytes(type);
+    pending[gather.getPending()].push_back(place);
+  }
+  made.push_back({gather, places});
+}
+
+void BufferPlan::visitRefreshResident(RefreshResidentOp refresh) {
+  SmallVector<Memory> places;
+  for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
+    places.push_back(whole(fixedBuffer(state.getWhole(symbol.getAttr()))));
+  made.push_back({refresh, places});
+}
+
+int BufferPlan::makeBucket(Operation *op, PartitionOp partition,
+                           int64_t elements, Type type, AtAttr fixed) {
+  if (fixed)
+    return fixedBuffer(fixed);
+  return newBuffer(ArenaKind::Communication, elements * elementBytes(type), op);
+}
+
+static Type pendingElementType(PendingType type) {
+  return cast<RankedTensorType>(type.getTypes().front()).getElementType();
+}
+
+void BufferPlan::visitAllReduce(AllReduceOp reduce) {
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
+  int64_t begin = reduce.getBegin(), end = reduce.getEnd();
+  AtAttr stored = state.getGradient(partition, begin, end, /*slice=*/false);
+  Type type = pendingElementType(reduce.getPending().getType());
+  bool direct = reduce.getGradients().empty() ||
+                storesDirectly(partition, type, training);
+  int bucket = makeBucket(reduce, partition, end - begin, type,
+                          direct ? stored : AtAttr());
+  if (reduce.getParameters())
+    placeMembers(*reduce.getParameters(), reduce.getGradients(), bucket, begin,
+                 elementBytes(type));
+  pending[reduce.getPending()] = {whole(bucket)};
+  buckets[reduce.getPending()] = bucket;
+  made.push_back({reduce, {whole(bucket)}});
+}
+
+void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
+  int64_t begin = reduce.getBegin(), end = reduce.getEnd();
+  Type type = pendingElementType(reduce.getPending().getType());
+  int64_t bytes = elementBytes(type);
+  bool fromStored = reduce.getGradients().empty();
+  int bucket = makeBucket(
+      reduce, partition, end - begin, type,
+      fromStored ? state.getGradient(partition, begin, end, false) : AtAttr());
+  if (reduce.getParameters())
+    placeMembers(*reduce.getParameters(), reduce.getGradients(), bucket, begin,
+                 bytes);
+  buckets[reduce.getPending()] = bucket;
+  SmallVector<Memory> places = {whole(bucket)};
+  for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
+    int64_t slice = (last - first) / partition.getRanks() * bytes;
+    // In place inside the bucket, unless the slice's own place is known.
+    Memory place = {bucket, (first - begin) * bytes, slice, slice};
+    if (!fromStored && storesDirectly(partition, type, training))
+      place = whole(fixedBuffer(
+          state.getGradient(partition, first, last, /*slice=*/true)));
+    places.push_back(place);
+    pending[reduce.getPending()].push_back(place);
+  }
+  made.push_back({reduce, places});
+}
+
+void BufferPlan::visitBucketedReduce(BucketedReduceOp reduce) {
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
+  auto flat =
+      cast<RankedTensorType>(reduce.getPending().getType().getTypes().front());
+  int64_t bytes = elementBytes(flat.getElementType());
+  int bucket = makeBucket(reduce, partition, flat.getNumElements(),
+                          flat.getElementType(), {});
+  int64_t offset = 0;
+  for (Value gradient : reduce.getGradients()) {
+    place(gradient, bucket, offset);
+    offset +=
+        cast<RankedTensorType>(gradient.getType()).getNumElements() * bytes;
+  }
+  pending[reduce.getPending()] = {whole(bucket)};
+  buckets[reduce.getPending()] = bucket;
+  made.push_back({reduce, {whole(bucket)}});
+}
+
+void BufferPlan::visitAccumulate(AccumulateOp accumulate) {
+  PartitionOp partition = state.find(accumulate.getPartitionAttr());
+  auto type = cast<RankedTensorType>(accumulate.getValue().getType());
+  if (accumulate.getForm() == AccumulateForm::Whole &&
+      storesDirectly(partition, type.getElementType(), training))
+    place(accumulate.getValue(),
+          fixedBuffer(state.getGradient(partition, accumulate.getBegin(),
+                                        accumulate.getEnd(), /*slice=*/false)),
+          0);
+}
+
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
+static constexpr ArenaKind kPlannedArenas[] = {ArenaKind::Activations,
+                                               ArenaKind::Communication};
+
+void BufferPlan::solve() {
+  for (ArenaKind arena : kPlannedArenas) {
+    SmallVector<Lifetime> lifetimes;
+    SmallVector<int> owners;
+    for (auto [index, buffer] : llvm::enumerate(buffers)) {
+      if (buffer.arena != arena || buffer.fixed || buffer.parent >= 0)
+        continue;
+      lifetimes.push_back({buffer.begin, buffer.end, buffer.bytes, 0});
+      owners.push_back(index);
+    }
+    needed[static_cast<int>(arena)] = allocate(lifetimes, kBufferAlignment);
+    live[static_cast<int>(arena)] =
+        zero::liveBytes(lifetimes, kBufferAlignment);
+    for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
+      buffers[owner].fixed = AtAttr::get(training.getContext(), arena,
+                                         lifetime.offset, lifetime.bytes, 0);
+  }
+}
+
+int64_t BufferPlan::neededBytes(ArenaKind arena) const {
+  return needed[static_cast<int>(arena)];
+}
+
+int64_t BufferPlan::liveBytes(ArenaKind arena) const {
+  return live[static_cast<int>(arena)];
+}
+
+SmallVector<std::pair<Operation *, SmallVector<AtAttr>>>
+BufferPlan::getPlaces() const {
+  SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> result;
+  for (auto &[op, places] : made) {
+    SmallVector<AtAttr> attributes;
+    for (const Memory &place : places) {
+      int64_t offset = place.offset;
+      const PlannedBuffer &root = buffers[rootOf(place.buffer, offset)];
+      attributes.push_back(AtAttr::get(
+          training.getContext(), root.fixed.getArena(),
+          root.fixed.getOffset() + offset, place.bytes, place.stride));
+    }
+    result.push_back({op, std::move(attributes)});
+  }
+  return result;
+}

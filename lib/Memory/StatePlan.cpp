@@ -1,0 +1,113 @@
+//===- StatePlan.cpp - where parameters, gradients and moments lie --------===//
+
+#include "zero/Memory/StatePlan.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+int64_t mlir::zero::elementBytes(Type elementType) {
+  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
+}
+
+bool mlir::zero::storesDirectly(PartitionOp partition, Type type,
+                                TrainingAttr training) {
+  return training.getAccumulation() == 1 && partition.getGradientType() == type;
+}
+
+AtAttr mlir::zero::specialize(AtAttr place, int64_t rank) {
+  return AtAttr::get(place.getContext(), place.getArena(),
+                     place.getOffset() + rank * place.getStride(),
+                     place.getBytes(), /*stride=*/0);
+}
+
+AtAttr ArenaCursor::take(MLIRContext *context, ArenaKind arena, int64_t bytes) {
+  int64_t &end = next[static_cast<int>(arena)];
+  int64_t offset = llvm::alignTo(end, kBufferAlignment);
+  end = offset + bytes;
+  return AtAttr::get(context, arena, offset, bytes, /*stride=*/0);
+}
+
+DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
+                                         ArenaCursor &cursor) {
+  MLIRContext *context = partition.getContext();
+  int64_t elements = partition.getFlatElements();
+  int64_t slice = elements / partition.getRanks();
+  NamedAttrList places;
+  auto add = [&](StringRef name, ArenaKind arena, bool sharded, int64_t bytes) {
+    places.append(name, cursor.take(context, arena,
+                                    (sharded ? slice : elements) * bytes));
+  };
+  add("parameters", ArenaKind::Parameters, partition.hasShardedParameters(),
+      elementBytes(partition.getComputeType()));
+  if (!partition.isTrainable())
+    return places.getDictionary(context);
+  add("gradients", ArenaKind::Gradients, partition.hasShardedGradients(),
+      elementBytes(partition.getGradientType()));
+  bool sharded = partition.hasShardedOptimizer();
+  if (partition.hasMaster())
+    add("master", ArenaKind::Optimizer, sharded, 4);
+  if (partition.getSplitMaster())
+    add("remainder", ArenaKind::Optimizer, sharded, kRemainderBytes);
+  auto sgd = dyn_cast<SgdAttr>(*partition.getOptimizer());
+  if (!sgd || sgd.getMomentum() != 0)
+    add("moment1", ArenaKind::Optimizer, sharded, 4);
+  if (!sgd)
+    add("moment2", ArenaKind::Optimizer, sharded, 4);
+  return places.getDictionary(context);
+}
+
+StatePlaces::StatePlaces(ModuleOp module) {
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    named[partition.getSymNameAttr()] = partition;
+    for (MemberAttr member : partition.getMemberRange()) {
+      partitions[member.getParameter().getAttr()] = partition;
+      members[member.getParameter().getAttr()] = member;
+    }
+  }
+  for (StepOp step : module.getOps<StepOp>())
+    if (auto initialize = step.getRegionOp<InitializeOp>())
+      for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
+        if (auto places = refresh->getAttrOfType<ArrayAttr>("zero.at"))
+          for (auto [name, place] :
+               llvm::zip_equal(refresh.getParameters(), places))
+            residents[cast<FlatSymbolRefAttr>(name).getAttr()] =
+                cast<AtAttr>(place);
+}
+
+AtAttr StatePlaces::getWhole(StringAttr parameter) const {
+  if (AtAttr resident = residents.lookup(parameter))
+    return resident;
+  PartitionOp partition = getPartition(parameter);
+  if (!partition || partition.hasShardedParameters())
+    return {};
+  auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
+  MemberAttr member = getMember(parameter);
+  int64_t bytes = elementBytes(partition.getComputeType());
+  return AtAttr::get(all.getContext(), all.getArena(),
+                     all.getOffset() + member.getOffset() * bytes,
+                     member.getSize() * bytes, 0);
+}
+
+AtAttr StatePlaces::getSlice(PartitionOp partition, AtAttr state, bool sharded,
+                             int64_t elementBytes, int64_t begin,
+                             int64_t end) const {
+  int64_t ranks = partition.getRanks();
+  int64_t bytes = (end - begin) / ranks * elementBytes;
+  int64_t first = (sharded ? begin / ranks : begin) * elementBytes;
+  return AtAttr::get(state.getContext(), state.getArena(),
+                     state.getOffset() + first, bytes, sharded ? 0 : bytes);
+}
+
+AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,
+                                int64_t end, bool slice) const {
+  auto all = cast<AtAttr>(partition.getAt()->get("gradients"));
+  int64_t bytes = elementBytes(partition.getGradientType());
+  if (slice)
+    return getSlice(partition, all, partition.hasShardedGradients(), bytes,
+                    begin, end);
+  return AtAttr::get(all.getContext(), all.getArena(),
+                     all.getOffset() + begin * bytes, (end - begin) * bytes, 0);
+}

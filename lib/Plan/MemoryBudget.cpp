@@ -1,0 +1,121 @@
+//===- MemoryBudget.cpp - what a plan may need ----------------------------===//
+
+#include "zero/Plan/MemoryBudget.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static constexpr StringLiteral kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+
+std::optional<int64_t> mlir::zero::parseBytes(StringRef text) {
+  text = text.trim();
+  StringRef number =
+      text.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
+  StringRef unit = text.drop_front(number.size()).ltrim();
+  double value = 0, scale = 1;
+  if (number.getAsDouble(value))
+    return std::nullopt;
+  if (!unit.empty()) {
+    const auto *found = llvm::find_if(
+        kUnits, [&](StringRef name) { return name.equals_insensitive(unit); });
+    if (found == std::end(kUnits))
+      return std::nullopt;
+    scale = std::exp2(10 * (found - std::begin(kUnits)));
+  }
+  // Above 2^62 no arena can be had, and the conversion would overflow.
+  double bytes = std::floor(value * scale);
+  if (!(bytes >= 1) || bytes > std::exp2(62))
+    return std::nullopt;
+  return static_cast<int64_t>(bytes);
+}
+
+std::string mlir::zero::describeBytes(int64_t bytes) {
+  std::string text = std::to_string(bytes) + " bytes";
+  double value = bytes;
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  if (unit > 0)
+    llvm::raw_string_ostream(text)
+        << " (" << llvm::format("%.2f", value) << " " << kUnits[unit] << ")";
+  return text;
+}
+
+/// Writes what fills an arena, one line each, the largest first.
+static void printLines(llvm::raw_ostream &os, const ArenaSummary &arena) {
+  constexpr size_t kLines = 12;
+  ArrayRef<MemoryLine> lines = arena.lines;
+  for (const MemoryLine &line : lines.take_front(kLines))
+    os << "\n    " << line.bytes << " bytes " << line.name;
+  if (lines.size() <= kLines)
+    return;
+  int64_t rest = 0;
+  for (const MemoryLine &line : lines.drop_front(kLines))
+    rest += line.bytes;
+  os << "\n    " << rest << " bytes in " << lines.size() - kLines << " more";
+}
+
+static void printArena(llvm::raw_ostream &os, const ArenaSummary &arena,
+                       int64_t bound) {
+  os << stringifyArenaKind(arena.arena) << ": " << describeBytes(arena.bytes);
+  // The bound counts every buffer with its alignment, an arena ends with the
+  // last one's bytes.
+  bound = std::min(bound, arena.bytes);
+  if (bound > 0)
+    os << ", lower bound " << bound << ", ratio "
+       << llvm::format("%.4f", double(arena.bytes) / bound);
+  if (!arena.peak.empty())
+    os << ", fullest in " << arena.peak;
+  printLines(os, arena);
+}
+
+LogicalResult mlir::zero::checkMemoryBudget(StepOp step,
+                                            const PlanSummary &summary,
+                                            int64_t budget) {
+  int64_t total = summary.totalBytes();
+  if (total <= budget)
+    return success();
+  InFlightDiagnostic error =
+      emitError(step.getLoc())
+      << "'zero.step' op needs " << describeBytes(total)
+      << " on each rank, which exceeds the memory "
+      << "budget of " << describeBytes(budget) << " by "
+      << describeBytes(total - budget)
+      << "; more ranks, a higher stage or a smaller micro-batch need less";
+  SmallVector<const ArenaSummary *> arenas;
+  for (const ArenaSummary &arena : summary.arenas)
+    if (arena.bytes > 0)
+      arenas.push_back(&arena);
+  llvm::stable_sort(arenas, [](const ArenaSummary *a, const ArenaSummary *b) {
+    return a->bytes > b->bytes;
+  });
+  for (const ArenaSummary *arena : arenas) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    printArena(os, *arena, /*bound=*/0);
+    error.attachNote() << text;
+  }
+  return failure();
+}
+
+void mlir::zero::remarkMemory(StepOp step, const PlanSummary &summary,
+                              ArrayRef<int64_t> bounds) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const ArenaSummary &arena : summary.arenas) {
+    if (arena.bytes == 0)
+      continue;
+    os << "\n  ";
+    printArena(os, arena, bounds[static_cast<int>(arena.arena)]);
+  }
+  emitRemark(step.getLoc())
+      << "memory of each rank: " << describeBytes(summary.totalBytes()) << text;
+}

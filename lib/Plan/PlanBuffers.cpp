@@ -1,0 +1,226 @@
+//===- PlanBuffers.cpp - what is alive when a plan needs most -------------===//
+
+#include "zero/Analysis/LastUse.h"
+#include "zero/Analysis/Schedule.h"
+#include "zero/Analysis/Views.h"
+#include "zero/Memory/LineBuffers.h"
+#include "zero/Plan/PlanSummary.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// The buffers of one line of time (see `getTimelines`) that have a place of
+/// their own.
+class LineBuffers {
+public:
+  LineBuffers(ArrayRef<Block *> line, const Handles &handles);
+
+  SmallVector<PlacedBuffer> take() { return std::move(buffers); }
+
+  /// Lists what is alive in `arena` where most is; returns its bytes. `peak`
+  /// becomes that position.
+  int64_t findPeak(ArenaKind arena, SmallVectorImpl<MemoryLine> &alive,
+                   int64_t &peak) const;
+
+private:
+  void number(ArrayRef<Block *> line);
+  void visit(Operation &op);
+  void visitGather(AllGatherOp gather, ArrayAttr places);
+  void visitReduction(Operation &op, ArrayAttr places);
+  void visitKernel(Operation &op, ArrayAttr places);
+  void add(std::string name, Attribute place, int64_t begin, int64_t end);
+  int64_t lastUse(Value value) const {
+    auto found = uses.find(value);
+    return found == uses.end() ? 0 : found->second;
+  }
+  /// The position of the wait for what `op` started.
+  int64_t waitOf(Operation *op) const;
+
+  const Handles &handles;
+  BlockOrder order;
+  SmallVector<PlacedBuffer> buffers;
+  /// From a value with a place to its buffer.
+  DenseMap<Value, size_t> owners;
+  /// Last position that needs a value or a view of it.
+  DenseMap<Value, int64_t> uses;
+};
+
+} // namespace
+
+static bool contains(AtAttr outer, AtAttr inner) {
+  return outer.getArena() == inner.getArena() &&
+         inner.getOffset() >= outer.getOffset() &&
+         inner.getOffset() + inner.getBytes() <=
+             outer.getOffset() + outer.getBytes();
+}
+
+int64_t LineBuffers::waitOf(Operation *op) const {
+  Operation *wait = handles.findWait(op);
+  return std::max(order[op], wait ? order[wait] : 0);
+}
+
+void LineBuffers::number(ArrayRef<Block *> line) {
+  for (Block *block : line)
+    for (Operation &op : *block) {
+      // A reduction borrows its operands until its wait.
+      int64_t last = isReduction(&op) ? waitOf(&op) : order[&op];
+      for (Value operand : op.getOperands()) {
+        int64_t &use = uses[getRoot(operand)];
+        use = std::max(use, last);
+      }
+    }
+}
+
+LineBuffers::LineBuffers(ArrayRef<Block *> line, const Handles &handles)
+    : handles(handles), order(line) {
+  number(line);
+  for (Block *block : line)
+    for (Operation &op : *block)
+      visit(op);
+}
+
+void LineBuffers::add(std::string name, Attribute place, int64_t begin,
+                      int64_t end) {
+  buffers.push_back(
+      {std::move(name), cast<AtAttr>(place), begin, std::max(begin, end)});
+}
+
+void LineBuffers::visit(Operation &op) {
+  auto places = op.getAttrOfType<ArrayAttr>("zero.at");
+  if (!places || getView(&op))
+    return;
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return visitGather(gather, places);
+  if (isReduction(&op))
+    return visitReduction(op, places);
+  visitKernel(op, places);
+}
+
+void LineBuffers::visitGather(AllGatherOp gather, ArrayAttr places) {
+  int64_t begin = order[gather];
+  WaitOp wait = handles.findWait(gather);
+  for (auto [index, symbol] : llvm::enumerate(
+           gather.getParameters().getAsRange<FlatSymbolRefAttr>())) {
+    int64_t end = waitOf(gather);
+    if (wait)
+      end = std::max(end, lastUse(wait.getResult(index)));
+    add(("gathered @" + symbol.getValue()).str(), places[index], begin, end);
+  }
+}
+
+void LineBuffers::visitReduction(Operation &op, ArrayAttr places) {
+  auto bucket = cast<AtAttr>(places[0]);
+  int64_t begin = order[&op], end = waitOf(&op);
+  if (Operation *wait = handles.findWait(&op))
+    for (Value result : wait->getResults())
+      end = std::max(end, lastUse(result));
+  // Gradients that were made in the bucket are part of it.
+  for (Value operand : op.getOperands())
+    if (auto found = owners.find(getRoot(operand)); found != owners.end()) {
+      for (int64_t index = found->second; index >= 0;
+           index = buffers[index].predecessor) {
+        PlacedBuffer &inside = buffers[index];
+        if (!contains(bucket, inside.place))
+          break;
+        begin = std::min(begin, inside.begin);
+        inside.end = inside.begin - 1;
+      }
+    }
+  auto partition = op.getAttrOfType<FlatSymbolRefAttr>("partition");
+  std::string name = ("bucket of @" + partition.getValue()).str();
+  if (auto first = op.getAttrOfType<IntegerAttr>("begin"))
+    name += "[" + std::to_string(first.getInt()) + " to " +
+            std::to_string(op.getAttrOfType<IntegerAttr>("end").getInt()) + "]";
+  add(name, bucket, begin, end);
+}
+
+void LineBuffers::visitKernel(Operation &op, ArrayAttr places) {
+  int64_t begin = order[&op];
+  size_t index = 0;
+  for (Value result : op.getResults()) {
+    if (!isa<RankedTensorType>(result.getType()) || index >= places.size())
+      continue;
+    auto place = cast<AtAttr>(places[index++]);
+    // A result in the place of an input that dies here takes over from it.
+    int64_t predecessor = -1;
+    for (Value operand : op.getOperands())
+      if (auto found = owners.find(getRoot(operand)); found != owners.end())
+        if (buffers[found->second].place == place)
+          predecessor = found->second;
+    if (predecessor >= 0)
+      buffers[predecessor].end = begin - 1;
+    std::string name = op.getName().getStringRef().str();
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      name += (" @" + launch.getKernel()).str();
+    std::string where = describePlace(op.getLoc());
+    add(where.empty() ? name : name + " at " + where, place, begin,
+        lastUse(result));
+    buffers.back().predecessor = predecessor;
+    owners[result] = buffers.size() - 1;
+  }
+}
+
+int64_t LineBuffers::findPeak(ArenaKind arena,
+                              SmallVectorImpl<MemoryLine> &alive,
+                              int64_t &peak) const {
+  SmallVector<int64_t> changes(order.size() + 2, 0);
+  for (const PlacedBuffer &buffer : buffers)
+    if (buffer.place.getArena() == arena && buffer.begin <= buffer.end) {
+      changes[buffer.begin] += buffer.place.getBytes();
+      changes[buffer.end + 1] -= buffer.place.getBytes();
+    }
+  int64_t live = 0, most = 0;
+  for (auto [position, change] : llvm::enumerate(changes))
+    if ((live += change) > most) {
+      most = live;
+      peak = position;
+    }
+  for (const PlacedBuffer &buffer : buffers)
+    if (most > 0 && buffer.place.getArena() == arena && buffer.begin <= peak &&
+        buffer.end >= peak)
+      alive.push_back({buffer.name, buffer.place.getBytes()});
+  return most;
+}
+
+SmallVector<PlacedBuffer> mlir::zero::listLineBuffers(ArrayRef<Block *> line,
+                                                      const Handles &handles) {
+  return LineBuffers(line, handles).take();
+}
+
+/// "micro, nn.linear at file.mlir:3:1" for the operation at `position`.
+static std::string describePeak(ArrayRef<Block *> line, int64_t position) {
+  for (Block *block : line) {
+    int64_t size = block->getOperations().size();
+    if (position >= size) {
+      position -= size;
+      continue;
+    }
+    Operation &op = *std::next(block->begin(), position);
+    std::string text = describeRegion(block->getParentOp()) + ", " +
+                       op.getName().getStringRef().str();
+    std::string where = describePlace(op.getLoc());
+    return where.empty() ? text : text + " at " + where;
+  }
+  return "";
+}
+
+void mlir::zero::detail::summarizeBuffers(StepOp step, PlanSummary &summary) {
+  int64_t most[getMaxEnumValForArenaKind() + 1] = {};
+  Handles handles(step);
+  for (const SmallVector<Block *> &line : getTimelines(step)) {
+    LineBuffers buffers(line, handles);
+    for (ArenaKind kind : {ArenaKind::Activations, ArenaKind::Communication}) {
+      int index = static_cast<int>(kind);
+      SmallVector<MemoryLine> alive;
+      int64_t position = 0;
+      int64_t bytes = buffers.findPeak(kind, alive, position);
+      if (bytes <= most[index])
+        continue;
+      most[index] = bytes;
+      summary.arenas[index].lines = std::move(alive);
+      summary.arenas[index].peak = describePeak(line, position);
+    }
+  }
+}

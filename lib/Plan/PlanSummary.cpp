@@ -1,0 +1,218 @@
+//===- PlanSummary.cpp - what a planned schedule needs --------------------===//
+
+#include "zero/Plan/PlanSummary.h"
+
+#include "zero/Memory/StatePlan.h"
+
+#include "program/Control.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+int64_t PlanSummary::totalBytes() const {
+  int64_t total = 0;
+  for (const ArenaSummary &arena : arenas)
+    total += arena.bytes;
+  return total;
+}
+
+int64_t PlanSummary::stateBytes() const {
+  return arena(ArenaKind::Parameters).bytes +
+         arena(ArenaKind::Gradients).bytes + arena(ArenaKind::Optimizer).bytes;
+}
+
+std::string mlir::zero::describeRegion(Operation *region) {
+  auto micro = dyn_cast<MicroOp>(region);
+  return (micro && micro.getLast() ? "last " : "") +
+         region->getName().stripDialect().str();
+}
+
+std::string mlir::zero::describePlace(Location loc) {
+  std::string text;
+  loc->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    text = file.getFilename().str() + ":" + std::to_string(file.getLine()) +
+           ":" + std::to_string(file.getColumn());
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One kind of state of one partition.
+struct State {
+  ArenaKind arena;
+  bool sharded;
+  /// Bytes an element.
+  int64_t bytes;
+};
+
+class StateSummary {
+public:
+  explicit StateSummary(PlanSummary &summary) : summary(summary) {}
+  void add(PartitionOp partition);
+  void addResident(StringRef name, AtAttr place);
+  void finish();
+
+private:
+  /// Elements that all ranks together hold per rank, times the bytes.
+  int64_t share(const State &state, int64_t elements) const {
+    return state.sharded ? elements * state.bytes / summary.ranks
+                         : elements * state.bytes;
+  }
+
+  PlanSummary &summary;
+  /// Of each arena, bytes times ranks by the closed form.
+  int64_t formulas[getMaxEnumValForArenaKind() + 1] = {};
+  int64_t padding[getMaxEnumValForArenaKind() + 1] = {};
+};
+
+} // namespace
+
+static SmallVector<State> statesOf(PartitionOp partition) {
+  SmallVector<State> states = {{ArenaKind::Parameters,
+                                partition.hasShardedParameters(),
+                                elementBytes(partition.getComputeType())}};
+  if (!partition.isTrainable())
+    return states;
+  states.push_back({ArenaKind::Gradients, partition.hasShardedGradients(),
+                    elementBytes(partition.getGradientType())});
+  // Master weights and moments are f32.
+  int64_t bytes = partition.getSplitMaster() ? kRemainderBytes : 0;
+  for (StringRef name : {"master", "moment1", "moment2"})
+    bytes += partition.getAt()->contains(name) ? 4 : 0;
+  states.push_back(
+      {ArenaKind::Optimizer, partition.hasShardedOptimizer(), bytes});
+  return states;
+}
+
+void StateSummary::add(PartitionOp partition) {
+  int64_t elements = 0;
+  for (MemberAttr member : partition.getMemberRange())
+    elements += member.getSize();
+  (partition.isTrainable() ? summary.trained : summary.untrained) += elements;
+  for (const State &state : statesOf(partition)) {
+    int index = static_cast<int>(state.arena);
+    formulas[index] +=
+        elements * state.bytes * (state.sharded ? 1 : summary.ranks);
+    padding[index] += share(state, partition.getFlatElements() - elements);
+    for (MemberAttr member : partition.getMemberRange())
+      summary.arenas[index].lines.push_back(
+          {("@" + member.getParameter().getValue()).str(),
+           share(state, member.getSize())});
+  }
+}
+
+void StateSummary::addResident(StringRef name, AtAttr place) {
+  summary.arenas[static_cast<int>(place.getArena())].lines.push_back(
+      {("resident copy of @" + name).str(), place.getBytes()});
+}
+
+void StateSummary::finish() {
+  for (ArenaKind kind :
+       {ArenaKind::Parameters, ArenaKind::Gradients, ArenaKind::Optimizer}) {
+    int index = static_cast<int>(kind);
+    ArenaSummary &arena = summary.arenas[index];
+    arena.formula = llvm::divideCeil(formulas[index], summary.ranks);
+    if (padding[index])
+      arena.lines.push_back({"padding", padding[index]});
+  }
+}
+
+void mlir::zero::detail::summarizeStates(ModuleOp module,
+                                         PlanSummary &summary) {
+  StateSummary states(summary);
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    states.add(partition);
+  StepOp step = *module.getOps<StepOp>().begin();
+  if (auto initialize = step.getRegionOp<InitializeOp>()) {
+    StatePlaces places(module);
+    for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
+      for (auto name : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
+        states.addResident(name.getValue(), places.getWhole(name.getAttr()));
+  }
+  for (auto [index, argument] :
+       llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at"))) {
+    auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
+    summary.arenas[static_cast<int>(ArenaKind::Inputs)].lines.push_back(
+        {name ? name.str() : "input " + std::to_string(index),
+         cast<AtAttr>(argument).getBytes()});
+  }
+  states.finish();
+}
+
+//===----------------------------------------------------------------------===//
+// Arenas
+//===----------------------------------------------------------------------===//
+
+/// The size of each arena: the end of the last place in it, on the last rank.
+static void measureArenas(ModuleOp module, PlanSummary &summary) {
+  auto measure = [&](Attribute attribute) {
+    auto place = dyn_cast<AtAttr>(attribute);
+    if (!place)
+      return;
+    int64_t &bytes = summary.arenas[static_cast<int>(place.getArena())].bytes;
+    bytes = std::max(bytes, place.getOffset() + place.getBytes() +
+                                place.getStride() * (summary.ranks - 1));
+  };
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    DictionaryAttr places = *partition.getAt();
+    for (NamedAttribute place : places)
+      measure(place.getValue());
+  }
+  module->walk([&](Operation *op) {
+    if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
+      llvm::for_each(places, measure);
+  });
+}
+
+/// Sorts the lines and names what is left of the arena.
+static void completeLines(ArenaSummary &arena) {
+  int64_t left = arena.bytes;
+  for (const MemoryLine &line : arena.lines)
+    left -= line.bytes;
+  llvm::sort(arena.lines, [](const MemoryLine &a, const MemoryLine &b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+  });
+  bool isPlanned = arena.arena == ArenaKind::Activations ||
+                   arena.arena == ArenaKind::Communication;
+  if (left != 0)
+    arena.lines.push_back(
+        {isPlanned ? "gaps and alignment at the peak" : "alignment of buffers",
+         left});
+}
+
+PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
+  StepOp step = *module.getOps<StepOp>().begin();
+  TrainingAttr training = *step.getTraining();
+  PlanSummary summary;
+  summary.stage = training.getStage();
+  summary.ranks = training.getRanks();
+  summary.accumulation = training.getAccumulation();
+  for (int kind = 0; kind <= static_cast<int>(getMaxEnumValForArenaKind());
+       ++kind)
+    summary.arenas.emplace_back().arena = static_cast<ArenaKind>(kind);
+  measureArenas(module, summary);
+  // What every rank keeps of its own run: loss scale, step count, norm.
+  ArenaSummary &control = summary.arenas[static_cast<int>(ArenaKind::Control)];
+  control.bytes = sizeof(zrt::Control);
+  control.lines.push_back({"control block", control.bytes});
+  detail::summarizeStates(module, summary);
+  detail::summarizeBuffers(step, summary);
+  detail::summarizeTraffic(module, summary);
+  Block &micro = step.getRegionOp<MicroOp>().getBody().front();
+  summary.work = measureWork(micro);
+  summary.recomputed = measureRecomputation(micro);
+  for (ArenaSummary &arena : summary.arenas)
+    completeLines(arena);
+  return summary;
+}

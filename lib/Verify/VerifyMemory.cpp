@@ -1,0 +1,282 @@
+//===- VerifyMemory.cpp - no two live buffers overlap ---------------------===//
+//
+// Works on the places that zero-plan-memory has written, and on the order of
+// operations, starts and waits; it knows nothing of how the plan was made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ByteMap.h"
+#include "Verify.h"
+
+#include "zero/Analysis/Views.h"
+#include "zero/Memory/StatePlan.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+namespace {
+
+/// Bytes of an arena that a value or collective needs from one position of its
+/// line of time to another, both included.
+struct Use {
+  AtAttr place;
+  int64_t from = 0, to = 0;
+  Operation *by = nullptr;
+  /// The value, or null for the buffer of a collective.
+  Value value;
+};
+
+/// The buffers of regions that run one after the other and pass handles on.
+class LineMemory {
+public:
+  LineMemory(const Tables &tables, ArrayRef<Block *> line);
+  LogicalResult run();
+
+private:
+  void collect(Operation &op);
+  LogicalResult verifyPlace(const Use &use);
+  LogicalResult verifyState(const Use &use, PartitionOp partition,
+                            AtAttr stored);
+  LogicalResult verifyGradient(const Use &use, PartitionOp partition,
+                               MemberAttr member);
+  bool mayShare(const Use &earlier, const Use &later);
+  LogicalResult reportOverlap(const Use &earlier, const Use &later);
+  int64_t lastUse(Value value) const {
+    return std::max(lastUses.lookup(value), int64_t(0));
+  }
+
+  const Tables &tables;
+  SmallVector<Operation *> operations;
+  DenseMap<Operation *, int64_t> positions;
+  /// The last operation that reads a root value, and the last one that it must
+  /// be left alone for: a collective in flight borrows.
+  DenseMap<Value, int64_t> lastUses, borrowed;
+  SmallVector<Use> uses;
+};
+
+} // namespace
+
+static int64_t endOf(AtAttr place) {
+  return place.getOffset() + place.getBytes();
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetimes
+//===----------------------------------------------------------------------===//
+
+LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
+    : tables(tables) {
+  for (Block *block : line)
+    for (Operation &op : *block) {
+      positions[&op] = operations.size();
+      operations.push_back(&op);
+    }
+  for (Operation *op : operations) {
+    if (isa<FreeOp>(op))
+      continue;
+    int64_t read = positions[op], until = read;
+    if (isReduction(op))
+      until = std::max(until, positions.lookup(tables.handles.findWait(op)));
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands()) {
+        int64_t &last = lastUses[getRoot(operand)],
+                &held = borrowed[getRoot(operand)];
+        last = std::max(last, read);
+        held = std::max(held, until);
+      }
+    });
+  }
+  for (Operation *op : operations)
+    collect(*op);
+}
+
+void LineMemory::collect(Operation &op) {
+  auto places = op.getAttrOfType<ArrayAttr>("zero.at");
+  if (!places || op.hasTrait<OpTrait::ConstantLike>() ||
+      isa<RefreshResidentOp>(op))
+    return;
+  int64_t from = positions[&op];
+  if (!isCollective(&op)) {
+    size_t next = 0;
+    for (Value result : op.getResults())
+      if (isa<RankedTensorType>(result.getType()) && next < places.size())
+        uses.push_back({cast<AtAttr>(places[next++]), from,
+                        std::max(from, borrowed.lookup(result)), &op, result});
+    return;
+  }
+  // A collective has its buffers from its start to the last use of what it
+  // gives; slices lie in the first place, or in the stored gradient.
+  SmallVector<int64_t> last(places.size(), from);
+  if (Operation *wait = tables.handles.findWait(&op)) {
+    for (int64_t &position : last)
+      position = std::max(position, positions.lookup(wait));
+    for (auto [index, result] : llvm::enumerate(wait->getResults())) {
+      int64_t &position = last[isReduction(&op) ? 0 : index];
+      position = std::max(position, borrowed.lookup(result));
+    }
+  }
+  for (auto [index, place] : llvm::enumerate(places))
+    if (isa<AllGatherOp>(op) || index == 0)
+      uses.push_back({cast<AtAttr>(place), from, last[index], &op, Value()});
+}
+
+//===----------------------------------------------------------------------===//
+// Overlaps
+//===----------------------------------------------------------------------===//
+
+/// A value's first byte in the bucket of the reduction that takes it in.
+static int64_t placeInBucket(Operation *reduce, unsigned index,
+                             const Tables &tables) {
+  auto names = reduce->getAttrOfType<ArrayAttr>("parameters");
+  auto type = cast<RankedTensorType>(reduce->getOperand(index).getType());
+  int64_t bytes = elementBytes(type.getElementType());
+  if (auto bucketed = dyn_cast<BucketedReduceOp>(reduce)) {
+    int64_t offset = 0;
+    for (Value gradient : bucketed.getGradients().take_front(index))
+      offset +=
+          cast<RankedTensorType>(gradient.getType()).getNumElements() * bytes;
+    return offset;
+  }
+  MemberAttr member =
+      tables.members.lookup(cast<FlatSymbolRefAttr>(names[index]).getAttr());
+  int64_t begin = reduce->getAttrOfType<IntegerAttr>("begin").getInt();
+  return std::max<int64_t>(member.getOffset() - begin, 0) * bytes;
+}
+
+/// Whether `later` may take the memory of `earlier`, which it reads: a gradient
+/// at its place in the bucket, or a launch's input that dies there.
+bool LineMemory::mayShare(const Use &earlier, const Use &later) {
+  if (!earlier.value || lastUse(earlier.value) > later.from)
+    return false;
+  for (OpOperand &operand : later.by->getOpOperands()) {
+    if (getRoot(operand.get()) != earlier.value)
+      continue;
+    if (isReduction(later.by))
+      return earlier.place.getOffset() ==
+             later.place.getOffset() +
+                 placeInBucket(later.by, operand.getOperandNumber(), tables);
+    return isa<LaunchOp>(later.by) && earlier.to == later.from &&
+           earlier.place.getOffset() == later.place.getOffset() &&
+           earlier.place.getBytes() == later.place.getBytes();
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// The launch result that takes the place of `value`, which it reads; null
+/// where there is none.
+static Value findSuccessor(Value value, AtAttr place) {
+  for (Operation *user : value.getUsers()) {
+    auto places = user->getAttrOfType<ArrayAttr>("zero.at");
+    if (!isa<LaunchOp>(user) || !places)
+      continue;
+    for (auto [result, at] : llvm::zip(user->getResults(), places))
+      if (at == place)
+        return result;
+  }
+  return {};
+}
+
+/// Only the gradient itself, or what it is added up from in place, may be made
+/// where it is stored, and only where no other micro-batch's is there.
+LogicalResult LineMemory::verifyGradient(const Use &use, PartitionOp partition,
+                                         MemberAttr member) {
+  Type type = cast<RankedTensorType>(use.value.getType()).getElementType();
+  if (storesDirectly(partition, type, tables.training))
+    for (Value value = use.value; value;
+         value = findSuccessor(value, use.place))
+      if (isGradientOf(tables, value, member.getParameter(), 0,
+                       member.getSize()))
+        return success();
+  return use.by->emitOpError("writes ")
+         << use.place << ", where the gradient of " << member.getParameter()
+         << " is stored";
+}
+
+/// What an operation computes into a stored gradient is that parameter's, and
+/// exactly as long: neighbours and padding stay as they are.
+LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
+                                      AtAttr stored) {
+  int64_t bytes = elementBytes(partition.getGradientType());
+  if (!use.value)
+    return endOf(use.place) <= endOf(stored)
+               ? success()
+               : use.by->emitOpError("writes past the stored gradient of @")
+                     << partition.getSymName();
+  for (MemberAttr member : partition.getMemberRange())
+    if (!partition.hasShardedGradients() &&
+        stored.getOffset() + member.getOffset() * bytes ==
+            use.place.getOffset() &&
+        member.getSize() * bytes == use.place.getBytes())
+      return verifyGradient(use, partition, member);
+  return use.by->emitOpError("writes ")
+         << use.place
+         << ", which is no parameter's place in the stored gradient of @"
+         << partition.getSymName();
+}
+
+LogicalResult LineMemory::verifyPlace(const Use &use) {
+  ArenaKind arena = use.place.getArena();
+  if (arena == ArenaKind::Activations || arena == ArenaKind::Communication)
+    return success();
+  if (arena == ArenaKind::Gradients)
+    for (PartitionOp partition : tables.trained) {
+      DictionaryAttr at = partition.getAtAttr();
+      auto stored = at ? at.getAs<AtAttr>("gradients") : AtAttr();
+      if (stored && use.place.getOffset() >= stored.getOffset() &&
+          use.place.getOffset() < endOf(stored))
+        return verifyState(use, partition, stored);
+    }
+  return use.by->emitOpError("computes into ")
+         << use.place << ", where state lies";
+}
+
+LogicalResult LineMemory::run() {
+  llvm::stable_sort(uses,
+                    [](const Use &a, const Use &b) { return a.from < b.from; });
+  ByteMap<const Use *> live[getMaxEnumValForArenaKind() + 1];
+  // By their last position.
+  std::multimap<int64_t, const Use *> ends;
+  for (const Use &use : uses) {
+    if (failed(verifyPlace(use)))
+      return failure();
+    if (use.place.getBytes() == 0)
+      continue;
+    while (!ends.empty() && ends.begin()->first < use.from) {
+      const Use *gone = ends.begin()->second;
+      live[static_cast<int>(gone->place.getArena())].removeIf(
+          gone->place.getOffset(), endOf(gone->place),
+          [&](const Use *other) { return other == gone; });
+      ends.erase(ends.begin());
+    }
+    auto &arena = live[static_cast<int>(use.place.getArena())];
+    auto found =
+        arena.find(use.place.getOffset(), endOf(use.place),
+                   [&](const Use *other) { return !mayShare(*other, use); });
+    if (found)
+      return reportOverlap(**found, use);
+    arena.add(use.place.getOffset(), endOf(use.place), &use);
+    ends.emplace(use.to, &use);
+  }
+  return success();
+}
+
+LogicalResult LineMemory::reportOverlap(const Use &earlier, const Use &later) {
+  InFlightDiagnostic error = later.by->emitOpError("takes ")
+                             << later.place << ", of which " << earlier.place
+                             << " is still needed";
+  error.attachNote(earlier.by->getLoc()) << "made here";
+  error.attachNote(operations[earlier.to]->getLoc()) << "needed until here";
+  return error;
+}
+
+LogicalResult verify::verifyMemory(const Tables &tables) {
+  for (const SmallVector<Block *> &line : getTimelines(tables.step))
+    if (failed(LineMemory(tables, line).run()))
+      return failure();
+  return success();
+}

@@ -1,0 +1,336 @@
+//===- VerifyPlaces.cpp - each place has the form that its owner needs ----===//
+//
+// What zero-plan-memory writes is read back by several parties that look at no
+// more than their own operation: a place of the wrong arena, size or stride is
+// wrong there, whatever lies beside it. Whether places overlap in time is the
+// matter of VerifyMemory.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verify.h"
+
+#include "zero/Analysis/Views.h"
+#include "zero/Interfaces/Interfaces.h"
+#include "zero/Memory/StatePlan.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+namespace {
+
+/// Bytes that one thing has for the whole run.
+struct Reserved {
+  AtAttr place;
+  Operation *owner = nullptr;
+  /// Equal contents may share a place; null: nothing is equal.
+  Attribute content;
+};
+
+class Places {
+public:
+  explicit Places(const Tables &tables)
+      : tables(tables), state(tables.module) {}
+  LogicalResult run();
+
+private:
+  LogicalResult verifyInputs();
+  LogicalResult verifyStates(PartitionOp partition);
+  LogicalResult verifyOperation(Operation &op);
+  LogicalResult verifyResults(Operation &op, ArrayRef<AtAttr> places);
+  LogicalResult verifyConstant(Operation &op, AtAttr place);
+  LogicalResult verifyResidents(RefreshResidentOp refresh,
+                                ArrayRef<AtAttr> places);
+  LogicalResult verifyGather(AllGatherOp gather, ArrayRef<AtAttr> places);
+  LogicalResult verifyReduction(Operation &op, ArrayRef<AtAttr> places);
+  LogicalResult verifySlices(ReduceScatterOp reduce, ArrayRef<AtAttr> places);
+  LogicalResult verifyDisjoint();
+
+  /// `place` in this program: of all ranks, or of the one that it is for.
+  AtAttr here(AtAttr place);
+  LogicalResult expect(Operation *op, AtAttr place, AtAttr wanted);
+  /// `place` is anywhere in `arena`, `bytes` long, on all ranks the same; where
+  /// a buffer may begin, unless it is a part of one.
+  LogicalResult expectSize(Operation *op, AtAttr place, ArenaKind arena,
+                           int64_t bytes, bool isPart = false);
+  AtAttr at(ArenaKind arena, int64_t offset, int64_t bytes,
+            int64_t stride = 0) const {
+    return AtAttr::get(tables.module.getContext(), arena, offset, bytes,
+                       stride);
+  }
+
+  const Tables &tables;
+  StatePlaces state;
+  SmallVector<Reserved> reserved;
+};
+
+} // namespace
+
+static int64_t endOf(AtAttr place) {
+  return place.getOffset() + place.getBytes();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+AtAttr Places::here(AtAttr place) {
+  auto rank = tables.step->getAttrOfType<IntegerAttr>("zero.rank");
+  return rank ? specialize(place, rank.getInt()) : place;
+}
+
+LogicalResult Places::expect(Operation *op, AtAttr place, AtAttr wanted) {
+  if (place == here(wanted))
+    return success();
+  return op->emitOpError("is at ") << place << ", wanted " << here(wanted);
+}
+
+LogicalResult Places::expectSize(Operation *op, AtAttr place, ArenaKind arena,
+                                 int64_t bytes, bool isPart) {
+  if (place.getArena() != arena || place.getBytes() != bytes ||
+      place.getStride() != 0 || place.getOffset() < 0)
+    return op->emitOpError("is at ")
+           << place << ", wanted " << bytes << " bytes of the arena "
+           << stringifyArenaKind(arena) << ", the same on all ranks";
+  if (isPart || place.getOffset() % kBufferAlignment == 0)
+    return success();
+  return op->emitOpError("is at ")
+         << place << ", wanted a multiple of " << kBufferAlignment
+         << " bytes, where a buffer begins; run zero-plan-memory again";
+}
+
+//===----------------------------------------------------------------------===//
+// What a run keeps
+//===----------------------------------------------------------------------===//
+
+LogicalResult Places::verifyInputs() {
+  auto places = tables.step->getAttrOfType<ArrayAttr>("zero.at");
+  if (places.size() != tables.step.getNumArguments())
+    return tables.step.emitOpError("has ")
+           << places.size() << " places for " << tables.step.getNumArguments()
+           << " inputs";
+  for (auto [argument, place] :
+       llvm::zip_equal(tables.step.getArguments(), places)) {
+    auto found = cast<AtAttr>(place);
+    if (failed(expectSize(tables.step, found, ArenaKind::Inputs,
+                          tensorBytes(argument.getType()))))
+      return failure();
+    reserved.push_back({found, tables.step, {}});
+  }
+  return success();
+}
+
+/// Every state is in its arena, as long as its elements.
+LogicalResult Places::verifyStates(PartitionOp partition) {
+  DictionaryAttr places = partition.getAtAttr();
+  if (!places)
+    return partition.emitOpError("has no place; run zero-plan-memory");
+  ArenaCursor cursor;
+  DictionaryAttr wanted = planPartition(partition, cursor);
+  if (places.size() != wanted.size())
+    return partition.emitOpError("has places for ")
+           << places.size() << " states, wanted " << wanted.size();
+  for (NamedAttribute entry : wanted) {
+    auto place = places.getAs<AtAttr>(entry.getName());
+    auto size = cast<AtAttr>(entry.getValue());
+    if (!place)
+      return partition.emitOpError("has no place for its ") << entry.getName();
+    if (failed(expectSize(partition, place, size.getArena(), size.getBytes())))
+      return failure();
+    reserved.push_back({place, partition, {}});
+  }
+  return success();
+}
+
+LogicalResult Places::verifyConstant(Operation &op, AtAttr place) {
+  if (failed(expectSize(&op, place, ArenaKind::Constants,
+                        tensorBytes(op.getResult(0).getType()))))
+    return failure();
+  reserved.push_back({place, &op, op.getAttr("value")});
+  return success();
+}
+
+LogicalResult Places::verifyResidents(RefreshResidentOp refresh,
+                                      ArrayRef<AtAttr> places) {
+  bool isFirst = isa<InitializeOp>(refresh->getParentOp());
+  for (auto [symbol, place] : llvm::zip_equal(
+           refresh.getParameters().getAsRange<FlatSymbolRefAttr>(), places)) {
+    PartitionOp partition = tables.ownerOf(symbol);
+    int64_t bytes = tables.paddedElements(symbol) *
+                    elementBytes(partition.getComputeType());
+    if (failed(isFirst
+                   ? expectSize(refresh, place, ArenaKind::Parameters, bytes)
+                   : expect(refresh, place, state.getWhole(symbol.getAttr()))))
+      return failure();
+    if (isFirst)
+      reserved.push_back({place, refresh, {}});
+  }
+  return success();
+}
+
+/// No two things that a run keeps share bytes.
+LogicalResult Places::verifyDisjoint() {
+  llvm::erase_if(reserved, [](const Reserved &entry) {
+    return entry.place.getBytes() == 0;
+  });
+  llvm::stable_sort(reserved, [](const Reserved &a, const Reserved &b) {
+    return std::make_pair(a.place.getArena(), a.place.getOffset()) <
+           std::make_pair(b.place.getArena(), b.place.getOffset());
+  });
+  for (size_t i = 1; i < reserved.size(); ++i) {
+    const Reserved &before = reserved[i - 1], &entry = reserved[i];
+    bool isShared = before.place == entry.place && entry.content &&
+                    before.content == entry.content;
+    if (isShared || before.place.getArena() != entry.place.getArena() ||
+        endOf(before.place) <= entry.place.getOffset())
+      continue;
+    InFlightDiagnostic error = entry.owner->emitOpError("is kept in ")
+                               << entry.place << ", of which " << before.place
+                               << " is taken";
+    error.attachNote(before.owner->getLoc()) << "taken by this";
+    return error;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What a region makes
+//===----------------------------------------------------------------------===//
+
+/// A gradient lies in its bucket, or where it is stored, at its member's
+/// offset; all that stays in the activations has a buffer of its own.
+LogicalResult Places::verifyResults(Operation &op, ArrayRef<AtAttr> places) {
+  size_t next = 0;
+  for (Value result : op.getResults())
+    if (isa<RankedTensorType>(result.getType()))
+      if (AtAttr place = places[next++]; failed(expectSize(
+              &op, place, place.getArena(), tensorBytes(result.getType()),
+              /*isPart=*/place.getArena() != ArenaKind::Activations)))
+        return failure();
+  return success();
+}
+
+LogicalResult Places::verifyGather(AllGatherOp gather,
+                                   ArrayRef<AtAttr> places) {
+  for (auto [symbol, place] : llvm::zip_equal(
+           gather.getParameters().getAsRange<FlatSymbolRefAttr>(), places)) {
+    int64_t bytes = tables.paddedElements(symbol) *
+                    elementBytes(tables.ownerOf(symbol).getComputeType());
+    if (failed(expectSize(gather, place, ArenaKind::Communication, bytes)))
+      return failure();
+  }
+  return success();
+}
+
+/// The slices of a bucket lie in it, or where the gradient is stored.
+LogicalResult Places::verifySlices(ReduceScatterOp reduce,
+                                   ArrayRef<AtAttr> places) {
+  PartitionOp partition = tables.find(reduce.getPartitionAttr());
+  Type type =
+      cast<RankedTensorType>(reduce.getPending().getType().getTypes()[0])
+          .getElementType();
+  int64_t bytes = elementBytes(type), begin = reduce.getBegin();
+  bool isDirect = storesDirectly(partition, type, tables.training);
+  size_t next = 1;
+  for (auto [first, last] : partition.getSegmentsIn(begin, reduce.getEnd())) {
+    int64_t slice = (last - first) / partition.getRanks() * bytes;
+    AtAttr inBucket =
+        at(places[0].getArena(),
+           places[0].getOffset() + (first - begin) * bytes, slice, slice);
+    AtAttr place = places[next++];
+    if (isDirect && place == here(state.getGradient(partition, first, last,
+                                                    /*slice=*/true)))
+      continue;
+    if (failed(expect(reduce, place, inBucket)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Places::verifyReduction(Operation &op, ArrayRef<AtAttr> places) {
+  auto partition =
+      tables.find(op.getAttrOfType<FlatSymbolRefAttr>("partition"));
+  auto type = cast<RankedTensorType>(
+                  cast<PendingType>(op.getResult(0).getType()).getTypes()[0])
+                  .getElementType();
+  AtAttr bucket = places[0];
+  if (auto bucketed = dyn_cast<BucketedReduceOp>(op))
+    return expectSize(
+        &op, bucket, ArenaKind::Communication,
+        tensorBytes(bucketed.getPending().getType().getTypes()[0]));
+  int64_t begin = op.getAttrOfType<IntegerAttr>("begin").getInt();
+  int64_t end = op.getAttrOfType<IntegerAttr>("end").getInt();
+  bool isStored = !op.hasAttr("parameters");
+  bool mayBeStored =
+      isStored || (isa<AllReduceOp>(op) &&
+                   storesDirectly(partition, type, tables.training));
+  AtAttr stored = partition.hasShardedGradients()
+                      ? AtAttr()
+                      : state.getGradient(partition, begin, end,
+                                          /*slice=*/false);
+  if (mayBeStored && stored && bucket == here(stored))
+    return success();
+  if (isStored)
+    return expect(&op, bucket, stored);
+  return expectSize(&op, bucket, ArenaKind::Communication,
+                    (end - begin) * elementBytes(type));
+}
+
+/// How many places `op` needs.
+static size_t countPlaces(Operation &op) {
+  return llvm::TypeSwitch<Operation *, size_t>(&op)
+      .Case<AllGatherOp, RefreshResidentOp>(
+          [](auto gather) { return gather.getParameters().size(); })
+      .Case([](ReduceScatterOp reduce) {
+        return 1 + reduce.getPending().getType().getTypes().size();
+      })
+      .Case<AllReduceOp, BucketedReduceOp>([](auto) { return 1; })
+      .Case<LoadOp, WaitOp>([](auto) { return 0; })
+      .Default([](Operation *op) -> size_t {
+        return getView(op) ? 0 : llvm::count_if(op->getResults(), [](Value v) {
+          return isa<RankedTensorType>(v.getType());
+        });
+      });
+}
+
+LogicalResult Places::verifyOperation(Operation &op) {
+  SmallVector<AtAttr> places;
+  if (auto list = op.getAttrOfType<ArrayAttr>("zero.at"))
+    llvm::append_range(places, list.getAsRange<AtAttr>());
+  if (size_t wanted = countPlaces(op); places.size() != wanted)
+    return op.emitOpError("has ")
+           << places.size() << " places, wanted " << wanted;
+  if (places.empty())
+    return success();
+  if (op.hasTrait<OpTrait::ConstantLike>())
+    return verifyConstant(op, places[0]);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](RefreshResidentOp op) { return verifyResidents(op, places); })
+      .Case([&](AllGatherOp op) { return verifyGather(op, places); })
+      .Case([&](ReduceScatterOp op) {
+        return failed(verifyReduction(*op, places)) ? failure()
+                                                    : verifySlices(op, places);
+      })
+      .Case<AllReduceOp, BucketedReduceOp>(
+          [&](auto op) { return verifyReduction(*op, places); })
+      .Default([&](Operation *op) { return verifyResults(*op, places); });
+}
+
+LogicalResult Places::run() {
+  for (PartitionOp partition : tables.module.getOps<PartitionOp>())
+    if (failed(verifyStates(partition)))
+      return failure();
+  if (failed(verifyInputs()))
+    return failure();
+  for (Operation &region : tables.step.getBody().front())
+    for (Operation &op : region.getRegion(0).front())
+      if (failed(verifyOperation(op)))
+        return failure();
+  return verifyDisjoint();
+}
+
+LogicalResult verify::verifyPlaces(const Tables &tables) {
+  return tables.step->hasAttr("zero.at") ? Places(tables).run() : success();
+}
