@@ -16,6 +16,12 @@ config.substitutions.append(("%models", config.test_source_root + "/Models"))
 config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
 config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-faults.link"))
 config.substitutions.append(("%python", config.python))
+scripts = os.path.join(os.path.dirname(config.test_source_root), "tools", "scripts")
+config.substitutions.append(("%sources", scripts + "/check_sources.py"))
+config.substitutions.append(("%counts", scripts + "/count_tests.py"))
+for tool in ("clang-format", "clang-tidy"):
+    if lit.util.which(tool + "-22", config.environment["PATH"]):
+        config.available_features.add(tool)
 
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
     config.available_features.add("mpi")

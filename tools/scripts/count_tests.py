@@ -1,6 +1,7 @@
-"""Sums the results of ctest and lit: count_tests.py FOLDER
+"""Sums the results of ctest, lit and the checks of sources: count_tests.py FOLDER
 
-Reads FOLDER/ctest.xml (JUnit) and FOLDER/lit.json where they exist, prints why
+Reads FOLDER/ctest.xml (JUnit), FOLDER/lit.json and FOLDER/checks.json, which has
+lit's form, where they exist, prints why
 each skipped test was skipped and which ones failed, and ends with one line,
 `N passed, N failed, N skipped`. Exits with 1 when a test failed, when none
 passed, or when a runner left no results.
@@ -64,7 +65,11 @@ def read_lit(path):
 def main(folder):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     complete = True
-    for name, read in (("ctest.xml", read_ctest), ("lit.json", read_lit)):
+    for name, read in (
+        ("ctest.xml", read_ctest),
+        ("lit.json", read_lit),
+        ("checks.json", read_lit),
+    ):
         path = folder / name
         if not path.exists():
             print(f"check: {name} is missing: its tests did not run")
