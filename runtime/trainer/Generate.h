@@ -18,10 +18,11 @@ public:
   Generator(const Program &program, Backend &backend, Trainer &trainer,
             Communicator &communicator, uint64_t seed, double temperature);
 
-  /// Continues `prompt` by `count` tokens, calling `emit` on each. Every rank
-  /// calls it with the same arguments, and gets the tokens that rank 0 chose.
+  /// Continues `prompt` by `count` tokens, calling `emit` on each until it
+  /// returns false. Every rank calls it with the same arguments, gets the
+  /// tokens that rank 0 chose, and must stop at the same one.
   void run(std::vector<int32_t> prompt, int64_t count,
-           const std::function<void(int32_t token)> &emit);
+           const std::function<bool(int32_t token)> &emit);
 
 private:
   void fillInputs(const std::vector<int32_t> &tokens, int64_t begin,

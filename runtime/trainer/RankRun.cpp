@@ -231,12 +231,11 @@ void RankRun::sample() {
   if (speaks())
     run.out << options.prompt << (bytes ? "" : " ");
   generator.run(prompt, options.sample, [&](int32_t token) {
-    if (!speaks())
-      return;
-    if (bytes)
+    if (speaks() && bytes)
       run.out << shown(token, run.terminal) << std::flush;
-    else
+    else if (speaks())
       run.out << token << " " << std::flush;
+    return !agreeToStop();
   });
   if (speaks())
     run.out << std::endl;

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <ostream>
 #include <sys/stat.h>
 #include <thread>
@@ -160,6 +161,10 @@ int zrt::launch(const Run &run) {
   checkOutput(run.options.saveWeights, "--save-weights");
   checkOutput(run.options.trace, "--trace");
   checkOutput(run.options.calibrate, "--calibrate");
-  const StopSignals signals;
+  // Before any thread: threads inherit what is blocked. A calibration leaves
+  // nothing behind that a clean stop would save.
+  std::optional<StopSignals> signals;
+  if (run.options.action == Options::Action::Train)
+    signals.emplace();
   return launchedUnderMpi() ? launchProcess(run) : launchThreads(run);
 }

@@ -1,40 +1,56 @@
 #include "trainer/Signals.h"
 
-#include <atomic>
-#include <csignal>
+#include <cerrno>
+#include <ctime>
+#include <pthread.h>
+#include <unistd.h>
 
 using namespace zrt;
 
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
-// Written by the handler, read by all ranks' threads.
+// Written by the thread that waits, read by all ranks' threads.
 std::atomic<int> receivedSignal{0};
-static_assert(std::atomic<int>::is_always_lock_free);
 
-void restoreDefaults() {
-  for (int number : kSignals)
-    std::signal(number, SIG_DFL);
-}
-
-extern "C" void zeroStopHandler(int number) {
-  receivedSignal = number;
-  restoreDefaults();
+/// Ends the process as if nothing had caught `number`.
+void endBy(int number, const sigset_t &signals) {
+  std::signal(number, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  ::kill(::getpid(), number);
 }
 
 } // namespace
 
 StopSignals::StopSignals() {
   receivedSignal = 0;
-  struct sigaction action{};
-  action.sa_handler = zeroStopHandler;
-  // Reads and writes of data and metrics go on.
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  for (int number : kSignals)
-    ::sigaction(number, &action, nullptr);
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, &previousMask);
+  waiter = std::thread(&StopSignals::wait, this);
 }
 
-StopSignals::~StopSignals() { restoreDefaults(); }
+StopSignals::~StopSignals() {
+  ending = true;
+  ::pthread_kill(waiter.native_handle(), SIGTERM);
+  waiter.join();
+  const timespec now{};
+  while (::sigtimedwait(&signals, nullptr, &now) > 0 || errno == EINTR) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &previousMask, nullptr);
+}
+
+void StopSignals::wait() {
+  for (;;) {
+    int number = 0;
+    ::sigwait(&signals, &number);
+    if (ending)
+      return;
+    if (receivedSignal == 0)
+      receivedSignal = number;
+    else if (number == SIGINT)
+      endBy(number, signals);
+  }
+}
 
 int StopSignals::received() { return receivedSignal; }

@@ -2,19 +2,39 @@
 #ifndef ZERO_RUNTIME_TRAINER_SIGNALS_H
 #define ZERO_RUNTIME_TRAINER_SIGNALS_H
 
+#include <atomic>
+#include <csignal>
+#include <thread>
+
 namespace zrt {
 
-/// While it lives, the first SIGINT or SIGTERM asks for a clean stop; a second
-/// one ends the process at once.
+/// While it lives, the first SIGINT or SIGTERM asks for a clean stop. Then
+/// another SIGINT ends the process at once, and another SIGTERM changes
+/// nothing, since launchers and schedulers repeat it.
+///
+/// No thread runs a handler: oneDNN's compiled products move the stack pointer
+/// into a small workspace on the heap, where a handler's frame would overwrite
+/// what lies around it. Both signals are blocked in the thread that makes the
+/// object and in all that it starts later, and one thread waits for them. So
+/// make it before any other thread, and one at a time.
 class StopSignals {
 public:
+  /// Throws std::system_error where no thread can be started.
   StopSignals();
+  /// Signals that are still pending are dropped.
   ~StopSignals();
   StopSignals(const StopSignals &) = delete;
   StopSignals &operator=(const StopSignals &) = delete;
 
   /// The signal that asked to stop, or 0.
   static int received();
+
+private:
+  void wait();
+
+  sigset_t signals, previousMask;
+  std::atomic<bool> ending{false};
+  std::thread waiter;
 };
 
 } // namespace zrt

@@ -8,6 +8,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <sys/wait.h>
 #include <thread>
 
@@ -15,6 +18,71 @@ using namespace zrt::test;
 using Json = nlohmann::json;
 
 namespace {
+
+/// Waits until `holds`; false when that takes a minute.
+bool becomes(const std::function<bool()> &holds) {
+  for (int i = 0; i < 6000; ++i) {
+    if (holds())
+      return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+/// A field of a `status` file of /proc; "" where the process has ended.
+std::string statusField(const std::filesystem::path &folder,
+                        const std::string &name) {
+  std::ifstream file(folder / "status");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind(name + ":", 0) == 0)
+      return line.substr(line.find_first_not_of(" \t", name.size() + 1));
+  return "";
+}
+
+std::filesystem::path folderOf(pid_t process) {
+  return "/proc/" + std::to_string(process);
+}
+
+/// True where the mask `name` of a `status` file has one of `numbers`.
+bool maskHas(const std::filesystem::path &folder, const std::string &name,
+             std::initializer_list<int> numbers) {
+  const std::string mask = statusField(folder, name);
+  const uint64_t bits = mask.empty() ? 0 : std::stoull(mask, nullptr, 16);
+  for (const int number : numbers)
+    if (bits >> (number - 1) & 1)
+      return true;
+  return false;
+}
+
+/// Threads of a process, and those of them that a signal may interrupt.
+struct Threads {
+  int all = 0, open = 0;
+};
+
+Threads threadsOf(pid_t process) {
+  Threads threads;
+  for (const auto &task :
+       std::filesystem::directory_iterator(folderOf(process) / "task")) {
+    ++threads.all;
+    threads.open += !maskHas(task, "SigBlk", {SIGTERM}) ||
+                    !maskHas(task, "SigBlk", {SIGINT});
+  }
+  return threads;
+}
+
+/// No thread that computes can be interrupted, and no handler runs.
+void expectOneThreadTakesSignals(pid_t process) {
+  const Threads threads = threadsOf(process);
+  EXPECT_GE(threads.all, 2);
+  EXPECT_LE(threads.open, 1);
+  EXPECT_FALSE(maskHas(folderOf(process), "SigCgt", {SIGINT, SIGTERM}));
+}
+
+/// Waits until `process` has taken the signals that it was sent.
+bool signalsAreTaken(pid_t process) {
+  return becomes(
+      [&] { return !maskHas(folderOf(process), "ShdPnd", {SIGINT, SIGTERM}); });
+}
 
 /// A child process with its output in files.
 class Child {
@@ -42,6 +110,7 @@ public:
   }
 
   void signal(int number) { ::kill(process, number); }
+  pid_t id() const { return process; }
 
   /// The status of waitpid(2).
   int wait() {
@@ -53,12 +122,8 @@ public:
 
   /// Waits until the output holds `text`; false when that takes a minute.
   bool outputs(const std::string &text) {
-    for (int i = 0; i < 6000; ++i) {
-      if (out.content().find(text) != std::string::npos)
-        return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
+    return becomes(
+        [&] { return out.content().find(text) != std::string::npos; });
   }
 
   TemporaryFile out{".out"}, errors{".err"};
@@ -87,9 +152,20 @@ std::string someText() {
 class TrainerProcess : public ::testing::Test {
 protected:
   std::vector<std::string> command(int64_t steps) const {
-    return {ZERO_BIGRAM,           "--data",    text.path(), "--steps",
-            std::to_string(steps), "--threads", "1",         "--metrics",
-            metrics.path()};
+    return {ZERO_BIGRAM,           "--data",         text.path(),   "--steps",
+            std::to_string(steps), "--threads",      "1",           "--metrics",
+            metrics.path(),        "--save-weights", weights.path()};
+  }
+
+  /// `child` ends well after an update, and the weights are saved.
+  void expectStopped(Child &child) {
+    EXPECT_EQ(exitCode(child.wait()), 0) << child.errors.content();
+    EXPECT_NE(child.out.content().find("stopped by SIGTERM after update " +
+                                       std::to_string(losses().size())),
+              std::string::npos)
+        << child.out.content();
+    EXPECT_GT(weights.content().size(), size_t(256 * 256 * 4));
+    std::filesystem::resize_file(weights.path(), 0);
   }
 
   std::vector<double> losses() const {
@@ -101,7 +177,7 @@ protected:
   }
 
   TemporaryFile text{".txt", someText()};
-  TemporaryFile metrics{".jsonl"};
+  TemporaryFile metrics{".jsonl"}, weights{".safetensors"};
 };
 
 TEST_F(TrainerProcess, LearnsATextAndContinuesIt) {
@@ -129,23 +205,47 @@ TEST_F(TrainerProcess, LearnsATextAndContinuesIt) {
 TEST_F(TrainerProcess, SigtermStopsAfterAnUpdate) {
   Child child(command(1000000), 3, 1);
   ASSERT_TRUE(child.outputs("step 1/1000000"));
+  expectOneThreadTakesSignals(child.id());
   child.signal(SIGTERM);
-  EXPECT_EQ(exitCode(child.wait()), 0) << child.errors.content();
-  EXPECT_NE(child.out.content().find("stopped by SIGTERM after update " +
-                                     std::to_string(losses().size())),
-            std::string::npos);
+  expectStopped(child);
 }
 
-TEST_F(TrainerProcess, ASecondSignalKills) {
-  Child child(command(1000000), 1, 1000000);
-  // No update ever ends: only a second signal can.
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  child.signal(SIGINT);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  child.signal(SIGINT);
-  const int status = child.wait();
-  ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(WTERMSIG(status), SIGINT);
+TEST_F(TrainerProcess, SigtermStopsTheContinuationOfAText) {
+  std::vector<std::string> arguments = command(1);
+  for (const char *more : {"--sample", "100000000", "--prompt", "to be"})
+    arguments.push_back(more);
+  Child child(arguments, 2, 1);
+  ASSERT_TRUE(child.outputs("\nto be"));
+  child.signal(SIGTERM);
+  expectStopped(child);
+}
+
+TEST_F(TrainerProcess, MoreOfSigtermChangeNothing) {
+  Child child(command(1000000), 1, 1);
+  ASSERT_TRUE(child.outputs("step 1/1000000"));
+  for (int i = 0; i < 3; ++i)
+    child.signal(SIGTERM);
+  expectStopped(child);
+}
+
+TEST_F(TrainerProcess, ASecondSigintEndsAtOnce) {
+  for (const int first : {SIGINT, SIGTERM}) {
+    // The evaluation never ends: only another SIGINT can end it.
+    std::vector<std::string> arguments = command(1000000);
+    for (const char *more :
+         {"--eval-every", "1", "--eval-batches", "1000000000000"})
+      arguments.push_back(more);
+    Child child(arguments, 1, 1);
+    ASSERT_TRUE(child.outputs("step 1/1000000"));
+    for (const int number : {first, SIGTERM}) {
+      child.signal(number);
+      ASSERT_TRUE(signalsAreTaken(child.id()));
+    }
+    child.signal(SIGINT);
+    const int status = child.wait();
+    ASSERT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), SIGINT);
+  }
 }
 
 TEST_F(TrainerProcess, WrongFlagsExitWithTwo) {
@@ -172,6 +272,31 @@ TEST_F(TrainerProcess, MpiTrainsAsThreadsDo) {
   Child processes(underMpi(command(20), 3), 3, 2);
   ASSERT_EQ(exitCode(processes.wait()), 0) << processes.errors.content();
   EXPECT_EQ(losses(), wanted);
+}
+
+/// The processes that `launcher` started.
+std::vector<pid_t> startedBy(pid_t launcher) {
+  std::vector<pid_t> processes;
+  for (const auto &entry : std::filesystem::directory_iterator("/proc"))
+    if (statusField(entry, "PPid") == std::to_string(launcher) &&
+        statusField(entry, "Name") == "zero-bigram")
+      processes.push_back(std::stoi(entry.path().filename()));
+  return processes;
+}
+
+TEST_F(TrainerProcess, MpiStopsOnSigterm) {
+  for (int i = 0; i < 3; ++i) {
+    Child child(underMpi(command(1000000), 3), 3, 1);
+    ASSERT_TRUE(child.outputs("step 1/1000000"));
+    const std::vector<pid_t> ranks = startedBy(child.id());
+    ASSERT_EQ(ranks.size(), 3u);
+    for (const pid_t rank : ranks)
+      expectOneThreadTakesSignals(rank);
+    // One rank that is told to stop stops all.
+    for (size_t told = i == 0 ? 2 : 0; told < ranks.size(); ++told)
+      ::kill(ranks[told], SIGTERM);
+    expectStopped(child);
+  }
 }
 
 TEST_F(TrainerProcess, MpiWantsTheCompiledProcessCount) {
