@@ -76,7 +76,7 @@ void mlir::zero::printPrediction(const Prediction &prediction, unsigned lines) {
     table.add({"  " + name, formatSeconds(seconds),
                formatShare(seconds, prediction.seconds)});
   };
-  add("communication that nothing hides", prediction.exposed);
+  add("exposed communication", prediction.exposed);
   for (int i = 0; i < zrt::kStreamCount; ++i)
     if (prediction.busy[i] > 0)
       add(std::string("busy: ") + zrt::nameOf(static_cast<zrt::Stream>(i)),
