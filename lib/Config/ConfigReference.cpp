@@ -12,26 +12,25 @@ static constexpr StringRef kIntroduction =
     R"(<!-- Written by tools/generate-docs from lib/Config/ConfigTable.cpp. -->
 # Configuration
 
-A DeepSpeed JSON file is read as it is. Every key that a file may have is
-below, with DeepSpeed's default. There are three kinds:
+DeepSpeed JSON files are read unchanged. Every key that a file may contain is
+below, with DeepSpeed's default. A key is in one of three states:
 
-- **supported**: it does what it says.
-- **no effect**: accepted, since results do not depend on it here; another
-  value than the default gives a remark that says why.
-- **refused**: the default is accepted; another value is an error that says
+- **supported**: it is carried out.
+- **no effect**: accepted, since results do not depend on it here; a value other
+  than the default gives a remark that says why.
+- **refused**: only the default is accepted; another value is an error that says
   what to do instead. A block is accepted when it is empty or has
   `"enabled": false`.
 
-A key that is not below is an error that names the nearest known one. Each
-message starts with file and line. `"auto"` reads as if the key were absent.
-`null` reads so where the default is `null`. The block `zero` is this
-project's own.
+An unknown key is an error that suggests the nearest known one. Messages start
+with file and line. `"auto"` is treated as if the key were absent, and so is
+`null` where the default is `null`. The block `zero` is this project's own.
 
-Without a file five defaults are others, so that a schedule is easy to read:
+Without a file five defaults differ, so that schedules are easy to read:
 `reduce_bucket_size` and `allgather_bucket_size` are 4,194,304,
 `stage3_param_persistence_threshold` and `stage3_max_reuse_distance` are 0, and
 `overlap_comm` is false at every stage. So `zero-plan --stage 3` and a file that
-says nothing but stage 3 give two plans. An empty file, `{}`, brings all of
+sets nothing but stage 3 give different plans. An empty file, `{}`, has all of
 DeepSpeed's defaults.
 
 | key | value | default | state | meaning |

@@ -88,9 +88,8 @@ TEST(Diagnostics, RefusedValuesSayWhatToDo) {
   expectError(R"("zero_optimization": {
                  "offload_optimizer": {"device": "cpu"}})",
               "c.json:4: error: zero_optimization.offload_optimizer.device: "
-              "\"cpu\" is not supported: state stays in the memory that was "
-              "planned for it; lower its size with a higher stage or more "
-              "ranks");
+              "\"cpu\" is not supported: there is no offloading; a higher "
+              "stage or more ranks need less memory per rank");
   expectError(R"("sparse_gradients": true)",
               "c.json:3: error: sparse_gradients: true is not supported: "
               "gradients are slices of flat groups; leave it out");
@@ -98,11 +97,11 @@ TEST(Diagnostics, RefusedValuesSayWhatToDo) {
               "c.json:3: error: elasticity: is not supported: the rank count "
               "is fixed when compiling; compile once for each");
   expectError(R"("ddp_bf16": true)",
-              "c.json:3: error: ddp_bf16: is not supported: gradients travel "
-              "in the compute type; use bf16");
+              "c.json:3: error: ddp_bf16: is not supported: gradients are "
+              "communicated in the compute type; use bf16");
   EXPECT_EQ(invalid(R"("optimizer": {"params": {"max_grad_norm": 1}})"),
             "c.json:2: error: optimizer.params.max_grad_norm: is not "
-            "supported: it is no setting of the optimizer; use "
+            "supported: it is not a setting of the optimizer; use "
             "gradient_clipping\n");
 }
 
