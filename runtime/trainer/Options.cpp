@@ -93,42 +93,46 @@ int mostThreads() {
 }
 
 void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
-  app.add_option("--data", options.data,
-                 "text, .bin of 16-bit token ids, or .safetensors arrays")
+  app.add_option(
+         "--data", options.data,
+         "training data: text, .bin of 16-bit token ids, or .safetensors "
+         "arrays")
       ->type_name("FILE");
-  app.add_option("--steps", options.steps, "updates to do")
+  app.add_option("--steps", options.steps,
+                 "number of updates (optimizer steps)")
       ->type_name("N")
       ->check(wholeNumber<int64_t>(0));
   app.add_option("--seed", options.seed,
-                 "of initial values, data order and dropout (default 0)")
+                 "seed of initial values, data order and dropout (default 0)")
       ->type_name("N")
       ->check(wholeNumber<uint64_t>(0));
   app.add_option("--ranks", claims.ranks,
-                 "checked against the compiled rank count")
+                 "checked against the rank count that was compiled in")
       ->type_name("N")
       ->check(wholeNumber<int64_t>(1));
   app.add_flag("--deterministic", claims.deterministic,
-               "checked against the compiled mode");
+               "checked against the mode that was compiled in");
   app.add_option("--threads", options.threads,
-                 "threads of a rank (default: cores / local ranks)")
+                 "threads per rank (default: cores / local ranks)")
       ->type_name("N")
       ->check(wholeNumber<int>(1, mostThreads()));
-  app.add_option("--weights", options.weights, "start from these weights")
+  app.add_option("--weights", options.weights, "load the initial weights")
       ->type_name("FILE.safetensors");
   app.add_option("--save-weights", options.saveWeights,
-                 "write the weights after the last update")
+                 "save the weights after the last update")
       ->type_name("FILE.safetensors");
-  app.add_option("--metrics", options.metrics, "one JSON object an update")
+  app.add_option("--metrics", options.metrics,
+                 "write one JSON object per update")
       ->type_name("FILE.jsonl");
 }
 
 void addTraceFlags(CLI::App &app, Options &options, std::string &steps) {
   auto *trace =
       app.add_option("--trace", options.trace,
-                     "write when each command ran, for ui.perfetto.dev")
+                     "write a timeline of all commands, for ui.perfetto.dev")
           ->type_name("FILE.json");
   app.add_option("--trace-steps", steps,
-                 "first and last update of the trace (default 2:4)")
+                 "first and last update to trace (default 2:4)")
       ->type_name("A:B")
       ->needs(trace);
 }
@@ -161,17 +165,17 @@ void readTraceSteps(const std::string &text, Options &options) {
 
 void addEvaluationFlags(CLI::App &app, Options &options) {
   auto *every = app.add_option("--eval-every", options.evalEvery,
-                               "updates between evaluations")
+                               "evaluate after every K updates")
                     ->type_name("K")
                     ->check(wholeNumber<int64_t>(1));
   app.add_option("--eval-batches", options.evalBatches,
-                 "micro-batches of a rank in an evaluation (default 10)")
+                 "micro-batches per rank and evaluation (default 10)")
       ->type_name("M")
       ->check(wholeNumber<int64_t>(1))
       ->needs(every);
   auto *fraction =
       app.add_option("--validation-fraction", options.validationFraction,
-                     "part at the end of the data that is not trained on "
+                     "fraction at the end of the data that is held out "
                      "(default 0.05)")
           ->type_name("X")
           ->check(number(0, 0.99));
@@ -185,11 +189,11 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
                      ->type_name("N")
                      ->check(wholeNumber<int64_t>(1));
   app.add_option("--prompt", options.prompt,
-                 "what to continue: text, or ids where tokens are not bytes")
+                 "prompt: text, or token ids where tokens are not bytes")
       ->type_name("TEXT")
       ->needs(sample);
   app.add_option("--temperature", options.temperature,
-                 "of the sampling; 0 takes the likeliest (default 1)")
+                 "sampling temperature; 0 is greedy (default 1)")
       ->type_name("X")
       ->check(number(0, std::numeric_limits<double>::infinity()))
       ->needs(sample);
@@ -197,20 +201,20 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
 
 void addDeviceFlags(CLI::App &app, Options &options) {
   app.add_flag("--eager", options.eager,
-               "queue every command of a step, instead of launching a graph");
+               "queue every command of a step instead of launching a graph");
   app.add_flag("--share-gpu", options.shareGpu,
-               "ranks of a machine may share a GPU; for tests");
+               "let ranks on one machine share a GPU; for tests");
   app.add_option("--collectives", options.collectives,
-                 "nccl, or host: through the host's memory, in rank order "
-                 "(default: nccl where there are several ranks)")
+                 "nccl, or host: through host memory, in rank order "
+                 "(default: nccl if there are several ranks)")
       ->type_name("NAME")
       ->check(CLI::IsMember({"auto", "nccl", "host"}));
   app.add_flag("--unregistered", options.unregistered,
                "do not register the memory of collectives with NCCL");
   app.add_option("--repeat-graph", options.repeatGraph,
-                 "for measuring: after training, launch a step's graph N times "
-                 "and tell the device's seconds of one; the parameters change, "
-                 "so nothing is made of them")
+                 "for benchmarking: after training, launch a step's graph N "
+                 "times and report the device time of one launch; this "
+                 "changes the parameters, so they are not used afterwards")
       ->type_name("N")
       ->check(wholeNumber<int64_t>(1))
       ->excludes("--save-weights")
@@ -267,9 +271,9 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
   auto *scheduleFlag = app.add_flag("--schedule", schedule,
                                     "print the commands of a step and exit");
   auto *memoryFlag =
-      app.add_flag("--memory", memory, "print a rank's memory and exit");
-  auto *infoFlag =
-      app.add_flag("--info", info, "print what was compiled and exit");
+      app.add_flag("--memory", memory, "print the memory of one rank and exit");
+  auto *infoFlag = app.add_flag("--info", info,
+                                "print how the program was compiled and exit");
   auto *calibrateFlag =
       app.add_option("--calibrate", options.calibrate,
                      "measure this machine and exit; zero-plan --machine "

@@ -34,7 +34,7 @@ cl::OptionCategory category("zero-compile options");
 cl::opt<std::string> input(cl::Positional, cl::Required, cl::cat(category),
                            cl::desc("<model.mlir>"));
 cl::opt<std::string> output("o", cl::cat(category), cl::value_desc("file"),
-                            cl::desc("Where to write; '-' is standard output "
+                            cl::desc("Output file; '-' is standard output "
                                      "(the default for mlir and llvm)"));
 cl::opt<std::string> config("config", cl::cat(category),
                             cl::value_desc("ds_config.json"),
@@ -45,15 +45,15 @@ cl::opt<std::string> ranks("ranks", cl::cat(category), cl::value_desc("n"),
                            cl::desc("Data-parallel ranks; 1 if not given"));
 cl::opt<bool> deterministic(
     "deterministic", cl::cat(category),
-    cl::desc("Equal bits at every stage and bucket size; overrides the "
+    cl::desc("Bitwise equal at every stage and bucket size; overrides the "
              "configuration"));
 cl::opt<bool> keepTrivialCollectives(
     "keep-trivial-collectives", cl::cat(category),
-    cl::desc("One rank has the collectives of its stage too, which move "
+    cl::desc("Keep the collectives of the stage on one rank, where they move "
              "nothing: for tests of what runs them"));
 cl::opt<std::string> memoryBudget(
     "memory-budget", cl::cat(category), cl::value_desc("bytes"),
-    cl::desc("Most memory that a rank may need, such as 80GiB; a plan that "
+    cl::desc("Memory that a rank may need, such as 80GiB; a plan that "
              "needs more is refused"));
 cl::opt<std::string> pipeline(
     "pipeline", cl::cat(category), cl::value_desc("options"),
@@ -61,12 +61,12 @@ cl::opt<std::string> pipeline(
              "accumulation=4'; they override the configuration"));
 cl::opt<std::string> target("target", cl::cat(category), cl::init("host"),
                             cl::value_desc("host|cuda"),
-                            cl::desc("Where the program runs"));
+                            cl::desc("What the program runs on"));
 cl::opt<std::string> cpu("cpu", cl::cat(category), cl::init("native"),
-                         cl::desc("CPU that the kernels are for"));
+                         cl::desc("CPU to generate code for"));
 cl::opt<std::string> compiler("cxx", cl::cat(category),
                               cl::value_desc("clang++"),
-                              cl::desc("C++ compiler that links; ZERO_CXX in "
+                              cl::desc("C++ compiler to link with; ZERO_CXX in "
                                        "the environment does the same"));
 cl::opt<Emit> emit(
     "emit", cl::cat(category), cl::init(Emit::Executable),
