@@ -1,5 +1,4 @@
-//===- ConfigKeys.h - Every key of a configuration, in one table -*- C++
-//-*-===//
+//===- ConfigKeys.h - Every key of a configuration, in one table ----------===//
 //
 // Validation, defaults and `docs/Configuration.md` all come from this table,
 // so that they cannot disagree.

@@ -1,5 +1,4 @@
-//===- VerifyConfig.cpp - What no pass or kernel could carry out -*- C++
-//-*-===//
+//===- VerifyConfig.cpp - What no pass or kernel could carry out ----------===//
 #include "zero/Config/Config.h"
 
 #include "llvm/ADT/Twine.h"

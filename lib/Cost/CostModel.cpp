@@ -1,5 +1,4 @@
-//===- CostModel.cpp - how long operations take
-//----------------------------===//
+//===- CostModel.cpp - how long operations take ---------------------------===//
 
 #include "zero/Cost/CostModel.h"
 #include "zero/Analysis/Views.h"

@@ -1,5 +1,4 @@
-//===- Machine.cpp - what a plan is to run on
-//------------------------------===//
+//===- Machine.cpp - what a plan is to run on -----------------------------===//
 
 #include "zero/Cost/Machine.h"
 

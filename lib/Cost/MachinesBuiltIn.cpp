@@ -1,5 +1,4 @@
-//===- MachinesBuiltIn.cpp - machines that are known by name
-//---------------===//
+//===- MachinesBuiltIn.cpp - machines that are known by name --------------===//
 //
 // GPU nodes: peaks from NVIDIA's data sheets (dense, SXM), links from the
 // tables of NCCL's tuner (src/graph/tuning.cc and topo.h of 2.30): latency of

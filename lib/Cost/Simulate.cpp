@@ -1,5 +1,4 @@
-//===- Simulate.cpp - when each command of a plan runs
-//---------------------===//
+//===- Simulate.cpp - when each command of a plan runs --------------------===//
 
 #include "zero/Conversion/Translate.h"
 #include "zero/Cost/Timeline.h"

@@ -1,9 +1,8 @@
-//===- Calibrate.cpp - a machine file from measurement
-//----------------------===//
+//===- Calibrate.cpp - a machine file from measurement --------------------===//
 
 #include "Calibrate.h"
 
-#include "Trace.h"
+#include "PredictedTrace.h"
 
 #include "zero/Cost/Machine.h"
 

@@ -1,5 +1,4 @@
-//===- Calibrate.h - a machine file from measurement
-//------------------------===//
+//===- Calibrate.h - a machine file from measurement ----------------------===//
 #ifndef ZERO_PLAN_CALIBRATE_H
 #define ZERO_PLAN_CALIBRATE_H
 

@@ -3,7 +3,7 @@
 #include "Drawings.h"
 
 #include "Picture.h"
-#include "Trace.h"
+#include "PredictedTrace.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,12 +1,11 @@
-//===- Picture.cpp - streams and arenas over time
-//----------------------------===//
+//===- Picture.cpp - streams and arenas over time -------------------------===//
 
 #include "Picture.h"
 
 #include "Predict.h"
+#include "PredictedTrace.h"
 #include "Svg.h"
 #include "Table.h"
-#include "Trace.h"
 
 #include "zero/Conversion/Translate.h"
 #include "zero/Memory/LineBuffers.h"

@@ -1,5 +1,4 @@
-//===- Picture.h - streams and arenas over time
-//-----------------------------===//
+//===- Picture.h - streams and arenas over time ---------------------------===//
 #ifndef ZERO_PLAN_PICTURE_H
 #define ZERO_PLAN_PICTURE_H
 

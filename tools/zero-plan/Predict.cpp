@@ -1,5 +1,4 @@
-//===- Predict.cpp - how long an update takes
-//------------------------------===//
+//===- Predict.cpp - how long an update takes -----------------------------===//
 
 #include "Predict.h"
 

@@ -1,5 +1,4 @@
-//===- Predict.h - how long an update takes
-//--------------------------------===//
+//===- Predict.h - how long an update takes -------------------------------===//
 #ifndef ZERO_PLAN_PREDICT_H
 #define ZERO_PLAN_PREDICT_H
 

@@ -1,5 +1,4 @@
-//===- Svg.cpp - rectangles, lines and text
-//---------------------------------===//
+//===- Svg.cpp - rectangles, lines and text -------------------------------===//
 
 #include "Svg.h"
 

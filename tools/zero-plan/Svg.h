@@ -1,5 +1,4 @@
-//===- Svg.h - rectangles, lines and text
-//-----------------------------------===//
+//===- Svg.h - rectangles, lines and text ---------------------------------===//
 #ifndef ZERO_PLAN_SVG_H
 #define ZERO_PLAN_SVG_H
 

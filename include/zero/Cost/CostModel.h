@@ -1,5 +1,4 @@
-//===- CostModel.h - how long operations take
-//------------------------------===//
+//===- CostModel.h - how long operations take -----------------------------===//
 //
 // A kernel takes what was measured of it, or of kernels like it; where nothing
 // was, what the roofline says. A collective takes what was measured, or what

@@ -1,5 +1,4 @@
-//===- Machine.h - what a plan is to run on
-//--------------------------------===//
+//===- Machine.h - what a plan is to run on -------------------------------===//
 //
 // The figures that the cost model needs of a machine: built in for some, or
 // read from a file, which `zero-plan --calibrate` writes from measurement.

@@ -1,5 +1,4 @@
-//===- Timeline.h - when each command of a plan runs
-//-----------------------===//
+//===- Timeline.h - when each command of a plan runs ----------------------===//
 //
 // A planned schedule on a machine, without running it: the commands of its
 // program, at the times that the cost model gives them.

@@ -1,7 +1,6 @@
-//===- Trace.cpp - the predicted timeline as a trace
-//------------------------===//
+//===- PredictedTrace.cpp - the predicted timeline as a trace -------------===//
 
-#include "Trace.h"
+#include "PredictedTrace.h"
 
 #include "Model.h"
 

@@ -1,7 +1,6 @@
-//===- Trace.h - the predicted timeline as a trace
-//--------------------------===//
-#ifndef ZERO_PLAN_TRACE_H
-#define ZERO_PLAN_TRACE_H
+//===- PredictedTrace.h - the predicted timeline as a trace ---------------===//
+#ifndef ZERO_PLAN_PREDICTEDTRACE_H
+#define ZERO_PLAN_PREDICTEDTRACE_H
 
 #include "zero/Cost/Timeline.h"
 
@@ -31,4 +30,4 @@ LogicalResult writeTextFile(StringRef path, StringRef text);
 
 } // namespace mlir::zero
 
-#endif // ZERO_PLAN_TRACE_H
+#endif // ZERO_PLAN_PREDICTEDTRACE_H
