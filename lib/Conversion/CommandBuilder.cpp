@@ -28,7 +28,7 @@ zrt::BufferRef mlir::zero::toBufferRef(AtAttr place) {
   zrt::BufferRef ref;
   ref.arena = static_cast<zrt::Arena>(place.getArena());
   ref.offset = place.getOffset();
-  ref.rankStride = place.getStride();
+  ref.stride = place.getStride();
   ref.bytes = place.getBytes();
   return ref;
 }

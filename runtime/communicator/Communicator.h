@@ -91,6 +91,11 @@ public:
   /// negative. A failure of either is a failure of both.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
+  /// A communicator of this rank's group `group` of `mesh`, whose ranks this
+  /// one has: ranks by their place in the group. Every rank must call it.
+  virtual std::unique_ptr<Communicator> makeGroup(const Mesh &mesh,
+                                                  uint32_t group);
+
   /// Throws CommunicationError where a peer failed, as far as is known here;
   /// for who waits for a peer by other means. Does not wait.
   virtual void checkPeers();

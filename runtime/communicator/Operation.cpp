@@ -13,6 +13,12 @@ void Communicator::admit(Collective, Reduction,
 
 void Communicator::checkPeers() {}
 
+std::unique_ptr<Communicator> Communicator::makeGroup(const Mesh &mesh,
+                                                      uint32_t group) {
+  return split(static_cast<int>(mesh.numberOf(group, rank())),
+               static_cast<int>(mesh.indexIn(group, rank())));
+}
+
 Communicator::Ticket Communicator::startOn(Stream, Collective kind,
                                            Reduction reduction,
                                            const std::vector<Transfer> &parts) {

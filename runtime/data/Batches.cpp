@@ -13,8 +13,8 @@ namespace {
 constexpr uint64_t kValidationSeed = 0;
 
 bool sameBuffer(const BufferRef &a, const BufferRef &b) {
-  return a.arena == b.arena && a.offset == b.offset &&
-         a.rankStride == b.rankStride;
+  return a.arena == b.arena && a.offset == b.offset && a.stride == b.stride &&
+         a.group == b.group;
 }
 
 /// The limit that one command puts on `input`.

@@ -36,14 +36,6 @@ KernelContext contextOf(const Program &program, const DeviceParts &parts,
   return context;
 }
 
-Traffic operator+(Traffic sum, const Traffic &more) {
-  for (size_t i = 0; i < sum.elements.size(); ++i) {
-    sum.elements[i] += more.elements[i];
-    sum.bytes[i] += more.bytes[i];
-  }
-  return sum;
-}
-
 } // namespace
 
 DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
@@ -155,14 +147,14 @@ void DeviceBackend::launchStep() {
   if (!isGraph()) {
     const Traffic before = executor.traffic();
     runStep();
-    sent = sent + (executor.traffic() - before);
+    sent += executor.traffic() - before;
     return;
   }
   executor.drain();
   if (!step)
     captureStep();
   parts.device->launch(step, compute());
-  sent = sent + sentInStep;
+  sent += sentInStep;
 }
 
 /// A command that fails is named where it is queued; in a graph, nothing is.
@@ -246,7 +238,7 @@ void DeviceBackend::evaluate(const FillMicro &fill) {
   unpack(0);
   const Traffic before = executor.traffic();
   executor.runEvaluate();
-  sent = sent + (executor.traffic() - before);
+  sent += executor.traffic() - before;
   bringBack();
 }
 

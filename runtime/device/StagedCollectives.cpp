@@ -1,5 +1,7 @@
 #include "device/StagedCollectives.h"
 
+#include <utility>
+
 using namespace zrt;
 
 namespace {
@@ -33,6 +35,16 @@ size_t endOf(const Place &place) {
 
 StagedCollectives::StagedCollectives(Device &device, Communicator &host)
     : device(device), host(host) {}
+
+StagedCollectives::StagedCollectives(Device &device,
+                                     std::unique_ptr<Communicator> group)
+    : device(device), owned(std::move(group)), host(*owned) {}
+
+std::unique_ptr<CollectiveQueue> StagedCollectives::makeGroup(const Mesh &mesh,
+                                                              uint32_t group) {
+  return std::unique_ptr<CollectiveQueue>(
+      new StagedCollectives(device, host.makeGroup(mesh, group)));
+}
 
 void StagedCollectives::admit(Collective, Reduction,
                               const std::vector<Transfer> &) const {}

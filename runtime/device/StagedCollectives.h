@@ -22,6 +22,8 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
+  std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &mesh,
+                                             uint32_t group) override;
   void check() override { host.checkPeers(); }
   /// Nothing is queued that waits for a peer.
   void abort() override {}
@@ -30,9 +32,11 @@ public:
   }
 
 private:
+  StagedCollectives(Device &device, std::unique_ptr<Communicator> group);
   char *reserve(size_t bytes);
 
   Device &device;
+  std::unique_ptr<Communicator> owned; ///< a group's
   Communicator &host;
   std::unique_ptr<Pinned> memory;
   size_t size = 0;
@@ -51,6 +55,9 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
+  std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &, uint32_t) override {
+    return std::make_unique<LocalCollectives>(device);
+  }
   void check() override {}
   void abort() override {}
   std::string describe() const override { return "one rank"; }

@@ -1,5 +1,7 @@
 #include "device/StreamCommunicator.h"
 
+#include <utility>
+
 using namespace zrt;
 
 CollectiveQueue::~CollectiveQueue() = default;
@@ -9,6 +11,17 @@ StreamCommunicator::StreamCommunicator(Device &device, const Queues &queues,
                                        CommandTimes &times)
     : device(device), queues(queues), library(library), times(times),
       events(device) {}
+
+StreamCommunicator::StreamCommunicator(const StreamCommunicator &parent,
+                                       std::unique_ptr<CollectiveQueue> group)
+    : device(parent.device), queues(parent.queues), owned(std::move(group)),
+      library(*owned), times(parent.times), events(parent.device) {}
+
+std::unique_ptr<Communicator> StreamCommunicator::makeGroup(const Mesh &mesh,
+                                                            uint32_t group) {
+  return std::unique_ptr<Communicator>(
+      new StreamCommunicator(*this, library.makeGroup(mesh, group)));
+}
 
 void StreamCommunicator::enqueue(Stream stream, Collective kind,
                                  Reduction reduction,

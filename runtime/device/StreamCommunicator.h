@@ -26,8 +26,12 @@ public:
   /// Throws CommunicationError where an operation failed on any rank, as far
   /// as is known here.
   virtual void check() = 0;
-  /// Ends everything that is queued here. The ranks' communicator in host
-  /// memory tells the others, with the reason.
+  /// The same library over this rank's group `group` of `mesh`. All ranks make
+  /// the same groups in the same order, and none outlives this.
+  virtual std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &mesh,
+                                                     uint32_t group) = 0;
+  /// Ends everything that is queued here, groups included. The ranks'
+  /// communicator in host memory tells the others, with the reason.
   virtual void abort() = 0;
   /// Memory of the library's own for what its operations read and write; all
   /// ranks take and release the same, in the same order. Null: the device's is
@@ -55,18 +59,24 @@ public:
   void admit(Collective kind, Reduction reduction,
              const std::vector<Transfer> &parts) const override;
   void abort(const std::string &reason) override;
+  std::unique_ptr<Communicator> makeGroup(const Mesh &mesh,
+                                          uint32_t group) override;
 
   /// Devices have no use for these: the ranks' communicator in host memory
-  /// does them. Both throw std::logic_error.
+  /// does them, and `makeGroup` makes the
+  /// mesh's groups. Both throw std::logic_error.
   void barrier() override;
   std::unique_ptr<Communicator> split(int color, int key) override;
 
 private:
+  StreamCommunicator(const StreamCommunicator &parent,
+                     std::unique_ptr<CollectiveQueue> group);
   void enqueue(Stream stream, Collective kind, Reduction reduction,
                const std::vector<Transfer> &parts);
 
   Device &device;
   const Queues &queues;
+  std::unique_ptr<CollectiveQueue> owned; ///< a group's
   CollectiveQueue &library;
   CommandTimes &times;
   Events events;

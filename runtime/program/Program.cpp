@@ -109,6 +109,7 @@ static void hashCollectives(const Region &region, Hash &hash) {
     if (command.opcode == Opcode::Kernel || command.opcode == Opcode::Wait)
       continue;
     hash.add(static_cast<uint64_t>(command.opcode));
+    hash.add(command.group);
     hash.add(static_cast<uint64_t>(command.stream));
     hash.add(command.mean);
     hash.add(command.parts.size());
@@ -125,6 +126,13 @@ uint64_t zrt::collectiveHash(const Program &program) {
   Hash hash;
   hash.add(program.training.ranks);
   hash.add(program.training.accumulation);
+  for (const MeshAxis &axis : program.mesh.axes)
+    hash.add(static_cast<uint64_t>(axis.size));
+  for (const MeshGroup &group : program.mesh.groups) {
+    hash.add(group.axes.size());
+    for (uint32_t axis : group.axes)
+      hash.add(axis);
+  }
   for (const auto &[name, region] : program.regions())
     hashCollectives(*region, hash);
   return hash.value();

@@ -4,7 +4,7 @@
 // runtime parses it once at start. Kernels are code; everything else that a
 // step does is a row of one of these tables: which kernel or collective, on
 // which bytes, in which order. One program serves every rank; what differs
-// between ranks is `BufferRef::rankStride`.
+// between ranks is `BufferRef::stride`.
 //
 // This header depends on nothing but the standard library: the compiler and
 // the runtime both include it.
@@ -12,6 +12,7 @@
 #define ZERO_RUNTIME_PROGRAM_PROGRAM_H
 
 #include "program/DataType.h"
+#include "program/Mesh.h"
 
 #include <array>
 #include <map>
@@ -35,12 +36,13 @@ enum class Arena : uint8_t {
 inline constexpr int kArenaCount = 8;
 const char *nameOf(Arena arena);
 
-/// A range of an arena: `offset + rank * rankStride`, in bytes.
+/// A range of an arena: `offset + index in group * stride`, in bytes.
 struct BufferRef {
   Arena arena = Arena::Activations;
   uint64_t offset = 0;
-  uint64_t rankStride = 0;
+  uint64_t stride = 0;
   uint64_t bytes = 0;
+  uint32_t group = kAllRanks; ///< index into Mesh::groups
 };
 
 /// Element type and static shape, row-major and dense.
@@ -98,8 +100,9 @@ enum class TrafficClass : uint8_t { Gradient = 0, Parameter = 1, Control = 2 };
 
 /// One part of a (possibly grouped) collective.
 /// `count` is in elements: of the whole buffer for all-reduce, broadcast and
-/// reduce; of one rank's part for reduce-scatter (send holds ranks * count)
-/// and all-gather (receive holds ranks * count).
+/// reduce; of one rank's part for reduce-scatter (send holds count times the
+/// ranks of the group) and all-gather (so does receive). `root` is an index in
+/// the group.
 struct CollectivePart {
   BufferRef send;
   BufferRef receive;
@@ -113,6 +116,7 @@ struct Command {
   uint32_t kernel = 0;            ///< index into Program::kernels
   std::vector<BufferRef> buffers; ///< of a kernel: operands, then results
   std::vector<CollectivePart> parts;
+  uint32_t group = kAllRanks; ///< of a collective: index into Mesh::groups
   Stream stream = Stream::Compute;
   uint32_t ticket = 0;
   bool mean = false; ///< fp16 reductions: f32 sum times 1/n, rounded once
@@ -150,7 +154,8 @@ struct Parameter {
 };
 
 /// One unit of ownership: flat elements [offset, offset + size), cut into
-/// equal slices, slice r owned by rank r (by every rank when not sharded).
+/// equal slices, slice i owned by the rank at index i of the partition's group
+/// (by every rank when not sharded).
 struct Segment {
   uint64_t offset = 0;
   uint64_t size = 0;
@@ -168,9 +173,10 @@ struct Optimizer {
 
 /// A flat group of parameters. Where a state is sharded, a rank stores its
 /// slices of all segments one after the other: segment i's slice begins at
-/// element segments[i].offset / ranks.
+/// element segments[i].offset / the group's size.
 struct Partition {
   std::string name;
+  uint32_t group = kAllRanks; ///< over which states are cut
   std::vector<Segment> segments;
   Optimizer optimizer;
   bool trainable = true;
@@ -260,6 +266,11 @@ struct MemoryLine {
   uint64_t bytes = 0;
 };
 
+/// Elements by `TrafficClass`.
+struct GroupTraffic {
+  uint64_t elements[3] = {};
+};
+
 struct Program {
   std::string name;
   Training training;
@@ -281,6 +292,15 @@ struct Program {
   /// Elements that one rank sends in one update, by class, as the rules say;
   /// in units of 1/ranks of an element: divide by `training.ranks`.
   uint64_t expectedTraffic[3] = {};
+  Mesh mesh;
+  /// The same for each group of the mesh, in the same unit; empty where the
+  /// mesh has no axes.
+  std::vector<GroupTraffic> expectedByGroup;
+
+  /// Ranks of a group of the mesh.
+  int64_t ranksOf(uint32_t group) const {
+    return mesh.sizeOf(group, training.ranks);
+  }
 
   /// All regions in the order in which they first run, with their names.
   std::array<std::pair<const char *, const Region *>, 5> regions() const;
@@ -295,8 +315,8 @@ std::string serialize(const Program &program);
 /// the bytes are not a program of this version.
 bool parse(const void *data, size_t size, Program &program, std::string &error);
 
-/// A hash of the order, kinds, counts and types of all collectives: equal on
-/// all ranks or the run must not start.
+/// A hash of the mesh and of the order, groups, kinds, counts and types of all
+/// collectives: equal on all ranks or the run must not start.
 uint64_t collectiveHash(const Program &program);
 
 } // namespace zrt

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 5;
+constexpr uint64_t kVersion = 6;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -169,12 +169,12 @@ private:
     archive(__VA_ARGS__);                                                      \
   }
 
-ZRT_FIELDS(BufferRef, arena, offset, rankStride, bytes)
+ZRT_FIELDS(BufferRef, arena, offset, stride, bytes, group)
 ZRT_FIELDS(TensorType, type, shape)
 ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
            bytes)
 ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
-ZRT_FIELDS(Command, opcode, kernel, buffers, parts, stream, ticket, mean,
+ZRT_FIELDS(Command, opcode, kernel, buffers, parts, group, stream, ticket, mean,
            traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
@@ -182,10 +182,10 @@ ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
 ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, kind, learningRate, beta1, beta2, epsilon, weightDecay,
            momentum, nesterov, biasCorrection)
-ZRT_FIELDS(Partition, name, segments, optimizer, trainable, shardedParameters,
-           shardedGradients, shardedOptimizer, hasMaster, splitMaster,
-           computeType, gradientType, parameters, gradients, master, remainder,
-           moment1, moment2)
+ZRT_FIELDS(Partition, name, group, segments, optimizer, trainable,
+           shardedParameters, shardedGradients, shardedOptimizer, hasMaster,
+           splitMaster, computeType, gradientType, parameters, gradients,
+           master, remainder, moment1, moment2)
 ZRT_FIELDS(ResidentCopy, parameter, buffer)
 ZRT_FIELDS(Input, name, type, buffer)
 ZRT_FIELDS(Output, name, type, buffer)
@@ -198,9 +198,13 @@ ZRT_FIELDS(LearningRateSchedule, kind, warmupMin, warmupMax, warmupSteps,
 ZRT_FIELDS(Training, stage, ranks, accumulation, deterministic, clip, lossScale,
            schedule)
 ZRT_FIELDS(MemoryLine, name, bytes)
+ZRT_FIELDS(MeshAxis, name, size)
+ZRT_FIELDS(MeshGroup, axes)
+ZRT_FIELDS(Mesh, axes, groups)
+ZRT_FIELDS(GroupTraffic, elements)
 ZRT_FIELDS(Program, name, training, arenaBytes, parameters, partitions,
            residents, inputs, constants, kernels, initialize, micro, microLast,
-           apply, evaluate, memory, expectedTraffic)
+           apply, evaluate, memory, expectedTraffic, mesh, expectedByGroup)
 #undef ZRT_FIELDS
 
 template <typename T> void Writer::put(const T &value) {
@@ -266,6 +270,15 @@ static void checkIndex(uint64_t index, uint64_t count, const std::string &what,
 /// Checks that every index of one table into another is in range, so that
 /// the runtime can follow them without asking again.
 static void checkIndices(const Program &program) {
+  const std::string invalid = program.mesh.findInvalid(program.training.ranks);
+  if (!invalid.empty())
+    throw std::runtime_error("program: " + invalid);
+  const auto checkGroup = [&](uint32_t group, const std::string &what) {
+    if (group != kAllRanks)
+      checkIndex(group, program.mesh.groups.size(), what, "groups");
+  };
+  for (const Partition &partition : program.partitions)
+    checkGroup(partition.group, "partition " + partition.name);
   for (const Parameter &parameter : program.parameters) {
     checkShape(parameter.shape, "parameter " + parameter.name);
     if (parameter.partition != -1)
@@ -283,10 +296,18 @@ static void checkIndices(const Program &program) {
       checkShape(type.shape, "a result of kernel " + spec.name);
   }
   for (const auto &[name, region] : program.regions())
-    for (const Command &command : region->commands)
+    for (const Command &command : region->commands) {
+      const std::string what = "command '" + command.label + "'";
       if (command.opcode == Opcode::Kernel)
-        checkIndex(command.kernel, program.kernels.size(),
-                   "command '" + command.label + "'", "kernels");
+        checkIndex(command.kernel, program.kernels.size(), what, "kernels");
+      checkGroup(command.group, what);
+      for (const BufferRef &buffer : command.buffers)
+        checkGroup(buffer.group, what);
+      for (const CollectivePart &part : command.parts) {
+        checkGroup(part.send.group, what);
+        checkGroup(part.receive.group, what);
+      }
+    }
 }
 
 std::string zrt::serialize(const Program &program) {

@@ -8,7 +8,8 @@ namespace {
 
 /// Attributes that say which one a kernel is, not what it does.
 bool isIdentity(const std::string &key) {
-  constexpr const char *keys[] = {"partition", "first", "base", "owner", "id"};
+  constexpr const char *keys[] = {"partition", "first",  "base", "owner",
+                                  "group",     "copies", "id"};
   return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
 }
 

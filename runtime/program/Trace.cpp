@@ -130,8 +130,9 @@ std::string TraceWriter::amountsOf(const Command &command) const {
     add("bytes", spec.bytes);
     add("flops", spec.flops);
   } else {
-    add("bytes", spannedBytes(command, program.training.ranks));
-    add("elements", spannedElements(command, program.training.ranks));
+    const int ranks = int(program.ranksOf(command.group));
+    add("bytes", spannedBytes(command, ranks));
+    add("elements", spannedElements(command, ranks));
   }
   return arguments;
 }

@@ -78,7 +78,7 @@ static std::string titleOf(int arena) {
   return std::string("arena '") + nameOf(static_cast<Arena>(arena)) + "'";
 }
 
-Arenas::Arenas(const Program &program, bool hugePages) {
+Arenas::Arenas(const Program &program, bool hugePages) : mesh(program.mesh) {
   for (int i = 0; i < kArenaCount; ++i) {
     sizes[i] = bytesOf(program, i);
     mappings[i] = Mapping(sizes[i], hugePages, titleOf(i).c_str());
@@ -98,7 +98,8 @@ arenasOfCollectives(const Program &program) {
   return found;
 }
 
-Arenas::Arenas(const Program &program, Memory &memory, Memory *links) {
+Arenas::Arenas(const Program &program, Memory &memory, Memory *links)
+    : mesh(program.mesh) {
   const auto linked = arenasOfCollectives(program);
   for (int i = 0; i < kArenaCount; ++i) {
     sizes[i] = bytesOf(program, i);
@@ -144,8 +145,9 @@ void *Arenas::resolve(const BufferRef &buffer, int rank) const {
   uint64_t begin = 0, end = 0;
   bool overflows =
       rank < 0 ||
-      __builtin_mul_overflow(buffer.rankStride, static_cast<uint64_t>(rank),
-                             &begin) ||
+      __builtin_mul_overflow(
+          buffer.stride,
+          static_cast<uint64_t>(mesh.indexIn(buffer.group, rank)), &begin) ||
       __builtin_add_overflow(begin, buffer.offset, &begin) ||
       __builtin_add_overflow(begin, buffer.bytes, &end);
   if (overflows || end > size)
@@ -154,7 +156,7 @@ void *Arenas::resolve(const BufferRef &buffer, int rank) const {
         std::to_string(size) + " bytes: found a buffer of " +
         std::to_string(buffer.bytes) + " bytes at " +
         std::to_string(buffer.offset) + " + rank " + std::to_string(rank) +
-        " * " + std::to_string(buffer.rankStride) + ", which leaves it");
+        " * " + std::to_string(buffer.stride) + ", which leaves it");
   return static_cast<char *>(begins[static_cast<int>(buffer.arena)]) + begin;
 }
 

@@ -62,8 +62,8 @@ public:
   Arenas &operator=(const Arenas &) = delete;
   ~Arenas();
 
-  /// The address of `buffer` on rank `rank`. Throws std::out_of_range, naming
-  /// the arena, where the buffer leaves it.
+  /// The address of `buffer` on rank `rank` of all. Throws std::out_of_range,
+  /// naming the arena, where the buffer leaves it.
   void *resolve(const BufferRef &buffer, int rank) const;
 
   uint64_t bytes(Arena arena) const { return sizes[static_cast<int>(arena)]; }
@@ -81,6 +81,7 @@ public:
 private:
   void release();
 
+  Mesh mesh;
   std::array<Mapping, kArenaCount> mappings; ///< of host memory
   std::array<void *, kArenaCount> begins = {};
   std::array<uint64_t, kArenaCount> sizes = {};

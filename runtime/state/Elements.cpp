@@ -193,15 +193,18 @@ void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
                         const Parameter &parameter, const ValueSink &sink) {
   Reader reader(program, arenas, rank, parameter);
   bool sharded = reader.isSharded();
+  uint32_t group = partitionOf(program, parameter).group;
+  uint64_t ranks = static_cast<uint64_t>(program.training.ranks);
+  uint64_t copies =
+      sharded ? ranks / static_cast<uint64_t>(program.ranksOf(group)) : ranks;
+  uint64_t copy = static_cast<uint64_t>(
+      sharded ? program.mesh.numberOf(group, rank) : rank);
   forEachPiece(program, parameter, sharded, rank, [&](Piece piece) {
-    if (!sharded) {
-      // All ranks hold it all: each takes an equal share.
-      uint64_t share = (piece.count + program.training.ranks - 1) /
-                       static_cast<uint64_t>(program.training.ranks);
-      uint64_t first = std::min(piece.count, share * rank);
-      uint64_t last = std::min(piece.count, first + share);
-      piece = {piece.element + first, last - first, piece.stored + first};
-    }
+    // Of what several ranks hold, each takes an equal share.
+    uint64_t share = (piece.count + copies - 1) / copies;
+    uint64_t first = std::min(piece.count, share * copy);
+    uint64_t last = std::min(piece.count, first + share);
+    piece = {piece.element + first, last - first, piece.stored + first};
     portions(piece.count, [&](uint64_t begin, uint64_t count) {
       reader.read({piece.element + begin, count, piece.stored + begin}, sink);
     });

@@ -24,14 +24,16 @@ void zrt::forEachPiece(const Program &program, const Parameter &parameter,
     return;
   if (!sharded)
     return body({0, end - begin, begin});
-  uint64_t ranks = static_cast<uint64_t>(program.training.ranks);
+  uint64_t owners = static_cast<uint64_t>(program.ranksOf(partition.group));
+  uint64_t index =
+      static_cast<uint64_t>(program.mesh.indexIn(partition.group, rank));
   for (const Segment &segment : partition.segments) {
-    uint64_t slice = segment.size / ranks;
-    uint64_t first = segment.offset + slice * static_cast<uint64_t>(rank);
+    uint64_t slice = segment.size / owners;
+    uint64_t first = segment.offset + slice * index;
     uint64_t from = std::max(begin, first);
     uint64_t to = std::min(end, first + slice);
     if (from < to)
-      body({from - begin, to - from, segment.offset / ranks + (from - first)});
+      body({from - begin, to - from, segment.offset / owners + (from - first)});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 using namespace zrt;
 
@@ -41,18 +42,36 @@ Collective collectiveOf(Opcode opcode) {
 
 } // namespace
 
-Traffic Traffic::operator-(const Traffic &earlier) const {
-  Traffic result;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    result.elements[i] = elements[i] - earlier.elements[i];
-    result.bytes[i] = bytes[i] - earlier.bytes[i];
+/// Adds `more` to `sum` `sign` times.
+static void add(SentCounts &sum, const SentCounts &more, uint64_t sign) {
+  for (size_t i = 0; i < sum.elements.size(); ++i) {
+    sum.elements[i] += sign * more.elements[i];
+    sum.bytes[i] += sign * more.bytes[i];
   }
+}
+
+static void addAll(Traffic &sum, const Traffic &more, uint64_t sign) {
+  add(sum, more, sign);
+  sum.groups.resize(std::max(sum.groups.size(), more.groups.size()));
+  for (size_t i = 0; i < more.groups.size(); ++i)
+    add(sum.groups[i], more.groups[i], sign);
+}
+
+Traffic &Traffic::operator+=(const Traffic &more) {
+  addAll(*this, more, 1);
+  return *this;
+}
+
+Traffic Traffic::operator-(const Traffic &earlier) const {
+  Traffic result = *this;
+  addAll(result, earlier, uint64_t(-1));
   return result;
 }
 
 struct Executor::Action {
   const Command *command = nullptr;
   Kernel *kernel = nullptr;
+  Communicator *communicator = nullptr; ///< of a start
   std::vector<void *> buffers;
   std::vector<Transfer> transfers;
   Collective collective = Collective::AllReduce;
@@ -73,6 +92,25 @@ void Executor::releaseWorkspace() {
   if (memory && workspace)
     memory->release(workspace);
   workspace = nullptr;
+}
+
+/// A group that no command names has no communicator.
+void Executor::makeGroups() {
+  groups.clear();
+  groups.resize(program.mesh.groups.size());
+  sent.groups.assign(program.mesh.groups.size(), {});
+  for (uint32_t group = kAllRanks + 1; group < groups.size(); ++group) {
+    bool isNamed = false;
+    for (const auto &[name, region] : program.regions())
+      for (const Command &command : region->commands)
+        isNamed |= !command.parts.empty() && command.group == group;
+    if (isNamed)
+      groups[group] = communicator.makeGroup(program.mesh, group);
+  }
+}
+
+Communicator &Executor::communicatorOf(uint32_t group) const {
+  return group < groups.size() && groups[group] ? *groups[group] : communicator;
 }
 
 void Executor::makeWorkspace() {
@@ -105,8 +143,8 @@ std::string Executor::describe(const Command &command,
 
 void *Executor::address(const BufferRef &buffer) const {
   const auto arena = static_cast<size_t>(buffer.arena);
-  const uint64_t offset =
-      buffer.offset + communicator.rank() * buffer.rankStride;
+  const int64_t index = program.mesh.indexIn(buffer.group, communicator.rank());
+  const uint64_t offset = buffer.offset + uint64_t(index) * buffer.stride;
   if (arena >= kArenaCount || buffer.bytes > program.arenaBytes[arena] ||
       offset > program.arenaBytes[arena] - buffer.bytes)
     throw std::runtime_error(
@@ -139,6 +177,10 @@ Executor::Action Executor::planKernel(const Command &command) {
 
 Executor::Action Executor::planCollective(const Command &command) {
   Action action;
+  Communicator &group = communicatorOf(command.group);
+  // From units of the group's ranks to those of all.
+  const auto share = uint64_t(communicator.ranks() / group.ranks());
+  action.communicator = &group;
   action.collective = collectiveOf(command.opcode);
   action.reduction = command.mean ? Reduction::Mean : Reduction::Sum;
   for (const CollectivePart &part : command.parts) {
@@ -150,12 +192,12 @@ Executor::Action Executor::planCollective(const Command &command) {
     transfer.root = part.root;
     action.transfers.push_back(transfer);
     const uint64_t elements =
-        sentElements(action.collective, part.count, communicator.ranks(),
-                     communicator.rank(), part.root);
+        share * sentElements(action.collective, part.count, group.ranks(),
+                             group.rank(), part.root);
     action.elements += elements;
     action.bytes += elements * sizeOf(part.type);
   }
-  communicator.admit(action.collective, action.reduction, action.transfers);
+  group.admit(action.collective, action.reduction, action.transfers);
   return action;
 }
 
@@ -198,6 +240,7 @@ std::unique_ptr<Kernel> Executor::makeOne(size_t kernel,
 
 void Executor::plan(const KernelMaker &make, Memory *where) {
   releaseWorkspace();
+  makeGroups();
   memory = where;
   kernels.clear();
   workspaceSize = 0;
@@ -213,7 +256,7 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
       if (command.opcode != Opcode::Kernel)
         ticketCount = std::max<size_t>(ticketCount, command.ticket + 1ul);
   tickets.assign(ticketCount, 0);
-  started.assign(ticketCount, 0);
+  started.assign(ticketCount, nullptr);
 
   plans.clear();
   for (const auto &[name, region] : program.regions())
@@ -232,18 +275,23 @@ void Executor::execute(const Action &action) {
         return;
       throw std::logic_error("waits for an operation that was not started");
     }
-    started[command.ticket] = 0;
-    communicator.wait(tickets[command.ticket]);
+    Communicator *owner = std::exchange(started[command.ticket], nullptr);
+    owner->wait(tickets[command.ticket]);
     return;
   }
   if (started[command.ticket])
     throw std::logic_error("starts an operation that is still running");
-  tickets[command.ticket] = communicator.startOn(
+  tickets[command.ticket] = action.communicator->startOn(
       command.stream, action.collective, action.reduction, action.transfers);
-  started[command.ticket] = 1;
+  started[command.ticket] = action.communicator;
   const auto kind = static_cast<size_t>(command.traffic);
-  sent.elements[kind] += action.elements;
-  sent.bytes[kind] += action.bytes;
+  const auto count = [&](SentCounts &counts) {
+    counts.elements[kind] += action.elements;
+    counts.bytes[kind] += action.bytes;
+  };
+  count(sent);
+  if (!sent.groups.empty())
+    count(sent.groups[command.group]);
 }
 
 void Executor::run(const Region &region) {
@@ -272,10 +320,8 @@ void Executor::runEvaluate() { run(program.evaluate); }
 
 void Executor::drain() {
   for (size_t i = 0; i < tickets.size(); ++i) {
-    if (!started[i])
-      continue;
-    started[i] = 0;
-    communicator.wait(tickets[i]);
+    if (Communicator *owner = std::exchange(started[i], nullptr))
+      owner->wait(tickets[i]);
   }
 }
 

@@ -18,12 +18,18 @@
 namespace zrt {
 
 /// What one rank sent, by `TrafficClass`.
-struct Traffic {
+struct SentCounts {
   /// In units of 1/ranks of an element, as `Program::expectedTraffic`.
   std::array<uint64_t, 3> elements{};
   /// In units of 1/ranks of a byte.
   std::array<uint64_t, 3> bytes{};
+};
 
+struct Traffic : SentCounts {
+  /// The part of each group of the mesh; empty where the mesh has no axes.
+  std::vector<SentCounts> groups;
+
+  Traffic &operator+=(const Traffic &more);
   Traffic operator-(const Traffic &earlier) const;
 };
 
@@ -49,7 +55,8 @@ public:
            Communicator &communicator, const KernelContext &context);
   ~Executor();
 
-  /// Makes every kernel once and resolves all addresses. Throws
+  /// Makes the communicators of the mesh's groups, which all ranks do at once,
+  /// makes every kernel once, and resolves all addresses. Throws
   /// std::runtime_error, naming the command and its place in the source,
   /// where a kernel cannot be made or a buffer leaves its arena.
   /// The kernels' workspace is in `memory`, which must outlive the executor;
@@ -87,6 +94,8 @@ public:
 private:
   struct Action;
 
+  void makeGroups();
+  Communicator &communicatorOf(uint32_t group) const;
   void makeWorkspace();
   void releaseWorkspace();
   void planRegion(const Region &region, std::vector<Action> &actions,
@@ -100,12 +109,16 @@ private:
 
   const Program &program;
   ArenaAddresses arenas;
-  Communicator &communicator;
+  Communicator &communicator; ///< of all ranks
+  /// By group of the mesh; null where it is that of all ranks, or no command
+  /// names it.
+  std::vector<std::unique_ptr<Communicator>> groups;
   KernelContext context;
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::map<const Region *, std::vector<Action>> plans; ///< of each region
   std::vector<Communicator::Ticket> tickets;           ///< by program ticket
-  std::vector<char> started;                           ///< by program ticket
+  /// By program ticket: whose operation runs; null where none does.
+  std::vector<Communicator *> started;
   std::unique_ptr<std::byte[]> workspaceStorage;       ///< on the host
   Memory *memory = nullptr;                            ///< else, whose it is
   void *workspace = nullptr;

@@ -75,7 +75,8 @@ KernelSpec LadderMaker::flat(const char *name,
 
 /// `spec` over all sizes that fit, if its family is new.
 void LadderMaker::addSizes(KernelSpec spec) {
-  spec.ints.erase("owner");
+  for (const char *whose : {"owner", "group", "copies"})
+    spec.ints.erase(whose);
   if (!families.insert(familyOf(spec)).second)
     return;
   for (const int64_t elements : kSizes) {
@@ -138,7 +139,7 @@ void LadderMaker::addCollective(Opcode opcode, DataType type, uint64_t span) {
   const BufferRef whole = take(part * ranks * sizeOf(type));
   BufferRef slice = whole;
   slice.bytes = part * sizeOf(type);
-  slice.rankStride = slice.bytes;
+  slice.stride = slice.bytes;
   Command start;
   start.opcode = opcode;
   start.ticket = 0;

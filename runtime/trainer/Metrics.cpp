@@ -31,10 +31,18 @@ void Metrics::update(const UpdateReport &report) {
   for (int i = 0; i < kArenaCount; ++i)
     memory[nameOf(static_cast<Arena>(i))] = program.arenaBytes[i];
   const double ranks = program.training.ranks;
-  for (int i = 0; i < 3; ++i)
-    traffic[nameOf(static_cast<TrafficClass>(i))] = {
-        {"elements", double(report.traffic.elements[i]) / ranks},
-        {"bytes", double(report.traffic.bytes[i]) / ranks}};
+  const auto describe = [&](const SentCounts &sent) {
+    Json described;
+    for (int i = 0; i < 3; ++i)
+      described[nameOf(static_cast<TrafficClass>(i))] = {
+          {"elements", double(sent.elements[i]) / ranks},
+          {"bytes", double(sent.bytes[i]) / ranks}};
+    return described;
+  };
+  traffic = describe(report.traffic);
+  for (size_t group = 0; group < report.traffic.groups.size(); ++group)
+    traffic["groups"][program.mesh.nameOf(uint32_t(group))] =
+        describe(report.traffic.groups[group]);
   Json line;
   line["step"] = report.update;
   line["loss"] = report.loss;

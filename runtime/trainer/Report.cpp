@@ -49,8 +49,8 @@ namespace {
 std::string readable(const BufferRef &buffer) {
   std::string text =
       std::string(nameOf(buffer.arena)) + "+" + std::to_string(buffer.offset);
-  if (buffer.rankStride)
-    text += "+rank*" + std::to_string(buffer.rankStride);
+  if (buffer.stride)
+    text += "+rank*" + std::to_string(buffer.stride);
   return text + ":" + std::to_string(buffer.bytes);
 }
 
@@ -156,7 +156,8 @@ void zrt::printInfo(const Program &program, std::ostream &os) {
     (parameter.trainable ? trained : frozen) += uint64_t(parameter.elements());
   os << "program        " << program.name << "\n"
      << "stage          " << training.stage << "\n"
-     << "ranks          " << training.ranks << "\n"
+     << "ranks          " << training.ranks
+     << (program.mesh.axes.empty() ? "" : ", " + program.mesh.text()) << "\n"
      << "micro-batches  " << training.accumulation << " an update\n"
      << "deterministic  " << (training.deterministic ? "yes" : "no") << "\n"
      << "parameters     " << program.parameters.size() << ", "
@@ -177,6 +178,28 @@ void zrt::printInfo(const Program &program, std::ostream &os) {
        << partition.optimizer.weightDecay << "\n";
 }
 
+/// Elements between the ranks of one group; nothing where nothing is sent.
+static void printGroup(const Program &program, uint32_t group,
+                       const SentCounts &sent, std::ostream &os) {
+  const double ranks = program.training.ranks;
+  const std::ios::fmtflags flags = os.flags();
+  os << std::fixed << std::setprecision(0);
+  for (int i = 0; i < 3; ++i) {
+    if (sent.elements[i] == 0)
+      continue;
+    const auto kind = static_cast<TrafficClass>(i);
+    const std::string name =
+        std::string(nameOf(kind)) + " over " + program.mesh.nameOf(group);
+    os << "  " << std::setw(20) << std::left << name << " " << std::setw(19)
+       << std::right << double(sent.elements[i]) / ranks;
+    if (kind != TrafficClass::Control)
+      os << std::setw(20)
+         << double(program.expectedByGroup[group].elements[i]) / ranks;
+    os << "\n";
+  }
+  os.flags(flags);
+}
+
 void zrt::printTraffic(const Program &program, const Traffic &sent,
                        std::ostream &os) {
   const double ranks = program.training.ranks;
@@ -194,4 +217,6 @@ void zrt::printTraffic(const Program &program, const Traffic &sent,
     os << "\n";
   }
   os.flags(flags);
+  for (size_t group = 0; group < sent.groups.size(); ++group)
+    printGroup(program, uint32_t(group), sent.groups[group], os);
 }

@@ -131,8 +131,11 @@ int launchProcess(const Run &run) {
       run.errors << "error: launched with " << communicator->ranks()
                  << " processes, but this program was compiled for " << ranks
                  << " ranks: launch " << ranks
-                 << ", or compile it again with zero-compile --ranks "
-                 << communicator->ranks() << std::endl;
+                 << ", or compile it again with zero-compile "
+                 << (run.program.mesh.axes.empty()
+                         ? "--ranks " + std::to_string(communicator->ranks())
+                         : "--mesh, now " + run.program.mesh.text())
+                 << std::endl;
     return 2;
   }
   Failure failure;

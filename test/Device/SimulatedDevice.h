@@ -108,6 +108,11 @@ class SimulatedCollectives final : public CollectiveQueue, private Memory {
 public:
   SimulatedCollectives(SimulatedDevice &device, Communicator &host)
       : device(device), host(host) {}
+  /// A group's, which knows what `parent` does.
+  SimulatedCollectives(const SimulatedCollectives &parent,
+                       std::unique_ptr<Communicator> group)
+      : parent(&parent), device(parent.device), owned(std::move(group)),
+        host(*owned) {}
   int rank() const override { return host.rank(); }
   int ranks() const override { return host.ranks(); }
   bool isCapturable() const override { return true; }
@@ -116,6 +121,8 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
+  std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &mesh,
+                                             uint32_t group) override;
   void check() override { host.checkPeers(); }
   void abort() override { ++*aborts; }
   Memory *memory() override { return this; }
@@ -135,7 +142,9 @@ private:
   void requireKnown(const void *address, size_t bytes) const;
 
   std::map<const char *, uint64_t> known; ///< by begin
+  const SimulatedCollectives *parent = nullptr;
   SimulatedDevice &device;
+  std::unique_ptr<Communicator> owned;
   Communicator &host;
 };
 

@@ -28,6 +28,8 @@ void SimulatedCollectives::release(void *address) {
 
 void SimulatedCollectives::requireKnown(const void *address,
                                         size_t bytes) const {
+  if (parent)
+    return parent->requireKnown(address, bytes);
   if (known.empty() || !bytes)
     return;
   const auto *begin = static_cast<const char *>(address);
@@ -38,6 +40,12 @@ void SimulatedCollectives::requireKnown(const void *address,
       return;
   }
   throw Misuse("a collective works on memory that it does not know");
+}
+
+std::unique_ptr<CollectiveQueue>
+SimulatedCollectives::makeGroup(const Mesh &mesh, uint32_t group) {
+  return std::make_unique<SimulatedCollectives>(*this,
+                                                host.makeGroup(mesh, group));
 }
 
 void SimulatedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,

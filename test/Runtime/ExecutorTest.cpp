@@ -183,4 +183,68 @@ TEST(Executor, WaitsAcrossRegions) {
   }
 }
 
+/// Six ranks as <replica = 2, shard = 3>: a reduce-scatter over shards, an
+/// all-reduce of the slice over replicas, a gather over shards.
+Program meshProgram() {
+  Program program;
+  program.training.ranks = 6;
+  program.mesh = {{{"replica", 2}, {"shard", 3}}, {{{0, 1}}, {{0}}, {{1}}}};
+  program.arenaBytes[int(Arena::Gradients)] = 12;
+  CollectivePart part;
+  part.send = ref(Arena::Gradients, 0, 12);
+  part.receive = ref(Arena::Gradients, 0, 4, 4, /*group=*/2);
+  part.count = 1;
+  addCollective(program.apply, Opcode::ReduceScatter, 0, part,
+                TrafficClass::Gradient);
+  program.apply.commands.rbegin()[1].group = 2;
+  part.send = part.receive;
+  addCollective(program.apply, Opcode::AllReduce, 1, part,
+                TrafficClass::Gradient);
+  program.apply.commands.rbegin()[1].group = 1;
+  part.receive = ref(Arena::Gradients, 0, 12);
+  addCollective(program.apply, Opcode::AllGather, 2, part,
+                TrafficClass::Parameter);
+  program.apply.commands.rbegin()[1].group = 2;
+  return program;
+}
+
+TEST(Executor, RunsEachCollectiveInItsGroup) {
+  const Program program = meshProgram();
+  auto communicators = makeInProcess(6);
+  std::vector<std::thread> threads;
+  std::array<std::array<float, 3>, 6> sums{};
+  std::array<Traffic, 6> sent;
+  for (int r = 0; r < 6; ++r)
+    threads.emplace_back([&, r] {
+      Arenas arenas(program);
+      auto *values =
+          static_cast<float *>(arenas.addresses()[int(Arena::Gradients)]);
+      for (int i = 0; i < 3; ++i)
+        values[i] = float((i + 1) * (1 << (2 * r)));
+      Executor executor(program, arenas.addresses(), *communicators[r], {});
+      executor.plan();
+      executor.runApply();
+      std::copy(values, values + 3, sums[r].begin());
+      sent[r] = executor.traffic();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  const float all = 1 + 4 + 16 + 64 + 256 + 1024;
+  for (int r = 0; r < 6; ++r) {
+    EXPECT_EQ(sums[r], (std::array<float, 3>{all, 2 * all, 3 * all})) << r;
+    // In sixths of an element: 2/3 of three over shards, 2 x 1/2 of one over
+    // replicas.
+    const auto gradient = size_t(TrafficClass::Gradient),
+               parameter = size_t(TrafficClass::Parameter);
+    ASSERT_EQ(sent[r].groups.size(), 3u);
+    EXPECT_EQ(sent[r].groups[2].elements[gradient], 2u * 6);
+    EXPECT_EQ(sent[r].groups[2].elements[parameter], 2u * 6);
+    EXPECT_EQ(sent[r].groups[1].elements[gradient], 1u * 6);
+    EXPECT_EQ(sent[r].groups[1].elements[parameter], 0u);
+    EXPECT_EQ(sent[r].groups[0].elements[gradient], 0u);
+    EXPECT_EQ(sent[r].elements[gradient], 3u * 6);
+    EXPECT_EQ(sent[r].bytes[gradient], 4u * 3 * 6);
+  }
+}
+
 } // namespace

@@ -17,12 +17,13 @@ namespace zrt::test {
 
 /// A buffer of `bytes` at `offset` of `arena`.
 inline BufferRef ref(Arena arena, uint64_t offset, uint64_t bytes,
-                     uint64_t rankStride = 0) {
+                     uint64_t stride = 0, uint32_t group = kAllRanks) {
   BufferRef buffer;
   buffer.arena = arena;
   buffer.offset = offset;
   buffer.bytes = bytes;
-  buffer.rankStride = rankStride;
+  buffer.stride = stride;
+  buffer.group = group;
   return buffer;
 }
 

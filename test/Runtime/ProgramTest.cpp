@@ -17,16 +17,16 @@ namespace {
     auto &[__VA_ARGS__] = value;                                               \
     visit(__VA_ARGS__);                                                        \
   }
-FIELDS(BufferRef, a, b, c, d)
+FIELDS(BufferRef, a, b, c, d, e)
 FIELDS(TensorType, a, b)
 FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
 FIELDS(CollectivePart, a, b, c, d, e)
-FIELDS(Command, a, b, c, d, e, f, g, h, i, j)
+FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k)
 FIELDS(Initializer, a, b, c)
 FIELDS(Parameter, a, b, c, d, e, f, g, h, i)
 FIELDS(Segment, a, b)
 FIELDS(Optimizer, a, b, c, d, e, f, g, h, i)
-FIELDS(Partition, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q)
+FIELDS(Partition, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)
 FIELDS(ResidentCopy, a, b)
 FIELDS(Input, a, b, c)
 FIELDS(Output, a, b, c)
@@ -36,7 +36,11 @@ FIELDS(LossScale, a, b, c, d, e, f, g)
 FIELDS(LearningRateSchedule, a, b, c, d, e, f, g, h)
 FIELDS(Training, a, b, c, d, e, f, g)
 FIELDS(MemoryLine, a, b)
-FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+FIELDS(MeshAxis, a, b)
+FIELDS(MeshGroup, a)
+FIELDS(Mesh, a, b)
+FIELDS(GroupTraffic, a)
+FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.
@@ -133,6 +137,8 @@ public:
 Program filled() {
   Program program;
   Filler().fill(program);
+  program.training.ranks = 6;
+  program.mesh = {{{"replica", 2}, {"shard", 3}}, {{{0, 1}}, {{1}}}};
   return program;
 }
 

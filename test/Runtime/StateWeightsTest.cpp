@@ -76,6 +76,39 @@ TEST(StateWeights, EveryStageWritesTheSameFile) {
   EXPECT_EQ(folder.entries(), 1u) << "a partial file was left";
 }
 
+/// `program` of one group's ranks on two or more such groups: `inner` if ranks
+/// of a group are neighbours.
+Program replicated(Program program, int replicas, bool inner) {
+  const int shards = program.training.ranks;
+  program.training.ranks = shards * replicas;
+  program.mesh.axes = {{"replica", replicas}, {"shard", shards}};
+  if (!inner)
+    std::swap(program.mesh.axes[0], program.mesh.axes[1]);
+  program.mesh.groups = {{{0, 1}}, {{inner ? 1u : 0u}}};
+  for (Partition &partition : program.partitions) {
+    partition.group = 1;
+    for (BufferRef *buffer : {&partition.parameters, &partition.master})
+      buffer->group = 1;
+  }
+  return program;
+}
+
+/// Replicas hold the same slices, and write each element once.
+TEST(StateWeights, ReplicasWriteTheSameFile) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors");
+  expectNone(save(path, sampleProgram(0, 1, DataType::BF16), 3));
+  const std::string wanted = contentOf(path);
+  for (int stage : {0, 1, 2, 3})
+    for (int shards : {2, 3})
+      for (bool inner : {true, false}) {
+        const Program program =
+            replicated(sampleProgram(stage, shards, DataType::BF16), 2, inner);
+        expectNone(save(path, program, 3));
+        EXPECT_EQ(contentOf(path), wanted) << "stage " << stage;
+      }
+}
+
 TEST(StateWeights, HoldTheMastersUnderTheModelsNames) {
   TemporaryFolder folder;
   std::string path = folder.file("weights.safetensors");

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -53,28 +54,25 @@ bool ordersCommunicators() {
   return versionCode() >= NCCL_VERSION(2, 26, 0);
 }
 
-class Nccl final : public CollectiveQueue {
-public:
-  Nccl(const Program &program, Device &device, Communicator &host,
-       const NcclOptions &options)
-      : host(host) {
-    try {
-      connect(program, options.timeoutSeconds);
-    } catch (...) {
-      abort();
-      throw;
-    }
-    if (options.registers)
-      known.emplace(device, openChannels(), options.windows);
-  }
+/// A communicator a stream that the program uses.
+struct Channels {
+  std::array<Channel, kStreamCount> all;
+  std::array<size_t, kStreamCount> ofStream = {};
 
-  /// After a failure peers may wait for ever: then nothing is finished.
-  ~Nccl() override {
-    if (std::uncaught_exceptions())
-      abort();
-    for (Channel &channel : channels)
-      channel.close();
+  const Channel &operator[](Stream stream) const {
+    return all[ofStream[static_cast<size_t>(stream)]];
   }
+  void abort() {
+    for (Channel &channel : all)
+      channel.abort();
+  }
+};
+
+/// What the ranks of one group do: those of all, or of a group of the mesh.
+class GroupQueue : public CollectiveQueue {
+public:
+  GroupQueue(Communicator &host, Channels &channels)
+      : host(host), channels(channels) {}
 
   int rank() const override { return host.rank(); }
   int ranks() const override { return host.ranks(); }
@@ -107,7 +105,7 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override {
-    const Channel &channel = channels[channelOf[static_cast<size_t>(stream)]];
+    const Channel &channel = channels[stream];
     if (!channel.isOpen())
       throw CommunicationError("NCCL was ended after an error");
     const auto on = reinterpret_cast<cudaStream_t>(queue);
@@ -121,48 +119,19 @@ public:
         finishMean(kind, part, on);
   }
 
+  std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &, uint32_t) override {
+    throw std::logic_error("a group of a mesh has no groups");
+  }
   void check() override {
     host.checkPeers();
-    for (const Channel &channel : channels)
+    for (const Channel &channel : channels.all)
       if (channel.isOpen())
         channel.checkOperations();
   }
-
-  void abort() override {
-    for (Channel &channel : channels)
-      channel.abort();
-  }
-
-  Memory *memory() override { return known ? &*known : nullptr; }
-
-  std::string describe() const override {
-    return "NCCL " + ncclVersion() + ", " +
-           (known ? known->describe() : "no arenas registered");
-  }
+  void abort() override { channels.abort(); }
+  std::string describe() const override { return "NCCL " + ncclVersion(); }
 
 private:
-  void connect(const Program &program, double timeoutSeconds) {
-    const bool ordered = ordersCommunicators();
-    for (const auto &[name, region] : program.regions())
-      for (const Command &command : region->commands) {
-        if (command.opcode == Opcode::Kernel || command.opcode == Opcode::Wait)
-          continue;
-        const auto stream = static_cast<size_t>(command.stream);
-        channelOf[stream] = ordered ? stream : 0;
-        Channel &channel = channels[channelOf[stream]];
-        if (!channel.isOpen())
-          channel.connect(host, timeoutSeconds);
-      }
-  }
-
-  std::vector<Channel *> openChannels() {
-    std::vector<Channel *> open;
-    for (Channel &channel : channels)
-      if (channel.isOpen())
-        open.push_back(&channel);
-    return open;
-  }
-
   static void add(const Channel &channel, cudaStream_t on, Collective kind,
                   Reduction reduction, const Transfer &part) {
     const ncclDataType_t type = typeOf(part.type);
@@ -204,8 +173,137 @@ private:
   }
 
   Communicator &host;
-  std::array<Channel, kStreamCount> channels;
-  std::array<size_t, kStreamCount> channelOf = {}; ///< by stream
+  Channels &channels;
+};
+
+/// The groups of a mesh are made with it, so that the memory of collectives is
+/// known to all of them.
+class Nccl final : public CollectiveQueue {
+public:
+  Nccl(const Program &program, Device &device, Communicator &host,
+       const NcclOptions &options)
+      : host(host), all(host, channels) {
+    try {
+      connect(program, options.timeoutSeconds);
+      connectGroups(program);
+    } catch (...) {
+      abort();
+      throw;
+    }
+    if (options.registers)
+      known.emplace(device, openChannels(), options.windows);
+  }
+
+  /// After a failure peers may wait for ever: then nothing is finished.
+  ~Nccl() override {
+    if (std::uncaught_exceptions())
+      abort();
+    for (auto &[index, group] : groups)
+      for (Channel &channel : group.channels.all)
+        channel.close();
+    for (Channel &channel : channels.all)
+      channel.close();
+  }
+
+  int rank() const override { return host.rank(); }
+  int ranks() const override { return host.ranks(); }
+  bool isCapturable() const override { return true; }
+  void admit(Collective kind, Reduction reduction,
+             const std::vector<Transfer> &parts) const override {
+    all.admit(kind, reduction, parts);
+  }
+  void enqueue(Stream stream, Device::Queue queue, Collective kind,
+               Reduction reduction,
+               const std::vector<Transfer> &parts) override {
+    all.enqueue(stream, queue, kind, reduction, parts);
+  }
+  std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &,
+                                             uint32_t group) override {
+    Group &made = groups.at(group);
+    return std::make_unique<GroupQueue>(*made.host, made.channels);
+  }
+
+  void check() override {
+    all.check();
+    for (auto &[index, group] : groups)
+      for (const Channel &channel : group.channels.all)
+        if (channel.isOpen())
+          channel.checkOperations();
+  }
+
+  void abort() override {
+    for (auto &[index, group] : groups)
+      group.channels.abort();
+    channels.abort();
+  }
+
+  Memory *memory() override { return known ? &*known : nullptr; }
+
+  std::string describe() const override {
+    return "NCCL " + ncclVersion() + ", " +
+           (known ? known->describe() : "no arenas registered");
+  }
+
+private:
+  struct Group {
+    std::unique_ptr<Communicator> host;
+    Channels channels;
+  };
+
+  /// Calls `body` with each stream and group that a collective names.
+  template <typename Body>
+  static void forEachUse(const Program &program, Body body) {
+    for (const auto &[name, region] : program.regions())
+      for (const Command &command : region->commands)
+        if (command.opcode != Opcode::Kernel && command.opcode != Opcode::Wait)
+          body(static_cast<size_t>(command.stream), command.group);
+  }
+
+  /// Those of all ranks are there for every stream that a group uses, too: a
+  /// group's are split from them.
+  void connect(const Program &program, double timeoutSeconds) {
+    const bool ordered = ordersCommunicators();
+    forEachUse(program, [&](size_t stream, uint32_t) {
+      channels.ofStream[stream] = ordered ? stream : 0;
+      Channel &channel = channels.all[channels.ofStream[stream]];
+      if (!channel.isOpen())
+        channel.connect(host, timeoutSeconds);
+    });
+  }
+
+  void connectGroups(const Program &program) {
+    forEachUse(program, [&](size_t stream, uint32_t index) {
+      if (index == kAllRanks)
+        return;
+      Group &group = groups[index];
+      if (!group.host)
+        group.host = host.makeGroup(program.mesh, index);
+      const size_t at = channels.ofStream[stream];
+      group.channels.ofStream[stream] = at;
+      if (!group.channels.all[at].isOpen())
+        group.channels.all[at].split(
+            channels.all[at], int(program.mesh.numberOf(index, rank())),
+            int(program.mesh.indexIn(index, rank())), *group.host);
+    });
+  }
+
+  std::vector<Channel *> openChannels() {
+    std::vector<Channel *> open;
+    const auto add = [&](Channels &of) {
+      for (Channel &channel : of.all)
+        if (channel.isOpen())
+          open.push_back(&channel);
+    };
+    add(channels);
+    for (auto &[index, group] : groups)
+      add(group.channels);
+    return open;
+  }
+
+  Communicator &host;
+  Channels channels; ///< of all ranks
+  GroupQueue all;
+  std::map<uint32_t, Group> groups; ///< of the mesh
   std::optional<NcclMemory> known;
 };
 

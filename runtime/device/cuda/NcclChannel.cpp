@@ -50,7 +50,25 @@ void Channel::connect(Communicator &ranks, double seconds) {
       ncclCommInitRankConfig(&handle, ranks.ranks(), id, ranks.rank(), &config),
       "ncclCommInitRankConfig");
   settle();
-  const int times = halvings(ranks.ranks());
+  makeHalving();
+}
+
+void Channel::split(const Channel &all, int color, int key,
+                    Communicator &ranks) {
+  host = &ranks;
+  timeoutSeconds = all.timeoutSeconds;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  check(ncclCommSplit(all.handle, color, key, &handle, &config),
+        "ncclCommSplit");
+  // The new communicator is one when the old one is done.
+  all.settle();
+  settle();
+  makeHalving();
+}
+
+void Channel::makeHalving() {
+  const int times = halvings(host->ranks());
   if (times == 0)
     return;
   // A power of two times an fp16 is exact, but for subnormals.

@@ -29,6 +29,10 @@ public:
   /// Joins `ranks`, over which the id travels, and which it borrows. What waits
   /// for other ranks is an error after `timeoutSeconds`; 0: never.
   void connect(Communicator &ranks, double timeoutSeconds);
+  /// Splits `all`, which is open: ranks of one `color` are joined, ordered by
+  /// `key`. Every rank of `all` calls it. `ranks` is their communicator in host
+  /// memory, and is borrowed.
+  void split(const Channel &all, int color, int key, Communicator &ranks);
   /// Waits until NCCL has taken what it was given, as long as no peer fails.
   void settle() const;
   /// Throws CommunicationError where an operation failed.
@@ -39,6 +43,8 @@ public:
   void close() noexcept;
 
 private:
+  void makeHalving();
+
   ncclComm_t handle = nullptr;
   ncclRedOp_t halving = ncclSum;
   Communicator *host = nullptr; ///< of `connect`

@@ -58,8 +58,7 @@ private:
 class AccumulateKernel final : public Kernel {
 public:
   AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context),
-        isOwner(!spec.has("owner") || spec.integer("owner") == context.rank) {
+      : context(context), owns(isOwner(spec, context)) {
     const std::vector<TensorType> types = bufferTypes(spec);
     expectBuffers(spec, types.size(), 2, "addend, sum");
     from = types[0];
@@ -75,14 +74,14 @@ public:
   }
 
   void run(void *const *buffers, void *) override {
-    if (isOwner)
+    if (owns)
       accumulate(from.type, buffers[0], to.type, buffers[1], from.elements(),
                  context.control, context.cuda->stream);
   }
 
 private:
   KernelContext context;
-  bool isOwner;
+  bool owns;
   TensorType from, to;
 };
 
@@ -121,7 +120,7 @@ public:
     expectLane(spec, types[0].type);
     arguments = {types[0].type,
                  nullptr,
-                 types[0].elements(),
+                 countsElements(spec, context) ? types[0].elements() : 0,
                  partitionOf(spec),
                  spec.integer("first") != 0,
                  spec.integer("exact") != 0,

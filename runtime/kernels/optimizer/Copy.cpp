@@ -82,7 +82,7 @@ class AccumulateKernel : public TransferKernel {
 public:
   AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
       : TransferKernel(spec, context) {
-    isOwner = !spec.has("owner") || spec.integer("owner") == context.rank;
+    owns = isOwner(spec, context);
     expectLane(spec, from);
     expectLane(spec, to);
     int accumulation = context.program->training.accumulation;
@@ -93,7 +93,7 @@ public:
   }
 
   void run(void *const *buffers, void *) override {
-    if (!isOwner)
+    if (!owns)
       return;
     if (context.control->microIndex == 0)
       return copy(buffers[0], buffers[1]);
@@ -105,7 +105,7 @@ public:
   }
 
 private:
-  bool isOwner;
+  bool owns;
 };
 
 } // namespace

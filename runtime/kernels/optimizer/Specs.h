@@ -64,6 +64,30 @@ inline int partitionOf(const KernelSpec &spec) {
   return static_cast<int>(partition);
 }
 
+/// The place of this rank in the group that the attribute `key` names, an index
+/// of the program's mesh; of all ranks where there is none.
+inline int64_t indexInGroup(const KernelSpec &spec, const char *key,
+                            const KernelContext &context) {
+  const auto group = static_cast<uint32_t>(spec.integer(key, kAllRanks));
+  return group == kAllRanks
+             ? context.rank
+             : context.program->mesh.indexIn(group, context.rank);
+}
+
+/// Whether this rank is the attribute `owner`, an index in the group `group`;
+/// every rank where there is none.
+inline bool isOwner(const KernelSpec &spec, const KernelContext &context) {
+  return !spec.has("owner") ||
+         spec.integer("owner") == indexInGroup(spec, "group", context);
+}
+
+/// Whether this rank's elements count in what all ranks add up: of those ranks
+/// that hold the same elements, which are the group `copies`, one counts.
+inline bool countsElements(const KernelSpec &spec,
+                           const KernelContext &context) {
+  return !spec.has("copies") || indexInGroup(spec, "copies", context) == 0;
+}
+
 /// What zero.grad_scale says. Throws where clip or divisor make no sense.
 JudgeRule judgeRuleOf(const KernelSpec &spec);
 

@@ -34,7 +34,7 @@ public:
     expectBuffers(spec, types.size(), 1, "the gradient");
     expectLane(spec, types[0].type);
     type = types[0].type;
-    elements = types[0].elements();
+    elements = countsElements(spec, context) ? types[0].elements() : 0;
   }
 
   size_t workspaceBytes() const override {

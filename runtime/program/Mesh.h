@@ -1,0 +1,57 @@
+// Ranks as a mesh: axes, and the groups that collectives run in.
+//
+// Ranks are numbered in row-major order of the axes. A group is a set of axes:
+// the ranks that differ in these only are in one group, so that a set of axes
+// stands for as many groups of one size as the other axes have places.
+#ifndef ZERO_RUNTIME_PROGRAM_MESH_H
+#define ZERO_RUNTIME_PROGRAM_MESH_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+};
+
+/// Indices into `Mesh::axes`, rising.
+struct MeshGroup {
+  std::vector<uint32_t> axes;
+};
+
+/// The group of all ranks: entry 0 of every mesh.
+inline constexpr uint32_t kAllRanks = 0;
+
+/// Without axes, the ranks form one line and the only group is `kAllRanks`.
+struct Mesh {
+  std::vector<MeshAxis> axes;
+  std::vector<MeshGroup> groups; ///< the first has all axes
+
+  /// Ranks of the mesh: the product of its axes.
+  int64_t ranks() const;
+  /// Ranks of a group; `all` of `kAllRanks`.
+  int64_t sizeOf(uint32_t group, int64_t all) const;
+  /// The place of `rank` within its group: row-major in the group's axes.
+  int64_t indexIn(uint32_t group, int64_t rank) const;
+  /// Which of the equal groups `rank` is in: row-major in the other axes.
+  int64_t numberOf(uint32_t group, int64_t rank) const;
+  /// "shard", "replica x shard", or "all ranks" where there are no axes.
+  std::string nameOf(uint32_t group) const;
+  /// "replica=2,shard=3"
+  std::string text() const;
+  /// Why this is no mesh of `ranks` ranks, or an empty string.
+  std::string findInvalid(int64_t ranks) const;
+
+private:
+  int64_t coordinate(size_t axis, int64_t rank) const;
+  bool has(uint32_t group, size_t axis) const;
+  /// Row-major in the axes that are in `group`, or in those that are not.
+  int64_t flatten(uint32_t group, int64_t rank, bool inside) const;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_PROGRAM_MESH_H
