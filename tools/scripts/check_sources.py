@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 FORMAT = "clang-format-22"
@@ -102,20 +103,26 @@ def changed_lines(root, base):
     return ranges
 
 
+def read_database(root, build):
+    """The compilation database of the files under `root`, by their names. A
+    precompiled header is included as text: clang-tidy need not be built alike."""
+    database = {}
+    for each in json.loads((build / "compile_commands.json").read_text()):
+        path = pathlib.Path(each["directory"], each["file"]).resolve()
+        if path.is_relative_to(root):
+            command = re.sub(r"-Xclang -include-pch -Xclang \S+", "", each["command"])
+            database[str(path.relative_to(root))] = {**each, "command": command}
+    return database
+
+
 def stem(name):
     return pathlib.PurePath(name).stem
 
 
-def units_to_check(root, build, changed):
-    """The sources of the compilation database that show the changed lines: each
-    changed one, and for a changed header the one of its name. Then the changed
-    files that none of them shows."""
-    database = json.loads((build / "compile_commands.json").read_text())
-    known = set()
-    for each in database:
-        path = pathlib.Path(each["directory"], each["file"]).resolve()
-        if path.is_relative_to(root):
-            known.add(str(path.relative_to(root)))
+def units_to_check(known, changed):
+    """Those of the `known` sources that show the changed lines: each changed one,
+    and for a changed header the one of its name. Then the changed files that none
+    of them shows."""
     headers = {stem(name) for name in changed if name.endswith(".h")}
     units = [name for name in known if name in changed or stem(name) in headers]
     # The largest change first: time may not suffice for all.
@@ -129,14 +136,14 @@ def units_to_check(root, build, changed):
     return units, missing
 
 
-def check_tidy_unit(root, build, name, line_filter):
+def check_tidy_unit(root, database, name, line_filter):
     done = subprocess.run(
         [
             TIDY,
             "--quiet",
             "--warnings-as-errors=*",
             f"--line-filter={line_filter}",
-            f"-p={build}",
+            f"-p={database}",
             name,
         ],
         cwd=root,
@@ -156,7 +163,8 @@ def check_tidy(root, build):
     changed = changed_lines(root, base)
     if not changed:
         return [skipped(TIDY, f"no line of C++ was added since {base[:12]}")]
-    units, missing = units_to_check(root, build, changed)
+    database = read_database(root, build)
+    units, missing = units_to_check(database, changed)
     alone = [
         skipped(f"{TIDY} {name}", "no source of this name in the compilation database")
         for name in missing
@@ -170,9 +178,14 @@ def check_tidy(root, build):
         if time.monotonic() > end:
             late = "not reached within ZERO_TIDY_SECONDS"
             return skipped(f"{TIDY} {name}", late)
-        return check_tidy_unit(root, build, name, line_filter)
+        return check_tidy_unit(root, folder, name, line_filter)
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
+        commands = pathlib.Path(folder) / "compile_commands.json"
+        commands.write_text(json.dumps(list(database.values())))
         return [*pool.map(check, units), *alone]
 
 
