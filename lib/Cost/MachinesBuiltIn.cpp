@@ -75,7 +75,7 @@ static Machine makeGpuMachine(const GpuNode &node) {
   return machine;
 }
 
-/// A stand-in for a processor that nobody has measured.
+/// Rough figures for a processor that nobody has measured.
 static Machine makeHostMachine() {
   Machine machine;
   machine.name = "host";

@@ -1,5 +1,5 @@
 // The calls of a device that the runtime makes, behind one interface: CUDA's,
-// and in tests a stand-in's that records and checks them.
+// and in tests a simulated device's, which records and checks them.
 #ifndef ZERO_RUNTIME_DEVICE_DEVICE_H
 #define ZERO_RUNTIME_DEVICE_DEVICE_H
 
@@ -29,12 +29,12 @@ public:
   /// Bytes of its memory that are in use, by whatever process.
   virtual uint64_t bytesInUse() = 0;
 
-  /// Host memory that a device copies from and to by itself.
+  /// Pinned host memory, for copies that the host need not wait for.
   virtual void *allocatePinned(size_t bytes) = 0;
   virtual void releasePinned(void *address) = 0;
 
-  /// A queue that is `urgent` goes first where both have work.
-  virtual Queue makeQueue(bool urgent) = 0;
+  /// A queue of high priority goes first where both have work.
+  virtual Queue makeQueue(bool highPriority) = 0;
   virtual void destroy(Queue queue) = 0;
   virtual Event makeEvent() = 0;
   /// An event that knows when it was done.
@@ -85,8 +85,8 @@ private:
   std::vector<Device::Event> all, free;
 };
 
-/// The queues of a program's streams. Collectives' queues are urgent: what they
-/// bring is waited for.
+/// The queues of a program's streams. Collectives' queues have high
+/// priority: compute waits for their results.
 class Queues {
 public:
   explicit Queues(Device &device);

@@ -113,7 +113,7 @@ int launchThreads(const Run &run) {
   return finish(run, failure);
 }
 
-/// Ranks of this job on this machine, as the launcher tells.
+/// Ranks of this job on this machine, as the launcher reports.
 int localRanksOfJob(int ranks) {
   for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                            "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"})

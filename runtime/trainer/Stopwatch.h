@@ -16,7 +16,7 @@ struct TimedCommand {
 /// counts is the time that a command computes, times the ranks that share a
 /// core: when a thread gets a core is chance, and no fault of the command. With
 /// more threads a rank, and of waits where each rank has a core, it is the time
-/// on the clock. A device tells its own times.
+/// on the clock. A device measures its own times.
 class Stopwatch {
 public:
   /// `threads` of each of `localRanks` ranks share `cores` cores. All

@@ -1,4 +1,4 @@
-// Whole runs on a stand-in for a device: packets, graphs and the control
+// Whole runs on a simulated device: packets, graphs and the control
 // block's way back are the device's.
 #include "../Runtime/BackendUnderTest.h"
 #include "SimulatedDevice.h"

@@ -16,7 +16,7 @@ void CudaTest::SetUpTestSuite() {
   device = makeCudaDevice(0);
   context = std::make_unique<CudaContext>();
   context->stream =
-      reinterpret_cast<cudaStream_t>(device->makeQueue(/*urgent=*/false));
+      reinterpret_cast<cudaStream_t>(device->makeQueue(/*highPriority=*/false));
   cuda::check(cublasLtCreate(&context->blas), "cublasLtCreate");
 }
 

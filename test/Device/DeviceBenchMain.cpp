@@ -146,7 +146,7 @@ private:
 
 void measureUpdate(int64_t elements) {
   const auto device = makeCudaDevice(0);
-  const Device::Queue queue = device->makeQueue(/*urgent=*/false);
+  const Device::Queue queue = device->makeQueue(/*highPriority=*/false);
   CudaContext context;
   context.stream = reinterpret_cast<cudaStream_t>(queue);
   Json line;

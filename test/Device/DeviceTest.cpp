@@ -1,5 +1,5 @@
-// The stand-in refuses what a device would not survive, and the pieces that run
-// on it do nothing of the kind.
+// The simulated device refuses what a device would not survive, and the pieces
+// that run on it do nothing of the kind.
 #include "DeviceCollectives.h"
 #include "SimulatedDevice.h"
 
@@ -131,7 +131,7 @@ TEST_F(Simulated, AGraphIsOrderedAfterItsLaunchOnly) {
   EXPECT_THROW(device.launch(graph, one), Misuse);
 }
 
-/// A communicator on a device, over the stand-in's collectives.
+/// A communicator on a device, over the simulated device's collectives.
 TEST(StreamCommunicator, StartsAfterComputeAndIsWaitedForByIt) {
   SimulatedDevice device;
   Queues queues(device);
@@ -207,7 +207,7 @@ TEST(StagedCollectives, DoEveryKindAsTheHostDoes) {
     }
 }
 
-TEST(DeviceCollectives, OfTheStandIn) {
+TEST(DeviceCollectives, OfTheSimulatedDevice) {
   for (int ranks : {1, 2})
     checkCollectives(ranks,
                      {[](int) { return std::make_unique<SimulatedDevice>(); },
@@ -227,7 +227,7 @@ TEST(DeviceCollectives, ThroughTheHost) {
 }
 
 /// A program of one kernel, one collective that runs on beside it, and one
-/// rank; the kernel fails in the update that it is told.
+/// rank; the kernel fails in a given update.
 class OneKernel : public ::testing::Test {
 protected:
   static constexpr uint64_t kBytes = 64;
@@ -274,10 +274,10 @@ protected:
     Counted(OneKernel &test, Device::Queue queue) : test(test), queue(queue) {}
     void run(void *const *buffers, void *) override {
       if (++test.runs == test.failsAt)
-        throw std::runtime_error("as it was told");
+        throw std::runtime_error("as requested");
       test.device->run(queue, "test", {{buffers[0], kBytes, true}}, [this] {
         if (test.bodyFails)
-          throw std::runtime_error("as it was told");
+          throw std::runtime_error("as requested");
       });
     }
     OneKernel &test;
@@ -298,7 +298,7 @@ protected:
 };
 
 /// The backend goes while the error is on its way: what was captured is dropped
-/// before memory is released, and the peers are told before anything waits.
+/// before memory is released, and the peers are notified before anything waits.
 TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
   update(*backend);
   failsAt = runs + 2;
@@ -308,7 +308,7 @@ TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
     update(*own);
     FAIL() << "the kernel does not fail";
   } catch (const std::runtime_error &error) {
-    EXPECT_NE(std::string(error.what()).find("as it was told"),
+    EXPECT_NE(std::string(error.what()).find("as requested"),
               std::string::npos);
   }
   EXPECT_EQ(*aborts, 1);
@@ -333,9 +333,8 @@ TEST_F(OneKernel, AFailureInAGraphSaysWhatToDo) {
     update(*backend);
     FAIL() << "the kernel does not fail";
   } catch (const std::runtime_error &error) {
-    EXPECT_STREQ(error.what(),
-                 "the step's graph: as it was told; --eager names "
-                 "the command");
+    EXPECT_STREQ(error.what(), "the step's graph: as requested; --eager names "
+                               "the command");
   }
 }
 

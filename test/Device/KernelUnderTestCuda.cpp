@@ -22,8 +22,8 @@ constexpr unsigned char kGuard = 0xa5;
 /// One GPU for all tests of the process.
 struct Processor {
   Processor() : device(makeCudaDevice(0)) {
-    context.stream =
-        reinterpret_cast<cudaStream_t>(device->makeQueue(/*urgent=*/false));
+    context.stream = reinterpret_cast<cudaStream_t>(
+        device->makeQueue(/*highPriority=*/false));
     cuda::check(cublasLtCreate(&context.blas), "cublasLtCreate");
   }
   std::unique_ptr<Device> device;

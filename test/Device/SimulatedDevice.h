@@ -1,4 +1,4 @@
-// A stand-in for a device: it does the work on the host, in the order of the
+// A simulated device: it does the work on the host, in the order of the
 // calls, records every call, and refuses what would be wrong on a real one.
 //
 // Each queue has a clock. Events carry clocks from queue to queue, and from a
@@ -53,7 +53,7 @@ public:
   void read(void *to, const void *from, size_t bytes) override;
   void *allocatePinned(size_t bytes) override;
   void releasePinned(void *address) override;
-  Queue makeQueue(bool urgent) override;
+  Queue makeQueue(bool highPriority) override;
   void destroy(Queue queue) override;
   Event makeEvent() override;
   Event makeTimer() override;

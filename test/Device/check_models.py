@@ -1,4 +1,4 @@
-"""Compiles models at stages 0 to 3 and runs each on the stand-in for a device:
+"""Compiles models at stages 0 to 3 and runs each on a simulated device:
 check_models.py OUTPUT "COMPILE|FLAGS" "CHECK FLAGS|OTHERS" MODEL..."""
 
 import subprocess

@@ -80,13 +80,13 @@ public:
   }
   void releasePinned(void *address) override { cudaFreeHost(address); }
 
-  Queue makeQueue(bool urgent) override {
+  Queue makeQueue(bool highPriority) override {
     int least = 0, greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
           "cudaDeviceGetStreamPriorityRange");
     cudaStream_t made = nullptr;
     check(cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking,
-                                       urgent ? greatest : least),
+                                       highPriority ? greatest : least),
           "cudaStreamCreateWithPriority");
     return reinterpret_cast<Queue>(made);
   }
@@ -158,7 +158,7 @@ public:
     cudaStreamEndCapture(stream(queue), &captured);
     if (captured)
       cudaGraphDestroy(captured);
-    // The error that ended the capture is told by who met it.
+    // The error that ended the capture is reported where it happened.
     cudaGetLastError();
   }
   void launch(Graph handle, Queue queue) override {
