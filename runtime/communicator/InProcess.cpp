@@ -59,7 +59,7 @@ struct Group;
 struct Operation {
   uint64_t index = 0;
   bool live = false;
-  Signature signature; ///< of the first rank that started it
+  OperationSignature signature; ///< of the first rank that started it
   int firstRank = 0;
   std::vector<char> posted, waited; ///< by rank
   int waitedCount = 0;
@@ -260,7 +260,7 @@ InProcessCommunicator::post(OperationKind kind, Reduction reduction,
       findInvalid(kind, reduction, parts, rank_, group_->ranks);
   if (!invalid.empty())
     fail(invalid);
-  Signature signature = signatureOf(started_, kind, reduction, parts);
+  OperationSignature signature = signatureOf(started_, kind, reduction, parts);
   std::unique_lock<std::mutex> lock(world_.mutex);
   if (world_.failed) {
     lock.unlock();

@@ -14,9 +14,9 @@ constexpr double kLeavingGraceSeconds = 1;
 /// A started operation. Reused, with its memory.
 struct Pending {
   Communicator::Ticket ticket = 0;
-  Signature mine;
-  std::vector<Signature> theirs; ///< by rank
-  RequestSet sends, receives;    ///< signatures, by distance from this rank
+  OperationSignature mine;
+  std::vector<OperationSignature> theirs; ///< by rank
+  RequestSet sends, receives; ///< signatures, by distance from this rank
   std::vector<Transfer> parts;
   bool compared = false, done = false;
 };
@@ -143,10 +143,10 @@ void MpiCommunicator::postSignature(Pending &pending) {
   pending.receives.clear();
   for (int distance = 1; distance < ranks_; ++distance) {
     int peer = (rank_ + distance) % ranks_;
-    check(MPI_Irecv(&pending.theirs[peer], sizeof(Signature), MPI_BYTE, peer,
-                    kHeaderTag, comm_, pending.receives.add()),
+    check(MPI_Irecv(&pending.theirs[peer], sizeof(OperationSignature), MPI_BYTE,
+                    peer, kHeaderTag, comm_, pending.receives.add()),
           "MPI_Irecv");
-    check(MPI_Isend(&pending.mine, sizeof(Signature), MPI_BYTE, peer,
+    check(MPI_Isend(&pending.mine, sizeof(OperationSignature), MPI_BYTE, peer,
                     kHeaderTag, comm_, pending.sends.add()),
           "MPI_Isend");
   }

@@ -61,7 +61,7 @@ static const char *nameOf(OperationKind kind) {
   return nameOf(static_cast<Collective>(kind));
 }
 
-bool Signature::operator==(const Signature &other) const {
+bool OperationSignature::operator==(const OperationSignature &other) const {
   return index == other.index && hash == other.hash && parts == other.parts &&
          elements == other.elements && firstCount == other.firstCount &&
          kind == other.kind && reduction == other.reduction &&
@@ -74,9 +74,10 @@ static void mix(uint64_t &hash, uint64_t value) {
   hash ^= hash >> 29;
 }
 
-Signature signatureOf(uint64_t index, OperationKind kind, Reduction reduction,
-                      const std::vector<Transfer> &parts) {
-  Signature signature;
+OperationSignature signatureOf(uint64_t index, OperationKind kind,
+                               Reduction reduction,
+                               const std::vector<Transfer> &parts) {
+  OperationSignature signature;
   signature.index = index;
   signature.kind = kind;
   signature.reduction = isReducing(kind) ? reduction : Reduction::Sum;
@@ -98,7 +99,7 @@ Signature signatureOf(uint64_t index, OperationKind kind, Reduction reduction,
   return signature;
 }
 
-std::string describe(const Signature &signature) {
+std::string describe(const OperationSignature &signature) {
   std::string text = nameOf(signature.kind);
   if (signature.kind == OperationKind::Barrier ||
       signature.kind == OperationKind::Split)
@@ -124,8 +125,8 @@ std::string formatSeconds(double seconds) {
   return text;
 }
 
-std::string describeMismatch(const Signature &left, int leftRank,
-                             const Signature &right, int rightRank) {
+std::string describeMismatch(const OperationSignature &left, int leftRank,
+                             const OperationSignature &right, int rightRank) {
   std::string text = "operation " + std::to_string(left.index) + ": rank " +
                      std::to_string(leftRank) + " started " + describe(left) +
                      ", but rank " + std::to_string(rightRank) + " started ";

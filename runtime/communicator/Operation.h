@@ -27,7 +27,7 @@ constexpr bool isReducing(OperationKind kind) {
 
 /// A rank's operation without its addresses: fixed size, so that it can be
 /// sent. Ranks do the same operation when all their signatures are equal.
-struct Signature {
+struct OperationSignature {
   uint64_t index = 0; ///< how many operations the group started before
   uint64_t hash = 0;  ///< of every part's count, type and root
   uint64_t parts = 0;
@@ -39,22 +39,25 @@ struct Signature {
   uint8_t reserved = 0;
   int32_t firstRoot = 0;
 
-  bool operator==(const Signature &other) const;
-  bool operator!=(const Signature &other) const { return !(*this == other); }
+  bool operator==(const OperationSignature &other) const;
+  bool operator!=(const OperationSignature &other) const {
+    return !(*this == other);
+  }
 };
 
-Signature signatureOf(uint64_t index, OperationKind kind, Reduction reduction,
-                      const std::vector<Transfer> &parts);
+OperationSignature signatureOf(uint64_t index, OperationKind kind,
+                               Reduction reduction,
+                               const std::vector<Transfer> &parts);
 
 /// For people: "all-reduce mean of 3 parts, 1024 elements (first: 512 x f16)".
-std::string describe(const Signature &signature);
+std::string describe(const OperationSignature &signature);
 
 /// "0.5 s"
 std::string formatSeconds(double seconds);
 
 /// The sentence for two ranks that started different operations.
-std::string describeMismatch(const Signature &left, int leftRank,
-                             const Signature &right, int rightRank);
+std::string describeMismatch(const OperationSignature &left, int leftRank,
+                             const OperationSignature &right, int rightRank);
 
 /// Why this rank can not start the operation, or an empty string.
 std::string findInvalid(OperationKind kind, Reduction reduction,

@@ -4,7 +4,7 @@
 #define ZERO_RUNTIME_STATE_ELEMENTS_H
 
 #include "state/Arenas.h"
-#include "state/Layout.h"
+#include "state/Pieces.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 #include "trainer/Trainer.h"
 
-#include "state/Layout.h"
+#include "state/Pieces.h"
 #include "trainer/LearningRate.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include "communicator/InProcess.h"
 #include "state/Arenas.h"
-#include "state/Layout.h"
+#include "state/Pieces.h"
 
 #include <gtest/gtest.h>
 

@@ -26,10 +26,10 @@ cudaDataType_t typeOf(DataType type) {
 }
 
 /// A matrix as it lies in memory, columns first, `between` elements apart.
-class Layout {
+class MatrixLayout {
 public:
-  Layout(DataType type, int64_t rows, int64_t columns, int64_t batch,
-         int64_t between) {
+  MatrixLayout(DataType type, int64_t rows, int64_t columns, int64_t batch,
+               int64_t between) {
     check(cublasLtMatrixLayoutCreate(&layout, typeOf(type), uint64_t(rows),
                                      uint64_t(columns), between),
           "cublasLtMatrixLayoutCreate");
@@ -38,9 +38,9 @@ public:
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, count);
     set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
   }
-  ~Layout() { cublasLtMatrixLayoutDestroy(layout); }
-  Layout(const Layout &) = delete;
-  Layout &operator=(const Layout &) = delete;
+  ~MatrixLayout() { cublasLtMatrixLayoutDestroy(layout); }
+  MatrixLayout(const MatrixLayout &) = delete;
+  MatrixLayout &operator=(const MatrixLayout &) = delete;
   operator cublasLtMatrixLayout_t() const { return layout; }
 
 private:
@@ -256,7 +256,7 @@ private:
   CudaContext &cuda;
   int64_t rows; ///< of the result
   Description description;
-  Layout b, a, c;
+  MatrixLayout b, a, c;
   /// By whether the matrices, and the bias, are aligned.
   cublasLtMatmulHeuristicResult_t choices[2][2];
 };

@@ -1,4 +1,4 @@
-#include "state/Layout.h"
+#include "state/Pieces.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // Where the elements of a parameter are stored, and on which rank.
-#ifndef ZERO_RUNTIME_STATE_LAYOUT_H
-#define ZERO_RUNTIME_STATE_LAYOUT_H
+#ifndef ZERO_RUNTIME_STATE_PIECES_H
+#define ZERO_RUNTIME_STATE_PIECES_H
 
 #include "program/Program.h"
 
@@ -34,4 +34,4 @@ std::string describeElement(const Program &program, int partition, bool sharded,
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_LAYOUT_H
+#endif // ZERO_RUNTIME_STATE_PIECES_H
