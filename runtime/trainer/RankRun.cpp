@@ -3,6 +3,7 @@
 #include "data/Permutation.h"
 #include "program/Trace.h"
 #include "state/Initialize.h"
+#include "state/SharedFile.h"
 #include "state/Weights.h"
 #include "trainer/Report.h"
 #include "trainer/Signals.h"
@@ -60,7 +61,7 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"--unregistered", int64_t(options.unregistered)},
       {"the first update of --trace-steps", options.traceFirst},
       {"the last update of --trace-steps", options.traceLast},
-      {"the size of --data",
+      {"the number of training samples",
        data.training ? int64_t(data.training->samples()) : 0},
   };
 }
@@ -100,6 +101,9 @@ void RankRun::checkAgreement() {
         throw std::runtime_error(
             std::string(claims[i].name) + " of rank " + std::to_string(rank) +
             " differs from that of rank 0: start all ranks alike");
+  agreeOnFile(communicator, "--data", options.data);
+  agreeOnFile(communicator, "--validation-data", options.validationData);
+  agreeOnFile(communicator, "--weights", options.weights);
 }
 
 void RankRun::prepare() {

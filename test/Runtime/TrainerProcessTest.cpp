@@ -299,6 +299,36 @@ TEST_F(TrainerProcess, MpiStopsOnSigterm) {
   }
 }
 
+/// A launch of two ranks, each with a command of its own.
+std::vector<std::string> underMpi(const std::vector<std::string> &first,
+                                  const std::vector<std::string> &second) {
+  std::vector<std::string> both = underMpi(first, 1);
+  for (const char *next : {":", "-n", "1"})
+    both.push_back(next);
+  both.insert(both.end(), second.begin(), second.end());
+  return both;
+}
+
+TEST_F(TrainerProcess, MpiWantsTheSameFilesOnAllRanks) {
+  std::string content = someText();
+  const TemporaryFile copy(".txt", content);
+  ++content[content.size() / 2];
+  const TemporaryFile other(".txt", content);
+  std::vector<std::string> second = command(3);
+  ASSERT_EQ(second[1], "--data");
+  second[2] = copy.path();
+  Child alike(underMpi(command(3), second), 2, 1);
+  EXPECT_EQ(exitCode(alike.wait()), 0) << alike.errors.content();
+  second[2] = other.path();
+  Child unlike(underMpi(command(3), second), 2, 1);
+  EXPECT_EQ(exitCode(unlike.wait()), 1);
+  EXPECT_NE(unlike.errors.content().find(
+                "the content of --data of rank 1 differs from that of rank 0: "
+                "start all ranks with the same file"),
+            std::string::npos)
+      << unlike.errors.content();
+}
+
 TEST_F(TrainerProcess, MpiWantsTheCompiledProcessCount) {
   Child child(underMpi(command(20), 2), 3, 1);
   EXPECT_EQ(exitCode(child.wait()), 2);

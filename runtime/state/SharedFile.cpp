@@ -1,0 +1,183 @@
+#include "state/SharedFile.h"
+
+#include "state/SafeTensors.h"
+#include "state/Weights.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <vector>
+
+using namespace zrt;
+
+namespace {
+
+constexpr uint64_t kBlock = uint64_t(4) << 20;
+
+/// SplitMix64's finaliser.
+uint64_t mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// A digest of the words of a block, in four chains that run side by side.
+/// Each step is a bijection of the chain and of the word, so that no single
+/// change of a word goes unseen.
+uint64_t digestWords(const std::vector<uint64_t> &words) {
+  uint64_t chains[4] = {1, 2, 3, 4};
+  for (size_t i = 0; i < words.size(); i += 4)
+    for (size_t j = 0; j < 4; ++j) {
+      const uint64_t x = (chains[j] ^ words[i + j]) * 0x9e3779b97f4a7c15u;
+      chains[j] = (x << 29 | x >> 35) + j;
+    }
+  uint64_t digest = 0;
+  for (const uint64_t chain : chains)
+    digest = mixed(digest ^ chain);
+  return digest;
+}
+
+/// What a rank knows of its file without reading it.
+struct Identity {
+  int64_t given = 0;
+  int64_t bytes = 0;
+  int64_t file = 0; ///< equal where it is one file of one running machine
+
+  bool operator==(const Identity &other) const {
+    return given == other.given && bytes == other.bytes && file == other.file;
+  }
+};
+static_assert(sizeof(Identity) == 3 * sizeof(int64_t));
+
+/// A number for this machine since it was started; `rank` where it does not
+/// tell.
+uint64_t machineNumber(int rank) {
+  std::string id;
+  if (!(std::ifstream("/proc/sys/kernel/random/boot_id") >> id))
+    id = "rank " + std::to_string(rank);
+  return std::hash<std::string>()(id);
+}
+
+Identity identityOf(const std::string &path, int rank) {
+  Identity identity;
+  if (path.empty())
+    return identity;
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0)
+    throw std::runtime_error(path +
+                             ": cannot be opened: " + std::strerror(errno));
+  identity.given = 1;
+  identity.bytes = status.st_size;
+  uint64_t file = machineNumber(rank);
+  for (const uint64_t part :
+       {uint64_t(status.st_dev), uint64_t(status.st_ino),
+        uint64_t(status.st_mtim.tv_sec), uint64_t(status.st_mtim.tv_nsec)})
+    file = mixed(file + part);
+  identity.file = int64_t(file);
+  return identity;
+}
+
+/// `mine` of all ranks, by rank.
+template <typename T>
+std::vector<T> gather(Communicator &communicator, T mine) {
+  std::vector<T> all(size_t(communicator.ranks()));
+  communicator.run(
+      Collective::AllGather, Reduction::Sum,
+      {{&mine, all.data(), sizeof(T) / sizeof(int64_t), DataType::I64, 0}});
+  return all;
+}
+
+/// What a rank throws that may be alone with it, is thrown on all.
+template <typename Body> auto together(Communicator &communicator, Body body) {
+  decltype(body()) result{};
+  std::string error;
+  try {
+    result = body();
+  } catch (const std::exception &failure) {
+    error = failure.what();
+  }
+  failTogether(communicator, error);
+  return result;
+}
+
+[[noreturn]] void refuse(const std::string &what, size_t rank) {
+  throw std::runtime_error(what + " of rank " + std::to_string(rank) +
+                           " differs from that of rank 0: start all ranks with "
+                           "the same file");
+}
+
+/// `rank`'s place among the ranks that see its file, and their number.
+struct Share {
+  uint64_t part = 0, parts = 0;
+};
+
+Share shareOf(const std::vector<Identity> &all, size_t rank) {
+  Share share;
+  for (size_t i = 0; i < all.size(); ++i) {
+    share.part += i < rank && all[i] == all[rank];
+    share.parts += all[i] == all[rank];
+  }
+  return share;
+}
+
+/// The digest of the file that `rank` sees, from the parts of all who see it.
+uint64_t digestOf(const std::vector<Identity> &all,
+                  const std::vector<int64_t> &digests, size_t rank) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i] == all[rank])
+      sum += uint64_t(digests[i]);
+  return sum;
+}
+
+} // namespace
+
+PartialDigest zrt::digestPart(const std::string &path, uint64_t part,
+                              uint64_t parts) {
+  const FileHandle file(path, O_RDONLY);
+  const uint64_t size = file.size();
+  PartialDigest digest;
+  std::vector<uint64_t> words;
+  for (uint64_t block = part; block * kBlock < size; block += parts) {
+    const uint64_t bytes = std::min(kBlock, size - block * kBlock);
+    // Zeros fill up the last words; the length tells them from the file's.
+    words.assign((bytes + 31) / 32 * 4, 0);
+    file.read(block * kBlock, words.data(), bytes);
+    digest.value += mixed(digestWords(words) + mixed(block) + bytes);
+    digest.bytesRead += bytes;
+  }
+  return digest;
+}
+
+uint64_t zrt::agreeOnFile(Communicator &communicator, const std::string &flag,
+                          const std::string &path) {
+  const size_t me = size_t(communicator.rank());
+  const std::vector<Identity> all =
+      gather(communicator, together(communicator, [&] {
+               return identityOf(path, communicator.rank());
+             }));
+  bool same = true;
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank].given != all[0].given)
+      refuse(flag, rank);
+    if (all[rank].bytes != all[0].bytes)
+      refuse("the size of " + flag, rank);
+    same = same && all[rank] == all[0];
+  }
+  if (same)
+    return 0;
+  const Share share = shareOf(all, me);
+  const PartialDigest mine = together(
+      communicator, [&] { return digestPart(path, share.part, share.parts); });
+  const std::vector<int64_t> digests =
+      gather(communicator, int64_t(mine.value));
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (digestOf(all, digests, rank) != digestOf(all, digests, 0))
+      refuse("the content of " + flag, rank);
+  return mine.bytesRead;
+}
