@@ -1,15 +1,19 @@
 #include "state/Weights.h"
 
+#include "program/Float16.h"
 #include "state/Elements.h"
+#include "state/Initialize.h"
 #include "state/SafeTensors.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <unistd.h>
@@ -81,6 +85,11 @@ static DataType dataTypeOf(TensorDataType type) {
                                         : DataType::F32;
 }
 
+static bool isFloat(TensorDataType type) {
+  return type == TensorDataType::F32 || type == TensorDataType::F16 ||
+         type == TensorDataType::BF16;
+}
+
 static std::string textOf(const std::vector<int64_t> &shape) {
   std::string text;
   for (int64_t size : shape)
@@ -134,10 +143,9 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
     if (entry->shape != parameter.shape)
       shapes.add(parameter.name + " (found " + textOf(entry->shape) +
                  ", wanted " + textOf(parameter.shape) + ")");
-    TensorDataType own = typeInFiles(parameter);
-    if (entry->type != TensorDataType::F32 && entry->type != own)
+    if (!isFloat(entry->type))
       types.add(parameter.name + " (found " + nameOf(entry->type) +
-                ", wanted " + nameOf(own) + ")");
+                ", wanted F32, F16 or BF16)");
   }
   for (const TensorEntry &entry : file.tensors())
     if (!known.count(entry.name))
@@ -150,19 +158,52 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
                              ": these weights are not of this model:" + text);
 }
 
-void zrt::loadWeights(const std::string &path, const Program &program,
-                      const Arenas &arenas, Communicator &communicator) {
+StartingValues zrt::initialValuesOf(uint64_t seed) {
+  return [seed](const Parameter &parameter, uint64_t element, uint64_t count,
+                float *out) {
+    initialValues(parameter, seed, element, count, out);
+  };
+}
+
+/// Throws where one of `count` values is finite and not so in `type`.
+static void checkRange(const std::string &path, const Parameter &parameter,
+                       DataType type, uint64_t element, const float *values,
+                       uint64_t count) {
+  const auto fits = [&](float value) {
+    return !std::isfinite(value) || type == DataType::F32 ||
+           std::isfinite(type == DataType::F16 ? f16ToF32(f32ToF16(value))
+                                               : bf16ToF32(f32ToBf16(value)));
+  };
+  const float *found = std::find_if_not(values, values + count, fits);
+  if (found != values + count)
+    throw std::runtime_error(
+        path + ": element " + std::to_string(element + (found - values)) +
+        " of '" + parameter.name + "' is " + std::to_string(*found) +
+        ", which is too large for " + nameOf(type) +
+        ", the type that this program computes in");
+}
+
+StartingValues zrt::loadWeights(const std::string &path, const Program &program,
+                                const Arenas &arenas,
+                                Communicator &communicator) {
+  std::shared_ptr<SafeTensorsFile> file;
   together(communicator, [&] {
-    SafeTensorsFile file(path);
-    checkNames(path, file, program);
+    file = std::make_shared<SafeTensorsFile>(path);
+    checkNames(path, *file, program);
     for (const Parameter &parameter : program.parameters) {
-      const TensorEntry &entry = *file.find(parameter.name);
+      const TensorEntry &entry = *file->find(parameter.name);
+      const DataType type = partitionOf(program, parameter).computeType;
       setParameter(program, arenas, communicator.rank(), parameter,
                    [&](uint64_t element, uint64_t count, float *out) {
-                     file.readFloats(entry, element, count, out);
+                     file->readFloats(entry, element, count, out);
+                     checkRange(path, parameter, type, element, out, count);
                    });
     }
   });
+  return [file](const Parameter &parameter, uint64_t element, uint64_t count,
+                float *out) {
+    file->readFloats(*file->find(parameter.name), element, count, out);
+  };
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,15 +223,49 @@ static std::vector<TensorEntry> entriesOf(const Program &program) {
   return entries;
 }
 
+/// Whether the values of the start are all that tells a parameter exactly.
+static bool isRoundedStart(const Program &program, const Parameter &parameter) {
+  const Partition &partition = partitionOf(program, parameter);
+  return !partition.trainable && partition.computeType != parameter.modelType;
+}
+
+/// Values of the start whose rounded form is `stored`.
+static std::vector<float> exactValues(const StartingValues &start,
+                                      const Program &program,
+                                      const Parameter &parameter,
+                                      uint64_t element, uint64_t count,
+                                      const float *stored) {
+  std::vector<float> values(count), rounded(count);
+  start(parameter, element, count, values.data());
+  const DataType type = partitionOf(program, parameter).computeType;
+  std::vector<char> bytes(count * sizeOf(type));
+  storeElements(type, false, values.data(), bytes.data(), count);
+  loadElements(type, bytes.data(), rounded.data(), count);
+  if (std::memcmp(rounded.data(), stored, count * sizeof(float)) != 0)
+    throw std::runtime_error(
+        "the frozen parameter '" + parameter.name +
+        "' is not what the run started from: the weights file that it was "
+        "loaded from has changed since");
+  return values;
+}
+
 static void writeShare(const FileHandle &file, uint64_t dataBegin,
                        const std::vector<TensorEntry> &entries,
-                       const Program &program, const Arenas &arenas, int rank) {
+                       const Program &program, const Arenas &arenas, int rank,
+                       const StartingValues &start) {
   std::vector<char> bytes;
   for (size_t i = 0; i < entries.size(); ++i) {
     const TensorEntry &entry = entries[i];
+    const Parameter &parameter = program.parameters[i];
     uint64_t width = sizeOf(entry.type);
-    readParameter(program, arenas, rank, program.parameters[i],
+    readParameter(program, arenas, rank, parameter,
                   [&](uint64_t element, uint64_t count, const float *values) {
+                    std::vector<float> exact;
+                    if (isRoundedStart(program, parameter)) {
+                      exact = exactValues(start, program, parameter, element,
+                                          count, values);
+                      values = exact.data();
+                    }
                     bytes.resize(count * width);
                     storeElements(dataTypeOf(entry.type), false, values,
                                   bytes.data(), count);
@@ -214,7 +289,8 @@ static void publish(const std::string &partial, const std::string &path) {
 }
 
 void zrt::saveWeights(const std::string &path, const Program &program,
-                      const Arenas &arenas, Communicator &communicator) {
+                      const Arenas &arenas, Communicator &communicator,
+                      const StartingValues &start) {
   bool first = communicator.rank() == 0;
   std::string partial = path + ".partial";
   try {
@@ -232,7 +308,7 @@ void zrt::saveWeights(const std::string &path, const Program &program,
     together(communicator, [&] {
       FileHandle file(partial, O_WRONLY);
       writeShare(file, header.size(), entries, program, arenas,
-                 communicator.rank());
+                 communicator.rank(), start);
     });
     together(communicator, [&] {
       if (first)

@@ -5,25 +5,39 @@
 #include "communicator/Communicator.h"
 #include "state/Arenas.h"
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 
 namespace zrt {
 
+/// Writes `count` values that `parameter` had when the run started, from
+/// `element` on, to `out`. What training does not change is still that.
+using StartingValues = std::function<void(
+    const Parameter &parameter, uint64_t element, uint64_t count, float *out)>;
+
+/// Those of a run that starts from `seed`.
+StartingValues initialValuesOf(uint64_t seed);
+
 /// Sets all parameters from the file at `path`: each rank reads what it
 /// stores. Names and shapes must be the program's, each parameter once and
-/// nothing else; types F32, or the parameter's own. Called by all ranks; where
-/// one fails, all throw std::runtime_error, which lists the names concerned.
-void loadWeights(const std::string &path, const Program &program,
-                 const Arenas &arenas, Communicator &communicator);
+/// nothing else; types F32, F16 or BF16, whatever the parameter's is: wider
+/// values are rounded to nearest, and one that is too large for the
+/// parameter's type is an error. Called by all ranks; where one fails, all
+/// throw std::runtime_error, which lists the names concerned. The result reads
+/// the file, which stays open as long as it lives.
+StartingValues loadWeights(const std::string &path, const Program &program,
+                           const Arenas &arenas, Communicator &communicator);
 
 /// Writes all parameters to `path`: from the f32 master where there is one, as
-/// F32, and in the parameter's own type otherwise. Rank 0 sizes the file and
-/// each rank writes its share; `path` is replaced at the end, at once, or not
-/// at all. Called by all ranks, which see one file system; where one fails,
-/// all throw std::runtime_error.
+/// F32, and in the model's type otherwise. A frozen parameter that is computed
+/// in fewer bits than the model's is written as it was at the start, bit by
+/// bit. Rank 0 sizes the file and each rank writes its share; `path` is
+/// replaced at the end, at once, or not at all. Called by all ranks, which see
+/// one file system; where one fails, all throw std::runtime_error.
 void saveWeights(const std::string &path, const Program &program,
-                 const Arenas &arenas, Communicator &communicator);
+                 const Arenas &arenas, Communicator &communicator,
+                 const StartingValues &start);
 
 /// Another rank failed, which `what()` names.
 class PeerError : public std::runtime_error {

@@ -119,11 +119,13 @@ void RankRun::prepare() {
   const Arenas &arenas = backend->arenas();
   initializeControl(program, arenas, options.seed);
   initializeConstants(program, arenas, communicator.rank());
-  if (options.weights.empty())
+  if (options.weights.empty()) {
     initializeParameters(program, arenas, communicator.rank(), options.seed,
                          &pool);
-  else
-    loadWeights(options.weights, program, arenas, communicator);
+    start = initialValuesOf(options.seed);
+  } else {
+    start = loadWeights(options.weights, program, arenas, communicator);
+  }
   backend->initialize();
   if (options.traceFirst > 0)
     trace = std::make_unique<TraceLog>(
@@ -280,7 +282,8 @@ void RankRun::execute() {
   if (options.repeatGraph > 0 && stopSignal == 0)
     graphSeconds = backend->repeatGraph(options.repeatGraph);
   if (!options.saveWeights.empty())
-    saveWeights(options.saveWeights, program, backend->arenas(), communicator);
+    saveWeights(options.saveWeights, program, backend->arenas(), communicator,
+                start);
   if (options.sample > 0 && stopSignal == 0)
     sample();
   if (speaks() && options.steps > 0)

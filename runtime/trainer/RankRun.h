@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_TRAINER_RANKRUN_H
 
 #include "data/Batches.h"
+#include "state/Weights.h"
 #include "trainer/Generate.h"
 #include "trainer/Metrics.h"
 #include "trainer/Progress.h"
@@ -44,6 +45,7 @@ private:
   Communicator &communicator;
   int localRanks;
   ThreadPool pool; ///< for initial values
+  StartingValues start;
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Batches> batches;
   std::unique_ptr<Trainer> trainer;

@@ -7,6 +7,7 @@
 #include "state/Weights.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <sys/resource.h>
@@ -24,7 +25,7 @@ std::vector<std::string> save(const std::string &path, const Program &program,
   return onRanks(program.training.ranks, [&](Communicator &communicator) {
     Arenas arenas(program);
     initializeParameters(program, arenas, communicator.rank(), seed, nullptr);
-    saveWeights(path, program, arenas, communicator);
+    saveWeights(path, program, arenas, communicator, initialValuesOf(seed));
   });
 }
 
@@ -33,6 +34,32 @@ std::vector<std::string> load(const std::string &path, const Program &program) {
     Arenas arenas(program);
     loadWeights(path, program, arenas, communicator);
   });
+}
+
+/// A file of the program's tensors in `type`, of zeros without `valuesOf`.
+void writeTensors(
+    const std::string &path, const Program &program, TensorDataType type,
+    const std::function<std::vector<float>(const Parameter &)> &valuesOf) {
+  std::vector<TensorEntry> entries;
+  for (const Parameter &parameter : program.parameters) {
+    TensorEntry entry;
+    entry.name = parameter.name;
+    entry.type = type;
+    entry.shape = parameter.shape;
+    entries.push_back(entry);
+  }
+  const std::string header = makeSafeTensorsHeader(entries, {{"format", "pt"}});
+  std::string bytes = header + std::string(entries.back().end, 0);
+  for (size_t i = 0; valuesOf && i < entries.size(); ++i) {
+    const std::vector<float> values = valuesOf(program.parameters[i]);
+    storeElements(type == TensorDataType::F32   ? DataType::F32
+                  : type == TensorDataType::F16 ? DataType::F16
+                                                : DataType::BF16,
+                  false, values.data(),
+                  bytes.data() + header.size() + entries[i].begin,
+                  values.size());
+  }
+  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 void expectAll(const std::vector<std::string> &errors, const char *what) {
@@ -123,12 +150,6 @@ TEST(StateWeights, HoldTheMastersUnderTheModelsNames) {
     EXPECT_EQ(entry->type, TensorDataType::F32);
     std::vector<float> wanted(parameter.elements()), found(wanted.size());
     initialValues(parameter, 8, 0, wanted.size(), wanted.data());
-    if (!partitionOf(program, parameter).hasMaster) { // only bf16 was stored
-      std::vector<uint16_t> halves(wanted.size());
-      storeElements(DataType::BF16, false, wanted.data(), halves.data(),
-                    halves.size());
-      loadElements(DataType::BF16, halves.data(), wanted.data(), halves.size());
-    }
     file.readFloats(*entry, 0, found.size(), found.data());
     EXPECT_EQ(found, wanted) << parameter.name;
   }
@@ -185,13 +206,106 @@ TEST(StateWeights, NamesShapesAndTypesMustBeTheModels) {
   expectAll(errors, "parameters that the file does not have: a.w");
   expectAll(errors, "tensors that are no parameters of this model: stranger");
   expectAll(errors, "c.w (found [33, 64], wanted [64, 33])");
-  // Frozen parameters are written in their own type.
-  Program halves = sampleProgram(1, 2, DataType::BF16);
-  for (Parameter &parameter : halves.parameters)
-    parameter.modelType = DataType::BF16;
-  expectNone(save(path, halves, 1));
-  expectAll(load(path, program), "other types: table (found BF16, wanted F32)");
-  expectNone(load(path, halves));
+  writeTensors(path, program, TensorDataType::I32, {});
+  expectAll(load(path, program), "other types: a.w (found I32, wanted F32, F16 "
+                                 "or BF16), a.scale (found I32");
+}
+
+/// 16-bit values are exact in f32, and what is wider is rounded to nearest.
+TEST(StateWeights, FilesIn16BitsLoadIntoEveryType) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors");
+  const auto as = [](DataType type, float value) {
+    uint16_t half;
+    storeElements(type, false, &value, &half, 1);
+    loadElements(type, &half, &value, 1);
+    return value;
+  };
+  for (const TensorDataType written :
+       {TensorDataType::F16, TensorDataType::BF16}) {
+    const DataType half =
+        written == TensorDataType::F16 ? DataType::F16 : DataType::BF16;
+    for (const DataType type : {DataType::F32, DataType::BF16, DataType::F16}) {
+      Program program = sampleProgram(2, 3, type);
+      for (Parameter &parameter : program.parameters)
+        parameter.modelType = type;
+      writeTensors(path, program, written, [&](const Parameter &parameter) {
+        std::vector<float> values(parameter.elements());
+        initialValues(parameter, 5, 0, values.size(), values.data());
+        return values;
+      });
+      expectNone(onRanks(3, [&](Communicator &communicator) {
+        Arenas arenas(program);
+        loadWeights(path, program, arenas, communicator);
+        for (const Parameter &parameter : program.parameters) {
+          std::vector<float> wanted(parameter.elements());
+          initialValues(parameter, 5, 0, wanted.size(), wanted.data());
+          const bool rounded = type != DataType::F32 &&
+                               !partitionOf(program, parameter).hasMaster;
+          readParameter(
+              program, arenas, communicator.rank(), parameter,
+              [&](uint64_t element, uint64_t count, const float *values) {
+                for (uint64_t i = 0; i < count; ++i) {
+                  const float exact = as(half, wanted[element + i]);
+                  EXPECT_EQ(values[i], rounded ? as(type, exact) : exact)
+                      << parameter.name << " " << element + i;
+                }
+              });
+        }
+      }));
+    }
+  }
+}
+
+TEST(StateWeights, ValuesBeyondTheTypeAreRefused) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors");
+  const auto constant = [](float value) {
+    return [value](const Parameter &parameter) {
+      return std::vector<float>(parameter.elements(), value);
+    };
+  };
+  const Program program = sampleProgram(1, 2, DataType::F16);
+  writeTensors(path, program, TensorDataType::F32, constant(65519));
+  expectNone(load(path, program));
+  writeTensors(path, program, TensorDataType::BF16, constant(65536));
+  expectAll(load(path, program),
+            " of 'a.w' is 65536.000000, which is too large for f16, "
+            "the type that this program computes in");
+  expectNone(load(path, sampleProgram(1, 2, DataType::BF16)));
+  writeTensors(path, program, TensorDataType::F32, constant(INFINITY));
+  expectNone(load(path, program));
+}
+
+/// Training does not touch a frozen parameter, so neither do 16 bits.
+TEST(StateWeights, FrozenParametersKeepTheirBits) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("one"), other = folder.file("other");
+  const auto copy = [&](const Program &program, bool change) {
+    return onRanks(3, [&](Communicator &communicator) {
+      Arenas arenas(program);
+      const StartingValues start =
+          loadWeights(path, program, arenas, communicator);
+      if (change) // the file, in place, while it is open
+        writeTensors(path, program, TensorDataType::F32,
+                     [](const Parameter &parameter) {
+                       return std::vector<float>(parameter.elements(), 7);
+                     });
+      communicator.barrier();
+      saveWeights(other, program, arenas, communicator, start);
+    });
+  };
+  for (const DataType type : {DataType::BF16, DataType::F16})
+    for (const int stage : {0, 1, 2, 3}) {
+      const Program program = sampleProgram(stage, 3, type);
+      expectNone(save(path, sampleProgram(stage, 3, DataType::F32), 6));
+      expectNone(copy(program, false));
+      EXPECT_EQ(contentOf(other), contentOf(path)) << stage;
+      expectNone(save(other, program, 6));
+      EXPECT_EQ(contentOf(other), contentOf(path)) << stage;
+    }
+  expectAll(copy(sampleProgram(2, 3, DataType::BF16), true),
+            "the frozen parameter 'table' is not what the run started from");
 }
 
 TEST(StateWeights, ErrorsReachAllRanks) {
@@ -208,7 +322,7 @@ TEST(StateWeights, ErrorsReachAllRanks) {
     if (communicator.rank() == 1)
       mine.partitions[1].parameters.bytes = 4;
     Arenas arenas(mine);
-    saveWeights(path, mine, arenas, communicator);
+    saveWeights(path, mine, arenas, communicator, initialValuesOf(1));
   });
   expectAll(errors, "beyond its partition's memory");
   EXPECT_NE(errors[0].find("rank 1: "), std::string::npos);
@@ -257,7 +371,7 @@ int runCapped(const Program &program, const std::string &path, uint64_t most) {
     LonelyCommunicator communicator(0, program.training.ranks);
     Arenas arenas(program), again(program);
     initializeParameters(program, arenas, 0, 1, nullptr);
-    saveWeights(path, program, arenas, communicator);
+    saveWeights(path, program, arenas, communicator, initialValuesOf(1));
     loadWeights(path, program, again, communicator);
     return std::memcmp(arenas.addresses()[0], again.addresses()[0],
                        arenas.bytes(Arena::Parameters)) == 0
