@@ -3,6 +3,7 @@
 #include "FakeProgram.h"
 #include "TemporaryFile.h"
 
+#include "trainer/Signals.h"
 #include "trainer/TrainerMain.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,8 @@
 #include <limits>
 #include <sstream>
 #include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
 
 using namespace zrt;
 using namespace zrt::test;
@@ -222,8 +225,12 @@ TEST_F(Trainer, SigintEndsTheRunCleanly) {
   kernels.functions["test.update"] = [update](const KernelContext &context,
                                               void *const *buffers) {
     update(context, buffers);
-    if (context.rank == 1 && context.control->steps == 3)
-      std::raise(SIGINT);
+    if (context.rank != 1 || context.control->steps != 3)
+      return;
+    // To the process, as from outside; it is taken by another thread.
+    ::kill(::getpid(), SIGINT);
+    while (StopSignals::received() == 0)
+      std::this_thread::yield();
   };
   const TemporaryFile weights(".safetensors");
   const Outcome outcome =
