@@ -119,8 +119,8 @@ private:
   std::vector<Communicator::Ticket> tickets;           ///< by program ticket
   /// By program ticket: whose operation runs; null where none does.
   std::vector<Communicator *> started;
-  std::unique_ptr<std::byte[]> workspaceStorage;       ///< on the host
-  Memory *memory = nullptr;                            ///< else, whose it is
+  std::unique_ptr<std::byte[]> workspaceStorage; ///< on the host
+  Memory *memory = nullptr;                      ///< else, whose it is
   void *workspace = nullptr;
   size_t workspaceSize = 0;
   Traffic sent;

@@ -1,4 +1,4 @@
-// What the CUDA kernels of one rank share, and how a call's failure is reported.
+// What the CUDA kernels of one rank share, and how failed calls are reported.
 #ifndef ZERO_RUNTIME_KERNELS_CUDA_CONTEXT_H
 #define ZERO_RUNTIME_KERNELS_CUDA_CONTEXT_H
 
