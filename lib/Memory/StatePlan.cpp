@@ -8,15 +8,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-int64_t mlir::zero::elementBytes(Type elementType) {
-  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
-}
-
-bool mlir::zero::storesDirectly(PartitionOp partition, Type type,
-                                TrainingAttr training) {
-  return training.getAccumulation() == 1 && partition.getGradientType() == type;
-}
-
 AtAttr mlir::zero::specialize(AtAttr place, int64_t rank) {
   return AtAttr::get(place.getContext(), place.getArena(),
                      place.getOffset() + rank * place.getStride(),
@@ -59,22 +50,17 @@ DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
   return places.getDictionary(context);
 }
 
-StatePlaces::StatePlaces(ModuleOp module) {
-  for (PartitionOp partition : module.getOps<PartitionOp>()) {
-    named[partition.getSymNameAttr()] = partition;
-    for (MemberAttr member : partition.getMemberRange()) {
-      partitions[member.getParameter().getAttr()] = partition;
-      members[member.getParameter().getAttr()] = member;
-    }
-  }
+StatePlaces::StatePlaces(ModuleOp module) : PartitionTable(module) {
   for (StepOp step : module.getOps<StepOp>())
     if (auto initialize = step.getRegionOp<InitializeOp>())
-      for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
-        if (auto places = refresh->getAttrOfType<ArrayAttr>("zero.at"))
-          for (auto [name, place] :
-               llvm::zip_equal(refresh.getParameters(), places))
-            residents[cast<FlatSymbolRefAttr>(name).getAttr()] =
-                cast<AtAttr>(place);
+      for (auto start : initialize.getBody().getOps<AsyncOpInterface>()) {
+        auto buffers =
+            start.getBuffers(*this, step.getTraining().value_or(nullptr));
+        for (auto [buffer, place] :
+             llvm::zip_equal(buffers, getPlaces(start, buffers)))
+          if (buffer.memory == AsyncBuffer::Memory::Resident && place)
+            residents[buffer.parameter.getAttr()] = place;
+      }
 }
 
 AtAttr StatePlaces::getWhole(StringAttr parameter) const {
@@ -110,4 +96,57 @@ AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,
                     begin, end);
   return AtAttr::get(all.getContext(), all.getArena(),
                      all.getOffset() + begin * bytes, (end - begin) * bytes, 0);
+}
+
+AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
+  if (buffer.memory == AsyncBuffer::Memory::Resident)
+    return residents.lookup(buffer.parameter.getAttr());
+  if (buffer.memory != AsyncBuffer::Memory::State)
+    return {};
+  PartitionOp partition =
+      buffer.partition ? find(buffer.partition) : PartitionOp();
+  DictionaryAttr states = partition ? partition.getAtAttr() : DictionaryAttr();
+  auto all = states ? states.getAs<AtAttr>(buffer.state) : AtAttr();
+  if (!all)
+    return {};
+  bool isSharded = buffer.state == "parameters"
+                       ? partition.hasShardedParameters()
+                       : partition.hasShardedGradients();
+  switch (buffer.form) {
+  case AccumulateForm::Whole:
+    return getPart(all, buffer.type, buffer.begin, buffer.end - buffer.begin);
+  case AccumulateForm::Slice:
+    return getSlice(partition, all, isSharded, elementBytes(buffer.type),
+                    buffer.begin, buffer.end);
+  case AccumulateForm::Owned:
+    int64_t slice = partition.getFlatElements() / partition.getRanks();
+    return getPart(all, buffer.type, buffer.begin - buffer.owner * slice,
+                   buffer.elements);
+  }
+  llvm_unreachable("a form of AccumulateForm");
+}
+
+SmallVector<AtAttr>
+StatePlaces::getPlaces(Operation *op, ArrayRef<AsyncBuffer> buffers) const {
+  auto planned = op->getAttrOfType<ArrayAttr>("zero.at");
+  size_t next = 0;
+  SmallVector<AtAttr> places;
+  for (const AsyncBuffer &buffer : buffers) {
+    if (!buffer.isPlaced)
+      places.push_back(getPlace(buffer));
+    else
+      places.push_back(planned && next < planned.size()
+                           ? cast<AtAttr>(planned[next])
+                           : AtAttr());
+    next += buffer.isPlaced;
+  }
+  return places;
+}
+
+AtAttr mlir::zero::getPart(AtAttr place, Type type, int64_t offset,
+                           int64_t elements) {
+  int64_t bytes = elementBytes(type);
+  return AtAttr::get(place.getContext(), place.getArena(),
+                     place.getOffset() + offset * bytes, elements * bytes,
+                     place.getStride());
 }

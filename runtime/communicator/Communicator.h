@@ -13,21 +13,6 @@
 
 namespace zrt {
 
-enum class Collective : uint8_t {
-  AllReduce,
-  ReduceScatter,
-  AllGather,
-  Broadcast,
-  Reduce
-};
-enum class Reduction : uint8_t {
-  Sum,  ///< integers wrap around; not of i1
-  Mean, ///< f32 sum times 1/ranks, rounded once; of floats only
-  Max,  ///< a NaN wins
-};
-const char *nameOf(Collective kind);
-const char *nameOf(Reduction reduction);
-
 /// One part of a started operation. `count` as in `zrt::CollectivePart`.
 /// In place: all-gather `send == receive + rank * count`, reduce-scatter
 /// `receive == send + rank * count`, others `send == receive`.

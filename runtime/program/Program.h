@@ -11,6 +11,7 @@
 #ifndef ZERO_RUNTIME_PROGRAM_PROGRAM_H
 #define ZERO_RUNTIME_PROGRAM_PROGRAM_H
 
+#include "program/Collective.h"
 #include "program/DataType.h"
 #include "program/Mesh.h"
 
@@ -94,9 +95,6 @@ const char *nameOf(Opcode opcode);
 enum class Stream : uint8_t { Compute = 0, Gather = 1, Reduce = 2, Copy = 3 };
 inline constexpr int kStreamCount = 4;
 const char *nameOf(Stream stream);
-
-/// What a collective moves; for the traffic counters.
-enum class TrafficClass : uint8_t { Gradient = 0, Parameter = 1, Control = 2 };
 
 /// One part of a (possibly grouped) collective.
 /// `count` is in elements: of the whole buffer for all-reduce, broadcast and

@@ -7,7 +7,7 @@
 #ifndef ZERO_MEMORY_STATEPLAN_H
 #define ZERO_MEMORY_STATEPLAN_H
 
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 
 namespace mlir::zero {
 
@@ -16,14 +16,6 @@ inline constexpr int64_t kBufferAlignment = 64;
 
 /// Bytes of what a split master keeps of an element.
 inline constexpr int64_t kRemainderBytes = 2;
-
-/// Bytes of one element as the runtime stores it.
-int64_t elementBytes(Type elementType);
-
-/// Whether a single micro-batch's gradient of `type` is stored as it is, so
-/// that it can be produced or received in its final place: nothing is added up
-/// and nothing converted.
-bool storesDirectly(PartitionOp partition, Type type, TrainingAttr training);
 
 /// Where `place` is on `rank`.
 AtAttr specialize(AtAttr place, int64_t rank);
@@ -45,20 +37,10 @@ DictionaryAttr planPartition(PartitionOp partition, ArenaCursor &cursor);
 
 /// Where parameters are after planning. Built once a module; look-ups are
 /// constant time.
-class StatePlaces {
+class StatePlaces : public PartitionTable {
 public:
   explicit StatePlaces(ModuleOp module);
 
-  /// The partition of that name.
-  PartitionOp find(FlatSymbolRefAttr partition) const {
-    return named.lookup(partition.getAttr());
-  }
-  PartitionOp getPartition(StringAttr parameter) const {
-    return partitions.lookup(parameter);
-  }
-  MemberAttr getMember(StringAttr parameter) const {
-    return members.lookup(parameter);
-  }
   /// The whole copy that `zero.load` reads; null where the parameter is
   /// sharded and has no resident copy.
   AtAttr getWhole(StringAttr parameter) const;
@@ -70,12 +52,20 @@ public:
   /// is stored whole or sharded.
   AtAttr getSlice(PartitionOp partition, AtAttr state, bool sharded,
                   int64_t elementBytes, int64_t begin, int64_t end) const;
+  /// Where a state, or a resident copy, has `buffer`; null for memory that is
+  /// neither.
+  AtAttr getPlace(const AsyncBuffer &buffer) const;
+  /// The place of each of `buffers` after planning, those of `op`: from
+  /// `zero.at`, or from the states. Null where there is none.
+  SmallVector<AtAttr> getPlaces(Operation *op,
+                                ArrayRef<AsyncBuffer> buffers) const;
 
 private:
-  DenseMap<StringAttr, PartitionOp> named, partitions;
-  DenseMap<StringAttr, MemberAttr> members;
   DenseMap<StringAttr, AtAttr> residents;
 };
+
+/// Elements [offset, offset + elements) of what is at `place`, of `type`.
+AtAttr getPart(AtAttr place, Type type, int64_t offset, int64_t elements);
 
 } // namespace mlir::zero
 

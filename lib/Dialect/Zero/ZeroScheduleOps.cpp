@@ -2,6 +2,8 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "program/Collective.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -336,12 +338,12 @@ void WaitOp::print(OpAsmPrinter &printer) {
 }
 
 void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  auto gather = getPending().getDefiningOp<AllGatherOp>();
-  if (!gather)
+  auto start = getPending().getDefiningOp<CollectiveOpInterface>();
+  if (!start || start.getReduction() || !start.getParameterNames())
     return;
   for (auto [result, symbol] :
        llvm::zip(getResults(),
-                 gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
+                 start.getParameterNames().getAsRange<FlatSymbolRefAttr>()))
     setName(result, symbol.getValue());
 }
 

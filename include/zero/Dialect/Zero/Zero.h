@@ -65,6 +65,9 @@ FailureOr<bool> parseBool(AsmParser &parser);
 #include "zero/Dialect/Zero/ZeroAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "zero/Dialect/Zero/ZeroTypes.h.inc"
+
+#include "zero/Dialect/Zero/Async.h"
+
 #define GET_OP_CLASSES
 #include "zero/Dialect/Zero/ZeroOps.h.inc"
 

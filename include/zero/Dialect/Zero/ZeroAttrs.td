@@ -183,4 +183,11 @@ def Zero_Stream : I32EnumAttr<"StreamKind", "a queue of operations", [
   let cppNamespace = "::mlir::zero";
 }
 
+def Zero_Link
+    : I32EnumAttr<
+          "LinkKind",
+          "what bytes move over", [I32EnumAttrCase<"Ranks", 0, "ranks">]> {
+  let cppNamespace = "::mlir::zero";
+}
+
 #endif // ZERO_DIALECT_ZERO_ZEROATTRS_TD

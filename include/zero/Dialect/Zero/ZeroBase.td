@@ -46,6 +46,11 @@ def Zero_LinkAndStateEffects : MemoryEffects<[
     MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>,
     MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;
 
+/// Ends what another operation started, or hands its handle on.
+def Zero_PassesPending : NativeOpTrait<"PassesPending"> {
+  let cppNamespace = "::mlir::zero";
+}
+
 /// Results carry the names of the parameters that they are about.
 def Zero_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 

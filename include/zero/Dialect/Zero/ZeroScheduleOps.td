@@ -2,6 +2,8 @@
 #ifndef ZERO_DIALECT_ZERO_ZEROSCHEDULEOPS_TD
 #define ZERO_DIALECT_ZERO_ZEROSCHEDULEOPS_TD
 
+include "zero/Dialect/Zero/AsyncOpInterface.td"
+
 //===----------------------------------------------------------------------===//
 // Layout
 //===----------------------------------------------------------------------===//
@@ -98,8 +100,16 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
 // beside whatever follows, until its wait.
 //===----------------------------------------------------------------------===//
 
-class Zero_ReduceOp<string mnemonic> : Zero_Op<mnemonic,
-    [Zero_LinkAndStateEffects, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+class Zero_CollectiveOp<string mnemonic, list<Trait> traits>
+    : Zero_Op<mnemonic,
+              !listconcat(
+                  traits, [DeclareOpInterfaceMethods<AsyncOpInterface>,
+                           DeclareOpInterfaceMethods<CollectiveOpInterface>])>;
+
+class Zero_ReduceOp<string mnemonic>
+    : Zero_CollectiveOp<
+          mnemonic, [Zero_LinkAndStateEffects,
+                     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
       Variadic<AnyRankedTensor>:$gradients, OptionalAttr<FlatSymbolRefArrayAttr>:$parameters,
       UnitAttr:$mean, DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
@@ -141,8 +151,10 @@ def Zero_ReduceScatterOp : Zero_ReduceOp<"reduce_scatter"> {
   }]);
   let hasVerifier = 1;
 }
-def Zero_BucketedReduceOp : Zero_Op<"bucketed_reduce", [Zero_LinkEffects,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Zero_BucketedReduceOp
+    : Zero_CollectiveOp<"bucketed_reduce", [Zero_LinkEffects,
+                                            DeclareOpInterfaceMethods<
+                                                SymbolUserOpInterface>]> {
   let summary = "Start to combine a bucket of gradients, each part at its owner";
   let description = [{
     For the `contiguous` layout, whose slices do not follow buckets: the bucket
@@ -173,8 +185,10 @@ def Zero_BucketedReduceOp : Zero_Op<"bucketed_reduce", [Zero_LinkEffects,
   }];
 }
 
-def Zero_AllGatherOp : Zero_Op<"all_gather", [Zero_LinkAndStateEffects,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Zero_AllGatherOp
+    : Zero_CollectiveOp<
+          "all_gather", [Zero_LinkAndStateEffects,
+                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Start to bring whole parameters together from their owners' slices";
   let description = [{
     Stage 3: one group of in-place gathers, one a segment of each parameter.
@@ -192,8 +206,10 @@ def Zero_AllGatherOp : Zero_Op<"all_gather", [Zero_LinkAndStateEffects,
   let hasVerifier = 1;
 }
 
-def Zero_RefreshOp : Zero_Op<"refresh", [Zero_LinkAndStateEffects,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Zero_RefreshOp
+    : Zero_CollectiveOp<
+          "refresh", [Zero_LinkAndStateEffects,
+                      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Start to gather a range of updated parameters in place";
   let description = [{
     Stages 1 and 2, after the update: slice r of each segment of the range comes
@@ -209,8 +225,10 @@ def Zero_RefreshOp : Zero_Op<"refresh", [Zero_LinkAndStateEffects,
   let assemblyFormat = "$partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
-def Zero_RefreshResidentOp : Zero_Op<"refresh_resident", [Zero_LinkAndStateEffects,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Zero_RefreshResidentOp
+    : Zero_CollectiveOp<"refresh_resident", [Zero_LinkAndStateEffects,
+                                             DeclareOpInterfaceMethods<
+                                                 SymbolUserOpInterface>]> {
   let summary = "Start to gather the resident copies of persisted parameters";
   let description = [{
     Stage 3: parameters below the persistence threshold keep a whole 16-bit copy,
@@ -225,7 +243,8 @@ def Zero_RefreshResidentOp : Zero_Op<"refresh_resident", [Zero_LinkAndStateEffec
   let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
-def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_NamesResults]> {
+def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_PassesPending,
+                                   Zero_NamesResults]> {
   let summary = "The end of a started operation";
   let description = [{
     Gives the operation's tensors. Reads and writes the link, so that a wait whose
@@ -246,7 +265,7 @@ def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_NamesResults]> {
 // From one region to the next
 //===----------------------------------------------------------------------===//
 
-def Zero_CarryOp : Zero_Op<"carry", [Zero_LinkEffects]> {
+def Zero_CarryOp : Zero_Op<"carry", [Zero_LinkEffects, Zero_PassesPending]> {
   let summary = "Leave a started operation running for another region";
   let description = [{
     Names what was started in this region, so that another region waits for it
@@ -266,7 +285,8 @@ def Zero_CarryOp : Zero_Op<"carry", [Zero_LinkEffects]> {
   let hasVerifier = 1;
 }
 
-def Zero_CarriedOp : Zero_Op<"carried", [Zero_LinkEffects]> {
+def Zero_CarriedOp
+    : Zero_Op<"carried", [Zero_LinkEffects, Zero_PassesPending]> {
   let summary = "What another region has carried";
   let description = [{
     The operation that was carried under this name last. Where nothing is in
@@ -356,7 +376,8 @@ def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects,
     std::pair<int64_t, int64_t> getRange(unsigned index, PartitionOp partition);
   }];
 }
-def Zero_ReduceStatsOp : Zero_Op<"reduce_stats", [Zero_LinkAndStateEffects]> {
+def Zero_ReduceStatsOp
+    : Zero_CollectiveOp<"reduce_stats", [Zero_LinkAndStateEffects]> {
   let summary = "Combine found-inf, sum of squares and loss over all ranks";
   let description = [{
     `loss_only` where every rank has seen all gradients (stage 0).

@@ -1,0 +1,96 @@
+//===- Async.h - buffers and parts of what runs beside others -------------===//
+//
+// What an operation that was started tells of itself (see AsyncOpInterface.td),
+// in terms of partitions and elements: where that is in memory, a plan decides.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_DIALECT_ZERO_ASYNC_H
+#define ZERO_DIALECT_ZERO_ASYNC_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/OpDefinition.h"
+
+#include <optional>
+#include <string>
+
+namespace zrt {
+// The runtime's words, in program/Collective.h.
+enum class Collective : uint8_t;
+enum class Reduction : uint8_t;
+enum class TrafficClass : uint8_t;
+} // namespace zrt
+
+namespace mlir::zero {
+
+class PartitionTable;
+
+/// A buffer that an operation reads or writes while it is in flight.
+struct AsyncBuffer {
+  enum class Memory {
+    Own,      ///< bytes of its own, from the start to the last use of a result
+    Operand,  ///< the operation's operand `index`, where it is
+    State,    ///< elements [begin, end) of a partition's state
+    Resident, ///< the resident copy of `parameter`
+    Part,     ///< of buffer `index`, from element `offset` on
+    Control,  ///< the field `name` of the runtime's control block
+  };
+  std::string name;
+  Memory memory = Memory::Own;
+  Type type;
+  int64_t elements = 0;
+  bool isRead = false, isWritten = false;
+  /// Whether `zero.at` has an entry for it.
+  bool isPlaced = false;
+  /// The tensor of the handle that it holds after the wait; -1: none.
+  int result = -1;
+  /// Whether that tensor lives until a `zero.free`.
+  bool isFreed = false;
+
+  /// Of gradients and parameters: what it holds of which partition. As `State`
+  /// it lies there.
+  FlatSymbolRefAttr partition;
+  StringRef state;
+  int64_t begin = 0, end = 0;
+  /// All of [begin, end), this rank's slice of it, or what its owner keeps.
+  AccumulateForm form = AccumulateForm::Whole;
+  /// The only rank that has it, in the form `owned`; negative: every rank.
+  int64_t owner = -1;
+  FlatSymbolRefAttr parameter;
+
+  unsigned index = 0;
+  /// In elements; `stride` as in `#zero.at`.
+  int64_t offset = 0, stride = 0;
+};
+
+/// Elements of a buffer that travel.
+struct BufferSlice {
+  unsigned buffer = 0;
+  int64_t offset = 0, elements = 0;
+};
+
+/// One part of a collective; `count` in elements and `root` as in
+/// `zrt::CollectivePart`.
+struct CollectivePart {
+  BufferSlice send, receive;
+  int64_t count = 0, root = 0;
+};
+
+/// Elements [begin, end) of the flat space of a partition.
+struct PartitionRange {
+  FlatSymbolRefAttr partition;
+  int64_t begin = 0, end = 0;
+};
+
+} // namespace mlir::zero
+
+#include "zero/Dialect/Zero/AsyncOpInterface.h.inc"
+
+namespace mlir::zero {
+
+/// An operation that ends what another one started, or hands its handle on.
+template <typename ConcreteType>
+class PassesPending : public OpTrait::TraitBase<ConcreteType, PassesPending> {};
+
+} // namespace mlir::zero
+
+#endif // ZERO_DIALECT_ZERO_ASYNC_H

@@ -1,0 +1,58 @@
+// What ranks do together, as compiler and runtime both name it.
+#ifndef ZERO_RUNTIME_PROGRAM_COLLECTIVE_H
+#define ZERO_RUNTIME_PROGRAM_COLLECTIVE_H
+
+#include <cstdint>
+
+namespace zrt {
+
+/// A kind of collective. The numbers are part of the program format: append
+/// only.
+enum class Collective : uint8_t {
+  AllReduce = 0,
+  ReduceScatter = 1,
+  AllGather = 2,
+  Broadcast = 3,
+  Reduce = 4, ///< to one rank, the root
+};
+inline constexpr int kCollectiveCount = 5;
+const char *nameOf(Collective kind);
+
+/// How a collective combines the elements of all ranks.
+enum class Reduction : uint8_t {
+  Sum,  ///< integers wrap around; not of i1
+  Mean, ///< f32 sum times 1/ranks, rounded once; of floats only
+  Max,  ///< a NaN wins
+};
+const char *nameOf(Reduction reduction);
+
+constexpr bool isReducing(Collective kind) {
+  return kind == Collective::AllReduce || kind == Collective::ReduceScatter ||
+         kind == Collective::Reduce;
+}
+/// Whether one rank, the root, differs from the others.
+constexpr bool isRooted(Collective kind) {
+  return kind == Collective::Broadcast || kind == Collective::Reduce;
+}
+
+/// Whether the buffer that a rank sends, or receives, has a part of `count`
+/// elements for every rank.
+constexpr bool sendsToEach(Collective kind) {
+  return kind == Collective::ReduceScatter;
+}
+constexpr bool receivesFromEach(Collective kind) {
+  return kind == Collective::AllGather;
+}
+/// Elements that the ranks of a group send together, divided by n - 1.
+constexpr uint64_t sentByGroup(Collective kind, uint64_t count, int64_t ranks) {
+  if (kind == Collective::AllReduce)
+    return 2 * count;
+  return sendsToEach(kind) || receivesFromEach(kind) ? count * ranks : count;
+}
+
+/// What a collective moves; for the traffic counters.
+enum class TrafficClass : uint8_t { Gradient = 0, Parameter = 1, Control = 2 };
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_PROGRAM_COLLECTIVE_H
