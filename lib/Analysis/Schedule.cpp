@@ -2,7 +2,7 @@
 
 #include "zero/Analysis/Schedule.h"
 
-#include "llvm/ADT/TypeSwitch.h"
+#include "program/Collective.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -27,17 +27,68 @@ FailureOr<StepOp> mlir::zero::getConfiguredSchedule(ModuleOp module) {
     return emitError(step.getLoc())
                << "'zero.step' has no 'training'; run zero-configure first",
            failure();
+  if (failed(verifyStarts(step)))
+    return failure();
   return step;
 }
 
+//===----------------------------------------------------------------------===//
+// What is started
+//===----------------------------------------------------------------------===//
+
+bool mlir::zero::startsOperation(Operation *op) {
+  if (isa<AsyncOpInterface>(op))
+    return true;
+  if (op->hasTrait<PassesPending>())
+    return false;
+  if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<PendingType>))
+    return true;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffects(instances);
+  return llvm::any_of(instances, [](const auto &instance) {
+    return instance.getResource() == LinkResource::get();
+  });
+}
+
+LogicalResult mlir::zero::verifyStarts(Operation *within) {
+  WalkResult walk = within->walk([](Operation *op) {
+    if (isa<AsyncOpInterface>(op) || !startsOperation(op))
+      return WalkResult::advance();
+    emitError(op->getLoc())
+        << "'" << op->getName()
+        << "' starts an operation, and what it reads and writes until its wait "
+           "is not known; wanted an operation that implements "
+           "AsyncOpInterface";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 bool mlir::zero::isReduction(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective && collective.getReduction() &&
+         collective.getTrafficClass() == zrt::TrafficClass::Gradient;
 }
 
 bool mlir::zero::isCollective(Operation *op) {
-  return isReduction(op) ||
-         isa<AllGatherOp, RefreshOp, RefreshResidentOp, ReduceStatsOp>(op);
+  return isa<CollectiveOpInterface>(op);
 }
+
+static bool movesParameters(Operation *op, bool givesTensors) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective ||
+      collective.getTrafficClass() != zrt::TrafficClass::Parameter)
+    return false;
+  auto start = cast<AsyncOpInterface>(op);
+  auto pending = cast<PendingType>(start.getPending().getType());
+  return pending.getTypes().empty() != givesTensors;
+}
+
+bool mlir::zero::isGather(Operation *op) { return movesParameters(op, true); }
+bool mlir::zero::isRefresh(Operation *op) { return movesParameters(op, false); }
 
 bool mlir::zero::scattersInBackward(TrainingAttr training) {
   if (training.isSilent())
@@ -54,11 +105,8 @@ bool mlir::zero::skipsUpdates(ArrayRef<PartitionOp> trained) {
 }
 
 StreamKind mlir::zero::getStream(Operation *op) {
-  return TypeSwitch<Operation *, StreamKind>(op)
-      .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
-            RefreshOp, RefreshResidentOp>(
-          [](auto start) { return start.getStream(); })
-      .Default(StreamKind::Compute);
+  auto start = dyn_cast<AsyncOpInterface>(op);
+  return start ? start.getStream() : StreamKind::Compute;
 }
 
 //===----------------------------------------------------------------------===//

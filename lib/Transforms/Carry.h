@@ -9,7 +9,7 @@ namespace mlir::zero {
 /// Joins `start` with `wait`, which has been moved into another region: carries
 /// the one right after it, takes it right before the other. The handle is named
 /// after what the start works on.
-void carryToWait(Operation *start, WaitOp wait);
+void carryToWait(AsyncOpInterface start, WaitOp wait);
 
 } // namespace mlir::zero
 

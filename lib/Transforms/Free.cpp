@@ -3,7 +3,7 @@
 #include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -25,30 +25,36 @@ struct Free : public zero::impl::FreeBase<Free> {
 };
 } // namespace
 
-/// Values that ZeRO made whole for a while: gathered parameters, and gradients
-/// that a reduction has taken in; in order of definition. What a carried
-/// reduction reads goes with it.
-static llvm::SetVector<Value> findMortal(Block &block) {
+/// Values that ZeRO made whole for a while: what a started operation gives in
+/// memory of its own, such as gathered parameters, and what it has taken in,
+/// such as gradients; in order of definition. What a carried operation reads
+/// goes with it.
+static llvm::SetVector<Value> findMortal(Block &block,
+                                         const PartitionTable &partitions,
+                                         TrainingAttr training) {
   llvm::SetVector<Value> mortal;
   for (auto wait : block.getOps<WaitOp>()) {
-    Operation *start = wait.getPending().getDefiningOp();
-    if (isa_and_present<AllGatherOp>(start))
-      mortal.insert(wait.result_begin(), wait.result_end());
-    if (isa_and_present<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(start))
-      for (Value gradient : start->getOperands())
-        if (Value root = getRoot(gradient);
-            root.getDefiningOp() && !root.getDefiningOp<LoadOp>())
-          mortal.insert(root);
+    auto start = wait.getPending().getDefiningOp<AsyncOpInterface>();
+    if (!start)
+      continue;
+    for (const AsyncBuffer &buffer : start.getBuffers(partitions, training))
+      if (buffer.isFreed)
+        mortal.insert(wait.getResult(buffer.result));
+    for (Value operand : start->getOperands())
+      if (Value root = getRoot(operand);
+          root.getDefiningOp() && !root.getDefiningOp<LoadOp>())
+        mortal.insert(root);
   }
   return mortal;
 }
 
-static void freeIn(Block &block, const Handles &handles) {
+static void freeIn(Block &block, const Handles &handles,
+                   const PartitionTable &partitions, TrainingAttr training) {
   BlockOrder order(block);
   DenseMap<Value, Operation *> lastUses =
       findLastUses({&block}, order, handles);
   llvm::MapVector<Operation *, SmallVector<Value>> dying;
-  for (Value value : findMortal(block)) {
+  for (Value value : findMortal(block, partitions, training)) {
     Operation *last = lastUses.lookup(value);
     if (!last)
       last = value.getDefiningOp();
@@ -67,6 +73,8 @@ void Free::runOnOperation() {
     return signalPassFailure();
   StepOp step = *schedule;
   Handles handles(step);
+  PartitionTable partitions(step);
   for (Operation &region : step.getBody().front())
-    freeIn(region.getRegion(0).front(), handles);
+    freeIn(region.getRegion(0).front(), handles, partitions,
+           *step.getTraining());
 }

@@ -5,7 +5,7 @@
 #include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -23,7 +23,7 @@ namespace {
 /// A gather of updated parameters, and the first operation of a micro-batch
 /// that reads one of them.
 struct Refresh {
-  Operation *start = nullptr;
+  CollectiveOpInterface start;
   WaitOp wait;
   Operation *use = nullptr;
 };
@@ -34,6 +34,7 @@ struct OverlapGathers : public zero::impl::OverlapGathersBase<OverlapGathers> {
 
 private:
   void findFirstUses(Block &forward);
+  Operation *earlier(Operation *a, Operation *b) const;
   Operation *findFirstUse(ArrayAttr parameters);
   Operation *findFirstUse(PartitionOp partition, int64_t begin, int64_t end);
   void collect(Block &apply);
@@ -59,12 +60,15 @@ void OverlapGathers::findFirstUses(Block &forward) {
   }
 }
 
+/// The one that runs first; null is none.
+Operation *OverlapGathers::earlier(Operation *a, Operation *b) const {
+  return !a || (b && (*order)[b] < (*order)[a]) ? b : a;
+}
+
 Operation *OverlapGathers::findFirstUse(ArrayAttr parameters) {
   Operation *first = nullptr;
   for (auto name : parameters.getAsRange<FlatSymbolRefAttr>())
-    if (Operation *use = firstUses.lookup(name.getAttr()))
-      if (!first || (*order)[use] < (*order)[first])
-        first = use;
+    first = earlier(first, firstUses.lookup(name.getAttr()));
   return first;
 }
 
@@ -85,19 +89,20 @@ Operation *OverlapGathers::findFirstUse(PartitionOp partition, int64_t begin,
 }
 
 void OverlapGathers::collect(Block &apply) {
-  SymbolTableCollection tables;
-  for (Operation &op : apply) {
-    Refresh refresh;
-    refresh.start = &op;
-    if (auto range = dyn_cast<RefreshOp>(op))
-      refresh.use = findFirstUse(tables.lookupNearestSymbolFrom<PartitionOp>(
-                                     range, range.getPartitionAttr()),
-                                 range.getBegin(), range.getEnd());
-    else if (auto resident = dyn_cast<RefreshResidentOp>(op))
-      refresh.use = findFirstUse(resident.getParameters());
-    else
+  PartitionTable partitions(getOperation());
+  for (auto start : apply.getOps<CollectiveOpInterface>()) {
+    if (!isRefresh(start))
       continue;
-    refresh.wait = dyn_cast<WaitOp>(*op.getUsers().begin());
+    Refresh refresh;
+    refresh.start = start;
+    if (ArrayAttr names = start.getParameterNames())
+      refresh.use = findFirstUse(names);
+    else
+      for (const PartitionRange &range : start.getPartitionRanges(partitions))
+        refresh.use =
+            earlier(refresh.use, findFirstUse(partitions.find(range.partition),
+                                              range.begin, range.end));
+    refresh.wait = dyn_cast<WaitOp>(*start->getUsers().begin());
     if (refresh.wait)
       found.push_back(refresh);
   }
@@ -121,10 +126,13 @@ void OverlapGathers::reorder(Block &apply) {
   llvm::stable_sort(found, [&](const Refresh &a, const Refresh &b) {
     return a.use && (!b.use || (*order)[a.use] < (*order)[b.use]);
   });
+  PartitionTable table(getOperation());
   DenseMap<StringAttr, SmallVector<Operation *>> starts;
   for (Refresh &refresh : found)
-    if (auto range = dyn_cast<RefreshOp>(refresh.start))
-      starts[range.getPartitionAttr().getAttr()].push_back(range);
+    if (!refresh.start.getParameterNames())
+      starts
+          [refresh.start.getPartitionRanges(table).front().partition.getAttr()]
+              .push_back(refresh.start);
   Operation *place = *apply.getOps<UpdateOp>().begin();
   for (UpdateOp update : updates) {
     if (update != place)
@@ -148,6 +156,7 @@ void OverlapGathers::runOnOperation() {
   reorder(apply);
   for (Refresh &refresh : found) {
     refresh.wait->moveBefore(refresh.use ? refresh.use : &forward.back());
-    carryToWait(refresh.start, refresh.wait);
+    carryToWait(cast<AsyncOpInterface>(refresh.start.getOperation()),
+                refresh.wait);
   }
 }

@@ -21,7 +21,7 @@ namespace {
 /// A started operation that nothing has waited for yet, with its wait and what
 /// must follow the wait.
 struct Started {
-  Operation *start = nullptr;
+  AsyncOpInterface start;
   WaitOp wait;
   SmallVector<Operation *> stores;
 
@@ -53,7 +53,7 @@ static SmallVector<Started> findStarted(Block &block) {
     if (!wait)
       continue;
     Started &started = found.emplace_back();
-    started.start = &op;
+    started.start = cast<AsyncOpInterface>(op);
     started.wait = wait;
     for (Operation *user : wait->getUsers())
       started.stores.push_back(user);
@@ -71,7 +71,7 @@ std::deque<Started> OverlapReductions::overlapIn(Block &block) {
   for (Started &started : findStarted(block)) {
     while (static_cast<int64_t>(running.size()) >= inFlight &&
            !running.empty()) {
-      running.front().finishBefore(block, started.start->getIterator());
+      running.front().finishBefore(block, Block::iterator(started.start));
       running.pop_front();
     }
     running.push_back(started);

@@ -50,18 +50,17 @@ void PlanMemory::planResidents(StepOp step) {
   auto initialize = step.getRegionOp<InitializeOp>();
   if (!initialize)
     return;
-  StatePlaces state(getOperation());
-  for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>()) {
+  PartitionTable partitions(getOperation());
+  for (auto start : initialize.getBody().getOps<AsyncOpInterface>()) {
     SmallVector<AtAttr> places;
-    for (auto symbol :
-         refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
-      PartitionOp partition = state.getPartition(symbol.getAttr());
-      auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
-      places.push_back(cursor.take(
-          &getContext(), ArenaKind::Parameters,
-          (end - begin) * elementBytes(partition.getComputeType())));
-    }
-    refresh->setAttr("zero.at", toArray(&getContext(), places));
+    for (const AsyncBuffer &buffer :
+         start.getBuffers(partitions, *step.getTraining()))
+      if (buffer.memory == AsyncBuffer::Memory::Resident)
+        places.push_back(
+            cursor.take(&getContext(), ArenaKind::Parameters,
+                        buffer.elements * elementBytes(buffer.type)));
+    if (!places.empty())
+      start->setAttr("zero.at", toArray(&getContext(), places));
   }
 }
 

@@ -29,11 +29,11 @@ private:
 
 } // namespace
 
-static WaitOp waitOf(AllGatherOp start) {
-  return cast<WaitOp>(*start.getPending().getUsers().begin());
+static WaitOp waitOf(Operation *start) {
+  return cast<WaitOp>(*start->getUsers().begin());
 }
 
-static GatherUse describe(AllGatherOp start, const BlockOrder &order,
+static GatherUse describe(Operation *start, const BlockOrder &order,
                           const DenseMap<Value, Operation *> &lastUses,
                           const CostModel &model) {
   GatherUse gather;
@@ -56,7 +56,7 @@ static BlockSeconds measure(Block &block, const BlockOrder &order,
     seconds.kernels.push_back(kernels);
     if (!isCollective(&op)) {
       kernels += model.costOf(&op);
-    } else if (!isa<AllGatherOp>(op)) {
+    } else if (!isGather(&op)) {
       OtherCollective other{order[&op], std::nullopt, model.costOf(&op)};
       for (Operation *user : op.getUsers())
         if (isa<WaitOp>(user) && user->getBlock() == &block)
@@ -84,10 +84,12 @@ void Prefetch::runOnBlock(Block &block, const Handles &handles,
   BlockOrder order(block);
   DenseMap<Value, Operation *> lastUses =
       findLastUses({&block}, order, handles);
-  SmallVector<AllGatherOp> starts =
-      llvm::to_vector(block.getOps<AllGatherOp>());
+  SmallVector<Operation *> starts;
+  for (Operation &op : block)
+    if (isGather(&op))
+      starts.push_back(&op);
   SmallVector<GatherUse> gathers;
-  for (AllGatherOp start : starts)
+  for (Operation *start : starts)
     gathers.push_back(describe(start, order, lastUses, model));
   SmallVector<size_t> before = choose(block, gathers, order, model);
   for (auto [index, start] : llvm::enumerate(starts))

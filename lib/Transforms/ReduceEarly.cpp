@@ -3,7 +3,7 @@
 #include "Carry.h"
 
 #include "zero/Analysis/Schedule.h"
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -21,14 +21,14 @@ namespace {
 /// A store of a gradient, with its place in the backward.
 struct LocalStore {
   AccumulateOp op;
-  uint64_t begin = 0, end = 0;
+  int64_t begin = 0, end = 0;
   size_t position = 0;
 };
 
 /// A reduction of stored gradients in `apply`, and the store that completes its
 /// range.
 struct Early {
-  Operation *start = nullptr;
+  AsyncOpInterface start;
   WaitOp wait;
   LocalStore last;
 };
@@ -39,7 +39,7 @@ struct ReduceEarly : public zero::impl::ReduceEarlyBase<ReduceEarly> {
 
 private:
   void collectStores(Block &backward);
-  template <typename ReduceOp> void collect(ReduceOp reduce);
+  void collect(CollectiveOpInterface reduce, const PartitionRange &range);
   void start(Block &apply);
 
   /// By partition, in the order of the flat space.
@@ -53,32 +53,34 @@ void ReduceEarly::collectStores(Block &backward) {
   for (const auto &[position, op] : llvm::enumerate(backward))
     if (auto store = dyn_cast<AccumulateOp>(op))
       stores[store.getPartitionAttr().getAttr()].push_back(
-          {store, store.getBegin(), store.getEnd(), position});
+          {store, static_cast<int64_t>(store.getBegin()),
+           static_cast<int64_t>(store.getEnd()), position});
   for (auto &[name, ordered] : stores)
     llvm::sort(ordered, [](const LocalStore &a, const LocalStore &b) {
       return a.begin < b.begin;
     });
 }
 
-template <typename ReduceOp> void ReduceEarly::collect(ReduceOp reduce) {
-  auto known = stores.find(reduce.getPartitionAttr().getAttr());
-  if (reduce.getParameters() || known == stores.end())
+void ReduceEarly::collect(CollectiveOpInterface reduce,
+                          const PartitionRange &range) {
+  auto known = stores.find(range.partition.getAttr());
+  if (reduce.getParameterNames() || known == stores.end())
     return;
   Early early;
   // Stores lie one after the other: of those that begin before the range's end,
   // the last ones reach into it.
   auto *store = llvm::lower_bound(
-      known->second, reduce.getEnd(),
-      [](const LocalStore &a, uint64_t end) { return a.begin < end; });
+      known->second, range.end,
+      [](const LocalStore &a, int64_t end) { return a.begin < end; });
   while (store != known->second.begin() &&
-         std::prev(store)->end > reduce.getBegin()) {
+         std::prev(store)->end > range.begin) {
     --store;
     if (!early.last.op || store->position > early.last.position)
       early.last = *store;
   }
   if (!early.last.op) // padding alone
     return;
-  early.start = reduce;
+  early.start = cast<AsyncOpInterface>(reduce.getOperation());
   early.wait = cast<WaitOp>(*reduce->getUsers().begin());
   found.push_back(early);
 }
@@ -108,12 +110,11 @@ void ReduceEarly::runOnOperation() {
     return signalPassFailure();
   collectStores(step->getLastMicro().getBody().front());
   Block &apply = step->getRegionOp<ApplyOp>().getBody().front();
-  for (Operation &op : apply) {
-    if (auto reduce = dyn_cast<AllReduceOp>(op))
-      collect(reduce);
-    else if (auto reduce = dyn_cast<ReduceScatterOp>(op))
-      collect(reduce);
-  }
+  PartitionTable partitions(*step);
+  for (auto reduce : apply.getOps<CollectiveOpInterface>())
+    if (isReduction(reduce))
+      for (const PartitionRange &range : reduce.getPartitionRanges(partitions))
+        collect(reduce, range);
   llvm::stable_sort(found, [](const Early &a, const Early &b) {
     return a.last.position < b.last.position;
   });

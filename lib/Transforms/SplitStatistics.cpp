@@ -2,8 +2,10 @@
 
 #include "zero/Analysis/Handles.h"
 #include "zero/Analysis/Schedule.h"
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Passes.h"
+
+#include "program/Collective.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -83,24 +85,29 @@ static Operation *lastStoreOf(WaitOp wait) {
 }
 
 void SplitStatistics::collect(Block &apply, const Handles &handles) {
+  PartitionTable table(getOperation());
   for (auto wait : apply.getOps<WaitOp>()) {
-    Operation *start = handles.findStart(wait.getPending());
+    auto start = dyn_cast_if_present<CollectiveOpInterface>(
+        handles.findStart(wait.getPending()));
     if (!start || !isReduction(start))
       continue;
     if (!first)
       first = wait.getPending().getDefiningOp<CarriedOp>()
                   ? wait.getPending().getDefiningOp()
                   : wait.getOperation();
-    Arrival arrival;
-    arrival.partition = partitions.lookup(start->getAttr("partition"));
-    arrival.last = lastStoreOf(wait);
-    arrival.end = arrival.partition.getFlatElements();
-    // A bucket that is reduced to owners lies all over the group.
-    if (!isa<BucketedReduceOp>(start)) {
-      arrival.begin = start->getAttrOfType<IntegerAttr>("begin").getInt();
-      arrival.end = start->getAttrOfType<IntegerAttr>("end").getInt();
+    for (const PartitionRange &range : start.getPartitionRanges(table)) {
+      Arrival arrival;
+      arrival.partition = partitions.lookup(range.partition);
+      arrival.last = lastStoreOf(wait);
+      arrival.begin = range.begin;
+      arrival.end = range.end;
+      // A bucket that is reduced to owners lies all over the group.
+      if (start.getKind() == zrt::Collective::Reduce) {
+        arrival.begin = 0;
+        arrival.end = arrival.partition.getFlatElements();
+      }
+      arrivals.push_back(arrival);
     }
-    arrivals.push_back(arrival);
   }
 }
 

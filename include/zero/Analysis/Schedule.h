@@ -7,14 +7,27 @@
 namespace mlir::zero {
 
 /// The module's only step, which must be a configured schedule: it has its
-/// regions and its `training`. Anything else is an error at its place, which
-/// says what to run first.
+/// regions and its `training`, and every operation that starts something says
+/// what is in flight (AsyncOpInterface). Anything else is an error at its
+/// place, which says what to run first.
 FailureOr<StepOp> getConfiguredSchedule(ModuleOp module);
 
-/// Whether `op` starts to combine gradients over ranks.
+/// Whether `op` gives a handle to wait for, or has effects on the link: it must
+/// say what is in flight. Ends and names of handles are none.
+bool startsOperation(Operation *op);
+/// Checks that all operations inside `op` that start something implement
+/// AsyncOpInterface. The error is at the operation.
+LogicalResult verifyStarts(Operation *op);
+
+/// Whether `op` combines gradients over ranks.
 bool isReduction(Operation *op);
-/// Whether `op` starts a collective.
+/// Whether `op` is a collective.
 bool isCollective(Operation *op);
+/// Whether `op` gathers parameters for operations that follow: its wait gives
+/// them whole.
+bool isGather(Operation *op);
+/// Whether `op` brings copies of parameters that outlive a region up to date.
+bool isRefresh(Operation *op);
 
 /// Whether gradients are reduced bucket by bucket in the backward and a rank
 /// stores its own elements only: at stages 2 and 3, and at stage 1 where every
