@@ -189,17 +189,13 @@ void Translator::translateParameters() {
 }
 
 void Translator::translateResidents() {
-  auto initialize = step.getRegionOp<InitializeOp>();
-  if (!initialize)
-    return;
   llvm::StringMap<uint32_t> numbers;
   for (auto [index, parameter] : llvm::enumerate(program.parameters))
     numbers[parameter.name] = index;
-  for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
-    for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-      program.residents.push_back(
-          {numbers.lookup(symbol.getValue()),
-           toBufferRef(state.getWhole(symbol.getAttr()))});
+  for (FlatSymbolRefAttr symbol : getResidentParameters(step))
+    program.residents.push_back(
+        {numbers.lookup(symbol.getValue()),
+         toBufferRef(state.getWhole(symbol.getAttr()))});
 }
 
 void Translator::translateInputs() {
@@ -298,12 +294,14 @@ void Translator::computeTraffic() {
     return (ranks - 1) * elements;
   };
   for (auto micro : step.getBody().getOps<MicroOp>())
-    for (auto gather : micro.getBody().getOps<AllGatherOp>())
-      parameter +=
-          step.getRunsPerUpdate(micro) * gathered(gather.getParameters());
+    for (auto gather : micro.getBody().getOps<CollectiveOpInterface>())
+      if (isGather(gather))
+        parameter +=
+            step.getRunsPerUpdate(micro) * gathered(gather.getParameterNames());
   for (auto refresh :
-       step.getRegionOp<ApplyOp>().getBody().getOps<RefreshResidentOp>())
-    parameter += gathered(refresh.getParameters());
+       step.getRegionOp<ApplyOp>().getBody().getOps<CollectiveOpInterface>())
+    if (isRefresh(refresh) && refresh.getParameterNames())
+      parameter += gathered(refresh.getParameterNames());
 }
 
 void Translator::reportMemory() {

@@ -106,16 +106,6 @@ void BufferPlan::place(Value value, int bucket, int64_t offset) {
   buffers[bucket].begin = std::min(buffers[bucket].begin, buffer.begin);
 }
 
-void BufferPlan::placeMembers(ArrayAttr parameters, ValueRange gradients,
-                              int bucket, int64_t begin, int64_t bytes) {
-  for (auto [name, gradient] :
-       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    int64_t member = state.getMember(name.getAttr()).getOffset();
-    // A block's bucket begins inside its member.
-    place(gradient, bucket, std::max<int64_t>(member - begin, 0) * bytes);
-  }
-}
-
 int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
   for (Value input : launch.getInputs()) {
     auto found = memory.find(input);
@@ -167,16 +157,8 @@ LogicalResult BufferPlan::visit(Operation &op) {
     return visitLoad(load);
   if (auto wait = dyn_cast<WaitOp>(op))
     return visitWait(wait), success();
-  if (auto gather = dyn_cast<AllGatherOp>(op))
-    visitGather(gather);
-  else if (auto refresh = dyn_cast<RefreshResidentOp>(op))
-    visitRefreshResident(refresh);
-  else if (auto reduce = dyn_cast<AllReduceOp>(op))
-    visitAllReduce(reduce);
-  else if (auto reduce = dyn_cast<ReduceScatterOp>(op))
-    visitReduceScatter(reduce);
-  else if (auto reduce = dyn_cast<BucketedReduceOp>(op))
-    visitBucketedReduce(reduce);
+  if (auto start = dyn_cast<AsyncOpInterface>(op))
+    visitStart(start);
   else if (auto accumulate = dyn_cast<AccumulateOp>(op))
     visitAccumulate(accumulate);
   else
@@ -185,13 +167,14 @@ LogicalResult BufferPlan::visit(Operation &op) {
 }
 
 void BufferPlan::visitWait(WaitOp wait) {
-  Operation *start = handles.findStart(wait.getPending());
+  auto start = dyn_cast_if_present<AsyncOpInterface>(
+      handles.findStart(wait.getPending()));
   if (!start)
     return;
   // What another region has started has needed its buffer until here.
-  extend(start->getResult(0));
+  extend(start.getPending());
   for (auto [result, place] :
-       llvm::zip(wait.getResults(), pending.lookup(start->getResult(0)))) {
+       llvm::zip(wait.getResults(), pending.lookup(start.getPending()))) {
     memory[result] = place;
     extend(result);
   }
@@ -235,101 +218,45 @@ LogicalResult BufferPlan::visitLoad(LoadOp load) {
   return success();
 }
 
-void BufferPlan::visitGather(AllGatherOp gather) {
-  SmallVector<Memory> places;
-  for (auto [symbol, type] :
-       llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
-                       gather.getPending().getType().getTypes())) {
-    // The gather lands padded: every rank's slice is equally long.
-    PartitionOp partition = state.getPartition(symbol.getAttr());
-    auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
-    int64_t padded = (end - begin) * elementBytes(partition.getComputeType());
-    Memory place = whole(newBuffer(ArenaKind::Communication, padded, gather));
-    places.push_back(place);
-    place.bytes = tensorBytes(type);
-    pending[gather.getPending()].push_back(place);
+Memory BufferPlan::makeMemory(const AsyncBuffer &buffer,
+                              ArrayRef<Memory> others, Operation *start) {
+  int64_t bytes = elementBytes(buffer.type);
+  if (buffer.memory == AsyncBuffer::Memory::Own)
+    return whole(
+        newBuffer(ArenaKind::Communication, buffer.elements * bytes, start));
+  if (buffer.memory != AsyncBuffer::Memory::Part)
+    return whole(fixedBuffer(state.getPlace(buffer)));
+  const Memory &holder = others[buffer.index];
+  return {holder.buffer, holder.offset + buffer.offset * bytes,
+          buffer.stride * bytes, buffer.elements * bytes};
+}
+
+void BufferPlan::visitStart(AsyncOpInterface start) {
+  Value handle = start.getPending();
+  SmallVector<AsyncBuffer> described = start.getBuffers(state, training);
+  SmallVector<Memory> all, places;
+  for (const AsyncBuffer &buffer : described) {
+    all.push_back(buffer.isPlaced ? makeMemory(buffer, all, start) : Memory());
+    if (!buffer.isPlaced)
+      continue;
+    places.push_back(all.back());
+    if (buffer.result < 0)
+      continue;
+    // A gather lands padded: every rank's slice is equally long.
+    Memory &tensor = pending[handle].emplace_back(all.back());
+    tensor.bytes = tensorBytes(
+        cast<PendingType>(handle.getType()).getTypes()[buffer.result]);
   }
-  made.push_back({gather, places});
-}
-
-void BufferPlan::visitRefreshResident(RefreshResidentOp refresh) {
-  SmallVector<Memory> places;
-  for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-    places.push_back(whole(fixedBuffer(state.getWhole(symbol.getAttr()))));
-  made.push_back({refresh, places});
-}
-
-int BufferPlan::makeBucket(Operation *op, PartitionOp partition,
-                           int64_t elements, Type type, AtAttr fixed) {
-  if (fixed)
-    return fixedBuffer(fixed);
-  return newBuffer(ArenaKind::Communication, elements * elementBytes(type), op);
-}
-
-static Type pendingElementType(PendingType type) {
-  return cast<RankedTensorType>(type.getTypes().front()).getElementType();
-}
-
-void BufferPlan::visitAllReduce(AllReduceOp reduce) {
-  PartitionOp partition = state.find(reduce.getPartitionAttr());
-  int64_t begin = reduce.getBegin(), end = reduce.getEnd();
-  AtAttr stored = state.getGradient(partition, begin, end, /*slice=*/false);
-  Type type = pendingElementType(reduce.getPending().getType());
-  bool direct = reduce.getGradients().empty() ||
-                storesDirectly(partition, type, training);
-  int bucket = makeBucket(reduce, partition, end - begin, type,
-                          direct ? stored : AtAttr());
-  if (reduce.getParameters())
-    placeMembers(*reduce.getParameters(), reduce.getGradients(), bucket, begin,
-                 elementBytes(type));
-  pending[reduce.getPending()] = {whole(bucket)};
-  buckets[reduce.getPending()] = bucket;
-  made.push_back({reduce, {whole(bucket)}});
-}
-
-void BufferPlan::visitReduceScatter(ReduceScatterOp reduce) {
-  PartitionOp partition = state.find(reduce.getPartitionAttr());
-  int64_t begin = reduce.getBegin(), end = reduce.getEnd();
-  Type type = pendingElementType(reduce.getPending().getType());
-  int64_t bytes = elementBytes(type);
-  bool fromStored = reduce.getGradients().empty();
-  int bucket = makeBucket(
-      reduce, partition, end - begin, type,
-      fromStored ? state.getGradient(partition, begin, end, false) : AtAttr());
-  if (reduce.getParameters())
-    placeMembers(*reduce.getParameters(), reduce.getGradients(), bucket, begin,
-                 bytes);
-  buckets[reduce.getPending()] = bucket;
-  SmallVector<Memory> places = {whole(bucket)};
-  for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
-    int64_t slice = (last - first) / partition.getRanks() * bytes;
-    // In place inside the bucket, unless the slice's own place is known.
-    Memory place = {bucket, (first - begin) * bytes, slice, slice};
-    if (!fromStored && storesDirectly(partition, type, training))
-      place = whole(fixedBuffer(
-          state.getGradient(partition, first, last, /*slice=*/true)));
-    places.push_back(place);
-    pending[reduce.getPending()].push_back(place);
-  }
-  made.push_back({reduce, places});
-}
-
-void BufferPlan::visitBucketedReduce(BucketedReduceOp reduce) {
-  PartitionOp partition = state.find(reduce.getPartitionAttr());
-  auto flat =
-      cast<RankedTensorType>(reduce.getPending().getType().getTypes().front());
-  int64_t bytes = elementBytes(flat.getElementType());
-  int bucket = makeBucket(reduce, partition, flat.getNumElements(),
-                          flat.getElementType(), {});
-  int64_t offset = 0;
-  for (Value gradient : reduce.getGradients()) {
-    place(gradient, bucket, offset);
-    offset +=
-        cast<RankedTensorType>(gradient.getType()).getNumElements() * bytes;
-  }
-  pending[reduce.getPending()] = {whole(bucket)};
-  buckets[reduce.getPending()] = bucket;
-  made.push_back({reduce, {whole(bucket)}});
+  if (places.empty())
+    return;
+  made.push_back({start, places});
+  if (!described.front().isPlaced || !described.front().isRead)
+    return;
+  buckets[handle] = all.front().buffer;
+  int64_t bytes = elementBytes(described.front().type);
+  for (auto [operand, offset] :
+       llvm::zip(start->getOperands(), start.getOperandOffsets(state)))
+    place(operand, all.front().buffer, offset * bytes);
 }
 
 void BufferPlan::visitAccumulate(AccumulateOp accumulate) {

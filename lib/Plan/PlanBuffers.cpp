@@ -3,6 +3,7 @@
 #include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Memory/LineBuffers.h"
 #include "zero/Plan/PlanSummary.h"
 
@@ -27,8 +28,8 @@ public:
 private:
   void number(ArrayRef<Block *> line);
   void visit(Operation &op);
-  void visitGather(AllGatherOp gather, ArrayAttr places);
-  void visitReduction(Operation &op, ArrayAttr places);
+  void visitStart(AsyncOpInterface op, ArrayAttr places);
+  void takeOver(AtAttr bucket, ValueRange operands, int64_t &begin);
   void visitKernel(Operation &op, ArrayAttr places);
   void add(std::string name, Attribute place, int64_t begin, int64_t end);
   int64_t lastUse(Value value) const {
@@ -40,6 +41,8 @@ private:
 
   const Handles &handles;
   BlockOrder order;
+  StepOp step;
+  PartitionTable partitions;
   SmallVector<PlacedBuffer> buffers;
   /// From a value with a place to its buffer.
   DenseMap<Value, size_t> owners;
@@ -64,8 +67,8 @@ int64_t LineBuffers::waitOf(Operation *op) const {
 void LineBuffers::number(ArrayRef<Block *> line) {
   for (Block *block : line)
     for (Operation &op : *block) {
-      // A reduction borrows its operands until its wait.
-      int64_t last = isReduction(&op) ? waitOf(&op) : order[&op];
+      // What is started borrows its operands until its wait.
+      int64_t last = isa<AsyncOpInterface>(op) ? waitOf(&op) : order[&op];
       for (Value operand : op.getOperands()) {
         int64_t &use = uses[getRoot(operand)];
         use = std::max(use, last);
@@ -74,7 +77,9 @@ void LineBuffers::number(ArrayRef<Block *> line) {
 }
 
 LineBuffers::LineBuffers(ArrayRef<Block *> line, const Handles &handles)
-    : handles(handles), order(line) {
+    : handles(handles), order(line),
+      step(line.front()->getParentOp()->getParentOfType<StepOp>()),
+      partitions(step) {
   number(line);
   for (Block *block : line)
     for (Operation &op : *block)
@@ -91,33 +96,14 @@ void LineBuffers::visit(Operation &op) {
   auto places = op.getAttrOfType<ArrayAttr>("zero.at");
   if (!places || getView(&op))
     return;
-  if (auto gather = dyn_cast<AllGatherOp>(op))
-    return visitGather(gather, places);
-  if (isReduction(&op))
-    return visitReduction(op, places);
+  if (auto start = dyn_cast<AsyncOpInterface>(op))
+    return visitStart(start, places);
   visitKernel(op, places);
 }
 
-void LineBuffers::visitGather(AllGatherOp gather, ArrayAttr places) {
-  int64_t begin = order[gather];
-  WaitOp wait = handles.findWait(gather);
-  for (auto [index, symbol] : llvm::enumerate(
-           gather.getParameters().getAsRange<FlatSymbolRefAttr>())) {
-    int64_t end = waitOf(gather);
-    if (wait)
-      end = std::max(end, lastUse(wait.getResult(index)));
-    add(("gathered @" + symbol.getValue()).str(), places[index], begin, end);
-  }
-}
-
-void LineBuffers::visitReduction(Operation &op, ArrayAttr places) {
-  auto bucket = cast<AtAttr>(places[0]);
-  int64_t begin = order[&op], end = waitOf(&op);
-  if (Operation *wait = handles.findWait(&op))
-    for (Value result : wait->getResults())
-      end = std::max(end, lastUse(result));
-  // Gradients that were made in the bucket are part of it.
-  for (Value operand : op.getOperands())
+/// Operands that were made in the bucket are part of it.
+void LineBuffers::takeOver(AtAttr bucket, ValueRange operands, int64_t &begin) {
+  for (Value operand : operands)
     if (auto found = owners.find(getRoot(operand)); found != owners.end()) {
       for (int64_t index = found->second; index >= 0;
            index = buffers[index].predecessor) {
@@ -128,12 +114,52 @@ void LineBuffers::visitReduction(Operation &op, ArrayAttr places) {
         inside.end = inside.begin - 1;
       }
     }
-  auto partition = op.getAttrOfType<FlatSymbolRefAttr>("partition");
-  std::string name = ("bucket of @" + partition.getValue()).str();
-  if (auto first = op.getAttrOfType<IntegerAttr>("begin"))
-    name += "[" + std::to_string(first.getInt()) + " to " +
-            std::to_string(op.getAttrOfType<IntegerAttr>("end").getInt()) + "]";
-  add(name, bucket, begin, end);
+}
+
+/// "gathered @w", "bucket of @p0[0 to 12]".
+static std::string describeBuffer(const AsyncBuffer &buffer,
+                                  const PartitionTable &partitions) {
+  if (buffer.parameter)
+    return ("gathered @" + buffer.parameter.getValue()).str();
+  if (!buffer.partition)
+    return buffer.name;
+  std::string name =
+      (buffer.name + " of @" + buffer.partition.getValue()).str();
+  bool isAll =
+      buffer.form == AccumulateForm::Owned && buffer.begin == 0 &&
+      buffer.end == partitions.find(buffer.partition).getFlatElements();
+  if (!isAll)
+    name += "[" + std::to_string(buffer.begin) + " to " +
+            std::to_string(buffer.end) + "]";
+  return name;
+}
+
+void LineBuffers::visitStart(AsyncOpInterface op, ArrayAttr places) {
+  auto described = op.getBuffers(partitions, *step.getTraining());
+  WaitOp wait = handles.findWait(op);
+  // By buffer, the last use of what it holds.
+  SmallVector<int64_t> ends(described.size(), waitOf(op));
+  for (auto [index, buffer] : llvm::enumerate(described))
+    if (wait && buffer.result >= 0) {
+      int64_t &end =
+          ends[buffer.memory == AsyncBuffer::Memory::Part ? buffer.index
+                                                          : index];
+      end = std::max(end, lastUse(wait.getResult(buffer.result)));
+    }
+  size_t next = 0;
+  for (auto [index, buffer] : llvm::enumerate(described)) {
+    if (!buffer.isPlaced || next >= places.size())
+      continue;
+    auto place = cast<AtAttr>(places[next++]);
+    bool isBucket =
+        buffer.memory == AsyncBuffer::Memory::State && buffer.isRead;
+    if (buffer.memory != AsyncBuffer::Memory::Own && !isBucket)
+      continue;
+    int64_t begin = order[op];
+    if (buffer.isRead)
+      takeOver(place, op->getOperands(), begin);
+    add(describeBuffer(buffer, partitions), place, begin, ends[index]);
+  }
 }
 
 void LineBuffers::visitKernel(Operation &op, ArrayAttr places) {

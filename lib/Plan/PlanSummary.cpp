@@ -134,12 +134,9 @@ void mlir::zero::detail::summarizeStates(ModuleOp module,
   for (PartitionOp partition : module.getOps<PartitionOp>())
     states.add(partition);
   StepOp step = *module.getOps<StepOp>().begin();
-  if (auto initialize = step.getRegionOp<InitializeOp>()) {
-    StatePlaces places(module);
-    for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
-      for (auto name : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-        states.addResident(name.getValue(), places.getWhole(name.getAttr()));
-  }
+  StatePlaces places(module);
+  for (FlatSymbolRefAttr name : getResidentParameters(step))
+    states.addResident(name.getValue(), places.getWhole(name.getAttr()));
   for (auto [index, argument] :
        llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at"))) {
     auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");

@@ -1,10 +1,12 @@
 //===- PlanTraffic.cpp - what a planned schedule sends --------------------===//
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Memory/StatePlan.h"
 #include "zero/Plan/PlanSummary.h"
 
+#include "program/Collective.h"
+
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
 
@@ -12,12 +14,6 @@ using namespace mlir;
 using namespace mlir::zero;
 
 namespace {
-
-/// Elements of all tensors of a pending, and the type of one.
-struct PendingShape {
-  int64_t elements = 0;
-  Type type;
-};
 
 class TrafficCount {
 public:
@@ -29,9 +25,7 @@ public:
   void computeFormula();
 
 private:
-  void count(Operation &op, int64_t times);
-  void record(StringRef name, bool isGradient, int64_t elements, Type type,
-              int64_t times);
+  void count(CollectiveOpInterface op, int64_t times);
   int64_t paddedElements(FlatSymbolRefAttr parameter) const;
   void addGradientFormula(PartitionOp partition);
   void addGatherFormula();
@@ -51,69 +45,36 @@ private:
 // The schedule's collectives
 //===----------------------------------------------------------------------===//
 
-static PendingShape shapeOf(PendingType pending) {
-  PendingShape shape;
-  for (Type type : pending.getTypes()) {
-    shape.elements += cast<RankedTensorType>(type).getNumElements();
-    shape.type = cast<RankedTensorType>(type).getElementType();
-  }
-  return shape;
-}
-
 int64_t TrafficCount::paddedElements(FlatSymbolRefAttr parameter) const {
   PartitionOp partition = places.getPartition(parameter.getAttr());
   auto [begin, end] = partition.getSegmentsOf(parameter.getValue());
   return end - begin;
 }
 
-void TrafficCount::record(StringRef name, bool isGradient, int64_t elements,
-                          Type type, int64_t times) {
-  CollectiveSummary &collective = collectives[name];
-  collective.name = name.str();
+void TrafficCount::count(CollectiveOpInterface op, int64_t times) {
+  if (op.getTrafficClass() == zrt::TrafficClass::Control)
+    return;
+  auto buffers = op.getBuffers(places, *step.getTraining());
+  auto parts = op.getParts(places, buffers);
+  if (parts.empty())
+    return;
+  CollectiveSummary &collective = collectives[op->getName().stripDialect()];
+  collective.name = op->getName().stripDialect().str();
   collective.count += times;
-  collective.volume.add(elements * times, elementBytes(type));
-  (isGradient ? gradients : parameters)
-      .planned.add(elements * times, elementBytes(type));
-}
-
-void TrafficCount::count(Operation &op, int64_t times) {
-  StringRef name = op.getName().stripDialect();
-  auto reduced = [&](PendingType pending, int64_t factor) {
-    PendingShape shape = shapeOf(pending);
-    if (shape.type)
-      record(name, true, shape.elements * factor, shape.type, times);
-  };
-  auto gathered = [&](ArrayAttr parameters) {
-    for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
-      Type type = places.getPartition(symbol.getAttr()).getComputeType();
-      record(name, false, paddedElements(symbol), type, times);
-    }
-    // One group of gathers is one collective.
-    if (!parameters.empty())
-      collectives[name].count -= (parameters.size() - 1) * times;
-  };
-  llvm::TypeSwitch<Operation *>(&op)
-      .Case([&](AllReduceOp reduce) {
-        reduced(reduce.getPending().getType(), 2);
-      })
-      .Case([&](ReduceScatterOp reduce) {
-        reduced(reduce.getPending().getType(), summary.ranks);
-      })
-      .Case([&](BucketedReduceOp reduce) {
-        reduced(reduce.getPending().getType(), 1);
-      })
-      .Case([&](AllGatherOp gather) { gathered(gather.getParameters()); })
-      .Case([&](RefreshResidentOp gather) { gathered(gather.getParameters()); })
-      .Case([&](RefreshOp refresh) {
-        record(name, false, refresh.getEnd() - refresh.getBegin(),
-               places.find(refresh.getPartitionAttr()).getComputeType(), times);
-      });
+  TrafficSummary &all = isReduction(op) ? gradients : parameters;
+  for (const CollectivePart &part : parts) {
+    int64_t elements =
+        times * zrt::sentByGroup(op.getKind(), part.count, summary.ranks);
+    int64_t bytes = elementBytes(buffers[part.send.buffer].type);
+    collective.volume.add(elements, bytes);
+    all.planned.add(elements, bytes);
+  }
 }
 
 void TrafficCount::countPlanned() {
   for (Operation &region : step.getBody().front())
     if (int64_t times = step.getRunsPerUpdate(&region))
-      for (Operation &op : region.getRegion(0).front())
+      for (auto op : region.getRegion(0).getOps<CollectiveOpInterface>())
         count(op, times);
 }
 
@@ -162,14 +123,18 @@ void TrafficCount::addGatherFormula() {
       for (MemberAttr member : partition.getMemberRange())
         gathers[member.getParameter().getAttr()] = 0;
   for (auto gather :
-       step.getRegionOp<MicroOp>().getBody().getOps<AllGatherOp>()) {
-    addGathered(gather.getParameters(), summary.accumulation);
-    for (auto symbol : gather.getParameters().getAsRange<FlatSymbolRefAttr>())
+       step.getRegionOp<MicroOp>().getBody().getOps<CollectiveOpInterface>()) {
+    if (!isGather(gather))
+      continue;
+    ArrayAttr names = gather.getParameterNames();
+    addGathered(names, summary.accumulation);
+    for (auto symbol : names.getAsRange<FlatSymbolRefAttr>())
       ++gathers[symbol.getAttr()];
   }
   for (auto refresh :
-       step.getRegionOp<ApplyOp>().getBody().getOps<RefreshResidentOp>())
-    addGathered(refresh.getParameters(), 1);
+       step.getRegionOp<ApplyOp>().getBody().getOps<CollectiveOpInterface>())
+    if (isRefresh(refresh) && refresh.getParameterNames())
+      addGathered(refresh.getParameterNames(), 1);
   std::map<int64_t, int64_t> byCount;
   for (auto [name, count] : gathers)
     byCount[count] += places.getMember(name).getSize();

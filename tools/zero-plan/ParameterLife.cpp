@@ -4,6 +4,7 @@
 
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -79,12 +80,11 @@ void ParameterLife::visit(Operation &op) {
     values[load.getResult()] = "parameter";
     return add("read whole", op);
   }
-  if (auto gather = dyn_cast<AllGatherOp>(op)) {
-    int64_t index = indexIn(gather.getParameters());
-    if (index < 0)
+  if (isGather(&op)) {
+    ArrayAttr names = cast<CollectiveOpInterface>(op).getParameterNames();
+    if (indexIn(names) < 0)
       return;
-    return add("gather starts, with " +
-                   Twine(gather.getParameters().size() - 1) + " others",
+    return add("gather starts, with " + Twine(names.size() - 1) + " others",
                op);
   }
   if (auto wait = dyn_cast<WaitOp>(op))
@@ -98,16 +98,16 @@ void ParameterLife::visit(Operation &op) {
 }
 
 int64_t ParameterLife::indexInGather(Operation *start) const {
-  return llvm::TypeSwitch<Operation *, int64_t>(start)
-      .Case<AllGatherOp, RefreshResidentOp>(
-          [&](auto gather) { return indexIn(gather.getParameters()); })
-      .Case([&](RefreshOp refresh) {
-        return isAbout(refresh.getPartitionAttr()) &&
-                       overlaps(refresh.getBegin(), refresh.getEnd())
-                   ? 0
-                   : -1;
-      })
-      .Default([](Operation *) { return -1; });
+  if (!isGather(start) && !isRefresh(start))
+    return -1;
+  auto collective = cast<CollectiveOpInterface>(start);
+  if (ArrayAttr names = collective.getParameterNames())
+    return indexIn(names);
+  for (const PartitionRange &range :
+       collective.getPartitionRanges(PartitionTable(start)))
+    if (isAbout(range.partition) && overlaps(range.begin, range.end))
+      return 0;
+  return -1;
 }
 
 bool ParameterLife::isReduced(Operation *start) const {
@@ -170,15 +170,13 @@ void ParameterLife::visitApply(Operation &op) {
         if (isAbout(update.getPartitionAttr()))
           add("owned part is updated", op);
       })
-      .Case([&](RefreshOp refresh) {
-        if (indexInGather(refresh) < 0)
+      .Case([&](CollectiveOpInterface start) {
+        if (!isRefresh(start) || indexInGather(start) < 0)
           return;
-        add("refresh of the whole copy starts" + rangeOf(op), op);
-      })
-      .Case([&](RefreshResidentOp refresh) {
-        if (indexInGather(refresh) < 0)
-          return;
-        add("gather of the resident copy starts", op);
+        if (start.getParameterNames())
+          add("gather of the resident copy starts", op);
+        else
+          add("refresh of the whole copy starts" + rangeOf(op), op);
       });
 }
 

@@ -67,11 +67,7 @@ private:
   void visitWait(WaitOp wait);
   void visitKernel(Operation &op);
   LogicalResult visitLoad(LoadOp load);
-  void visitGather(AllGatherOp gather);
-  void visitRefreshResident(RefreshResidentOp refresh);
-  void visitAllReduce(AllReduceOp reduce);
-  void visitReduceScatter(ReduceScatterOp reduce);
-  void visitBucketedReduce(BucketedReduceOp reduce);
+  void visitStart(AsyncOpInterface start);
   void visitAccumulate(AccumulateOp accumulate);
 
   int newBuffer(ArenaKind arena, int64_t bytes, Operation *begin);
@@ -81,12 +77,9 @@ private:
   /// Lets `value` be produced at `offset` of `bucket`; where it cannot, the
   /// lowering copies it there.
   void place(Value value, int bucket, int64_t offset);
-  /// Places the gradients of members in a bucket that holds the flat space
-  /// from `begin` on, in elements of `bytes`.
-  void placeMembers(ArrayAttr parameters, ValueRange gradients, int bucket,
-                    int64_t begin, int64_t bytes);
-  int makeBucket(Operation *op, PartitionOp partition, int64_t elements,
-                 Type type, AtAttr fixed);
+  /// The memory of a buffer of `start`, of which `others` come before it.
+  Memory makeMemory(const AsyncBuffer &buffer, ArrayRef<Memory> others,
+                    Operation *start);
   /// The dying input whose memory `result` of a launch may take, or -1.
   int findDyingInput(LaunchOp launch, int64_t bytes);
   /// Keep what `value` stands for alive through the present operation.
