@@ -12,19 +12,16 @@
 
 #include "zero/Analysis/Handles.h"
 #include "zero/Analysis/Schedule.h"
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 
 namespace mlir::zero::verify {
 
 /// What every topic looks up.
-struct Tables {
+struct Tables : PartitionTable {
   Tables(ModuleOp module, StepOp step);
 
-  PartitionOp find(FlatSymbolRefAttr partition) const {
-    return partitions.lookup(partition.getAttr());
-  }
   PartitionOp ownerOf(FlatSymbolRefAttr parameter) const {
-    return byParameter.lookup(parameter.getAttr());
+    return getPartition(parameter.getAttr());
   }
   /// The segments that hold a parameter at stage 3, padding included, in
   /// elements; 0 where it is in no partition.
@@ -36,8 +33,6 @@ struct Tables {
   Handles handles;
   TrainingAttr training; ///< never null
   SmallVector<PartitionOp> trained;
-  DenseMap<StringAttr, PartitionOp> partitions, byParameter;
-  DenseMap<StringAttr, MemberAttr> members;
   /// Whether operations say whose gradients they make.
   bool saysGradients = false;
 };

@@ -55,10 +55,16 @@ AtAttr AccessTable::findPlace(Value value) {
     return state.getWhole(load.getParameterAttr().getAttr());
   size_t index = cast<OpResult>(value).getResultNumber();
   if (isa<WaitOp>(maker)) {
-    Operation *start = tables.handles.findStartOf(value);
-    // The first place of a reduce-scatter is its bucket.
-    return start ? placeAt(start, index + isa<ReduceScatterOp>(start))
-                 : AtAttr();
+    auto start = dyn_cast_if_present<AsyncOpInterface>(
+        tables.handles.findStartOf(value));
+    if (!start)
+      return {};
+    auto buffers = start.getBuffers(tables, tables.training);
+    for (auto [buffer, place] :
+         llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
+      if (buffer.result == static_cast<int>(index))
+        return place;
+    return {};
   }
   return placeAt(
       maker,
@@ -68,12 +74,13 @@ AtAttr AccessTable::findPlace(Value value) {
 }
 
 void AccessTable::add(SmallVectorImpl<Access> &accesses, AtAttr place,
-                      bool isWrite) {
+                      bool isWrite, int64_t rank) {
   if (!place || place.getBytes() == 0)
     return;
   int64_t last = place.getStride() * (tables.training.getRanks() - 1);
   accesses.push_back({place.getArena(), place.getOffset(),
-                      place.getOffset() + last + place.getBytes(), isWrite});
+                      place.getOffset() + last + place.getBytes(), isWrite,
+                      rank});
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,12 +102,7 @@ void AccessTable::collect(Operation &op, Accesses &accesses) {
       .Case([&](AccumulateOp op) { collectAccumulate(op, accesses); })
       .Case([&](GradStatsOp op) { collectStats(op, accesses); })
       .Case([&](UpdateOp op) { collectUpdate(op, accesses); })
-      .Case([&](RefreshOp op) { collectRefresh(op, accesses); })
-      .Case<AllGatherOp, RefreshResidentOp>([&](auto gather) {
-        collectGather(op, gather.getParameters(), accesses);
-      })
-      .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(
-          [&](auto) { collectReduction(op, accesses); })
+      .Case([&](AsyncOpInterface op) { collectStart(op, accesses); })
       .Default([&](Operation *) {
         collectOperands(op, accesses);
         for (Value result : op.getResults())
@@ -127,7 +129,7 @@ void AccessTable::collectOwned(PartitionOp partition, ArrayAttr parameters,
   int64_t slice = partition.getFlatElements() / partition.getRanks();
   int64_t bytes = elementBytes(partition.getGradientType());
   for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
-    MemberAttr member = tables.members.lookup(name.getAttr());
+    MemberAttr member = tables.getMember(name.getAttr());
     int64_t flat = member.getOffset(), end = flat + member.getSize();
     while (flat < end) {
       int64_t owner = flat / slice;
@@ -180,51 +182,21 @@ void AccessTable::collectUpdate(UpdateOp op, Accesses &accesses) {
 }
 
 //===----------------------------------------------------------------------===//
-// Collectives
+// What is started
 //===----------------------------------------------------------------------===//
 
-void AccessTable::collectReduction(Operation &op, Accesses &accesses) {
-  // Gradients that are not made in the bucket are copied there first.
-  collectOperands(op, accesses);
-  if (op.getNumOperands() > 0)
-    add(accesses.atOnce, placeAt(&op, 0), /*isWrite=*/true);
-  if (auto places = op.getAttrOfType<ArrayAttr>("zero.at"))
-    for (Attribute place : places)
-      add(accesses.inFlight, cast<AtAttr>(place), /*isWrite=*/true);
-  auto reduce = dyn_cast<BucketedReduceOp>(op);
-  if (!reduce)
-    return;
-  PartitionOp partition = tables.find(reduce.getPartitionAttr());
-  auto type =
-      cast<RankedTensorType>(reduce.getPending().getType().getTypes()[0]);
-  if (storesDirectly(partition, type.getElementType(), tables.training))
-    collectOwned(partition, reduce.getParameters(), accesses.inFlight);
-}
-
-void AccessTable::collectGather(Operation &op, ArrayAttr parameters,
-                                Accesses &accesses) {
-  for (auto [index, name] :
-       llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
-    PartitionOp partition = tables.ownerOf(name);
-    auto [begin, end] = partition.getSegmentsOf(name.getValue());
-    if (AtAttr own = stateOf(partition, "parameters"))
-      add(accesses.inFlight,
-          state.getSlice(partition, own, /*sharded=*/true,
-                         elementBytes(partition.getComputeType()), begin, end),
-          /*isWrite=*/false);
-    add(accesses.inFlight, placeAt(&op, index), /*isWrite=*/true);
+void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
+  auto buffers = op.getBuffers(tables, tables.training);
+  SmallVector<AtAttr> places = state.getPlaces(op, buffers);
+  // Operands that are not made in the first buffer are copied there before.
+  if (op->getNumOperands() > 0) {
+    collectOperands(*op, accesses);
+    if (!op.getOperandOffsets(tables).empty())
+      add(accesses.atOnce, places.front(), /*isWrite=*/true);
   }
-}
-
-void AccessTable::collectRefresh(RefreshOp op, Accesses &accesses) {
-  PartitionOp partition = tables.find(op.getPartitionAttr());
-  AtAttr whole = stateOf(partition, "parameters");
-  if (!whole)
-    return;
-  int64_t bytes = elementBytes(partition.getComputeType());
-  int64_t begin = op.getBegin(), end = op.getEnd();
-  accesses.inFlight.push_back({whole.getArena(),
-                               whole.getOffset() + begin * bytes,
-                               whole.getOffset() + end * bytes,
-                               /*isWrite=*/true});
+  for (auto [buffer, place] : llvm::zip_equal(buffers, places)) {
+    if (buffer.memory == AsyncBuffer::Memory::Operand)
+      place = placeOf(op->getOperand(buffer.index));
+    add(accesses.inFlight, place, buffer.isWritten, buffer.owner);
+  }
 }

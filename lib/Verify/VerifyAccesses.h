@@ -37,14 +37,13 @@ private:
   void collectAccumulate(AccumulateOp op, Accesses &accesses);
   void collectStats(GradStatsOp op, Accesses &accesses);
   void collectUpdate(UpdateOp op, Accesses &accesses);
-  void collectReduction(Operation &op, Accesses &accesses);
-  void collectGather(Operation &op, ArrayAttr parameters, Accesses &accesses);
-  void collectRefresh(RefreshOp op, Accesses &accesses);
+  void collectStart(AsyncOpInterface op, Accesses &accesses);
   void collectOwned(PartitionOp partition, ArrayAttr parameters,
                     SmallVectorImpl<Access> &accesses);
   void collectOperands(Operation &op, Accesses &accesses);
   /// Adds the bytes of `place`, where there is one.
-  void add(SmallVectorImpl<Access> &accesses, AtAttr place, bool isWrite);
+  void add(SmallVectorImpl<Access> &accesses, AtAttr place, bool isWrite,
+           int64_t rank = -1);
   AtAttr placeOf(Value value);
   AtAttr findPlace(Value value);
 

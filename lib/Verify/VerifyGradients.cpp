@@ -8,6 +8,8 @@
 
 #include "VerifyStore.h"
 
+#include "program/Collective.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -27,8 +29,9 @@ private:
   LogicalResult verifyLocal(AccumulateOp accumulate, Store &store);
   LogicalResult add(AccumulateOp accumulate, MutableArrayRef<Cell> cells,
                     Level level);
-  template <typename ReduceOp> LogicalResult visitReduce(ReduceOp reduce);
-  LogicalResult visitBucketed(BucketedReduceOp reduce);
+  LogicalResult visitReduce(CollectiveOpInterface reduce);
+  LogicalResult takeInRange(CollectiveOpInterface reduce, Store &store,
+                            const AsyncBuffer &bucket);
   LogicalResult takeIn(Operation *op, Store &store,
                        std::pair<int64_t, int64_t> range, ArrayAttr parameters,
                        ValueRange gradients);
@@ -118,13 +121,15 @@ LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
          << ") is no member of " << accumulate.getPartitionAttr();
 }
 
-/// Whether [begin, end) is the segment of result `index` of `reduce`.
-static bool isSegment(const Store &store, ReduceScatterOp reduce, size_t index,
-                      int64_t begin, int64_t end) {
-  std::optional<size_t> own = store.findSegment(begin, end);
-  return own && begin >= static_cast<int64_t>(reduce.getBegin()) &&
-         end <= static_cast<int64_t>(reduce.getEnd()) &&
-         *own == index + store.countSegments(reduce.getBegin());
+/// The buffer that holds tensor `index` of what `start` gives; null where none
+/// does.
+static const AsyncBuffer *findResult(ArrayRef<AsyncBuffer> buffers,
+                                     unsigned index) {
+  const AsyncBuffer *found =
+      llvm::find_if(buffers, [&](const AsyncBuffer &buffer) {
+        return buffer.result == static_cast<int>(index);
+      });
+  return found == buffers.end() ? nullptr : found;
 }
 
 FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
@@ -134,29 +139,25 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
       return failure();
     return Level::Local;
   }
-  unsigned index = cast<OpResult>(accumulate.getValue()).getResultNumber();
-  int64_t begin = accumulate.getBegin(), end = accumulate.getEnd();
-  if (auto reduce = dyn_cast<AllReduceOp>(start);
-      reduce && accumulate.getForm() == AccumulateForm::Whole &&
-      reduce.getParameters() &&
-      reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
-      static_cast<int64_t>(reduce.getBegin()) == begin &&
-      static_cast<int64_t>(reduce.getEnd()) == end &&
-      !store.partition.hasShardedGradients())
-    return Level::Everywhere;
-  if (auto reduce = dyn_cast<ReduceScatterOp>(start);
-      reduce && accumulate.getForm() == AccumulateForm::Slice &&
-      reduce.getParameters() &&
-      reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
-      isSegment(store, reduce, index, begin, end))
-    return Level::Owner;
-  if (auto reduce = dyn_cast<BucketedReduceOp>(start);
-      reduce && accumulate.getForm() == AccumulateForm::Owned &&
-      reduce.getRange(store.partition) == std::make_pair(begin, end) &&
-      reduce.getPartitionAttr() == accumulate.getPartitionAttr() &&
-      reduce.getParametersAttr() == accumulate.getParametersAttr())
-    return Level::Owner;
-  return reportForeign(accumulate, start), failure();
+  auto reduce = dyn_cast<CollectiveOpInterface>(start);
+  if (!reduce || !isReduction(start) || !reduce.getParameterNames())
+    return reportForeign(accumulate, start), failure();
+  auto buffers =
+      cast<AsyncOpInterface>(start).getBuffers(tables, tables.training);
+  const AsyncBuffer *result = findResult(
+      buffers, cast<OpResult>(accumulate.getValue()).getResultNumber());
+  bool isSame = result && result->form == accumulate.getForm() &&
+                result->partition == accumulate.getPartitionAttr() &&
+                result->begin == static_cast<int64_t>(accumulate.getBegin()) &&
+                result->end == static_cast<int64_t>(accumulate.getEnd());
+  if (isSame && result->form == AccumulateForm::Whole)
+    isSame = !store.partition.hasShardedGradients();
+  if (isSame && result->form == AccumulateForm::Owned)
+    isSame = reduce.getParameterNames() == accumulate.getParametersAttr();
+  if (!isSame)
+    return reportForeign(accumulate, start), failure();
+  return result->form == AccumulateForm::Whole ? Level::Everywhere
+                                               : Level::Owner;
 }
 
 LogicalResult Gradients::add(AccumulateOp accumulate,
@@ -219,7 +220,7 @@ LogicalResult Gradients::takeIn(Operation *op, Store &store,
                                 ArrayAttr parameters, ValueRange gradients) {
   for (auto [parameter, gradient] :
        llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    int64_t offset = tables.members.lookup(parameter.getAttr()).getOffset();
+    int64_t offset = tables.getMember(parameter.getAttr()).getOffset();
     auto [begin, end] = store.partition.getElementsIn(
         parameter.getValue(), range.first, range.second);
     if (!isGradientOf(tables, gradient, parameter, begin - offset,
@@ -263,52 +264,63 @@ LogicalResult Gradients::reduceStored(Operation *op, Store &store,
   return success();
 }
 
-template <typename ReduceOp>
-LogicalResult Gradients::visitReduce(ReduceOp reduce) {
-  FailureOr<Store *> store = findStore(reduce, reduce.getPartitionAttr());
-  if (failed(store))
-    return failure();
-  int64_t begin = reduce.getBegin(), end = reduce.getEnd();
-  if (!reduce.getParameters())
-    return reduceStored(reduce, **store, begin, end);
-  llvm::SmallDenseSet<Attribute> named(reduce.getParameters()->begin(),
-                                       reduce.getParameters()->end());
-  for (const Cell &cell : (*store)->range(begin, end))
-    if (cell.parameter && !named.contains(cell.parameter))
-      return reduce.emitOpError("leaves out ")
-             << cell.parameter << ", which lies in its range";
-  return takeIn(reduce, **store, {begin, end}, *reduce.getParameters(),
-                reduce.getGradients());
+/// A bucket of a range has all that lies in it; one that is reduced to owners
+/// is for the layout whose slices do not follow buckets.
+LogicalResult Gradients::takeInRange(CollectiveOpInterface reduce, Store &store,
+                                     const AsyncBuffer &bucket) {
+  ArrayAttr parameters = reduce.getParameterNames();
+  if (bucket.form == AccumulateForm::Owned) {
+    if (store.partition.getLayout() != LayoutKind::Contiguous)
+      return reduce->emitOpError(
+                 "reduces to the owners of a contiguous layout, and ")
+             << bucket.partition << " is "
+             << stringifyLayoutKind(store.partition.getLayout());
+  } else {
+    llvm::SmallDenseSet<Attribute> named(parameters.begin(), parameters.end());
+    for (const Cell &cell : store.range(bucket.begin, bucket.end))
+      if (cell.parameter && !named.contains(cell.parameter))
+        return reduce->emitOpError("leaves out ")
+               << cell.parameter << ", which lies in its range";
+  }
+  return takeIn(reduce, store, {bucket.begin, bucket.end}, parameters,
+                reduce->getOperands());
 }
 
-LogicalResult Gradients::visitBucketed(BucketedReduceOp reduce) {
-  FailureOr<Store *> store = findStore(reduce, reduce.getPartitionAttr());
-  if (failed(store))
-    return failure();
-  if ((*store)->partition.getLayout() != LayoutKind::Contiguous)
-    return reduce.emitOpError(
-               "reduces to the owners of a contiguous layout, and ")
-           << reduce.getPartitionAttr() << " is "
-           << stringifyLayoutKind((*store)->partition.getLayout());
-  return takeIn(reduce, **store, reduce.getRange((*store)->partition),
-                reduce.getParameters(), reduce.getGradients());
+LogicalResult Gradients::visitReduce(CollectiveOpInterface reduce) {
+  for (const PartitionRange &range : reduce.getPartitionRanges(tables)) {
+    FailureOr<Store *> store = findStore(reduce, range.partition);
+    if (failed(store))
+      return failure();
+    if (!reduce.getParameterNames()) {
+      if (failed(reduceStored(reduce, **store, range.begin, range.end)))
+        return failure();
+      continue;
+    }
+    auto buffers = cast<AsyncOpInterface>(reduce.getOperation())
+                       .getBuffers(tables, tables.training);
+    if (failed(takeInRange(reduce, **store, buffers.front())))
+      return failure();
+  }
+  return success();
 }
 
 void Gradients::visitWait(WaitOp wait) {
   Operation *start = tables.handles.findStart(wait.getPending());
-  if (!start || !isa<AllReduceOp, ReduceScatterOp>(start))
+  if (!start || !isReduction(start))
     return;
-  auto symbol = start->getAttrOfType<FlatSymbolRefAttr>("partition");
-  auto found = stores.find(symbol.getAttr());
-  if (found == stores.end())
-    return;
-  for (Cell &cell :
-       found->second->range(start->getAttrOfType<IntegerAttr>("begin").getInt(),
-                            start->getAttrOfType<IntegerAttr>("end").getInt()))
-    if (cell.inFlight == start) {
-      cell.inFlight = nullptr;
-      cell.level = isa<AllReduceOp>(start) ? Level::Everywhere : Level::Owner;
-    }
+  bool isEverywhere = cast<CollectiveOpInterface>(start).getKind() ==
+                      zrt::Collective::AllReduce;
+  for (const PartitionRange &range :
+       cast<CollectiveOpInterface>(start).getPartitionRanges(tables)) {
+    auto found = stores.find(range.partition.getAttr());
+    if (found == stores.end())
+      continue;
+    for (Cell &cell : found->second->range(range.begin, range.end))
+      if (cell.inFlight == start) {
+        cell.inFlight = nullptr;
+        cell.level = isEverywhere ? Level::Everywhere : Level::Owner;
+      }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -354,12 +366,8 @@ LogicalResult Gradients::visitUpdate(UpdateOp update) {
 LogicalResult Gradients::visit(Operation &op) {
   if (auto accumulate = dyn_cast<AccumulateOp>(op))
     return visitAccumulate(accumulate);
-  if (auto reduce = dyn_cast<AllReduceOp>(op))
-    return visitReduce(reduce);
-  if (auto reduce = dyn_cast<ReduceScatterOp>(op))
-    return visitReduce(reduce);
-  if (auto reduce = dyn_cast<BucketedReduceOp>(op))
-    return visitBucketed(reduce);
+  if (isReduction(&op))
+    return visitReduce(cast<CollectiveOpInterface>(op));
   if (auto stats = dyn_cast<GradStatsOp>(op))
     return visitStats(stats);
   if (auto update = dyn_cast<UpdateOp>(op))

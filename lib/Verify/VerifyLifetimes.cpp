@@ -75,23 +75,25 @@ LogicalResult Lifetimes::visitFree(FreeOp free) {
 }
 
 void Lifetimes::visitStart(Operation &op) {
-  if (isReduction(&op))
-    for (Value gradient : op.getOperands())
-      borrowed[getRoot(gradient)] = &op;
+  if (isa<AsyncOpInterface>(op))
+    for (Value operand : op.getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        borrowed[getRoot(operand)] = &op;
 }
 
 void Lifetimes::visitWait(WaitOp wait) {
-  Operation *start = tables.handles.findStart(wait.getPending());
+  auto start = dyn_cast_if_present<AsyncOpInterface>(
+      tables.handles.findStart(wait.getPending()));
   if (!start)
     return;
-  if (isa<AllGatherOp>(start))
-    for (Value whole : wait.getResults())
-      due[whole] = wait;
-  // What a carried reduction reads goes with it.
-  if (!isReduction(start) || start->getBlock() != wait->getBlock())
+  for (const AsyncBuffer &buffer : start.getBuffers(tables, tables.training))
+    if (buffer.isFreed)
+      due[wait.getResult(buffer.result)] = wait;
+  // What a carried operation reads goes with it.
+  if (start->getBlock() != wait->getBlock())
     return;
-  for (Value gradient : start->getOperands()) {
-    Value root = getRoot(gradient);
+  for (Value operand : start->getOperands()) {
+    Value root = getRoot(operand);
     if (borrowed.lookup(root) == start)
       borrowed.erase(root);
     Operation *producer = root.getDefiningOp();

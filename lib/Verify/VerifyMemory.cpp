@@ -40,6 +40,8 @@ private:
                             AtAttr stored);
   LogicalResult verifyGradient(const Use &use, PartitionOp partition,
                                MemberAttr member);
+  void collectStart(AsyncOpInterface start, ArrayAttr places);
+  int64_t placeInBucket(AsyncOpInterface start, OpOperand &operand);
   bool mayShare(const Use &earlier, const Use &later);
   LogicalResult reportOverlap(const Use &earlier, const Use &later);
   int64_t lastUse(Value value) const {
@@ -53,6 +55,8 @@ private:
   /// be left alone for: a collective in flight borrows.
   DenseMap<Value, int64_t> lastUses, borrowed;
   SmallVector<Use> uses;
+  /// Where each start brings its operands, in elements of its first buffer.
+  DenseMap<Operation *, SmallVector<int64_t>> operandOffsets;
 };
 
 } // namespace
@@ -76,7 +80,7 @@ LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
     if (isa<FreeOp>(op))
       continue;
     int64_t read = positions[op], until = read;
-    if (isReduction(op))
+    if (isa<AsyncOpInterface>(op))
       until = std::max(until, positions.lookup(tables.handles.findWait(op)));
     op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands()) {
@@ -93,11 +97,11 @@ LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
 
 void LineMemory::collect(Operation &op) {
   auto places = op.getAttrOfType<ArrayAttr>("zero.at");
-  if (!places || op.hasTrait<OpTrait::ConstantLike>() ||
-      isa<RefreshResidentOp>(op))
+  if (!places || op.hasTrait<OpTrait::ConstantLike>())
     return;
   int64_t from = positions[&op];
-  if (!isCollective(&op)) {
+  auto start = dyn_cast<AsyncOpInterface>(op);
+  if (!start) {
     size_t next = 0;
     for (Value result : op.getResults())
       if (isa<RankedTensorType>(result.getType()) && next < places.size())
@@ -105,43 +109,52 @@ void LineMemory::collect(Operation &op) {
                         std::max(from, borrowed.lookup(result)), &op, result});
     return;
   }
-  // A collective has its buffers from its start to the last use of what it
-  // gives; slices lie in the first place, or in the stored gradient.
-  SmallVector<int64_t> last(places.size(), from);
-  if (Operation *wait = tables.handles.findWait(&op)) {
-    for (int64_t &position : last)
-      position = std::max(position, positions.lookup(wait));
-    for (auto [index, result] : llvm::enumerate(wait->getResults())) {
-      int64_t &position = last[isReduction(&op) ? 0 : index];
-      position = std::max(position, borrowed.lookup(result));
-    }
+  collectStart(start, places);
+}
+
+/// A started operation has its buffers from its start to the last use of what
+/// it gives; slices lie in a buffer, or in the stored gradient.
+void LineMemory::collectStart(AsyncOpInterface start, ArrayAttr places) {
+  int64_t from = positions[start];
+  auto buffers = start.getBuffers(tables, tables.training);
+  Operation *wait = tables.handles.findWait(start);
+  SmallVector<int64_t> last(
+      buffers.size(), wait ? std::max(from, positions.lookup(wait)) : from);
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    if (!wait || buffer.result < 0)
+      continue;
+    size_t holder =
+        buffer.memory == AsyncBuffer::Memory::Part ? buffer.index : index;
+    last[holder] =
+        std::max(last[holder], borrowed.lookup(wait->getResult(buffer.result)));
   }
-  for (auto [index, place] : llvm::enumerate(places))
-    if (isa<AllGatherOp>(op) || index == 0)
-      uses.push_back({cast<AtAttr>(place), from, last[index], &op, Value()});
+  size_t next = 0;
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    if (!buffer.isPlaced || next >= places.size())
+      continue;
+    auto place = cast<AtAttr>(places[next++]);
+    bool isBucket =
+        buffer.memory == AsyncBuffer::Memory::State && buffer.isRead;
+    if (buffer.memory == AsyncBuffer::Memory::Own || isBucket)
+      uses.push_back({place, from, last[index], start, Value()});
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // Overlaps
 //===----------------------------------------------------------------------===//
 
-/// A value's first byte in the bucket of the reduction that takes it in.
-static int64_t placeInBucket(Operation *reduce, unsigned index,
-                             const Tables &tables) {
-  auto names = reduce->getAttrOfType<ArrayAttr>("parameters");
-  auto type = cast<RankedTensorType>(reduce->getOperand(index).getType());
-  int64_t bytes = elementBytes(type.getElementType());
-  if (auto bucketed = dyn_cast<BucketedReduceOp>(reduce)) {
-    int64_t offset = 0;
-    for (Value gradient : bucketed.getGradients().take_front(index))
-      offset +=
-          cast<RankedTensorType>(gradient.getType()).getNumElements() * bytes;
-    return offset;
-  }
-  MemberAttr member =
-      tables.members.lookup(cast<FlatSymbolRefAttr>(names[index]).getAttr());
-  int64_t begin = reduce->getAttrOfType<IntegerAttr>("begin").getInt();
-  return std::max<int64_t>(member.getOffset() - begin, 0) * bytes;
+/// A value's first byte in the buffer that it is brought into; negative where
+/// it is read in its own place.
+int64_t LineMemory::placeInBucket(AsyncOpInterface start, OpOperand &operand) {
+  auto [offsets, isNew] = operandOffsets.try_emplace(start);
+  if (isNew)
+    offsets->second = start.getOperandOffsets(tables);
+  if (offsets->second.empty())
+    return -1;
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  return offsets->second[operand.getOperandNumber()] *
+         elementBytes(type.getElementType());
 }
 
 /// Whether `later` may take the memory of `earlier`, which it reads: a gradient
@@ -152,10 +165,11 @@ bool LineMemory::mayShare(const Use &earlier, const Use &later) {
   for (OpOperand &operand : later.by->getOpOperands()) {
     if (getRoot(operand.get()) != earlier.value)
       continue;
-    if (isReduction(later.by))
-      return earlier.place.getOffset() ==
-             later.place.getOffset() +
-                 placeInBucket(later.by, operand.getOperandNumber(), tables);
+    if (auto start = dyn_cast<AsyncOpInterface>(later.by)) {
+      int64_t offset = placeInBucket(start, operand);
+      return offset >= 0 &&
+             earlier.place.getOffset() == later.place.getOffset() + offset;
+    }
     return isa<LaunchOp>(later.by) && earlier.to == later.from &&
            earlier.place.getOffset() == later.place.getOffset() &&
            earlier.place.getBytes() == later.place.getBytes();

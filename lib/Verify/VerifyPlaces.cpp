@@ -13,8 +13,6 @@
 #include "zero/Interfaces/Interfaces.h"
 #include "zero/Memory/StatePlan.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -41,11 +39,9 @@ private:
   LogicalResult verifyOperation(Operation &op);
   LogicalResult verifyResults(Operation &op, ArrayRef<AtAttr> places);
   LogicalResult verifyConstant(Operation &op, AtAttr place);
-  LogicalResult verifyResidents(RefreshResidentOp refresh,
-                                ArrayRef<AtAttr> places);
-  LogicalResult verifyGather(AllGatherOp gather, ArrayRef<AtAttr> places);
-  LogicalResult verifyReduction(Operation &op, ArrayRef<AtAttr> places);
-  LogicalResult verifySlices(ReduceScatterOp reduce, ArrayRef<AtAttr> places);
+  LogicalResult verifyResident(Operation *op, const AsyncBuffer &buffer,
+                               AtAttr place);
+  LogicalResult verifyBuffers(AsyncOpInterface op);
   LogicalResult verifyDisjoint();
 
   /// `place` in this program: of all ranks, or of the one that it is for.
@@ -152,22 +148,13 @@ LogicalResult Places::verifyConstant(Operation &op, AtAttr place) {
   return success();
 }
 
-LogicalResult Places::verifyResidents(RefreshResidentOp refresh,
-                                      ArrayRef<AtAttr> places) {
-  bool isFirst = isa<InitializeOp>(refresh->getParentOp());
-  for (auto [symbol, place] : llvm::zip_equal(
-           refresh.getParameters().getAsRange<FlatSymbolRefAttr>(), places)) {
-    PartitionOp partition = tables.ownerOf(symbol);
-    int64_t bytes = tables.paddedElements(symbol) *
-                    elementBytes(partition.getComputeType());
-    if (failed(isFirst
-                   ? expectSize(refresh, place, ArenaKind::Parameters, bytes)
-                   : expect(refresh, place, state.getWhole(symbol.getAttr()))))
-      return failure();
-    if (isFirst)
-      reserved.push_back({place, refresh, {}});
-  }
-  return success();
+LogicalResult Places::verifyResident(Operation *op, const AsyncBuffer &buffer,
+                                     AtAttr place) {
+  if (!isa<InitializeOp>(op->getParentOp()))
+    return expect(op, place, state.getPlace(buffer));
+  reserved.push_back({place, op, {}});
+  return expectSize(op, place, ArenaKind::Parameters,
+                    buffer.elements * elementBytes(buffer.type));
 }
 
 /// No two things that a run keeps share bytes.
@@ -212,110 +199,59 @@ LogicalResult Places::verifyResults(Operation &op, ArrayRef<AtAttr> places) {
   return success();
 }
 
-LogicalResult Places::verifyGather(AllGatherOp gather,
-                                   ArrayRef<AtAttr> places) {
-  for (auto [symbol, place] : llvm::zip_equal(
-           gather.getParameters().getAsRange<FlatSymbolRefAttr>(), places)) {
-    int64_t bytes = tables.paddedElements(symbol) *
-                    elementBytes(tables.ownerOf(symbol).getComputeType());
-    if (failed(expectSize(gather, place, ArenaKind::Communication, bytes)))
-      return failure();
-  }
-  return success();
-}
-
-/// The slices of a bucket lie in it, or where the gradient is stored.
-LogicalResult Places::verifySlices(ReduceScatterOp reduce,
-                                   ArrayRef<AtAttr> places) {
-  PartitionOp partition = tables.find(reduce.getPartitionAttr());
-  Type type =
-      cast<RankedTensorType>(reduce.getPending().getType().getTypes()[0])
-          .getElementType();
-  int64_t bytes = elementBytes(type), begin = reduce.getBegin();
-  bool isDirect = storesDirectly(partition, type, tables.training);
-  size_t next = 1;
-  for (auto [first, last] : partition.getSegmentsIn(begin, reduce.getEnd())) {
-    int64_t slice = (last - first) / partition.getRanks() * bytes;
-    AtAttr inBucket =
-        at(places[0].getArena(),
-           places[0].getOffset() + (first - begin) * bytes, slice, slice);
-    AtAttr place = places[next++];
-    if (isDirect && place == here(state.getGradient(partition, first, last,
-                                                    /*slice=*/true)))
+/// What is started has its own buffers in the communication arena, and what
+/// lies in a state or in another buffer where that is.
+LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
+  auto buffers = op.getBuffers(tables, tables.training);
+  SmallVector<AtAttr> known = state.getPlaces(op, buffers);
+  for (auto [buffer, place] : llvm::zip_equal(buffers, known)) {
+    if (!buffer.isPlaced)
       continue;
-    if (failed(expect(reduce, place, inBucket)))
+    int64_t bytes = elementBytes(buffer.type), size = buffer.elements * bytes;
+    LogicalResult result = success();
+    if (buffer.memory == AsyncBuffer::Memory::Own)
+      result = expectSize(op, place, ArenaKind::Communication, size);
+    else if (buffer.memory == AsyncBuffer::Memory::Resident)
+      result = verifyResident(op, buffer, place);
+    else if (buffer.memory == AsyncBuffer::Memory::Part)
+      result =
+          expect(op, place,
+                 at(known[buffer.index].getArena(),
+                    known[buffer.index].getOffset() + buffer.offset * bytes,
+                    size, buffer.stride * bytes));
+    else
+      result = expect(op, place, state.getPlace(buffer));
+    if (failed(result))
       return failure();
   }
   return success();
-}
-
-LogicalResult Places::verifyReduction(Operation &op, ArrayRef<AtAttr> places) {
-  auto partition =
-      tables.find(op.getAttrOfType<FlatSymbolRefAttr>("partition"));
-  auto type = cast<RankedTensorType>(
-                  cast<PendingType>(op.getResult(0).getType()).getTypes()[0])
-                  .getElementType();
-  AtAttr bucket = places[0];
-  if (auto bucketed = dyn_cast<BucketedReduceOp>(op))
-    return expectSize(
-        &op, bucket, ArenaKind::Communication,
-        tensorBytes(bucketed.getPending().getType().getTypes()[0]));
-  int64_t begin = op.getAttrOfType<IntegerAttr>("begin").getInt();
-  int64_t end = op.getAttrOfType<IntegerAttr>("end").getInt();
-  bool isStored = !op.hasAttr("parameters");
-  bool mayBeStored =
-      isStored || (isa<AllReduceOp>(op) &&
-                   storesDirectly(partition, type, tables.training));
-  AtAttr stored = partition.hasShardedGradients()
-                      ? AtAttr()
-                      : state.getGradient(partition, begin, end,
-                                          /*slice=*/false);
-  if (mayBeStored && stored && bucket == here(stored))
-    return success();
-  if (isStored)
-    return expect(&op, bucket, stored);
-  return expectSize(&op, bucket, ArenaKind::Communication,
-                    (end - begin) * elementBytes(type));
 }
 
 /// How many places `op` needs.
-static size_t countPlaces(Operation &op) {
-  return llvm::TypeSwitch<Operation *, size_t>(&op)
-      .Case<AllGatherOp, RefreshResidentOp>(
-          [](auto gather) { return gather.getParameters().size(); })
-      .Case([](ReduceScatterOp reduce) {
-        return 1 + reduce.getPending().getType().getTypes().size();
-      })
-      .Case<AllReduceOp, BucketedReduceOp>([](auto) { return 1; })
-      .Case<LoadOp, WaitOp>([](auto) { return 0; })
-      .Default([](Operation *op) -> size_t {
-        return getView(op) ? 0 : llvm::count_if(op->getResults(), [](Value v) {
-          return isa<RankedTensorType>(v.getType());
-        });
-      });
+static size_t countPlaces(Operation &op, const Tables &tables) {
+  if (auto start = dyn_cast<AsyncOpInterface>(op))
+    return llvm::count_if(
+        start.getBuffers(tables, tables.training),
+        [](const AsyncBuffer &buffer) { return buffer.isPlaced; });
+  if (isa<LoadOp, WaitOp>(op) || getView(&op))
+    return 0;
+  return llvm::count_if(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
 LogicalResult Places::verifyOperation(Operation &op) {
   SmallVector<AtAttr> places;
   if (auto list = op.getAttrOfType<ArrayAttr>("zero.at"))
     llvm::append_range(places, list.getAsRange<AtAttr>());
-  if (size_t wanted = countPlaces(op); places.size() != wanted)
+  if (size_t wanted = countPlaces(op, tables); places.size() != wanted)
     return op.emitOpError("has ")
            << places.size() << " places, wanted " << wanted;
   if (places.empty())
     return success();
   if (op.hasTrait<OpTrait::ConstantLike>())
     return verifyConstant(op, places[0]);
-  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](RefreshResidentOp op) { return verifyResidents(op, places); })
-      .Case([&](AllGatherOp op) { return verifyGather(op, places); })
-      .Case([&](ReduceScatterOp op) {
-        return failed(verifyReduction(*op, places)) ? failure()
-                                                    : verifySlices(op, places);
-      })
-      .Case<AllReduceOp, BucketedReduceOp>(
-          [&](auto op) { return verifyReduction(*op, places); })
-      .Default([&](Operation *op) { return verifyResults(*op, places); });
+  if (auto start = dyn_cast<AsyncOpInterface>(op))
+    return verifyBuffers(start);
+  return verifyResults(op, places);
 }
 
 LogicalResult Places::run() {

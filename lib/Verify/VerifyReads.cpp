@@ -40,9 +40,10 @@ private:
   LogicalResult visitUses(Operation &op);
   LogicalResult visitUse(Operation &op, Value root);
   LogicalResult visitNamedUses(Operation &op);
-  LogicalResult startGather(AllGatherOp gather);
-  LogicalResult startRefresh(RefreshOp refresh);
-  LogicalResult startRefreshResident(RefreshResidentOp refresh);
+  LogicalResult startCopy(Operation &op, const AsyncBuffer &buffer);
+  LogicalResult startGather(Operation &op, const AsyncBuffer &buffer);
+  LogicalResult startRefresh(Operation &op, const AsyncBuffer &buffer);
+  LogicalResult startRefreshResident(Operation &op, const AsyncBuffer &buffer);
   LogicalResult visitUpdate(UpdateOp update);
   void visitWait(WaitOp wait);
 
@@ -59,8 +60,8 @@ private:
   DenseMap<Operation *, SmallVector<Copy>> whole;
   DenseMap<StringAttr, Copy> residents;
   DenseMap<Value, Gathered> gathered;
-  /// Gathers in flight, with the version of what they read.
-  DenseMap<Operation *, SmallVector<int64_t>> started;
+  /// Gathers in flight, with what they read and its version.
+  DenseMap<Operation *, SmallVector<Gathered>> started;
 };
 
 } // namespace
@@ -71,7 +72,7 @@ static bool keepsWholeCopy(PartitionOp partition) {
 }
 
 Reads::Reads(const Tables &tables) : tables(tables) {
-  for (auto [name, partition] : tables.partitions)
+  for (PartitionOp partition : tables.module.getOps<PartitionOp>())
     if (keepsWholeCopy(partition))
       whole[partition].assign(partition.getSegments().size() - 1,
                               {Copy::Fresh, nullptr});
@@ -133,8 +134,7 @@ LogicalResult Reads::visitUse(Operation &op, Value root) {
           residents.lookup(load.getParameterAttr().getAttr()));
     if (!keepsWholeCopy(partition))
       return success();
-    MemberAttr member =
-        tables.members.lookup(load.getParameterAttr().getAttr());
+    MemberAttr member = tables.getMember(load.getParameterAttr().getAttr());
     return forSegments(partition, member.getOffset(),
                        member.getOffset() + member.getSize(), [&](Copy &copy) {
                          return expectReadable(op, load.getParameterAttr(),
@@ -200,46 +200,42 @@ LogicalResult Reads::visitNamedUses(Operation &op) {
 // Gathers
 //===----------------------------------------------------------------------===//
 
-LogicalResult Reads::startGather(AllGatherOp gather) {
-  SmallVector<int64_t> &read = started[gather];
-  read.clear();
-  for (auto [parameter, type] :
-       llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
-                       gather.getPending().getType().getTypes())) {
-    PartitionOp partition = tables.ownerOf(parameter);
-    if (!partition || !partition.hasShardedParameters())
-      return gather.emitOpError("gathers ")
-             << parameter << ", which every rank has whole";
-    Type element = cast<RankedTensorType>(type).getElementType();
-    if (element != partition.getComputeType())
-      return gather.emitOpError("gathers ")
-             << parameter << " as " << element << ", and its slices are "
-             << partition.getComputeType();
-    read.push_back(versions.lookup(partition));
-  }
+LogicalResult Reads::startGather(Operation &op, const AsyncBuffer &buffer) {
+  FlatSymbolRefAttr parameter = buffer.parameter;
+  PartitionOp partition = tables.ownerOf(parameter);
+  if (!partition || !partition.hasShardedParameters())
+    return op.emitOpError("gathers ")
+           << parameter << ", which every rank has whole";
+  Value pending = cast<AsyncOpInterface>(op).getPending();
+  Type type = cast<PendingType>(pending.getType()).getTypes()[buffer.result];
+  Type element = cast<RankedTensorType>(type).getElementType();
+  if (element != partition.getComputeType())
+    return op.emitOpError("gathers ")
+           << parameter << " as " << element << ", and its slices are "
+           << partition.getComputeType();
+  started[&op].push_back({parameter, versions.lookup(partition)});
   return success();
 }
 
-LogicalResult Reads::startRefresh(RefreshOp refresh) {
-  PartitionOp partition = tables.find(refresh.getPartitionAttr());
+LogicalResult Reads::startRefresh(Operation &op, const AsyncBuffer &buffer) {
+  PartitionOp partition = tables.find(buffer.partition);
   if (!keepsWholeCopy(partition))
-    return refresh.emitOpError("gathers ")
-           << refresh.getPartitionAttr()
+    return op.emitOpError("gathers ")
+           << buffer.partition
            << (partition.hasShardedParameters()
                    ? ", of which no rank has a whole copy"
                    : ", which every rank has whole");
   return forSegments(
-      partition, refresh.getBegin(), refresh.getEnd(),
-      [&](Copy &copy) -> LogicalResult {
+      partition, buffer.begin, buffer.end, [&](Copy &copy) -> LogicalResult {
         if (copy.state == Copy::Stale) {
-          copy = {Copy::InFlight, refresh};
+          copy = {Copy::InFlight, &op};
           return success();
         }
         bool isSecond =
             copy.by && (copy.state == Copy::InFlight || now.update == 0);
         InFlightDiagnostic error =
-            refresh.emitOpError("gathers ")
-            << refresh.getPartitionAttr()
+            op.emitOpError("gathers ")
+            << buffer.partition
             << (isSecond ? " a second time" : " before its update");
         if (copy.by)
           error.attachNote(copy.by->getLoc()) << "gathered here";
@@ -247,47 +243,68 @@ LogicalResult Reads::startRefresh(RefreshOp refresh) {
       });
 }
 
-LogicalResult Reads::startRefreshResident(RefreshResidentOp refresh) {
-  for (auto parameter :
-       refresh.getParameters().getAsRange<FlatSymbolRefAttr>()) {
-    PartitionOp partition = tables.ownerOf(parameter);
-    if (!partition || !partition.hasShardedParameters())
-      return refresh.emitOpError("gathers ")
-             << parameter << ", which every rank has whole";
-    Copy &copy = residents[parameter.getAttr()];
-    bool isAtStart = isa<InitializeOp>(now.region);
-    if (isAtStart ? copy.state != Copy::Missing : copy.state != Copy::Stale)
-      return refresh.emitOpError("gathers ")
-             << parameter
-             << (copy.state == Copy::Missing
-                     ? ", which has no resident copy"
-                     : ", whose resident copy has not changed");
-    copy = {Copy::InFlight, refresh};
-  }
+LogicalResult Reads::startRefreshResident(Operation &op,
+                                          const AsyncBuffer &buffer) {
+  FlatSymbolRefAttr parameter = buffer.parameter;
+  PartitionOp partition = tables.ownerOf(parameter);
+  if (!partition || !partition.hasShardedParameters())
+    return op.emitOpError("gathers ")
+           << parameter << ", which every rank has whole";
+  Copy &copy = residents[parameter.getAttr()];
+  bool isAtStart = isa<InitializeOp>(now.region);
+  if (isAtStart ? copy.state != Copy::Missing : copy.state != Copy::Stale)
+    return op.emitOpError("gathers ")
+           << parameter
+           << (copy.state == Copy::Missing
+                   ? ", which has no resident copy"
+                   : ", whose resident copy has not changed");
+  copy = {Copy::InFlight, &op};
   return success();
 }
 
+/// A copy of parameters that is being written until the wait.
+LogicalResult Reads::startCopy(Operation &op, const AsyncBuffer &buffer) {
+  if (!buffer.isWritten)
+    return success();
+  switch (buffer.memory) {
+  case AsyncBuffer::Memory::Resident:
+    return startRefreshResident(op, buffer);
+  case AsyncBuffer::Memory::State:
+    return buffer.state == "parameters" ? startRefresh(op, buffer) : success();
+  case AsyncBuffer::Memory::Own:
+    return buffer.parameter ? startGather(op, buffer) : success();
+  case AsyncBuffer::Memory::Operand:
+  case AsyncBuffer::Memory::Part:
+  case AsyncBuffer::Memory::Control:
+    return success();
+  }
+  llvm_unreachable("a kind of memory");
+}
+
 void Reads::visitWait(WaitOp wait) {
-  Operation *start = tables.handles.findStart(wait.getPending());
-  if (auto gather = dyn_cast_or_null<AllGatherOp>(start))
-    for (auto [parameter, version, result] :
-         llvm::zip_equal(gather.getParameters().getAsRange<FlatSymbolRefAttr>(),
-                         started.lookup(start), wait.getResults()))
-      gathered[result] = {parameter, version};
-  started.erase(start);
+  auto start = dyn_cast_if_present<AsyncOpInterface>(
+      tables.handles.findStart(wait.getPending()));
+  if (!start)
+    return;
+  if (auto read = started.find(start); read != started.end()) {
+    for (auto [copy, result] : llvm::zip_equal(read->second, wait.getResults()))
+      gathered[result] = copy;
+    started.erase(read);
+  }
   // Where nothing is in flight, nothing is written.
   auto arrive = [&](Copy &copy) {
     if (copy.state == Copy::InFlight && copy.by == start)
       copy.state = Copy::Fresh;
     return success();
   };
-  if (auto refresh = dyn_cast_or_null<RefreshOp>(start))
-    (void)forSegments(tables.find(refresh.getPartitionAttr()),
-                      refresh.getBegin(), refresh.getEnd(), arrive);
-  if (auto refresh = dyn_cast_or_null<RefreshResidentOp>(start))
-    for (auto parameter :
-         refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-      (void)arrive(residents[parameter.getAttr()]);
+  for (const AsyncBuffer &buffer : start.getBuffers(tables, tables.training)) {
+    if (buffer.memory == AsyncBuffer::Memory::Resident)
+      (void)arrive(residents[buffer.parameter.getAttr()]);
+    else if (buffer.memory == AsyncBuffer::Memory::State && buffer.isWritten &&
+             buffer.state == "parameters")
+      (void)forSegments(tables.find(buffer.partition), buffer.begin, buffer.end,
+                        arrive);
+  }
 }
 
 LogicalResult Reads::drain() {
@@ -328,10 +345,8 @@ LogicalResult Reads::visitUpdate(UpdateOp update) {
                          })))
     return failure();
   for (auto &[start, read] : started)
-    for (auto parameter : cast<AllGatherOp>(start)
-                              .getParameters()
-                              .getAsRange<FlatSymbolRefAttr>())
-      if (tables.ownerOf(parameter) == partition)
+    for (const Gathered &copy : read)
+      if (tables.ownerOf(copy.parameter) == partition)
         return updatesInFlight(update, start);
   for (MemberAttr member : partition.getMemberRange()) {
     auto found = residents.find(member.getParameter().getAttr());
@@ -349,12 +364,12 @@ LogicalResult Reads::visit(Operation &op) {
     return failure();
   if (auto load = dyn_cast<LoadOp>(op))
     return visitLoad(load);
-  if (auto gather = dyn_cast<AllGatherOp>(op))
-    return startGather(gather);
-  if (auto refresh = dyn_cast<RefreshOp>(op))
-    return startRefresh(refresh);
-  if (auto refresh = dyn_cast<RefreshResidentOp>(op))
-    return startRefreshResident(refresh);
+  if (auto start = dyn_cast<AsyncOpInterface>(op)) {
+    started.erase(&op);
+    for (const AsyncBuffer &buffer : start.getBuffers(tables, tables.training))
+      if (failed(startCopy(op, buffer)))
+        return failure();
+  }
   if (auto update = dyn_cast<UpdateOp>(op))
     return visitUpdate(update);
   if (auto wait = dyn_cast<WaitOp>(op))

@@ -7,26 +7,20 @@ using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
 Tables::Tables(ModuleOp module, StepOp step)
-    : module(module), step(step), handles(step) {
+    : PartitionTable(module), module(module), step(step), handles(step) {
   training = step.getTraining().value_or(
       TrainingAttr::get(step.getContext(), 0, 1, 1, Real(0.0), false, {}, {},
                         /*keep_trivial=*/false));
-  for (PartitionOp partition : module.getOps<PartitionOp>()) {
-    partitions[partition.getSymNameAttr()] = partition;
+  for (PartitionOp partition : module.getOps<PartitionOp>())
     if (partition.isTrainable())
       trained.push_back(partition);
-    for (MemberAttr member : partition.getMemberRange()) {
-      byParameter[member.getParameter().getAttr()] = partition;
-      members[member.getParameter().getAttr()] = member;
-    }
-  }
   step->walk(
       [&](Operation *op) { saysGradients |= op->hasAttr("zero.makes"); });
 }
 
 int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
   PartitionOp partition = ownerOf(parameter);
-  MemberAttr member = members.lookup(parameter.getAttr());
+  MemberAttr member = getMember(parameter.getAttr());
   if (!partition || member.getSize() == 0)
     return 0;
   ArrayRef<int64_t> segments = partition.getSegments();
@@ -93,7 +87,7 @@ bool verify::isGradientOf(const Tables &tables, Value value,
   if (!parameters)
     return false;
   bool isWhole =
-      begin == 0 && end == tables.members.lookup(parameter.getAttr()).getSize();
+      begin == 0 && end == tables.getMember(parameter.getAttr()).getSize();
   return (isWhole && llvm::is_contained(parameters, parameter)) ||
          llvm::is_contained(parameters, BlockAttr::get(parameter.getContext(),
                                                        parameter, begin, end));

@@ -69,15 +69,10 @@ void Traffic::expectRefreshes() {
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
       expected.refreshes += partition.getFlatElements();
   // Copies that persist are brought up to date once, if they changed.
-  auto initialize = tables.step.getRegionOp<InitializeOp>();
-  if (!initialize)
-    return;
-  for (auto refresh : initialize.getBody().getOps<RefreshResidentOp>())
-    for (auto parameter :
-         refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-      if (PartitionOp partition = tables.ownerOf(parameter);
-          partition && partition.isTrainable())
-        expected.refreshes += tables.paddedElements(parameter);
+  for (FlatSymbolRefAttr parameter : getResidentParameters(tables.step))
+    if (PartitionOp partition = tables.ownerOf(parameter);
+        partition && partition.isTrainable())
+      expected.refreshes += tables.paddedElements(parameter);
 }
 
 /// Padded elements of one gather for each run of uses in `block` that are less
@@ -101,7 +96,7 @@ int64_t Traffic::gatherUses(Block &block, int64_t distance) {
       if (!isNext) {
         if (last == lastUse.end() || used - last->second >= distance)
           gathered += tables.paddedElements(parameter);
-        used += tables.members.lookup(parameter.getAttr()).getSize();
+        used += tables.getMember(parameter.getAttr()).getSize();
       }
       lastUse[parameter.getAttr()] = used;
     }
@@ -125,31 +120,16 @@ void Traffic::expectGathers() {
 // What is sent
 //===----------------------------------------------------------------------===//
 
-template <typename ReduceOp> static int64_t rangeOf(ReduceOp reduce) {
-  return reduce.getEnd() - reduce.getBegin();
-}
-
 void Traffic::countActual() {
   int64_t times = 0;
-  auto count = [&](Operation *op) {
-    if (auto reduce = dyn_cast<AllReduceOp>(op))
-      actual.gradients += 2 * times * rangeOf(reduce);
-    if (auto reduce = dyn_cast<ReduceScatterOp>(op))
-      actual.gradients += times * rangeOf(reduce);
-    if (auto reduce = dyn_cast<BucketedReduceOp>(op))
-      for (Value gradient : reduce.getGradients())
-        actual.gradients +=
-            times * cast<RankedTensorType>(gradient.getType()).getNumElements();
-    if (auto refresh = dyn_cast<RefreshOp>(op))
-      actual.refreshes += times * rangeOf(refresh);
-    if (auto refresh = dyn_cast<RefreshResidentOp>(op))
-      for (auto parameter :
-           refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
-        actual.refreshes += times * tables.paddedElements(parameter);
-    if (auto gather = dyn_cast<AllGatherOp>(op))
-      for (auto parameter :
-           gather.getParameters().getAsRange<FlatSymbolRefAttr>())
-        actual.gathers += times * tables.paddedElements(parameter);
+  auto count = [&](CollectiveOpInterface op) {
+    int64_t sent = times * op.getElementsSent(tables);
+    if (isReduction(op))
+      actual.gradients += sent;
+    else if (isGather(op))
+      actual.gathers += sent;
+    else if (isRefresh(op))
+      actual.refreshes += sent;
   };
   for (Operation &region : tables.step.getBody().front())
     if ((times = tables.step.getRunsPerUpdate(&region)))

@@ -2,6 +2,8 @@
 
 #include "Verify.h"
 
+#include "program/Collective.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -58,9 +60,16 @@ LogicalResult Updates::addStats(GradStatsOp part) {
   return success();
 }
 
+/// Whether `op` combines what ranks have found out about gradients.
+static bool isStatistics(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective &&
+         collective.getTrafficClass() == zrt::TrafficClass::Control;
+}
+
 LogicalResult Updates::collect() {
   WalkResult walk = tables.step->walk([&](Operation *op) {
-    Operation **slot = isa<ReduceStatsOp>(op)   ? &reduce
+    Operation **slot = isStatistics(op)         ? &reduce
                        : isa<JudgeOp>(op)       ? &judge
                        : isa<UpdateScaleOp>(op) ? &scale
                                                 : nullptr;
@@ -109,7 +118,7 @@ LogicalResult Updates::verifyStats() {
   bool everywhere = llvm::none_of(tables.trained, [](PartitionOp partition) {
     return partition.hasShardedOptimizer();
   });
-  if (cast<ReduceStatsOp>(reduce).getLossOnly() != everywhere)
+  if (reduce->hasAttr("loss_only") != everywhere)
     return reduce->emitOpError(
         everywhere
             ? "adds up what every rank has seen whole; wanted 'loss_only'"
