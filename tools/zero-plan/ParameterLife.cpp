@@ -78,7 +78,7 @@ void ParameterLife::visit(Operation &op) {
     if (load.getParameterAttr() != symbol)
       return;
     values[load.getResult()] = "parameter";
-    return add("read whole", op);
+    return add("read unsharded", op);
   }
   if (isGather(&op)) {
     ArrayAttr names = cast<CollectiveOpInterface>(op).getParameterNames();
@@ -128,12 +128,13 @@ void ParameterLife::visitWait(WaitOp wait) {
   if (int64_t index = indexInGather(start); index >= 0) {
     if (index < static_cast<int64_t>(wait.getNumResults()))
       values[wait.getResult(index)] = "parameter";
-    return add(wait.getNumResults() ? "gather ends: whole from here"
-                                    : "gather ends: the copy is new",
+    return add(wait.getNumResults()
+                   ? "gather completes: the parameter is whole"
+                   : "gather completes: the copy is up to date",
                *wait);
   }
   if (isReduced(start))
-    add("reduction of the gradient ends", *wait);
+    add("reduction of the gradient completes", *wait);
 }
 
 void ParameterLife::visitReduction(Operation &op) {
@@ -152,7 +153,7 @@ void ParameterLife::visitAccumulate(AccumulateOp accumulate) {
     return;
   add(accumulate.getForm() == AccumulateForm::Whole
           ? "gradient is stored"
-          : "owned part of the gradient is stored",
+          : "owned slice of the gradient is stored",
       *accumulate);
 }
 
@@ -163,12 +164,12 @@ void ParameterLife::visitApply(Operation &op) {
                  stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
           auto [begin, end] = stats.getRange(index, partition);
           if (isAbout(name) && overlaps(begin, end))
-            add("gradient is checked and measured", op);
+            add("gradient statistics are computed", op);
         }
       })
       .Case([&](UpdateOp update) {
         if (isAbout(update.getPartitionAttr()))
-          add("owned part is updated", op);
+          add("owned slice is updated", op);
       })
       .Case([&](CollectiveOpInterface start) {
         if (!isRefresh(start) || indexInGather(start) < 0)
@@ -182,7 +183,7 @@ void ParameterLife::visitApply(Operation &op) {
 
 void ParameterLife::visitUses(Operation &op) {
   if (makers.contains(&op))
-    add("gradient is made", op);
+    add("gradient is computed", op);
   for (OpOperand &operand : op.getOpOperands()) {
     auto found = values.find(operand.get());
     if (found == values.end())
