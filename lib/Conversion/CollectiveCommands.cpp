@@ -132,40 +132,6 @@ void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
   }
 }
 
-namespace {
-/// Elements of a bucket that one rank owns: `count` from `flat` in the group
-/// and from `inBucket` in the bucket.
-struct OwnerRun {
-  int64_t owner, flat, inBucket, count;
-};
-} // namespace
-
-/// Cuts a bucket of the members' elements in `range` at the owners' boundaries;
-/// neighbours in the flat space that one rank owns are one run.
-static SmallVector<OwnerRun> cutAtOwners(PartitionOp partition,
-                                         ArrayAttr parameters,
-                                         std::pair<int64_t, int64_t> range) {
-  int64_t slice = partition.getFlatElements() / partition.getRanks();
-  SmallVector<OwnerRun> runs;
-  int64_t inBucket = 0;
-  for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
-    auto [flat, end] =
-        partition.getElementsIn(symbol.getValue(), range.first, range.second);
-    while (flat < end) {
-      int64_t owner = flat / slice;
-      int64_t count = std::min(end, (owner + 1) * slice) - flat;
-      if (!runs.empty() && runs.back().owner == owner &&
-          runs.back().flat + runs.back().count == flat)
-        runs.back().count += count;
-      else
-        runs.push_back({owner, flat, inBucket, count});
-      flat += count;
-      inBucket += count;
-    }
-  }
-  return runs;
-}
-
 /// Where an owner keeps the gradient of `run`.
 static AtAttr ownedPlace(PartitionOp partition, const OwnerRun &run) {
   auto stored = cast<AtAttr>(partition.getAt()->get("gradients"));
