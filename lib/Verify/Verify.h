@@ -38,7 +38,7 @@ struct Tables : PartitionTable {
 };
 
 /// Where the simulated run stands.
-struct Moment {
+struct RunPosition {
   Operation *region = nullptr;
   int64_t update = 0;
   /// Index of the micro-batch, and how many the simulated update has.
@@ -55,7 +55,7 @@ public:
   /// Whatever is in flight ends: before an evaluation.
   virtual LogicalResult drain() { return success(); }
 
-  Moment now;
+  RunPosition now;
 };
 
 /// Lets the schedule run before `tracker`.
