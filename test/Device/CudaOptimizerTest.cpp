@@ -1,4 +1,5 @@
 // The `zero` operations: the bits of the host's kernels.
+#include "../Runtime/UpdateRuleList.h"
 #include "CudaTesting.h"
 
 #include <limits>
@@ -29,45 +30,52 @@ protected:
 /// Lengths around packs, threads and terms.
 constexpr int64_t kLengths[] = {1, 3, 4, 1023, 65536, 200001};
 
+KernelSpec makeUpdate(const ListedRule &rule,
+                      const std::vector<Array> &buffers) {
+  KernelSpec spec = makeSpec(rule.name, buffers, {});
+  spec.ints["partition"] = {1};
+  spec.floats["weight_decay"] = 0.1;
+  spec.floats["momentum"] = 0.9;
+  return spec;
+}
+
+/// States that any rule may have: some hold sums of squares.
+void addStates(const ListedRule &rule, int64_t n, std::vector<Array> &buffers) {
+  const int states = rule.states(makeUpdate(rule, {}));
+  for (int k = 0; k < states; ++k) {
+    Array state = randomArray(DataType::F32, {n}, 3 + k, 0.1);
+    for (int64_t i = 0; i < n; ++i)
+      state.set(i, state[i] * state[i]);
+    buffers.push_back(state);
+  }
+}
+
 TEST_F(CudaOptimizer, Updates) {
-  for (const char *name : {"zero.adamw", "zero.adam", "zero.sgd"})
+  for (const ListedRule &rule : listUpdateRules())
     for (DataType gradient : kFloats)
       for (DataType compute : kFloats)
         for (int64_t n : kLengths) {
-          std::vector<Array> buffers = {
-              randomArray(gradient, {n}, 1), randomArray(DataType::F32, {n}, 2),
-              randomArray(DataType::F32, {n}, 3, 0.1)};
-          if (std::string(name) != "zero.sgd") {
-            Array second = randomArray(DataType::F32, {n}, 4, 0.1);
-            for (int64_t i = 0; i < n; ++i)
-              second.set(i, second[i] * second[i]);
-            buffers.push_back(second);
-          }
+          std::vector<Array> buffers = {randomArray(gradient, {n}, 1),
+                                        randomArray(DataType::F32, {n}, 2)};
+          addStates(rule, n, buffers);
           if (compute != DataType::F32)
             buffers.push_back(randomArray(compute, {n}, 5));
-          KernelSpec spec = makeSpec(name, buffers, {});
-          spec.ints["partition"] = {1};
-          spec.floats["weight_decay"] = 0.1;
-          spec.floats["momentum"] = 0.9;
+          KernelSpec spec = makeUpdate(rule, buffers);
           compare(spec, buffers, 0, control, &program);
         }
 }
 
 TEST_F(CudaOptimizer, UpdatesOfASplitMaster) {
-  for (const char *name : {"zero.adamw", "zero.sgd"})
+  for (const ListedRule &rule : listUpdateRules())
     for (int64_t n : kLengths) {
       Array lower(DataType::U16, {n});
       const Array bits = randomIds({n}, 65536, 9);
       for (int64_t i = 0; i < n; ++i)
         static_cast<uint16_t *>(lower.data())[i] = uint16_t(bits[i]);
-      std::vector<Array> buffers = {randomArray(DataType::BF16, {n}, 1), lower,
-                                    randomArray(DataType::F32, {n}, 3, 0.1)};
-      if (std::string(name) == "zero.adamw")
-        buffers.push_back(Array(DataType::F32, {n}));
+      std::vector<Array> buffers = {randomArray(DataType::BF16, {n}, 1), lower};
+      addStates(rule, n, buffers);
       buffers.push_back(randomArray(DataType::BF16, {n}, 5));
-      KernelSpec spec = makeSpec(name, buffers, {});
-      spec.ints["partition"] = {0};
-      spec.floats["momentum"] = 0.9;
+      KernelSpec spec = makeUpdate(rule, buffers);
       compare(spec, buffers, 0, control, &program);
     }
 }

@@ -1,12 +1,16 @@
-// zero.adamw, zero.adam and zero.sgd against the formulas in f64.
+// The update rules against their formulas in f64.
 #include "OptimizerTesting.h"
+#include "UpdateRuleList.h"
 
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <map>
 
 using namespace zrt;
 using namespace zrt::testing;
+using zrt::test::ListedRule;
+using zrt::test::listUpdateRules;
 
 namespace {
 
@@ -19,32 +23,60 @@ struct Hyper {
   bool nesterov = false;
 };
 
-/// One element's state, as torch.optim's single-tensor rules change it.
+/// One element's state.
 struct Reference {
-  double parameter, first = 0, second = 0;
-
-  void adam(double gradient, const Hyper &h, int step, bool decoupled) {
-    if (decoupled)
-      parameter -= h.rate * h.decay * parameter;
-    else
-      gradient += h.decay * parameter;
-    first += (gradient - first) * (1 - h.beta1);
-    second = second * h.beta2 + (1 - h.beta2) * gradient * gradient;
-    double bias1 = 1 - std::pow(h.beta1, step);
-    double bias2 = 1 - std::pow(h.beta2, step);
-    double denominator = std::sqrt(second) / std::sqrt(bias2) + h.epsilon;
-    parameter -= h.rate / bias1 * first / denominator;
-  }
-
-  void sgd(double gradient, const Hyper &h, int step) {
-    gradient += h.decay * parameter;
-    if (h.momentum != 0) {
-      first = step == 1 ? gradient : h.momentum * first + gradient;
-      gradient = h.nesterov ? gradient + h.momentum * first : first;
-    }
-    parameter -= h.rate * gradient;
-  }
+  double parameter, states[kMostStates] = {};
 };
+
+//===----------------------------------------------------------------------===//
+// The formulas, step for step as torch.optim's single-tensor rules
+//===----------------------------------------------------------------------===//
+
+void adamStep(Reference &r, double gradient, const Hyper &h, int step) {
+  double &first = r.states[0], &second = r.states[1];
+  first += (gradient - first) * (1 - h.beta1);
+  second = second * h.beta2 + (1 - h.beta2) * gradient * gradient;
+  double bias1 = 1 - std::pow(h.beta1, step);
+  double bias2 = 1 - std::pow(h.beta2, step);
+  double denominator = std::sqrt(second) / std::sqrt(bias2) + h.epsilon;
+  r.parameter -= h.rate / bias1 * first / denominator;
+}
+
+void adamW(Reference &r, double gradient, const Hyper &h, int step) {
+  r.parameter -= h.rate * h.decay * r.parameter;
+  adamStep(r, gradient, h, step);
+}
+
+void adam(Reference &r, double gradient, const Hyper &h, int step) {
+  adamStep(r, gradient + h.decay * r.parameter, h, step);
+}
+
+void sgd(Reference &r, double gradient, const Hyper &h, int step) {
+  double &buffer = r.states[0];
+  gradient += h.decay * r.parameter;
+  if (h.momentum != 0) {
+    buffer = step == 1 ? gradient : h.momentum * buffer + gradient;
+    gradient = h.nesterov ? gradient + h.momentum * buffer : buffer;
+  }
+  r.parameter -= h.rate * gradient;
+}
+
+using Formula = void (*)(Reference &, double gradient, const Hyper &, int step);
+
+/// Of each rule; `step` counts from 1.
+const std::map<std::string, Formula> kFormulas = {
+    {"zero.adamw", adamW}, {"zero.adam", adam}, {"zero.sgd", sgd}};
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+int countStates(const KernelSpec &spec) {
+  for (const ListedRule &rule : listUpdateRules())
+    if (spec.name == rule.name)
+      return rule.states(spec);
+  return -1;
+}
 
 KernelSpec specOf(const std::string &name, const Hyper &h, int64_t elements,
                   DataType gradient, DataType compute) {
@@ -57,8 +89,7 @@ KernelSpec specOf(const std::string &name, const Hyper &h, int64_t elements,
                  {"weight_decay", h.decay},
                  {"momentum", h.momentum}};
   spec.operands = flat(elements, {gradient, F32});
-  int moments = name != "zero.sgd" ? 2 : h.momentum != 0;
-  for (int i = 0; i < moments; ++i)
+  for (int left = countStates(spec); left > 0; --left)
     spec.operands.push_back({F32, {elements}});
   if (compute != F32)
     spec.results = flat(elements, {compute});
@@ -69,23 +100,30 @@ KernelSpec specOf(const std::string &name, const Hyper &h, int64_t elements,
 struct State {
   State(int64_t elements, DataType gradientType, DataType computeType)
       : gradient(gradientType, elements), parameter(F32, elements),
-        first(F32, elements), second(F32, elements),
-        compute(computeType, elements) {}
+        compute(computeType, elements) {
+    for (int k = 0; k < kMostStates; ++k)
+      states.emplace_back(F32, elements);
+  }
 
   std::vector<void *> buffers(const KernelSpec &spec, size_t at = 0) {
     std::vector<void *> result = {gradient.at(at), parameter.at(at)};
-    size_t moments = spec.operands.size() - 2;
-    if (moments > 0)
-      result.push_back(first.at(at));
-    if (moments > 1)
-      result.push_back(second.at(at));
+    for (size_t k = 0; k + 2 < spec.operands.size(); ++k)
+      result.push_back(states[k].at(at));
     if (!spec.results.empty())
       result.push_back(compute.at(at));
     return result;
   }
 
-  Values gradient, parameter, first, second, compute;
+  Values gradient, parameter, compute;
+  std::vector<Values> states;
 };
+
+/// What states may be: some hold sums of squares.
+void randomizePositive(Values &values, std::mt19937 &generator) {
+  values.randomize(generator, 1);
+  for (size_t i = 0; i < values.size(); ++i)
+    values.set(i, std::fabs(values.get(i)) * 1e-3f);
+}
 
 void compare(const std::string &name, const Hyper &h, DataType gradientType,
              DataType computeType) {
@@ -107,18 +145,13 @@ void compare(const std::string &name, const Hyper &h, DataType gradientType,
     bench.control.steps++;
     for (int64_t i = 0; i < elements; ++i) {
       double gradient = double(state.gradient.get(i)) * 0.125;
-      if (name == "zero.sgd")
-        reference[i].sgd(gradient, h, step);
-      else
-        reference[i].adam(gradient, h, step, name == "zero.adamw");
+      kFormulas.at(name)(reference[i], gradient, h, step);
     }
   }
   for (int64_t i = 0; i < elements; ++i) {
     ASSERT_NEAR(state.parameter.get(i), reference[i].parameter, 2e-6) << i;
-    if (spec.operands.size() > 2)
-      ASSERT_NEAR(state.first.get(i), reference[i].first, 1e-6) << i;
-    if (spec.operands.size() > 3)
-      ASSERT_NEAR(state.second.get(i), reference[i].second, 1e-6) << i;
+    for (size_t k = 0; k + 2 < spec.operands.size(); ++k)
+      ASSERT_NEAR(state.states[k].get(i), reference[i].states[k], 1e-6) << i;
   }
 }
 
@@ -131,9 +164,8 @@ TEST(OptimizerUpdate, FollowsTheFormulas) {
                                    {F32, BF16},
                                    {F16, F16},
                                    {F32, F16}}) {
-    compare("zero.adamw", plain, gradient, compute);
-    compare("zero.adam", plain, gradient, compute);
-    compare("zero.sgd", plain, gradient, compute);
+    for (const ListedRule &rule : listUpdateRules())
+      compare(rule.name, plain, gradient, compute);
     compare("zero.sgd", momentum, gradient, compute);
     compare("zero.sgd", nesterov, gradient, compute);
   }
@@ -178,8 +210,9 @@ TEST(OptimizerUpdate, SplitMastersHaveTheBitsOfWholeOnes) {
   constexpr int64_t elements = 4099, first = 5; // not whole vectors
   Hyper momentum;
   momentum.momentum = 0.9;
-  for (const char *name : {"zero.adamw", "zero.adam", "zero.sgd"})
+  for (const ListedRule &rule : listUpdateRules())
     for (DataType gradientType : {F32, BF16}) {
+      const char *name = rule.name;
       std::mt19937 generator(11);
       Bench bench;
       bench.control.learningRate[3] = 1e-2f;
@@ -245,13 +278,15 @@ TEST(OptimizerUpdate, RoundsTheComputeCopyAsTheRulesSay) {
 
 TEST(OptimizerUpdate, ASkippedUpdateChangesNothing) {
   std::mt19937 generator(1);
-  for (std::string name : {"zero.adamw", "zero.adam", "zero.sgd"}) {
+  for (const ListedRule &rule : listUpdateRules()) {
+    std::string name = rule.name;
     Hyper h;
     h.momentum = 0.9;
     State state(100, F16, F16);
-    for (Values *values : {&state.gradient, &state.parameter, &state.first,
-                           &state.second, &state.compute})
+    for (Values *values : {&state.gradient, &state.parameter, &state.compute})
       values->randomize(generator, 1);
+    for (Values &values : state.states)
+      values.randomize(generator, 1);
     State before = state;
     Bench bench;
     bench.control.finite = 0;
@@ -259,8 +294,7 @@ TEST(OptimizerUpdate, ASkippedUpdateChangesNothing) {
     KernelSpec spec = specOf(name, h, 100, F16, F16);
     bench.run(spec, state.buffers(spec));
     EXPECT_TRUE(state.parameter == before.parameter);
-    EXPECT_TRUE(state.first == before.first);
-    EXPECT_TRUE(state.second == before.second);
+    EXPECT_TRUE(state.states == before.states);
     EXPECT_TRUE(state.compute == before.compute);
   }
 }
@@ -269,14 +303,15 @@ TEST(OptimizerUpdate, ASkippedUpdateChangesNothing) {
 TEST(OptimizerUpdate, BitsDoNotDependOnWhereASliceBegins) {
   constexpr int64_t elements = 150001;
   std::mt19937 generator(2);
-  for (std::string name : {"zero.adamw", "zero.adam", "zero.sgd"}) {
+  for (const ListedRule &rule : listUpdateRules()) {
+    std::string name = rule.name;
     Hyper h;
     h.momentum = 0.9;
     State whole(elements, BF16, BF16);
-    for (Values *values : {&whole.gradient, &whole.parameter, &whole.first})
+    for (Values *values : {&whole.gradient, &whole.parameter})
       values->randomize(generator, 1);
-    for (int64_t i = 0; i < elements; ++i)
-      whole.second.set(i, std::fabs(whole.first.get(i)) * 1e-3f);
+    for (Values &values : whole.states)
+      randomizePositive(values, generator);
     State cut = whole;
     Bench one(1), several(3);
     for (Bench *bench : {&one, &several}) {
@@ -295,8 +330,7 @@ TEST(OptimizerUpdate, BitsDoNotDependOnWhereASliceBegins) {
     KernelSpec rest = specOf(name, h, elements - at, BF16, BF16);
     several.run(rest, cut.buffers(rest, at));
     EXPECT_TRUE(whole.parameter == cut.parameter) << name;
-    EXPECT_TRUE(whole.first == cut.first) << name;
-    EXPECT_TRUE(whole.second == cut.second) << name;
+    EXPECT_TRUE(whole.states == cut.states) << name;
     EXPECT_TRUE(whole.compute == cut.compute) << name;
   }
 }
@@ -324,7 +358,7 @@ TEST(OptimizerUpdate, RefusesWhatItCannotDo) {
   spec.operands.push_back({F32, {11}});
   EXPECT_NE(refused(spec).find("11 elements, wanted 10"), std::string::npos);
   spec.operands.back() = {BF16, {10}};
-  EXPECT_NE(refused(spec).find("moment is bf16"), std::string::npos);
+  EXPECT_NE(refused(spec).find("state is bf16"), std::string::npos);
 }
 
 } // namespace

@@ -55,14 +55,17 @@ void gradientScale(const JudgeRule &rule, Control *control,
                    cudaStream_t stream);
 
 /// Addresses are the device's.
-struct DeviceUpdate : UpdateBuffers {
-  OptimizerRule rule;
+template <typename Rule> struct DeviceUpdate : UpdateBuffers {
+  typename Rule::Hyper hyper;
+  int partition;
   DataType gradientType, computeType;
   int64_t elements;
   const Control *control;
 };
-/// Does nothing where the control block says that gradients are not finite.
-void update(const DeviceUpdate &arguments, cudaStream_t stream);
+/// Does nothing where the control block says that gradients are not finite. For
+/// each rule of ZRT_FOR_EACH_UPDATE_RULE.
+template <typename Rule>
+void update(const DeviceUpdate<Rule> &arguments, cudaStream_t stream);
 
 void updateScale(const ScaleRule &rule, Control *control, cudaStream_t stream);
 

@@ -67,7 +67,8 @@ __global__ void scaleHalfKernel(__half *to, float factor, int64_t elements,
 //===----------------------------------------------------------------------===//
 
 /// The gradient as the update sees it: scaled, with the L2 term.
-__device__ inline float prepare(const UpdateScalars &s, float gradient,
+template <typename Rule>
+__device__ inline float prepare(const UpdateScalars<Rule> &s, float gradient,
                                 float parameter) {
   const float scaled = gradient * s.factor;
   return s.l2 != 0 ? fmaf(s.l2, parameter, scaled) : scaled;
@@ -87,7 +88,7 @@ struct MasterPack {
   Pack<uint16_t> lower;
 };
 
-__device__ __forceinline__ MasterPack loadMaster(const DeviceUpdate &a,
+__device__ __forceinline__ MasterPack loadMaster(const UpdateBuffers &a,
                                                  int64_t i, int count,
                                                  bool whole) {
   MasterPack master;
@@ -103,7 +104,7 @@ __device__ __forceinline__ MasterPack loadMaster(const DeviceUpdate &a,
 
 /// And back, the 16-bit parameter with them.
 template <typename Compute>
-__device__ __forceinline__ void storeMaster(const DeviceUpdate &a, int64_t i,
+__device__ __forceinline__ void storeMaster(const UpdateBuffers &a, int64_t i,
                                             int count, bool whole,
                                             const Pack<float> &p) {
   if (a.remainder) {
@@ -120,73 +121,69 @@ __device__ __forceinline__ void storeMaster(const DeviceUpdate &a, int64_t i,
                                         count, whole, p.lanes);
 }
 
-/// Adam and AdamW: the next value of a parameter.
-struct AdamStep {
-  __device__ static float next(const UpdateScalars &s, float gradient, float p,
-                               float &m, float &v) {
-    m = fmaf(s.oneMinusBeta1, gradient - m, m);
-    v = fmaf(gradient * s.oneMinusBeta2, gradient, v * s.beta2);
-    const float denominator = fmaf(sqrtf(v), s.inverseRootBias2, s.epsilon);
-    return fmaf(-s.rate, m / denominator, p * s.keep);
+/// What rules compute with: one element.
+struct ThreadMath {
+  __device__ static float fma(float a, float b, float c) {
+    return fmaf(a, b, c);
+  }
+  __device__ static float root(float a) { return sqrtf(a); }
+  /// -1, 0 or 1; 0 of NaN.
+  template <typename T> __device__ static T sign(T a) {
+    return T(a > 0) - T(a < 0);
   }
 };
 
-/// SGD, with a first moment where there is momentum.
-struct SgdStep {
-  __device__ static float next(const UpdateScalars &s, float gradient, float p,
-                               float &m, float &) {
-    float direction = gradient;
-    if (s.momentum != 0) {
-      m = fmaf(s.momentum, m, gradient);
-      direction = s.nesterov ? fmaf(s.momentum, m, gradient) : m;
-    }
-    return fmaf(-s.rate, direction, p);
-  }
-};
-
-template <typename Gradient, typename Compute, typename Step>
-__device__ __forceinline__ void updatePack(const DeviceUpdate &a,
-                                           const UpdateScalars &s, int64_t i,
-                                           int count, bool whole) {
+template <typename Gradient, typename Compute, typename Rule>
+__device__ __forceinline__ void updatePack(const DeviceUpdate<Rule> &a,
+                                           const UpdateScalars<Rule> &s,
+                                           int64_t i, int count, bool whole) {
   // All loads come before the first use, so that they wait together.
   const Pack<Gradient> g =
       loadPack(static_cast<const Gradient *>(a.gradient), i, count, whole);
   const MasterPack master = loadMaster(a, i, count, whole);
-  Pack<float> p, m = {}, v = {};
-  if (a.moment1)
-    m = loadPack(a.moment1, i, count, whole);
-  if (a.moment2)
-    v = loadPack(a.moment2, i, count, whole);
+  Pack<float> p, kept[Rule::kStates] = {};
+#pragma unroll
+  for (int k = 0; k < Rule::kStates; ++k)
+    if (a.states[k])
+      kept[k] = loadPack(a.states[k], i, count, whole);
 #pragma unroll
   for (int lane = 0; lane < kPack; ++lane) {
     const float old = a.remainder ? glue(toFloat(master.upper.lanes[lane]),
                                          master.lower.lanes[lane])
                                   : master.whole.lanes[lane];
-    p.lanes[lane] = Step::next(s, prepare(s, toFloat(g.lanes[lane]), old), old,
-                               m.lanes[lane], v.lanes[lane]);
+    float states[Rule::kStates], next = old;
+#pragma unroll
+    for (int k = 0; k < Rule::kStates; ++k)
+      states[k] = kept[k].lanes[lane];
+    Rule::template next<ThreadMath>(
+        s.rule, prepare(s, toFloat(g.lanes[lane]), old), next, states);
+    p.lanes[lane] = next;
+#pragma unroll
+    for (int k = 0; k < Rule::kStates; ++k)
+      kept[k].lanes[lane] = states[k];
   }
-  if (a.moment1)
-    storePack(a.moment1, i, count, whole, m);
-  if (a.moment2)
-    storePack(a.moment2, i, count, whole, v);
+#pragma unroll
+  for (int k = 0; k < Rule::kStates; ++k)
+    if (a.states[k])
+      storePack(a.states[k], i, count, whole, kept[k]);
   storeMaster<Compute>(a, i, count, whole, p);
 }
 
-template <typename Gradient, typename Compute, typename Step>
+template <typename Gradient, typename Compute, typename Rule>
 __global__ void __launch_bounds__(kThreads)
-    updateKernel(DeviceUpdate a, bool whole) {
+    updateKernel(DeviceUpdate<Rule> a, bool whole) {
   if (!a.control->finite)
     return;
-  __shared__ UpdateScalars shared;
+  __shared__ UpdateScalars<Rule> shared;
   if (threadIdx.x == 0)
-    shared = scalarsOf(a.rule, *a.control);
+    shared = scalarsOf<Rule>(a.hyper, a.partition, *a.control);
   __syncthreads();
-  const UpdateScalars s = shared;
+  const UpdateScalars<Rule> s = shared;
   forEachPack(a.elements, [&](int64_t i, int count) {
     if (whole && count == kPack)
-      updatePack<Gradient, Compute, Step>(a, s, i, kPack, true);
+      updatePack<Gradient, Compute, Rule>(a, s, i, kPack, true);
     else
-      updatePack<Gradient, Compute, Step>(a, s, i, count, false);
+      updatePack<Gradient, Compute, Rule>(a, s, i, count, false);
   });
 }
 
@@ -281,7 +278,8 @@ static unsigned residentBlocks(Function *kernel, int64_t items) {
   return unsigned(wanted < most ? wanted : most);
 }
 
-void zrt::cuda::update(const DeviceUpdate &a, cudaStream_t stream) {
+template <typename Rule>
+void zrt::cuda::update(const DeviceUpdate<Rule> &a, cudaStream_t stream) {
   if (a.elements == 0)
     return;
   const int64_t packs = (a.elements + kPack - 1) / kPack;
@@ -289,18 +287,23 @@ void zrt::cuda::update(const DeviceUpdate &a, cudaStream_t stream) {
     withType(a.compute ? a.computeType : DataType::F32, [&](auto compute) {
       using Gradient = decltype(gradient);
       using Compute = decltype(compute);
-      const bool whole =
+      bool whole =
           holdsPacks<Gradient>(a.gradient) && holdsPacks<float>(a.parameter) &&
-          holdsPacks<uint16_t>(a.remainder) && holdsPacks<float>(a.moment1) &&
-          holdsPacks<float>(a.moment2) && holdsPacks<Compute>(a.compute);
-      auto *kernel = a.rule.rule == UpdateRule::Sgd
-                         ? updateKernel<Gradient, Compute, SgdStep>
-                         : updateKernel<Gradient, Compute, AdamStep>;
+          holdsPacks<uint16_t>(a.remainder) && holdsPacks<Compute>(a.compute);
+      for (const float *state : a.states)
+        whole &= holdsPacks<float>(state);
+      auto *kernel = updateKernel<Gradient, Compute, Rule>;
       kernel<<<residentBlocks(kernel, packs), kThreads, 0, stream>>>(a, whole);
     });
   });
   checkLaunch("update");
 }
+
+#define INSTANTIATE(Rule)                                                      \
+  template void zrt::cuda::update<rules::Rule>(                                \
+      const DeviceUpdate<rules::Rule> &, cudaStream_t);
+ZRT_FOR_EACH_UPDATE_RULE(INSTANTIATE)
+#undef INSTANTIATE
 
 void zrt::cuda::updateScale(const ScaleRule &rule, Control *control,
                             cudaStream_t stream) {

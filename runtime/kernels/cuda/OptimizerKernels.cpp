@@ -158,20 +158,23 @@ private:
   JudgeRule rule;
 };
 
-template <UpdateRule rule> class UpdateKernel final : public Kernel {
+template <typename Rule> class UpdateKernel final : public Kernel {
 public:
   UpdateKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context), spec(updateSpecOf(spec, rule)) {}
+      : context(context), spec(spec) {}
 
   void run(void *const *buffers, void *) override {
-    update({spec.bind(buffers), spec.rule, spec.gradientType, spec.computeType,
-            spec.elements, context.control},
-           context.cuda->stream);
+    const UpdateShape &shape = spec.shape;
+    const DeviceUpdate<Rule> arguments = {
+        shape.bind(buffers), spec.hyper,        shape.partition,
+        shape.gradientType,  shape.computeType, shape.elements,
+        context.control};
+    update(arguments, context.cuda->stream);
   }
 
 private:
   KernelContext context;
-  UpdateSpec spec;
+  UpdateSpec<Rule> spec;
 };
 
 class UpdateScaleKernel final : public Kernel {
@@ -198,9 +201,10 @@ void registerOptimizer(Registry &registry) {
   registry.add("zero.record_loss", makeKernel<LossKernel<true>>);
   registry.add("zero.grad_stats", makeKernel<StatisticsKernel>);
   registry.add("zero.grad_scale", makeKernel<GradientScaleKernel>);
-  registry.add("zero.adamw", makeKernel<UpdateKernel<UpdateRule::AdamW>>);
-  registry.add("zero.adam", makeKernel<UpdateKernel<UpdateRule::Adam>>);
-  registry.add("zero.sgd", makeKernel<UpdateKernel<UpdateRule::Sgd>>);
+#define REGISTER(Rule)                                                         \
+  registry.add(rules::Rule::kName, makeKernel<UpdateKernel<rules::Rule>>);
+  ZRT_FOR_EACH_UPDATE_RULE(REGISTER)
+#undef REGISTER
   registry.add("zero.update_scale", makeKernel<UpdateScaleKernel>);
 }
 

@@ -6,10 +6,6 @@
 
 using namespace zrt;
 
-ZRT_INLINE F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
-  return __builtin_elementwise_fma(a, b, c);
-}
-
 void loops::convert(DataType fromType, const void *from, DataType toType,
                     void *to, int64_t begin, int64_t end) {
   withLane(fromType, [=](auto source) ZRT_INLINE_BODY {
@@ -118,18 +114,37 @@ void loops::exactSquares(DataType type, const void *from, int64_t begin,
 // Updates
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// What rules compute with: sixteen elements.
+struct VectorMath {
+  ZRT_INLINE_BODY static F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
+    return __builtin_elementwise_fma(a, b, c);
+  }
+  ZRT_INLINE_BODY static F32x16 root(F32x16 a) {
+    return __builtin_elementwise_sqrt(a);
+  }
+  /// -1, 0 or 1; 0 of NaN.
+  ZRT_INLINE_BODY static F32x16 sign(F32x16 a) {
+    const F32x16 one = 1, zero = 0;
+    return (a > zero ? one : zero) - (a < zero ? one : zero);
+  }
+};
+
+} // namespace
+
 /// The gradient as the update sees it: scaled, with the L2 term.
-template <typename Gradient>
-ZRT_INLINE F32x16 loadGradient(Gradient lane, const UpdateArguments &u,
+template <typename Gradient, typename Rule>
+ZRT_INLINE F32x16 loadGradient(Gradient lane, const UpdateArguments<Rule> &u,
                                F32x16 parameter, int64_t i, int count) {
-  F32x16 gradient = lane.load(u.gradient, i, count) * u.factor;
-  return u.l2 != 0 ? fma(u.l2, parameter, gradient) : gradient;
+  F32x16 gradient = lane.load(u.gradient, i, count) * u.scalars.factor;
+  return u.scalars.l2 != 0 ? VectorMath::fma(u.scalars.l2, parameter, gradient)
+                           : gradient;
 }
 
 /// The f32 value of a bf16 one that was rounded half away from zero, and the
 /// lower 16 bits, which as a signed number are what rounding took away.
-ZRT_INLINE F32x16 loadParameter(const UpdateArguments &u, int64_t i,
-                                int count) {
+ZRT_INLINE F32x16 loadParameter(const UpdateBuffers &u, int64_t i, int count) {
   if (!u.remainder)
     return LaneF32::load(u.parameter, i, count);
   U32x16 lower = __builtin_convertvector(
@@ -139,7 +154,7 @@ ZRT_INLINE F32x16 loadParameter(const UpdateArguments &u, int64_t i,
 }
 
 template <typename Compute>
-ZRT_INLINE void storeParameter(Compute lane, const UpdateArguments &u,
+ZRT_INLINE void storeParameter(Compute lane, const UpdateBuffers &u,
                                F32x16 parameter, int64_t i, int count) {
   if (u.remainder) {
     storeLanes(
@@ -155,48 +170,42 @@ ZRT_INLINE void storeParameter(Compute lane, const UpdateArguments &u,
 
 /// Calls `body(gradientLane, computeLane)`.
 template <typename Body>
-ZRT_INLINE void withLanes(const UpdateArguments &u, Body body) {
-  withLane(u.gradientType, [&](auto gradient) ZRT_INLINE_BODY {
-    withLane(u.computeType,
+ZRT_INLINE void withLanes(DataType gradientType, DataType computeType,
+                          Body body) {
+  withLane(gradientType, [&](auto gradient) ZRT_INLINE_BODY {
+    withLane(computeType,
              [&](auto compute) ZRT_INLINE_BODY { body(gradient, compute); });
   });
 }
 
-void loops::adam(const UpdateArguments &arguments, int64_t begin, int64_t end) {
-  const UpdateArguments u = arguments;
-  withLanes(u, [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
-    forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
-      F32x16 parameter = loadParameter(u, i, count);
-      F32x16 gradient = loadGradient(gradientLane, u, parameter, i, count);
-      F32x16 first = LaneF32::load(u.moment1, i, count);
-      F32x16 second = LaneF32::load(u.moment2, i, count);
-      first = fma(u.oneMinusBeta1, gradient - first, first);
-      second = fma(gradient * u.oneMinusBeta2, gradient, second * u.beta2);
-      F32x16 root = __builtin_elementwise_sqrt(second);
-      F32x16 denominator = fma(root, u.inverseRootBias2, u.epsilon);
-      F32x16 direction = first / denominator;
-      parameter = fma(-u.rate, direction, parameter * u.keep);
-      LaneF32::store(u.moment1, i, first, count);
-      LaneF32::store(u.moment2, i, second, count);
-      storeParameter(computeLane, u, parameter, i, count);
-    });
-  });
+template <typename Rule>
+void loops::update(const UpdateArguments<Rule> &arguments, int64_t begin,
+                   int64_t end) {
+  const UpdateArguments<Rule> u = arguments;
+  withLanes(
+      u.gradientType, u.computeType,
+      [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
+        forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
+          F32x16 parameter = loadParameter(u, i, count);
+          F32x16 gradient = loadGradient(gradientLane, u, parameter, i, count);
+          F32x16 states[Rule::kStates];
+#pragma clang loop unroll(full)
+          for (int k = 0; k < Rule::kStates; ++k)
+            states[k] =
+                u.states[k] ? LaneF32::load(u.states[k], i, count) : 0.0f;
+          Rule::template next<VectorMath>(u.scalars.rule, gradient, parameter,
+                                          states);
+#pragma clang loop unroll(full)
+          for (int k = 0; k < Rule::kStates; ++k)
+            if (u.states[k])
+              LaneF32::store(u.states[k], i, states[k], count);
+          storeParameter(computeLane, u, parameter, i, count);
+        });
+      });
 }
 
-void loops::sgd(const UpdateArguments &arguments, int64_t begin, int64_t end) {
-  const UpdateArguments u = arguments;
-  withLanes(u, [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
-    forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
-      F32x16 parameter = loadParameter(u, i, count);
-      F32x16 direction = loadGradient(gradientLane, u, parameter, i, count);
-      if (u.moment1) {
-        F32x16 moment =
-            fma(u.momentum, LaneF32::load(u.moment1, i, count), direction);
-        LaneF32::store(u.moment1, i, moment, count);
-        direction = u.nesterov ? fma(u.momentum, moment, direction) : moment;
-      }
-      parameter = fma(-u.rate, direction, parameter);
-      storeParameter(computeLane, u, parameter, i, count);
-    });
-  });
-}
+#define INSTANTIATE(Rule)                                                      \
+  template void loops::update<rules::Rule>(                                    \
+      const UpdateArguments<rules::Rule> &, int64_t, int64_t);
+ZRT_FOR_EACH_UPDATE_RULE(INSTANTIATE)
+#undef INSTANTIATE

@@ -5,6 +5,7 @@
 #ifndef ZERO_RUNTIME_KERNELS_OPTIMIZER_LOOPS_H
 #define ZERO_RUNTIME_KERNELS_OPTIMIZER_LOOPS_H
 
+#include "kernels/optimizer/UpdateRules.h"
 #include "program/DataType.h"
 
 #include <cstdint>
@@ -12,17 +13,10 @@
 namespace zrt {
 
 /// The scalars of an update.
-struct UpdateScalars {
+template <typename Rule> struct UpdateScalars {
   float factor; ///< gradients are multiplied by this first
   float l2;     ///< then this times the parameter is added
-  float keep;   ///< the parameter is multiplied by this: 1 - rate * decay
-  float rate;   ///< step length: learning rate over bias correction 1
-  float beta1, oneMinusBeta1;
-  float beta2, oneMinusBeta2;
-  float inverseRootBias2; ///< 1 / sqrt(bias correction 2)
-  float epsilon;
-  float momentum;
-  bool nesterov;
+  typename Rule::Scalars rule;
 };
 
 /// The buffers of a parameter update. `parameter` is the f32 master, or the f32
@@ -33,11 +27,12 @@ struct UpdateBuffers {
   const void *gradient;
   float *parameter;
   uint16_t *remainder;
-  float *moment1, *moment2; ///< null where there are none
+  float *states[kMostStates]; ///< null where there are none
   void *compute;
 };
 
-struct UpdateArguments : UpdateScalars, UpdateBuffers {
+template <typename Rule> struct UpdateArguments : UpdateBuffers {
+  UpdateScalars<Rule> scalars;
   DataType gradientType, computeType;
 };
 
@@ -75,8 +70,9 @@ double sumSquares(DataType type, const void *from, int64_t begin, int64_t end,
 void exactSquares(DataType type, const void *from, int64_t begin, int64_t end,
                   uint64_t *tables);
 
-void adam(const UpdateArguments &arguments, int64_t begin, int64_t end);
-void sgd(const UpdateArguments &arguments, int64_t begin, int64_t end);
+/// For each rule of ZRT_FOR_EACH_UPDATE_RULE.
+template <typename Rule>
+void update(const UpdateArguments<Rule> &arguments, int64_t begin, int64_t end);
 
 } // namespace loops
 } // namespace zrt

@@ -1,5 +1,5 @@
-// What an update decides from the control block alone: norm and verdict, the
-// scalars of the update, the loss scale.
+// What an update decides from the control block alone: norm, verdict and the
+// loss scale.
 //
 // One code for the host and for devices, so that what is tested on the one is
 // what runs on the other. Not for files that are compiled for this machine's
@@ -9,14 +9,6 @@
 
 #include "kernels/optimizer/Loops.h"
 #include "program/Control.h"
-
-#include <cmath>
-
-#ifdef __CUDACC__
-#define ZRT_RULE __host__ __device__ inline
-#else
-#define ZRT_RULE inline
-#endif
 
 namespace zrt {
 
@@ -91,49 +83,14 @@ ZRT_RULE void judge(const JudgeRule &rule, Control &control) {
 // The scalars of an update
 //===----------------------------------------------------------------------===//
 
-enum class UpdateRule { AdamW, Adam, Sgd };
-
-struct OptimizerRule {
-  UpdateRule rule;
-  int partition; ///< whose learning rate
-  double beta1, beta2, epsilon, weightDecay, momentum;
-  bool biasCorrection, nesterov;
-};
-
-/// By repeated squaring: a library's pow may differ in the last bit from one
-/// machine to another. `exponent` is 1 or more.
-ZRT_RULE double power(double base, int64_t exponent) {
-  double result = 1;
-  for (; exponent; exponent >>= 1, base *= base)
-    if (exponent & 1)
-      result *= base;
-  return result;
-}
-
-/// Computed in f64, rounded once.
-ZRT_RULE UpdateScalars scalarsOf(const OptimizerRule &rule,
-                                 const Control &control) {
-  bool isAdamW = rule.rule == UpdateRule::AdamW;
-  double rate = control.learningRate[rule.partition];
-  double bias1 = 1, bias2 = 1;
-  if (rule.biasCorrection && rule.rule != UpdateRule::Sgd) {
-    bias1 = 1 - power(rule.beta1, control.steps + 1);
-    bias2 = 1 - power(rule.beta2, control.steps + 1);
-  }
-  UpdateScalars u = {};
-  u.factor = control.factor;
-  u.l2 = isAdamW ? 0 : static_cast<float>(rule.weightDecay);
-  u.keep = isAdamW ? static_cast<float>(1 - rate * rule.weightDecay) : 1;
-  u.rate = static_cast<float>(rate / bias1);
-  u.beta1 = static_cast<float>(rule.beta1);
-  u.oneMinusBeta1 = static_cast<float>(1 - rule.beta1);
-  u.beta2 = static_cast<float>(rule.beta2);
-  u.oneMinusBeta2 = static_cast<float>(1 - rule.beta2);
-  u.inverseRootBias2 = static_cast<float>(1 / sqrt(bias2));
-  u.epsilon = static_cast<float>(rule.epsilon);
-  u.momentum = static_cast<float>(rule.momentum);
-  u.nesterov = rule.nesterov;
-  return u;
+/// For a partition's learning rate, in the update that the control block is in.
+template <typename Rule>
+ZRT_RULE UpdateScalars<Rule> scalarsOf(const typename Rule::Hyper &hyper,
+                                       int partition, const Control &control) {
+  return {
+      control.factor,
+      Rule::kDecaysGradient ? static_cast<float>(hyper.weightDecay) : 0,
+      Rule::scalars(hyper, control.learningRate[partition], control.steps + 1)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,60 +31,44 @@ ScaleRule zrt::scaleRuleOf(const KernelSpec &spec, const Training &training) {
           training.accumulation};
 }
 
-static OptimizerRule optimizerRuleOf(const KernelSpec &spec, UpdateRule rule) {
-  return {rule,
-          partitionOf(spec),
-          spec.real("beta1", 0.9),
-          spec.real("beta2", 0.999),
-          spec.real("epsilon", 1e-8),
-          spec.real("weight_decay"),
-          spec.real("momentum"),
-          spec.integer("bias_correction", 1) != 0,
-          spec.integer("nesterov") != 0};
-}
-
-UpdateSpec zrt::updateSpecOf(const KernelSpec &spec, UpdateRule rule) {
-  UpdateSpec update = {};
-  update.rule = optimizerRuleOf(spec, rule);
-  update.moments = rule != UpdateRule::Sgd     ? 2
-                   : update.rule.momentum != 0 ? 1
-                                               : 0;
+UpdateShape zrt::updateShapeOf(const KernelSpec &spec, int states) {
+  UpdateShape shape = {};
+  shape.partition = partitionOf(spec);
+  shape.states = states;
   std::vector<TensorType> types = bufferTypes(spec);
-  size_t least = 2 + update.moments;
+  size_t least = 2 + states;
   if (types.size() != least)
     expectBuffers(spec, types.size(), least + 1,
                   "gradient, f32 parameter (or the lower 16 bits of it), "
-                  "moments, and the 16-bit parameter where there is one");
+                  "states, and the 16-bit parameter where there is one");
   expectLane(spec, types[0].type);
-  update.gradientType = types[0].type;
-  update.elements = types[0].elements();
+  shape.gradientType = types[0].type;
+  shape.elements = types[0].elements();
   for (size_t i = 1; i < types.size(); ++i)
-    expectElements(spec, types[i], update.elements);
-  update.isSplit = types[1].type == DataType::U16;
-  for (size_t i = update.isSplit ? 2 : 1; i < least; ++i)
+    expectElements(spec, types[i], shape.elements);
+  shape.isSplit = types[1].type == DataType::U16;
+  for (size_t i = shape.isSplit ? 2 : 1; i < least; ++i)
     expectType(spec, types[i], DataType::F32,
-               "a parameter that is updated or its moment");
-  update.hasCompute = types.size() > least;
-  update.computeType = update.hasCompute ? types[least].type : DataType::F32;
-  expectLane(spec, update.computeType);
-  if (update.isSplit && update.computeType != DataType::BF16)
+               "a parameter that is updated or its state");
+  shape.hasCompute = types.size() > least;
+  shape.computeType = shape.hasCompute ? types[least].type : DataType::F32;
+  expectLane(spec, shape.computeType);
+  if (shape.isSplit && shape.computeType != DataType::BF16)
     refuse(spec, "found the lower 16 bits of a master, wanted its bf16 "
                  "parameter as the last buffer");
-  return update;
+  return shape;
 }
 
-UpdateBuffers UpdateSpec::bind(void *const *buffers) const {
+UpdateBuffers UpdateShape::bind(void *const *buffers) const {
   UpdateBuffers bound = {};
   bound.gradient = buffers[0];
   if (isSplit)
     bound.remainder = static_cast<uint16_t *>(buffers[1]);
   else
     bound.parameter = static_cast<float *>(buffers[1]);
-  if (moments > 0)
-    bound.moment1 = static_cast<float *>(buffers[2]);
-  if (moments > 1)
-    bound.moment2 = static_cast<float *>(buffers[3]);
+  for (int k = 0; k < states; ++k)
+    bound.states[k] = static_cast<float *>(buffers[2 + k]);
   if (hasCompute)
-    bound.compute = buffers[2 + moments];
+    bound.compute = buffers[2 + states];
   return bound;
 }

@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_KERNELS_OPTIMIZER_SPECS_H
 
 #include "kernels/Registry.h"
+#include "kernels/optimizer/Loops.h"
 #include "kernels/optimizer/Rules.h"
 
 #include <stdexcept>
@@ -94,19 +95,30 @@ JudgeRule judgeRuleOf(const KernelSpec &spec);
 /// What zero.update_scale does in this training.
 ScaleRule scaleRuleOf(const KernelSpec &spec, const Training &training);
 
-/// What zero.adamw, zero.adam or zero.sgd says.
-struct UpdateSpec {
-  OptimizerRule rule;
+/// The buffers of an update: gradient, f32 parameter or what of it is kept,
+/// states, 16-bit parameter.
+struct UpdateShape {
   DataType gradientType, computeType;
   int64_t elements;
-  int moments;     ///< 0 to 2
+  int states;
+  int partition;   ///< whose learning rate
   bool isSplit;    ///< the master is the bf16 parameter and its lower bits
   bool hasCompute; ///< there is a 16-bit parameter
 
-  /// `buffers` in their order: gradient, master, moments, 16-bit parameter.
   UpdateBuffers bind(void *const *buffers) const;
 };
-UpdateSpec updateSpecOf(const KernelSpec &spec, UpdateRule rule);
+
+/// Throws where `spec` is no update with that many states.
+UpdateShape updateShapeOf(const KernelSpec &spec, int states);
+
+/// What `spec` says of an update by `Rule`.
+template <typename Rule> struct UpdateSpec {
+  explicit UpdateSpec(const KernelSpec &spec)
+      : hyper(Rule::read(spec)),
+        shape(updateShapeOf(spec, Rule::states(hyper))) {}
+  typename Rule::Hyper hyper;
+  UpdateShape shape;
+};
 
 template <typename T>
 std::unique_ptr<Kernel> makeKernel(const KernelSpec &spec,

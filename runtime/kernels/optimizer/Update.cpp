@@ -1,4 +1,4 @@
-// zero.adamw, zero.adam and zero.sgd.
+// The updates of all optimizers: a kernel for each rule.
 #include "kernels/optimizer/Loops.h"
 #include "kernels/optimizer/Specs.h"
 
@@ -6,35 +6,35 @@ using namespace zrt;
 
 namespace {
 
-template <UpdateRule rule> class UpdateKernel : public Kernel {
+template <typename Rule> class UpdateKernel : public Kernel {
 public:
   UpdateKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context), update(updateSpecOf(spec, rule)) {}
+      : context(context), update(spec) {}
 
   void run(void *const *buffers, void *) override {
     if (!context.control->finite)
       return;
-    const UpdateArguments arguments = {scalarsOf(update.rule, *context.control),
-                                       update.bind(buffers),
-                                       update.gradientType, update.computeType};
-    context.pool->parallelFor(update.elements, kElementsPerThread,
+    const UpdateShape &shape = update.shape;
+    const UpdateArguments<Rule> arguments = {
+        shape.bind(buffers),
+        scalarsOf<Rule>(update.hyper, shape.partition, *context.control),
+        shape.gradientType, shape.computeType};
+    context.pool->parallelFor(shape.elements, kElementsPerThread,
                               [&](int64_t begin, int64_t end) {
-                                if (rule == UpdateRule::Sgd)
-                                  loops::sgd(arguments, begin, end);
-                                else
-                                  loops::adam(arguments, begin, end);
+                                loops::update<Rule>(arguments, begin, end);
                               });
   }
 
 private:
   KernelContext context;
-  UpdateSpec update;
+  UpdateSpec<Rule> update;
 };
 
 } // namespace
 
 void zrt::registerUpdateKernels(Registry &registry) {
-  registry.add("zero.adamw", makeKernel<UpdateKernel<UpdateRule::AdamW>>);
-  registry.add("zero.adam", makeKernel<UpdateKernel<UpdateRule::Adam>>);
-  registry.add("zero.sgd", makeKernel<UpdateKernel<UpdateRule::Sgd>>);
+#define REGISTER(Rule)                                                         \
+  registry.add(rules::Rule::kName, makeKernel<UpdateKernel<rules::Rule>>);
+  ZRT_FOR_EACH_UPDATE_RULE(REGISTER)
+#undef REGISTER
 }
