@@ -49,12 +49,18 @@ private:
 // Training
 //===----------------------------------------------------------------------===//
 
-static zrt::ScheduleKind toScheduleKind(StringRef type) {
-  return llvm::StringSwitch<zrt::ScheduleKind>(type)
-      .Case("WarmupLR", zrt::ScheduleKind::WarmupLR)
-      .Case("WarmupDecayLR", zrt::ScheduleKind::WarmupDecayLR)
-      .Case("WarmupCosineLR", zrt::ScheduleKind::WarmupCosineLR)
-      .Default(zrt::ScheduleKind::Constant);
+static zrt::ScheduleKind toScheduleKind(ScheduleKind kind) {
+  switch (kind) {
+  case ScheduleKind::Constant:
+    return zrt::ScheduleKind::Constant;
+  case ScheduleKind::WarmupLR:
+    return zrt::ScheduleKind::WarmupLR;
+  case ScheduleKind::WarmupDecayLR:
+    return zrt::ScheduleKind::WarmupDecayLR;
+  case ScheduleKind::WarmupCosineLR:
+    return zrt::ScheduleKind::WarmupCosineLR;
+  }
+  llvm_unreachable("all schedules are covered");
 }
 
 void Translator::translateTraining() {

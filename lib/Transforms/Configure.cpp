@@ -58,6 +58,10 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
   if (!(*steps.begin()).isModel())
     return emitError((*steps.begin()).getLoc())
            << "'zero.step' is a schedule already; wanted a model";
+  for (OptimizerOp optimizer : getOperation().getOps<OptimizerOp>())
+    return optimizer.emitOpError("of the group '")
+           << optimizer.getGroup()
+           << "' is there already; zero-configure writes it";
   llvm::StringSet<> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     groups.insert(parameter.getGroup());
@@ -98,15 +102,39 @@ static LossScaleAttr makeLossScale(MLIRContext *context,
                             scale.consecutiveHysteresis);
 }
 
+static ScheduleKind toScheduleKind(SchedulerType type) {
+  switch (type) {
+  case SchedulerType::Constant:
+    return ScheduleKind::Constant;
+  case SchedulerType::WarmupLR:
+    return ScheduleKind::WarmupLR;
+  case SchedulerType::WarmupDecayLR:
+    return ScheduleKind::WarmupDecayLR;
+  case SchedulerType::WarmupCosineLR:
+    return ScheduleKind::WarmupCosineLR;
+  }
+  llvm_unreachable("all schedules are covered");
+}
+
 static ScheduleAttr makeSchedule(MLIRContext *context,
                                  const SchedulerConfig &schedule) {
   if (schedule.type == SchedulerType::Constant)
     return {};
   return ScheduleAttr::get(
-      context, stringify(schedule.type), schedule.warmupMinLearningRate,
+      context, toScheduleKind(schedule.type), schedule.warmupMinLearningRate,
       schedule.warmupMaxLearningRate.value_or(-1.0), schedule.warmupSteps,
       schedule.totalSteps, schedule.logWarmup, schedule.warmupMinRatio,
       schedule.cosineMinRatio);
+}
+
+static PlanningAttr makePlanning(MLIRContext *context,
+                                 const TrainConfig &config) {
+  return PlanningAttr::get(
+      context, config.reduceBucketSize, config.allgatherBucketSize,
+      config.alignment, config.layout == Layout::Contiguous, config.splitMaster,
+      config.maxReuseDistance, config.parameterPersistenceThreshold,
+      config.modelPersistenceThreshold, config.prefetchBucketSize,
+      config.maxLiveParameters, config.gathersInFlight, config.machine);
 }
 
 void Configure::runOnOperation() {
@@ -119,7 +147,8 @@ void Configure::runOnOperation() {
       resolved->gradientClipping, resolved->deterministic,
       makeLossScale(&getContext(), resolved->lossScale),
       makeSchedule(&getContext(), resolved->scheduler),
-      resolved->keepTrivialCollectives));
+      resolved->keepTrivialCollectives,
+      makePlanning(&getContext(), *resolved)));
   llvm::SetVector<StringRef> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     groups.insert(parameter.getGroup());

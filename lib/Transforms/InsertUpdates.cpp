@@ -18,13 +18,6 @@ namespace {
 struct InsertUpdates : public zero::impl::InsertUpdatesBase<InsertUpdates> {
   using InsertUpdatesBase::InsertUpdatesBase;
   void runOnOperation() override;
-
-private:
-  Value judge(OpBuilder &builder, StepOp step);
-  void refresh(OpBuilder &builder, PartitionOp partition);
-  void refreshResident(OpBuilder &builder, StepOp step);
-
-  SmallVector<PartitionOp> trained;
 };
 } // namespace
 
@@ -35,7 +28,8 @@ static double leftOfMean(StepOp step, int64_t ranks) {
   return isMean ? 1.0 : static_cast<double>(ranks);
 }
 
-Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
+static Value judge(OpBuilder &builder, StepOp step,
+                   ArrayRef<PartitionOp> trained) {
   Location loc = step.getLoc();
   TrainingAttr training = *step.getTraining();
   SmallVector<Attribute> names;
@@ -43,32 +37,36 @@ Value InsertUpdates::judge(OpBuilder &builder, StepOp step) {
     names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
   Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
   if (!training.isSilent())
-    stats = ReduceStatsOp::create(builder, loc, StatsType::get(&getContext()),
-                                  stats, training.getStage() == 0);
-  return JudgeOp::create(builder, loc, VerdictType::get(&getContext()), stats,
-                         llvm::APFloat(training.getClip()),
+    stats = ReduceStatsOp::create(builder, loc,
+                                  StatsType::get(builder.getContext()), stats,
+                                  training.getStage() == 0);
+  return JudgeOp::create(builder, loc, VerdictType::get(builder.getContext()),
+                         stats, llvm::APFloat(training.getClip()),
                          llvm::APFloat(leftOfMean(step, training.getRanks())),
                          skipsUpdates(trained));
 }
 
-void InsertUpdates::refresh(OpBuilder &builder, PartitionOp partition) {
+static void refresh(OpBuilder &builder, PartitionOp partition,
+                    int64_t bucketElements) {
   ArrayRef<int64_t> segments = partition.getSegments();
   for (size_t first = 0; first + 1 < segments.size();) {
     size_t last = first + 1;
     while (last + 1 < segments.size() &&
-           segments[last + 1] - segments[first] <= allgatherBucketSize)
+           segments[last + 1] - segments[first] <= bucketElements)
       ++last;
     if (segments[last] > segments[first]) {
-      auto start = RefreshOp::create(
-          builder, partition.getLoc(), PendingType::get(&getContext(), {}),
-          partition.getSymName(), segments[first], segments[last]);
+      auto start = RefreshOp::create(builder, partition.getLoc(),
+                                     PendingType::get(builder.getContext(), {}),
+                                     partition.getSymName(), segments[first],
+                                     segments[last]);
       WaitOp::create(builder, partition.getLoc(), start.getPending());
     }
     first = last;
   }
 }
 
-void InsertUpdates::refreshResident(OpBuilder &builder, StepOp step) {
+static void refreshResident(OpBuilder &builder, StepOp step,
+                            ArrayRef<PartitionOp> trained) {
   auto initialize = step.getRegionOp<InitializeOp>();
   if (!initialize)
     return;
@@ -83,9 +81,9 @@ void InsertUpdates::refreshResident(OpBuilder &builder, StepOp step) {
         changed.push_back(name);
     if (changed.empty())
       continue;
-    auto start = RefreshResidentOp::create(builder, step.getLoc(),
-                                           PendingType::get(&getContext(), {}),
-                                           builder.getArrayAttr(changed));
+    auto start = RefreshResidentOp::create(
+        builder, step.getLoc(), PendingType::get(builder.getContext(), {}),
+        builder.getArrayAttr(changed));
     WaitOp::create(builder, step.getLoc(), start.getPending());
   }
 }
@@ -95,6 +93,7 @@ void InsertUpdates::runOnOperation() {
   if (failed(schedule))
     return signalPassFailure();
   StepOp step = *schedule;
+  SmallVector<PartitionOp> trained;
   for (PartitionOp partition : getOperation().getOps<PartitionOp>())
     if (partition.isTrainable())
       trained.push_back(partition);
@@ -104,15 +103,23 @@ void InsertUpdates::runOnOperation() {
            "the loss depends on, or zero-partition did not run";
     return signalPassFailure();
   }
+  for (UpdateOp update :
+       step.getRegionOp<ApplyOp>().getBody().getOps<UpdateOp>()) {
+    update.emitOpError("is there already; updates are inserted once");
+    return signalPassFailure();
+  }
   OpBuilder builder =
       OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());
-  Value verdict = judge(builder, step);
+  Value verdict = judge(builder, step, trained);
+  int64_t bucketElements =
+      getSetting(allgatherBucketSize,
+                 step.getTraining()->getPlanning().getAllgatherBucketSize());
   for (PartitionOp partition : trained) {
     UpdateOp::create(builder, partition.getLoc(), partition.getSymName(),
                      verdict);
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
-      refresh(builder, partition);
+      refresh(builder, partition, bucketElements);
   }
   UpdateScaleOp::create(builder, step.getLoc(), verdict);
-  refreshResident(builder, step);
+  refreshResident(builder, step, trained);
 }

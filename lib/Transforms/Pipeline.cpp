@@ -49,36 +49,14 @@ static void addOverlapPasses(OpPassManager &manager) {
 }
 
 static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
-  SplitGradientsOptions split;
-  split.reduceBucketSize = config.reduceBucketSize;
-  split.alignment = config.alignment;
-  split.contiguous = config.layout == Layout::Contiguous;
-  manager.addPass(createSplitGradients(split));
-  PartitionOptions partition;
-  partition.reduceBucketSize = config.reduceBucketSize;
-  partition.alignment = config.alignment;
-  partition.contiguous = config.layout == Layout::Contiguous;
-  partition.splitMaster = config.splitMaster;
-  manager.addPass(createPartition(partition));
-  InsertReductionsOptions reductions;
-  reductions.reduceBucketSize = config.reduceBucketSize;
-  manager.addPass(createInsertReductions(reductions));
-  InsertGathersOptions gathers;
-  gathers.maxReuseDistance = config.maxReuseDistance;
-  gathers.parameterPersistenceThreshold = config.parameterPersistenceThreshold;
-  gathers.modelPersistenceThreshold = config.modelPersistenceThreshold;
-  manager.addPass(createInsertGathers(gathers));
-  InsertUpdatesOptions updates;
-  updates.allgatherBucketSize = config.allgatherBucketSize;
-  manager.addPass(createInsertUpdates(updates));
+  manager.addPass(createSplitGradients());
+  manager.addPass(createPartition());
+  manager.addPass(createInsertReductions());
+  manager.addPass(createInsertGathers());
+  manager.addPass(createInsertUpdates());
   if (config.overlapCommunication)
     addOverlapPasses(manager);
-  PrefetchOptions prefetch;
-  prefetch.prefetchBucketSize = config.prefetchBucketSize;
-  prefetch.maxLiveParameters = config.maxLiveParameters;
-  prefetch.maxInFlight = config.gathersInFlight;
-  prefetch.machine = config.machine;
-  manager.addPass(createPrefetch(prefetch));
+  manager.addPass(createPrefetch());
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,
@@ -86,14 +64,12 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
   buildModelPipeline(manager, config);
   addStatePasses(manager, config);
   manager.addPass(createFree());
-  VerifyScheduleOptions verification;
-  verification.maxReuseDistance = config.maxReuseDistance;
-  manager.addPass(createVerifySchedule(verification));
+  manager.addPass(createVerifySchedule());
   PlanMemoryOptions plan;
   if (config.memoryBudget)
     plan.memoryBudget = std::to_string(config.memoryBudget);
   manager.addPass(createPlanMemory(plan));
-  manager.addPass(createVerifySchedule(verification));
+  manager.addPass(createVerifySchedule());
 }
 
 /// Adds the pass that reads `text` once there is a module: the micro-batch, and

@@ -86,6 +86,15 @@ static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
   return failure(hasErrors);
 }
 
+/// Forgets what DeepSpeed's file would mean where it leaves a key out.
+static void setPlanningDefaults(TrainConfig &config) {
+  config.reduceBucketSize = PlanningDefaults::reduceBucketSize;
+  config.allgatherBucketSize = PlanningDefaults::allgatherBucketSize;
+  config.parameterPersistenceThreshold =
+      PlanningDefaults::parameterPersistenceThreshold;
+  config.maxReuseDistance = PlanningDefaults::maxReuseDistance;
+}
+
 /// The file's content, or the defaults where none is named, under `overrides`.
 static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
                                        const ConfigOverrides &overrides,
@@ -106,12 +115,9 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   if (failed(report(diagnostics, options.config, module)) || !config)
     return failure();
   if (options.config.empty()) {
-    // Small buckets, nothing kept whole and no overlap: what a reader of a
-    // schedule wants to see. A file brings DeepSpeed's defaults instead.
-    config->reduceBucketSize = options.reduceBucketSize;
-    config->allgatherBucketSize = options.allgatherBucketSize;
-    config->parameterPersistenceThreshold = options.persistenceThreshold;
-    config->maxReuseDistance = options.maxReuseDistance;
+    // No overlap either: what a reader of a schedule wants to see. A file
+    // brings DeepSpeed's defaults instead.
+    setPlanningDefaults(*config);
     config->overlapCommunication = options.overlap;
   }
   return *config;

@@ -1,5 +1,7 @@
 //===- Prefetch.cpp - start gathers before they are needed ----------------===//
 
+#include "Carry.h"
+
 #include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Cost/CostModel.h"
@@ -22,9 +24,7 @@ struct Prefetch : public zero::impl::PrefetchBase<Prefetch> {
   void runOnOperation() override;
 
 private:
-  SmallVector<size_t> choose(Block &block, ArrayRef<GatherUse> gathers,
-                             const BlockOrder &order, const CostModel &model);
-  void runOnBlock(Block &block, const Handles &handles, const CostModel &model);
+  PrefetchLimits getLimits(PlanningAttr planning);
 };
 
 } // namespace
@@ -68,33 +68,44 @@ static BlockSeconds measure(Block &block, const BlockOrder &order,
   return seconds;
 }
 
-SmallVector<size_t> Prefetch::choose(Block &block, ArrayRef<GatherUse> gathers,
-                                     const BlockOrder &order,
-                                     const CostModel &model) {
-  PrefetchLimits limits{maxInFlight, prefetchBucketSize, maxLiveParameters};
-  if (maxInFlight > 0)
+static SmallVector<size_t> choose(Block &block, ArrayRef<GatherUse> gathers,
+                                  const BlockOrder &order,
+                                  const CostModel &model,
+                                  const PrefetchLimits &limits) {
+  if (limits.inFlight > 0)
     return startEarly(gathers, limits);
   if (model.getMachine().worksAtWait) // and so hides nothing
     return llvm::to_vector(llvm::seq<size_t>(0, gathers.size()));
   return startInTime(gathers, limits, measure(block, order, model));
 }
 
-void Prefetch::runOnBlock(Block &block, const Handles &handles,
-                          const CostModel &model) {
+static LogicalResult runOnBlock(Block &block, const Handles &handles,
+                                const CostModel &model,
+                                const PrefetchLimits &limits) {
   BlockOrder order(block);
   DenseMap<Value, Operation *> lastUses =
       findLastUses({&block}, order, handles);
   SmallVector<Operation *> starts;
   for (Operation &op : block)
-    if (isGather(&op))
+    if (isGather(&op)) {
+      if (FailureOr<WaitOp> wait = findOwnWait(&op); failed(wait))
+        return failure();
       starts.push_back(&op);
+    }
   SmallVector<GatherUse> gathers;
   for (Operation *start : starts)
     gathers.push_back(describe(start, order, lastUses, model));
-  SmallVector<size_t> before = choose(block, gathers, order, model);
+  SmallVector<size_t> before = choose(block, gathers, order, model, limits);
   for (auto [index, start] : llvm::enumerate(starts))
     if (before[index] != index)
       start->moveBefore(waitOf(starts[before[index]]));
+  return success();
+}
+
+PrefetchLimits Prefetch::getLimits(PlanningAttr planning) {
+  return {getSetting(maxInFlight, planning.getGathersInFlight()),
+          getSetting(prefetchBucketSize, planning.getPrefetchBucketSize()),
+          getSetting(maxLiveParameters, planning.getMaxLiveParameters())};
 }
 
 void Prefetch::runOnOperation() {
@@ -103,7 +114,10 @@ void Prefetch::runOnOperation() {
     return signalPassFailure();
   StepOp step = *schedule;
   std::string error;
-  FailureOr<Machine> machine = readMachine(this->machine, error);
+  PlanningAttr planning = step.getTraining()->getPlanning();
+  FailureOr<Machine> machine = readMachine(
+      this->machine.empty() ? planning.getMachine() : StringRef(this->machine),
+      error);
   if (failed(machine)) {
     step.emitOpError(error);
     return signalPassFailure();
@@ -112,5 +126,7 @@ void Prefetch::runOnOperation() {
   Handles handles(step);
   for (Operation &region : step.getBody().front())
     if (isa<MicroOp, EvaluateOp>(region))
-      runOnBlock(region.getRegion(0).front(), handles, model);
+      if (failed(runOnBlock(region.getRegion(0).front(), handles, model,
+                            getLimits(planning))))
+        return signalPassFailure();
 }

@@ -34,7 +34,11 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   if (failed(verifyPartitions(tables)) || failed(verifyHandles(tables)) ||
       failed(verifyLifetimes(tables)) || failed(verifyReads(tables)) ||
       failed(verifyUpdates(tables)) || failed(verifyGradients(tables)) ||
-      failed(verifyTraffic(tables, maxReuseDistance, report)) ||
+      failed(verifyTraffic(
+          tables,
+          getSetting(maxReuseDistance,
+                     tables.training.getPlanning().getMaxReuseDistance()),
+          report)) ||
       failed(verifyPlaces(tables)) || failed(verifyStreams(tables)))
     return failure();
   return verifyMemory(tables);

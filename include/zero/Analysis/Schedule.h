@@ -12,6 +12,12 @@ namespace mlir::zero {
 /// place, which says what to run first.
 FailureOr<StepOp> getConfiguredSchedule(ModuleOp module);
 
+/// What holds for a pass: its option where one is given, which is not
+/// negative, and what the training says otherwise.
+inline int64_t getSetting(int64_t option, int64_t ofTraining) {
+  return option < 0 ? ofTraining : option;
+}
+
 /// Whether `op` gives a handle to wait for, or has effects on the link: it must
 /// say what is in flight. Ends and names of handles are none.
 bool startsOperation(Operation *op);

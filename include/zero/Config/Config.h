@@ -9,6 +9,8 @@
 #ifndef ZERO_CONFIG_CONFIG_H
 #define ZERO_CONFIG_CONFIG_H
 
+#include "zero/Config/PlanningDefaults.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -136,7 +138,8 @@ struct CheckpointConfig {
   bool isEnabled() const { return every > 0 || number > 0; }
 };
 
-/// One training run, complete: every default is filled in.
+/// One training run, complete: every default is filled in. A file that leaves a
+/// key out means the default of the table of keys, not that of the member.
 struct TrainConfig {
   /// ZeRO stage, 0 to 3.
   int64_t stage = 0;
@@ -162,9 +165,9 @@ struct TrainConfig {
   double gradientClipping = 1.0;
 
   /// Most elements of a gradient bucket or of a communication interval.
-  int64_t reduceBucketSize = 500000000;
+  int64_t reduceBucketSize = PlanningDefaults::reduceBucketSize;
   /// Most elements of one gather of updated parameters.
-  int64_t allgatherBucketSize = 500000000;
+  int64_t allgatherBucketSize = PlanningDefaults::allgatherBucketSize;
   /// A bucket is reduced while the next is filled; absent in the file: true at
   /// stage 3.
   bool overlapCommunication = false;
@@ -172,22 +175,24 @@ struct TrainConfig {
   bool ignoreUnusedParameters = true;
 
   /// Stage 3: most elements gathered ahead of their use.
-  int64_t prefetchBucketSize = 50000000;
+  int64_t prefetchBucketSize = PlanningDefaults::prefetchBucketSize;
   /// Stage 3: most elements of gathered parameters at once, as far as prefetch
   /// decides it.
-  int64_t maxLiveParameters = 1000000000;
+  int64_t maxLiveParameters = PlanningDefaults::maxLiveParameters;
   /// Stage 3: most gathers that are started and not waited for, as early as
   /// the other limits allow; 0: as the cost model says, on `machine`.
-  int64_t gathersInFlight = 0;
+  int64_t gathersInFlight = PlanningDefaults::gathersInFlight;
   /// What choices of time are made for: a name or file that `readMachine`
   /// knows.
-  std::string machine = "h100";
+  std::string machine = PlanningDefaults::machine.str();
   /// Stage 3: parameters of at most this many elements stay whole...
-  int64_t parameterPersistenceThreshold = 100000;
+  int64_t parameterPersistenceThreshold =
+      PlanningDefaults::parameterPersistenceThreshold;
   /// ...as long as together they have at most this many.
-  int64_t modelPersistenceThreshold = std::numeric_limits<int64_t>::max();
+  int64_t modelPersistenceThreshold =
+      PlanningDefaults::modelPersistenceThreshold;
   /// Stage 3: keep a parameter that is used again within this many elements.
-  int64_t maxReuseDistance = 1000000000;
+  int64_t maxReuseDistance = PlanningDefaults::maxReuseDistance;
 
   /// Activation checkpointing.
   CheckpointConfig checkpoint;
@@ -200,7 +205,7 @@ struct TrainConfig {
   /// Stage 2's layout.
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.
-  int64_t alignment = 128;
+  int64_t alignment = PlanningDefaults::alignment;
   /// 16-bit products also do the gelu that follows them. Where a file does not
   /// say, the target decides: devices have such kernels.
   bool fuseEpilogues = false;

@@ -37,9 +37,11 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     - lifetimes: a use after a free, through views; a double free; a free while a
       reduction reads; a gathered parameter or reduced gradient never freed;
     - reads: of a parameter that is not gathered, is being gathered, is stale
-      after an update, or is another than the operation's `zero.reads` says;
+      after an update, or is another than the `zero.load` says; of a gathered
+      value without a `zero.load`;
     - gradients: stored or reduced never, twice, at another place, before all
-      micro-batches are in, or while another operation is at them;
+      micro-batches are in, or while another operation is at them; taken for
+      another than their `zero.gradient` says, or without one;
     - updates: missing, doubled, before the check or before the reductions were
       waited for; norms that are not combined; a factor that does not fit; a
       clip other than the training's; 16-bit gradients without `skip`; updated
@@ -59,8 +61,9 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     - memory: buffers that overlap while both live, and values written over
       padding or over another parameter's state.
 
-    `max-reuse-distance` is that of `zero-insert-gathers`; without it, gathers
-    are bounded by one a use. `report` prints the traffic and what saved it.
+    How often a parameter is gathered follows from its uses and from
+    `max_reuse_distance` of the training. `report` prints the traffic and what
+    saved it.
 
     - Needs: `zero-free` ran.
     - Leaves: the module unchanged.
@@ -72,7 +75,7 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "-1",
-      "Of zero-insert-gathers; negative: not known">,
+      "Of zero-insert-gathers; negative: the training's">,
     Option<"report", "report", "bool", "false", "Print the traffic and what saved it">];
 }
 

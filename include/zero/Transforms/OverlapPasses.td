@@ -134,7 +134,7 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
     longer. On a machine whose collectives do nothing until they are waited for,
     nothing moves.
 
-    With `max-in-flight` the time is not looked at: each starts as early as the
+    With `gathers_in_flight` above 0 the time is not looked at: each starts as early as the
     limits allow, with at most so many under way. No limit holds back a gather
     that is needed now. The order of collectives stays.
 
@@ -158,14 +158,14 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"prefetchBucketSize", "prefetch-bucket-size", "int64_t", "50000000",
-      "Most elements gathered ahead of their use; 0: no prefetch">,
-    Option<"maxLiveParameters", "max-live-parameters", "int64_t", "1000000000",
-      "Most elements of gathered parameters at once">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "0",
-      "Most gathers started and not waited for; 0: as the cost model says">,
-    Option<"machine", "machine", "std::string", "\"h100\"",
-      "What the cost model is of: host, a100, h100, h200, or a file of zero-plan --calibrate">];
+    Option<"prefetchBucketSize", "prefetch-bucket-size", "int64_t", "-1",
+      "Most elements gathered ahead of their use; 0: no prefetch; negative: the training's">,
+    Option<"maxLiveParameters", "max-live-parameters", "int64_t", "-1",
+      "Most elements of gathered parameters at once; negative: the training's">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "-1",
+      "Most gathers started and not waited for; 0: as the cost model says; negative: the training's">,
+    Option<"machine", "machine", "std::string", /*default=*/"",
+      "What the cost model is of: host, a100, h100, h200, or a file of zero-plan --calibrate; empty: the training's">];
 }
 
 #endif // ZERO_TRANSFORMS_OVERLAPPASSES_TD

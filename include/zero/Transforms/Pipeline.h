@@ -51,17 +51,17 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<int64_t> reduceBucketSize{
       *this, "reduce-bucket-size",
       llvm::cl::desc("Most elements of a gradient bucket or interval"),
-      llvm::cl::init(4 << 20)};
+      llvm::cl::init(PlanningDefaults::reduceBucketSize)};
   Option<int64_t> allgatherBucketSize{
       *this, "allgather-bucket-size",
       llvm::cl::desc(
           "Most elements of a gather of updated parameters; a larger "
           "segment is not cut"),
-      llvm::cl::init(4 << 20)};
+      llvm::cl::init(PlanningDefaults::allgatherBucketSize)};
   Option<int64_t> alignment{
       *this, "alignment",
       llvm::cl::desc("Elements that a rank's part is a multiple of"),
-      llvm::cl::init(128)};
+      llvm::cl::init(PlanningDefaults::alignment)};
   Option<std::string> layout{*this, "layout",
                              llvm::cl::desc("Stage 2: bucketed or contiguous"),
                              llvm::cl::init("bucketed")};
@@ -74,34 +74,34 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       *this, "max-reuse-distance",
       llvm::cl::desc(
           "Stage 3: keep a parameter used again within fewer elements"),
-      llvm::cl::init(0)};
+      llvm::cl::init(PlanningDefaults::maxReuseDistance)};
   Option<int64_t> persistenceThreshold{
       *this, "param-persistence-threshold",
       llvm::cl::desc(
           "Stage 3: parameters of at most this many elements stay whole"),
-      llvm::cl::init(0)};
+      llvm::cl::init(PlanningDefaults::parameterPersistenceThreshold)};
   Option<int64_t> modelPersistenceThreshold{
       *this, "model-persistence-threshold",
       llvm::cl::desc("Stage 3: most elements that stay whole in all"),
-      llvm::cl::init(std::numeric_limits<int64_t>::max())};
+      llvm::cl::init(PlanningDefaults::modelPersistenceThreshold)};
   Option<int64_t> prefetchBucketSize{
       *this, "prefetch-bucket-size",
       llvm::cl::desc("Stage 3: most elements gathered ahead of their use"),
-      llvm::cl::init(50000000)};
+      llvm::cl::init(PlanningDefaults::prefetchBucketSize)};
   Option<int64_t> maxLiveParameters{
       *this, "max-live-parameters",
       llvm::cl::desc("Stage 3: most elements of gathered parameters at once"),
-      llvm::cl::init(1000000000)};
+      llvm::cl::init(PlanningDefaults::maxLiveParameters)};
   Option<int64_t> gathersInFlight{
       *this, "gathers-in-flight",
       llvm::cl::desc("Stage 3: most gathers started and not waited for; 0: as "
                      "the cost model says"),
-      llvm::cl::init(0)};
+      llvm::cl::init(PlanningDefaults::gathersInFlight)};
   Option<std::string> machine{
       *this, "machine",
       llvm::cl::desc("What choices of time are made for: host, a100, h100, "
                      "h200, or a file of zero-plan --calibrate"),
-      llvm::cl::init("h100")};
+      llvm::cl::init(PlanningDefaults::machine.str())};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Reductions travel while the next bucket is filled"),

@@ -9,7 +9,7 @@ def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
   let description = [{
     At stages 2 and 3, and at stage 1 where each of several micro-batches is
     reduced, a rank takes in its slice of a gradient only. Where a gradient is
-    larger than `reduce-bucket-size`, its operation makes blocks of rows instead
+    larger than a bucket, its operation makes blocks of rows instead
     of the whole, each of at most a bucket, and each is a `zero.gradient` of a range
     of elements: reduced and freed before the next one is made. What asks for rows
     of another large value (a tied parameter's earlier contribution) gets them from
@@ -34,12 +34,12 @@ def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
-      "Most elements of a block; larger gradients are cut">,
-    Option<"alignment", "alignment", "int64_t", "128",
-      "Stages 1 and 2: elements that each rank's part of a block is a multiple of, where rows allow">,
+    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "-1",
+      "Most elements of a block; negative: the training's">,
+    Option<"alignment", "alignment", "int64_t", "-1",
+      "Stages 1 and 2: elements that each rank's part of a block is a multiple of, where rows allow; negative: the training's">,
     Option<"contiguous", "contiguous", "bool", "false",
-      "Stage 2: blocks need not split over ranks">];
+      "Stage 2: blocks need not split over ranks, whatever the training says">];
   let dependentDialects = ["::mlir::zero::ZeroDialect", "::mlir::tensor::TensorDialect"];
 }
 
@@ -63,21 +63,21 @@ def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
-      "Most elements of a gradient bucket (stages 0, 2, 3) or interval (stage 1)">,
-    Option<"alignment", "alignment", "int64_t", "128",
-      "Elements that each rank's part of a segment is a multiple of">,
+    Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "-1",
+      "Most elements of a gradient bucket (stages 0, 2, 3) or interval (stage 1); negative: the training's">,
+    Option<"alignment", "alignment", "int64_t", "-1",
+      "Elements that each rank's part of a segment is a multiple of; negative: the training's">,
     Option<"contiguous", "contiguous", "bool", "false",
-      "Stage 2: one slice a rank over the whole group">,
+      "Stage 2: one slice a rank over the whole group, whatever the training says">,
     Option<"splitMaster", "split-master", "bool", "false",
-      "Keep the lower 16 bits of a bf16 parameter's master instead of all 32">];
+      "Keep the lower 16 bits of a bf16 parameter's master instead of all 32, whatever the training says">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
 def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
   let summary = "Send gradients to their owners";
   let description = [{
-    Replaces every `zero.gradient`. On one rank it becomes `zero.accumulate`.
+    Sends every `zero.gradient` on its way. On one rank `zero.accumulate` takes it.
     Stage 0 combines buckets in the backward, stages 2 and 3 reduce buckets to
     their owners there, stage 1 reduces its intervals in `zero.apply`. With several
     micro-batches an update, stages 0 and 1 add up locally and communicate in
@@ -85,49 +85,52 @@ def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
     micro-batch: there stage 1 reduces buckets in the backward, as stage 2 does.
 
     - Needs: `zero-partition` ran.
-    - Leaves: no `zero.gradient`; every start waited for at once.
+    - Leaves: every `zero.gradient` taken, once; every start waited for at once.
     - Not done here: overlap; buffers (`zero-plan-memory`).
 
     ```mlir
-    zero.gradient @w, %dw : tensor<6xf32>                                        // before
-    %p = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (...) : <tensor<6xf32>>
-    %s = zero.wait %p : <tensor<6xf32>>                             // after
+    %g = zero.gradient @w, %dw : tensor<6xf32>                      // before
+    %g = zero.gradient @w, %dw : tensor<6xf32>                      // after
+    %p = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (%h, %g : ...) : <tensor<6xf32>>
+    %s = zero.wait %p : <tensor<6xf32>>
     zero.accumulate slice %s into @p0[0 to 12] : tensor<6xf32>
     ```
   }];
-  let options = [Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "int64_t{4} << 20",
-      "Most elements of a gradient bucket where segments do not decide it">];
+  let options = [Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "-1",
+      "Most elements of a gradient bucket where segments do not decide it; negative: the training's">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
 def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
   let summary = "Stage 3: bring parameters together before their uses";
   let description = [{
-    Replaces each `zero.load` of a sharded parameter by a `zero.all_gather` and
-    its wait before the first use of each group of uses. Uses are one group while
-    fewer than `max-reuse-distance` elements of parameters are used in between, or
+    Gives each `zero.load` of a sharded parameter a source: a `zero.all_gather` and
+    its wait, before the first use of each group of uses. Uses are one group while
+    fewer than `max_reuse_distance` elements of parameters are used in between, or
     none at all; so a parameter is gathered in the forward and again in the
     backward. Small parameters stay whole: `zero.load` remains, and
     `zero.initialize` gathers their resident copies.
 
     - Needs: `zero-partition` ran.
-    - Leaves: no `zero.load` of a sharded parameter that is not resident.
+    - Leaves: no `zero.load` of a sharded parameter without a source, but of
+      resident ones.
     - Not done here: release (`zero-free`); the refresh after the update
       (`zero-insert-updates`).
 
     ```mlir
     %w = zero.load @w : tensor<6xf32>                             // before
-    %p = zero.all_gather @w : <tensor<6xf32>>        // after
-    %w = zero.wait %p : <tensor<6xf32>>
+    %p = zero.all_gather [@w] : <tensor<6xf32>>      // after
+    %g = zero.wait %p : <tensor<6xf32>>
+    %w = zero.load @w from %g : tensor<6xf32>
     ```
   }];
   let options = [
-    Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "0",
-      "Keep a parameter when fewer elements of parameters are used before its next use">,
-    Option<"parameterPersistenceThreshold", "parameter-persistence-threshold", "int64_t", "0",
-      "Parameters of at most this many elements stay whole">,
-    Option<"modelPersistenceThreshold", "model-persistence-threshold", "int64_t",
-      "std::numeric_limits<int64_t>::max()", "Most elements that stay whole in all">];
+    Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "-1",
+      "Keep a parameter when fewer elements of parameters are used before its next use; negative: the training's">,
+    Option<"parameterPersistenceThreshold", "parameter-persistence-threshold", "int64_t", "-1",
+      "Parameters of at most this many elements stay whole; negative: the training's">,
+    Option<"modelPersistenceThreshold", "model-persistence-threshold", "int64_t", "-1",
+      "Most elements that stay whole in all; negative: the training's">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
@@ -150,8 +153,8 @@ def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
     zero.update_scale %v
     ```
   }];
-  let options = [Option<"allgatherBucketSize", "allgather-bucket-size", "int64_t", "int64_t{4} << 20",
-      "Most elements of one gather of updated parameters, unless a segment is larger">];
+  let options = [Option<"allgatherBucketSize", "allgather-bucket-size", "int64_t", "-1",
+      "Most elements of one gather of updated parameters, unless a segment is larger; negative: the training's">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 

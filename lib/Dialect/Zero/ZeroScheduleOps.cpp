@@ -69,6 +69,8 @@ LogicalResult PartitionOp::verify() {
   ArrayRef<int64_t> segments = getSegments();
   if (getRanks() < 1)
     return emitOpError("has ") << getRanks() << " ranks, wanted at least 1";
+  if (getStage() < 0 || getStage() > 3)
+    return emitOpError("is of stage ") << getStage() << ", wanted 0 to 3";
   if (segments.empty() || segments.front() != 0 || !llvm::is_sorted(segments))
     return emitOpError("segments must begin at 0 and not decrease"); // (C1)
   for (size_t i = 1; i < segments.size(); ++i)
@@ -298,15 +300,29 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
+/// What lands in copies that ranks keep leaves the wait nothing to give.
+template <typename RefreshOp>
+static LogicalResult verifyNoTensors(RefreshOp op) {
+  if (op.getPending().getType().getTypes().empty())
+    return success();
+  return op.emitOpError("gives ")
+         << op.getPending().getType()
+         << ", wanted no tensors: what arrives is in the copy that ranks keep";
+}
+
 LogicalResult
 RefreshResidentOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyAreParameters(*this, getParameters(), tables);
+  return success(
+      succeeded(verifyNoTensors(*this)) &&
+      succeeded(verifyAreParameters(*this, getParameters(), tables)));
 }
 
 LogicalResult RefreshOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
-  return partition ? verifyRange(*this, partition, getBegin(), getEnd())
-                   : failure();
+  return success(
+      partition &&
+      succeeded(verifyRange(*this, partition, getBegin(), getEnd())) &&
+      succeeded(verifyNoTensors(*this)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -335,16 +351,6 @@ void WaitOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs());
   printer << " : ";
   printer.printStrippedAttrOrType(getPending().getType());
-}
-
-void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  auto start = getPending().getDefiningOp<CollectiveOpInterface>();
-  if (!start || start.getReduction() || !start.getParameterNames())
-    return;
-  for (auto [result, symbol] :
-       llvm::zip(getResults(),
-                 start.getParameterNames().getAsRange<FlatSymbolRefAttr>()))
-    setName(result, symbol.getValue());
 }
 
 LogicalResult WaitOp::verify() {
@@ -389,6 +395,16 @@ LogicalResult AccumulateOp::verify() {
 
 LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success(lookUpPartition(*this, getPartitionAttr(), tables) != nullptr);
+}
+
+LogicalResult JudgeOp::verify() {
+  if (getClip().isNegative() || !getClip().isFinite()) // (C1)
+    return emitOpError("clips at ")
+           << getClipAttr() << ", wanted a finite number from 0 on";
+  if (getDivisor().isNegative() || !getDivisor().isFiniteNonZero())
+    return emitOpError("divides by ")
+           << getDivisorAttr() << ", wanted a finite number above 0";
+  return success();
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -2,6 +2,8 @@
 #ifndef ZERO_DIALECT_ZERO_ZERO_H
 #define ZERO_DIALECT_ZERO_ZERO_H
 
+#include "zero/Config/PlanningDefaults.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -36,16 +36,19 @@ def Zero_ConstantAttr : Zero_Attr<"Constant", "constant"> {
   let summary = "One value everywhere";
   let parameters = (ins F64Param<>:$value);
   let assemblyFormat = "`<` $value `>`";
+  let genVerifyDecl = 1;
 }
 def Zero_NormalAttr : Zero_Attr<"Normal", "normal"> {
-  let summary = "Normal distribution";
+  let summary = "Normal distribution; `std` is at least 0";
   let parameters = (ins F64Param<"0.0">:$mean, F64Param<"1.0">:$std);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 def Zero_UniformAttr : Zero_Attr<"Uniform", "uniform"> {
   let summary = "Uniform distribution over [low, high)";
   let parameters = (ins F64Param<>:$low, F64Param<>:$high);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,17 +57,27 @@ def Zero_UniformAttr : Zero_Attr<"Uniform", "uniform"> {
 
 def Zero_AdamAttr : Zero_Attr<"Adam", "adam"> {
   let summary = "Adam; with `decoupled` weight decay it is AdamW";
+  let description = [{
+    `lr`, `eps` and `weight_decay` are at least 0 and finite in f32; `beta1` and
+    `beta2` lie in [0, 1).
+  }];
   let parameters = (ins F64Param<"0.001">:$lr, F64Param<"0.9">:$beta1,
       F64Param<"0.999">:$beta2, F64Param<"1.0e-8">:$eps,
       F64Param<"0.0">:$weight_decay, BoolParam<"true">:$decoupled,
       BoolParam<"true">:$bias_correction);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 def Zero_SgdAttr : Zero_Attr<"Sgd", "sgd"> {
   let summary = "Stochastic gradient descent with momentum";
+  let description = [{
+    `lr` and `weight_decay` are at least 0 and finite in f32; `momentum` lies in
+    [0, 1), above 0 with `nesterov`.
+  }];
   let parameters = (ins F64Param<"0.001">:$lr, F64Param<"0.0">:$momentum,
       F64Param<"0.0">:$weight_decay, BoolParam<"false">:$nesterov);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,36 +86,88 @@ def Zero_SgdAttr : Zero_Attr<"Sgd", "sgd"> {
 
 def Zero_LossScaleAttr : Zero_Attr<"LossScale", "loss_scale"> {
   let summary = "Static or dynamic loss scale, by DeepSpeed's rule";
+  let description = [{
+    Scales are above 0 and finite in f32, and a dynamic one starts at `minimum`
+    or above; `window` and `hysteresis` are 1 or more.
+  }];
   let parameters = (ins F64Param<"1.0">:$initial, BoolParam<"false">:$dynamic,
       F64Param<"1.0">:$minimum, I64Param<"1000">:$window,
       I64Param<"2">:$hysteresis, BoolParam<"false">:$consecutive_hysteresis);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
+
+def Zero_Schedule : I32EnumAttr<"ScheduleKind", "a learning-rate schedule", [
+    I32EnumAttrCase<"Constant", 0, "constant">,
+    I32EnumAttrCase<"WarmupLR", 1, "WarmupLR">,
+    I32EnumAttrCase<"WarmupDecayLR", 2, "WarmupDecayLR">,
+    I32EnumAttrCase<"WarmupCosineLR", 3, "WarmupCosineLR">]> {
+  let cppNamespace = "::mlir::zero";
+}
+
 def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
   let summary = "Learning-rate schedule";
   let description = [{
     `type` is `constant`, `WarmupLR`, `WarmupDecayLR` or `WarmupCosineLR`; the
-    parameters are DeepSpeed's. A negative `max` stands for the group's rate.
+    parameters are DeepSpeed's. A `max` of -1 stands for the group's rate; other
+    rates and ratios are at least 0. `warmup` and `total` count updates; the two
+    schedules that decay need a `total` of 1 or more.
   }];
-  let parameters = (ins StringRefParameter<>:$type, F64Param<"0.0">:$min,
+  let parameters = (ins EnumParameter<Zero_Schedule>:$type, F64Param<"0.0">:$min,
       F64Param<"-1.0">:$max, I64Param<"1000">:$warmup, I64Param<"0">:$total,
       BoolParam<"true">:$log, F64Param<"0.0">:$warmup_min_ratio,
       F64Param<"1.0e-4">:$cos_min_ratio);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
+def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
+  let summary = "What decides how states are cut, and when they travel";
+  let description = [{
+    Sizes, distances and thresholds are elements. `zero-configure` writes it; the
+    passes of a schedule read it, and so does whoever reads a schedule back from
+    text. Keys mean what they mean in a configuration: see
+    `docs/Configuration.md`. `contiguous` and `split_master` are the keys
+    `zero.layout` and `zero.split_master`.
+
+    Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
+    all other numbers are at least 0.
+  }];
+  let parameters = (ins
+      I64Param<"::mlir::zero::PlanningDefaults::reduceBucketSize">:$reduce_bucket_size,
+      I64Param<"::mlir::zero::PlanningDefaults::allgatherBucketSize">:$allgather_bucket_size,
+      I64Param<"::mlir::zero::PlanningDefaults::alignment">:$alignment,
+      BoolParam<"false">:$contiguous, BoolParam<"false">:$split_master,
+      I64Param<"::mlir::zero::PlanningDefaults::maxReuseDistance">:$max_reuse_distance,
+      I64Param<"::mlir::zero::PlanningDefaults::parameterPersistenceThreshold">:$param_persistence_threshold,
+      I64Param<"::mlir::zero::PlanningDefaults::modelPersistenceThreshold">:$model_persistence_threshold,
+      I64Param<"::mlir::zero::PlanningDefaults::prefetchBucketSize">:$prefetch_bucket_size,
+      I64Param<"::mlir::zero::PlanningDefaults::maxLiveParameters">:$max_live_parameters,
+      I64Param<"::mlir::zero::PlanningDefaults::gathersInFlight">:$gathers_in_flight,
+      StringRefParameter<"machine that times are of", "::mlir::zero::PlanningDefaults::machine.str()">:$machine);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The attribute with every parameter at its default.
+    static PlanningAttr getDefault(::mlir::MLIRContext *context);
+  }];
+}
+
 def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
   let summary = "What holds for every update of a step";
   let description = [{
-    `stage` is 0 to 3; `ranks` and `accumulation` are 1 to 2^31 - 1. One rank has
-    nothing to communicate, and its step is that of stage 0 without collectives;
-    with `keep_trivial` it has those of its stage all the same.
+    `stage` is 0 to 3; `ranks` and `accumulation` are 1 to 2^31 - 1; `clip` is at
+    least 0, which stands for none. One rank has nothing to communicate, and its
+    step is that of stage 0 without collectives; with `keep_trivial` it has those
+    of its stage all the same. `planning` is what the passes of a schedule read.
   }];
   let parameters = (ins I64Param<>:$stage, I64Param<>:$ranks,
       I64Param<"1">:$accumulation, F64Param<"0.0">:$clip,
       BoolParam<"false">:$deterministic,
       OptionalParameter<"::mlir::zero::LossScaleAttr">:$loss_scale,
       OptionalParameter<"::mlir::zero::ScheduleAttr">:$schedule,
-      BoolParam<"false">:$keep_trivial);
+      BoolParam<"false">:$keep_trivial,
+      DefaultValuedParameter<"::mlir::zero::PlanningAttr",
+        "::mlir::zero::PlanningAttr::getDefault($_ctxt)">:$planning);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -128,22 +193,24 @@ def Zero_Layout : I32EnumAttr<"LayoutKind", "how a flat group is cut", [
 def Zero_MemberAttr : Zero_Attr<"Member", "member"> {
   let summary = "A parameter's place in a flat group";
   let description = [{
-    Elements [offset, offset + size) of the group are the parameter's; `pad`
-    elements of zeros follow.
+    Elements [offset, offset + size) of the group are the parameter's. What lies
+    between members, and behind the last one, is padding: zeros.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$parameter,
       I64Param<>:$offset, I64Param<>:$size);
   let assemblyFormat = "`<` $parameter `at` $offset `size` $size `>`";
+  let genVerifyDecl = 1;
 }
 
 def Zero_BlockAttr : Zero_Attr<"Block", "block"> {
   let summary = "A block of a parameter";
   let description = [{
-    Elements [begin, end) of the flattened parameter.
+    Elements [begin, end) of the flattened parameter, at least one.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$parameter,
       I64Param<>:$begin, I64Param<>:$end);
   let assemblyFormat = "`<` $parameter `[` $begin `to` $end `]` `>`";
+  let genVerifyDecl = 1;
 }
 
 def Zero_Arena : I32EnumAttr<"ArenaKind", "a kind of memory", [
@@ -166,6 +233,7 @@ def Zero_AtAttr : Zero_Attr<"At", "at"> {
   let parameters = (ins EnumParameter<Zero_Arena>:$arena, I64Param<>:$offset,
       I64Param<>:$bytes, I64Param<"0">:$stride);
   let assemblyFormat = "`<` $arena `[` $offset `]` `,` $bytes `bytes` (`stride` $stride^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Zero_AccumulateForm : I32EnumAttr<"AccumulateForm", "what part of a range a value holds", [

@@ -214,7 +214,9 @@ def Zero_RefreshOp
   let description = [{
     Stages 1 and 2, after the update: slice r of each segment of the range comes
     from rank r; all land in the whole copy that every rank keeps.
-    Constraints: (C1) the range begins and ends at segment boundaries.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries.
+    - (C2) the pending holds no tensors.
     ```mlir
     %p = zero.refresh @p0[0 to 12] : <>
     ```
@@ -233,6 +235,9 @@ def Zero_RefreshResidentOp
   let description = [{
     Stage 3: parameters below the persistence threshold keep a whole 16-bit copy,
     gathered once after the update (and once at start), in one group.
+    Constraints
+    - (C1) every symbol is a `zero.parameter`.
+    - (C2) the pending holds no tensors.
     ```mlir
     %p = zero.refresh_resident @ln.w, @ln.b : <>
     ```
@@ -243,8 +248,7 @@ def Zero_RefreshResidentOp
   let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
-def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_PassesPending,
-                                   Zero_NamesResults]> {
+def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_PassesPending]> {
   let summary = "The end of a started operation";
   let description = [{
     Gives the operation's tensors. Reads and writes the link, so that a wait whose
@@ -395,12 +399,14 @@ def Zero_JudgeOp : Zero_Op<"judge", [Zero_StateEffects]> {
     norm = sqrt(sum of squares) / s and factor = min(1, clip / (norm + 1e-6)) / s
     with s = loss scale x `divisor`; no clip at 0. With `skip`, a non-finite
     element anywhere skips the update on all ranks.
+    Constraints: (C1) `clip` is at least 0 and `divisor` above 0, both finite.
     ```mlir
     %v = zero.judge %t clip 1.0 divisor 4.0 skip
     ```
   }];
   let arguments = (ins Zero_StatsType:$stats, F64Attr:$clip, F64Attr:$divisor, UnitAttr:$skip);
   let results = (outs Zero_VerdictType:$verdict);
+  let hasVerifier = 1;
   let assemblyFormat = "$stats `clip` $clip `divisor` $divisor (`skip` $skip^)? attr-dict";
 }
 def Zero_UpdateOp : Zero_Op<"update", [Zero_StateEffects,
