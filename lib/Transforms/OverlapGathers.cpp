@@ -31,24 +31,35 @@ struct Refresh {
 struct OverlapGathers : public zero::impl::OverlapGathersBase<OverlapGathers> {
   using OverlapGathersBase::OverlapGathersBase;
   void runOnOperation() override;
+};
+
+/// The gathers of one step's update.
+class Gathers {
+public:
+  explicit Gathers(StepOp step)
+      : forward(step.getRegionOp<MicroOp>().getBody().front()),
+        apply(step.getRegionOp<ApplyOp>().getBody().front()), partitions(step),
+        order(forward) {}
+  LogicalResult run();
 
 private:
-  void findFirstUses(Block &forward);
+  void findFirstUses();
   Operation *earlier(Operation *a, Operation *b) const;
   Operation *findFirstUse(ArrayAttr parameters);
   Operation *findFirstUse(PartitionOp partition, int64_t begin, int64_t end);
-  void collect(Block &apply);
-  void reorder(Block &apply);
+  LogicalResult collect();
+  void reorder();
 
-  std::optional<BlockOrder> order;
+  Block &forward, &apply;
+  PartitionTable partitions;
+  BlockOrder order;
   DenseMap<StringAttr, Operation *> firstUses;
   SmallVector<Refresh> found;
 };
 
 } // namespace
 
-void OverlapGathers::findFirstUses(Block &forward) {
-  order.emplace(forward);
+void Gathers::findFirstUses() {
   for (Operation &op : forward) {
     if (getView(&op) || isa<FreeOp>(op))
       continue;
@@ -61,19 +72,19 @@ void OverlapGathers::findFirstUses(Block &forward) {
 }
 
 /// The one that runs first; null is none.
-Operation *OverlapGathers::earlier(Operation *a, Operation *b) const {
-  return !a || (b && (*order)[b] < (*order)[a]) ? b : a;
+Operation *Gathers::earlier(Operation *a, Operation *b) const {
+  return !a || (b && order[b] < order[a]) ? b : a;
 }
 
-Operation *OverlapGathers::findFirstUse(ArrayAttr parameters) {
+Operation *Gathers::findFirstUse(ArrayAttr parameters) {
   Operation *first = nullptr;
   for (auto name : parameters.getAsRange<FlatSymbolRefAttr>())
     first = earlier(first, firstUses.lookup(name.getAttr()));
   return first;
 }
 
-Operation *OverlapGathers::findFirstUse(PartitionOp partition, int64_t begin,
-                                        int64_t end) {
+Operation *Gathers::findFirstUse(PartitionOp partition, int64_t begin,
+                                 int64_t end) {
   // Members lie in order and do not overlap.
   ArrayRef<Attribute> members = partition.getMembers().getValue();
   const Attribute *member =
@@ -85,11 +96,10 @@ Operation *OverlapGathers::findFirstUse(PartitionOp partition, int64_t begin,
   for (; member != members.end() && cast<MemberAttr>(*member).getOffset() < end;
        ++member)
     names.push_back(cast<MemberAttr>(*member).getParameter());
-  return findFirstUse(ArrayAttr::get(&getContext(), names));
+  return findFirstUse(ArrayAttr::get(partition.getContext(), names));
 }
 
-void OverlapGathers::collect(Block &apply) {
-  PartitionTable partitions(getOperation());
+LogicalResult Gathers::collect() {
   for (auto start : apply.getOps<CollectiveOpInterface>()) {
     if (!isRefresh(start))
       continue;
@@ -102,16 +112,20 @@ void OverlapGathers::collect(Block &apply) {
         refresh.use =
             earlier(refresh.use, findFirstUse(partitions.find(range.partition),
                                               range.begin, range.end));
-    refresh.wait = dyn_cast<WaitOp>(*start->getUsers().begin());
+    FailureOr<WaitOp> wait = findOwnWait(start);
+    if (failed(wait))
+      return failure();
+    refresh.wait = *wait;
     if (refresh.wait)
       found.push_back(refresh);
   }
+  return success();
 }
 
 /// Small partitions first: their parameters are spread over the whole forward,
 /// so that it waits for all of their gathers at once. Then the gathers of a
 /// partition in the order in which the forward needs them.
-void OverlapGathers::reorder(Block &apply) {
+void Gathers::reorder() {
   SymbolTableCollection tables;
   auto partitionOf = [&](Operation *op) {
     return tables.lookupNearestSymbolFrom<PartitionOp>(
@@ -124,15 +138,15 @@ void OverlapGathers::reorder(Block &apply) {
     return partitionOf(a).getFlatElements() < partitionOf(b).getFlatElements();
   });
   llvm::stable_sort(found, [&](const Refresh &a, const Refresh &b) {
-    return a.use && (!b.use || (*order)[a.use] < (*order)[b.use]);
+    return a.use && (!b.use || order[a.use] < order[b.use]);
   });
-  PartitionTable table(getOperation());
   DenseMap<StringAttr, SmallVector<Operation *>> starts;
   for (Refresh &refresh : found)
     if (!refresh.start.getParameterNames())
-      starts
-          [refresh.start.getPartitionRanges(table).front().partition.getAttr()]
-              .push_back(refresh.start);
+      starts[refresh.start.getPartitionRanges(partitions)
+                 .front()
+                 .partition.getAttr()]
+          .push_back(refresh.start);
   Operation *place = *apply.getOps<UpdateOp>().begin();
   for (UpdateOp update : updates) {
     if (update != place)
@@ -145,18 +159,21 @@ void OverlapGathers::reorder(Block &apply) {
   }
 }
 
-void OverlapGathers::runOnOperation() {
-  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
-  if (failed(step))
-    return signalPassFailure();
-  Block &forward = step->getRegionOp<MicroOp>().getBody().front();
-  Block &apply = step->getRegionOp<ApplyOp>().getBody().front();
-  findFirstUses(forward);
-  collect(apply);
-  reorder(apply);
+LogicalResult Gathers::run() {
+  findFirstUses();
+  if (failed(collect()))
+    return failure();
+  reorder();
   for (Refresh &refresh : found) {
     refresh.wait->moveBefore(refresh.use ? refresh.use : &forward.back());
     carryToWait(cast<AsyncOpInterface>(refresh.start.getOperation()),
                 refresh.wait);
   }
+  return success();
+}
+
+void OverlapGathers::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step) || failed(Gathers(*step).run()))
+    signalPassFailure();
 }

@@ -38,24 +38,26 @@ struct OverlapReductions
   void runOnOperation() override;
 
 private:
-  std::deque<Started> overlapIn(Block &block);
+  FailureOr<std::deque<Started>> overlapIn(Block &block);
 };
 
 } // namespace
 
-static SmallVector<Started> findStarted(Block &block) {
+static FailureOr<SmallVector<Started>> findStarted(Block &block) {
   SmallVector<Started> found;
   for (Operation &op : block) {
     if (!isReduction(&op))
       continue;
     // What `zero-reduce-early` has carried is waited for in `apply` already.
-    auto wait = dyn_cast<WaitOp>(*op.getUsers().begin());
-    if (!wait)
+    FailureOr<WaitOp> wait = findOwnWait(&op);
+    if (failed(wait))
+      return failure();
+    if (!*wait)
       continue;
     Started &started = found.emplace_back();
     started.start = cast<AsyncOpInterface>(op);
-    started.wait = wait;
-    for (Operation *user : wait->getUsers())
+    started.wait = *wait;
+    for (Operation *user : started.wait->getUsers())
       started.stores.push_back(user);
     llvm::sort(started.stores, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
@@ -66,9 +68,12 @@ static SmallVector<Started> findStarted(Block &block) {
 
 /// Moves waits down to where the start after the next `inFlight` is; returns
 /// what is under way at the block's end.
-std::deque<Started> OverlapReductions::overlapIn(Block &block) {
+FailureOr<std::deque<Started>> OverlapReductions::overlapIn(Block &block) {
+  FailureOr<SmallVector<Started>> found = findStarted(block);
+  if (failed(found))
+    return failure();
   std::deque<Started> running;
-  for (Started &started : findStarted(block)) {
+  for (Started &started : *found) {
     while (static_cast<int64_t>(running.size()) >= inFlight &&
            !running.empty()) {
       running.front().finishBefore(block, Block::iterator(started.start));
@@ -87,12 +92,14 @@ void OverlapReductions::runOnOperation() {
   MicroOp last = step.getLastMicro();
   for (auto micro : step.getBody().getOps<MicroOp>()) {
     Block &block = micro.getBody().front();
-    std::deque<Started> running = overlapIn(block);
+    FailureOr<std::deque<Started>> running = overlapIn(block);
+    if (failed(running))
+      return signalPassFailure();
     Block *place =
         micro == last ? &step.getRegionOp<ApplyOp>().getBody().front() : &block;
     Block::iterator before =
         micro == last ? place->begin() : std::prev(block.end());
-    for (Started &started : running) {
+    for (Started &started : *running) {
       started.finishBefore(*place, before);
       if (micro == last)
         carryToWait(started.start, started.wait);

@@ -24,15 +24,27 @@ struct PlanMemory : public zero::impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override;
 
 private:
-  void planStates();
-  void planResidents(StepOp step);
-  void planInputs(StepOp step);
-  LogicalResult planRegions(StepOp step);
-  LogicalResult checkAndReport(StepOp step);
+  LogicalResult checkAndReport(StepOp step, ArrayRef<int64_t> bounds);
+};
 
+/// The places of one module.
+class Planner {
+public:
+  Planner(ModuleOp module, StepOp step) : module(module), step(step) {}
+  LogicalResult run();
+  /// By arena: the most that is alive at one time.
+  ArrayRef<int64_t> getBounds() const { return bounds; }
+
+private:
+  void planStates();
+  void planResidents();
+  void planInputs();
+  LogicalResult planRegions();
+
+  ModuleOp module;
+  StepOp step;
   ArenaCursor cursor;
   DenseMap<Attribute, AtAttr> constants;
-  /// By arena: the most that is alive at one time.
   int64_t bounds[getMaxEnumValForArenaKind() + 1] = {};
 };
 } // namespace
@@ -41,43 +53,43 @@ static ArrayAttr toArray(MLIRContext *context, ArrayRef<AtAttr> places) {
   return ArrayAttr::get(context, SmallVector<Attribute>(places));
 }
 
-void PlanMemory::planStates() {
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+void Planner::planStates() {
+  for (PartitionOp partition : module.getOps<PartitionOp>())
     partition.setAtAttr(planPartition(partition, cursor));
 }
 
-void PlanMemory::planResidents(StepOp step) {
+void Planner::planResidents() {
   auto initialize = step.getRegionOp<InitializeOp>();
   if (!initialize)
     return;
-  PartitionTable partitions(getOperation());
+  PartitionTable partitions(module);
   for (auto start : initialize.getBody().getOps<AsyncOpInterface>()) {
     SmallVector<AtAttr> places;
     for (const AsyncBuffer &buffer :
          start.getBuffers(partitions, *step.getTraining()))
       if (buffer.memory == AsyncBuffer::Memory::Resident)
         places.push_back(
-            cursor.take(&getContext(), ArenaKind::Parameters,
+            cursor.take(step.getContext(), ArenaKind::Parameters,
                         buffer.elements * elementBytes(buffer.type)));
     if (!places.empty())
-      start->setAttr("zero.at", toArray(&getContext(), places));
+      start->setAttr("zero.at", toArray(step.getContext(), places));
   }
 }
 
-void PlanMemory::planInputs(StepOp step) {
+void Planner::planInputs() {
   SmallVector<AtAttr> places;
   for (Type type : step.getArgumentTypes())
     places.push_back(
-        cursor.take(&getContext(), ArenaKind::Inputs, tensorBytes(type)));
-  step->setAttr("zero.at", toArray(&getContext(), places));
+        cursor.take(step.getContext(), ArenaKind::Inputs, tensorBytes(type)));
+  step->setAttr("zero.at", toArray(step.getContext(), places));
 }
 
-LogicalResult PlanMemory::planRegions(StepOp step) {
-  StatePlaces state(getOperation());
+LogicalResult Planner::planRegions() {
+  StatePlaces state(module);
   auto placeConstant = [&](ElementsAttr value) {
     AtAttr &place = constants[value];
     if (!place)
-      place = cursor.take(&getContext(), ArenaKind::Constants,
+      place = cursor.take(step.getContext(), ArenaKind::Constants,
                           tensorBytes(value.getType()));
     return place;
   };
@@ -92,12 +104,20 @@ LogicalResult PlanMemory::planRegions(StepOp step) {
       bound = std::max(bound, plan.liveBytes(arena));
     }
     for (auto &[op, places] : plan.getPlaces())
-      op->setAttr("zero.at", toArray(&getContext(), places));
+      op->setAttr("zero.at", toArray(step.getContext(), places));
   }
   return success();
 }
 
-LogicalResult PlanMemory::checkAndReport(StepOp step) {
+LogicalResult Planner::run() {
+  planStates();
+  planResidents();
+  planInputs();
+  return planRegions();
+}
+
+LogicalResult PlanMemory::checkAndReport(StepOp step,
+                                         ArrayRef<int64_t> bounds) {
   if (memoryBudget.empty() && !report)
     return success();
   PlanSummary summary = summarizePlan(getOperation());
@@ -120,9 +140,8 @@ void PlanMemory::runOnOperation() {
   // Sizes and places are for types that the executable stores.
   if (failed(step) || failed(verifyElementTypes(getOperation(), *step)))
     return signalPassFailure();
-  planStates();
-  planResidents(*step);
-  planInputs(*step);
-  if (failed(planRegions(*step)) || failed(checkAndReport(*step)))
+  Planner planner(getOperation(), *step);
+  if (failed(planner.run()) ||
+      failed(checkAndReport(*step, planner.getBounds())))
     signalPassFailure();
 }

@@ -36,12 +36,24 @@ struct Early {
 struct ReduceEarly : public zero::impl::ReduceEarlyBase<ReduceEarly> {
   using ReduceEarlyBase::ReduceEarlyBase;
   void runOnOperation() override;
+};
+
+/// The reductions of stored gradients of one step.
+class StoredReductions {
+public:
+  explicit StoredReductions(StepOp step)
+      : backward(step.getLastMicro().getBody().front()),
+        apply(step.getRegionOp<ApplyOp>().getBody().front()) {}
+  LogicalResult run();
 
 private:
-  void collectStores(Block &backward);
-  void collect(CollectiveOpInterface reduce, const PartitionRange &range);
-  void start(Block &apply);
+  void collectStores();
+  LogicalResult collect();
+  LogicalResult collect(CollectiveOpInterface reduce,
+                        const PartitionRange &range);
+  void start();
 
+  Block &backward, &apply;
   /// By partition, in the order of the flat space.
   DenseMap<StringAttr, SmallVector<LocalStore>> stores;
   SmallVector<Early> found;
@@ -49,7 +61,7 @@ private:
 
 } // namespace
 
-void ReduceEarly::collectStores(Block &backward) {
+void StoredReductions::collectStores() {
   for (const auto &[position, op] : llvm::enumerate(backward))
     if (auto store = dyn_cast<AccumulateOp>(op))
       stores[store.getPartitionAttr().getAttr()].push_back(
@@ -61,11 +73,11 @@ void ReduceEarly::collectStores(Block &backward) {
     });
 }
 
-void ReduceEarly::collect(CollectiveOpInterface reduce,
-                          const PartitionRange &range) {
+LogicalResult StoredReductions::collect(CollectiveOpInterface reduce,
+                                        const PartitionRange &range) {
   auto known = stores.find(range.partition.getAttr());
   if (reduce.getParameterNames() || known == stores.end())
-    return;
+    return success();
   Early early;
   // Stores lie one after the other: of those that begin before the range's end,
   // the last ones reach into it.
@@ -79,15 +91,20 @@ void ReduceEarly::collect(CollectiveOpInterface reduce,
       early.last = *store;
   }
   if (!early.last.op) // padding alone
-    return;
+    return success();
+  FailureOr<WaitOp> wait = findOwnWait(reduce);
+  if (failed(wait))
+    return failure();
   early.start = cast<AsyncOpInterface>(reduce.getOperation());
-  early.wait = cast<WaitOp>(*reduce->getUsers().begin());
-  found.push_back(early);
+  early.wait = *wait;
+  if (early.wait)
+    found.push_back(early);
+  return success();
 }
 
 /// Moves each start to right after the store that completes its range, those of
 /// one store in order, and lets `apply` wait in the order of starts.
-void ReduceEarly::start(Block &apply) {
+void StoredReductions::start() {
   // Below all of them, reductions and waits being what `apply` begins with.
   Block::iterator waits = apply.begin();
   while (waits != apply.end() && (isReduction(&*waits) || isa<WaitOp>(*waits)))
@@ -104,19 +121,29 @@ void ReduceEarly::start(Block &apply) {
   }
 }
 
-void ReduceEarly::runOnOperation() {
-  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
-  if (failed(step))
-    return signalPassFailure();
-  collectStores(step->getLastMicro().getBody().front());
-  Block &apply = step->getRegionOp<ApplyOp>().getBody().front();
-  PartitionTable partitions(*step);
+LogicalResult StoredReductions::collect() {
+  PartitionTable partitions(apply.getParentOp());
   for (auto reduce : apply.getOps<CollectiveOpInterface>())
     if (isReduction(reduce))
       for (const PartitionRange &range : reduce.getPartitionRanges(partitions))
-        collect(reduce, range);
+        if (failed(collect(reduce, range)))
+          return failure();
+  return success();
+}
+
+LogicalResult StoredReductions::run() {
+  collectStores();
+  if (failed(collect()))
+    return failure();
   llvm::stable_sort(found, [](const Early &a, const Early &b) {
     return a.last.position < b.last.position;
   });
-  start(apply);
+  start();
+  return success();
+}
+
+void ReduceEarly::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step) || failed(StoredReductions(*step).run()))
+    signalPassFailure();
 }

@@ -61,11 +61,21 @@ struct SplitStatistics
     : public zero::impl::SplitStatisticsBase<SplitStatistics> {
   using SplitStatisticsBase::SplitStatisticsBase;
   void runOnOperation() override;
+};
+
+/// The check of one step's gradients.
+class Statistics {
+public:
+  Statistics(ModuleOp module, StepOp step);
+  void run();
 
 private:
-  void collect(Block &apply, const Handles &handles);
+  void collect();
   void split(GradStatsOp whole);
 
+  Block &apply;
+  Handles handles;
+  PartitionTable table;
   /// In the order in which `apply` waits.
   SmallVector<Arrival> arrivals;
   /// The first operation that waits for a gradient.
@@ -84,8 +94,14 @@ static Operation *lastStoreOf(WaitOp wait) {
   return last;
 }
 
-void SplitStatistics::collect(Block &apply, const Handles &handles) {
-  PartitionTable table(getOperation());
+Statistics::Statistics(ModuleOp module, StepOp step)
+    : apply(step.getRegionOp<ApplyOp>().getBody().front()), handles(step),
+      table(module) {
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    partitions[FlatSymbolRefAttr::get(partition.getSymNameAttr())] = partition;
+}
+
+void Statistics::collect() {
   for (auto wait : apply.getOps<WaitOp>()) {
     auto start = dyn_cast_if_present<CollectiveOpInterface>(
         handles.findStart(wait.getPending()));
@@ -111,7 +127,7 @@ void SplitStatistics::collect(Block &apply, const Handles &handles) {
   }
 }
 
-void SplitStatistics::split(GradStatsOp whole) {
+void Statistics::split(GradStatsOp whole) {
   // What arrives where, by partition in the order of the flat space; of ranges
   // that arrive several times over, the last one counts.
   llvm::MapVector<Operation *, SmallVector<Arrival *>> byPartition;
@@ -150,18 +166,19 @@ void SplitStatistics::split(GradStatsOp whole) {
   whole.erase();
 }
 
-void SplitStatistics::runOnOperation() {
-  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
-  if (failed(step))
-    return signalPassFailure();
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
-    partitions[FlatSymbolRefAttr::get(partition.getSymNameAttr())] = partition;
-  Block &apply = step->getRegionOp<ApplyOp>().getBody().front();
-  collect(apply, Handles(*step));
+void Statistics::run() {
+  collect();
   auto statistics = apply.getOps<GradStatsOp>();
   if (arrivals.empty() || statistics.empty())
     return;
   GradStatsOp whole = *statistics.begin();
   if (!whole.getRanges() && llvm::hasSingleElement(statistics))
     split(whole);
+}
+
+void SplitStatistics::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
+  Statistics(getOperation(), *step).run();
 }
