@@ -98,6 +98,10 @@ Interpreter::run(Block &block, ValueRange argumentValues,
 
 void rules::addStep(EvaluationRules &rules) {
   rules.add<LoadOp>([](LoadOp op, Evaluation &e) -> LogicalResult {
+    if (op.getSource()) {
+      e.out[0] = *e.in[0];
+      return success();
+    }
     auto found = e.context.parameters.find(op.getParameter());
     if (found == e.context.parameters.end())
       return op.emitOpError() << "reads parameter @" << op.getParameter()
@@ -121,6 +125,7 @@ void rules::addStep(EvaluationRules &rules) {
       return op.emitOpError()
              << "is the second gradient of @" << op.getParameter()
              << ": a step has one a parameter";
+    e.out[0] = *e.in[0];
     return success();
   });
 }

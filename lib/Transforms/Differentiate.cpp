@@ -111,9 +111,9 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
     ParameterOp parameter = (trained->begin() + index)->first;
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfterValue(gradient);
-    GradientOp::create(builder, gradient.getLoc(), parameter.getSymName(),
-                       /*begin=*/IntegerAttr(), /*end=*/IntegerAttr(),
-                       gradient);
+    GradientOp::create(
+        builder, gradient.getLoc(), gradient.getType(), parameter.getSymName(),
+        /*begin=*/IntegerAttr(), /*end=*/IntegerAttr(), gradient);
     withGradient.insert(parameter);
   };
   if (failed(

@@ -20,22 +20,22 @@ namespace {
 
 /// Uses of one parameter that one gather serves.
 struct UseGroup {
-  StringAttr parameter;
-  RankedTensorType type;
+  LoadOp load;
   SmallVector<OpOperand *> uses;
 };
 
 struct InsertGathers : public zero::impl::InsertGathersBase<InsertGathers> {
   using InsertGathersBase::InsertGathersBase;
   void runOnOperation() override;
+};
 
-private:
-  void collectSharded();
-  void gatherIn(Block &block);
-  void refreshAtStart(StepOp step);
-
-  /// Sharded parameters that do not stay whole, with their elements.
-  DenseMap<StringAttr, int64_t> sharded;
+/// The sharded parameters of one module.
+struct Sharded {
+  /// Parameters of at most `most` elements stay whole, as long as together they
+  /// have at most `mostTogether`.
+  Sharded(ModuleOp module, int64_t most, int64_t mostTogether);
+  /// Those that do not stay whole, with their elements.
+  DenseMap<StringAttr, int64_t> gathered;
   SmallVector<Attribute> resident;
 };
 
@@ -64,7 +64,7 @@ private:
 void UseGroups::rematerialiseViews(LoadOp load) {
   SmallVector<Operation *> views;
   for (Operation *user : load->getUsers())
-    if (getView(user))
+    if (getView(user) && !isa<GradientOp>(user))
       views.push_back(user);
   while (!views.empty()) {
     Operation *view = views.pop_back_val();
@@ -73,7 +73,7 @@ void UseGroups::rematerialiseViews(LoadOp load) {
       OpBuilder builder(use.getOwner());
       Operation *own = builder.clone(*view);
       use.set(own->getResult(0));
-      if (getView(use.getOwner()))
+      if (getView(use.getOwner()) && !isa<GradientOp>(use.getOwner()))
         views.push_back(use.getOwner());
     }
     view->erase();
@@ -83,7 +83,7 @@ void UseGroups::rematerialiseViews(LoadOp load) {
 UseGroups::UseGroups(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
                      int64_t maxReuseDistance) {
   for (LoadOp load : block.getOps<LoadOp>())
-    if (sharded.count(load.getParameterAttr().getAttr()))
+    if (!load.getSource() && sharded.count(load.getParameterAttr().getAttr()))
       loads.push_back(load);
   for (LoadOp load : loads)
     rematerialiseViews(load);
@@ -99,7 +99,7 @@ UseGroups::UseGroups(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
   for (Operation &op : block) {
     for (OpOperand &operand : op.getOpOperands()) {
       auto load = operand.get().getDefiningOp<LoadOp>();
-      if (!load)
+      if (!load || load.getSource())
         continue;
       StringAttr name = load.getParameterAttr().getAttr();
       auto elements = sharded.find(name);
@@ -111,7 +111,7 @@ UseGroups::UseGroups(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
                    used - found->second.used < maxReuseDistance);
       if (!near) {
         auto &atOp = groups[&op];
-        atOp.push_back({name, load.getType(), {}});
+        atOp.push_back({load, {}});
         latest[name] = {0, &op, atOp.size() - 1};
       } else if (found->second.used != used) {
         used += elements->second;
@@ -129,59 +129,62 @@ UseGroups::UseGroups(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
 // The pass
 //===----------------------------------------------------------------------===//
 
-void InsertGathers::collectSharded() {
+Sharded::Sharded(ModuleOp module, int64_t most, int64_t mostTogether) {
   // Persistence goes by declaration order, as DeepSpeed's does.
   llvm::DenseSet<StringAttr> members;
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+  for (PartitionOp partition : module.getOps<PartitionOp>())
     if (partition.hasShardedParameters())
       for (MemberAttr member : partition.getMemberRange())
         members.insert(member.getParameter().getAttr());
   int64_t kept = 0;
-  for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
+  for (ParameterOp parameter : module.getOps<ParameterOp>()) {
     if (!members.contains(parameter.getSymNameAttr()))
       continue;
     int64_t elements = parameter.getElements();
-    if (elements <= parameterPersistenceThreshold &&
-        elements <= modelPersistenceThreshold - kept) {
+    if (elements <= most && elements <= mostTogether - kept) {
       kept += elements;
       resident.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
     } else {
-      sharded[parameter.getSymNameAttr()] = elements;
+      gathered[parameter.getSymNameAttr()] = elements;
     }
   }
 }
 
-void InsertGathers::gatherIn(Block &block) {
+static void gatherIn(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
+                     int64_t maxReuseDistance) {
   UseGroups uses(block, sharded, maxReuseDistance);
   for (auto &[op, groups] : uses.groups) {
     OpBuilder builder(op);
     SmallVector<Attribute> names;
     SmallVector<Type> types;
     for (UseGroup &group : groups) {
-      names.push_back(FlatSymbolRefAttr::get(group.parameter));
-      types.push_back(group.type);
+      names.push_back(group.load.getParameterAttr());
+      types.push_back(group.load.getType());
     }
     auto gather = AllGatherOp::create(builder, op->getLoc(),
-                                      PendingType::get(&getContext(), types),
+                                      PendingType::get(op->getContext(), types),
                                       builder.getArrayAttr(names));
     auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
-    for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults()))
+    for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults())) {
+      auto load = cast<LoadOp>(builder.clone(*group.load));
+      load.getSourceMutable().assign(whole);
       for (OpOperand *use : group.uses)
-        use->set(whole);
+        use->set(load);
+    }
   }
   for (LoadOp load : uses.loads)
     load.erase();
 }
 
-void InsertGathers::refreshAtStart(StepOp step) {
-  if (resident.empty())
+static void refreshAtStart(StepOp step, ArrayRef<Attribute> resident) {
+  if (resident.empty() || step.getRegionOp<InitializeOp>())
     return;
   OpBuilder builder(step.getRegionOp<MicroOp>());
   auto initialize = InitializeOp::create(builder, step.getLoc());
   builder.setInsertionPointToStart(&initialize.getBody().emplaceBlock());
-  auto refresh = RefreshResidentOp::create(builder, step.getLoc(),
-                                           PendingType::get(&getContext(), {}),
-                                           builder.getArrayAttr(resident));
+  auto refresh = RefreshResidentOp::create(
+      builder, step.getLoc(), PendingType::get(step.getContext(), {}),
+      builder.getArrayAttr(resident));
   WaitOp::create(builder, step.getLoc(), refresh.getPending());
 }
 
@@ -189,9 +192,17 @@ void InsertGathers::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
     return signalPassFailure();
-  collectSharded();
-  gatherIn(step->getRegionOp<MicroOp>().getBody().front());
+  PlanningAttr planning = step->getTraining()->getPlanning();
+  Sharded sharded(getOperation(),
+                  getSetting(parameterPersistenceThreshold,
+                             planning.getParamPersistenceThreshold()),
+                  getSetting(modelPersistenceThreshold,
+                             planning.getModelPersistenceThreshold()));
+  int64_t distance =
+      getSetting(maxReuseDistance, planning.getMaxReuseDistance());
+  gatherIn(step->getRegionOp<MicroOp>().getBody().front(), sharded.gathered,
+           distance);
   if (auto evaluate = step->getRegionOp<EvaluateOp>())
-    gatherIn(evaluate.getBody().front());
-  refreshAtStart(*step);
+    gatherIn(evaluate.getBody().front(), sharded.gathered, distance);
+  refreshAtStart(*step, sharded.resident);
 }

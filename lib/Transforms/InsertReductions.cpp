@@ -39,12 +39,19 @@ struct InsertReductions
     : public zero::impl::InsertReductionsBase<InsertReductions> {
   using InsertReductionsBase::InsertReductionsBase;
   void runOnOperation() override;
+};
+
+/// The reductions of one module.
+class Reductions {
+public:
+  Reductions(ModuleOp module, StepOp step, int64_t bucketElements);
+  LogicalResult run();
 
 private:
-  void collectGradients(StepOp step);
+  void collectGradients();
   LogicalResult verifyGradients();
-  void reducePartition(PartitionOp partition, StepOp step);
-  Moment chooseMoment(PartitionOp partition, TrainingAttr training);
+  void reducePartition(PartitionOp partition);
+  Moment chooseMoment(PartitionOp partition);
   SmallVector<Bucket> cutBuckets(PartitionOp partition);
   /// The gradients of a partition's members, in flat order.
   SmallVector<GradientOp> listGradients(PartitionOp partition);
@@ -57,8 +64,13 @@ private:
   SmallVector<Bucket> cutBySegment(PartitionOp partition);
   void storeLocally(PartitionOp partition);
   void reduceBucket(PartitionOp partition, Bucket &bucket);
-  void reduceStored(PartitionOp partition, StepOp step);
+  void reduceStored(PartitionOp partition);
 
+  ModuleOp module;
+  StepOp step;
+  TrainingAttr training;
+  /// Most elements of a bucket where segments do not decide it.
+  int64_t bucketElements;
   /// A sum of fp16 values may overflow where their mean does not. One update
   /// has one factor for all gradients, so all are means where one must be.
   bool means = false;
@@ -117,7 +129,7 @@ ArrayAttr ReductionBuilder::names(const Bucket &bucket) {
 SmallVector<Value> ReductionBuilder::values(const Bucket &bucket) {
   SmallVector<Value> result;
   for (GradientOp gradient : bucket.gradients)
-    result.push_back(gradient.getValue());
+    result.push_back(gradient.getResult());
   return result;
 }
 
@@ -187,8 +199,16 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-void InsertReductions::collectGradients(StepOp step) {
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+Reductions::Reductions(ModuleOp module, StepOp step, int64_t bucketElements)
+    : module(module), step(step), training(*step.getTraining()),
+      bucketElements(bucketElements) {
+  means = llvm::any_of(module.getOps<PartitionOp>(), [](PartitionOp partition) {
+    return partition.isTrainable() && partition.getComputeType().isF16();
+  });
+}
+
+void Reductions::collectGradients() {
+  for (PartitionOp partition : module.getOps<PartitionOp>())
     for (MemberAttr member : partition.getMemberRange())
       offsets[member.getParameter().getAttr()] = member.getOffset();
   step.getRegionOp<MicroOp>().walk([&](GradientOp gradient) {
@@ -197,8 +217,7 @@ void InsertReductions::collectGradients(StepOp step) {
   });
 }
 
-Moment InsertReductions::chooseMoment(PartitionOp partition,
-                                      TrainingAttr training) {
+Moment Reductions::chooseMoment(PartitionOp partition) {
   if (training.isSilent())
     return Moment::Never;
   if (scattersInBackward(training))
@@ -211,21 +230,21 @@ Moment InsertReductions::chooseMoment(PartitionOp partition,
                                                  : Moment::Apply;
 }
 
-std::pair<int64_t, int64_t> InsertReductions::elementsOf(GradientOp gradient) {
+std::pair<int64_t, int64_t> Reductions::elementsOf(GradientOp gradient) {
   int64_t offset = offsets.lookup(gradient.getParameterAttr().getAttr());
   auto [begin, end] = gradient.getElements();
   return {offset + begin, offset + end};
 }
 
-SmallVector<GradientOp> InsertReductions::listGradients(PartitionOp partition) {
+SmallVector<GradientOp> Reductions::listGradients(PartitionOp partition) {
   SmallVector<GradientOp> members;
   for (MemberAttr member : partition.getMemberRange())
     llvm::append_range(members, gradients[member.getParameter().getAttr()]);
   return members;
 }
 
-SmallVector<Bucket> InsertReductions::cutRuns(ArrayRef<GradientOp> members,
-                                              int64_t limit) {
+SmallVector<Bucket> Reductions::cutRuns(ArrayRef<GradientOp> members,
+                                        int64_t limit) {
   SmallVector<int64_t> sizes;
   SmallVector<bool> alone;
   for (GradientOp member : members) {
@@ -243,12 +262,12 @@ SmallVector<Bucket> InsertReductions::cutRuns(ArrayRef<GradientOp> members,
   return buckets;
 }
 
-SmallVector<Bucket> InsertReductions::cutByReadiness(PartitionOp partition) {
+SmallVector<Bucket> Reductions::cutByReadiness(PartitionOp partition) {
   SmallVector<GradientOp> members = listGradients(partition);
   llvm::stable_sort(members, [&](GradientOp a, GradientOp b) {
     return positions.lookup(a) < positions.lookup(b);
   });
-  SmallVector<Bucket> buckets = cutRuns(members, reduceBucketSize);
+  SmallVector<Bucket> buckets = cutRuns(members, bucketElements);
   // Pieces of one owner are neighbours when members are in flat order.
   for (Bucket &bucket : buckets) {
     llvm::sort(bucket.gradients, [&](GradientOp a, GradientOp b) {
@@ -260,9 +279,9 @@ SmallVector<Bucket> InsertReductions::cutByReadiness(PartitionOp partition) {
   return buckets;
 }
 
-SmallVector<Bucket> InsertReductions::cutByParameter(PartitionOp partition) {
+SmallVector<Bucket> Reductions::cutByParameter(PartitionOp partition) {
   SmallVector<Bucket> buckets =
-      cutRuns(listGradients(partition), reduceBucketSize);
+      cutRuns(listGradients(partition), bucketElements);
   ArrayRef<int64_t> segments = partition.getSegments();
   size_t segment = 0;
   for (Bucket &bucket : buckets) {
@@ -273,7 +292,7 @@ SmallVector<Bucket> InsertReductions::cutByParameter(PartitionOp partition) {
   return buckets;
 }
 
-SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
+SmallVector<Bucket> Reductions::cutBySegment(PartitionOp partition) {
   SmallVector<GradientOp> members = listGradients(partition);
   ArrayRef<int64_t> segments = partition.getSegments();
   SmallVector<Bucket> buckets;
@@ -290,7 +309,7 @@ SmallVector<Bucket> InsertReductions::cutBySegment(PartitionOp partition) {
   return buckets;
 }
 
-SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition) {
+SmallVector<Bucket> Reductions::cutBuckets(PartitionOp partition) {
   if (partition.getLayout() == LayoutKind::Contiguous)
     return cutByReadiness(partition);
   if (partition.getLayout() == LayoutKind::Parameter)
@@ -298,18 +317,19 @@ SmallVector<Bucket> InsertReductions::cutBuckets(PartitionOp partition) {
   return cutBySegment(partition);
 }
 
-void InsertReductions::storeLocally(PartitionOp partition) {
+void Reductions::storeLocally(PartitionOp partition) {
   for (GradientOp gradient : listGradients(partition)) {
-    OpBuilder builder(gradient);
+    OpBuilder builder(gradient->getContext());
+    builder.setInsertionPointAfter(gradient);
     auto [begin, end] = elementsOf(gradient);
     if (begin < end)
       AccumulateOp::create(builder, gradient.getLoc(), AccumulateForm::Whole,
-                           gradient.getValue(), partition.getSymName(), begin,
+                           gradient.getResult(), partition.getSymName(), begin,
                            end, /*parameters=*/ArrayAttr());
   }
 }
 
-void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
+void Reductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
   if (bucket.gradients.empty())
     return;
   GradientOp last =
@@ -329,7 +349,7 @@ void InsertReductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
     reduction.reduceScatter(bucket);
 }
 
-void InsertReductions::reduceStored(PartitionOp partition, StepOp step) {
+void Reductions::reduceStored(PartitionOp partition) {
   Block &block = step.getRegionOp<ApplyOp>().getBody().front();
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
   ReductionBuilder reduction(builder, partition.getLoc(), partition, means);
@@ -347,9 +367,10 @@ void InsertReductions::reduceStored(PartitionOp partition, StepOp step) {
   }
 }
 
-/// Every trained parameter has its gradient still, so this pass did not run.
-LogicalResult InsertReductions::verifyGradients() {
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
+/// Every trained parameter has a gradient, and nothing takes one yet: this pass
+/// did not run.
+LogicalResult Reductions::verifyGradients() {
+  for (PartitionOp partition : module.getOps<PartitionOp>())
     for (MemberAttr member : partition.getMemberRange())
       if (partition.isTrainable() &&
           !gradients.contains(member.getParameter().getAttr()))
@@ -357,35 +378,44 @@ LogicalResult InsertReductions::verifyGradients() {
                << member.getParameter()
                << ", which has no 'zero.gradient'; reductions are inserted "
                   "once, after zero-partition";
+  for (auto &[name, blocks] : gradients)
+    for (GradientOp gradient : blocks)
+      if (!gradient->use_empty())
+        return gradient.emitOpError("of ")
+               << gradient.getParameterAttr()
+               << " is taken already; reductions are inserted once, after "
+                  "zero-partition";
   return success();
 }
 
-void InsertReductions::reducePartition(PartitionOp partition, StepOp step) {
-  Moment moment = chooseMoment(partition, *step.getTraining());
+void Reductions::reducePartition(PartitionOp partition) {
+  Moment moment = chooseMoment(partition);
   if (moment == Moment::Never || moment == Moment::Apply)
     storeLocally(partition);
   if (moment == Moment::Apply)
-    reduceStored(partition, step);
+    reduceStored(partition);
   if (moment == Moment::Backward)
     for (Bucket &bucket : cutBuckets(partition))
       reduceBucket(partition, bucket);
+}
+
+LogicalResult Reductions::run() {
+  collectGradients();
+  if (failed(verifyGradients()))
+    return failure();
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    if (partition.isTrainable())
+      reducePartition(partition);
+  return success();
 }
 
 void InsertReductions::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
     return signalPassFailure();
-  collectGradients(*step);
-  if (failed(verifyGradients()))
-    return signalPassFailure();
-  means = llvm::any_of(
-      getOperation().getOps<PartitionOp>(), [](PartitionOp partition) {
-        return partition.isTrainable() && partition.getComputeType().isF16();
-      });
-  for (PartitionOp partition : getOperation().getOps<PartitionOp>())
-    if (partition.isTrainable())
-      reducePartition(partition, *step);
-  for (auto &[name, blocks] : gradients)
-    for (GradientOp gradient : blocks)
-      gradient.erase();
+  int64_t bucketElements =
+      getSetting(reduceBucketSize,
+                 step->getTraining()->getPlanning().getReduceBucketSize());
+  if (failed(Reductions(getOperation(), *step, bucketElements).run()))
+    signalPassFailure();
 }

@@ -34,19 +34,36 @@ struct Group {
 struct Partition : public zero::impl::PartitionBase<Partition> {
   using PartitionBase::PartitionBase;
   void runOnOperation() override;
+};
+
+/// What decides about segments, from options and training.
+struct Settings {
+  int64_t bucketElements, alignment;
+  bool contiguous, splitMaster;
+};
+
+/// Cuts the parameters of one module.
+class Partitioner {
+public:
+  Partitioner(ModuleOp module, StepOp step, Settings settings)
+      : module(module), step(step), training(*step.getTraining()),
+        settings(settings) {}
+  LogicalResult run();
 
 private:
-  LogicalResult collectUses(StepOp step);
-  void recordUses(StepOp step);
+  LogicalResult collectUses();
   LogicalResult collectGroups();
-  LogicalResult verifySize(StepOp step, const Group &group);
-  LogicalResult verifyTraffic(StepOp step, int64_t elements);
-  void createPartition(StepOp step, const Group &group, Type computeType,
-                       unsigned index);
-  LayoutKind chooseLayout(const Group &group, TrainingAttr training);
-  FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType,
-                    TrainingAttr training);
+  LogicalResult verifyCount();
+  LogicalResult verifySize(const Group &group);
+  LogicalResult verifyTraffic(int64_t elements);
+  void createPartition(const Group &group, Type computeType, unsigned index);
+  LayoutKind chooseLayout(const Group &group);
+  FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
 
+  ModuleOp module;
+  StepOp step;
+  TrainingAttr training;
+  Settings settings;
   /// From a parameter to its compute type, and to its gradient's position.
   DenseMap<StringAttr, Type> computeTypes;
   DenseMap<StringAttr, unsigned> readiness;
@@ -58,8 +75,7 @@ private:
 } // namespace
 
 /// A gradient in blocks is ready with its last one; blocks come in order.
-LogicalResult Partition::collectUses(StepOp step) {
-  TrainingAttr training = *step.getTraining();
+LogicalResult Partitioner::collectUses() {
   bool isWhole = !scattersInBackward(training);
   unsigned position = 0;
   WalkResult walk = step.walk([&](Operation *op) {
@@ -95,49 +111,11 @@ LogicalResult Partition::collectUses(StepOp step) {
   return failure(walk.wasInterrupted());
 }
 
-/// Sets entry `index` of the array attribute `name` of `op`, which has `size`
-/// entries; the others are units.
-static void setEntry(Operation *op, StringRef name, size_t size, size_t index,
-                     Attribute entry) {
-  SmallVector<Attribute> entries(size, UnitAttr::get(op->getContext()));
-  if (auto known = op->getAttrOfType<ArrayAttr>(name))
-    llvm::copy(known, entries.begin());
-  entries[index] = entry;
-  op->setAttr(name, ArrayAttr::get(op->getContext(), entries));
-}
-
-/// The passes that follow replace loads and gradients; what an operation reads
-/// and makes of the state stays with it, for zero-verify-schedule.
-void Partition::recordUses(StepOp step) {
-  bool isSharded =
-      step.getTraining()->getStage() >= 3 && !step.getTraining()->isSilent();
-  step.walk([&](LoadOp load) {
-    if (isSharded)
-      for (OpOperand &use : load->getUses())
-        setEntry(use.getOwner(), "zero.reads", use.getOwner()->getNumOperands(),
-                 use.getOperandNumber(), load.getParameterAttr());
-  });
-  llvm::MapVector<Value, SmallVector<Attribute>> made;
-  step.walk([&](GradientOp gradient) {
-    auto [begin, end] = gradient.getElements();
-    FlatSymbolRefAttr parameter = gradient.getParameterAttr();
-    made[gradient.getValue()].push_back(
-        gradient.isBlock()
-            ? Attribute(BlockAttr::get(&getContext(), parameter, begin, end))
-            : parameter);
-  });
-  for (auto &[value, parameters] : made)
-    if (auto result = dyn_cast<OpResult>(value))
-      setEntry(result.getOwner(), "zero.makes",
-               result.getOwner()->getNumResults(), result.getResultNumber(),
-               ArrayAttr::get(&getContext(), parameters));
-}
-
-LogicalResult Partition::collectGroups() {
+LogicalResult Partitioner::collectGroups() {
   llvm::StringMap<Attribute> optimizers;
-  for (OptimizerOp optimizer : getOperation().getOps<OptimizerOp>())
+  for (OptimizerOp optimizer : module.getOps<OptimizerOp>())
     optimizers[optimizer.getGroup()] = optimizer.getOptimizer();
-  for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
+  for (ParameterOp parameter : module.getOps<ParameterOp>()) {
     StringAttr name = parameter.getSymNameAttr();
     Type type = computeTypes.lookup(name);
     if (!type)
@@ -167,51 +145,48 @@ LogicalResult Partition::collectGroups() {
 /// What a rank sends in an update is counted in 64 bits, in parts of an
 /// element, each 1/ranks of it. Three times the padded elements a micro-batch
 /// are usual, but a parameter may be gathered for each use.
-LogicalResult Partition::verifyTraffic(StepOp step, int64_t elements) {
+LogicalResult Partitioner::verifyTraffic(int64_t elements) {
   constexpr int64_t kTimes = 16;
-  int64_t ranks = step.getTraining()->getRanks(), sent = elements;
+  int64_t ranks = training.getRanks(), sent = elements;
   if (ranks == 1 ||
       (!llvm::MulOverflow(sent, kTimes, sent) &&
        !llvm::MulOverflow(sent, ranks, sent) &&
-       !llvm::MulOverflow(sent, step.getTraining()->getAccumulation(), sent)))
+       !llvm::MulOverflow(sent, training.getAccumulation(), sent)))
     return success();
   return emitError(step.getLoc())
          << "up to " << elements << " padded elements over " << ranks
-         << " ranks and " << step.getTraining()->getAccumulation()
+         << " ranks and " << training.getAccumulation()
          << " micro-batches send more than 64 bits count; give fewer ranks, or "
             "lower the alignment, "
-         << alignment.getValue();
+         << settings.alignment;
 }
 
 /// Offsets and places are 64 bits, padding included. An upper bound will do:
 /// every member, and the whole once more, padded by one unit and doubled by
 /// intervals.
-LogicalResult Partition::verifySize(StepOp step, const Group &group) {
-  if (alignment < 1)
+LogicalResult Partitioner::verifySize(const Group &group) {
+  if (settings.alignment < 1)
     return emitError(step.getLoc())
-           << "found alignment " << alignment.getValue()
-           << ", wanted 1 or more";
+           << "found alignment " << settings.alignment << ", wanted 1 or more";
   // Eight bytes an element: more than any state has.
   constexpr int64_t most = std::numeric_limits<int64_t>::max() / 8;
   // A gather pads a rank's slice to 16 bytes, at most 16 elements.
-  int64_t unit = std::max<int64_t>(alignment, 16), elements = 0;
-  bool overflows =
-      llvm::MulOverflow(unit, step.getTraining()->getRanks(), unit);
+  int64_t unit = std::max<int64_t>(settings.alignment, 16), elements = 0;
+  bool overflows = llvm::MulOverflow(unit, training.getRanks(), unit);
   for (ParameterOp parameter : group.parameters) {
     overflows |= llvm::AddOverflow(elements, parameter.getElements(), elements);
     overflows |= llvm::AddOverflow(elements, unit, elements);
   }
   overflows |= llvm::AddOverflow(elements, unit, elements);
   if (!overflows && elements <= most / 2)
-    return verifyTraffic(step, elements);
+    return verifyTraffic(elements);
   return emitError(step.getLoc())
-         << "parameters padded to multiples of alignment "
-         << alignment.getValue() << " for each of "
-         << step.getTraining()->getRanks()
+         << "parameters padded to multiples of alignment " << settings.alignment
+         << " for each of " << training.getRanks()
          << " ranks have no 64-bit addresses; lower the alignment";
 }
 
-LayoutKind Partition::chooseLayout(const Group &group, TrainingAttr training) {
+LayoutKind Partitioner::chooseLayout(const Group &group) {
   switch (training.isSilent() ? 0 : training.getStage()) {
   case 0:
     return LayoutKind::Whole;
@@ -225,18 +200,18 @@ LayoutKind Partition::chooseLayout(const Group &group, TrainingAttr training) {
   case 2:
     if (!group.optimizer)
       return LayoutKind::Whole;
-    return contiguous ? LayoutKind::Contiguous : LayoutKind::Bucketed;
+    return settings.contiguous ? LayoutKind::Contiguous : LayoutKind::Bucketed;
   default:
     return LayoutKind::Parameter;
   }
 }
 
-FlatLayout Partition::layOut(LayoutKind layout, const Group &group,
-                             Type computeType, TrainingAttr training) {
+FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
+                               Type computeType) {
   LayoutOptions options;
   options.ranks = training.getRanks();
-  options.alignment = alignment;
-  options.bucketElements = reduceBucketSize;
+  options.alignment = settings.alignment;
+  options.bucketElements = settings.bucketElements;
   SmallVector<int64_t> sizes;
   for (ParameterOp parameter : group.parameters)
     sizes.push_back(parameter.getElements());
@@ -264,16 +239,15 @@ FlatLayout Partition::layOut(LayoutKind layout, const Group &group,
   llvm_unreachable("all layouts are covered");
 }
 
-void Partition::createPartition(StepOp step, const Group &group,
-                                Type computeType, unsigned index) {
-  TrainingAttr training = *step.getTraining();
-  LayoutKind layout = chooseLayout(group, training);
-  FlatLayout flat = layOut(layout, group, computeType, training);
+void Partitioner::createPartition(const Group &group, Type computeType,
+                                  unsigned index) {
+  LayoutKind layout = chooseLayout(group);
+  FlatLayout flat = layOut(layout, group, computeType);
   SmallVector<Attribute> members;
   for (auto [member, offset] : llvm::zip_equal(flat.order, flat.offsets)) {
     ParameterOp parameter = group.parameters[member];
     members.push_back(MemberAttr::get(
-        &getContext(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+        step.getContext(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
         offset, parameter.getElements()));
   }
   OpBuilder builder(step);
@@ -281,36 +255,52 @@ void Partition::createPartition(StepOp step, const Group &group,
   Type gradientType =
       training.getAccumulation() > 1 ? builder.getF32Type() : computeType;
   std::string name = "p" + std::to_string(index);
-  while (SymbolTable::lookupSymbolIn(getOperation(), name))
+  while (SymbolTable::lookupSymbolIn(module, name))
     name += "_";
   PartitionOp::create(builder, step.getLoc(), name, layout, training.getRanks(),
                       training.getStage(), flat.segments,
                       builder.getArrayAttr(members), computeType, gradientType,
-                      splitMaster && group.optimizer && computeType.isBF16(),
+                      settings.splitMaster && group.optimizer &&
+                          computeType.isBF16(),
                       group.optimizer, /*at=*/DictionaryAttr());
+}
+
+LogicalResult Partitioner::verifyCount() {
+  if (groups.size() <= zrt::kMaxGroups)
+    return success();
+  return emitError(step.getLoc())
+         << "found " << groups.size()
+         << " partitions (one for each optimizer group and compute type, and "
+            "for what is not trained), wanted at most "
+         << zrt::kMaxGroups << "; give parameters fewer groups";
+}
+
+LogicalResult Partitioner::run() {
+  for (PartitionOp known : module.getOps<PartitionOp>())
+    return known.emitOpError("is there already; parameters are cut once");
+  if (failed(collectUses()))
+    return failure();
+  if (failed(collectGroups()) || failed(verifyCount()))
+    return failure();
+  for (auto &[key, group] : groups)
+    if (failed(verifySize(group)))
+      return failure();
+  unsigned index = 0;
+  for (auto &[key, group] : groups)
+    createPartition(group, key.second, index++);
+  return success();
 }
 
 void Partition::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
     return signalPassFailure();
-  if (failed(collectUses(*step)))
-    return signalPassFailure();
-  recordUses(*step);
-  if (failed(collectGroups()))
-    return signalPassFailure();
-  if (groups.size() > zrt::kMaxGroups) {
-    emitError(step->getLoc())
-        << "found " << groups.size()
-        << " partitions (one for each optimizer group and compute type, and "
-           "for what is not trained), wanted at most "
-        << zrt::kMaxGroups << "; give parameters fewer groups";
-    return signalPassFailure();
-  }
-  for (auto &[key, group] : groups)
-    if (failed(verifySize(*step, group)))
-      return signalPassFailure();
-  unsigned index = 0;
-  for (auto &[key, group] : groups)
-    createPartition(*step, group, key.second, index++);
+  PlanningAttr planning = step->getTraining()->getPlanning();
+  Settings settings{
+      getSetting(reduceBucketSize, planning.getReduceBucketSize()),
+      getSetting(alignment, planning.getAlignment()),
+      contiguous || planning.getContiguous(),
+      splitMaster || planning.getSplitMaster()};
+  if (failed(Partitioner(getOperation(), *step, settings).run()))
+    signalPassFailure();
 }

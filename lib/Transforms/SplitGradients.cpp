@@ -25,6 +25,12 @@ using namespace mlir::zero;
 
 namespace {
 
+/// What decides about blocks, from options and training.
+struct Settings {
+  int64_t bucketElements, alignment;
+  bool contiguous;
+};
+
 /// A value as rows of its first dimension.
 struct Rows {
   int64_t count, elements;
@@ -58,8 +64,7 @@ struct SplitGradients : public zero::impl::SplitGradientsBase<SplitGradients> {
   void runOnOperation() override;
 
 private:
-  BlockOptions blockOptions(GradientOp gradient, TrainingAttr training);
-  void split(GradientOp gradient, TrainingAttr training, BlockBuilder &builder);
+  Settings getSettings(PlanningAttr planning);
 };
 
 } // namespace
@@ -126,11 +131,11 @@ Value BlockBuilder::build(OpResult value, int64_t begin, int64_t end,
 // The pass
 //===----------------------------------------------------------------------===//
 
-BlockOptions SplitGradients::blockOptions(GradientOp gradient,
-                                          TrainingAttr training) {
+static BlockOptions getBlockOptions(GradientOp gradient, TrainingAttr training,
+                                    const Settings &settings) {
   BlockOptions options;
-  options.bucketElements = reduceBucketSize;
-  if (training.getStage() == 2 && contiguous)
+  options.bucketElements = settings.bucketElements;
+  if (training.getStage() == 2 && settings.contiguous)
     return options;
   // Segments end where blocks do. At least 16 bytes a rank, as collectives
   // want them.
@@ -139,8 +144,8 @@ BlockOptions SplitGradients::blockOptions(GradientOp gradient,
   options.units = {training.getRanks() * least};
   if (training.getStage() < 3) {
     options.units.insert(options.units.begin(),
-                         training.getRanks() * alignment);
-    if (alignment < least)
+                         training.getRanks() * settings.alignment);
+    if (settings.alignment < least)
       options.units.pop_back();
   }
   return options;
@@ -169,15 +174,15 @@ static bool isReadByOnly(Value value, Operation *user) {
            isReadByOnly(value.user_begin()->getResult(0), user)));
 }
 
-void SplitGradients::split(GradientOp gradient, TrainingAttr training,
-                           BlockBuilder &builder) {
+static void split(GradientOp gradient, TrainingAttr training,
+                  const Settings &settings, BlockBuilder &builder) {
   Value value = getRoot(gradient.getValue());
   auto keepWhole = [&](const Twine &why) {
     emitRemark(gradient.getLoc())
         << "the gradient of " << gradient.getParameterAttr() << ", "
         << cast<RankedTensorType>(value.getType()).getNumElements()
         << " elements, is made whole, although a bucket has "
-        << reduceBucketSize.getValue() << ": " << why;
+        << settings.bucketElements << ": " << why;
   };
   auto type = cast<RankedTensorType>(gradient.getValue().getType());
   if (tensorBytes(value.getType()) != tensorBytes(type))
@@ -188,10 +193,10 @@ void SplitGradients::split(GradientOp gradient, TrainingAttr training,
   if (!isReadByOnly(value, gradient))
     return keepWhole("it is read elsewhere, too");
   Rows rows(value);
-  if (rows.elements > reduceBucketSize)
+  if (rows.elements > settings.bucketElements)
     return keepWhole("a row of it has " + Twine(rows.elements));
-  SmallVector<int64_t> ends = cutIntoBlocks(rows.count, rows.elements,
-                                            blockOptions(gradient, training));
+  SmallVector<int64_t> ends = cutIntoBlocks(
+      rows.count, rows.elements, getBlockOptions(gradient, training, settings));
   if (ends.empty())
     return keepWhole("no number of its rows that fits splits evenly over " +
                      Twine(training.getRanks()) + " ranks");
@@ -200,7 +205,8 @@ void SplitGradients::split(GradientOp gradient, TrainingAttr training,
   for (int64_t end : ends) {
     Value block = builder.build(cast<OpResult>(value), begin, end, maker);
     OpBuilder after(maker);
-    GradientOp::create(after, gradient.getLoc(), gradient.getParameterAttr(),
+    GradientOp::create(after, gradient.getLoc(), block.getType(),
+                       gradient.getParameterAttr(),
                        after.getI64IntegerAttr(begin * rows.elements),
                        after.getI64IntegerAttr(end * rows.elements), block);
     begin = end;
@@ -219,6 +225,12 @@ static void eraseUnusedKernels(ModuleOp module) {
       kernel.erase();
 }
 
+Settings SplitGradients::getSettings(PlanningAttr planning) {
+  return {getSetting(reduceBucketSize, planning.getReduceBucketSize()),
+          getSetting(alignment, planning.getAlignment()),
+          contiguous || planning.getContiguous()};
+}
+
 void SplitGradients::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
@@ -228,14 +240,16 @@ void SplitGradients::runOnOperation() {
   if (!scattersInBackward(training))
     return;
   Block &block = step->getRegionOp<MicroOp>().getBody().front();
+  Settings settings = getSettings(training.getPlanning());
   SmallVector<GradientOp> large;
   for (auto gradient : block.getOps<GradientOp>())
     if (auto type = cast<RankedTensorType>(gradient.getValue().getType());
-        !gradient.isBlock() && type.getNumElements() > reduceBucketSize)
+        !gradient.isBlock() && gradient->use_empty() &&
+        type.getNumElements() > settings.bucketElements)
       large.push_back(gradient);
   BlockBuilder builder(block, Handles(*step));
   for (GradientOp gradient : large)
-    split(gradient, training, builder);
+    split(gradient, training, settings, builder);
   if (!large.empty())
     eraseUnusedKernels(getOperation());
 }

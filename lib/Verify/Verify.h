@@ -33,8 +33,6 @@ struct Tables : PartitionTable {
   Handles handles;
   TrainingAttr training; ///< never null
   SmallVector<PartitionOp> trained;
-  /// Whether operations say whose gradients they make.
-  bool saysGradients = false;
 };
 
 /// Where the simulated run stands.
@@ -61,11 +59,13 @@ public:
 /// Lets the schedule run before `tracker`.
 LogicalResult simulate(const Tables &tables, Tracker &tracker);
 
-/// Whether `value` is, or may be, the complete gradient of `parameter`'s
-/// elements [begin, end): its producer says so, or nothing in the step says
-/// what it makes.
-bool isGradientOf(const Tables &tables, Value value,
-                  FlatSymbolRefAttr parameter, int64_t begin, int64_t end);
+/// Whether `value` is the complete gradient of `parameter`'s elements
+/// [begin, end): a `zero.gradient` says so.
+bool isGradientOf(Value value, FlatSymbolRefAttr parameter, int64_t begin,
+                  int64_t end);
+/// Completes an error about a value that is not the gradient it is taken for:
+/// what it is instead, and where it is from.
+void describeGradient(InFlightDiagnostic &error, Value value);
 
 LogicalResult verifyPartitions(const Tables &tables);
 LogicalResult verifyHandles(const Tables &tables);
@@ -73,8 +73,7 @@ LogicalResult verifyLifetimes(const Tables &tables);
 LogicalResult verifyReads(const Tables &tables);
 LogicalResult verifyGradients(const Tables &tables);
 LogicalResult verifyUpdates(const Tables &tables);
-/// `maxReuseDistance` as in zero-insert-gathers; negative where it is not
-/// known, and traffic is only bounded from above. With `report`, says what was
+/// `maxReuseDistance` as in zero-insert-gathers. With `report`, says what was
 /// saved.
 LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,
                             bool report);

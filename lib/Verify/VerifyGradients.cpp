@@ -24,6 +24,7 @@ public:
   LogicalResult leave() override;
 
 private:
+  LogicalResult visitGradient(GradientOp gradient);
   LogicalResult visitAccumulate(AccumulateOp accumulate);
   FailureOr<Level> findLevel(AccumulateOp accumulate, Store &store);
   LogicalResult verifyLocal(AccumulateOp accumulate, Store &store);
@@ -45,6 +46,8 @@ private:
 
   const Tables &tables;
   DenseMap<StringAttr, std::unique_ptr<Store>> stores;
+  /// The gradients that the present region has named, by parameter.
+  DenseMap<StringAttr, SmallVector<GradientOp>> named;
 };
 
 } // namespace
@@ -66,6 +69,7 @@ Gradients::Gradients(const Tables &tables) : tables(tables) {
 }
 
 void Gradients::enter() {
+  named.clear();
   if (!isa<MicroOp>(now.region) || now.micro > 0)
     return;
   for (auto &[name, store] : stores)
@@ -107,13 +111,13 @@ LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
         member.getOffset() + member.getSize() !=
             static_cast<int64_t>(accumulate.getEnd()))
       continue;
-    if (isGradientOf(tables, accumulate.getValue(), member.getParameter(), 0,
+    if (isGradientOf(accumulate.getValue(), member.getParameter(), 0,
                      member.getSize()))
       return success();
     InFlightDiagnostic error = accumulate.emitOpError("stores in the place of ")
                                << member.getParameter()
                                << " what is not its gradient";
-    error.attachNote(accumulate.getValue().getLoc()) << "computed here";
+    describeGradient(error, accumulate.getValue());
     return error;
   }
   return accumulate.emitOpError("range [")
@@ -223,11 +227,10 @@ LogicalResult Gradients::takeIn(Operation *op, Store &store,
     int64_t offset = tables.getMember(parameter.getAttr()).getOffset();
     auto [begin, end] = store.partition.getElementsIn(
         parameter.getValue(), range.first, range.second);
-    if (!isGradientOf(tables, gradient, parameter, begin - offset,
-                      end - offset)) {
+    if (!isGradientOf(gradient, parameter, begin - offset, end - offset)) {
       InFlightDiagnostic error = op->emitOpError("takes in as the gradient of ")
                                  << parameter << " what is not";
-      error.attachNote(gradient.getLoc()) << "computed here";
+      describeGradient(error, gradient);
       return error;
     }
     int64_t before = isa<MicroOp>(now.region) ? now.micro : now.micros - 1;
@@ -363,7 +366,32 @@ LogicalResult Gradients::visitUpdate(UpdateOp update) {
   return success();
 }
 
+/// Each element of a parameter has one gradient a micro-batch, and it is used.
+LogicalResult Gradients::visitGradient(GradientOp gradient) {
+  auto [begin, end] = gradient.getElements();
+  if (begin == end)
+    return success();
+  if (gradient->use_empty())
+    return gradient.emitOpError("of ")
+           << gradient.getParameterAttr() << " is neither reduced nor stored";
+  auto &known = named[gradient.getParameterAttr().getAttr()];
+  for (GradientOp other : known) {
+    auto [first, last] = other.getElements();
+    if (end <= first || last <= begin)
+      continue;
+    InFlightDiagnostic error = gradient.emitOpError("names elements of ")
+                               << gradient.getParameterAttr()
+                               << " that have a gradient already";
+    error.attachNote(other.getLoc()) << "named here";
+    return error;
+  }
+  known.push_back(gradient);
+  return success();
+}
+
 LogicalResult Gradients::visit(Operation &op) {
+  if (auto gradient = dyn_cast<GradientOp>(op))
+    return visitGradient(gradient);
   if (auto accumulate = dyn_cast<AccumulateOp>(op))
     return visitAccumulate(accumulate);
   if (isReduction(&op))

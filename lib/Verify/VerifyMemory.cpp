@@ -195,6 +195,20 @@ static Value findSuccessor(Value value, AtAttr place) {
   return {};
 }
 
+/// Whether `value`, or a view of all of it, is named as the gradient of
+/// `member`.
+static bool isNamedGradientOf(Value value, MemberAttr member) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isa<GradientOp>(user))
+      return isGradientOf(user->getResult(0), member.getParameter(), 0,
+                          member.getSize());
+    return getView(user) &&
+           tensorBytes(user->getResult(0).getType()) ==
+               tensorBytes(value.getType()) &&
+           isNamedGradientOf(user->getResult(0), member);
+  });
+}
+
 /// Only the gradient itself, or what it is added up from in place, may be made
 /// where it is stored, and only where no other micro-batch's is there.
 LogicalResult LineMemory::verifyGradient(const Use &use, PartitionOp partition,
@@ -203,8 +217,7 @@ LogicalResult LineMemory::verifyGradient(const Use &use, PartitionOp partition,
   if (storesDirectly(partition, type, tables.training))
     for (Value value = use.value; value;
          value = findSuccessor(value, use.place))
-      if (isGradientOf(tables, value, member.getParameter(), 0,
-                       member.getSize()))
+      if (isNamedGradientOf(value, member))
         return success();
   return use.by->emitOpError("writes ")
          << use.place << ", where the gradient of " << member.getParameter()

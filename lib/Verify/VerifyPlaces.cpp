@@ -103,17 +103,20 @@ LogicalResult Places::expectSize(Operation *op, AtAttr place, ArenaKind arena,
 
 LogicalResult Places::verifyInputs() {
   auto places = tables.step->getAttrOfType<ArrayAttr>("zero.at");
-  if (places.size() != tables.step.getNumArguments())
+  size_t found = places ? places.size() : 0;
+  if (found != tables.step.getNumArguments())
     return tables.step.emitOpError("has ")
-           << places.size() << " places for " << tables.step.getNumArguments()
+           << found << " places for " << tables.step.getNumArguments()
            << " inputs";
+  if (!places)
+    return success();
   for (auto [argument, place] :
        llvm::zip_equal(tables.step.getArguments(), places)) {
-    auto found = cast<AtAttr>(place);
-    if (failed(expectSize(tables.step, found, ArenaKind::Inputs,
+    auto at = cast<AtAttr>(place);
+    if (failed(expectSize(tables.step, at, ArenaKind::Inputs,
                           tensorBytes(argument.getType()))))
       return failure();
-    reserved.push_back({found, tables.step, {}});
+    reserved.push_back({at, tables.step, {}});
   }
   return success();
 }
@@ -267,6 +270,19 @@ LogicalResult Places::run() {
   return verifyDisjoint();
 }
 
+/// Whether anything has a place: then all that needs one must have it.
+static bool isPlanned(const Tables &tables) {
+  auto hasPlaces = [](Operation *op) {
+    return op->hasAttr("zero.at") ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+  };
+  return llvm::any_of(tables.module.getOps<PartitionOp>(),
+                      [](PartitionOp partition) {
+                        return partition.getAt().has_value();
+                      }) ||
+         tables.step->walk(hasPlaces).wasInterrupted();
+}
+
 LogicalResult verify::verifyPlaces(const Tables &tables) {
-  return tables.step->hasAttr("zero.at") ? Places(tables).run() : success();
+  return isPlanned(tables) ? Places(tables).run() : success();
 }

@@ -38,8 +38,9 @@ public:
 private:
   LogicalResult visitLoad(LoadOp load);
   LogicalResult visitUses(Operation &op);
-  LogicalResult visitUse(Operation &op, Value root);
-  LogicalResult visitNamedUses(Operation &op);
+  LogicalResult visitUse(Operation &op, Value operand);
+  LogicalResult visitGathered(Operation &op, Value operand, Value root);
+  LogicalResult verifySource(LoadOp load);
   LogicalResult startCopy(Operation &op, const AsyncBuffer &buffer);
   LogicalResult startGather(Operation &op, const AsyncBuffer &buffer);
   LogicalResult startRefresh(Operation &op, const AsyncBuffer &buffer);
@@ -115,6 +116,8 @@ LogicalResult Reads::expectReadable(Operation &op, FlatSymbolRefAttr parameter,
 
 LogicalResult Reads::visitLoad(LoadOp load) {
   PartitionOp partition = tables.ownerOf(load.getParameterAttr());
+  if (load.getSource())
+    return verifySource(load);
   if (!partition || !partition.hasShardedParameters())
     return success();
   Copy copy = residents.lookup(load.getParameterAttr().getAttr());
@@ -123,7 +126,8 @@ LogicalResult Reads::visitLoad(LoadOp load) {
              : success();
 }
 
-LogicalResult Reads::visitUse(Operation &op, Value root) {
+LogicalResult Reads::visitUse(Operation &op, Value operand) {
+  Value root = getRoot(operand);
   if (auto load = root.getDefiningOp<LoadOp>()) {
     PartitionOp partition = tables.ownerOf(load.getParameterAttr());
     if (!partition)
@@ -141,9 +145,33 @@ LogicalResult Reads::visitUse(Operation &op, Value root) {
                                                copy);
                        });
   }
+  return visitGathered(op, operand, root);
+}
+
+/// Whether a load stands between `value` and the root that it is a view of.
+static bool isLoaded(Value value) {
+  for (Operation *op = value.getDefiningOp(); op;) {
+    if (isa<LoadOp>(op))
+      return true;
+    std::optional<View> view = getView(op);
+    op = view ? view->source.getDefiningOp() : nullptr;
+  }
+  return false;
+}
+
+/// What a gather gave is read through a load, before its parameter is updated.
+LogicalResult Reads::visitGathered(Operation &op, Value operand, Value root) {
   auto found = gathered.find(root);
   if (found == gathered.end())
     return success();
+  if (!isLoaded(operand)) {
+    InFlightDiagnostic error = op.emitOpError("reads what was gathered of ")
+                               << found->second.parameter
+                               << "; no 'zero.load' says which parameter it "
+                                  "wants";
+    error.attachNote(root.getLoc()) << "gathered here";
+    return error;
+  }
   PartitionOp partition = tables.ownerOf(found->second.parameter);
   if (versions.lookup(partition) == found->second.version)
     return success();
@@ -159,41 +187,26 @@ LogicalResult Reads::visitUses(Operation &op) {
     return success();
   WalkResult walk = op.walk([&](Operation *nested) {
     for (Value operand : nested->getOperands())
-      if (failed(visitUse(op, getRoot(operand))))
+      if (failed(visitUse(op, operand)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }
 
-/// Operands that are uses of a named parameter must be that parameter.
-LogicalResult Reads::visitNamedUses(Operation &op) {
-  auto reads = op.getAttrOfType<ArrayAttr>("zero.reads");
-  if (!reads)
+/// A load's source must be its own parameter.
+LogicalResult Reads::verifySource(LoadOp load) {
+  FlatSymbolRefAttr found = gathered.lookup(load.getSource()).parameter;
+  if (found == load.getParameterAttr())
     return success();
-  if (reads.size() != op.getNumOperands())
-    return op.emitOpError("'zero.reads' names ")
-           << reads.size() << " operands of " << op.getNumOperands();
-  for (auto [index, name] : llvm::enumerate(reads)) {
-    auto parameter = dyn_cast<FlatSymbolRefAttr>(name);
-    if (!parameter)
-      continue;
-    Value operand = op.getOperand(index);
-    auto load = operand.getDefiningOp<LoadOp>();
-    FlatSymbolRefAttr found =
-        load ? load.getParameterAttr() : gathered.lookup(operand).parameter;
-    if (found == parameter)
-      continue;
-    InFlightDiagnostic error = op.emitOpError("uses ")
-                               << parameter << " as operand " << index;
-    if (found)
-      error << ", and is given " << found;
-    else
-      error << ", and is given a value that no gather or load of it made";
-    error.attachNote(operand.getLoc()) << "given by this";
-    return error;
-  }
-  return success();
+  InFlightDiagnostic error = load.emitOpError("wants ")
+                             << load.getParameterAttr();
+  if (found)
+    error << ", and is given " << found;
+  else
+    error << ", and is given a value that no gather of it made";
+  error.attachNote(load.getSource().getLoc()) << "given by this";
+  return error;
 }
 
 //===----------------------------------------------------------------------===//
@@ -360,7 +373,7 @@ LogicalResult Reads::visitUpdate(UpdateOp update) {
 }
 
 LogicalResult Reads::visit(Operation &op) {
-  if (failed(visitUses(op)) || failed(visitNamedUses(op)))
+  if (failed(visitUses(op)))
     return failure();
   if (auto load = dyn_cast<LoadOp>(op))
     return visitLoad(load);

@@ -8,14 +8,12 @@ using namespace mlir::zero::verify;
 
 Tables::Tables(ModuleOp module, StepOp step)
     : PartitionTable(module), module(module), step(step), handles(step) {
-  training = step.getTraining().value_or(
-      TrainingAttr::get(step.getContext(), 0, 1, 1, Real(0.0), false, {}, {},
-                        /*keep_trivial=*/false));
+  training = step.getTraining().value_or(TrainingAttr::get(
+      step.getContext(), 0, 1, 1, Real(0.0), false, {}, {},
+      /*keep_trivial=*/false, PlanningAttr::getDefault(step.getContext())));
   for (PartitionOp partition : module.getOps<PartitionOp>())
     if (partition.isTrainable())
       trained.push_back(partition);
-  step->walk(
-      [&](Operation *op) { saysGradients |= op->hasAttr("zero.makes"); });
 }
 
 int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
@@ -74,23 +72,51 @@ LogicalResult verify::simulate(const Tables &tables, Tracker &tracker) {
   return tracker.drain();
 }
 
-bool verify::isGradientOf(const Tables &tables, Value value,
-                          FlatSymbolRefAttr parameter, int64_t begin,
-                          int64_t end) {
-  Operation *producer = value.getDefiningOp();
-  if (!producer || !tables.saysGradients)
-    return true;
-  auto made = producer->getAttrOfType<ArrayAttr>("zero.makes");
-  auto parameters =
-      made ? dyn_cast<ArrayAttr>(made[cast<OpResult>(value).getResultNumber()])
-           : ArrayAttr();
-  if (!parameters)
-    return false;
-  bool isWhole =
-      begin == 0 && end == tables.getMember(parameter.getAttr()).getSize();
-  return (isWhole && llvm::is_contained(parameters, parameter)) ||
-         llvm::is_contained(parameters, BlockAttr::get(parameter.getContext(),
-                                                       parameter, begin, end));
+bool verify::isGradientOf(Value value, FlatSymbolRefAttr parameter,
+                          int64_t begin, int64_t end) {
+  auto gradient = value.getDefiningOp<GradientOp>();
+  return gradient && gradient.getParameterAttr() == parameter &&
+         gradient.getElements() == std::make_pair(begin, end);
+}
+
+void verify::describeGradient(InFlightDiagnostic &error, Value value) {
+  if (auto gradient = value.getDefiningOp<GradientOp>()) {
+    auto [begin, end] = gradient.getElements();
+    error << "; it is that of " << gradient.getParameterAttr() << "[" << begin
+          << " to " << end << "]";
+  } else {
+    error << "; no 'zero.gradient' says whose gradient it is";
+  }
+  error.attachNote(value.getLoc()) << "computed here";
+}
+
+/// Where the module says how groups are trained, a partition does what its
+/// members' group says.
+static LogicalResult verifyOptimizer(const Tables &tables,
+                                     PartitionOp partition) {
+  DenseMap<StringAttr, OptimizerOp> byGroup;
+  for (OptimizerOp optimizer : tables.module.getOps<OptimizerOp>())
+    byGroup[optimizer.getGroupAttr()] = optimizer;
+  if (byGroup.empty() || !partition.isTrainable())
+    return success();
+  SymbolTable symbols(tables.module);
+  for (MemberAttr member : partition.getMemberRange()) {
+    auto parameter =
+        symbols.lookup<ParameterOp>(member.getParameter().getValue());
+    OptimizerOp wanted = byGroup.lookup(parameter.getGroupAttr());
+    if (wanted && wanted.getOptimizer() == *partition.getOptimizer())
+      continue;
+    InFlightDiagnostic error =
+        partition.emitOpError("trains ")
+        << member.getParameter() << " by " << *partition.getOptimizer()
+        << ", and its group '" << parameter.getGroup() << "' ";
+    if (!wanted)
+      return error << "has no 'zero.optimizer'";
+    error << "by " << wanted.getOptimizer();
+    error.attachNote(wanted.getLoc()) << "said here";
+    return error;
+  }
+  return success();
 }
 
 /// Every trainable or used element lies in one partition, so exactly one slice
@@ -107,6 +133,8 @@ LogicalResult verify::verifyPartitions(const Tables &tables) {
              << partition.getStage() << ", and the step trains at stage "
              << tables.training.getStage()
              << "; wanted the same: run the pipeline with the stage";
+    if (failed(verifyOptimizer(tables, partition)))
+      return failure();
     for (MemberAttr member : partition.getMemberRange()) {
       auto [other, isNew] =
           seen.try_emplace(member.getParameter().getAttr(), partition);

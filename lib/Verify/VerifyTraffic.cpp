@@ -38,7 +38,6 @@ private:
   const Tables &tables;
   int64_t maxReuseDistance;
   Sent expected, actual;
-  bool hasUses = false;
 };
 
 } // namespace
@@ -81,16 +80,14 @@ int64_t Traffic::gatherUses(Block &block, int64_t distance) {
   DenseMap<StringAttr, int64_t> lastUse;
   int64_t used = 0, gathered = 0;
   for (Operation &op : block) {
-    auto reads = op.getAttrOfType<ArrayAttr>("zero.reads");
-    if (!reads)
+    if (isa<FreeOp>(op))
       continue;
-    hasUses = true;
-    for (auto [index, read] : llvm::enumerate(reads)) {
-      auto parameter = dyn_cast<FlatSymbolRefAttr>(read);
-      // What stays resident is loaded where it is used.
-      if (!parameter || !tables.ownerOf(parameter) ||
-          isa_and_present<LoadOp>(op.getOperand(index).getDefiningOp()))
+    for (Value operand : op.getOperands()) {
+      // What every rank has whole, or resident, is loaded without a gather.
+      auto load = operand.getDefiningOp<LoadOp>();
+      if (!load || !load.getSource())
         continue;
+      FlatSymbolRefAttr parameter = load.getParameterAttr();
       auto last = lastUse.find(parameter.getAttr());
       bool isNext = last != lastUse.end() && used == last->second;
       if (!isNext) {
@@ -113,7 +110,7 @@ int64_t Traffic::gatherUsesOfUpdate(int64_t distance) {
 }
 
 void Traffic::expectGathers() {
-  expected.gathers = gatherUsesOfUpdate(std::max<int64_t>(maxReuseDistance, 0));
+  expected.gathers = gatherUsesOfUpdate(maxReuseDistance);
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,13 +148,13 @@ LogicalResult Traffic::verifySilence() {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult compare(StepOp step, StringRef what, int64_t actual,
-                             int64_t expected, bool isBound = false) {
-  if (isBound ? actual <= expected : actual == expected)
+                             int64_t expected) {
+  if (actual == expected)
     return success();
   return step.emitOpError("sends ")
          << actual << " elements of " << what
-         << " an update (times (n-1)/n), wanted " << (isBound ? "at most " : "")
-         << expected << " by its partitions and uses";
+         << " an update (times (n-1)/n), wanted " << expected
+         << " by its partitions and uses";
 }
 
 void Traffic::reportSavings() {
@@ -201,9 +198,8 @@ LogicalResult Traffic::run(bool report) {
       failed(compare(tables.step, "refreshed parameters", actual.refreshes,
                      expected.refreshes)))
     return failure();
-  if (hasUses &&
-      failed(compare(tables.step, "gathered parameters", actual.gathers,
-                     expected.gathers, maxReuseDistance < 0)))
+  if (failed(compare(tables.step, "gathered parameters", actual.gathers,
+                     expected.gathers)))
     return failure();
   if (report)
     reportSavings();

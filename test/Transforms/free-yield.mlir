@@ -4,7 +4,8 @@
 
 zero.parameter @w : tensor<8xf32> = #zero.ones
 // CHECK: zero.evaluate {
-// CHECK: %w = zero.wait
+// CHECK: %[[G:.*]] = zero.wait
+// CHECK: %w = zero.load @w from %[[G]]
 // CHECK-NOT: zero.free
 // CHECK: zero.yield %{{.*}}, %w outputs ["w"]
 zero.step @train(%x: tensor<8xf32> {zero.input = "x"}) {

@@ -11,12 +11,14 @@ zero.parameter @b : tensor<8xf32> = #zero.ones
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     // CHECK: %[[P:.*]] = zero.all_gather [@a]
-    // CHECK: %[[A:.*]] = zero.wait %[[P]]
+    // CHECK: %[[G:.*]] = zero.wait %[[P]]
+    // CHECK: %[[A:.*]] = zero.load @a from %[[G]]
     // CHECK: %[[V:.*]] = tensor.collapse_shape %[[A]]
     // CHECK: arith.addf %{{.*}}, %[[V]]
     // CHECK: zero.all_gather [@b]
     // CHECK: %[[Q:.*]] = zero.all_gather [@a]
-    // CHECK: %[[A2:.*]] = zero.wait %[[Q]]
+    // CHECK: %[[H:.*]] = zero.wait %[[Q]]
+    // CHECK: %[[A2:.*]] = zero.load @a from %[[H]]
     // CHECK: %[[V2:.*]] = tensor.collapse_shape %[[A2]]
     // CHECK: arith.addf %{{.*}}, %[[V2]]
     // NEAR-COUNT-2: zero.all_gather

@@ -14,7 +14,9 @@
 // CHECK-NOT: zero.initialize
 // CHECK: zero.micro
 // CHECK: %[[P1:.*]] = zero.all_gather [@fc1.w, @fc1.b] : <tensor<8x6xf32>, tensor<6xf32>>
-// CHECK-NEXT: %[[W1:.*]], %[[B1:.*]] = zero.wait %[[P1]]
+// CHECK-NEXT: %[[G1:.*]]:2 = zero.wait %[[P1]]
+// CHECK-NEXT: %[[W1:.*]] = zero.load @fc1.w from %[[G1]]#0
+// CHECK-NEXT: %[[B1:.*]] = zero.load @fc1.b from %[[G1]]#1
 // CHECK-NEXT: nn.linear %{{.*}}, %[[W1]] bias %[[B1]]
 // CHECK: zero.all_gather [@fc2.w]
 // CHECK: nn.linear
@@ -22,7 +24,7 @@
 // CHECK-NOT: zero.all_gather
 // CHECK: zero.evaluate
 // CHECK: zero.all_gather [@fc1.w, @fc1.b]
-// CHECK-NOT: zero.load
+// CHECK-NOT: zero.load @{{[a-z0-9.]+}} :
 
 // KEPT: zero.micro
 // KEPT-COUNT-2: zero.all_gather

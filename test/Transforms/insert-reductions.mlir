@@ -24,17 +24,17 @@
 
 // On one rank nothing travels.
 // ONE-NOT: zero.reduce_scatter
-// ONE: zero.accumulate whole %{{.*}} into @p0[0 to 18] : tensor<6x3xf32>
-// ONE-NOT: zero.gradient
+// ONE: %[[G:.*]] = zero.gradient @fc2.w, %{{.*}} : tensor<6x3xf32>
+// ONE-NEXT: zero.accumulate whole %[[G]] into @p0[0 to 18] : tensor<6x3xf32>
+// ONE-NOT: zero.reduce_scatter
 
 // Stage 0: one all-reduce a bucket, as soon as its last gradient is there.
 // STAGE0: zero.micro
-// STAGE0: %[[W2:.*]] = nn.matmul {{.*}} -> tensor<6x3xf32>
-// STAGE0: %[[W1:.*]] = nn.matmul {{.*}} -> tensor<8x6xf32>
+// STAGE0: %[[W2:.*]] = zero.gradient @fc2.w, %{{.*}} : tensor<6x3xf32>
+// STAGE0: %[[W1:.*]] = zero.gradient @fc1.w, %{{.*}} : tensor<8x6xf32>
 // STAGE0-NEXT: %[[P:.*]] = zero.all_reduce @p0[0 to 68] of [@fc2.w, @fc1.w](%[[W2]], %[[W1]] : tensor<6x3xf32>, tensor<8x6xf32>) : <tensor<68xf32>>
 // STAGE0-NEXT: %[[R:.*]] = zero.wait %[[P]]
 // STAGE0-NEXT: zero.accumulate whole %[[R]] into @p0[0 to 68] : tensor<68xf32>
-// STAGE0-NOT: zero.gradient
 
 // Several micro-batches: add up locally, communicate once.
 // SUMS0: zero.accumulate whole %{{.*}} into @p0[18 to 66] : tensor<8x6xf32>
@@ -51,7 +51,8 @@
 // A deterministic run reduces every micro-batch, bucket by bucket in the
 // backward, as stage 2 does.
 // EXACT1: zero.partition @p0 bucketed over 2 ranks stage 1 segments [0, 24, 72]
-// EXACT1: %[[W2:.*]] = nn.matmul {{.*}} -> tensor<6x3xf32>
+// EXACT1: %[[M2:.*]] = nn.matmul {{.*}} -> tensor<6x3xf32>
+// EXACT1-NEXT: %[[W2:.*]] = zero.gradient @fc2.w, %[[M2]]
 // EXACT1-NEXT: %[[P2:.*]] = zero.reduce_scatter @p0[0 to 24] of [@fc2.w](%[[W2]] : tensor<6x3xf32>) : <tensor<12xf32>>
 // EXACT1-NEXT: %[[S2:.*]] = zero.wait %[[P2]]
 // EXACT1-NEXT: zero.accumulate slice %[[S2]] into @p0[0 to 24] : tensor<12xf32>

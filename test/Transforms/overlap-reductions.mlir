@@ -23,6 +23,7 @@
 // CHECK-NEXT: zero.accumulate slice %[[S0]] into @p0[0 to 24]
 // CHECK-NEXT: %[[R1:.*]] = zero.reduce_scatter @p0[24 to 72]
 // CHECK-NEXT: nn.reduce
+// CHECK-NEXT: zero.gradient @fc1.b
 // CHECK-NEXT: zero.wait %[[R1]]
 // CHECK-NEXT: zero.free
 // CHECK-NEXT: zero.accumulate

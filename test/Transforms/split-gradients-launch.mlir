@@ -4,10 +4,11 @@
 // RUN: zero-opt %s --zero-pipeline="stage=2 ranks=2 precision=bf16 reduce-bucket-size=2048" | FileCheck %s
 // CHECK: %[[A:.*]] = nn.matmul {{.*}} transpose_a rows [0, 32]
 // CHECK: %[[B:.*]] = nn.matmul {{.*}} transpose_a rows [0, 32]
-// CHECK: zero.launch @extf_extf_addf_6_rows32(%[[A]], %[[B]])
-// CHECK-SAME: zero.makes = {{\[}}[#zero.block<@w[0 to 2048]>]]
+// CHECK: %[[C:.*]] = zero.launch @extf_extf_addf_6_rows32(%[[A]], %[[B]])
+// CHECK-NEXT: zero.gradient @w[0 to 2048], %[[C]]
 // CHECK-NEXT: zero.reduce_scatter @p0[0 to 2048]
 // CHECK: zero.launch @extf_extf_addf_6_rows32
+// CHECK-NEXT: zero.gradient @w[2048 to 4096]
 // CHECK-NEXT: zero.reduce_scatter @p0[2048 to 4096]
 // CHECK-NOT: func.func private @extf_extf_addf_6(
 // CHECK: func.func private @extf_extf_addf_6_rows32(%{{.*}}: tensor<32x64xbf16>, %{{.*}}: tensor<32x64xbf16>) -> tensor<32x64xbf16>

@@ -10,8 +10,9 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
+    %g0 = zero.gradient @a, %0 : tensor<8xf32>
     // expected-note @+1 {{started here and not waited for}}
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g0 : tensor<8xf32>) : <tensor<4xf32>>
     // expected-error @+1 {{frees a value that a reduction still reads}}
     zero.free %0 : tensor<8xf32>
     %s = zero.wait %r : <tensor<4xf32>>
@@ -42,8 +43,9 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     // expected-note @+1 {{computed here}}
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
+    %g1 = zero.gradient @a, %0 : tensor<8xf32>
     // expected-error @+1 {{takes in a gradient that is never freed}}
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g1 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
     zero.yield %loss : tensor<f32>
@@ -71,7 +73,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g2 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g2 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     // expected-error @+1 {{frees memory that outlives the region}}
@@ -103,7 +106,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g3 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g3 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -131,7 +135,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g4 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g4 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -164,7 +169,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    zero.accumulate whole %0 into @p0[0 to 8] : tensor<8xf32>
+    %g5 = zero.gradient @a, %0 : tensor<8xf32>
+    zero.accumulate whole %g5 into @p0[0 to 8] : tensor<8xf32>
     zero.yield %loss : tensor<f32>
   }
   zero.apply {
@@ -194,9 +200,10 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    zero.accumulate whole %0 into @p0[0 to 8] : tensor<8xf32>
+    %g6 = zero.gradient @a, %0 : tensor<8xf32>
+    zero.accumulate whole %g6 into @p0[0 to 8] : tensor<8xf32>
     // expected-error @+1 {{makes elements of @a stored as a gradient more than once}}
-    zero.accumulate whole %0 into @p0[0 to 8] : tensor<8xf32>
+    zero.accumulate whole %g6 into @p0[0 to 8] : tensor<8xf32>
     zero.yield %loss : tensor<f32>
   }
   zero.apply {
@@ -254,7 +261,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g7 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g7 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -283,7 +291,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g8 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g8 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -313,7 +322,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g9 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g9 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -343,7 +353,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g10 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g10 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -374,7 +385,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g11 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g11 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -406,7 +418,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 0, ranks = 1
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    zero.accumulate whole %0 into @p0[0 to 8] : tensor<8xf32>
+    %g12 = zero.gradient @a, %0 : tensor<8xf32>
+    zero.accumulate whole %g12 into @p0[0 to 8] : tensor<8xf32>
     zero.yield %loss : tensor<f32>
   }
   zero.apply {
@@ -434,12 +447,14 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.micro {
     %p = zero.all_gather [@b] : <tensor<8xf32>>
     // expected-note @+1 {{given by this}}
-    %a = zero.wait %p : <tensor<8xf32>>
-    // expected-error @+1 {{uses @a as operand 1, and is given @b}}
-    %0 = arith.addf %x, %a {zero.reads = [unit, @a]} : tensor<8xf32>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    // expected-error @+1 {{wants @a, and is given @b}}
+    %a = zero.load @a from %a_whole : tensor<8xf32>
+    %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g13 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g13 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -464,14 +479,13 @@ zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2> {
   zero.micro {
     %a = zero.load @a : tensor<8xf32>
-    %0 = arith.addf %x, %a {zero.makes = [[@a]]} : tensor<8xf32>
     // expected-note @+1 {{computed here}}
-    %1 = arith.mulf %x, %a : tensor<8xf32>
+    %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    // expected-error @+1 {{takes in as the gradient of @a what is not}}
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%1 : tensor<8xf32>) : <tensor<4xf32>>
+    // expected-error @+1 {{takes in as the gradient of @a what is not; no 'zero.gradient' says whose gradient it is}}
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
-    zero.free %1 : tensor<8xf32>
+    zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
     zero.yield %loss : tensor<f32>
   }
@@ -493,18 +507,21 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
 zero.parameter @a : tensor<8xf32> = #zero.ones
 zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
   members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.adam<>
-// expected-error @+1 {{sends 16 elements of gathered parameters an update (times (n-1)/n), wanted at most 8}}
+// expected-error @+1 {{sends 16 elements of gathered parameters an update (times (n-1)/n), wanted 8}}
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p2 = zero.all_gather [@a] : <tensor<8xf32>>
-    %a2 = zero.wait %p2 : <tensor<8xf32>>
+    %a2_whole = zero.wait %p2 : <tensor<8xf32>>
+    %a2 = zero.load @a from %a2_whole : tensor<8xf32>
     zero.free %a2 : tensor<8xf32>
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
-    %0 = arith.addf %x, %a {zero.reads = [unit, @a]} : tensor<8xf32>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
+    %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g15 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g15 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -535,7 +552,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g16 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g16 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -563,12 +581,14 @@ module @rank0 {
   zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> attributes {zero.rank = 0 : i64} {
     zero.micro {
       %p = zero.all_gather [@a] : <tensor<8xf32>>
-      %a = zero.wait %p : <tensor<8xf32>>
-      %0 = arith.addf %x, %a {zero.reads = [unit, @a]} : tensor<8xf32>
+      %a_whole = zero.wait %p : <tensor<8xf32>>
+      %a = zero.load @a from %a_whole : tensor<8xf32>
+      %0 = arith.addf %x, %a : tensor<8xf32>
       zero.free %a : tensor<8xf32>
       %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
+      %g17 = zero.gradient @a, %0 : tensor<8xf32>
       // expected-note @+1 {{on rank 0}}
-      %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+      %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g17 : tensor<8xf32>) : <tensor<4xf32>>
       %s = zero.wait %r : <tensor<4xf32>>
       zero.free %0 : tensor<8xf32>
       zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -590,12 +610,14 @@ module @rank1 {
   zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> attributes {zero.rank = 1 : i64} {
     zero.micro {
       %p = zero.all_gather [@a] : <tensor<8xf32>>
-      %a = zero.wait %p : <tensor<8xf32>>
-      %0 = arith.addf %x, %a {zero.reads = [unit, @a]} : tensor<8xf32>
+      %a_whole = zero.wait %p : <tensor<8xf32>>
+      %a = zero.load @a from %a_whole : tensor<8xf32>
+      %0 = arith.addf %x, %a : tensor<8xf32>
       zero.free %a : tensor<8xf32>
       %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
+      %g18 = zero.gradient @a, %0 : tensor<8xf32>
       // expected-error @+1 {{is what rank 1 does where rank 0 does 'zero.reduce_scatter' or the same of another kind, range, count or type}}
-      %r = zero.reduce_scatter mean @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+      %r = zero.reduce_scatter mean @p0[0 to 8] of [@a] (%g18 : tensor<8xf32>) : <tensor<4xf32>>
       %s = zero.wait %r : <tensor<4xf32>>
       zero.free %0 : tensor<8xf32>
       zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>

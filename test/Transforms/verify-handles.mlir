@@ -12,7 +12,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     zero.wait %f : <>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g0 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g0 : tensor<8xf32>) : <tensor<4xf32>>
     zero.carry %r as "gradients" : <tensor<4xf32>>
     zero.yield %loss : tensor<f32>
   }
@@ -103,7 +104,8 @@ zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 8]
   members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.adam<>
 zero.step @train(%x: tensor<8xf32>, %l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> {
   zero.micro {
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%x : tensor<8xf32>) : <tensor<4xf32>>
+    %g1 = zero.gradient @a, %x : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g1 : tensor<8xf32>) : <tensor<4xf32>>
     zero.carry %r as "gradients" : <tensor<4xf32>>
     zero.yield %l : tensor<f32>
   }
@@ -166,7 +168,8 @@ zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 8]
   members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.adam<>
 zero.step @train(%x: tensor<8xf32>, %l: tensor<f32>) training #zero.training<stage = 2, ranks = 2, accumulation = 2> {
   zero.micro {
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%x : tensor<8xf32>) : <tensor<4xf32>>
+    %g2 = zero.gradient @a, %x : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g2 : tensor<8xf32>) : <tensor<4xf32>>
     // expected-error @+1 {{carries "gradients" a second time, while what it named before is still in flight}}
     zero.carry %r as "gradients" : <tensor<4xf32>>
     zero.yield %l : tensor<f32>
@@ -194,7 +197,8 @@ zero.step @train(%x: tensor<8xf32>, %l: tensor<f32>) training #zero.training<sta
     zero.yield %l : tensor<f32>
   }
   zero.micro last {
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%x : tensor<8xf32>) : <tensor<4xf32>>
+    %g3 = zero.gradient @a, %x : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g3 : tensor<8xf32>) : <tensor<4xf32>>
     zero.carry %r as "gradients" : <tensor<4xf32>>
     zero.yield %l : tensor<f32>
   }
@@ -217,7 +221,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %f = zero.carried "parameters" : <>
     zero.wait %f : <>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g4 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g4 : tensor<8xf32>) : <tensor<4xf32>>
     zero.carry %r as "gradients" : <tensor<4xf32>>
     zero.yield %loss : tensor<f32>
   }

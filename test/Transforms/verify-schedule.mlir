@@ -7,11 +7,13 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g0 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g0 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -38,7 +40,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g1 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g1 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -65,12 +68,14 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
+    %g2 = zero.gradient @a, %0 : tensor<8xf32>
     // expected-error @+1 {{is waited for 2 times, wanted once}}
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g2 : tensor<8xf32>) : <tensor<4xf32>>
     // expected-note @+1 {{waited for here}}
     %s = zero.wait %r : <tensor<4xf32>>
     // expected-note @+1 {{waited for here}}
@@ -103,7 +108,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g3 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g3 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -131,7 +137,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g4 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g4 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -156,13 +163,15 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     // expected-note @+1 {{freed here}}
     zero.free %a : tensor<8xf32>
     // expected-error @+1 {{uses a value that was freed}}
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g5 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g5 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -187,14 +196,16 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     // expected-note @+1 {{freed here}}
     zero.free %a : tensor<8xf32>
     // expected-error @+1 {{frees a value that is freed already}}
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g6 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g6 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -220,10 +231,12 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
     // expected-error @+1 {{gathers a parameter that is never freed}}
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g7 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g7 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -249,11 +262,13 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g8 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g8 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.yield %loss : tensor<f32>
@@ -277,11 +292,13 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g9 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g9 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -308,7 +325,8 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
@@ -336,14 +354,16 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g10 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g10 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     // expected-error @+1 {{makes elements of @a reduced over ranks more than once}}
-    %r2 = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %r2 = zero.reduce_scatter @p0[0 to 8] of [@a] (%g10 : tensor<8xf32>) : <tensor<4xf32>>
     %s2 = zero.wait %r2 : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -369,11 +389,13 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g11 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g11 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -397,11 +419,13 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g12 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g12 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -429,11 +453,13 @@ zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
 zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2> {
   zero.micro {
     %p = zero.all_gather [@a] : <tensor<8xf32>>
-    %a = zero.wait %p : <tensor<8xf32>>
+    %a_whole = zero.wait %p : <tensor<8xf32>>
+    %a = zero.load @a from %a_whole : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     zero.free %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g13 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g13 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -461,7 +487,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    zero.accumulate whole %0 into @p0[0 to 8] : tensor<8xf32>
+    %g14 = zero.gradient @a, %0 : tensor<8xf32>
+    zero.accumulate whole %g14 into @p0[0 to 8] : tensor<8xf32>
     zero.yield %loss : tensor<f32>
   }
   zero.apply {
@@ -489,7 +516,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    zero.accumulate whole %0 into @p0[0 to 8] : tensor<8xf32>
+    %g15 = zero.gradient @a, %0 : tensor<8xf32>
+    zero.accumulate whole %g15 into @p0[0 to 8] : tensor<8xf32>
     zero.yield %loss : tensor<f32>
   }
   zero.apply {
@@ -520,7 +548,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g16 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g16 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
@@ -548,7 +577,8 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %a = zero.load @a : tensor<8xf32>
     %0 = arith.addf %x, %a : tensor<8xf32>
     %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%0 : tensor<8xf32>) : <tensor<4xf32>>
+    %g17 = zero.gradient @a, %0 : tensor<8xf32>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g17 : tensor<8xf32>) : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.free %0 : tensor<8xf32>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>

@@ -16,8 +16,8 @@ struct View {
 };
 
 /// What `op`'s result looks at, where it shares its operand's memory: reshapes,
-/// casts, slices that are contiguous, and `zero.recompute`. Absent for
-/// operations that compute.
+/// casts, slices that are contiguous, `zero.recompute`, `zero.gradient`, and a
+/// `zero.load` from what was gathered. Absent for operations that compute.
 std::optional<View> getView(Operation *op);
 
 /// The value that owns the memory of `value`, through all views.

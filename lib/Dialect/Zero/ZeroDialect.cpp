@@ -8,7 +8,6 @@
 #include "llvm/Support/Format.h"
 
 #include <cstdlib>
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -63,21 +62,6 @@ void PendingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t stage, int64_t ranks,
-                                   int64_t accumulation, Real, bool,
-                                   LossScaleAttr, ScheduleAttr, bool) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  if (stage < 0 || stage > 3)
-    return emitError() << "stage " << stage << " is none of 0, 1, 2, 3";
-  if (ranks < 1 || ranks > most)
-    return emitError() << "found " << ranks << " ranks, wanted 1 to " << most;
-  if (accumulation < 1 || accumulation > most)
-    return emitError() << "found accumulation " << accumulation
-                       << ", wanted 1 to " << most;
-  return success();
-}
-
 LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == "zero.at") {
@@ -96,19 +80,6 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
         rank.getInt() >= step.getTraining()->getRanks())
       return op->emitOpError("attribute 'zero.rank' must be a rank of a "
                              "configured step");
-    return success();
-  }
-  // What an operation uses and makes of the state, which its operands and
-  // results no longer say once the schedule stands between: a parameter an
-  // operand, and the parameters whose gradient a result is.
-  bool isReads = attribute.getName() == "zero.reads";
-  if (isReads || attribute.getName() == "zero.makes") {
-    auto entries = dyn_cast<ArrayAttr>(attribute.getValue());
-    size_t wanted = isReads ? op->getNumOperands() : op->getNumResults();
-    if (!entries || entries.size() != wanted)
-      return op->emitOpError("attribute '")
-             << attribute.getName() << "' must be an array of " << wanted
-             << " entries";
     return success();
   }
   return op->emitOpError("unknown attribute '") << attribute.getName() << "'";

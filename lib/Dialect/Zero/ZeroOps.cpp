@@ -218,6 +218,40 @@ LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyParameterUse(*this, getParameterAttr(), getType(), tables);
 }
 
+LogicalResult LoadOp::verify() {
+  if (!getSource() || getSource().getType() == getType()) // (C3)
+    return success();
+  return emitOpError("has type ")
+         << getType() << " and is from a " << getSource().getType()
+         << ", wanted one type";
+}
+
+ParseResult LoadOp::parse(OpAsmParser &parser, OperationState &result) {
+  FlatSymbolRefAttr parameter;
+  OpAsmParser::UnresolvedOperand source;
+  Type type;
+  if (parser.parseAttribute(parameter, getParameterAttrName(result.name),
+                            result.attributes))
+    return failure();
+  bool hasSource = succeeded(parser.parseOptionalKeyword("from"));
+  if ((hasSource && parser.parseOperand(source)) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonType(type) ||
+      (hasSource && parser.resolveOperand(source, type, result.operands)))
+    return failure();
+  result.addTypes(type);
+  return success();
+}
+
+void LoadOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getParameterAttr();
+  if (getSource())
+    printer << " from " << getSource();
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getParameterAttrName().getValue()});
+  printer << " : " << getType();
+}
+
 void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getParameter());
 }

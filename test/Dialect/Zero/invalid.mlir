@@ -15,24 +15,6 @@ zero.optimizer "default" = #zero.ones
 
 // -----
 
-// expected-error @+1 {{stage 4 is none of 0, 1, 2, 3}}
-zero.step @training_stage(%x: tensor<f32>) training #zero.training<stage = 4, ranks = 1> {
-}
-
-// -----
-
-// expected-error @+1 {{found 2147483648 ranks, wanted 1 to 2147483647}}
-zero.step @training_ranks(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 2147483648> {
-}
-
-// -----
-
-// expected-error @+1 {{found accumulation 0, wanted 1 to 2147483647}}
-zero.step @training_accumulation(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 1, accumulation = 0> {
-}
-
-// -----
-
 // expected-error @+1 {{argument 0 of type 'tensor<?xf32>' must be a ranked tensor of static shape}}
 zero.step @step_c1(%x: tensor<?xf32>) {
 }
@@ -360,4 +342,136 @@ zero.step @bucketed_range(%x: tensor<f32>, %g: tensor<4xf32>) {
   }
   zero.apply {
   }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-note @+1 {{partition declared here}}
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @refresh_c1(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{range [2 to 8] does not begin and end at segment boundaries}}
+    %p = zero.refresh @p0[2 to 8] : <>
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @refresh_partition(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{names @p1, which is no 'zero.partition'}}
+    %p = zero.refresh @p1[0 to 8] : <>
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @refresh_tensors(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{wanted no tensors: what arrives is in the copy that ranks keep}}
+    %p = zero.refresh @p0[0 to 8] : <tensor<8xf32>>
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @refresh_resident_parameter(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{names @v, which is no 'zero.parameter'}}
+    %p = zero.refresh_resident [@w, @v] : <>
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @refresh_resident_tensors(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{wanted no tensors: what arrives is in the copy that ranks keep}}
+    %p = zero.refresh_resident [@w] : <tensor<8xf32>>
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 whole over 2 ranks stage 0 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @judge_clip(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    %s = zero.grad_stats [@p0]
+    // expected-error @+1 {{clips at -1.000000e+00 : f64, wanted a finite number from 0 on}}
+    %v = zero.judge %s clip -1.0 divisor 2.0
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 whole over 2 ranks stage 0 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+zero.step @judge_divisor(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    %s = zero.grad_stats [@p0]
+    // expected-error @+1 {{divides by 0.000000e+00 : f64, wanted a finite number above 0}}
+    %v = zero.judge %s clip 1.0 divisor 0.0
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-error @+1 {{is of stage 4, wanted 0 to 3}}
+zero.partition @p0 whole over 2 ranks stage 4 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.step @load_c3(%x: tensor<f32>, %y: tensor<4xf32>) {
+  // expected-error @+1 {{has type 'tensor<4xbf16>' and is from a 'tensor<4xf32>', wanted one type}}
+  %w = "zero.load"(%y) {parameter = @w} : (tensor<4xf32>) -> tensor<4xbf16>
+  zero.yield %x : tensor<f32>
+}
+
+// -----
+
+zero.step @reads(%x: tensor<f32>) {
+  // expected-error @+1 {{unknown attribute '"zero.reads"'}}
+  %y = arith.addf %x, %x {zero.reads = [unit, unit]} : tensor<f32>
+  zero.yield %y : tensor<f32>
 }

@@ -31,7 +31,7 @@ func.func private @k(tensor<2x4xf32>) -> tensor<2x4xf32>
 zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     training #zero.training<stage = 2, ranks = 2, accumulation = 3, clip = 1.0,
               loss_scale = <initial = 65536.0, dynamic = true>,
-              schedule = <type = "WarmupLR", max = 0.001, warmup = 10>> {
+              schedule = <type = WarmupLR, max = 0.001, warmup = 10>> {
   // CHECK: zero.initialize
   zero.initialize {
     // CHECK: %[[R:.*]] = zero.refresh_resident [@b] : <>
@@ -47,17 +47,19 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     %seed = zero.loss_seed : tensor<f32>
     // CHECK: %[[G:.*]] = zero.all_gather [@w, @b] : <tensor<2x4xf32>, tensor<4xf32>>
     %g = zero.all_gather [@w, @b] : <tensor<2x4xf32>, tensor<4xf32>>
-    // CHECK: %w_0, %b = zero.wait %[[G]] : <tensor<2x4xf32>, tensor<4xf32>>
+    // CHECK: %[[W:.*]]:2 = zero.wait %[[G]] : <tensor<2x4xf32>, tensor<4xf32>>
     %a, %b = zero.wait %g : <tensor<2x4xf32>, tensor<4xf32>>
-    // CHECK: %[[L:.*]] = zero.launch @k(%w_0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    // CHECK: %w_0 = zero.load @w from %[[W]]#0 : tensor<2x4xf32>
+    %v = zero.load @w from %a : tensor<2x4xf32>
+    // CHECK: %[[L:.*]] = zero.launch @k(%[[W]]#0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %l = zero.launch @k(%a) : (tensor<2x4xf32>) -> tensor<2x4xf32>
     // CHECK: zero.recompute %[[L]] : tensor<2x4xf32>
     %again = zero.recompute %l : tensor<2x4xf32>
-    // CHECK: zero.gradient @b, %b : tensor<4xf32>
+    // CHECK: zero.gradient @b, %[[W]]#1 : tensor<4xf32>
     zero.gradient @b, %b : tensor<4xf32>
-    // CHECK: zero.gradient @w[0 to 4], %b : tensor<4xf32>
+    // CHECK: zero.gradient @w[0 to 4], %[[W]]#1 : tensor<4xf32>
     zero.gradient @w[0 to 4], %b : tensor<4xf32>
-    // CHECK: zero.reduce_scatter @p0[0 to 12] of [@b, @w](%b, %[[L]] : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>
+    // CHECK: zero.reduce_scatter @p0[0 to 12] of [@b, @w](%[[W]]#1, %[[L]] : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>
     %s = zero.reduce_scatter @p0[0 to 12] of [@b, @w] (%b, %l : tensor<4xf32>, tensor<2x4xf32>) : <tensor<6xf32>>
     %slice = zero.wait %s : <tensor<6xf32>>
     // CHECK: zero.accumulate slice %{{.*}} into @p0[0 to 12] : tensor<6xf32>
@@ -70,7 +72,7 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
     %block = zero.wait %q : <tensor<4xf32>>
     // CHECK: zero.accumulate owned %{{.*}} into @p0[0 to 12] of [@b] : tensor<4xf32>
     zero.accumulate owned %owned into @p0[0 to 12] of [@b] : tensor<4xf32>
-    // CHECK: zero.free %w_0, %b : tensor<2x4xf32>, tensor<4xf32>
+    // CHECK: zero.free %[[W]]#0, %[[W]]#1 : tensor<2x4xf32>, tensor<4xf32>
     zero.free %a, %b : tensor<2x4xf32>, tensor<4xf32>
     // CHECK: zero.yield %{{.*}} : tensor<f32>
     zero.yield %seed : tensor<f32>

@@ -191,39 +191,52 @@ def Zero_LoadOp : Zero_ParameterUse<"load",
     [MemoryEffects<[MemRead<Zero_StateResource>]>, Zero_NamesResults]> {
   let summary = "A use of a parameter";
   let description = [{
+    Every operation that computes with a parameter reads it through a load, which
+    says whose value the schedule must bring there. Where ranks hold slices only,
+    `zero-insert-gathers` gives it the `source`: what a wait for a gather of that
+    parameter gave. It is then a view of the source and costs nothing.
+
     Constraints
     - (C1) the symbol is a `zero.parameter` of this module.
     - (C2) the result has the parameter's shape; its elements are the parameter's
       or, after `zero-set-precision`, a 16-bit float.
+    - (C3) the source has the result's type.
 
     ```mlir
     %w = zero.load @fc1.w : tensor<784x250xf32>
+    %v = zero.load @fc1.w from %gathered : tensor<784x250xf32>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$parameter);
+  let arguments = (ins FlatSymbolRefAttr:$parameter, Optional<AnyRankedTensor>:$source);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$parameter attr-dict `:` type($result)";
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
 }
 
-def Zero_GradientOp : Zero_ParameterUse<"gradient", [Zero_StateEffects]> {
+def Zero_GradientOp : Zero_ParameterUse<"gradient",
+    [Zero_StateEffects, AllTypesMatch<["value", "result"]>]> {
   let summary = "The gradient of a parameter, complete";
   let description = [{
-    One a trainable parameter, after the last contribution: tied and reused
-    parameters have had their contributions added. `zero-insert-reductions`
-    replaces it. One that `zero-split-gradients` has cut comes in blocks, each
-    elements [begin, end) of the flattened parameter.
+    Says whose gradient a value is; the result is the value itself, a view that
+    costs nothing. One a trainable parameter, after the last contribution: tied
+    and reused parameters have had their contributions added. What reduces or
+    stores a gradient takes the result, so `zero-verify-schedule` compares two
+    statements: this one, and where the gradient goes. One that
+    `zero-split-gradients` has cut comes in blocks, each elements [begin, end) of
+    the flattened parameter.
 
     Constraints
     - (C1), (C2) as `zero.load`.
     - (C3) a block is a range of the parameter's elements, and as large as its
       value.
     ```mlir
-    zero.gradient @fc1.w, %dw1 : tensor<784x250xf32>
-    zero.gradient @fc1.w[0 to 64000], %block : tensor<256x250xf32>
+    %g = zero.gradient @fc1.w, %dw1 : tensor<784x250xf32>
+    %b = zero.gradient @fc1.w[0 to 64000], %block : tensor<256x250xf32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<I64Attr>:$begin,
       OptionalAttr<I64Attr>:$end, AnyRankedTensor:$value);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $parameter (`[` $begin^ `to` $end `]`)? `,` $value attr-dict `:` type($value)
   }];
