@@ -10,6 +10,8 @@
 #include "CompilerTesting.h"
 #include "MemoryInterpreter.h"
 
+#include "mlir/IR/Verifier.h"
+
 #include "gtest/gtest.h"
 
 #include <map>
@@ -78,6 +80,7 @@ protected:
   std::string judge(ModuleOp module);
   void judgeMutants(const std::string &options);
   void judgeMutant(ModuleOp original, Spot spot, AtAttr place);
+  void dropEachPlace(const std::string &options);
 
   size_t mutants = 0, accepted = 0, rejected = 0;
   std::map<std::string, size_t> harmless;
@@ -109,10 +112,30 @@ static std::vector<Operation *> listOperations(ModuleOp module) {
   return operations;
 }
 
+/// Takes entry `index` out of the places of `op`, or all of them.
+static void dropPlaces(Operation *op, std::optional<unsigned> index) {
+  if (auto partition = dyn_cast<PartitionOp>(op)) {
+    SmallVector<NamedAttribute> entries(partition.getAtAttr().getValue());
+    if (index)
+      entries.erase(entries.begin() + *index);
+    partition.setAtAttr(index ? DictionaryAttr::get(op->getContext(), entries)
+                              : DictionaryAttr());
+    return;
+  }
+  SmallVector<Attribute> places =
+      llvm::to_vector(op->getAttrOfType<ArrayAttr>("zero.at"));
+  if (index)
+    places.erase(places.begin() + *index);
+  if (index)
+    op->setAttr("zero.at", ArrayAttr::get(op->getContext(), places));
+  else
+    op->removeAttr("zero.at");
+}
+
 static SmallVector<AtAttr> placesOf(Operation *op) {
   SmallVector<AtAttr> places;
   if (auto partition = dyn_cast<PartitionOp>(op)) {
-    for (NamedAttribute entry : partition.getAtAttr())
+    for (NamedAttribute entry : partition.getAtAttr().getValue())
       places.push_back(cast<AtAttr>(entry.getValue()));
   } else if (auto list = op->getAttrOfType<ArrayAttr>("zero.at")) {
     llvm::append_range(places, list.getAsRange<AtAttr>());
@@ -166,8 +189,9 @@ static SmallVector<AtAttr> changes(AtAttr place, ArrayRef<AtAttr> all) {
   llvm::SetVector<Attribute> others;
   auto add = [&](ArenaKind arena, int64_t offset, int64_t bytes,
                  int64_t stride) {
-    others.insert(
-        AtAttr::get(place.getContext(), arena, offset, bytes, stride));
+    if (offset >= 0 && bytes >= 0 && stride >= 0)
+      others.insert(
+          AtAttr::get(place.getContext(), arena, offset, bytes, stride));
   };
   ArenaKind arena = place.getArena();
   int64_t offset = place.getOffset(), bytes = place.getBytes();
@@ -201,6 +225,35 @@ void MemoryMutantTest::judgeMutants(const std::string &options) {
             *module,
             {static_cast<unsigned>(number), static_cast<unsigned>(entry)},
             other);
+}
+
+/// A planned schedule without one of its places is an error, whatever it would
+/// do.
+void MemoryMutantTest::dropEachPlace(const std::string &options) {
+  OwningOpRef<ModuleOp> original = plan(options);
+  for (auto [number, op] : llvm::enumerate(listOperations(*original))) {
+    size_t count = placesOf(op).size();
+    for (size_t entry = 0; entry < count + (count > 1); ++entry) {
+      OwningOpRef<ModuleOp> module = original->clone();
+      Operation *changed = listOperations(*module)[number];
+      dropPlaces(changed, count > 1 && entry < count
+                              ? std::optional<unsigned>(entry)
+                              : std::nullopt);
+      EXPECT_FALSE(succeeded(verify(*module)) && verifies(*module))
+          << options << ": " << op->getName().getStringRef().str()
+          << " without place " << entry << " of " << count;
+      ++mutants;
+    }
+  }
+}
+
+TEST_P(MemoryMutantTest, NoPlaceCanBeDropped) {
+  std::string stage = "stage=" + std::to_string(GetParam());
+  std::string small = " ranks=2 alignment=2 reduce-bucket-size=10 "
+                      "param-persistence-threshold=3 ";
+  dropEachPlace(stage + small);
+  dropEachPlace(stage + small + "accumulation=2 precision=bf16 overlap=true");
+  EXPECT_GE(mutants, 40u);
 }
 
 TEST_P(MemoryMutantTest, PlacesAreJudgedByTheBytesTheyLose) {

@@ -14,7 +14,13 @@ bool mlir::zero::isScheduleOperation(Operation *op) {
   return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
              RefreshOp, RefreshResidentOp, WaitOp, CarryOp, CarriedOp,
              AccumulateOp, FreeOp, GradStatsOp, ReduceStatsOp, JudgeOp,
-             UpdateOp, UpdateScaleOp>(op);
+             UpdateOp, UpdateScaleOp>(op) ||
+         isFact(op);
+}
+
+bool mlir::zero::isFact(Operation *op) {
+  auto load = dyn_cast<LoadOp>(op);
+  return isa<GradientOp>(op) || (load && load.getSource());
 }
 
 std::vector<Operation *> mlir::zero::listOperations(ModuleOp module) {
@@ -38,12 +44,15 @@ private:
   void deleteAndDouble(Operation *op);
   void move(Operation *op);
   void changeOperands(Operation *op);
+  void changeBlock(GradientOp gradient);
   void changeRange(Operation *op);
   void changeRanges(Operation *op);
   void changeHandles(Operation *op);
   void changeSymbols(Operation *op);
   void changeList(StringRef name, ArrayAttr list, ArrayRef<Attribute> others);
   void changeFlags(Operation *op);
+  void dropFact(Operation *op);
+  void swapFacts(Operation *op);
 
   ModuleOp module;
   std::vector<Mutant> mutants;
@@ -113,6 +122,9 @@ void Generator::move(Operation *op) {
 }
 
 void Generator::changeOperands(Operation *op) {
+  // Which value a gradient is, is not the schedule's to say.
+  if (isa<GradientOp>(op))
+    return;
   for (unsigned index = 0; index < op->getNumOperands(); ++index) {
     Type type = op->getOperand(index).getType();
     int64_t position = -1;
@@ -146,7 +158,33 @@ void Generator::changeOperands(Operation *op) {
           "swapped");
 }
 
+/// Drops the range of a block, and gives a whole gradient one.
+void Generator::changeBlock(GradientOp gradient) {
+  if (gradient.isBlock())
+    add("range", [](Operation *op) {
+      op->removeAttr("begin");
+      op->removeAttr("end");
+    });
+  auto [begin, end] = gradient.getElements();
+  SmallVector<std::pair<int64_t, int64_t>> others = {
+      {begin, end}, {begin - 1, end - 1}, {begin + 1, end + 1}};
+  if (end > begin)
+    others.push_back({end, 2 * end - begin});
+  for (auto [first, last] : others)
+    if (!gradient.isBlock() || first != begin)
+      add(
+          "range",
+          [first = first, last = last](Operation *op) {
+            Builder builder(op->getContext());
+            op->setAttr("begin", builder.getI64IntegerAttr(first));
+            op->setAttr("end", builder.getI64IntegerAttr(last));
+          },
+          Twine(first) + " to " + Twine(last));
+}
+
 void Generator::changeRange(Operation *op) {
+  if (auto gradient = dyn_cast<GradientOp>(op))
+    return changeBlock(gradient);
   auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("partition");
   for (StringRef bound : {"begin", "end"}) {
     auto value = op->getAttrOfType<IntegerAttr>(bound);
@@ -266,10 +304,56 @@ void Generator::changeSymbols(Operation *op) {
       if (other != symbol)
         add("partition",
             [other](Operation *op) { op->setAttr("partition", other); });
+  if (auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("parameter"))
+    for (Attribute other : parameters)
+      if (other != symbol)
+        add("parameter",
+            [other](Operation *op) { op->setAttr("parameter", other); });
   if (auto list = op->getAttrOfType<ArrayAttr>("parameters"))
     changeList("parameters", list, parameters);
   if (auto list = op->getAttrOfType<ArrayAttr>("partitions"))
     changeList("partitions", list, partitions);
+}
+
+/// Without the fact: what it says goes on as a mere value.
+void Generator::dropFact(Operation *op) {
+  if (isFact(op))
+    add("drop", [](Operation *op) {
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
+    });
+}
+
+/// What two facts of one type say, exchanged, and the values that they give.
+void Generator::swapFacts(Operation *op) {
+  if (!isFact(op))
+    return;
+  int64_t distance = 0;
+  for (Operation *other = op->getNextNode(); other;
+       other = other->getNextNode()) {
+    ++distance;
+    if (other->getName() != op->getName() || !isFact(other) ||
+        other->getResult(0).getType() != op->getResult(0).getType())
+      continue;
+    auto find = [distance](Operation *op) {
+      return &*std::next(op->getIterator(), distance);
+    };
+    add("swap facts", [find](Operation *op) {
+      Operation *other = find(op);
+      DictionaryAttr attributes = op->getAttrDictionary();
+      op->setAttrs(other->getAttrDictionary());
+      other->setAttrs(attributes);
+    });
+    // An earlier user of the other's result would not be dominated.
+    add("swap results", [find](Operation *op) {
+      Operation *other = find(op);
+      SmallVector<OpOperand *> uses = llvm::to_vector(
+          llvm::map_range(op->getUses(), [](OpOperand &use) { return &use; }));
+      other->getResult(0).replaceAllUsesWith(op->getResult(0));
+      for (OpOperand *use : uses)
+        use->set(other->getResult(0));
+    });
+  }
 }
 
 void Generator::changeFlags(Operation *op) {
@@ -316,6 +400,8 @@ std::vector<Mutant> Generator::run() {
       changeHandles(op);
       changeSymbols(op);
       changeFlags(op);
+      dropFact(op);
+      swapFacts(op);
     }
     ++current;
   }

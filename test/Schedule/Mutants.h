@@ -17,15 +17,18 @@ struct Mutant {
   std::function<void(Operation *)> apply;
 };
 
-/// Whether `op` is one that the passes of a schedule insert.
+/// Whether `op` is one that the passes of a schedule insert, or a fact.
 bool isScheduleOperation(Operation *op);
+/// Whether `op` is what proof rests on: it says which parameter a gathered
+/// value is read as, or whose gradient a value is.
+bool isFact(Operation *op);
 
 /// The operations of the step, in the order in which mutants count them.
 std::vector<Operation *> listOperations(ModuleOp module);
 
 /// For every operation of the schedule: deleted, doubled, moved to every other
 /// place of its block, with other operands, ranges, partitions, parameters,
-/// forms and flags.
+/// forms and flags; facts also dropped and swapped.
 std::vector<Mutant> generateMutants(ModuleOp module);
 
 } // namespace mlir::zero

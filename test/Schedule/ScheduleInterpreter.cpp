@@ -112,7 +112,7 @@ bool ScheduleInterpreter::readParameter(LoadOp load, int64_t rank,
 bool ScheduleInterpreter::materialize(Value value, int64_t rank,
                                       Array &result) {
   Operation *producer = value.getDefiningOp();
-  if (auto load = dyn_cast_or_null<LoadOp>(producer))
+  if (auto load = dyn_cast_or_null<LoadOp>(producer); load && !load.getSource())
     return readParameter(load, rank, result);
   if (producer && getView(producer)) {
     Array source;
