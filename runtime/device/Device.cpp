@@ -1,6 +1,19 @@
 #include "device/Device.h"
 
+#include <cstring>
+#include <stdexcept>
+
 using namespace zrt;
+
+void *PinnedMemory::allocate(uint64_t bytes, const char *what) {
+  try {
+    return std::memset(device.allocatePinned(bytes), 0, bytes);
+  } catch (const std::exception &error) {
+    throw std::runtime_error(std::string(what) + ": cannot have " +
+                             std::to_string(bytes) +
+                             " bytes of pinned memory: " + error.what());
+  }
+}
 
 Events::~Events() {
   for (Device::Event event : all)

@@ -117,6 +117,23 @@ private:
   void *address;
 };
 
+/// Pinned memory for arenas: kernels of the device reach it through the link.
+class PinnedMemory final : public Memory {
+public:
+  explicit PinnedMemory(Device &device) : device(device) {}
+  void *allocate(uint64_t bytes, const char *what) override;
+  void release(void *address) override { device.releasePinned(address); }
+  void write(void *to, const void *from, size_t bytes) override {
+    device.write(to, from, bytes);
+  }
+  void read(void *to, const void *from, size_t bytes) override {
+    device.read(to, from, bytes);
+  }
+
+private:
+  Device &device;
+};
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_DEVICE_DEVICE_H

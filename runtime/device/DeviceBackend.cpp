@@ -39,8 +39,8 @@ KernelContext contextOf(const Program &program, const DeviceParts &parts,
 } // namespace
 
 DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
-    : program(program), parts(std::move(given)),
-      memory(program, *parts.device, parts.collectives->memory()),
+    : program(program), parts(std::move(given)), pinned(*parts.device),
+      memory(program, *parts.device, parts.collectives->memory(), &pinned),
       packetBytes(kInputsAt + padded(memory.bytes(Arena::Inputs))),
       packets(*parts.device, packetBytes * program.training.accumulation),
       returned(*parts.device, sizeof(Control)),

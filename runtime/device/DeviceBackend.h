@@ -69,6 +69,7 @@ private:
 
   const Program &program;
   DeviceParts parts;
+  PinnedMemory pinned; ///< of the tier `host`
   Arenas memory;
   size_t packetBytes;
   Pinned packets;  ///< one a micro-batch

@@ -12,6 +12,18 @@ const char *zrt::nameOf(Arena arena) {
   return names[static_cast<int>(arena)];
 }
 
+const char *zrt::nameOf(Tier tier) {
+  constexpr const char *names[kTierCount] = {"device", "host", "file"};
+  return names[static_cast<int>(tier)];
+}
+
+std::string zrt::nameOfSpace(int space) {
+  std::string name = nameOf(arenaOf(space));
+  if (tierOf(space) != Tier::Device)
+    name += std::string(" on ") + nameOf(tierOf(space));
+  return name;
+}
+
 const char *zrt::nameOf(Opcode opcode) {
   constexpr const char *names[kOpcodeCount] = {
       "kernel", "all-reduce", "reduce-scatter", "all-gather", "broadcast",

@@ -37,6 +37,31 @@ enum class Arena : uint8_t {
 inline constexpr int kArenaCount = 8;
 const char *nameOf(Arena arena);
 
+/// Where memory is. An arena has a memory of its own in each tier, so that
+/// offsets in two tiers have nothing to do with each other.
+enum class Tier : uint8_t {
+  Device = 0, ///< where kernels run
+  Host = 1,   ///< of the host; pinned where there is a device
+  File = 2,   ///< in a file
+};
+inline constexpr int kTierCount = 3;
+const char *nameOf(Tier tier);
+
+/// The memory of one arena in one tier: those of the device come first, so
+/// that the number of an arena is that of its memory there.
+inline constexpr int kSpaceCount = kArenaCount * kTierCount;
+constexpr int spaceOf(Arena arena, Tier tier) {
+  return static_cast<int>(tier) * kArenaCount + static_cast<int>(arena);
+}
+constexpr Tier tierOf(int space) {
+  return static_cast<Tier>(space / kArenaCount);
+}
+constexpr Arena arenaOf(int space) {
+  return static_cast<Arena>(space % kArenaCount);
+}
+/// "optimizer", or "optimizer on host" for another tier than the device.
+std::string nameOfSpace(int space);
+
 /// A range of an arena: `offset + index in group * stride`, in bytes.
 struct BufferRef {
   Arena arena = Arena::Activations;
@@ -44,6 +69,8 @@ struct BufferRef {
   uint64_t stride = 0;
   uint64_t bytes = 0;
   uint32_t group = kAllRanks; ///< index into Mesh::groups
+  Tier tier = Tier::Device;
+  int space() const { return spaceOf(arena, tier); }
 };
 
 /// Element type and static shape, row-major and dense.
@@ -272,7 +299,7 @@ struct GroupTraffic {
 struct Program {
   std::string name;
   Training training;
-  uint64_t arenaBytes[kArenaCount] = {};
+  uint64_t arenaBytes[kSpaceCount] = {}; ///< by `spaceOf`
   std::vector<Parameter> parameters;
   std::vector<Partition> partitions;
   std::vector<ResidentCopy> residents;

@@ -17,11 +17,12 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 6;
+constexpr uint64_t kVersion = 7;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
 constexpr int limitOf(Arena) { return kArenaCount; }
+constexpr int limitOf(Tier) { return kTierCount; }
 constexpr int limitOf(Opcode) { return kOpcodeCount; }
 constexpr int limitOf(Stream) { return kStreamCount; }
 constexpr int limitOf(TrafficClass) { return 3; }
@@ -169,7 +170,7 @@ private:
     archive(__VA_ARGS__);                                                      \
   }
 
-ZRT_FIELDS(BufferRef, arena, offset, stride, bytes, group)
+ZRT_FIELDS(BufferRef, arena, offset, stride, bytes, group, tier)
 ZRT_FIELDS(TensorType, type, shape)
 ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
            bytes)

@@ -67,48 +67,63 @@ Mapping::~Mapping() {
 
 Memory::~Memory() = default;
 
-static uint64_t bytesOf(const Program &program, int arena) {
-  uint64_t bytes = program.arenaBytes[arena];
-  return arena == static_cast<int>(Arena::Control)
+static uint64_t bytesOf(const Program &program, int space) {
+  uint64_t bytes = program.arenaBytes[space];
+  return space == spaceOf(Arena::Control, Tier::Device)
              ? std::max<uint64_t>(bytes, sizeof(Control))
              : bytes;
 }
 
-static std::string titleOf(int arena) {
-  return std::string("arena '") + nameOf(static_cast<Arena>(arena)) + "'";
+static std::string titleOf(int space) {
+  return "arena '" + nameOfSpace(space) + "'";
+}
+
+[[noreturn]] static void refuseTier(int space, uint64_t bytes) {
+  throw std::runtime_error(titleOf(space) + ": wants " + std::to_string(bytes) +
+                           " bytes, and this runtime has no memory of the "
+                           "tier '" +
+                           nameOf(tierOf(space)) +
+                           "'; compile the model for another one");
 }
 
 Arenas::Arenas(const Program &program, bool hugePages) : mesh(program.mesh) {
-  for (int i = 0; i < kArenaCount; ++i) {
+  for (int i = 0; i < kSpaceCount; ++i) {
     sizes[i] = bytesOf(program, i);
+    if (tierOf(i) == Tier::File && sizes[i])
+      refuseTier(i, sizes[i]);
     mappings[i] = Mapping(sizes[i], hugePages, titleOf(i).c_str());
     begins[i] = mappings[i].data();
   }
 }
 
 /// The arenas that collectives read or write.
-static std::array<bool, kArenaCount>
+static std::array<bool, kSpaceCount>
 arenasOfCollectives(const Program &program) {
-  std::array<bool, kArenaCount> found = {};
+  std::array<bool, kSpaceCount> found = {};
   for (const auto &[name, region] : program.regions())
     for (const Command &command : region->commands)
       for (const CollectivePart &part : command.parts)
-        found[static_cast<size_t>(part.send.arena)] =
-            found[static_cast<size_t>(part.receive.arena)] = true;
+        found[part.send.space()] = found[part.receive.space()] = true;
   return found;
 }
 
-Arenas::Arenas(const Program &program, Memory &memory, Memory *links)
+Arenas::Arenas(const Program &program, Memory &memory, Memory *links,
+               Memory *pinned)
     : mesh(program.mesh) {
   const auto linked = arenasOfCollectives(program);
-  for (int i = 0; i < kArenaCount; ++i) {
+  for (int i = 0; i < kSpaceCount; ++i) {
+    const Tier tier = tierOf(i);
     sizes[i] = bytesOf(program, i);
-    owners[i] = links && linked[i] ? links : &memory;
+    owners[i] = tier == Tier::Host   ? pinned
+                : links && linked[i] ? links
+                                     : &memory;
     if (!sizes[i])
       continue;
     try {
+      if (!owners[i] || tier == Tier::File)
+        refuseTier(i, sizes[i]);
       const std::string title = titleOf(i);
-      begins[i] = static_cast<Arena>(i) == Arena::Activations
+      begins[i] = arenaOf(i) == Arena::Activations
                       ? owners[i]->allocateScratch(sizes[i], title.c_str())
                       : owners[i]->allocate(sizes[i], title.c_str());
     } catch (...) {
@@ -121,27 +136,35 @@ Arenas::Arenas(const Program &program, Memory &memory, Memory *links)
 Arenas::~Arenas() { release(); }
 
 void Arenas::release() {
-  for (int i = kArenaCount; i-- > 0;)
+  for (int i = kSpaceCount; i-- > 0;)
     if (owners[i] && begins[i])
       owners[i]->release(begins[i]);
 }
 
+Memory *Arenas::ownerOf(const void *inside) const {
+  for (int i = 0; i < kSpaceCount; ++i)
+    if (inside >= begins[i] &&
+        inside <= static_cast<char *>(begins[i]) + sizes[i] && sizes[i])
+      return owners[i];
+  return owners.front();
+}
+
 void Arenas::write(void *inside, const void *from, size_t bytes) const {
-  if (Memory *memory = owners.front())
+  if (Memory *memory = ownerOf(inside))
     memory->write(inside, from, bytes);
   else
     std::memcpy(inside, from, bytes);
 }
 
 void Arenas::read(void *to, const void *inside, size_t bytes) const {
-  if (Memory *memory = owners.front())
+  if (Memory *memory = ownerOf(inside))
     memory->read(to, inside, bytes);
   else
     std::memcpy(to, inside, bytes);
 }
 
 void *Arenas::resolve(const BufferRef &buffer, int rank) const {
-  const uint64_t size = sizes[static_cast<int>(buffer.arena)];
+  const uint64_t size = sizes[buffer.space()];
   uint64_t begin = 0, end = 0;
   bool overflows =
       rank < 0 ||
@@ -152,15 +175,15 @@ void *Arenas::resolve(const BufferRef &buffer, int rank) const {
       __builtin_add_overflow(begin, buffer.bytes, &end);
   if (overflows || end > size)
     throw std::out_of_range(
-        std::string("arena '") + nameOf(buffer.arena) + "' of " +
-        std::to_string(size) + " bytes: found a buffer of " +
-        std::to_string(buffer.bytes) + " bytes at " +
-        std::to_string(buffer.offset) + " + rank " + std::to_string(rank) +
-        " * " + std::to_string(buffer.stride) + ", which leaves it");
-  return static_cast<char *>(begins[static_cast<int>(buffer.arena)]) + begin;
+        titleOf(buffer.space()) + " of " + std::to_string(size) +
+        " bytes: found a buffer of " + std::to_string(buffer.bytes) +
+        " bytes at " + std::to_string(buffer.offset) + " + rank " +
+        std::to_string(rank) + " * " + std::to_string(buffer.stride) +
+        ", which leaves it");
+  return static_cast<char *>(begins[buffer.space()]) + begin;
 }
 
-std::array<void *, kArenaCount> Arenas::addresses() const { return begins; }
+std::array<void *, kSpaceCount> Arenas::addresses() const { return begins; }
 
 Control &Arenas::control() const {
   return *static_cast<Control *>(begins[static_cast<int>(Arena::Control)]);

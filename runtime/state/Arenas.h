@@ -48,16 +48,18 @@ public:
 };
 
 /// The arenas of one rank, as large as the program says, each beginning at a
-/// page (4,096 bytes). Ranks of one process have one each.
+/// page (4,096 bytes), and one for each tier that it has bytes in. Ranks of one
+/// process have one each.
 class Arenas {
 public:
-  /// In host memory. Throws std::runtime_error, naming the arena, its bytes and
-  /// the reason, where the memory cannot be had. With `hugePages`, arenas of
-  /// 2 MiB and more ask for huge pages.
+  /// All tiers in host memory, each arena by itself. Throws std::runtime_error,
+  /// naming the arena, its bytes and the reason, where the memory cannot be had
+  /// or there is none of that tier. With `hugePages`, arenas of 2 MiB and more
+  /// ask for huge pages.
   explicit Arenas(const Program &program, bool hugePages = false);
-  /// In `memory`; those that collectives read or write in `links`, where that
-  /// is not null. Both must outlive them.
-  Arenas(const Program &program, Memory &memory, Memory *links = nullptr);
+  /// The device's in `memory`; those that collectives read or write in `links`,
+  /// where that is not null; the host's in `pinned`. All must outlive them.
+  Arenas(const Program &program, Memory &memory, Memory *links, Memory *pinned);
   Arenas(const Arenas &) = delete;
   Arenas &operator=(const Arenas &) = delete;
   ~Arenas();
@@ -66,9 +68,11 @@ public:
   /// naming the arena, where the buffer leaves it.
   void *resolve(const BufferRef &buffer, int rank) const;
 
-  uint64_t bytes(Arena arena) const { return sizes[static_cast<int>(arena)]; }
-  /// The arenas' first bytes; null where an arena is empty.
-  std::array<void *, kArenaCount> addresses() const;
+  uint64_t bytes(Arena arena, Tier tier = Tier::Device) const {
+    return sizes[spaceOf(arena, tier)];
+  }
+  /// The arenas' first bytes, by `spaceOf`; null where an arena is empty.
+  std::array<void *, kSpaceCount> addresses() const;
 
   /// The control block: the first bytes of its arena, which there always is.
   Control &control() const;
@@ -80,12 +84,13 @@ public:
 
 private:
   void release();
+  Memory *ownerOf(const void *inside) const;
 
   Mesh mesh;
-  std::array<Mapping, kArenaCount> mappings; ///< of host memory
-  std::array<void *, kArenaCount> begins = {};
-  std::array<uint64_t, kArenaCount> sizes = {};
-  std::array<Memory *, kArenaCount> owners = {}; ///< null: the host's
+  std::array<Mapping, kSpaceCount> mappings; ///< of host memory
+  std::array<void *, kSpaceCount> begins = {};
+  std::array<uint64_t, kSpaceCount> sizes = {};
+  std::array<Memory *, kSpaceCount> owners = {}; ///< null: the process's
 };
 
 } // namespace zrt

@@ -142,19 +142,19 @@ std::string Executor::describe(const Command &command,
 }
 
 void *Executor::address(const BufferRef &buffer) const {
-  const auto arena = static_cast<size_t>(buffer.arena);
+  const int space = buffer.space();
+  const bool isKnown = space >= 0 && space < kSpaceCount;
   const int64_t index = program.mesh.indexIn(buffer.group, communicator.rank());
   const uint64_t offset = buffer.offset + uint64_t(index) * buffer.stride;
-  if (arena >= kArenaCount || buffer.bytes > program.arenaBytes[arena] ||
-      offset > program.arenaBytes[arena] - buffer.bytes)
+  if (!isKnown || buffer.bytes > program.arenaBytes[space] ||
+      offset > program.arenaBytes[space] - buffer.bytes)
     throw std::runtime_error(
         std::string("buffer of ") + std::to_string(buffer.bytes) +
         " bytes at offset " + std::to_string(offset) +
         " is outside the arena " +
-        (arena < kArenaCount ? nameOf(buffer.arena) : "(unknown)") + " of " +
-        std::to_string(arena < kArenaCount ? program.arenaBytes[arena] : 0) +
-        " bytes");
-  return static_cast<std::byte *>(arenas[arena]) + offset;
+        (isKnown ? nameOfSpace(space) : "(unknown)") + " of " +
+        std::to_string(isKnown ? program.arenaBytes[space] : 0) + " bytes");
+  return static_cast<std::byte *>(arenas[space]) + offset;
 }
 
 Executor::Action Executor::planKernel(const Command &command) {

@@ -33,9 +33,9 @@ struct Traffic : SentCounts {
   Traffic operator-(const Traffic &earlier) const;
 };
 
-/// Address of each arena on this rank, by `Arena`. An arena of zero bytes may
+/// Address of each arena on this rank, by `spaceOf`. An arena of zero bytes may
 /// be null.
-using ArenaAddresses = std::array<void *, kArenaCount>;
+using ArenaAddresses = std::array<void *, kSpaceCount>;
 
 /// Makes a kernel for a spec: `makeHostKernel`, or another device's.
 using KernelMaker = std::function<std::unique_ptr<Kernel>(

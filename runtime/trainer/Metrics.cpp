@@ -28,8 +28,9 @@ void Metrics::writeLine(const std::string &line) {
 
 void Metrics::update(const UpdateReport &report) {
   Json memory, traffic;
-  for (int i = 0; i < kArenaCount; ++i)
-    memory[nameOf(static_cast<Arena>(i))] = program.arenaBytes[i];
+  for (int i = 0; i < kSpaceCount; ++i)
+    if (tierOf(i) == Tier::Device || program.arenaBytes[i])
+      memory[nameOfSpace(i)] = program.arenaBytes[i];
   const double ranks = program.training.ranks;
   const auto describe = [&](const SentCounts &sent) {
     Json described;

@@ -48,7 +48,7 @@ namespace {
 
 std::string readable(const BufferRef &buffer) {
   std::string text =
-      std::string(nameOf(buffer.arena)) + "+" + std::to_string(buffer.offset);
+      nameOfSpace(buffer.space()) + "+" + std::to_string(buffer.offset);
   if (buffer.stride)
     text += "+rank*" + std::to_string(buffer.stride);
   return text + ":" + std::to_string(buffer.bytes);
@@ -135,13 +135,20 @@ void zrt::printSchedule(const Program &program, std::ostream &os) {
 }
 
 void zrt::printMemory(const Program &program, std::ostream &os) {
-  uint64_t total = 0;
   os << "memory of a rank, bytes\n";
-  for (int i = 0; i < kArenaCount; ++i) {
-    printRow(os, nameOf(static_cast<Arena>(i)), program.arenaBytes[i]);
-    total += program.arenaBytes[i];
+  for (Tier tier : {Tier::Device, Tier::Host, Tier::File}) {
+    uint64_t total = 0;
+    const bool isDevice = tier == Tier::Device;
+    for (int i = 0; i < kSpaceCount; ++i) {
+      if (tierOf(i) != tier || (!isDevice && !program.arenaBytes[i]))
+        continue;
+      printRow(os, nameOfSpace(i), program.arenaBytes[i]);
+      total += program.arenaBytes[i];
+    }
+    if (isDevice || total)
+      printRow(os, isDevice ? "total" : std::string("total on ") + nameOf(tier),
+               total);
   }
-  printRow(os, "total", total);
   if (program.memory.empty())
     return;
   os << "the plan\n";

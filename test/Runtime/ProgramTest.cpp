@@ -17,7 +17,7 @@ namespace {
     auto &[__VA_ARGS__] = value;                                               \
     visit(__VA_ARGS__);                                                        \
   }
-FIELDS(BufferRef, a, b, c, d, e)
+FIELDS(BufferRef, a, b, c, d, e, f)
 FIELDS(TensorType, a, b)
 FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
 FIELDS(CollectivePart, a, b, c, d, e)

@@ -45,6 +45,41 @@ TEST(StateArenas, AreAlignedZeroAndChecked) {
   }
 }
 
+TEST(StateArenas, ATierHasMemoryOfItsOwn) {
+  Program program;
+  program.arenaBytes[spaceOf(Arena::Optimizer, Tier::Device)] = 64;
+  program.arenaBytes[spaceOf(Arena::Optimizer, Tier::Host)] = 128;
+  Arenas arenas(program);
+  EXPECT_EQ(arenas.bytes(Arena::Optimizer), 64u);
+  EXPECT_EQ(arenas.bytes(Arena::Optimizer, Tier::Host), 128u);
+  const BufferRef there = {Arena::Optimizer, 0, 0, 64};
+  BufferRef here = there;
+  here.tier = Tier::Host;
+  auto *device = static_cast<char *>(arenas.resolve(there, 0));
+  auto *host = static_cast<char *>(arenas.resolve(here, 0));
+  EXPECT_TRUE(host + 128 <= device || device + 64 <= host);
+  std::memset(host, 1, 64);
+  EXPECT_EQ(std::count(device, device + 64, 0), 64);
+  // As far as its own tier's memory goes, and no further.
+  here.bytes = 128;
+  EXPECT_EQ(arenas.resolve(here, 0), host);
+  here.tier = Tier::Device;
+  EXPECT_THROW(arenas.resolve(here, 0), std::out_of_range);
+}
+
+TEST(StateArenas, RefuseATierThatIsNotThere) {
+  Program program;
+  program.arenaBytes[spaceOf(Arena::Optimizer, Tier::File)] = 64;
+  try {
+    Arenas arenas(program);
+    FAIL();
+  } catch (const std::runtime_error &failure) {
+    EXPECT_NE(std::string(failure.what()).find("arena 'optimizer on file'"),
+              std::string::npos)
+        << failure.what();
+  }
+}
+
 TEST(StateArenas, SayWhatCannotBeHad) {
   Program program;
   program.arenaBytes[1] = uint64_t(1) << 63;

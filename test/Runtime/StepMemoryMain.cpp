@@ -219,9 +219,9 @@ Findings measure(const ProgramLibrary &library) {
 }
 
 /// What the program wants of an arena, which always has a control block.
-int64_t plannedBytes(const Program &program, int arena) {
-  const int64_t bytes = int64_t(program.arenaBytes[arena]);
-  return Arena(arena) == Arena::Control
+int64_t plannedBytes(const Program &program, int space) {
+  const int64_t bytes = int64_t(program.arenaBytes[space]);
+  return space == spaceOf(Arena::Control, Tier::Device)
              ? std::max<int64_t>(bytes, sizeof(Control))
              : bytes;
 }
@@ -239,13 +239,13 @@ bool reportArenas(const Program &program) {
   int64_t sum = 0;
   bool isAsPlanned = true;
   for (const std::optional<Arenas> &arenas : ranks)
-    for (int i = 0; i < kArenaCount; ++i) {
+    for (int i = 0; i < kSpaceCount; ++i) {
       auto found = mappings.find(arenas->addresses()[i]);
       const int64_t asked = found == mappings.end() ? 0 : found->second;
       sum += asked;
       isAsPlanned &= asked == plannedBytes(program, i);
-      if (&arenas == &ranks.front())
-        std::printf("arena %s: %lld bytes\n", nameOf(Arena(i)),
+      if (&arenas == &ranks.front() && (tierOf(i) == Tier::Device || asked))
+        std::printf("arena %s: %lld bytes\n", nameOfSpace(i).c_str(),
                     (long long)asked);
     }
   std::printf("asked of the system: %lld bytes\n",
@@ -256,10 +256,12 @@ bool reportArenas(const Program &program) {
 /// Prints what was planned and found; whether they are the same.
 bool report(const Program &program, const Findings &findings) {
   int64_t planned = 0;
-  for (int i = 0; i < kArenaCount; ++i) {
+  for (int i = 0; i < kSpaceCount; ++i) {
     const int64_t bytes = plannedBytes(program, i);
     planned += bytes;
-    std::printf("arena %s: %lld bytes\n", nameOf(Arena(i)), (long long)bytes);
+    if (tierOf(i) == Tier::Device || bytes)
+      std::printf("arena %s: %lld bytes\n", nameOfSpace(i).c_str(),
+                  (long long)bytes);
   }
   const int64_t ranks = program.training.ranks;
   std::printf("ranks: %lld\n", (long long)ranks);

@@ -65,12 +65,12 @@ public:
 
   void write(void *to, const void *from, size_t bytes) override {
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "cudaMemcpy");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
   void read(void *to, const void *from, size_t bytes) override {
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "cudaMemcpy");
   }
 
   void *allocatePinned(size_t bytes) override {

@@ -27,7 +27,7 @@ public:
                      from.elements(), stream);
     if (buffers[0] != buffers[1] && from.bytes())
       check(cudaMemcpyAsync(buffers[1], buffers[0], from.bytes(),
-                            cudaMemcpyDeviceToDevice, stream),
+                            cudaMemcpyDefault, stream),
             "cudaMemcpyAsync");
   }
 
