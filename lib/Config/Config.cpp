@@ -61,6 +61,9 @@ StringRef mlir::zero::stringify(Layout layout) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
+/// Many more levels than any key has.
+constexpr unsigned kMostNesting = 100;
+
 /// Splits the message of the JSON parser, `[3:14, byte=42]: text`.
 static ConfigDiagnostic describeSyntaxError(llvm::Error error) {
   std::string message = llvm::toString(std::move(error));
@@ -77,6 +80,15 @@ static ConfigDiagnostic describeSyntaxError(llvm::Error error) {
 std::optional<TrainConfig> mlir::zero::parseTrainConfig(
     StringRef text, const ConfigContext &context,
     llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
+  // The parser calls itself for each level.
+  if (unsigned line = findDeepNesting(text, kMostNesting)) {
+    diagnostics.push_back(
+        {ConfigSeverity::Error, "", line,
+         ("objects and arrays are nested more than " + Twine(kMostNesting) +
+          " deep; no key takes that, remove the inner ones")
+             .str()});
+    return std::nullopt;
+  }
   llvm::Expected<json::Value> root = json::parse(text);
   if (!root) {
     diagnostics.push_back(describeSyntaxError(root.takeError()));

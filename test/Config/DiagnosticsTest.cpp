@@ -57,6 +57,29 @@ TEST(Diagnostics, TypesAndRanges) {
             "numbers from 0 to below 1\n");
 }
 
+TEST(Diagnostics, NestingHasALimit) {
+  const std::string message =
+      "c.json:3: error: objects and arrays are nested more than 100 deep; no "
+      "key takes that, remove the inner ones";
+  for (const char *open : {"[", "{\"a\": ", "[{\"a\": "})
+    for (size_t depth : {100, 270000}) {
+      std::string value;
+      for (size_t i = 0; i < depth; ++i)
+        value += open;
+      expectError("\"steps_per_print\": " + value, message);
+    }
+  // Brackets in strings open nothing, and what is closed does not count.
+  std::string siblings = "[[]";
+  for (int i = 0; i < 300; ++i)
+    siblings += ",[{}]";
+  for (const std::string &flat :
+       {"\"\\\"" + std::string(300, '[') + "\"", siblings + "]"})
+    EXPECT_EQ(invalid("\"zero_optimization\": {\"stage\": " + flat + "}")
+                  .find("nested"),
+              std::string::npos)
+        << flat;
+}
+
 TEST(Diagnostics, ActivationCheckpointing) {
   expectError(R"("activation_checkpointing": {"number_checkpoints": 4},
                  "zero": {"checkpoint_activations": {}})",
