@@ -14,8 +14,12 @@ int64_t zrt::microBatchOf(const std::vector<Input> &inputs) {
     throw std::runtime_error("the step has no inputs: there is nothing to "
                              "read data for");
   for (const Input &input : inputs)
-    if (input.type.shape.empty() ||
-        input.type.shape[0] != inputs[0].type.shape.front())
+    if (input.type.shape.empty())
+      throw std::runtime_error("the step's input '" + input.name +
+                               "' is a scalar: data is read for inputs whose "
+                               "first dimension is the micro-batch");
+  for (const Input &input : inputs)
+    if (input.type.shape[0] != inputs[0].type.shape[0])
       throw std::runtime_error(
           "the step's inputs '" + inputs[0].name + "' and '" + input.name +
           "' have different first dimensions: it must be the micro-batch");

@@ -138,6 +138,15 @@ TEST(ArrayData, ErrorsNameTheArray) {
                      input("label", DataType::I32, {2})}),
             "the step's inputs 'image' and 'label' have different first "
             "dimensions: it must be the micro-batch");
+  const std::string scalar = "the step's input 'label' is a scalar: data is "
+                             "read for inputs whose first dimension is the "
+                             "micro-batch";
+  EXPECT_EQ(message({input("image", DataType::F32, {3, 2}),
+                     input("label", DataType::I32, {})}),
+            scalar);
+  EXPECT_EQ(message({input("label", DataType::I32, {}),
+                     input("image", DataType::F32, {3, 2})}),
+            scalar);
 }
 
 TEST(ArrayData, RefusesIntegersThatDoNotFit) {
