@@ -54,6 +54,9 @@ CLI::Validator number(double low, double high) {
   return CLI::Validator(check, "");
 }
 
+/// The powers of two at which f32 still has room for the loss on either side.
+constexpr double kSmallestLossScale = 0x1p-64, kLargestLossScale = 0x1p64;
+
 /// Insertions, deletions and replacements between two words.
 size_t editDistance(const std::string &a, const std::string &b) {
   std::vector<size_t> row(b.size() + 1);
@@ -116,6 +119,11 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "threads per rank (default: cores / local ranks)")
       ->type_name("N")
       ->check(wholeNumber<int>(1, mostThreads()));
+  app.add_option("--loss-scale", options.lossScale,
+                 "multiply the loss by X in every update, instead of by the "
+                 "compiled scale; gradients are divided by it again")
+      ->type_name("X")
+      ->check(number(kSmallestLossScale, kLargestLossScale));
   app.add_option("--weights", options.weights, "load the initial weights")
       ->type_name("FILE.safetensors");
   app.add_option("--save-weights", options.saveWeights,

@@ -40,9 +40,12 @@ struct Claim {
 
 std::vector<Claim> claimsOf(const Program &program, const Options &options,
                             const Data &data) {
-  int64_t temperature;
+  int64_t temperature, lossScale;
   std::memcpy(&temperature, &options.temperature, sizeof(temperature));
+  std::memcpy(&lossScale, &options.lossScale, sizeof(lossScale));
   return {
+      // It is part of the program that runs.
+      {"--loss-scale", lossScale},
       {"the compiled program", hashOf(serialize(program))},
       {"the order of collectives", int64_t(collectiveHash(program))},
       {"--seed", int64_t(options.seed)},

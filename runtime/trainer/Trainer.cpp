@@ -120,16 +120,17 @@ std::string Trainer::blame() {
   // Every rank knows its own slices only. The count of non-finite elements is
   // reduced, so all ranks come here together.
   const int ranks = communicator.ranks();
-  std::vector<int64_t> first(size_t(ranks) * kMaxGroups);
+  const size_t groups = program.partitions.size();
+  std::vector<int64_t> first(size_t(ranks) * groups);
   Transfer transfer;
   transfer.send = backend.control().firstNonFinite;
   transfer.receive = first.data();
-  transfer.count = kMaxGroups;
+  transfer.count = groups;
   transfer.type = DataType::I64;
   communicator.run(Collective::AllGather, Reduction::Sum, {transfer});
   for (int rank = 0; rank < ranks; ++rank)
-    for (size_t i = 0; i < program.partitions.size(); ++i) {
-      const int64_t stored = first[size_t(rank) * kMaxGroups + i];
+    for (size_t i = 0; i < groups; ++i) {
+      const int64_t stored = first[size_t(rank) * groups + i];
       if (stored < 0)
         continue;
       return "the gradient of " +

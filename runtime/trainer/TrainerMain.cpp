@@ -12,6 +12,14 @@ namespace {
 
 constexpr int kFailed = 1, kWrongUsage = 2;
 
+/// `program` with the loss scale that the caller gives.
+Program withLossScale(const Program &program, double scale) {
+  Program scaled = program;
+  scaled.training.lossScale.kind = LossScaleKind::Static;
+  scaled.training.lossScale.initial = scale;
+  return scaled;
+}
+
 int act(const Options &options, const Program &program,
         const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
         std::ostream &out, std::ostream &errors) {
@@ -49,7 +57,10 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
   try {
     const Options options =
         parseOptions(argc, argv, program, embedded.isForDevice);
-    return act(options, program, embedded, makeBackend, out, errors);
+    if (options.lossScale == 0)
+      return act(options, program, embedded, makeBackend, out, errors);
+    return act(options, withLossScale(program, options.lossScale), embedded,
+               makeBackend, out, errors);
   } catch (const UsageError &error) {
     errors << "error: " << error.what() << std::endl;
     return kWrongUsage;

@@ -202,6 +202,23 @@ TEST_F(TrainerProcess, LearnsATextAndContinuesIt) {
   EXPECT_LT(Json::parse(last)["loss"].get<double>(), 1.2);
 }
 
+/// A power of two changes no bit: what it multiplies is divided by it again.
+TEST_F(TrainerProcess, TheCallersLossScaleTrainsAlike) {
+  Child compiled(command(10), 2, 2);
+  ASSERT_EQ(exitCode(compiled.wait()), 0) << compiled.errors.content();
+  const std::vector<double> wanted = losses();
+  const std::string trained = weights.content();
+  std::vector<std::string> arguments = command(10);
+  for (const char *more : {"--loss-scale", "1024"})
+    arguments.push_back(more);
+  Child scaled(arguments, 2, 2);
+  ASSERT_EQ(exitCode(scaled.wait()), 0) << scaled.errors.content();
+  EXPECT_EQ(losses(), wanted);
+  EXPECT_EQ(weights.content(), trained);
+  EXPECT_NE(metrics.content().find("\"loss_scale\":1024"), std::string::npos)
+      << metrics.content();
+}
+
 TEST_F(TrainerProcess, SigtermStopsAfterAnUpdate) {
   Child child(command(1000000), 3, 1);
   ASSERT_TRUE(child.outputs("step 1/1000000"));

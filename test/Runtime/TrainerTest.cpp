@@ -191,6 +191,37 @@ TEST_F(Trainer, ASkippedUpdateNamesParameterAndRank) {
   EXPECT_EQ(linesOf(metrics).at(0)["loss_scale"], 65536.0);
 }
 
+TEST_F(Trainer, TheCallersLossScaleReplacesTheCompiledOne) {
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.update"] = [](const KernelContext &context,
+                                        void *const *) {
+    const Training &training = context.program->training;
+    EXPECT_EQ(training.lossScale.kind, LossScaleKind::Static);
+    EXPECT_EQ(context.control->scale, 96);
+    EXPECT_EQ(context.control->lossSeed, 32);
+    context.control->finite = 1;
+  };
+  Program program = makeFakeProgram(2, 3);
+  program.training.lossScale.kind = LossScaleKind::Dynamic;
+  program.training.lossScale.initial = 65536;
+  std::vector<std::string> arguments = {
+      "--data",    text.path(),    "--steps",      "2",
+      "--metrics", metrics.path(), "--loss-scale", "96"};
+  const Outcome outcome = runWith(program, kernels, arguments);
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  for (const Json &line : linesOf(metrics))
+    EXPECT_EQ(line["loss_scale"], 96);
+  for (const char *wrong : {"0", "-8", "inf", "1e30", "many"}) {
+    arguments.back() = wrong;
+    const Outcome refused = runWith(program, kernels, arguments);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_TRUE(contains(refused.errors, "--loss-scale: found '" +
+                                             std::string(wrong) +
+                                             "', wanted a number"))
+        << refused.errors;
+  }
+}
+
 TEST_F(Trainer, OverflowAtTheSmallestScaleEndsTheRun) {
   FakeKernels kernels = makeFakeKernels();
   kernels.functions["test.update"] = [](const KernelContext &context,
