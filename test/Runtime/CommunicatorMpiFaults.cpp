@@ -32,7 +32,7 @@ void late(Communicator &world) {
 void hang(Communicator &world) {
   world.barrier();
   if (world.rank() == 1)
-    std::this_thread::sleep_for(std::chrono::seconds(600));
+    std::this_thread::sleep_for(std::chrono::hours(24));
   world.barrier();
 }
 

