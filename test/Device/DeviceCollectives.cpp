@@ -105,10 +105,6 @@ private:
   std::vector<Transfer> transfers;
 };
 
-bool isReducing(Collective kind) {
-  return kind != Collective::AllGather && kind != Collective::Broadcast;
-}
-
 /// What programs have: sums of everything, and means of fp16.
 template <typename Body> void forEachForm(Body body) {
   for (Collective kind : kAllKinds)

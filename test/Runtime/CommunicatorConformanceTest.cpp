@@ -16,11 +16,6 @@ using namespace zrt::testing;
 
 namespace {
 
-bool isReducing(Collective kind) {
-  return kind == Collective::AllReduce || kind == Collective::ReduceScatter ||
-         kind == Collective::Reduce;
-}
-
 /// Calls `body` with each kind, reduction and type that go together.
 template <class Body> void forEachForm(Body body) {
   for (Collective kind : kAllKinds)
