@@ -62,6 +62,21 @@ TEST(OptimizerStatistics, SumsAreExact) {
   }
 }
 
+/// A rank may own nothing of a partition: its part of the sum is nothing.
+TEST(OptimizerStatistics, NoElementsAddNothing) {
+  for (const DataType type : {F32, DataType::F16, DataType::BF16})
+    for (const bool exact : {false, true}) {
+      Bench bench;
+      bench.control.normLimbs[5] = 99;
+      bench.control.normSum = 7;
+      bench.run(statistics(type, 0, exact), {nullptr});
+      EXPECT_EQ(hexOf(bench.control.normLimbs), "0");
+      EXPECT_EQ(bench.control.normSum, 0);
+      EXPECT_EQ(bench.control.nonFinite, 0);
+      EXPECT_EQ(bench.control.firstNonFinite[1], -1);
+    }
+}
+
 /// Values of all magnitudes, in any order, cut anywhere, on any threads, and
 /// with as many alike as fill a table between two flushes.
 TEST(OptimizerStatistics, OrderSlicesAndThreadsDoNotMatter) {

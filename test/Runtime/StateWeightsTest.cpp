@@ -277,6 +277,26 @@ TEST(StateWeights, ValuesBeyondTheTypeAreRefused) {
   expectNone(load(path, program));
 }
 
+/// Nothing of it is stored anywhere, and its name is in the file.
+TEST(StateWeights, ParametersWithoutElementsGoOutAndIn) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors");
+  for (const DataType type : {DataType::F32, DataType::BF16})
+    for (const int stage : {0, 1, 2, 3}) {
+      ProgramBuilder builder(stage, 4, type);
+      builder.add(true, {parameter("none", {0, 7}, {InitKind::Normal, 0, 1}),
+                         parameter("few", {3}, {InitKind::Normal, 0, 1}),
+                         parameter("last", {2, 0}, {InitKind::Ones, 0, 0})});
+      builder.add(false, {parameter("frozen", {0}, {InitKind::Ones, 0, 0})});
+      expectNone(save(path, builder.program, 1));
+      const SafeTensorsFile file(path);
+      EXPECT_EQ(file.find("none")->shape, std::vector<int64_t>({0, 7}));
+      EXPECT_EQ(file.find("last")->elements(), 0u);
+      EXPECT_EQ(file.find("few")->elements(), 3u);
+      expectNone(load(path, builder.program));
+    }
+}
+
 /// Training does not touch a frozen parameter, so neither do 16 bits.
 TEST(StateWeights, FrozenParametersKeepTheirBits) {
   TemporaryFolder folder;
