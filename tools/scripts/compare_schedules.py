@@ -31,7 +31,10 @@ PLACE = re.compile(
 )
 OPERATION = re.compile(r"(?:= )?((?:zero|nn|arith|math|tensor|linalg|func)\.[a-z_0-9]+)")
 TENSOR = re.compile(r"tensor<[^>]*>")
-VALUE = re.compile(r"%[A-Za-z0-9_.$#:-]+")
+IDENTITY = re.compile(
+    r"\s*(%[\w.$-]+) = zero\.(?:gradient|load) .*?(%[\w.$#-]+)(?: \{.*\})? :"
+)
+VALUE = re.compile(r"%[A-Za-z0-9_.$#-]+")
 
 
 def run(command):
@@ -41,41 +44,62 @@ def run(command):
     return done.stdout
 
 
-class Names:
-    """Names of values in the order in which they come."""
+class Values:
+    """Values by the operation that makes them, whatever they are called."""
 
     def __init__(self):
-        self.known = {}
+        self.made = {}
+        self.operations = 0
 
-    def of(self, name):
+    def use(self, name):
         base, _, index = name.partition("#")
-        base = base.split(":")[0]
-        return f"{self.known.setdefault(base, len(self.known))}#{index}"
+        return self.made.get((base, int(index or 0)), name)
+
+    def define(self, results):
+        """Takes the left side of an operation: `%a, %b` or `%a:2`."""
+        place = 0
+        for result in results.split(",") if results else ():
+            base, _, count = result.strip().partition(":")
+            for index in range(int(count or 1)):
+                self.made[base, index] = (self.operations, place)
+                place += 1
+        self.operations += 1
+
+    def alias(self, name, of):
+        self.made[name, 0] = self.use(of)
 
 
-def essence(line, names):
+def essence(line, values):
     """What an operation does, without how it is written."""
     operation = OPERATION.search(line)
-    if not operation or "#map" in line.split("=")[0]:
+    if not operation or line.startswith("#"):
+        return None
+    # What says whose gradient or parameter a value is computes nothing.
+    identity = IDENTITY.match(line)
+    if identity:
+        values.alias(*identity.groups())
         return None
     places = [p.groups() for p in PLACE.finditer(line)]
     plain = PLACE.sub("", line)
-    values = [names.of(v) for v in VALUE.findall(plain)]
+    results, rest = "", plain
+    if plain.lstrip().startswith("%"):
+        results, _, rest = plain.partition(" = ")
+    operands = [values.use(v) for v in VALUE.findall(rest)]
+    values.define(results)
     segments = re.search(r"segments \[[^\]]*\]", plain)
-    members = re.findall(r"#zero\.member<(@\S+ at \d+ size \d+)", plain)
     return (
         operation.group(1),
-        values,
-        sorted(places),
+        operands,
+        sorted(places, key=str),
         sorted(TENSOR.findall(plain)),
         segments.group(0) if segments else "",
-        members,
+        re.findall(r"#zero\.member<(@\S+ at \d+ size \d+)", plain),
     )
 
 
 def essences(text):
-    names = Names()
-    found = (essence(line, names) for line in text.splitlines())
+    values = Values()
+    found = (essence(line, values) for line in text.splitlines())
     return [e for e in found if e]
 
 
