@@ -81,11 +81,15 @@ void zrt::countFlatWork(KernelSpec &spec) {
                               : spec.name == "zero.grad_stats" ? 3
                               : isSum                          ? 1
                                                                : 0;
+  // Both halves of a split master are read and written.
+  const bool isSplit = isUpdate && spec.operands.size() > 1 &&
+                       spec.operands[1].type == DataType::U16;
   spec.bytes = 0;
   for (size_t i = 0; i < spec.operands.size(); ++i) {
     // Of an update: the gradient is read, the 16-bit parameter written.
-    const bool both = isUpdate ? i > 0 && spec.operands[i].type == DataType::F32
-                               : isSum && i == 1;
+    const bool both =
+        isUpdate ? i > 0 && (isSplit || spec.operands[i].type == DataType::F32)
+                 : isSum && i == 1;
     spec.bytes += spec.operands[i].bytes() * (both ? 2 : 1);
   }
   spec.flops = spec.operands.empty()

@@ -1,5 +1,6 @@
 // The program's binary form: every field comes back, and damage is an error.
 #include "program/Program.h"
+#include "program/Signature.h"
 
 #include <gtest/gtest.h>
 
@@ -265,6 +266,26 @@ TEST(Program, SpecsCompareByValue) {
   EXPECT_TRUE(other.has("k"));
   EXPECT_EQ((TensorType{DataType::F16, {3, 4}}).bytes(), 24u);
   EXPECT_EQ((TensorType{DataType::F32, {}}).elements(), 1);
+}
+
+/// An update's bytes an element: the gradient is read, the 16-bit parameter
+/// written, all else both, the halves of a split master included.
+TEST(Program, AnUpdateMovesWhatItReadsAndWrites) {
+  const auto bytes = [](std::initializer_list<DataType> types) {
+    KernelSpec spec;
+    spec.name = "zero.adamw";
+    for (const DataType type : types)
+      spec.operands.push_back({type, {10}});
+    countFlatWork(spec);
+    return spec.bytes / 10;
+  };
+  constexpr DataType F32 = DataType::F32, BF16 = DataType::BF16,
+                     U16 = DataType::U16;
+  EXPECT_EQ(bytes({F32, F32, F32, F32}), 28u);
+  EXPECT_EQ(bytes({BF16, F32, F32, F32, BF16}), 28u);
+  EXPECT_EQ(bytes({F32, F32, F32, F32, BF16}), 30u);
+  EXPECT_EQ(bytes({BF16, U16, F32, F32, BF16}), 26u);
+  EXPECT_EQ(bytes({F32, U16, F32, F32, BF16}), 28u);
 }
 
 } // namespace
