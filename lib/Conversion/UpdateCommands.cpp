@@ -105,35 +105,17 @@ void CommandBuilder::visitJudge(JudgeOp judge) {
 
 void CommandBuilder::visitUpdate(UpdateOp update) {
   PartitionOp partition = state.find(update.getPartitionAttr());
-  Type f32 = Float32Type::get(update.getContext());
-  Type remainder =
-      IntegerType::get(update.getContext(), 16, IntegerType::Unsigned);
-  bool sharded = partition.hasShardedOptimizer();
   auto [name, spec] = describeOptimizer(*partition.getOptimizer());
   spec.ints["partition"] = {partitionNumbers.lookup(update.getPartition())};
   for (const OwnedPiece &piece :
        getOwnedPieces(partition, 0, partition.getFlatElements())) {
     SmallVector<AtAttr> buffers;
     SmallVector<Type> types;
-    auto add = [&](StringRef stateName, bool isSharded, Type type) {
-      buffers.push_back(
-          pieceOf(state, partition, stateName, piece, isSharded, type));
-      types.push_back(type);
-    };
-    add("gradients", partition.hasShardedGradients(),
-        partition.getGradientType());
-    if (partition.hasMaster())
-      add("master", sharded, f32);
-    else if (partition.getSplitMaster())
-      add("remainder", sharded, remainder);
-    else
-      add("parameters", partition.hasShardedParameters(), f32);
-    for (StringRef moment : {"moment1", "moment2"})
-      if (partition.getAt()->get(moment))
-        add(moment, sharded, f32);
-    if (!partition.getComputeType().isF32())
-      add("parameters", partition.hasShardedParameters(),
-          partition.getComputeType());
+    for (const UpdateBuffer &buffer : listUpdateBuffers(partition)) {
+      buffers.push_back(pieceOf(state, partition, buffer.name, piece,
+                                buffer.isSharded, buffer.type));
+      types.push_back(buffer.type);
+    }
     addFlatKernel(update, name, buffers, types, spec);
   }
 }

@@ -305,18 +305,11 @@ double OperationCost::statistics(GradStatsOp op) const {
 
 double OperationCost::update(UpdateOp op) const {
   PartitionOp partition = findPartition(op, op.getPartitionAttr());
-  Type f32 = Float32Type::get(op.getContext());
-  auto [name, attributes] = describeOptimizer(*partition.getOptimizer());
-  auto sgd = dyn_cast<SgdAttr>(*partition.getOptimizer());
-  int64_t moments = !sgd ? 2 : sgd.getMomentum() != 0 ? 1 : 0;
   int64_t elements = ownedElements(partition);
-  SmallVector<FlatRange> ranges = {{elements, partition.getGradientType()}};
-  if (partition.getSplitMaster())
-    ranges.push_back({elements, IntegerType::get(op.getContext(), 16,
-                                                 IntegerType::Unsigned)});
-  ranges.append(moments + !partition.getSplitMaster(), {elements, f32});
-  if (!partition.getComputeType().isF32())
-    ranges.push_back({elements, partition.getComputeType()});
+  SmallVector<FlatRange> ranges;
+  for (const UpdateBuffer &buffer : listUpdateBuffers(partition))
+    ranges.push_back({elements, buffer.type});
+  auto [name, attributes] = describeOptimizer(*partition.getOptimizer());
   return flat(name, ranges, attributes);
 }
 

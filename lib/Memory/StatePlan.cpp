@@ -21,6 +21,44 @@ AtAttr ArenaCursor::take(MLIRContext *context, ArenaKind arena, int64_t bytes) {
   return AtAttr::get(context, arena, offset, bytes, /*stride=*/0);
 }
 
+SmallVector<OptimizerState>
+mlir::zero::listOptimizerStates(PartitionOp partition) {
+  SmallVector<OptimizerState> states;
+  if (!partition.isTrainable())
+    return states;
+  MLIRContext *context = partition.getContext();
+  Type f32 = Float32Type::get(context);
+  if (partition.hasMaster())
+    states.push_back({"master", f32});
+  if (partition.getSplitMaster())
+    states.push_back(
+        {"remainder", IntegerType::get(context, 8 * kRemainderBytes,
+                                       IntegerType::Unsigned)});
+  auto sgd = dyn_cast<SgdAttr>(*partition.getOptimizer());
+  if (!sgd || sgd.getMomentum() != 0)
+    states.push_back({"moment1", f32});
+  if (!sgd)
+    states.push_back({"moment2", f32});
+  return states;
+}
+
+SmallVector<UpdateBuffer> mlir::zero::listUpdateBuffers(PartitionOp partition) {
+  UpdateBuffer parameters = {"parameters", partition.getComputeType(),
+                             partition.hasShardedParameters()};
+  SmallVector<UpdateBuffer> buffers = {
+      {"gradients", partition.getGradientType(),
+       partition.hasShardedGradients(), /*isWritten=*/false}};
+  bool isWide = partition.getComputeType().isF32();
+  if (isWide)
+    buffers.push_back(parameters);
+  for (const OptimizerState &state : listOptimizerStates(partition))
+    buffers.push_back(
+        {state.name, state.type, partition.hasShardedOptimizer()});
+  if (!isWide)
+    buffers.push_back(parameters);
+  return buffers;
+}
+
 DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
                                          ArenaCursor &cursor) {
   MLIRContext *context = partition.getContext();
@@ -37,16 +75,9 @@ DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
     return places.getDictionary(context);
   add("gradients", ArenaKind::Gradients, partition.hasShardedGradients(),
       elementBytes(partition.getGradientType()));
-  bool sharded = partition.hasShardedOptimizer();
-  if (partition.hasMaster())
-    add("master", ArenaKind::Optimizer, sharded, 4);
-  if (partition.getSplitMaster())
-    add("remainder", ArenaKind::Optimizer, sharded, kRemainderBytes);
-  auto sgd = dyn_cast<SgdAttr>(*partition.getOptimizer());
-  if (!sgd || sgd.getMomentum() != 0)
-    add("moment1", ArenaKind::Optimizer, sharded, 4);
-  if (!sgd)
-    add("moment2", ArenaKind::Optimizer, sharded, 4);
+  for (const OptimizerState &state : listOptimizerStates(partition))
+    add(state.name, ArenaKind::Optimizer, partition.hasShardedOptimizer(),
+        elementBytes(state.type));
   return places.getDictionary(context);
 }
 

@@ -86,10 +86,9 @@ static SmallVector<State> statesOf(PartitionOp partition) {
     return states;
   states.push_back({ArenaKind::Gradients, partition.hasShardedGradients(),
                     elementBytes(partition.getGradientType())});
-  // Master weights and moments are f32.
-  int64_t bytes = partition.getSplitMaster() ? kRemainderBytes : 0;
-  for (StringRef name : {"master", "moment1", "moment2"})
-    bytes += partition.getAt()->contains(name) ? 4 : 0;
+  int64_t bytes = 0;
+  for (const OptimizerState &state : listOptimizerStates(partition))
+    bytes += elementBytes(state.type);
   states.push_back(
       {ArenaKind::Optimizer, partition.hasShardedOptimizer(), bytes});
   return states;

@@ -176,9 +176,8 @@ void AccessTable::collectStats(GradStatsOp op, Accesses &accesses) {
 
 void AccessTable::collectUpdate(UpdateOp op, Accesses &accesses) {
   PartitionOp partition = tables.find(op.getPartitionAttr());
-  add(accesses.atOnce, stateOf(partition, "gradients"), /*isWrite=*/false);
-  for (StringRef name : {"parameters", "master", "moment1", "moment2"})
-    add(accesses.atOnce, stateOf(partition, name), /*isWrite=*/true);
+  for (const UpdateBuffer &buffer : listUpdateBuffers(partition))
+    add(accesses.atOnce, stateOf(partition, buffer.name), buffer.isWritten);
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,28 @@ inline constexpr int64_t kBufferAlignment = 64;
 /// Bytes of what a split master keeps of an element.
 inline constexpr int64_t kRemainderBytes = 2;
 
+/// Something that an optimizer keeps of each element of a partition.
+struct OptimizerState {
+  StringRef name;
+  Type type;
+};
+
+/// What is kept beside the parameters and gradients of a trained partition, in
+/// the order of its update's kernel: what stands for the f32 parameter where
+/// that is 16-bit, then the optimizer's own. Empty where it is not trained.
+SmallVector<OptimizerState> listOptimizerStates(PartitionOp partition);
+
+/// A buffer of an update's kernel: a state, or `gradients` or `parameters`.
+struct UpdateBuffer {
+  StringRef name;
+  Type type;
+  bool isSharded = false;
+  bool isWritten = true;
+};
+
+/// The buffers of the kernel that updates a trained partition, in its order.
+SmallVector<UpdateBuffer> listUpdateBuffers(PartitionOp partition);
+
 /// Where `place` is on `rank`.
 AtAttr specialize(AtAttr place, int64_t rank);
 
