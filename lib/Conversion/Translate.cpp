@@ -102,23 +102,31 @@ static zrt::Optimizer toOptimizer(std::optional<Attribute> attribute) {
   if (!attribute)
     return optimizer;
   if (auto sgd = dyn_cast<SgdAttr>(*attribute)) {
-    optimizer.kind = zrt::OptimizerKind::Sgd;
+    optimizer.name = "SGD";
     optimizer.learningRate = sgd.getLr();
-    optimizer.momentum = sgd.getMomentum();
     optimizer.weightDecay = sgd.getWeightDecay();
-    optimizer.nesterov = sgd.getNesterov();
     return optimizer;
   }
   auto adam = cast<AdamAttr>(*attribute);
-  optimizer.kind = adam.getDecoupled() ? zrt::OptimizerKind::AdamW
-                                       : zrt::OptimizerKind::Adam;
+  optimizer.name = adam.getDecoupled() ? "AdamW" : "Adam";
   optimizer.learningRate = adam.getLr();
-  optimizer.beta1 = adam.getBeta1();
-  optimizer.beta2 = adam.getBeta2();
-  optimizer.epsilon = adam.getEps();
   optimizer.weightDecay = adam.getWeightDecay();
-  optimizer.biasCorrection = adam.getBiasCorrection();
   return optimizer;
+}
+
+/// A state is in one piece, and starts as zeros unless it stands for the
+/// parameter.
+static zrt::State toState(PartitionOp partition, const OptimizerState &from) {
+  zrt::State to;
+  to.name = from.name.str();
+  to.type = *toDataType(from.type);
+  to.start = from.name == "master"      ? zrt::StateStart::Parameter
+             : from.name == "remainder" ? zrt::StateStart::LowerHalf
+                                        : zrt::StateStart::Constant;
+  to.ranges.push_back(
+      {0, static_cast<uint64_t>(partition.getFlatElements()),
+       toBufferRef(cast<AtAttr>(partition.getAt()->get(from.name)))});
+  return to;
 }
 
 static zrt::Partition toPartition(PartitionOp from) {
@@ -134,8 +142,6 @@ static zrt::Partition toPartition(PartitionOp from) {
   to.shardedParameters = from.hasShardedParameters();
   to.shardedGradients = to.trainable && from.hasShardedGradients();
   to.shardedOptimizer = to.trainable && from.hasShardedOptimizer();
-  to.hasMaster = to.trainable && from.hasMaster();
-  to.splitMaster = to.trainable && from.getSplitMaster();
   to.computeType = *toDataType(from.getComputeType());
   to.gradientType = *toDataType(from.getGradientType());
   auto place = [&](StringRef name, zrt::BufferRef &ref) {
@@ -144,10 +150,8 @@ static zrt::Partition toPartition(PartitionOp from) {
   };
   place("parameters", to.parameters);
   place("gradients", to.gradients);
-  place("master", to.master);
-  place("remainder", to.remainder);
-  place("moment1", to.moment1);
-  place("moment2", to.moment2);
+  for (const OptimizerState &state : listOptimizerStates(from))
+    to.states.push_back(toState(from, state));
   return to;
 }
 
@@ -324,10 +328,9 @@ void Translator::reportMemory() {
       continue;
     gradients +=
         share(partition.shardedGradients) * zrt::sizeOf(partition.gradientType);
-    uint64_t bytes = (partition.hasMaster ? 4 : 0) +
-                     (partition.splitMaster ? kRemainderBytes : 0) +
-                     (partition.moment1.bytes ? 4 : 0) +
-                     (partition.moment2.bytes ? 4 : 0);
+    uint64_t bytes = 0;
+    for (const zrt::State &state : partition.states)
+      bytes += zrt::sizeOf(state.type);
     optimizer += share(partition.shardedOptimizer) * bytes;
   }
   program.memory.push_back({"parameters by formula", parameters});

@@ -49,6 +49,18 @@ static int64_t product(const std::vector<int64_t> &shape) {
 int64_t TensorType::elements() const { return product(shape); }
 int64_t Parameter::elements() const { return product(shape); }
 
+const State *Partition::findState(StateStart start) const {
+  for (const State &state : states)
+    if (state.start == start)
+      return &state;
+  return nullptr;
+}
+
+const State *Partition::master() const {
+  const State *whole = findState(StateStart::Parameter);
+  return whole ? whole : findState(StateStart::LowerHalf);
+}
+
 bool TensorType::operator==(const TensorType &other) const {
   return type == other.type && shape == other.shape;
 }

@@ -186,14 +186,35 @@ struct Segment {
   uint64_t size = 0;
 };
 
-enum class OptimizerKind : uint8_t { None = 0, AdamW = 1, Adam = 2, Sgd = 3 };
+/// What a report says of an optimizer, and the rate that a schedule starts
+/// from; all else is in the kernels.
 struct Optimizer {
-  OptimizerKind kind = OptimizerKind::None;
+  std::string name; ///< "AdamW"; empty where nothing is trained
   double learningRate = 1e-3;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double weightDecay = 0, momentum = 0;
-  bool nesterov = false;
-  bool biasCorrection = true;
+  double weightDecay = 0;
+};
+
+/// What an element of a state is before the first update.
+enum class StateStart : uint8_t {
+  Constant = 0,  ///< `State::constant`
+  Parameter = 1, ///< the parameter's value: a master weight
+  LowerHalf = 2, ///< the lower 16 bits of that, of a split master
+};
+
+/// Where elements [begin, end) of a partition's flat space are: all of them, or
+/// this rank's slices where the state is sharded.
+struct StateRange {
+  uint64_t begin = 0, end = 0;
+  BufferRef buffer;
+};
+
+/// Something that an optimizer keeps of each element: "exp_avg".
+struct State {
+  std::string name;
+  DataType type = DataType::F32;
+  StateStart start = StateStart::Constant;
+  double constant = 0;
+  std::vector<StateRange> ranges; ///< in order, over the whole flat space
 };
 
 /// A flat group of parameters. Where a state is sharded, a rank stores its
@@ -208,17 +229,17 @@ struct Partition {
   bool shardedParameters = false; ///< stage 3
   bool shardedGradients = false;  ///< stages 2 and 3
   bool shardedOptimizer = false;  ///< stages 1 to 3
-  bool hasMaster = false;         ///< 16-bit compute types, f32 beside them
-  bool splitMaster = false;       ///< bf16, with the lower half beside it
   DataType computeType = DataType::F32;
   DataType gradientType = DataType::F32; ///< of the stored gradient
   BufferRef parameters; ///< whole, or this rank's slices when sharded
   BufferRef gradients;
-  BufferRef master;
-  BufferRef remainder; ///< of a split master: u16
-  BufferRef moment1;
-  BufferRef moment2;
+  std::vector<State> states;     ///< in the order of the update's kernel
   uint64_t flatElements() const; ///< padded
+  /// The state that starts like that; null where there is none.
+  const State *findState(StateStart start) const;
+  /// What stands for the f32 parameter: a master, or the lower half of one that
+  /// is split; null where the parameter is all there is.
+  const State *master() const;
 };
 
 /// A resident whole copy of a parameter whose partition is sharded

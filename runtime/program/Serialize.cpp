@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 7;
+constexpr uint64_t kVersion = 8;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -27,7 +27,7 @@ constexpr int limitOf(Opcode) { return kOpcodeCount; }
 constexpr int limitOf(Stream) { return kStreamCount; }
 constexpr int limitOf(TrafficClass) { return 3; }
 constexpr int limitOf(InitKind) { return 5; }
-constexpr int limitOf(OptimizerKind) { return 4; }
+constexpr int limitOf(StateStart) { return 3; }
 constexpr int limitOf(LossScaleKind) { return 3; }
 constexpr int limitOf(ScheduleKind) { return 4; }
 
@@ -181,12 +181,12 @@ ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
            partition, memberOffset, location)
 ZRT_FIELDS(Segment, offset, size)
-ZRT_FIELDS(Optimizer, kind, learningRate, beta1, beta2, epsilon, weightDecay,
-           momentum, nesterov, biasCorrection)
+ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
+ZRT_FIELDS(StateRange, begin, end, buffer)
+ZRT_FIELDS(State, name, type, start, constant, ranges)
 ZRT_FIELDS(Partition, name, group, segments, optimizer, trainable,
-           shardedParameters, shardedGradients, shardedOptimizer, hasMaster,
-           splitMaster, computeType, gradientType, parameters, gradients,
-           master, remainder, moment1, moment2)
+           shardedParameters, shardedGradients, shardedOptimizer, computeType, gradientType,
+           parameters, gradients, states)
 ZRT_FIELDS(ResidentCopy, parameter, buffer)
 ZRT_FIELDS(Input, name, type, buffer)
 ZRT_FIELDS(Output, name, type, buffer)

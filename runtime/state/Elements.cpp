@@ -69,27 +69,54 @@ void zrt::joinRemainder(const uint16_t *remainder, float *values,
 
 namespace {
 
-/// Whether the 16-bit parameter is a rounded f32 one.
-bool followsMaster(const Partition &partition) {
-  return partition.hasMaster || partition.splitMaster;
-}
-
-/// A rank's range of elements of one type.
-struct Range {
-  Range(const Arenas &arenas, const BufferRef &buffer, int rank, DataType type)
-      : base(static_cast<char *>(arenas.resolve(buffer, rank))),
-        elements(buffer.bytes / sizeOf(type)), type(type) {}
-
-  void *at(const Parameter &parameter, uint64_t stored, uint64_t count) const {
-    if (stored > elements || count > elements - stored)
-      throw std::out_of_range("parameter '" + parameter.name +
-                              "' has elements beyond its partition's memory");
-    return base + stored * sizeOf(type);
+/// What a rank stores of a state or of parameters, which may be in pieces.
+class Stored {
+public:
+  Stored(const Arenas &arenas, const BufferRef &buffer, int rank, DataType type)
+      : type(type) {
+    add(arenas, buffer, rank, 0);
+  }
+  Stored(const Arenas &arenas, const State &state, bool sharded, int rank,
+         int ranks)
+      : type(state.type) {
+    for (const StateRange &range : state.ranges)
+      add(arenas, range.buffer, rank, range.begin / (sharded ? ranks : 1));
   }
 
-  char *base;
-  uint64_t elements;
+  /// Calls `body(address, begin, count)` for each run of memory that holds some
+  /// of elements [stored, stored + count); `begin` counts from `stored`.
+  template <typename Body>
+  void forEachRun(const Parameter &parameter, uint64_t stored, uint64_t count,
+                  Body body) const {
+    uint64_t done = 0;
+    for (const Run &run : runs) {
+      uint64_t at = stored + done;
+      if (done == count || at < run.first || at >= run.first + run.elements)
+        continue;
+      uint64_t inside = at - run.first;
+      uint64_t part = std::min(count - done, run.elements - inside);
+      body(run.base + inside * sizeOf(type), done, part);
+      done += part;
+    }
+    if (done != count)
+      throw std::out_of_range("parameter '" + parameter.name +
+                              "' has elements beyond its partition's memory");
+  }
+
   DataType type;
+
+private:
+  struct Run {
+    uint64_t first, elements;
+    char *base;
+  };
+  void add(const Arenas &arenas, const BufferRef &buffer, int rank,
+           uint64_t first) {
+    runs.push_back({first, buffer.bytes / sizeOf(type),
+                    static_cast<char *>(arenas.resolve(buffer, rank))});
+  }
+
+  std::vector<Run> runs;
 };
 
 } // namespace
@@ -104,28 +131,51 @@ void zrt::setParameter(const Program &program, const Arenas &arenas, int rank,
                        const Parameter &parameter, const ValueSource &source) {
   const Partition &partition = partitionOf(program, parameter);
   std::vector<float> values;
-  std::vector<char> stored;
-  auto fill = [&](const Range &range, bool sharded, bool followsMaster) {
+  std::vector<char> bytes;
+  auto fill = [&](const Stored &stored, bool sharded, bool followsMaster) {
     forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
       portions(piece.count, [&](uint64_t begin, uint64_t count) {
         values.resize(count);
-        stored.resize(count * sizeOf(range.type));
+        bytes.resize(count * sizeOf(stored.type));
         source(piece.element + begin, count, values.data());
-        storeElements(range.type, followsMaster, values.data(), stored.data(),
+        storeElements(stored.type, followsMaster, values.data(), bytes.data(),
                       count);
-        arenas.write(range.at(parameter, piece.stored + begin, count),
-                     stored.data(), stored.size());
+        stored.forEachRun(parameter, piece.stored + begin, count,
+                          [&](char *to, uint64_t first, uint64_t part) {
+                            arenas.write(
+                                to, bytes.data() + first * sizeOf(stored.type),
+                                part * sizeOf(stored.type));
+                          });
       });
     });
   };
-  if (partition.hasMaster)
-    fill(Range(arenas, partition.master, rank, DataType::F32),
-         partition.shardedOptimizer, false);
-  if (partition.splitMaster)
-    fill(Range(arenas, partition.remainder, rank, DataType::U16),
-         partition.shardedOptimizer, false);
-  fill(Range(arenas, partition.parameters, rank, partition.computeType),
-       partition.shardedParameters, followsMaster(partition));
+  for (const State &state : partition.states)
+    if (state.start != StateStart::Constant)
+      fill(Stored(arenas, state, partition.shardedOptimizer, rank,
+                  program.ranksOf(partition.group)),
+           partition.shardedOptimizer, false);
+  fill(Stored(arenas, partition.parameters, rank, partition.computeType),
+       partition.shardedParameters, partition.master() != nullptr);
+}
+
+void zrt::setConstantStates(const Program &program, const Arenas &arenas,
+                            int rank) {
+  for (const Partition &partition : program.partitions)
+    for (const State &state : partition.states) {
+      // Arenas begin as zeros.
+      if (state.start != StateStart::Constant || state.constant == 0)
+        continue;
+      const std::vector<float> values(kPortion, float(state.constant));
+      std::vector<char> bytes(kPortion * sizeOf(state.type));
+      storeElements(state.type, false, values.data(), bytes.data(), kPortion);
+      for (const StateRange &range : state.ranges)
+        portions(range.buffer.bytes / sizeOf(state.type), [&](uint64_t begin,
+                                                              uint64_t count) {
+          char *base = static_cast<char *>(arenas.resolve(range.buffer, rank));
+          arenas.write(base + begin * sizeOf(state.type), bytes.data(),
+                       count * sizeOf(state.type));
+        });
+    }
 }
 
 namespace {
@@ -138,38 +188,41 @@ public:
       : arenas(arenas), parameter(parameter),
         partition(partitionOf(program, parameter)),
         compute(arenas, partition.parameters, rank, partition.computeType),
-        beside(partition.hasMaster
-                   ? Range(arenas, partition.master, rank, DataType::F32)
-               : partition.splitMaster
-                   ? Range(arenas, partition.remainder, rank, DataType::U16)
-                   : compute) {}
+        beside(compute) {
+    if (const State *master = partition.master()) {
+      beside = Stored(arenas, *master, partition.shardedOptimizer, rank,
+                      program.ranksOf(partition.group));
+      isSplit = master->start == StateStart::LowerHalf;
+    }
+  }
 
   bool isSharded() const {
-    return followsMaster(partition) ? partition.shardedOptimizer
-                                    : partition.shardedParameters;
+    return partition.master() ? partition.shardedOptimizer
+                              : partition.shardedParameters;
   }
 
   /// `piece` of what `isSharded` describes.
   void read(const Piece &piece, const ValueSink &sink) {
     values.resize(piece.count);
-    load(partition.splitMaster ? DataType::BF16 : beside.type,
-         partition.splitMaster ? compute : beside,
-         partition.splitMaster ? storedCompute(piece) : piece.stored);
-    if (partition.splitMaster) {
+    const Stored &upper = isSplit ? compute : beside;
+    std::vector<char> bytes(piece.count * sizeOf(upper.type));
+    load(upper, isSplit ? storedCompute(piece) : piece.stored, bytes.data());
+    loadElements(upper.type, bytes.data(), values.data(), values.size());
+    if (isSplit) {
       std::vector<uint16_t> lower(piece.count);
-      arenas.read(lower.data(), beside.at(parameter, piece.stored, piece.count),
-                  piece.count * sizeof(uint16_t));
+      load(beside, piece.stored, reinterpret_cast<char *>(lower.data()));
       joinRemainder(lower.data(), values.data(), piece.count);
     }
     sink(piece.element, piece.count, values.data());
   }
 
 private:
-  void load(DataType type, const Range &range, uint64_t at) {
-    stored.resize(values.size() * sizeOf(type));
-    arenas.read(stored.data(), range.at(parameter, at, values.size()),
-                stored.size());
-    loadElements(type, stored.data(), values.data(), values.size());
+  void load(const Stored &from, uint64_t at, char *to) {
+    from.forEachRun(parameter, at, values.size(),
+                    [&](const char *run, uint64_t first, uint64_t count) {
+                      arenas.read(to + first * sizeOf(from.type), run,
+                                  count * sizeOf(from.type));
+                    });
   }
 
   /// The place of `piece`, which is of the optimizer's state, among parameters.
@@ -182,9 +235,9 @@ private:
   const Arenas &arenas;
   const Parameter &parameter;
   const Partition &partition;
-  Range compute, beside;
+  Stored compute, beside;
+  bool isSplit = false;
   std::vector<float> values;
-  std::vector<char> stored;
 };
 
 } // namespace

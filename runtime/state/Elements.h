@@ -33,10 +33,13 @@ void loadElements(DataType type, const void *from, float *values,
 /// given the lower halves of the masters' bits.
 void joinRemainder(const uint16_t *remainder, float *values, uint64_t count);
 
-/// Sets what `rank` stores of `parameter`: its elements of the master, or of a
-/// split one's lower halves, where there is one, and of the compute parameter.
+/// Sets what `rank` stores of `parameter`: its elements of states that start as
+/// the parameter or a part of it, and of the compute parameter.
 void setParameter(const Program &program, const Arenas &arenas, int rank,
                   const Parameter &parameter, const ValueSource &source);
+
+/// Fills the states that start as a constant, padding included.
+void setConstantStates(const Program &program, const Arenas &arenas, int rank);
 
 /// Passes `rank`'s share of `parameter` to `sink`: from the master where there
 /// is one. The shares of all ranks are the parameter, each element once.

@@ -72,6 +72,7 @@ void zrt::initialValues(const Parameter &parameter, uint64_t seed,
 
 void zrt::initializeParameters(const Program &program, const Arenas &arenas,
                                int rank, uint64_t seed, ThreadPool *pool) {
+  setConstantStates(program, arenas, rank);
   for (const Parameter &parameter : program.parameters)
     setParameter(program, arenas, rank, parameter,
                  [&](uint64_t element, uint64_t count, float *out) {

@@ -75,8 +75,7 @@ static TensorDataType typeInFiles(const Parameter &parameter) {
 static TensorDataType writtenType(const Program &program,
                                   const Parameter &parameter) {
   const Partition &partition = partitionOf(program, parameter);
-  return partition.hasMaster || partition.splitMaster ? TensorDataType::F32
-                                                      : typeInFiles(parameter);
+  return partition.master() ? TensorDataType::F32 : typeInFiles(parameter);
 }
 
 static DataType dataTypeOf(TensorDataType type) {

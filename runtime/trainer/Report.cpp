@@ -121,11 +121,6 @@ void printRow(std::ostream &os, const std::string &name, uint64_t bytes) {
      << std::right << grouped(bytes) << "  " << readableBytes(bytes) << "\n";
 }
 
-const char *nameOf(OptimizerKind kind) {
-  constexpr const char *names[] = {"none", "AdamW", "Adam", "SGD"};
-  return names[static_cast<int>(kind)];
-}
-
 } // namespace
 
 void zrt::printSchedule(const Program &program, std::ostream &os) {
@@ -180,9 +175,9 @@ void zrt::printInfo(const Program &program, std::ostream &os) {
     os << "group          " << partition.name << ": "
        << grouped(partition.flatElements()) << " elements, "
        << nameOf(partition.computeType) << ", "
-       << ::nameOf(partition.optimizer.kind) << ", learning rate "
-       << partition.optimizer.learningRate << ", weight decay "
-       << partition.optimizer.weightDecay << "\n";
+       << (partition.trainable ? partition.optimizer.name : "none")
+       << ", learning rate " << partition.optimizer.learningRate
+       << ", weight decay " << partition.optimizer.weightDecay << "\n";
 }
 
 /// Elements between the ranks of one group; nothing where nothing is sent.

@@ -104,7 +104,7 @@ BufferRef controlField(size_t offset, uint64_t bytes) {
 }
 
 void addApply(Program &program, const Value &table, const Value &gradient,
-              const Value &moment1, const Value &moment2) {
+              const Value &average, const Value &square) {
   Builder build(program, program.apply);
   build.allReduce(0, gradient.buffer, uint64_t(kFlat.elements()), DataType::F32,
                   TrafficClass::Gradient);
@@ -117,7 +117,7 @@ void addApply(Program &program, const Value &table, const Value &gradient,
   scale.ints = {{"exact", {1}}};
   scale.floats = {{"clip", 1.0}, {"divisor", double(program.training.ranks)}};
   KernelSpec &update = build.kernel(
-      "zero.adamw", {gradient, {kFlat, table.buffer}, moment1, moment2});
+      "zero.adamw", {gradient, {kFlat, table.buffer}, average, square});
   update.ints = {{"partition", {0}}};
   build.kernel("zero.update_scale", {});
 }
@@ -141,8 +141,8 @@ Program zrt::test::makeBigramProgram(int ranks, int accumulation) {
   };
   const Value table = value(parameters, kTable);
   const Value gradient = value(gradients, kFlat);
-  const Value moment1 = value(optimizer, kFlat);
-  const Value moment2 = value(optimizer, kFlat);
+  const Value average = value(optimizer, kFlat);
+  const Value square = value(optimizer, kFlat);
   const Value tokens = value(inputs, kIds), targets = value(inputs, kIds);
   const Value logits = value(activations, kLogits);
   const Value dlogits = value(activations, kLogits);
@@ -166,7 +166,7 @@ Program zrt::test::makeBigramProgram(int ranks, int accumulation) {
       .ints = {{"ignore_index", {-100}}};
   micro.kernel("nn.embedding_grad", {dlogits, tokens}, {contribution});
   micro.kernel("zero.accumulate", {{kFlat, contribution.buffer}, gradient});
-  addApply(program, table, gradient, moment1, moment2);
+  addApply(program, table, gradient, average, square);
   Builder evaluate(program, program.evaluate);
   addForward(evaluate);
   program.evaluate.outputs = {{"loss", kScalar, loss.buffer},
@@ -181,12 +181,21 @@ Program zrt::test::makeBigramProgram(int ranks, int accumulation) {
   Partition partition;
   partition.name = "all";
   partition.segments = {{0, uint64_t(kFlat.elements())}};
-  partition.optimizer.kind = OptimizerKind::AdamW;
+  partition.optimizer.name = "AdamW";
   partition.optimizer.learningRate = 0.05;
   partition.parameters = table.buffer;
   partition.gradients = gradient.buffer;
-  partition.moment1 = moment1.buffer;
-  partition.moment2 = moment2.buffer;
+  const uint64_t elements = uint64_t(kFlat.elements());
+  partition.states = {{"exp_avg",
+                       DataType::F32,
+                       StateStart::Constant,
+                       0,
+                       {{0, elements, average.buffer}}},
+                      {"exp_avg_sq",
+                       DataType::F32,
+                       StateStart::Constant,
+                       0,
+                       {{0, elements, square.buffer}}}};
   program.partitions.push_back(partition);
   return program;
 }

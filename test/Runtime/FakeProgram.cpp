@@ -44,7 +44,7 @@ void addParameter(Program &program) {
   Partition partition;
   partition.name = "all";
   partition.segments = {{0, 1}};
-  partition.optimizer.kind = OptimizerKind::Sgd;
+  partition.optimizer.name = "SGD";
   partition.optimizer.learningRate = 0.01;
   partition.parameters = ref(Arena::Parameters, 0, 4);
   partition.gradients = ref(Arena::Gradients, 0, 4);

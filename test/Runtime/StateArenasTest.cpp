@@ -199,26 +199,32 @@ void expectStored(const Program &program, const Arenas &arenas, int rank,
                   const Parameter &parameter,
                   const std::vector<float> &wanted) {
   const Partition &partition = partitionOf(program, parameter);
-  auto check = [&](const BufferRef &buffer, bool sharded, DataType type,
-                   bool follows) {
-    auto *base = static_cast<char *>(arenas.resolve(buffer, rank));
+  auto check = [&](const std::vector<StateRange> &ranges, bool sharded,
+                   DataType type, bool follows) {
+    const uint64_t share = sharded ? program.training.ranks : 1;
     forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
-      std::vector<char> bytes(piece.count * sizeOf(type));
-      storeElements(type, follows, &wanted[piece.element], bytes.data(),
-                    piece.count);
-      EXPECT_EQ(std::memcmp(base + piece.stored * sizeOf(type), bytes.data(),
-                            bytes.size()),
+      for (uint64_t i = 0; i < piece.count; ++i) {
+        char bytes[4];
+        storeElements(type, follows, &wanted[piece.element + i], bytes, 1);
+        const uint64_t at = piece.stored + i;
+        for (const StateRange &range : ranges)
+          if (at >= range.begin / share && at < range.end / share) {
+            auto *base =
+                static_cast<char *>(arenas.resolve(range.buffer, rank));
+            ASSERT_EQ(
+                std::memcmp(base + (at - range.begin / share) * sizeOf(type),
+                            bytes, sizeOf(type)),
                 0)
-          << parameter.name;
+                << parameter.name << " " << at;
+          }
+      }
     });
   };
-  if (partition.hasMaster)
-    check(partition.master, partition.shardedOptimizer, DataType::F32, false);
-  if (partition.splitMaster)
-    check(partition.remainder, partition.shardedOptimizer, DataType::U16,
-          false);
-  check(partition.parameters, partition.shardedParameters,
-        partition.computeType, partition.hasMaster || partition.splitMaster);
+  for (const State &state : partition.states)
+    check(state.ranges, partition.shardedOptimizer, state.type, false);
+  check({{0, partition.flatElements(), partition.parameters}},
+        partition.shardedParameters, partition.computeType,
+        partition.master() != nullptr);
 }
 
 TEST(StateInitialize, EveryStageAndRankGetsTheSameModel) {

@@ -37,8 +37,6 @@ public:
     partition.shardedParameters = stage == 3;
     partition.shardedGradients = stage >= 2;
     partition.shardedOptimizer = stage >= 1 && trainable;
-    partition.hasMaster = trainable && type != DataType::F32 && !splitMaster;
-    partition.splitMaster = trainable && splitMaster;
     partition.computeType = type;
     uint64_t end = 0;
     for (Parameter &member : members) {
@@ -66,10 +64,12 @@ public:
   Program program;
 
 private:
-  BufferRef take(Arena arena, uint64_t elements, bool sharded, DataType kind) {
-    uint64_t &used = program.arenaBytes[static_cast<int>(arena)];
+  BufferRef take(Arena arena, uint64_t elements, bool sharded, DataType kind,
+                 Tier tier = Tier::Device) {
+    uint64_t &used = program.arenaBytes[spaceOf(arena, tier)];
     BufferRef buffer;
     buffer.arena = arena;
+    buffer.tier = tier;
     buffer.offset = used;
     buffer.bytes = elements / (sharded ? ranks : 1) * sizeOf(kind);
     used = roundUp(used + buffer.bytes, 64);
@@ -80,12 +80,29 @@ private:
     uint64_t elements = partition.flatElements();
     partition.parameters =
         take(Arena::Parameters, elements, partition.shardedParameters, type);
-    if (partition.hasMaster)
-      partition.master = take(Arena::Optimizer, elements,
-                              partition.shardedOptimizer, DataType::F32);
-    if (partition.splitMaster)
-      partition.remainder = take(Arena::Optimizer, elements,
-                                 partition.shardedOptimizer, DataType::U16);
+    if (!partition.trainable)
+      return;
+    if (splitMaster)
+      addState(partition, "remainder", DataType::U16, StateStart::LowerHalf);
+    else if (type != DataType::F32)
+      addState(partition, "master", DataType::F32, StateStart::Parameter);
+  }
+
+  /// The last segment's elements are on the host, unless it is all there is.
+  void addState(Partition &partition, const char *name, DataType kind,
+                StateStart start) {
+    const uint64_t elements = partition.flatElements();
+    const uint64_t cut = partition.segments.back().offset;
+    const bool sharded = partition.shardedOptimizer;
+    State state = {name, kind, start, 0, {}};
+    if (cut > 0)
+      state.ranges.push_back(
+          {0, cut, take(Arena::Optimizer, cut, sharded, kind)});
+    const Tier tier = cut > 0 ? Tier::Host : Tier::Device;
+    state.ranges.push_back(
+        {cut, elements,
+         take(Arena::Optimizer, elements - cut, sharded, kind, tier)});
+    partition.states.push_back(state);
   }
 
   int stage;

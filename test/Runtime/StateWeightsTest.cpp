@@ -78,11 +78,16 @@ std::string contentOf(const std::string &path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+/// Of all tiers.
 std::string bytesOf(const Arenas &arenas, Arena arena) {
-  uint64_t bytes = arenas.bytes(arena);
-  auto *begin =
-      static_cast<const char *>(arenas.resolve({arena, 0, 0, bytes}, 0));
-  return std::string(begin, begin + bytes);
+  std::string all;
+  for (Tier tier : {Tier::Device, Tier::Host}) {
+    uint64_t bytes = arenas.bytes(arena, tier);
+    auto *begin = static_cast<const char *>(
+        arenas.resolve({arena, 0, 0, bytes, kAllRanks, tier}, 0));
+    all.append(begin, begin + bytes);
+  }
+  return all;
 }
 
 TEST(StateWeights, EveryStageWritesTheSameFile) {
@@ -114,7 +119,11 @@ Program replicated(Program program, int replicas, bool inner) {
   program.mesh.groups = {{{0, 1}}, {{inner ? 1u : 0u}}};
   for (Partition &partition : program.partitions) {
     partition.group = 1;
-    for (BufferRef *buffer : {&partition.parameters, &partition.master})
+    std::vector<BufferRef *> buffers = {&partition.parameters};
+    for (State &state : partition.states)
+      for (StateRange &range : state.ranges)
+        buffers.push_back(&range.buffer);
+    for (BufferRef *buffer : buffers)
       buffer->group = 1;
   }
   return program;
@@ -241,7 +250,7 @@ TEST(StateWeights, FilesIn16BitsLoadIntoEveryType) {
           std::vector<float> wanted(parameter.elements());
           initialValues(parameter, 5, 0, wanted.size(), wanted.data());
           const bool rounded = type != DataType::F32 &&
-                               !partitionOf(program, parameter).hasMaster;
+                               !partitionOf(program, parameter).master();
           readParameter(
               program, arenas, communicator.rank(), parameter,
               [&](uint64_t element, uint64_t count, const float *values) {
