@@ -5,6 +5,7 @@
 #include "CommandBuilder.h"
 
 #include "zero/Analysis/Schedule.h"
+#include "zero/Analysis/Traffic.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -267,51 +268,19 @@ void Translator::measureArenas() {
       sizeof(zrt::Control);
 }
 
+/// What the communicators are to count: the closed form.
 void Translator::computeTraffic() {
-  uint64_t ranks = program.training.ranks;
-  if (ranks == 1)
-    return;
-  uint64_t accumulation = program.training.accumulation;
-  auto &gradient =
-      program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Gradient)];
-  auto &parameter =
-      program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Parameter)];
-  for (PartitionOp partition : module.getOps<PartitionOp>()) {
-    if (!partition.isTrainable())
-      continue;
-    uint64_t elements = partition.getFlatElements();
-    if (partition.getLayout() == LayoutKind::Contiguous) {
-      elements = 0; // reduced to owners: padding does not travel
-      for (MemberAttr member : partition.getMemberRange())
-        elements += member.getSize();
-    }
-    bool everyMicro =
-        partition.getStage() >= 2 || program.training.deterministic;
-    gradient += (ranks - 1) * elements * (everyMicro ? accumulation : 1) *
-                (partition.getStage() == 0 ? 2 : 1);
-    if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
-      parameter +=
-          (ranks - 1) * static_cast<uint64_t>(partition.getFlatElements());
-  }
-  // Stage 3: the padded size of every gather, once for each group of uses.
-  auto gathered = [&](ArrayAttr symbols) {
-    uint64_t elements = 0;
-    for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>()) {
-      PartitionOp partition = state.getPartition(symbol.getAttr());
-      auto [begin, end] = partition.getSegmentsOf(symbol.getValue());
-      elements += end - begin;
-    }
-    return (ranks - 1) * elements;
-  };
-  for (auto micro : step.getBody().getOps<MicroOp>())
-    for (auto gather : micro.getBody().getOps<CollectiveOpInterface>())
-      if (isGather(gather))
-        parameter +=
-            step.getRunsPerUpdate(micro) * gathered(gather.getParameterNames());
-  for (auto refresh :
-       step.getRegionOp<ApplyOp>().getBody().getOps<CollectiveOpInterface>())
-    if (isRefresh(refresh) && refresh.getParameterNames())
-      parameter += gathered(refresh.getParameterNames());
+  uint64_t others = program.training.ranks - 1;
+  SmallVector<TrafficPart> expected =
+      TrafficAnalysis(module, step)
+          .expected(step.getTraining()->getPlanning().getMaxReuseDistance());
+  uint64_t gradients = countElements(expected, TrafficKind::Gradients);
+  uint64_t parameters = countElements(expected, TrafficKind::Refreshes) +
+                        countElements(expected, TrafficKind::Gathers);
+  program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Gradient)] =
+      others * gradients;
+  program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Parameter)] =
+      others * parameters;
 }
 
 void Translator::reportMemory() {

@@ -97,11 +97,13 @@ static void printTraffic(const PlanSummary &plan) {
 static void printGathers(const PlanSummary &plan) {
   if (plan.gathers.empty())
     return;
-  int64_t bound = 3 * plan.accumulation * plan.trained;
+  int64_t all = plan.trained + plan.untrained;
+  int64_t bound = plan.accumulation * (plan.trained + 2 * all);
   int64_t planned = 0;
   for (const TrafficSummary &traffic : plan.traffic)
     planned += traffic.planned.elements;
-  llvm::outs() << "3 A S would be " << formatCount(plan.sent(bound)) << ", "
+  llvm::outs() << (plan.untrained == 0 ? "3 A S" : "A S + 2 A (S + others)")
+               << " would be " << formatCount(plan.sent(bound)) << ", "
                << formatCount(plan.sent(planned)) << " planned;"
                << " parameters by gathers of a micro-batch:\n";
   Table table;

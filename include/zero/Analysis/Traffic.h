@@ -1,0 +1,93 @@
+//===- Traffic.h - what one rank sends in an update -------------*- C++ -*-===//
+//
+// Two counts of the same traffic: one from the collectives of a schedule, and
+// the closed form, from partition tables and from where the step uses
+// parameters. They share no figures, so that each can be checked against the
+// other.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_ANALYSIS_TRAFFIC_H
+#define ZERO_ANALYSIS_TRAFFIC_H
+
+#include "zero/Dialect/Zero/PartitionTable.h"
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::zero {
+
+/// What travels.
+enum class TrafficKind {
+  Gradients, ///< reduced
+  Gathers,   ///< parameters of stage 3, gathered for their uses
+  Refreshes, ///< parameters that an update changed
+};
+
+/// Elements of one type that travel in one update, all `runs` together. Of them
+/// a rank sends (n-1)/n; those of an all-reduce are counted twice.
+struct TrafficPart {
+  TrafficKind kind;
+  int64_t elements = 0;
+  Type type;
+  /// How often it travels in an update.
+  int64_t runs = 1;
+  /// The collective; for the closed form the partition.
+  Operation *op = nullptr;
+  /// What is gathered, or refreshed whole.
+  StringAttr parameter = {};
+};
+
+/// Elements of `parts` of one kind.
+int64_t countElements(ArrayRef<TrafficPart> parts, TrafficKind kind);
+
+/// The traffic of a schedule whose reductions, gathers and updates are
+/// inserted.
+class TrafficAnalysis {
+public:
+  TrafficAnalysis(ModuleOp module, StepOp step);
+
+  /// What the collectives send, in order.
+  SmallVector<TrafficPart> planned() const;
+
+  /// By sharded parameter, in order: how often the collectives gather or
+  /// refresh it in an update.
+  llvm::MapVector<StringAttr, int64_t> countGathers() const;
+
+  /// The closed form. A parameter is gathered once for uses that are less than
+  /// `maxReuseDistance` elements of used parameters apart (see
+  /// zero-insert-gathers); 0 gathers it anew for every use, which is the most.
+  /// `padded`: as partitions lie, which is exactly what is sent; otherwise
+  /// reductions and refreshes are counted without padding. Gathers are padded
+  /// always.
+  SmallVector<TrafficPart> expected(int64_t maxReuseDistance,
+                                    bool padded = true) const;
+
+  /// The segments of a parameter of stage 3, padding included, in elements.
+  int64_t paddedElements(StringAttr parameter) const;
+  /// Elements of a parameter by itself.
+  int64_t elements(StringAttr parameter) const {
+    return partitions.getMember(parameter).getSize();
+  }
+
+private:
+  void addPlanned(CollectiveOpInterface op, int64_t runs,
+                  SmallVectorImpl<TrafficPart> &parts) const;
+  void addGradients(PartitionOp partition, bool padded,
+                    SmallVectorImpl<TrafficPart> &parts) const;
+  llvm::MapVector<StringAttr, int64_t>
+  countUses(int64_t maxReuseDistance) const;
+  void countUses(Block &block, int64_t maxReuseDistance, int64_t runs,
+                 llvm::MapVector<StringAttr, int64_t> &counts) const;
+  /// Of a parameter, moved by `op` or, in the closed form, for its partition.
+  TrafficPart makePart(TrafficKind kind, StringAttr parameter, int64_t runs,
+                       Operation *op) const;
+
+  // Operations are handles, and none of their methods is const.
+  mutable ModuleOp module;
+  mutable StepOp step;
+  PartitionTable partitions;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_TRAFFIC_H
