@@ -76,7 +76,7 @@ LogicalResult CommandBuilder::visit(Operation &op) {
         tensorBytes(op.getResult(0).getType()), source.getStride());
     return success();
   }
-  if (std::optional<zrt::KernelSpec> kernel = describeKernel(&op)) {
+  if (std::optional<zrt::KernelSpec> kernel = describeKernel(&op, &symbols)) {
     record(op);
     return visitKernel(op, std::move(*kernel));
   }

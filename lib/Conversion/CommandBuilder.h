@@ -96,6 +96,7 @@ private:
   KernelTable &kernels;
   const Handles &handles;
   Tickets &tickets;
+  SymbolTableCollection symbols;
   zrt::Region *region = nullptr;
   DenseMap<Value, AtAttr> places;
 };

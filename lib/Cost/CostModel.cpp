@@ -8,6 +8,7 @@
 
 #include "program/Control.h"
 #include "program/Signature.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,6 +18,9 @@
 
 using namespace mlir;
 using namespace mlir::zero;
+
+#define DEBUG_TYPE "zero-cost"
+ALWAYS_ENABLED_STATISTIC(numCosts, "Costs of operations that were asked for");
 
 namespace {
 
@@ -70,6 +74,8 @@ void sortByWork(Curves &curves) {
 } // namespace
 
 struct CostModel::Tables {
+  /// Of the module whose operations are asked for.
+  SymbolTableCollection symbols;
   /// Seconds of a kernel by signature, and curves over its roofline by family.
   llvm::StringMap<std::map<int64_t, double>> kernels;
   llvm::StringMap<Curves> families;
@@ -202,16 +208,13 @@ double CostModel::collectiveSeconds(zrt::Opcode kind, double bytes,
 // Operations
 //===----------------------------------------------------------------------===//
 
-static PartitionOp findPartition(Operation *op, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<PartitionOp>(op, name);
-}
-
 namespace {
 
 /// What an operation is to the cost model, where it is no kernel of its own.
 class OperationCost {
 public:
-  explicit OperationCost(const CostModel &model) : model(model) {}
+  OperationCost(const CostModel &model, SymbolTableCollection &symbols)
+      : model(model), symbols(symbols) {}
 
   double cost(Operation *op) const;
 
@@ -222,12 +225,16 @@ private:
   double accumulate(AccumulateOp op) const;
   double statistics(GradStatsOp op) const;
   double update(UpdateOp op) const;
+  PartitionOp findPartition(Operation *op, FlatSymbolRefAttr name) const {
+    return symbols.lookupNearestSymbolFrom<PartitionOp>(op, name);
+  }
   double flat(StringRef name, ArrayRef<FlatRange> ranges,
               zrt::KernelSpec attributes = {}) const {
     return model.kernelSeconds(describeFlatKernel(name, ranges, attributes));
   }
 
   const CostModel &model;
+  SymbolTableCollection &symbols;
 };
 
 } // namespace
@@ -357,13 +364,15 @@ static double elementwiseSeconds(Operation *op, const CostModel &model) {
 }
 
 double CostModel::costOf(Operation *op) const {
+  ++numCosts;
   if (getView(op) || isa<LoadOp, WaitOp, FreeOp>(op))
     return 0;
-  if (std::optional<zrt::KernelSpec> spec = describeKernel(op))
+  if (std::optional<zrt::KernelSpec> spec =
+          describeKernel(op, &tables->symbols))
     return kernelSeconds(*spec);
   if (op->getName().getDialectNamespace() != ZeroDialect::getDialectNamespace())
     return elementwiseSeconds(op, *this);
-  return OperationCost(*this).cost(op);
+  return OperationCost(*this, tables->symbols).cost(op);
 }
 
 double mlir::zero::costOf(Operation *op, const Machine &machine) {

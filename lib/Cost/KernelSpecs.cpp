@@ -68,22 +68,25 @@ int64_t mlir::zero::countElementOperations(Operation *op) {
   return count;
 }
 
-static KernelDescription describeLaunch(LaunchOp launch) {
+static KernelDescription describeLaunch(LaunchOp launch,
+                                        SymbolTableCollection &symbols) {
   KernelDescription kernel;
   kernel.name = "launch";
   kernel.symbol = launch.getKernel().str();
   kernel.bytes = tensorBytes(launch.getOperation());
   if (Operation *function =
-          SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()))
+          symbols.lookupNearestSymbolFrom(launch, launch.getKernelAttr()))
     kernel.flops = countElementOperations(function);
   return kernel;
 }
 
-static std::optional<KernelDescription> describe(Operation *op) {
+static std::optional<KernelDescription>
+describe(Operation *op, SymbolTableCollection *symbols) {
+  SymbolTableCollection own;
   if (auto kernel = dyn_cast<KernelOpInterface>(op))
     return kernel.describeKernel();
   if (auto launch = dyn_cast<LaunchOp>(op))
-    return describeLaunch(launch);
+    return describeLaunch(launch, symbols ? *symbols : own);
   if (!isa<LossSeedOp>(op))
     return std::nullopt;
   KernelDescription kernel;
@@ -92,8 +95,9 @@ static std::optional<KernelDescription> describe(Operation *op) {
   return kernel;
 }
 
-std::optional<zrt::KernelSpec> mlir::zero::describeKernel(Operation *op) {
-  std::optional<KernelDescription> kernel = describe(op);
+std::optional<zrt::KernelSpec>
+mlir::zero::describeKernel(Operation *op, SymbolTableCollection *symbols) {
+  std::optional<KernelDescription> kernel = describe(op, symbols);
   if (!kernel)
     return std::nullopt;
   zrt::KernelSpec spec;

@@ -3,12 +3,17 @@
 #include "zero/Cost/PrefetchPlan.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Statistic.h"
 
 #include <algorithm>
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::zero;
+
+#define DEBUG_TYPE "zero-prefetch"
+ALWAYS_ENABLED_STATISTIC(numStarts, "Waits before which a gather might start");
+ALWAYS_ENABLED_STATISTIC(numEvents, "Events of blocks that were simulated");
 
 /// What a gather gets beside its own time, as a part of it: predictions are not
 /// exact, and links that idle cost more than elements that come too early.
@@ -40,6 +45,7 @@ SmallVector<size_t> mlir::zero::startEarly(ArrayRef<GatherUse> gathers,
   // At each wait: gathers that have started by then and are waited for later.
   SmallVector<int64_t> started(gathers.size(), 0), ahead(gathers.size(), 0);
   auto fits = [&](const GatherUse &gather, size_t wait) {
+    ++numStarts;
     int64_t most = ahead[wait] + gather.elements;
     return (!limits.inFlight || started[wait] + 2 <= limits.inFlight) &&
            most <= limits.ahead &&
@@ -112,6 +118,7 @@ BlockRun BlockSimulation::run(ArrayRef<size_t> before) const {
   SmallVector<double> ends, otherEnds(seconds.others.size(), 0);
   double now = 0, linkFree = 0, cleared = 0;
   int64_t position = 0;
+  numEvents += events.size();
   for (const Event &event : events) {
     now += seconds.kernels[event.position] - seconds.kernels[position];
     position = event.position;

@@ -11,12 +11,18 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
+#include "llvm/ADT/Statistic.h"
+
 #include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
 
 using namespace mlir::zero;
+
+#define DEBUG_TYPE "zero-allocate"
+ALWAYS_ENABLED_STATISTIC(numCompared,
+                         "Placed buffers that a buffer was compared with");
 
 static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
@@ -126,6 +132,7 @@ int64_t Placement::findOffset(int index, bool high) {
   int64_t size = sizes[index], best = kNever, bestGap = kNever, floor = 0;
   if (usesTree)
     tree.findAlive(buffer.begin - start, buffer.end - start, taken);
+  numCompared += taken.size();
   for (const Taken &other : taken) {
     if (other.begin > buffer.end - start || other.end < buffer.begin - start)
       continue;

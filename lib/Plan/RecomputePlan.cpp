@@ -251,10 +251,11 @@ void RecomputePlan::collectRecomputed(ArrayRef<Value> needed,
 // Cost
 //===----------------------------------------------------------------------===//
 
-static void addKernel(KernelWork &work, Operation *op) {
+static void addKernel(KernelWork &work, Operation *op,
+                      SymbolTableCollection &symbols) {
   std::optional<zrt::KernelSpec> kernel;
   if (!getView(op))
-    kernel = describeKernel(op);
+    kernel = describeKernel(op, &symbols);
   if (!kernel)
     return;
   ++work.kernels;
@@ -264,13 +265,15 @@ static void addKernel(KernelWork &work, Operation *op) {
 
 KernelWork mlir::zero::measureWork(Block &micro) {
   KernelWork work;
+  SymbolTableCollection symbols;
   for (Operation &op : micro)
-    addKernel(work, &op);
+    addKernel(work, &op, symbols);
   return work;
 }
 
 KernelWork mlir::zero::measureRecomputation(Block &micro) {
   KernelWork work;
+  SymbolTableCollection symbols;
   DenseSet<Value> again, gradients;
   for (Operation &op : micro) {
     bool isGradient =
@@ -286,7 +289,7 @@ KernelWork mlir::zero::measureRecomputation(Block &micro) {
     else if (isAgain)
       again.insert(op.result_begin(), op.result_end());
     if (isAgain && !isGradient)
-      addKernel(work, &op);
+      addKernel(work, &op, symbols);
   }
   return work;
 }

@@ -72,12 +72,13 @@ static void refreshResident(OpBuilder &builder, StepOp step,
     return;
   for (auto first : initialize.getBody().getOps<RefreshResidentOp>()) {
     // Untrained parameters have not changed since the start.
+    DenseSet<Attribute> members;
+    for (PartitionOp partition : trained)
+      for (MemberAttr member : partition.getMemberRange())
+        members.insert(member.getParameter());
     SmallVector<Attribute> changed;
     for (Attribute name : first.getParameters())
-      if (llvm::any_of(trained, [&](PartitionOp partition) {
-            return partition.findMember(
-                cast<FlatSymbolRefAttr>(name).getValue());
-          }))
+      if (members.contains(name))
         changed.push_back(name);
     if (changed.empty())
       continue;

@@ -2,6 +2,8 @@
 
 #include "Verify.h"
 
+#include "llvm/ADT/Statistic.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -28,12 +30,17 @@ int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
          *begin;
 }
 
+#define DEBUG_TYPE "zero-verify"
+ALWAYS_ENABLED_STATISTIC(numVisited, "Operations that verification visited");
+
 static LogicalResult runRegion(Operation *region, Tracker &tracker) {
   tracker.now.region = region;
   tracker.enter();
-  for (Operation &op : region->getRegion(0).front())
+  for (Operation &op : region->getRegion(0).front()) {
+    ++numVisited;
     if (failed(tracker.visit(op)))
       return failure();
+  }
   return tracker.leave();
 }
 

@@ -33,7 +33,8 @@ public:
 
   /// Seconds of what `op` does on one rank, by its results, its partition and
   /// the attributes of its step; it need not be planned. A collective counts
-  /// where it starts; views, waits, loads and frees are free.
+  /// where it starts; views, waits, loads and frees are free. The symbols of
+  /// the operation's module stay as they are while the model is in use.
   double costOf(Operation *op) const;
 
   const Machine &getMachine() const { return machine; }

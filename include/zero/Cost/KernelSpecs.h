@@ -9,6 +9,8 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "mlir/IR/SymbolTable.h"
+
 #include "program/Program.h"
 
 #include <optional>
@@ -23,8 +25,10 @@ zrt::TensorType toTensorType(RankedTensorType type);
 
 /// The kernel that computes `op` from its operands: that of its
 /// KernelOpInterface, or of a launch or a loss seed. Nothing where `op` becomes
-/// other commands or none.
-std::optional<zrt::KernelSpec> describeKernel(Operation *op);
+/// other commands or none. `symbols` finds a launch's function; for many
+/// operations keep one, without which each look-up goes through the module.
+std::optional<zrt::KernelSpec>
+describeKernel(Operation *op, SymbolTableCollection *symbols = nullptr);
 
 /// One run of elements of a flat kernel.
 struct FlatRange {

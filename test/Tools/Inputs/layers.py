@@ -1,26 +1,25 @@
-"""Plans a model and one of four times the layers: the time is in proportion.
+"""Plans a model and one of four times the layers: what planning does is in
+proportion, or bounded.
 
 Usage: layers.py <model> <model of four times the layers> <options> <ranks>
-
-A run that takes too long is repeated, since the machine may do other things:
-the least counts."""
+"""
 
 import sys
 
-from measure import measure
+from counts import count
 
-RUNS = 4
-GROWTH = 6.0
-SECONDS = 20.0
+GROWTH = 4.5
+# Buffers that are alive together are compared in pairs; the allocator makes fewer
+# attempts where pairs are many, and so at most this.
+BOUNDED = {"zero-allocate.numCompared": 600_000_000}
 
 small, large = sys.argv[1:3]
 options, ranks = sys.argv[3], int(sys.argv[4])
-few = many = float("inf")
-for _ in range(RUNS):
-    few = min(few, measure(small, options, ranks)[0])
-    many = min(many, measure(large, options, ranks)[0])
-    print(f"{options}: {few:.2f} and {many:.2f} s, {many / few:.2f} times as long")
-    if many <= min(SECONDS, GROWTH * few):
-        break
-else:
-    sys.exit(f"wanted at most {SECONDS} s and {GROWTH} times as long")
+few, many = (count(model, options, ranks) for model in (small, large))
+failed = False
+for name in sorted(many):
+    before = few.get(name, 0)
+    print(f"{options}: {name} {before} and {many[name]}")
+    failed |= many[name] > BOUNDED.get(name, GROWTH * max(before, 1))
+if failed:
+    sys.exit(f"wanted at most {GROWTH} times as many of each, or {BOUNDED}")

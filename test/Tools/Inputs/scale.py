@@ -1,23 +1,18 @@
-"""Plans a model for 8 and for 16,384 ranks and compares CPU time and memory.
+"""Plans a model for 8 and for 16,384 ranks: planning does the same.
 
-The least of several runs counts: what else the machine does only adds."""
+Usage: scale.py <model> <options>
+"""
 
 import sys
 
-from measure import measure
+from counts import count
 
-RUNS = 5
 MOST = 1.5
 
-
-def least(ranks):
-    times, sizes = zip(*(measure(sys.argv[1], sys.argv[2], ranks)
-                         for _ in range(RUNS)))
-    return min(times), min(sizes)
-
-
-few, many = least(8), least(16384)
-for what, small, large in zip(("CPU time", "memory"), few, many):
-    print(f"{what}: {small} for 8 ranks, {large} for 16384")
-    if large > MOST * small:
-        sys.exit(f"{what} grows {large / small:.2f} times")
+few, many = (count(sys.argv[1], sys.argv[2], ranks) for ranks in (8, 16384))
+failed = False
+for name in sorted(many):
+    print(f"{name}: {few.get(name, 0)} for 8 ranks, {many[name]} for 16384")
+    failed |= many[name] > MOST * max(few.get(name, 0), 1)
+if failed:
+    sys.exit(f"wanted at most {MOST} times as many of each")
