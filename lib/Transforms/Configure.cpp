@@ -41,12 +41,11 @@ mlir::zero::createConfigurePass(const TrainConfig &config) {
 FailureOr<TrainConfig> Configure::resolve() {
   if (config)
     return *config;
+  std::string error;
   std::unique_ptr<ZeroPipelineOptions> options =
-      ZeroPipelineOptions::createFromString(settings);
+      ZeroPipelineOptions::read(settings, error);
   if (!options)
-    return emitError(getOperation().getLoc())
-               << "options '" << settings << "' cannot be read",
-           failure();
+    return emitError(getOperation().getLoc()) << error, failure();
   return options->resolve(getOperation());
 }
 

@@ -77,8 +77,9 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
 static LogicalResult
 buildFromText(OpPassManager &manager, StringRef text,
               function_ref<LogicalResult(const Twine &)> onError) {
-  if (!ZeroPipelineOptions::createFromString(text))
-    return onError("options of zero-pipeline cannot be read");
+  std::string error;
+  if (!ZeroPipelineOptions::read(text, error))
+    return onError(error);
   RunPipelineOptions options;
   options.settings = text.str();
   manager.addPass(createRunPipeline(options));

@@ -2,12 +2,56 @@
 
 #include "zero/Transforms/Pipeline.h"
 
+#include "zero/Analysis/Sizes.h"
 #include "zero/Cost/Machine.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Plan/MemoryBudget.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace mlir::zero;
+
+/// Takes the next option off `text`: up to a space that is in no quotes and no
+/// braces.
+static StringRef takeOption(StringRef &text) {
+  text = text.ltrim();
+  int depth = 0;
+  char quote = 0;
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    char c = text[end];
+    if (quote) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '{' || c == '}') {
+      depth += c == '{' ? 1 : -1;
+    } else if (llvm::isSpace(c) && depth == 0) {
+      break;
+    }
+  }
+  StringRef option = text.take_front(end);
+  text = text.drop_front(end);
+  return option;
+}
+
+std::unique_ptr<ZeroPipelineOptions>
+ZeroPipelineOptions::read(StringRef text, std::string &error) {
+  auto options = std::make_unique<ZeroPipelineOptions>();
+  while (!text.trim().empty()) {
+    StringRef option = takeOption(text);
+    std::string reason;
+    llvm::raw_string_ostream stream(reason);
+    if (succeeded(options->parseFromString(option, stream)))
+      continue;
+    error = ("cannot read the option '" + option +
+             "' of zero-pipeline; zero-opt --help lists all that there are")
+                .str();
+    return nullptr;
+  }
+  return options;
+}
 
 /// Samples that one micro-batch of the module's step holds: the first
 /// dimension of its first argument; 0 where there is none.

@@ -25,11 +25,11 @@ struct RunPipeline : public zero::impl::RunPipelineBase<RunPipeline> {
   }
 
   void runOnOperation() override {
+    std::string error;
     std::unique_ptr<ZeroPipelineOptions> options =
-        ZeroPipelineOptions::createFromString(settings);
+        ZeroPipelineOptions::read(settings, error);
     if (!options) {
-      emitError(getOperation().getLoc())
-          << "options '" << settings << "' cannot be read";
+      emitError(getOperation().getLoc()) << error;
       return signalPassFailure();
     }
     FailureOr<TrainConfig> config = options->resolve(getOperation());

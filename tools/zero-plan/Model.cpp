@@ -90,10 +90,10 @@ FailureOr<OwningOpRef<ModuleOp>> ModelFile::plan(const PlanOptions &options) {
 }
 
 FailureOr<TrainConfig> ModelFile::resolve(const PlanOptions &from) {
-  auto options = ZeroPipelineOptions::createFromString(from.text());
+  std::string error;
+  auto options = ZeroPipelineOptions::read(from.text(), error);
   if (!options)
-    return fail("cannot read the options '" + from.text() +
-                "'; zero-opt --help lists those of --zero-pipeline");
+    return fail(error);
   FailureOr<TrainConfig> config = options->resolve(*module);
   if (succeeded(config))
     machine = config->machine;

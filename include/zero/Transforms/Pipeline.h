@@ -143,6 +143,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc(
           "Most bytes that a rank may need, such as 80GiB; any if empty")};
 
+  /// Reads options in the form `key=value key=value`; null, with an error that
+  /// names the first one that cannot be read.
+  static std::unique_ptr<ZeroPipelineOptions> read(StringRef text,
+                                                   std::string &error);
+
   /// The configuration that the options mean for `module`, whose micro-batch
   /// decides about accumulation. Complete and in range, or an error was
   /// reported: at the line of `config`, or at the module's place.
