@@ -362,9 +362,10 @@ constexpr ConfigKey kKeys[] = {
      "stage 3: number of gathers in flight, started as early as the other "
      "limits allow; 0: as few and as late as possible at a cost of at most 3 % "
      "of a micro-batch's time on `machine`"},
-    {"zero.machine", T::Text, "\"h100\"", yes,
+    {"zero.machine", T::Text, "null", yes,
      "what choices of time are made for: `host`, `a100`, `h100`, `h200`, or a "
-     "file of `zero-plan --calibrate`"},
+     "file of `zero-plan --calibrate`; when absent, `host` where the target "
+     "is named host, else `h100`"},
     {"zero.fuse_epilogues", T::Bool, "null", yes,
      "fuse the tanh form of GELU, and its gradient, into the 16-bit matrix "
      "product before it; where it is not given, true on GPUs"},

@@ -100,9 +100,13 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("deterministic", config.deterministic);
   json.attribute("split_master", config.splitMaster);
   json.attribute("layout", stringify(config.layout));
-  json.attribute("alignment", config.alignment);
-  json.attribute("gathers_in_flight", config.gathersInFlight);
-  json.attribute("machine", config.machine);
+  if (isWorthSaying("zero.alignment", config, &TrainConfig::alignment))
+    json.attribute("alignment", config.alignment);
+  if (isWorthSaying("zero.gathers_in_flight", config,
+                    &TrainConfig::gathersInFlight))
+    json.attribute("gathers_in_flight", config.gathersInFlight);
+  if (!config.machine.empty())
+    json.attribute("machine", config.machine);
   json.attribute("fuse_epilogues", config.fuseEpilogues);
   if (config.checkpoint.every > 0)
     json.attributeObject("checkpoint_activations",

@@ -270,13 +270,18 @@ static void recordGiven(const ZeroPipelineOptions &options,
   config.given.erase(llvm::unique(config.given), config.given.end());
 }
 
-/// What the target's kernels can do, where nothing else says it.
+/// What the target's kernels can do and what it is timed for, where nothing
+/// else says it.
 static LogicalResult applyTarget(const ZeroPipelineOptions &options,
                                  TrainConfig &config,
                                  function_ref<InFlightDiagnostic()> emitError) {
-  if (options.target != "host" && options.target != "cuda")
+  if (!options.target.empty() && options.target != "host" &&
+      options.target != "cuda")
     return emitError() << "target '" << options.target.getValue()
                        << "' is neither host nor cuda";
+  if (config.machine.empty())
+    config.machine =
+        options.target == "host" ? "host" : PlanningDefaults::machine.str();
   if (!options.fuseEpilogues.getNumOccurrences() &&
       !llvm::is_contained(config.given, "zero.fuse_epilogues"))
     config.fuseEpilogues = options.target == "cuda";

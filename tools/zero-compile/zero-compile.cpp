@@ -99,16 +99,16 @@ std::string pipelineText() {
   add("deterministic", deterministic ? "true" : "");
   add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);
-  if (target != "host")
-    add("target", target);
   return text;
 }
 
 LogicalResult runPipeline(ModuleOp module) {
-  auto options = zero::ZeroPipelineOptions::createFromString(pipelineText());
+  std::string error;
+  auto options = zero::ZeroPipelineOptions::read(pipelineText(), error);
   if (!options)
-    return fail("cannot read the options '" + pipelineText() +
-                "'; zero-opt --help lists those of --zero-pipeline");
+    return fail(error);
+  if (target.getNumOccurrences())
+    options->target = target.getValue();
   FailureOr<zero::TrainConfig> resolved = options->resolve(module);
   if (failed(resolved))
     return failure();

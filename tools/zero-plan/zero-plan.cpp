@@ -75,7 +75,8 @@ cl::opt<std::string> machineName(
     "machine", cl::cat(category), cl::value_desc("name or file"),
     cl::desc("Machine that is planned and predicted for: host, a100, h100, "
              "h200, or a file of --calibrate; the configuration's if not "
-             "given, and h100 if that names none"));
+             "given, and if that names none, host for --target host, else "
+             "h100"));
 
 cl::opt<std::string>
     traceFile("trace", cl::cat(category), cl::value_desc("file.json"),

@@ -183,8 +183,8 @@ struct TrainConfig {
   /// the other limits allow; 0: as the cost model says, on `machine`.
   int64_t gathersInFlight = PlanningDefaults::gathersInFlight;
   /// What choices of time are made for: a name or file that `readMachine`
-  /// knows.
-  std::string machine = PlanningDefaults::machine.str();
+  /// knows. Empty where a file does not say: the target decides.
+  std::string machine;
   /// Stage 3: parameters of at most this many elements stay whole...
   int64_t parameterPersistenceThreshold =
       PlanningDefaults::parameterPersistenceThreshold;

@@ -100,8 +100,8 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<std::string> machine{
       *this, "machine",
       llvm::cl::desc("What choices of time are made for: host, a100, h100, "
-                     "h200, or a file of zero-plan --calibrate"),
-      llvm::cl::init(PlanningDefaults::machine.str())};
+                     "h200, or a file of zero-plan --calibrate; if not given, "
+                     "host where the target is named host, else h100")};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Reductions travel while the next bucket is filled"),
