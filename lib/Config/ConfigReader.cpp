@@ -482,6 +482,16 @@ void ConfigReader::readGroups() {
   }
 }
 
+/// Names the keys of the file that nothing depends on at its stage. A default
+/// asks for nothing.
+void ConfigReader::remarkIdleKeys() {
+  for (const std::string &path : config.given) {
+    std::string reason = describeIdleKey(path, config);
+    if (!reason.empty() && values.get(path) != getDefault(getConfigKey(path)))
+      reporter.remark(path, reason);
+  }
+}
+
 TrainConfig mlir::zero::readConfig(const json::Object &root,
                                    const ConfigValues &values,
                                    const ConfigContext &context,

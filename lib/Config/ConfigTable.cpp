@@ -186,8 +186,10 @@ constexpr ConfigKey kKeys[] = {
      "how gradients are combined over ranks",
      "updates use the mean; scale the learning rate instead", "mean|sum"},
     {"communication_data_type", T::Choice, "null", yes,
-     "type that gradients travel in; must be the compute type", "",
-     "fp32|fp16|bf16"},
+     "type that gradients travel in; must be the one that they have: the "
+     "compute type, or fp32 where micro-batches are added up before (stages 0 "
+     "and 1)",
+     "", "fp32|fp16|bf16"},
     {"seq_parallel_communication_data_type", T::Choice, "\"fp32\"", no,
      "type of sequence-parallel communication",
      "sequences are not split over ranks; leave it out", "fp32|fp16|bf16"},

@@ -61,9 +61,10 @@ public:
   /// The integers of an array, `zero.checkpoint_activations.layers`.
   llvm::SmallVector<int64_t> integers(llvm::StringRef path) const;
 
-private:
+  /// The value, or the default of a key that the file does not give.
   llvm::json::Value get(llvm::StringRef path) const;
 
+private:
   llvm::StringMap<const llvm::json::Value *> values;
   llvm::StringSet<> automatic;
 };

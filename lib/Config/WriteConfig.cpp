@@ -75,9 +75,13 @@ static void writePrecision(OStream &json, const TrainConfig &config) {
 static void writeZero(OStream &json, const TrainConfig &config) {
   json.attribute("stage", config.stage);
   json.attribute("reduce_bucket_size", config.reduceBucketSize);
-  json.attribute("allgather_bucket_size", config.allgatherBucketSize);
+  if (isWorthSaying("zero_optimization.allgather_bucket_size", config,
+                    &TrainConfig::allgatherBucketSize))
+    json.attribute("allgather_bucket_size", config.allgatherBucketSize);
   json.attribute("overlap_comm", config.overlapCommunication);
   json.attribute("ignore_unused_parameters", config.ignoreUnusedParameters);
+  if (config.stage < 3)
+    return;
   json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
   json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
   json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);

@@ -65,6 +65,29 @@ static void refresh(OpBuilder &builder, PartitionOp partition,
   }
 }
 
+/// A segment is gathered whole: what is smaller does not count.
+static void remarkBucketSize(StepOp step, ArrayRef<PartitionOp> trained,
+                             int64_t bucketElements) {
+  int64_t count = 0, largest = 0;
+  for (PartitionOp partition : trained) {
+    if (!partition.hasShardedOptimizer() || partition.hasShardedParameters())
+      continue;
+    for (auto [begin, end] :
+         partition.getSegmentsIn(0, partition.getFlatElements()))
+      if (end - begin > bucketElements) {
+        ++count;
+        largest = std::max(largest, end - begin);
+      }
+  }
+  if (count > 0)
+    emitRemark(step.getLoc())
+        << "the all-gather bucket of " << bucketElements
+        << " elements (allgather_bucket_size) has no effect on " << count
+        << (count == 1 ? " segment" : " segments") << " of up to " << largest
+        << " elements, which are gathered whole; a smaller reduce bucket "
+           "(reduce_bucket_size) makes smaller segments";
+}
+
 static void refreshResident(OpBuilder &builder, StepOp step,
                             ArrayRef<PartitionOp> trained) {
   auto initialize = step.getRegionOp<InitializeOp>();
@@ -123,4 +146,5 @@ void InsertUpdates::runOnOperation() {
   }
   UpdateScaleOp::create(builder, step.getLoc(), verdict);
   refreshResident(builder, step, trained);
+  remarkBucketSize(step, trained, bucketElements);
 }

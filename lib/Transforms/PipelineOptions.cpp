@@ -242,16 +242,30 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   return applyCheckpointOptions(options, config.checkpoint, emitError);
 }
 
-/// Names the keys that options stand for, as far as a search may move them.
-static void recordGiven(const ZeroPipelineOptions &options,
+/// Names the keys that options stand for, as far as a search may move them, and
+/// says which of the options change nothing.
+static void recordGiven(const ZeroPipelineOptions &options, ModuleOp module,
                         TrainConfig &config) {
   auto record = [&](bool isGiven, StringRef name) {
     if (isGiven)
       config.given.push_back(name.str());
   };
-  auto recordZero = [&](const auto &option, StringRef name) {
-    record(option.getNumOccurrences() > 0, ("zero_optimization." + name).str());
+  auto remark = [&](const auto &option, StringRef name) {
+    std::string reason = describeIdleKey(name, config);
+    if (option.getNumOccurrences() > 0 && !reason.empty())
+      emitRemark(module.getLoc())
+          << "the option " << option.getArgStr() << " " << reason;
   };
+  auto recordZero = [&](const auto &option, StringRef name) {
+    std::string key = ("zero_optimization." + name).str();
+    record(option.getNumOccurrences() > 0, key);
+    remark(option, key);
+  };
+  remark(options.layout, "zero.layout");
+  remark(options.alignment, "zero.alignment");
+  remark(options.gathersInFlight, "zero.gathers_in_flight");
+  remark(options.modelPersistenceThreshold,
+         "zero_optimization.stage3_model_persistence_threshold");
   recordZero(options.stage, "stage");
   recordZero(options.reduceBucketSize, "reduce_bucket_size");
   recordZero(options.allgatherBucketSize, "allgather_bucket_size");
@@ -328,13 +342,7 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
       failed(checkMachine(*resolved, emitError)) ||
       failed(readMemoryBudget(*this, *resolved, emitError)))
     return failure();
-  // A file's own layout is judged where its line is known.
-  if (layout.getNumOccurrences() && resolved->layout == Layout::Contiguous &&
-      resolved->stage != 2)
-    emitRemark(module.getLoc())
-        << "layout=contiguous changes nothing at stage " << resolved->stage
-        << ": only stage 2 cuts groups in one way or the other";
-  recordGiven(*this, *resolved);
+  recordGiven(*this, module, *resolved);
   SmallVector<ConfigDiagnostic> diagnostics;
   verifyTrainConfig(*resolved, diagnostics);
   if (failed(report(diagnostics, /*file=*/"", module)))

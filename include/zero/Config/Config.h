@@ -282,6 +282,10 @@ loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
 /// not of the file.
 void writeTrainConfig(llvm::raw_ostream &os, const TrainConfig &config);
 
+/// Why the key at `path` changes nothing in a run of `config`, "changes nothing
+/// at stage 1: ..."; empty where it may change something.
+std::string describeIdleKey(llvm::StringRef path, const TrainConfig &config);
+
 /// Checks every value of `config` by itself, wherever it came from: a range
 /// that no pass or kernel could carry out is an error without key and line.
 void verifyTrainConfig(const TrainConfig &config,

@@ -1,0 +1,39 @@
+//===- IdleKeys.cpp - Keys that change nothing in a run ---------*- C++ -*-===//
+#include "zero/Config/Config.h"
+
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir::zero;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// The stage at which alone a key counts, and why; null where stages do not
+/// decide.
+static const char *describeStage(StringRef path, const TrainConfig &config) {
+  bool gathers = config.stage == 3;
+  if (path.starts_with("zero_optimization.stage3_") ||
+      path == "zero.gathers_in_flight")
+    return gathers ? nullptr : "only stage 3 gathers parameters for their uses";
+  if (path == "zero.alignment")
+    return gathers ? "parameters that are gathered are padded to 16 bytes a "
+                     "rank"
+                   : nullptr;
+  if (path == "zero_optimization.allgather_bucket_size")
+    return config.stage == 1 || config.stage == 2
+               ? nullptr
+               : "only stages 1 and 2 gather updated parameters in buckets";
+  if (path == "zero.layout")
+    return config.stage == 2 || config.layout == Layout::Bucketed
+               ? nullptr
+               : "only stage 2 cuts groups in one way or the other";
+  return nullptr;
+}
+
+std::string mlir::zero::describeIdleKey(StringRef path,
+                                        const TrainConfig &config) {
+  const char *reason = describeStage(path, config);
+  if (!reason)
+    return "";
+  return ("changes nothing at stage " + Twine(config.stage) + ": " + reason)
+      .str();
+}
