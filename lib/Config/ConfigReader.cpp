@@ -35,10 +35,12 @@ public:
     readLossScale();
     readOptimizer();
     readScheduler();
-    readGradients();
+    config.gradientClipping = values.number("gradient_clipping");
     readZero();
     readExtension();
+    readCommunicationType();
     config.given = values.paths();
+    remarkIdleKeys();
     if (!values.has("optimizer") && !reporter.hasErrors())
       reporter.remark("optimizer", "is not given: AdamW with its defaults");
     return std::move(config);
@@ -58,11 +60,12 @@ private:
   void readScheduler();
   SchedulerType readSchedulerType(StringRef type);
   void readTotalSteps(StringRef type);
-  void readGradients();
+  void readCommunicationType();
   void readZero();
   void readExtension();
   void readCheckpoint();
   void readGroups();
+  void remarkIdleKeys();
 
   /// Every key of the block of `path` must be one that `type` has.
   void checkApplies(StringRef path, StringRef type);
@@ -382,14 +385,24 @@ void ConfigReader::readScheduler() {
     readTotalSteps(*type);
 }
 
-void ConfigReader::readGradients() {
-  config.gradientClipping = values.number("gradient_clipping");
-  constexpr StringRef typeKey = "communication_data_type";
-  std::optional<Precision> type = readPrecision(typeKey);
-  if (type && *type != config.precision)
-    reporter.error(typeKey, "gradients travel in the compute type, " +
-                                stringify(config.precision) +
-                                ", and are added up in f32; leave it out");
+void ConfigReader::readCommunicationType() {
+  constexpr StringRef key = "communication_data_type";
+  config.communicationType = readPrecision(key);
+  if (!config.communicationType)
+    return;
+  if (config.reducesEveryMicroBatch()) {
+    if (*config.communicationType != config.precision)
+      reporter.error(key, "gradients travel in the compute type, " +
+                              stringify(config.precision) +
+                              ", and are added up in f32; leave it out");
+  } else if (*config.communicationType != Precision::F32) {
+    reporter.error(key, "the gradients of " + Twine(config.accumulation) +
+                            " micro-batches are added up before they travel "
+                            "at stage " +
+                            Twine(config.stage) +
+                            ", and travel as the f32 sum; give \"fp32\", or "
+                            "leave it out");
+  }
 }
 
 void ConfigReader::readZero() {
@@ -418,18 +431,15 @@ void ConfigReader::readZero() {
 }
 
 void ConfigReader::readExtension() {
-  config.deterministic = values.boolean("zero.deterministic");
+  config.deterministic = context.overrides.deterministic.value_or(
+      values.boolean("zero.deterministic"));
   config.splitMaster = values.boolean("zero.split_master");
   config.layout = values.text("zero.layout") == "contiguous"
                       ? Layout::Contiguous
                       : Layout::Bucketed;
-  if (config.layout == Layout::Contiguous && config.stage != 2)
-    reporter.remark("zero.layout",
-                    "changes nothing at stage " + Twine(config.stage) +
-                        ": only stage 2 cuts groups in one way or the other");
   config.alignment = values.integer("zero.alignment");
   config.gathersInFlight = values.integer("zero.gathers_in_flight");
-  config.machine = values.text("zero.machine");
+  config.machine = values.optionalText("zero.machine").value_or("");
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
                          values.boolean("zero.fuse_epilogues");
   readCheckpoint();

@@ -70,6 +70,18 @@ static void writePrecision(OStream &json, const TrainConfig &config) {
     json.attributeObject("fp16", [&] { writeHalf(json, config.lossScale); });
   if (config.precision == Precision::BF16)
     json.attributeObject("bf16", [&] { json.attribute("enabled", true); });
+  if (config.communicationType)
+    json.attribute("communication_data_type",
+                   *config.communicationType == Precision::F32   ? "fp32"
+                   : *config.communicationType == Precision::F16 ? "fp16"
+                                                                 : "bf16");
+}
+
+/// Whether something depends on the key, or it was given all the same.
+static bool isWorthSaying(llvm::StringRef path, const TrainConfig &config,
+                          int64_t TrainConfig::*field) {
+  return describeIdleKey(path, config).empty() ||
+         config.*field != TrainConfig().*field;
 }
 
 static void writeZero(OStream &json, const TrainConfig &config) {

@@ -70,6 +70,7 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
     plan.memoryBudget = std::to_string(config.memoryBudget);
   manager.addPass(createPlanMemory(plan));
   manager.addPass(createVerifySchedule());
+  manager.addPass(createCheckPlanPass(config));
 }
 
 /// Adds the pass that reads `text` once there is a module: the micro-batch, and

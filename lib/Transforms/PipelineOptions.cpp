@@ -92,6 +92,8 @@ readOverrides(const ZeroPipelineOptions &options,
     overrides.accumulation = options.accumulation;
   if (options.lossScale.getNumOccurrences())
     overrides.lossScale = options.lossScale;
+  if (options.deterministic.getNumOccurrences())
+    overrides.deterministic = options.deterministic;
   if (options.precision.getNumOccurrences()) {
     overrides.precision = parsePrecision(options.precision);
     if (!overrides.precision)
@@ -211,7 +213,6 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.weightDecay, config.optimizer.weightDecay);
   set(options.momentum, config.optimizer.momentum);
   set(options.clip, config.gradientClipping);
-  set(options.deterministic, config.deterministic);
   set(options.splitMaster, config.splitMaster);
   set(options.reduceBucketSize, config.reduceBucketSize);
   set(options.allgatherBucketSize, config.allgatherBucketSize);

@@ -206,6 +206,47 @@ TEST(Diagnostics, AddingUp) {
               "stored in f32, the compute type; leave it out");
 }
 
+TEST(Diagnostics, GradientsTravelInOneType) {
+  Parsed sum = parseWithBatch(R"("optimizer": {}, "bf16": {"enabled": true},
+    "gradient_accumulation_steps": 2, "communication_data_type": "fp32")");
+  EXPECT_TRUE(sum.config.has_value());
+  EXPECT_EQ(sum.messages, "");
+  expectError(R"("bf16": {"enabled": true}, "gradient_accumulation_steps": 2,
+                 "communication_data_type": "bf16")",
+              "c.json:4: error: communication_data_type: the gradients of 2 "
+              "micro-batches are added up before they travel at stage 0, and "
+              "travel as the f32 sum; give \"fp32\", or leave it out");
+  expectError(R"("bf16": {"enabled": true}, "gradient_accumulation_steps": 2,
+                 "zero": {"deterministic": true},
+                 "communication_data_type": "fp32")",
+              "c.json:5: error: communication_data_type: gradients travel in "
+              "the compute type, bf16, and are added up in f32; leave it out");
+}
+
+TEST(Diagnostics, KeysOfAnotherStage) {
+  Parsed parsed = parseWithBatch(R"("optimizer": {},
+    "zero_optimization": {"stage": 2, "allgather_bucket_size": 9,
+                          "stage3_max_live_parameters": 5},
+    "zero": {"alignment": 4, "gathers_in_flight": 1})");
+  EXPECT_TRUE(parsed.config.has_value());
+  EXPECT_EQ(parsed.messages,
+            "c.json:5: remark: zero.gathers_in_flight: changes nothing at "
+            "stage 2: only stage 3 gathers parameters for their uses\n"
+            "c.json:4: remark: zero_optimization.stage3_max_live_parameters: "
+            "changes nothing at stage 2: only stage 3 gathers parameters for "
+            "their uses\n");
+  parsed = parseWithBatch(R"("optimizer": {},
+    "zero_optimization": {"stage": 3, "allgather_bucket_size": 9,
+                          "stage3_max_live_parameters": 5},
+    "zero": {"alignment": 4, "gathers_in_flight": 1})");
+  EXPECT_EQ(parsed.messages,
+            "c.json:5: remark: zero.alignment: changes nothing at stage 3: "
+            "parameters that are gathered are padded to 16 bytes a rank\n"
+            "c.json:3: remark: zero_optimization.allgather_bucket_size: "
+            "changes nothing at stage 3: only stages 1 and 2 gather updated "
+            "parameters in buckets\n");
+}
+
 TEST(Diagnostics, RepeatedKeys) {
   expectError("\"gradient_clipping\": 1,\n\"gradient_clipping\": 2",
               "c.json:3: error: gradient_clipping: stands twice in the file, "

@@ -34,15 +34,15 @@ static auto fields(const CheckpointConfig &config) {
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
-    const auto &[stage, ranks, micro, accumulation, batch, precision, optimizer,
-                 groups, scheduler, scale, clip, reduce, gather, overlap,
-                 unused, prefetch, live, inFlight, machine, parameter, model,
-                 reuse, checkpoint, deterministic, split, layout, alignment,
-                 fuses, given, keepsTrivial, budget] = config;
-    return std::tie(stage, ranks, micro, accumulation, batch, precision, clip,
-                    reduce, gather, overlap, unused, prefetch, live, inFlight,
-                    machine, parameter, model, reuse, deterministic, split,
-                    layout, alignment, keepsTrivial, budget, fuses);
+    const auto &[stage, ranks, micro, accumulation, batch, precision, wire,
+                 optimizer, groups, scheduler, scale, clip, reduce, gather,
+                 overlap, unused, prefetch, live, inFlight, machine, parameter,
+                 model, reuse, checkpoint, deterministic, split, layout,
+                 alignment, fuses, given, keepsTrivial, budget] = config;
+    return std::tie(stage, ranks, micro, accumulation, batch, precision, wire,
+                    clip, reduce, gather, overlap, unused, prefetch, live,
+                    inFlight, machine, parameter, model, reuse, deterministic,
+                    split, layout, alignment, keepsTrivial, budget, fuses);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
@@ -110,4 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
              "checkpoint_activations": {"every": 2,
                "layers": [1, 4], "policy": "cheap"},
              "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},
-               "empty": {}}})"));
+               "empty": {}}})",
+        R"("gradient_accumulation_steps": 2, "bf16": {"enabled": true},
+           "communication_data_type": "fp32",
+           "zero_optimization": {"stage": 1, "allgather_bucket_size": 12},
+           "zero": {"alignment": 4})"));

@@ -154,6 +154,8 @@ struct TrainConfig {
 
   /// Type of the compute parameters and activations.
   Precision precision = Precision::F32;
+  /// Type that gradients must travel in; absent: the one that they have.
+  std::optional<Precision> communicationType;
 
   OptimizerConfig optimizer;
   /// In the order of the file; names are unique.
@@ -219,6 +221,12 @@ struct TrainConfig {
   /// Most bytes that one rank may need in all; 0: any. Not of the file: the
   /// machine is not a part of what is trained.
   int64_t memoryBudget = 0;
+
+  /// Whether gradients travel once a micro-batch, as they are computed.
+  /// Otherwise they are added up first, in f32, and travel once an update.
+  bool reducesEveryMicroBatch() const {
+    return stage >= 2 || deterministic || accumulation == 1;
+  }
 };
 
 /// What replaces the file's own values before anything is derived from them or
@@ -234,6 +242,8 @@ struct ConfigOverrides {
   std::optional<OptimizerType> optimizer;
   /// Static loss scale; 0: dynamic.
   std::optional<double> lossScale;
+  /// Whether every stage reduces every micro-batch.
+  std::optional<bool> deterministic;
 };
 
 /// What the caller knows and the file need not say.

@@ -157,6 +157,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
 /// A `zero-configure` that takes its configuration from the caller.
 std::unique_ptr<Pass> createConfigurePass(const TrainConfig &config);
 
+/// Ends a pipeline: fails where gradients travel in another type than
+/// `config.communicationType`, and remarks where stage 3 saves little memory
+/// and `config` is why.
+std::unique_ptr<Pass> createCheckPlanPass(const TrainConfig &config);
+
 /// Adds the passes from a model to kernels on one device, the same for every
 /// stage: a part of the whole.
 void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
