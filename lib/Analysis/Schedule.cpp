@@ -2,6 +2,8 @@
 
 #include "zero/Analysis/Schedule.h"
 
+#include "zero/Analysis/Sizes.h"
+
 #include "program/Collective.h"
 
 using namespace mlir;
@@ -167,7 +169,7 @@ static LogicalResult verifyTensors(StepOp step) {
 }
 
 LogicalResult mlir::zero::verifyElementTypes(ModuleOp module, StepOp step) {
-  if (failed(verifyParameters(module)))
+  if (failed(verifySizes(module)) || failed(verifyParameters(module)))
     return failure();
   return verifyTensors(step);
 }

@@ -198,7 +198,9 @@ static LogicalResult gather(tensor::GatherOp op, ImplicitLocOpBuilder &b,
   operands.set(0, [&] {
     RankedTensorType source = op.getSourceType();
     int64_t rows = source.getDimSize(0);
-    int64_t columns = source.getNumElements() / rows;
+    // A table may have no rows.
+    int64_t columns =
+        ShapedType::getNumElements(source.getShape().drop_front());
     Type element = source.getElementType();
     Value ids = rowIds(op, b);
     int64_t count = cast<RankedTensorType>(ids.getType()).getNumElements();

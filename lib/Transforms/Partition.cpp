@@ -55,6 +55,7 @@ private:
   LogicalResult collectGroups();
   LogicalResult verifyCount();
   LogicalResult verifySize(const Group &group);
+  LogicalResult verifyIntervals(const Group &group, int64_t elements);
   LogicalResult verifyTraffic(int64_t elements);
   void createPartition(const Group &group, Type computeType, unsigned index);
   LayoutKind chooseLayout(const Group &group);
@@ -161,6 +162,22 @@ LogicalResult Partitioner::verifyTraffic(int64_t elements) {
          << settings.alignment;
 }
 
+/// A plan has operations for each interval.
+LogicalResult Partitioner::verifyIntervals(const Group &group,
+                                           int64_t elements) {
+  int64_t size = std::max(settings.bucketElements,
+                          settings.alignment * training.getRanks());
+  if (chooseLayout(group) != LayoutKind::Interval ||
+      elements / size < kMostBuckets)
+    return success();
+  return emitError(step.getLoc())
+         << elements << " elements in intervals of " << size
+         << " are more than the " << kMostBuckets
+         << " that a plan may have; raise the bucket size (reduce_bucket_size) "
+            "to at least "
+         << elements / kMostBuckets + 1;
+}
+
 /// Offsets and places are 64 bits, padding included. An upper bound will do:
 /// every member, and the whole once more, padded by one unit and doubled by
 /// intervals.
@@ -179,7 +196,8 @@ LogicalResult Partitioner::verifySize(const Group &group) {
   }
   overflows |= llvm::AddOverflow(elements, unit, elements);
   if (!overflows && elements <= most / 2)
-    return verifyTraffic(elements);
+    return failed(verifyIntervals(group, elements)) ? failure()
+                                                    : verifyTraffic(elements);
   return emitError(step.getLoc())
          << "parameters padded to multiples of alignment " << settings.alignment
          << " for each of " << training.getRanks()

@@ -64,6 +64,20 @@ static int64_t getModelMicroBatch(ModuleOp module) {
   return 0;
 }
 
+/// Data is samples: they are the first dimension of every input.
+static LogicalResult verifyInputs(ModuleOp module) {
+  for (StepOp step : module.getOps<StepOp>())
+    for (BlockArgument input : step.getArguments())
+      if (auto type = dyn_cast<RankedTensorType>(input.getType());
+          type && type.getRank() == 0)
+        return emitError(input.getLoc(), "input ")
+               << input.getArgNumber() << " has type " << type
+               << ", which has no batch dimension; wanted the samples of a "
+                  "micro-batch first, such as "
+               << RankedTensorType::get({1}, type.getElementType());
+  return success();
+}
+
 static std::optional<Precision> parsePrecision(StringRef name) {
   return llvm::StringSwitch<std::optional<Precision>>(name)
       .Case("f32", Precision::F32)
@@ -332,6 +346,8 @@ readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
 }
 
 FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
+  if (failed(verifySizes(module)) || failed(verifyInputs(module)))
+    return failure();
   // At the place of the module, which would be too long to be printed.
   auto emitError = [&] { return mlir::emitError(module.getLoc()); };
   FailureOr<ConfigOverrides> overrides = readOverrides(*this, emitError);

@@ -195,6 +195,9 @@ static void split(GradientOp gradient, TrainingAttr training,
   Rows rows(value);
   if (rows.elements > settings.bucketElements)
     return keepWhole("a row of it has " + Twine(rows.elements));
+  if (type.getNumElements() / settings.bucketElements >= kMostBuckets)
+    return keepWhole("it would be more than " + Twine(kMostBuckets) +
+                     " blocks; raise the bucket size");
   SmallVector<int64_t> ends = cutIntoBlocks(
       rows.count, rows.elements, getBlockOptions(gradient, training, settings));
   if (ends.empty())

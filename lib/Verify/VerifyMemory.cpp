@@ -269,10 +269,11 @@ LogicalResult LineMemory::run() {
   // By their last position.
   std::multimap<int64_t, const Use *> ends;
   for (const Use &use : uses) {
-    if (failed(verifyPlace(use)))
-      return failure();
+    // Nothing is written to an empty place, wherever it is.
     if (use.place.getBytes() == 0)
       continue;
+    if (failed(verifyPlace(use)))
+      return failure();
     while (!ends.empty() && ends.begin()->first < use.from) {
       const Use *gone = ends.begin()->second;
       live[static_cast<int>(gone->place.getArena())].removeIf(

@@ -68,6 +68,10 @@ llvm::SmallVector<size_t> cutIntoBuckets(llvm::ArrayRef<int64_t> sizes,
                                          int64_t bucketElements,
                                          llvm::ArrayRef<bool> alone = {});
 
+/// Most buckets of one gradient, and most intervals of one partition: a plan
+/// has operations for each, and must not grow with the elements of a parameter.
+inline constexpr int64_t kMostBuckets = 1 << 16;
+
 /// How a gradient of `rows` rows of `rowElements` is cut into blocks.
 struct BlockOptions {
   /// Most elements of a block.

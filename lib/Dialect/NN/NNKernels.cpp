@@ -79,8 +79,9 @@ KernelDescription MatmulOp::describeKernel() {
     addInts(kernel, "rows", *getRows());
     // Of the left operand only what belongs to these rows is read.
     int64_t m = a.getDimSize(getTransposeA() ? 1 : 0);
-    kernel.bytes -=
-        zero::tensorBytes(a) / m * (m - typeOf(getC()).getDimSize(0));
+    if (m > 0)
+      kernel.bytes -=
+          zero::tensorBytes(a) / m * (m - typeOf(getC()).getDimSize(0));
   }
   return kernel;
 }

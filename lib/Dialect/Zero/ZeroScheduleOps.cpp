@@ -384,7 +384,8 @@ LogicalResult AccumulateOp::verify() {
   if (getForm() == AccumulateForm::Whole && elements != range)
     return emitOpError("value has ")
            << elements << " elements for a range of " << range;
-  if (getForm() == AccumulateForm::Slice && range % elements != 0)
+  if (getForm() == AccumulateForm::Slice &&
+      (elements == 0 || range % elements != 0))
     return emitOpError("value of ")
            << elements << " elements is no slice of a range of " << range;
   if ((getForm() == AccumulateForm::Owned) != getParameters().has_value())
