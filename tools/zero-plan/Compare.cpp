@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/MapVector.h"
 
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -68,6 +69,30 @@ static void compareCollectives(const PlanSummary &a, const PlanSummary &b) {
   collectives.print();
 }
 
+static void compareTimes(const Prediction &a, const Prediction &b) {
+  Table table;
+  table.add({"predicted time of an update", "first", "second", "difference"});
+  auto add = [&](StringRef name, double first, double second) {
+    std::string difference = "=";
+    if (first != second)
+      difference = (second > first ? "+" : "-") +
+                   formatSeconds(std::abs(second - first));
+    table.add({("  " + name).str(), formatSeconds(first), formatSeconds(second),
+               difference});
+  };
+  add("all", a.seconds, b.seconds);
+  add("exposed communication", a.exposed, b.exposed);
+  for (int i = 0; i < zrt::kStreamCount; ++i)
+    if (a.busy[i] > 0 || b.busy[i] > 0)
+      add(std::string("busy: ") + zrt::nameOf(static_cast<zrt::Stream>(i)),
+          a.busy[i], b.busy[i]);
+  table.print(llvm::outs());
+  llvm::outs() << "predicted for " << a.machine;
+  if (a.machine != b.machine)
+    llvm::outs() << " and for " << b.machine;
+  llvm::outs() << "\n";
+}
+
 /// What is in one plan's lines only, or larger there, the largest change first.
 static void compareParts(const PlanSummary &a, const PlanSummary &b) {
   static constexpr size_t kShown = 10;
@@ -100,22 +125,24 @@ static void compareParts(const PlanSummary &a, const PlanSummary &b) {
     llvm::outs() << "  and " << order.size() - kShown << " smaller ones\n";
 }
 
-void mlir::zero::printComparison(const PlanSummary &first,
-                                 const PlanSummary &second, StringRef firstName,
+void mlir::zero::printComparison(const PlanReport &first,
+                                 const PlanReport &second, StringRef firstName,
                                  StringRef secondName) {
   auto title = [](StringRef which, StringRef name, const PlanSummary &plan) {
     llvm::outs() << which << ": " << name << " (stage " << plan.stage << ", "
                  << plural(plan.ranks, "rank") << ", "
                  << plural(plan.accumulation, "micro-batch", "es") << ")\n";
   };
-  title("first ", firstName, first);
-  title("second", secondName, second);
+  title("first ", firstName, first.plan);
+  title("second", secondName, second.plan);
   llvm::outs() << "\n";
-  compareMemory(first, second);
+  compareMemory(first.plan, second.plan);
   llvm::outs() << "\n";
-  compareTraffic(first, second);
+  compareTraffic(first.plan, second.plan);
   llvm::outs() << "\n";
-  compareCollectives(first, second);
+  compareCollectives(first.plan, second.plan);
   llvm::outs() << "\n";
-  compareParts(first, second);
+  compareTimes(first.prediction, second.prediction);
+  llvm::outs() << "\n";
+  compareParts(first.plan, second.plan);
 }

@@ -2,13 +2,13 @@
 #ifndef ZERO_PLAN_COMPARE_H
 #define ZERO_PLAN_COMPARE_H
 
-#include "zero/Plan/PlanSummary.h"
+#include "Report.h"
 
 namespace mlir::zero {
 
-/// Prints memory, traffic and collectives of two plans side by side, and what
-/// the second has more. `names` say which plan is which.
-void printComparison(const PlanSummary &first, const PlanSummary &second,
+/// Prints memory, traffic, collectives and predicted time of two plans side by
+/// side, and what the second has more. The names say which plan is which.
+void printComparison(const PlanReport &first, const PlanReport &second,
                      StringRef firstName, StringRef secondName);
 
 } // namespace mlir::zero

@@ -4,9 +4,14 @@
 
 #include "Table.h"
 
+#include "zero/Analysis/Schedule.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "program/Collective.h"
+
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -194,12 +199,54 @@ void Drawing::print() {
                  << " elements, " << formatCount(padding) << " of padding\n";
 }
 
+/// The elements of each reduction of an update, once, by partition.
+static DenseMap<StringAttr, SmallVector<int64_t>> findBuckets(ModuleOp module) {
+  StepOp step = *module.getOps<StepOp>().begin();
+  PartitionTable partitions(module);
+  DenseMap<StringAttr, SmallVector<int64_t>> buckets;
+  step.walk([&](CollectiveOpInterface op) {
+    // Micro-batches before the last one have the same.
+    Operation *region = op->getParentOp();
+    if (!isReduction(op) ||
+        (isa<MicroOp>(region) && region != step.getLastMicro()))
+      return;
+    auto ranges = op.getPartitionRanges(partitions);
+    int64_t elements = op.getElementsSent(partitions);
+    if (op.getKind() == zrt::Collective::AllReduce)
+      elements /= 2; // it sends each twice
+    if (!ranges.empty())
+      buckets[ranges.front().partition.getAttr()].push_back(elements);
+  });
+  return buckets;
+}
+
+static void printBuckets(ArrayRef<int64_t> buckets, int64_t size) {
+  if (buckets.empty())
+    return;
+  int64_t all = 0;
+  for (int64_t bucket : buckets)
+    all += bucket;
+  auto share = [&](double elements) {
+    return llvm::format("%.1f %%", 100 * elements / size);
+  };
+  llvm::outs() << plural(buckets.size(), "bucket") << " of at most "
+               << formatCount(size) << " elements: "
+               << share(static_cast<double>(all) / buckets.size())
+               << " full on average, the emptiest "
+               << share(*llvm::min_element(buckets)) << ", the fullest "
+               << share(*llvm::max_element(buckets)) << "\n";
+}
+
 void mlir::zero::printLayout(ModuleOp module) {
+  auto buckets = findBuckets(module);
+  StepOp step = *module.getOps<StepOp>().begin();
+  int64_t size = step.getTraining()->getPlanning().getReduceBucketSize();
   bool isFirst = true;
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     if (!isFirst)
       llvm::outs() << "\n";
     isFirst = false;
     Drawing(partition).print();
+    printBuckets(buckets.lookup(partition.getSymNameAttr()), size);
   }
 }

@@ -7,7 +7,8 @@
 namespace mlir::zero {
 
 /// Draws each partition of a planned module: a bar for each segment, as long as
-/// its share of the largest one, with its members above its owners.
+/// its share of the largest one, with its members above its owners; and how
+/// full its reductions are, as a share of the bucket size.
 void printLayout(ModuleOp module);
 
 } // namespace mlir::zero

@@ -63,7 +63,7 @@ private:
   std::unique_ptr<SourceMgrDiagnosticHandler> diagnostics;
   OwningOpRef<ModuleOp> module;
   std::string path;
-  std::string machine = TrainConfig().machine;
+  std::string machine = PlanningDefaults::machine.str();
 };
 
 } // namespace mlir::zero

@@ -64,6 +64,7 @@ constexpr OptionRow kOptions[] = {
     {"target", kPlans | kCalibrate | kModelEstimate},
     {"machine", kPlans | kModelEstimate},
     {"json", kReport | kSearch},
+    {"work-json", kReport | kSearch},
     {"lines", kReport | kSearch},
     {"trace", kReport | kSearch},
     {"picture", kReport | kSearch},

@@ -19,6 +19,7 @@
 #include "Report.h"
 #include "Search.h"
 
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -67,6 +68,9 @@ cl::opt<std::string> target("target", cl::cat(category),
 cl::opt<std::string> jsonFile("json", cl::cat(category), cl::value_desc("file"),
                               cl::desc("Write the figures as JSON as well; '-' "
                                        "writes nothing else"));
+cl::opt<std::string>
+    workFile("work-json", cl::cat(category), cl::Hidden, cl::value_desc("file"),
+             cl::desc("Write what planning did, counted by kind: for tests"));
 cl::opt<unsigned> lines("lines", cl::cat(category), cl::init(5),
                         cl::value_desc("n"),
                         cl::desc("Largest parts of an arena to list"));
@@ -209,6 +213,22 @@ LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
   return success();
 }
 
+/// The figures of a plan, with its time on the model's machine; draws it where
+/// that is asked for.
+FailureOr<zero::PlanReport> report(const zero::ModelFile &model,
+                                   ModuleOp planned,
+                                   const zero::DrawingFiles &drawings = {}) {
+  FailureOr<zero::Machine> machine = model.readMachine();
+  if (failed(machine))
+    return failure();
+  auto timeline = zero::simulate(planned, *machine);
+  if (failed(timeline) ||
+      failed(zero::writeDrawings(drawings, planned, *timeline, *machine)))
+    return failure();
+  return zero::PlanReport{zero::summarizePlan(planned),
+                          zero::summarizeTimeline(*timeline, *machine)};
+}
+
 LogicalResult runReport(ArrayRef<std::string> counts) {
   zero::ModelFile model;
   if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
@@ -222,17 +242,10 @@ LogicalResult runReport(ArrayRef<std::string> counts) {
     auto planned = model.plan(planOptions(count));
     if (failed(planned))
       return failure();
-    FailureOr<zero::Machine> machine = model.readMachine();
-    if (failed(machine))
+    auto plan = report(model, planned->get(), {traceFile, pictureFile});
+    if (failed(plan))
       return failure();
-    auto timeline = zero::simulate(planned->get(), *machine);
-    if (failed(timeline))
-      return failure();
-    if (failed(zero::writeDrawings({traceFile, pictureFile}, planned->get(),
-                                   *timeline, *machine)))
-      return failure();
-    plans.push_back({zero::summarizePlan(planned->get()),
-                     zero::summarizeTimeline(*timeline, *machine)});
+    plans.push_back(std::move(*plan));
   }
   if (jsonFile != "-" && plans.size() == 1) {
     zero::printReport(plans.front().plan, model.getPath(), lines);
@@ -262,7 +275,7 @@ LogicalResult runComparison() {
                       "found " +
                       llvm::Twine(inputs.size()) + " and " +
                       llvm::Twine(pipelines.size()));
-  zero::PlanSummary plans[2];
+  zero::PlanReport plans[2];
   std::string names[2];
   for (int i : {0, 1}) {
     zero::PlanOptions options = planOptions(ranks);
@@ -274,7 +287,10 @@ LogicalResult runComparison() {
     auto planned = model.plan(options);
     if (failed(planned))
       return failure();
-    plans[i] = zero::summarizePlan(planned->get());
+    auto plan = report(model, planned->get());
+    if (failed(plan))
+      return failure();
+    plans[i] = std::move(*plan);
     names[i] = isOneModel ? pipelines[i] : inputs[i];
   }
   zero::printComparison(plans[0], plans[1], names[0], names[1]);
@@ -346,10 +362,25 @@ LogicalResult run(const char *tool) {
 
 } // namespace
 
+/// What planning did, which is the same on every machine: its time is not.
+static LogicalResult writeWork() {
+  std::error_code code;
+  llvm::ToolOutputFile file(workFile, code, llvm::sys::fs::OF_Text);
+  if (code)
+    return zero::fail("cannot write '" + workFile + "': " + code.message());
+  llvm::PrintStatisticsJSON(file.os());
+  file.keep();
+  return success();
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "zero graph compiler: what a plan needs, before it runs\n");
-  return succeeded(run(argv[0])) ? 0 : 1;
+  if (!workFile.empty())
+    llvm::EnableStatistics(/*DoPrintOnExit=*/false);
+  return succeeded(run(argv[0])) && (workFile.empty() || succeeded(writeWork()))
+             ? 0
+             : 1;
 }

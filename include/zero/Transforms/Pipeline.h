@@ -126,8 +126,8 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(false)};
   Option<std::string> target{
       *this, "target",
-      llvm::cl::desc("Whose kernels the plan is for: host or cuda"),
-      llvm::cl::init("host")};
+      llvm::cl::desc("Whose kernels the plan is for: host or cuda; if not "
+                     "given, the host's, timed for an h100")};
   Option<bool> ignoreUnused{
       *this, "ignore-unused-parameters",
       llvm::cl::desc(
