@@ -70,6 +70,7 @@ void ParameterLife::findGradient(Block &block) {
       continue;
     makers.insert(maker);
     values[gradient] = "gradient";
+    values[getRoot(gradient)] = "gradient";
   }
 }
 
@@ -78,6 +79,8 @@ void ParameterLife::visit(Operation &op) {
     if (load.getParameterAttr() != symbol)
       return;
     values[load.getResult()] = "parameter";
+    if (load.getSource()) // a view of what was gathered
+      return;
     return add("read unsharded", op);
   }
   if (isGather(&op)) {
