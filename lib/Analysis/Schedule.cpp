@@ -72,7 +72,8 @@ LogicalResult mlir::zero::verifyStarts(Operation *within) {
 bool mlir::zero::isReduction(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   return collective && collective.getReduction() &&
-         collective.getTrafficClass() == zrt::TrafficClass::Gradient;
+         collective.getTrafficClass() == zrt::TrafficClass::Gradient &&
+         !isa<AllReduceOwnedOp>(op);
 }
 
 bool mlir::zero::isCollective(Operation *op) {

@@ -45,9 +45,10 @@ void TrafficAnalysis::addPlanned(CollectiveOpInterface op, int64_t runs,
                                  SmallVectorImpl<TrafficPart> &parts) const {
   if (op.getTrafficClass() == zrt::TrafficClass::Control)
     return;
-  TrafficKind kind = isReduction(op) ? TrafficKind::Gradients
-                     : isGather(op)  ? TrafficKind::Gathers
-                                     : TrafficKind::Refreshes;
+  TrafficKind kind = isa<AllReduceOwnedOp>(op) ? TrafficKind::Replicas
+                     : isReduction(op)         ? TrafficKind::Gradients
+                     : isGather(op)            ? TrafficKind::Gathers
+                                               : TrafficKind::Refreshes;
   ArrayAttr names = op.getParameterNames();
   if (kind != TrafficKind::Gradients && names) {
     for (auto symbol : names.getAsRange<FlatSymbolRefAttr>())
@@ -103,6 +104,13 @@ void TrafficAnalysis::addGradients(PartitionOp partition, bool padded,
   parts.push_back({TrafficKind::Gradients,
                    reduced * runs * (partition.getStage() == 0 ? 2 : 1), wire,
                    runs, partition});
+  if (partition.getReplicas() > 1)
+    parts.push_back({TrafficKind::Replicas,
+                     2 * whole /
+                         (partition.hasShardedOptimizer()
+                              ? partition.getSlices()
+                              : 1),
+                     partition.getGradientType(), /*runs=*/1, partition});
   if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
     parts.push_back({TrafficKind::Refreshes, whole, partition.getComputeType(),
                      /*runs=*/1, partition});

@@ -35,6 +35,7 @@ zrt::Command &CommandBuilder::startCollective(Operation *op, zrt::Opcode opcode,
   command.stream = static_cast<zrt::Stream>(getStream(op));
   command.ticket = tickets.number(op);
   command.mean = op->hasAttr("mean");
+  command.group = groups.cut;
   return command;
 }
 
@@ -103,7 +104,7 @@ void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
           (reduce.getParameters() ? joinNames(*reduce.getParameters())
                                   : "stored"));
   command.parts.push_back(
-      {toBufferRef(bucket), toBufferRef(bucket),
+      {toBufferRef(bucket, groups), toBufferRef(bucket, groups),
        static_cast<uint64_t>(reduce.getEnd() - reduce.getBegin()),
        *toDataType(type), 0});
 }
@@ -125,17 +126,18 @@ void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
   for (auto [first, last] : partition.getSegmentsIn(begin, reduce.getEnd())) {
     int64_t size = last - first;
     AtAttr send = subPlace(bucket, (first - begin) * bytes, size * bytes);
-    command.parts.push_back({toBufferRef(send),
-                             toBufferRef(placeAt(reduce, next++)),
-                             static_cast<uint64_t>(size / partition.getRanks()),
-                             *toDataType(type), 0});
+    command.parts.push_back(
+        {toBufferRef(send, groups),
+         toBufferRef(placeAt(reduce, next++), groups),
+         static_cast<uint64_t>(size / partition.getSlices()), *toDataType(type),
+         0});
   }
 }
 
 /// Where an owner keeps the gradient of `run`.
 static AtAttr ownedPlace(PartitionOp partition, const OwnerRun &run) {
   auto stored = cast<AtAttr>(partition.getAt()->get("gradients"));
-  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t slice = partition.getFlatElements() / partition.getSlices();
   int64_t bytes = elementBytes(partition.getGradientType());
   return subPlace(stored, (run.flat - run.owner * slice) * bytes,
                   run.count * bytes);
@@ -165,10 +167,10 @@ void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
     AtAttr receive = storesDirectly(partition, type, *step.getTraining())
                          ? ownedPlace(partition, run)
                          : send;
-    command.parts.push_back({toBufferRef(send), toBufferRef(receive),
-                             static_cast<uint64_t>(run.count),
-                             *toDataType(type),
-                             static_cast<int32_t>(run.owner)});
+    command.parts.push_back(
+        {toBufferRef(send, groups), toBufferRef(receive, groups),
+         static_cast<uint64_t>(run.count), *toDataType(type),
+         static_cast<int32_t>(run.owner)});
   }
 }
 
@@ -185,6 +187,8 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
                    {accumulate.getBegin(), accumulate.getEnd()})) {
     zrt::KernelSpec spec;
     spec.ints["owner"] = {run.owner};
+    if (groups.cut != zrt::kAllRanks)
+      spec.ints["group"] = {groups.cut};
     addFlatKernel(accumulate, "zero.accumulate",
                   {subPlace(bucket, run.inBucket * bytes, run.count * bytes),
                    ownedPlace(partition, run)},
@@ -206,10 +210,11 @@ void CommandBuilder::addGatherParts(zrt::Command &command, StringAttr parameter,
     AtAttr slice =
         state.getSlice(partition, all, /*sharded=*/true, bytes, begin, end);
     zrt::CollectivePart part;
-    part.send = toBufferRef(slice);
+    part.send = toBufferRef(slice, groups);
     part.receive = toBufferRef(
-        subPlace(whole, (begin - first) * bytes, (end - begin) * bytes));
-    part.count = (end - begin) / partition.getRanks();
+        subPlace(whole, (begin - first) * bytes, (end - begin) * bytes),
+        groups);
+    part.count = (end - begin) / partition.getSlices();
     part.type = *toDataType(partition.getComputeType());
     command.parts.push_back(part);
   }
@@ -246,9 +251,9 @@ void CommandBuilder::visitRefresh(RefreshOp refresh) {
     AtAttr own =
         state.getSlice(partition, all, /*sharded=*/false, bytes, begin, end);
     command.parts.push_back(
-        {toBufferRef(own),
-         toBufferRef(subPlace(all, begin * bytes, size * bytes)),
-         static_cast<uint64_t>(size / partition.getRanks()),
+        {toBufferRef(own, groups),
+         toBufferRef(subPlace(all, begin * bytes, size * bytes), groups),
+         static_cast<uint64_t>(size / partition.getSlices()),
          *toDataType(partition.getComputeType()), 0});
   }
 }

@@ -24,13 +24,47 @@ std::string mlir::zero::describeLocation(Operation *op) {
   return text;
 }
 
-zrt::BufferRef mlir::zero::toBufferRef(AtAttr place) {
+zrt::BufferRef mlir::zero::toBufferRef(AtAttr place, MeshGroups groups) {
   zrt::BufferRef ref;
   ref.arena = static_cast<zrt::Arena>(place.getArena());
   ref.offset = place.getOffset();
   ref.stride = place.getStride();
+  // What has a stride is a slice of what is cut.
+  ref.group = ref.stride ? groups.cut : zrt::kAllRanks;
   ref.bytes = place.getBytes();
   return ref;
+}
+
+MeshGroups mlir::zero::groupsOf(const MeshAxes &mesh) {
+  // In the order of `describeMesh`.
+  MeshGroups groups;
+  groups.cut = mesh.cut == mesh.all ? zrt::kAllRanks : 1;
+  groups.replicas = mesh.replicas() > 1 ? 2 : zrt::kAllRanks;
+  return groups;
+}
+
+/// The indices of `axes` in the mesh.
+static zrt::MeshGroup toGroup(const MeshAxes &mesh, AxesAttr axes) {
+  zrt::MeshGroup group;
+  for (auto [index, name] : llvm::enumerate(mesh.all.getNames()))
+    if (axes && llvm::is_contained(axes.getNames(), name))
+      group.axes.push_back(index);
+  return group;
+}
+
+zrt::Mesh mlir::zero::describeMesh(const MeshAxes &mesh) {
+  zrt::Mesh described;
+  if (mesh.all.isLine())
+    return described;
+  for (auto [name, size] :
+       llvm::zip_equal(mesh.all.getNames(), mesh.all.getSizes()))
+    described.axes.push_back({name.str(), size});
+  described.groups.push_back(toGroup(mesh, mesh.all));
+  if (mesh.cut != mesh.all) {
+    described.groups.push_back(toGroup(mesh, mesh.cut));
+    described.groups.push_back(toGroup(mesh, mesh.replicaAxes()));
+  }
+  return described;
 }
 
 CommandBuilder::CommandBuilder(
@@ -39,7 +73,9 @@ CommandBuilder::CommandBuilder(
     const Handles &handles, Tickets &tickets)
     : program(program), state(state), step(step),
       partitionNumbers(partitionNumbers), kernels(kernels), handles(handles),
-      tickets(tickets) {
+      tickets(tickets),
+      groups(groupsOf(
+          getMesh(step->getParentOfType<ModuleOp>(), *step.getTraining()))) {
   auto inputs = step->getAttrOfType<ArrayAttr>("zero.at");
   for (auto [argument, place] : llvm::zip_equal(step.getArguments(), inputs))
     places[argument] = cast<AtAttr>(place);
@@ -102,6 +138,9 @@ LogicalResult CommandBuilder::visitCollective(Operation &op) {
       })
       .Case([&](AllGatherOp op) { return visitAllGather(op), success(); })
       .Case([&](RefreshOp op) { return visitRefresh(op), success(); })
+      .Case([&](AllReduceOwnedOp op) {
+        return visitAllReduceOwned(op), success();
+      })
       .Case([&](RefreshResidentOp op) {
         return visitRefreshResident(op), success();
       })
@@ -158,7 +197,7 @@ LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
     if (!place)
       return op.emitOpError(
           "has a value without a place; run zero-plan-memory");
-    buffers.push_back(toBufferRef(place));
+    buffers.push_back(toBufferRef(place, groups));
     return success();
   };
   for (Value operand : op.getOperands())
@@ -181,7 +220,7 @@ zrt::Command &CommandBuilder::addFlatKernel(Operation *op, StringRef name,
   SmallVector<FlatRange> ranges;
   for (auto [place, type] : llvm::zip_equal(flat, types)) {
     ranges.push_back({place.getBytes() / elementBytes(type), type});
-    buffers.push_back(toBufferRef(place));
+    buffers.push_back(toBufferRef(place, groups));
   }
   return addKernel(op, describeFlatKernel(name, ranges, std::move(spec)),
                    std::move(buffers), name.str());
@@ -214,7 +253,7 @@ LogicalResult CommandBuilder::visitConstant(Operation &op) {
   auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
   if (!elements || !toDataType(elements.getElementType()))
     return op.emitOpError("has no dense value of a type that kernels take");
-  zrt::BufferRef buffer = toBufferRef(placeOf(op.getResult(0)));
+  zrt::BufferRef buffer = toBufferRef(placeOf(op.getResult(0)), groups);
   // Regions share constants; each is filled once.
   for (const zrt::Constant &known : program.constants)
     if (known.buffer.offset == buffer.offset)
@@ -256,7 +295,7 @@ void CommandBuilder::visitYield(YieldOp yield) {
         index == 0 ? "loss"
                    : cast<StringAttr>((*yield.getOutputs())[index - 1]).str();
     output.type = toTensorType(cast<RankedTensorType>(value.getType()));
-    output.buffer = toBufferRef(placeOf(value));
+    output.buffer = toBufferRef(placeOf(value), groups);
     region->outputs.push_back(output);
   }
 }

@@ -5,6 +5,7 @@
 #include "KernelTable.h"
 
 #include "zero/Analysis/Handles.h"
+#include "zero/Analysis/Mesh.h"
 #include "zero/Cost/KernelSpecs.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -17,6 +18,17 @@ namespace mlir::zero {
 
 /// `op`'s place in the source, `file:line:column`; empty where it is unknown.
 std::string describeLocation(Operation *op);
+
+/// Which groups of the program's mesh have a part in training.
+struct MeshGroups {
+  /// Over which states are cut, and what has a stride is sliced.
+  uint32_t cut = zrt::kAllRanks;
+  /// Ranks that hold the same slices; `kAllRanks` where there are none.
+  uint32_t replicas = zrt::kAllRanks;
+};
+MeshGroups groupsOf(const MeshAxes &mesh);
+/// The mesh as the runtime has it: without axes where it is a line.
+zrt::Mesh describeMesh(const MeshAxes &mesh);
 
 /// Numbers of starts, in all regions: a wait may be in another one.
 class Tickets {
@@ -59,6 +71,7 @@ private:
   void visitBucketedReduce(BucketedReduceOp reduce);
   void visitAllGather(AllGatherOp gather);
   void visitRefresh(RefreshOp refresh);
+  void visitAllReduceOwned(AllReduceOwnedOp reduce);
   void visitRefreshResident(RefreshResidentOp refresh);
   LogicalResult visitWait(WaitOp wait);
   zrt::Command &startCollective(Operation *op, zrt::Opcode opcode,
@@ -97,12 +110,13 @@ private:
   const Handles &handles;
   Tickets &tickets;
   SymbolTableCollection symbols;
+  MeshGroups groups;
   zrt::Region *region = nullptr;
   DenseMap<Value, AtAttr> places;
 };
 
 /// A place as the runtime's reference.
-zrt::BufferRef toBufferRef(AtAttr place);
+zrt::BufferRef toBufferRef(AtAttr place, MeshGroups groups);
 
 /// A contiguous run of a partition's states that this rank updates: elements
 /// [begin, end) of the flat space (of which a rank owns one slice when

@@ -20,6 +20,7 @@ public:
   Translator(ModuleOp module, StepOp step,
              DenseMap<Operation *, size_t> *firstCommands)
       : module(module), step(step), state(module),
+        mesh(getMesh(module, *step.getTraining())),
         firstCommands(firstCommands) {}
 
   FailureOr<zrt::Program> run();
@@ -38,6 +39,7 @@ private:
   ModuleOp module;
   StepOp step;
   StatePlaces state;
+  MeshAxes mesh;
   DenseMap<Operation *, size_t> *firstCommands;
   zrt::Program program;
   KernelTable kernels;
@@ -70,6 +72,7 @@ void Translator::translateTraining() {
   program.name = step.getSymName().str();
   to.stage = from.getStage();
   to.ranks = from.getRanks();
+  program.mesh = describeMesh(mesh);
   to.accumulation = from.getAccumulation();
   to.deterministic = from.getDeterministic();
   to.clip = from.getClip();
@@ -126,7 +129,7 @@ static zrt::State toState(PartitionOp partition, const OptimizerState &from) {
                                         : zrt::StateStart::Constant;
   to.ranges.push_back(
       {0, static_cast<uint64_t>(partition.getFlatElements()),
-       toBufferRef(cast<AtAttr>(partition.getAt()->get(from.name)))});
+       toBufferRef(cast<AtAttr>(partition.getAt()->get(from.name)), {})});
   return to;
 }
 
@@ -147,7 +150,7 @@ static zrt::Partition toPartition(PartitionOp from) {
   to.gradientType = *toDataType(from.getGradientType());
   auto place = [&](StringRef name, zrt::BufferRef &ref) {
     if (auto at = from.getAt()->getAs<AtAttr>(name))
-      ref = toBufferRef(at);
+      ref = toBufferRef(at, {});
   };
   place("parameters", to.parameters);
   place("gradients", to.gradients);
@@ -160,6 +163,7 @@ void Translator::translatePartitions() {
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     partitionNumbers[partition.getSymName()] = program.partitions.size();
     program.partitions.push_back(toPartition(partition));
+    program.partitions.back().group = groupsOf(mesh).cut;
   }
 }
 
@@ -206,7 +210,7 @@ void Translator::translateResidents() {
   for (FlatSymbolRefAttr symbol : getResidentParameters(step))
     program.residents.push_back(
         {numbers.lookup(symbol.getValue()),
-         toBufferRef(state.getWhole(symbol.getAttr()))});
+         toBufferRef(state.getWhole(symbol.getAttr()), {})});
 }
 
 void Translator::translateInputs() {
@@ -218,7 +222,7 @@ void Translator::translateInputs() {
     input.name = name ? name.str() : "input" + std::to_string(index);
     input.type.type = *toDataType(tensor.getElementType());
     input.type.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
-    input.buffer = toBufferRef(cast<AtAttr>(places[index]));
+    input.buffer = toBufferRef(cast<AtAttr>(places[index]), {});
     program.inputs.push_back(input);
   }
 }
@@ -252,7 +256,7 @@ void Translator::measureArenas() {
       return;
     uint64_t &bytes = program.arenaBytes[static_cast<int>(place.getArena())];
     uint64_t end = place.getOffset() + place.getBytes() +
-                   place.getStride() * (program.training.ranks - 1);
+                   place.getStride() * (mesh.slices() - 1);
     bytes = std::max(bytes, end);
   };
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
@@ -270,26 +274,36 @@ void Translator::measureArenas() {
 
 /// What the communicators are to count: the closed form.
 void Translator::computeTraffic() {
-  uint64_t others = program.training.ranks - 1;
+  uint64_t ranks = program.training.ranks;
+  program.expectedByGroup.resize(program.mesh.groups.size());
   SmallVector<TrafficPart> expected =
       TrafficAnalysis(module, step)
           .expected(step.getTraining()->getPlanning().getMaxReuseDistance());
-  uint64_t gradients = countElements(expected, TrafficKind::Gradients);
-  uint64_t parameters = countElements(expected, TrafficKind::Refreshes) +
-                        countElements(expected, TrafficKind::Gathers);
-  program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Gradient)] =
-      others * gradients;
-  program.expectedTraffic[static_cast<int>(zrt::TrafficClass::Parameter)] =
-      others * parameters;
+  auto add = [&](uint32_t group, zrt::TrafficClass traffic, TrafficKind kind) {
+    // Of n ranks of a group, times (n-1)/n; in units of 1/ranks.
+    uint64_t size = program.ranksOf(group);
+    uint64_t sent = ranks / size * (size - 1) * countElements(expected, kind);
+    program.expectedTraffic[static_cast<int>(traffic)] += sent;
+    if (!program.expectedByGroup.empty())
+      program.expectedByGroup[group].elements[static_cast<int>(traffic)] +=
+          sent;
+  };
+  MeshGroups groups = groupsOf(mesh);
+  add(groups.cut, zrt::TrafficClass::Gradient, TrafficKind::Gradients);
+  add(groups.cut, zrt::TrafficClass::Parameter, TrafficKind::Refreshes);
+  add(groups.cut, zrt::TrafficClass::Parameter, TrafficKind::Gathers);
+  if (groups.replicas != zrt::kAllRanks)
+    add(groups.replicas, zrt::TrafficClass::Gradient, TrafficKind::Replicas);
 }
 
 void Translator::reportMemory() {
   uint64_t parameters = 0, gradients = 0, optimizer = 0;
   for (const zrt::Parameter &parameter : program.parameters) {
     const zrt::Partition &partition = program.partitions[parameter.partition];
-    uint64_t elements = parameter.elements(), ranks = program.training.ranks;
+    uint64_t elements = parameter.elements(),
+             slices = static_cast<uint64_t>(mesh.slices());
     auto share = [&](bool sharded) {
-      return sharded ? llvm::divideCeil(elements, ranks) : elements;
+      return sharded ? llvm::divideCeil(elements, slices) : elements;
     };
     parameters +=
         share(partition.shardedParameters) * zrt::sizeOf(partition.computeType);

@@ -11,7 +11,7 @@ using namespace mlir::zero;
 
 SmallVector<OwnedPiece> mlir::zero::getOwnedPieces(PartitionOp partition,
                                                    int64_t begin, int64_t end) {
-  int64_t ranks = partition.getRanks();
+  int64_t ranks = partition.getSlices();
   if (!partition.hasShardedOptimizer())
     return {{begin, end, /*isSlice=*/false, end - begin, begin}};
   if (partition.hasShardedParameters()) // all states are one run of slices
@@ -50,6 +50,9 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
       spec.ints["first"] = {isFirst};
       spec.ints["exact"] = {step.getTraining()->getDeterministic()};
       spec.ints["base"] = {piece.base};
+      // Replicas hold the same elements, which count once.
+      if (partition.hasShardedOptimizer() && groups.replicas != zrt::kAllRanks)
+        spec.ints["copies"] = {groups.replicas};
       AtAttr gradient =
           pieceOf(state, partition, "gradients", piece,
                   partition.hasShardedGradients(), partition.getGradientType());
@@ -57,6 +60,24 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
                     {partition.getGradientType()}, spec);
       isFirst = false;
     }
+  }
+}
+
+void CommandBuilder::visitAllReduceOwned(AllReduceOwnedOp reduce) {
+  PartitionOp partition = state.find(reduce.getPartitionAttr());
+  Type type = partition.getGradientType();
+  zrt::Command &command = startCollective(
+      reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient,
+      "all_reduce_owned @" + reduce.getPartition().str());
+  command.group = groups.replicas;
+  for (const OwnedPiece &piece :
+       getOwnedPieces(partition, reduce.getBegin(), reduce.getEnd())) {
+    AtAttr place = pieceOf(state, partition, "gradients", piece,
+                           partition.hasShardedGradients(), type);
+    zrt::BufferRef ref = toBufferRef(place, groups);
+    command.parts.push_back(
+        {ref, ref, static_cast<uint64_t>(place.getBytes() / elementBytes(type)),
+         *toDataType(type), 0});
   }
 }
 
@@ -71,6 +92,7 @@ void CommandBuilder::visitReduceStats(ReduceStatsOp reduce) {
   zrt::Command &command =
       startCollective(reduce, zrt::Opcode::AllReduce,
                       zrt::TrafficClass::Control, "reduce_stats");
+  command.group = zrt::kAllRanks;
   uint32_t ticket = command.ticket;
   auto add = [&](size_t offset, uint64_t count, zrt::DataType type) {
     zrt::BufferRef ref = control(offset, count * zrt::sizeOf(type));

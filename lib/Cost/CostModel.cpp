@@ -1,6 +1,7 @@
 //===- CostModel.cpp - how long operations take ---------------------------===//
 
 #include "zero/Cost/CostModel.h"
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Cost/KernelSpecs.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -83,8 +84,17 @@ struct CostModel::Tables {
   std::map<std::pair<zrt::Opcode, zrt::DataType>, Curves> collectives;
 };
 
+static GroupSpan spanOfAll(const Machine &machine, int64_t ranks) {
+  return {ranks, machine.localRanks(ranks)};
+}
+
 CostModel::CostModel(const Machine &machine, int64_t ranks)
-    : machine(machine), ranks(ranks), tables(std::make_unique<Tables>()) {
+    : CostModel(machine, ranks, spanOfAll(machine, ranks), GroupSpan()) {}
+
+CostModel::CostModel(const Machine &machine, int64_t ranks, GroupSpan cut,
+                     GroupSpan replicas)
+    : machine(machine), ranks(ranks), all(spanOfAll(machine, ranks)), cut(cut),
+      replicas(replicas), tables(std::make_unique<Tables>()) {
   for (const MeasuredKernel &kernel : machine.kernels) {
     tables->kernels[kernel.signature][kernel.ranks] = kernel.seconds;
     double work =
@@ -111,7 +121,7 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
   int64_t local = machine.localRanks(ranks);
   zrt::DataType type = computeTypeOf(spec);
   // Only one rank adds what it owns; on average that is a part of the runs.
-  double part = spec.has("owner") ? 1.0 / ranks : 1;
+  double part = spec.has("owner") ? 1.0 / cut.ranks : 1;
   // Cores that are shared by fewer ranks in the measurement are more a rank.
   auto scale = [&](int64_t measured) {
     return machine.cores > 0
@@ -152,11 +162,11 @@ static double memoryTraffic(zrt::Opcode kind, int64_t ranks) {
 }
 
 /// A ring over all ranks, the slower of its two kinds of link at each step.
-static double ringSeconds(const Machine &machine, const LinkProtocol &protocol,
-                          zrt::Opcode kind, int64_t ranks, double bytes) {
+static double ringSeconds(const LinkProtocol &protocol, zrt::Opcode kind,
+                          GroupSpan group, double bytes) {
   double turns = kind == zrt::Opcode::AllReduce ? 2 : 1;
-  int64_t local = machine.localRanks(ranks);
-  int64_t nodes = llvm::divideCeil(ranks, local);
+  int64_t ranks = group.ranks;
+  int64_t nodes = llvm::divideCeil(ranks, group.local);
   double far = nodes - 1, near = ranks - nodes;
   double rate = nodes > 1 ? std::min(protocol.bandwidth, protocol.farBandwidth)
                           : protocol.bandwidth;
@@ -166,21 +176,21 @@ static double ringSeconds(const Machine &machine, const LinkProtocol &protocol,
 }
 
 /// An all-reduce over a tree of nodes, each a chain: up and down again.
-static double treeSeconds(const Machine &machine, const LinkProtocol &protocol,
-                          int64_t ranks, double bytes) {
+static double treeSeconds(const LinkProtocol &protocol, GroupSpan group,
+                          double bytes) {
   // What NCCL's tuner takes off for trees.
   constexpr double kTreeEfficiency = 0.92;
-  int64_t local = machine.localRanks(ranks);
-  int64_t nodes = llvm::divideCeil(ranks, local);
+  int64_t nodes = llvm::divideCeil(group.ranks, group.local);
   double rate = std::min(protocol.bandwidth, protocol.farBandwidth);
   return protocol.latency +
-         2 * ((local - 1) * protocol.step +
+         2 * ((group.local - 1) * protocol.step +
               llvm::Log2_64_Ceil(nodes) * protocol.farStep) +
          2 * bytes / (rate * kTreeEfficiency);
 }
 
 double CostModel::collectiveSeconds(zrt::Opcode kind, double bytes,
-                                    zrt::DataType type) const {
+                                    zrt::DataType type, GroupSpan group) const {
+  const int64_t ranks = group.ranks;
   if (ranks == 1)
     return 0;
   auto found = tables->collectives.find({kind, type});
@@ -197,9 +207,9 @@ double CostModel::collectiveSeconds(zrt::Opcode kind, double bytes,
                                     protocol.bandwidth);
       continue;
     }
-    best = std::min(best, ringSeconds(machine, protocol, kind, ranks, bytes));
-    if (kind == zrt::Opcode::AllReduce && machine.localRanks(ranks) < ranks)
-      best = std::min(best, treeSeconds(machine, protocol, ranks, bytes));
+    best = std::min(best, ringSeconds(protocol, kind, group, bytes));
+    if (kind == zrt::Opcode::AllReduce && group.local < ranks)
+      best = std::min(best, treeSeconds(protocol, group, bytes));
   }
   return best;
 }
@@ -250,7 +260,7 @@ double OperationCost::collective(PendingType pending, zrt::Opcode kind) const {
   if (!type)
     return 0;
   if (kind == zrt::Opcode::ReduceScatter)
-    bytes *= model.getRanks();
+    bytes *= model.getCut().ranks;
   return model.collectiveSeconds(kind, bytes, *toDataType(type));
 }
 
@@ -285,14 +295,14 @@ double OperationCost::accumulate(AccumulateOp op) const {
     return 0;
   int64_t elements = tensor.getNumElements();
   if (op.getForm() == AccumulateForm::Owned)
-    elements /= model.getRanks();
+    elements /= model.getCut().ranks;
   return flat("zero.accumulate",
               {{elements, from}, {elements, partition.getGradientType()}});
 }
 
 static int64_t ownedElements(PartitionOp partition) {
   return partition.getFlatElements() /
-         (partition.hasShardedOptimizer() ? partition.getRanks() : 1);
+         (partition.hasShardedOptimizer() ? partition.getSlices() : 1);
 }
 
 double OperationCost::statistics(GradStatsOp op) const {
@@ -342,7 +352,17 @@ double OperationCost::cost(Operation *op) const {
       .Case([&](UpdateOp op) { return update(op); })
       .Case([&](ReduceStatsOp) {
         return model.collectiveSeconds(Opcode::AllReduce, sizeof(double) * 3,
-                                       zrt::DataType::F64);
+                                       zrt::DataType::F64, model.getAll());
+      })
+      .Case([&](AllReduceOwnedOp op) {
+        PartitionOp partition = findPartition(op, op.getPartitionAttr());
+        Type type = partition.getGradientType();
+        double elements =
+            (op.getEnd() - op.getBegin()) /
+            (partition.hasShardedOptimizer() ? partition.getSlices() : 1);
+        return model.collectiveSeconds(Opcode::AllReduce,
+                                       elements * elementBytes(type),
+                                       *toDataType(type), model.getReplicas());
       })
       .Default([](Operation *) { return 0.0; });
 }
@@ -375,9 +395,38 @@ double CostModel::costOf(Operation *op) const {
   return OperationCost(*this, tables->symbols).cost(op);
 }
 
+GroupSpan mlir::zero::spanOf(const Machine &machine, AxesAttr mesh,
+                             AxesAttr group) {
+  GroupSpan span;
+  if (!group)
+    return span;
+  span.ranks = group.getSize();
+  if (group == mesh) {
+    span.local = machine.localRanks(span.ranks);
+    return span;
+  }
+  // Rank 0's group: the ranks whose other coordinates are 0.
+  AxesAttr others = mesh.without(group);
+  span.local = 0;
+  for (int64_t rank = 0, end = machine.localRanks(mesh.getSize()); rank < end;
+       ++rank)
+    span.local += !others || mesh.getIndexIn(others, rank) == 0;
+  return span;
+}
+
+CostModel mlir::zero::makeCostModel(const Machine &machine, ModuleOp module,
+                                    TrainingAttr training) {
+  MeshAxes mesh = getMesh(module, training);
+  return CostModel(machine, training.getRanks(),
+                   spanOf(machine, mesh.all, mesh.cut),
+                   spanOf(machine, mesh.all, mesh.replicaAxes()));
+}
+
 double mlir::zero::costOf(Operation *op, const Machine &machine) {
   auto step = op->getParentOfType<StepOp>();
-  int64_t ranks =
-      step && step.getTraining() ? step.getTraining()->getRanks() : 1;
-  return CostModel(machine, ranks).costOf(op);
+  if (!step || !step.getTraining())
+    return CostModel(machine, 1).costOf(op);
+  return makeCostModel(machine, step->getParentOfType<ModuleOp>(),
+                       *step.getTraining())
+      .costOf(op);
 }

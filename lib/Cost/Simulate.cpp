@@ -50,6 +50,7 @@ private:
   void start(const zrt::Command &command);
   void wait(const zrt::Command &command);
   void finish(const Ticket &ticket);
+  GroupSpan spanOf(const zrt::Command &command) const;
   double secondsOf(const zrt::Command &command) const;
   size_t record(const zrt::Command &command, zrt::Stream stream);
   /// Lets `seconds` pass on all streams.
@@ -132,7 +133,7 @@ size_t Simulation::record(const zrt::Command &command, zrt::Stream stream) {
     event.flops = spec.flops;
     event.bytes = spec.bytes;
   } else {
-    event.bytes = zrt::spannedBytes(command, timeline.program->training.ranks);
+    event.bytes = zrt::spannedBytes(command, spanOf(command).ranks);
   }
   timeline.events.push_back(event);
   return timeline.events.size() - 1;
@@ -142,13 +143,25 @@ size_t Simulation::record(const zrt::Command &command, zrt::Stream stream) {
 // Commands
 //===----------------------------------------------------------------------===//
 
+/// The ranks of a collective's group, and those on one node.
+GroupSpan Simulation::spanOf(const zrt::Command &command) const {
+  const zrt::Program &program = *timeline.program;
+  GroupSpan span;
+  span.ranks = program.ranksOf(command.group);
+  span.local = 0;
+  for (int64_t rank = 0, end = machine.localRanks(program.training.ranks);
+       rank < end; ++rank)
+    span.local += program.mesh.numberOf(command.group, rank) == 0;
+  return span;
+}
+
 double Simulation::secondsOf(const zrt::Command &command) const {
   if (command.parts.empty())
     return 0;
-  return model.collectiveSeconds(
-      command.opcode,
-      zrt::spannedBytes(command, timeline.program->training.ranks),
-      command.parts.front().type);
+  GroupSpan group = spanOf(command);
+  return model.collectiveSeconds(command.opcode,
+                                 zrt::spannedBytes(command, group.ranks),
+                                 command.parts.front().type, group);
 }
 
 void Simulation::runKernel(const zrt::Command &command) {
@@ -188,7 +201,7 @@ void Simulation::wait(const zrt::Command &command) {
   size_t event = record(command, zrt::Stream::Compute);
   timeline.events[event].started = &started;
   timeline.events[event].bytes =
-      zrt::spannedBytes(started, timeline.program->training.ranks);
+      zrt::spannedBytes(started, spanOf(started).ranks);
   if (machine.worksAtWait) {
     size_t work = started.stream == zrt::Stream::Compute
                       ? event

@@ -8,9 +8,9 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-AtAttr mlir::zero::specialize(AtAttr place, int64_t rank) {
+AtAttr mlir::zero::specialize(AtAttr place, int64_t index) {
   return AtAttr::get(place.getContext(), place.getArena(),
-                     place.getOffset() + rank * place.getStride(),
+                     place.getOffset() + index * place.getStride(),
                      place.getBytes(), /*stride=*/0);
 }
 
@@ -63,7 +63,7 @@ DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
                                          ArenaCursor &cursor) {
   MLIRContext *context = partition.getContext();
   int64_t elements = partition.getFlatElements();
-  int64_t slice = elements / partition.getRanks();
+  int64_t slice = elements / partition.getSlices();
   NamedAttrList places;
   auto add = [&](StringRef name, ArenaKind arena, bool sharded, int64_t bytes) {
     places.append(name, cursor.take(context, arena,
@@ -111,7 +111,7 @@ AtAttr StatePlaces::getWhole(StringAttr parameter) const {
 AtAttr StatePlaces::getSlice(PartitionOp partition, AtAttr state, bool sharded,
                              int64_t elementBytes, int64_t begin,
                              int64_t end) const {
-  int64_t ranks = partition.getRanks();
+  int64_t ranks = partition.getSlices();
   int64_t bytes = (end - begin) / ranks * elementBytes;
   int64_t first = (sharded ? begin / ranks : begin) * elementBytes;
   return AtAttr::get(state.getContext(), state.getArena(),
@@ -150,7 +150,7 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
     return getSlice(partition, all, isSharded, elementBytes(buffer.type),
                     buffer.begin, buffer.end);
   case AccumulateForm::Owned:
-    int64_t slice = partition.getFlatElements() / partition.getRanks();
+    int64_t slice = partition.getFlatElements() / partition.getSlices();
     return getPart(all, buffer.type, buffer.begin - buffer.owner * slice,
                    buffer.elements);
   }

@@ -2,6 +2,7 @@
 
 #include "zero/Plan/PlanSummary.h"
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"
@@ -66,12 +67,12 @@ public:
 private:
   /// Elements that all ranks together hold per rank, times the bytes.
   int64_t share(const State &state, int64_t elements) const {
-    return state.sharded ? elements * state.bytes / summary.ranks
+    return state.sharded ? elements * state.bytes / summary.slices
                          : elements * state.bytes;
   }
 
   PlanSummary &summary;
-  /// Of each arena, bytes times ranks by the closed form.
+  /// Of each arena, bytes times slices by the closed form.
   int64_t formulas[getMaxEnumValForArenaKind() + 1] = {};
   int64_t padding[getMaxEnumValForArenaKind() + 1] = {};
 };
@@ -102,7 +103,7 @@ void StateSummary::add(PartitionOp partition) {
   for (const State &state : statesOf(partition)) {
     int index = static_cast<int>(state.arena);
     formulas[index] +=
-        elements * state.bytes * (state.sharded ? 1 : summary.ranks);
+        elements * state.bytes * (state.sharded ? 1 : summary.slices);
     padding[index] += share(state, partition.getFlatElements() - elements);
     for (MemberAttr member : partition.getMemberRange())
       summary.arenas[index].lines.push_back(
@@ -121,7 +122,7 @@ void StateSummary::finish() {
        {ArenaKind::Parameters, ArenaKind::Gradients, ArenaKind::Optimizer}) {
     int index = static_cast<int>(kind);
     ArenaSummary &arena = summary.arenas[index];
-    arena.formula = llvm::divideCeil(formulas[index], summary.ranks);
+    arena.formula = llvm::divideCeil(formulas[index], summary.slices);
     if (padding[index])
       arena.lines.push_back({"padding", padding[index]});
   }
@@ -158,7 +159,7 @@ static void measureArenas(ModuleOp module, PlanSummary &summary) {
       return;
     int64_t &bytes = summary.arenas[static_cast<int>(place.getArena())].bytes;
     bytes = std::max(bytes, place.getOffset() + place.getBytes() +
-                                place.getStride() * (summary.ranks - 1));
+                                place.getStride() * (summary.slices - 1));
   };
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     DictionaryAttr places = *partition.getAt();
@@ -193,6 +194,7 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   PlanSummary summary;
   summary.stage = training.getStage();
   summary.ranks = training.getRanks();
+  summary.slices = getMesh(module, training).slices();
   summary.accumulation = training.getAccumulation();
   for (int kind = 0; kind <= static_cast<int>(getMaxEnumValForArenaKind());
        ++kind)

@@ -21,6 +21,8 @@ static void addCollectives(ArrayRef<TrafficPart> planned,
     StringRef name = part.op->getName().stripDialect();
     CollectiveSummary &collective = collectives[name];
     collective.name = name.str();
+    if (part.kind == TrafficKind::Replicas)
+      collective.ranks = summary.ranks / summary.slices;
     collective.volume.add(part.elements, elementBytes(part.type));
     // One group of gathers is one collective.
     if (counted.insert(part.op).second)
@@ -30,10 +32,11 @@ static void addCollectives(ArrayRef<TrafficPart> planned,
     summary.collectives.push_back(collective);
 }
 
-static Volume addUp(ArrayRef<TrafficPart> parts, bool isGradient) {
+static Volume addUp(ArrayRef<TrafficPart> parts,
+                    ArrayRef<TrafficKind> kinds) {
   Volume volume;
   for (const TrafficPart &part : parts)
-    if ((part.kind == TrafficKind::Gradients) == isGradient)
+    if (llvm::is_contained(kinds, part.kind))
       volume.add(part.elements, elementBytes(part.type));
   return volume;
 }
@@ -78,12 +81,23 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   TrafficSummary gradients, parameters;
   gradients.name = "gradients";
   parameters.name = "parameters";
-  gradients.planned = addUp(planned, /*isGradient=*/true);
-  gradients.formula = addUp(expected, /*isGradient=*/true);
-  parameters.planned = addUp(planned, /*isGradient=*/false);
-  parameters.formula = addUp(expected, /*isGradient=*/false);
+  const TrafficKind reduced[] = {TrafficKind::Gradients};
+  const TrafficKind gathered[] = {TrafficKind::Gathers, TrafficKind::Refreshes};
+  gradients.planned = addUp(planned, reduced);
+  gradients.formula = addUp(expected, reduced);
+  parameters.planned = addUp(planned, gathered);
+  parameters.formula = addUp(expected, gathered);
   nameForms(summary, training.getDeterministic(), gradients, parameters);
   summary.traffic = {gradients, parameters};
+  if (summary.ranks > summary.slices) {
+    TrafficSummary replicas;
+    replicas.name = "between replicas";
+    replicas.form = summary.stage == 0 ? "2 S" : "2 S/n";
+    replicas.ranks = summary.ranks / summary.slices;
+    replicas.planned = addUp(planned, TrafficKind::Replicas);
+    replicas.formula = addUp(expected, TrafficKind::Replicas);
+    summary.traffic.push_back(replicas);
+  }
   addCollectives(planned, summary);
   if (summary.ranks > 1)
     addGathers(traffic, planned, summary);

@@ -65,6 +65,7 @@ private:
   void storeLocally(PartitionOp partition);
   void reduceBucket(PartitionOp partition, Bucket &bucket);
   void reduceStored(PartitionOp partition);
+  void reduceReplicas(PartitionOp partition);
 
   ModuleOp module;
   StepOp step;
@@ -167,7 +168,7 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
   auto ranges = partition.getSegmentsIn(bucket.begin, bucket.end);
   SmallVector<int64_t> slices;
   for (auto [begin, end] : ranges)
-    slices.push_back((end - begin) / partition.getRanks());
+    slices.push_back((end - begin) / partition.getSlices());
   auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices),
                                     symbol, bucket.begin, bucket.end,
                                     values(bucket), names(bucket), means);
@@ -367,6 +368,28 @@ void Reductions::reduceStored(PartitionOp partition) {
   }
 }
 
+/// Once an update, what a rank owns of the stored gradient is combined with
+/// that of its replicas, in runs of segments of at most a bucket. So an element
+/// is reduced in the same two steps at every stage.
+void Reductions::reduceReplicas(PartitionOp partition) {
+  Block &block = step.getRegionOp<ApplyOp>().getBody().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  ArrayRef<int64_t> segments = partition.getSegments();
+  for (size_t first = 0; first + 1 < segments.size();) {
+    size_t last = first + 1;
+    while (last + 1 < segments.size() &&
+           segments[last + 1] - segments[first] <= bucketElements)
+      ++last;
+    if (segments[last] > segments[first]) {
+      auto start = AllReduceOwnedOp::create(
+          builder, partition.getLoc(), PendingType::get(module.getContext(), {}),
+          partition.getSymName(), segments[first], segments[last], means);
+      WaitOp::create(builder, partition.getLoc(), start.getPending());
+    }
+    first = last;
+  }
+}
+
 /// Every trained parameter has a gradient, and nothing takes one yet: this pass
 /// did not run.
 LogicalResult Reductions::verifyGradients() {
@@ -397,6 +420,8 @@ void Reductions::reducePartition(PartitionOp partition) {
   if (moment == Moment::Backward)
     for (Bucket &bucket : cutBuckets(partition))
       reduceBucket(partition, bucket);
+  if (moment != Moment::Never && partition.getReplicas() > 1)
+    reduceReplicas(partition);
 }
 
 LogicalResult Reductions::run() {

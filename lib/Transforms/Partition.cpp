@@ -1,5 +1,6 @@
 //===- Partition.cpp - decide who owns which slice of which state ---------===//
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/PartitionLayout.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
@@ -47,7 +48,7 @@ class Partitioner {
 public:
   Partitioner(ModuleOp module, StepOp step, Settings settings)
       : module(module), step(step), training(*step.getTraining()),
-        settings(settings) {}
+        settings(settings), mesh(getMesh(module, training)) {}
   LogicalResult run();
 
 private:
@@ -65,6 +66,7 @@ private:
   StepOp step;
   TrainingAttr training;
   Settings settings;
+  MeshAxes mesh;
   /// From a parameter to its compute type, and to its gradient's position.
   DenseMap<StringAttr, Type> computeTypes;
   DenseMap<StringAttr, unsigned> readiness;
@@ -227,7 +229,7 @@ LayoutKind Partitioner::chooseLayout(const Group &group) {
 FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
                                Type computeType) {
   LayoutOptions options;
-  options.ranks = training.getRanks();
+  options.ranks = mesh.slices();
   options.alignment = settings.alignment;
   options.bucketElements = settings.bucketElements;
   SmallVector<int64_t> sizes;
@@ -275,7 +277,7 @@ void Partitioner::createPartition(const Group &group, Type computeType,
   std::string name = "p" + std::to_string(index);
   while (SymbolTable::lookupSymbolIn(module, name))
     name += "_";
-  PartitionOp::create(builder, step.getLoc(), name, layout, training.getRanks(),
+  PartitionOp::create(builder, step.getLoc(), name, layout, mesh.all, mesh.cut,
                       training.getStage(), flat.segments,
                       builder.getArrayAttr(members), computeType, gradientType,
                       settings.splitMaster && group.optimizer &&
@@ -294,6 +296,8 @@ LogicalResult Partitioner::verifyCount() {
 }
 
 LogicalResult Partitioner::run() {
+  if (failed(verifyMesh(module, training)))
+    return failure();
   for (PartitionOp known : module.getOps<PartitionOp>())
     return known.emitOpError("is there already; parameters are cut once");
   if (failed(collectUses()))

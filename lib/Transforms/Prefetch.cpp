@@ -122,7 +122,8 @@ void Prefetch::runOnOperation() {
     step.emitOpError(error);
     return signalPassFailure();
   }
-  CostModel model(*machine, step.getTraining()->getRanks());
+  CostModel model =
+      makeCostModel(*machine, getOperation(), *step.getTraining());
   Handles handles(step);
   for (Operation &region : step.getBody().front())
     if (isa<MicroOp, EvaluateOp>(region))

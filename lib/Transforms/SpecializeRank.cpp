@@ -1,5 +1,6 @@
 //===- SpecializeRank.cpp - one program a rank ----------------------------===//
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Memory/StatePlan.h"
 #include "zero/Transforms/Passes.h"
@@ -24,9 +25,12 @@ struct SpecializeRank : public zero::impl::SpecializeRankBase<SpecializeRank> {
 
 /// Gives every place of `module` the address that it has on `rank`.
 static void specializeModule(ModuleOp module, int64_t rank) {
+  StepOp configured = *module.getOps<StepOp>().begin();
+  MeshAxes mesh = getMesh(module, *configured.getTraining());
+  int64_t index = mesh.all.getIndexIn(mesh.cut, rank);
   AttrTypeReplacer replacer;
   replacer.addReplacement(
-      [rank](AtAttr place) { return specialize(place, rank); });
+      [index](AtAttr place) { return specialize(place, index); });
   replacer.recursivelyReplaceElementsIn(module);
   for (StepOp step : module.getOps<StepOp>())
     step->setAttr("zero.rank",

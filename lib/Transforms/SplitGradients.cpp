@@ -1,6 +1,7 @@
 //===- SplitGradients.cpp - large gradients come in blocks of rows --------===//
 
 #include "zero/Analysis/LastUse.h"
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/PartitionLayout.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
@@ -141,10 +142,10 @@ static BlockOptions getBlockOptions(GradientOp gradient, TrainingAttr training,
   // want them.
   Type type = cast<RankedTensorType>(gradient.getValue().getType());
   int64_t least = 16 * 8 / getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  options.units = {training.getRanks() * least};
+  int64_t slices = getMesh(gradient->getParentOfType<ModuleOp>(), training).slices();
+  options.units = {slices * least};
   if (training.getStage() < 3) {
-    options.units.insert(options.units.begin(),
-                         training.getRanks() * settings.alignment);
+    options.units.insert(options.units.begin(), slices * settings.alignment);
     if (settings.alignment < least)
       options.units.pop_back();
   }
@@ -202,7 +203,8 @@ static void split(GradientOp gradient, TrainingAttr training,
       rows.count, rows.elements, getBlockOptions(gradient, training, settings));
   if (ends.empty())
     return keepWhole("no number of its rows that fits splits evenly over " +
-                     Twine(training.getRanks()) + " ranks");
+                     Twine(getMesh(gradient->getParentOfType<ModuleOp>(), training).slices()) +
+                     " ranks");
   Operation *maker = value.getDefiningOp();
   int64_t begin = 0;
   for (int64_t end : ends) {

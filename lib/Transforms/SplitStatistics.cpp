@@ -167,6 +167,9 @@ void Statistics::split(GradStatsOp whole) {
 }
 
 void Statistics::run() {
+  // What replicas combine is complete only when all of it has arrived.
+  if (!apply.getOps<AllReduceOwnedOp>().empty())
+    return;
   collect();
   auto statistics = apply.getOps<GradStatsOp>();
   if (arrivals.empty() || statistics.empty())

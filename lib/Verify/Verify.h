@@ -11,6 +11,7 @@
 #define ZERO_LIB_VERIFY_VERIFY_H
 
 #include "zero/Analysis/Handles.h"
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
 
@@ -32,6 +33,7 @@ struct Tables : PartitionTable {
   mutable StepOp step;
   Handles handles;
   TrainingAttr training; ///< never null
+  MeshAxes mesh;
   SmallVector<PartitionOp> trained;
 };
 

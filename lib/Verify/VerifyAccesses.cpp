@@ -77,7 +77,7 @@ void AccessTable::add(SmallVectorImpl<Access> &accesses, AtAttr place,
                       bool isWrite, int64_t rank) {
   if (!place || place.getBytes() == 0)
     return;
-  int64_t last = place.getStride() * (tables.training.getRanks() - 1);
+  int64_t last = place.getStride() * (tables.mesh.slices() - 1);
   accesses.push_back({place.getArena(), place.getOffset(),
                       place.getOffset() + last + place.getBytes(), isWrite,
                       rank});
@@ -126,7 +126,7 @@ void AccessTable::collectOwned(PartitionOp partition, ArrayAttr parameters,
   AtAttr stored = stateOf(partition, "gradients");
   if (!stored)
     return;
-  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t slice = partition.getFlatElements() / partition.getSlices();
   int64_t bytes = elementBytes(partition.getGradientType());
   for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
     MemberAttr member = tables.getMember(name.getAttr());

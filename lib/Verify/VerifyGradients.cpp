@@ -38,6 +38,7 @@ private:
                        ValueRange gradients);
   LogicalResult reduceStored(Operation *op, Store &store, int64_t begin,
                              int64_t end);
+  LogicalResult visitOwned(AllReduceOwnedOp reduce);
   void visitWait(WaitOp wait);
   LogicalResult visitStats(GradStatsOp stats);
   LogicalResult visitUpdate(UpdateOp update);
@@ -76,6 +77,7 @@ void Gradients::enter() {
     for (Cell &cell : store->cells) {
       cell.micros = cell.travelled = 0;
       cell.level = Level::Local;
+      cell.isCombined = false;
       cell.checkedBy = nullptr;
     }
 }
@@ -169,6 +171,10 @@ LogicalResult Gradients::add(AccumulateOp accumulate,
   // What runs in `apply` runs after the last micro-batch.
   int64_t before = isa<MicroOp>(now.region) ? now.micro : now.micros - 1;
   for (Cell &cell : cells) {
+    if (cell.isCombined)
+      return accumulate.emitOpError("changes the stored gradient of ")
+             << accumulate.getPartitionAttr()
+             << " after it was combined with that of replicas";
     if (cell.inFlight || cell.checkedBy) {
       InFlightDiagnostic error =
           accumulate.emitOpError("changes the stored gradient of ")
@@ -307,9 +313,36 @@ LogicalResult Gradients::visitReduce(CollectiveOpInterface reduce) {
   return success();
 }
 
+/// Replicas combine what their groups have reduced, complete, and once.
+LogicalResult Gradients::visitOwned(AllReduceOwnedOp reduce) {
+  FailureOr<Store *> store = findStore(reduce, reduce.getPartitionAttr());
+  if (failed(store))
+    return failure();
+  for (Cell &cell : (*store)->range(reduce.getBegin(), reduce.getEnd())) {
+    if (cell.checkedBy) {
+      InFlightDiagnostic error = reduce.emitOpError("reduces gradients of ")
+                                 << reduce.getPartitionAttr()
+                                 << " after they were checked";
+      error.attachNote(cell.checkedBy->getLoc()) << "checked here";
+      return error;
+    }
+    if (cell.isCombined)
+      return reduce.emitOpError("combines replicas of ")
+             << reduce.getPartitionAttr() << " more than once";
+    if (cell.inFlight || (cell.parameter && (cell.level == Level::Local ||
+                                             cell.micros != now.micros)))
+      return reduce.emitOpError("combines replicas of ")
+             << reduce.getPartitionAttr()
+             << " before their own gradients are reduced";
+    cell.inFlight = reduce;
+    cell.isCombined = true;
+  }
+  return success();
+}
+
 void Gradients::visitWait(WaitOp wait) {
   Operation *start = tables.handles.findStart(wait.getPending());
-  if (!start || !isReduction(start))
+  if (!start || (!isReduction(start) && !isa<AllReduceOwnedOp>(start)))
     return;
   bool isEverywhere = cast<CollectiveOpInterface>(start).getKind() ==
                       zrt::Collective::AllReduce;
@@ -321,7 +354,8 @@ void Gradients::visitWait(WaitOp wait) {
     for (Cell &cell : found->second->range(range.begin, range.end))
       if (cell.inFlight == start) {
         cell.inFlight = nullptr;
-        cell.level = isEverywhere ? Level::Everywhere : Level::Owner;
+        if (isReduction(start))
+          cell.level = isEverywhere ? Level::Everywhere : Level::Owner;
       }
   }
 }
@@ -396,6 +430,8 @@ LogicalResult Gradients::visit(Operation &op) {
     return visitAccumulate(accumulate);
   if (isReduction(&op))
     return visitReduce(cast<CollectiveOpInterface>(op));
+  if (auto reduce = dyn_cast<AllReduceOwnedOp>(op))
+    return visitOwned(reduce);
   if (auto stats = dyn_cast<GradStatsOp>(op))
     return visitStats(stats);
   if (auto update = dyn_cast<UpdateOp>(op))

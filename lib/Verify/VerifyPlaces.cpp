@@ -74,7 +74,9 @@ static int64_t endOf(AtAttr place) {
 
 AtAttr Places::here(AtAttr place) {
   auto rank = tables.step->getAttrOfType<IntegerAttr>("zero.rank");
-  return rank ? specialize(place, rank.getInt()) : place;
+  return rank ? specialize(place, tables.mesh.all.getIndexIn(tables.mesh.cut,
+                                                             rank.getInt()))
+              : place;
 }
 
 LogicalResult Places::expect(Operation *op, AtAttr place, AtAttr wanted) {

@@ -67,10 +67,12 @@ LogicalResult Store::verifyComplete(int64_t micros) {
     if (cell.micros < micros)
       return reportMissing(partition, cell, "stored as a gradient");
     bool isEnough =
-        partition.getRanks() == 1 || cell.level == Level::Everywhere ||
+        partition.getSlices() == 1 || cell.level == Level::Everywhere ||
         (cell.level == Level::Owner && partition.hasShardedOptimizer());
     if (!isEnough)
       return reportMissing(partition, cell, "reduced over ranks");
+    if (partition.getReplicas() > 1 && !cell.isCombined)
+      return reportMissing(partition, cell, "reduced over replicas");
   }
   return success();
 }

@@ -19,6 +19,8 @@ struct Cell {
   Level level = Level::Local;
   /// The micro-batches whose gradient a reduction has taken in.
   int64_t travelled = 0;
+  /// Whether the replicas' gradients are in it.
+  bool isCombined = false;
   Operation *inFlight = nullptr, *checkedBy = nullptr;
 };
 

@@ -13,6 +13,7 @@ Tables::Tables(ModuleOp module, StepOp step)
   training = step.getTraining().value_or(TrainingAttr::get(
       step.getContext(), 0, 1, 1, Real(0.0), false, {}, {},
       /*keep_trivial=*/false, PlanningAttr::getDefault(step.getContext())));
+  mesh = getMesh(module, training);
   for (PartitionOp partition : module.getOps<PartitionOp>())
     if (partition.isTrainable())
       trained.push_back(partition);
@@ -129,12 +130,21 @@ static LogicalResult verifyOptimizer(const Tables &tables,
 /// Every trainable or used element lies in one partition, so exactly one slice
 /// of one segment holds it: its owner updates it and no other rank does.
 LogicalResult verify::verifyPartitions(const Tables &tables) {
+  if (failed(verifyMesh(tables.module, tables.training)))
+    return failure();
   DenseMap<StringAttr, PartitionOp> seen;
   for (PartitionOp partition : tables.module.getOps<PartitionOp>()) {
-    if (partition.getRanks() != tables.training.getRanks())
+    if (partition.getOver().isLine() && tables.mesh.all.isLine() &&
+        partition.getSlices() != tables.training.getRanks())
       return partition.emitOpError("is cut for ")
-             << partition.getRanks() << " ranks, and the step runs on "
+             << partition.getSlices() << " ranks, and the step runs on "
              << tables.training.getRanks();
+    if (partition.getOver() != tables.mesh.all ||
+        partition.getCut() != tables.mesh.cut)
+      return partition.emitOpError("is reduced over ")
+             << partition.getOver() << " and cut over " << partition.getCut()
+             << ", wanted " << tables.mesh.all << " and " << tables.mesh.cut
+             << ", the mesh's";
     if (partition.getStage() != tables.training.getStage())
       return partition.emitOpError("is cut for stage ")
              << partition.getStage() << ", and the step trains at stage "

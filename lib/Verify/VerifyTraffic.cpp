@@ -117,6 +117,7 @@ LogicalResult Traffic::run(bool report) {
   expected = traffic.expected(maxReuseDistance);
   actual = traffic.planned();
   if (failed(compare(TrafficKind::Gradients, "gradients")) ||
+      failed(compare(TrafficKind::Replicas, "gradients between replicas")) ||
       failed(compare(TrafficKind::Refreshes, "refreshed parameters")) ||
       failed(compare(TrafficKind::Gathers, "gathered parameters")))
     return failure();

@@ -131,7 +131,7 @@ LogicalResult Updates::verifyStats() {
 static FailureOr<bool> findMean(const Tables &tables) {
   Operation *first = nullptr;
   WalkResult walk = tables.step->walk([&](Operation *op) {
-    if (!isReduction(op))
+    if (!isReduction(op) && !isa<AllReduceOwnedOp>(op))
       return WalkResult::advance();
     if (!first)
       first = op;

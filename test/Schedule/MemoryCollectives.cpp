@@ -70,7 +70,7 @@ SmallVector<MemoryInterpreter::OwnedRun>
 MemoryInterpreter::findOwnedRuns(PartitionOp partition, ArrayAttr parameters,
                                  int64_t from, int64_t to) const {
   SmallVector<OwnedRun> runs;
-  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t slice = partition.getFlatElements() / partition.getSlices();
   int64_t inBucket = 0;
   for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
     MemberAttr member = partition.findMember(name.getValue());
@@ -90,7 +90,7 @@ bool MemoryInterpreter::completeBucketed(BucketedReduceOp op, Flight &flight) {
   State &stored = stateOf(partition, "gradients");
   auto flat = cast<RankedTensorType>(op.getPending().getType().getTypes()[0]);
   int64_t bytes = elementBytes(flat.getElementType());
-  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t slice = partition.getFlatElements() / partition.getSlices();
   bool isDirect =
       storesDirectly(partition, flat.getElementType(), *step.getTraining());
   Content &result = results[op.getPending()].emplace_back();
@@ -160,7 +160,7 @@ bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
     content.marks =
         cut(state.marks, begin * state.bytes, (end - begin) * state.bytes);
     for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
-      int64_t slice = (last - first) / partition.getRanks() * state.bytes;
+      int64_t slice = (last - first) / partition.getSlices() * state.bytes;
       if (!read(sliceOf(state, first, last),
                 cut(state.marks, first * state.bytes + rank * slice, slice),
                 op))
@@ -186,7 +186,7 @@ bool MemoryInterpreter::refresh(RefreshOp op) {
   for (auto [begin, end] :
        partition.getSegmentsIn(op.getBegin(), op.getEnd())) {
     int64_t from = begin * state.bytes, size = (end - begin) * state.bytes;
-    int64_t slice = size / partition.getRanks();
+    int64_t slice = size / partition.getSlices();
     Marks marks = cut(state.marks, from, size);
     if (!read(sliceOf(state, begin, end), cut(marks, rank * slice, slice),
               op) ||

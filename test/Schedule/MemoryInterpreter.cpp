@@ -91,7 +91,7 @@ ByteRange MemoryInterpreter::sliceOf(const State &state, int64_t begin,
 template <typename Visit>
 bool MemoryInterpreter::forOwned(PartitionOp partition, const State &state,
                                  int64_t begin, int64_t end, Visit visit) {
-  int64_t ranks = partition.getRanks();
+  int64_t ranks = partition.getSlices();
   if (!partition.hasShardedOptimizer())
     return visit(part(rangeOf(state.at), begin * state.bytes,
                       (end - begin) * state.bytes),
@@ -147,7 +147,7 @@ void MemoryInterpreter::place() {
         write(rangeOf(state.at), state.marks, partition);
       for (auto [begin, end] :
            partition.getSegmentsIn(0, partition.getFlatElements()))
-        if (int64_t slice = (end - begin) / partition.getRanks() * state.bytes;
+        if (int64_t slice = (end - begin) / partition.getSlices() * state.bytes;
             state.isSharded)
           write(sliceOf(state, begin, end),
                 cut(state.marks, begin * state.bytes + rank * slice, slice),
@@ -248,7 +248,7 @@ bool MemoryInterpreter::accumulateOwned(AccumulateOp op) {
   Content &value = values[op.getValue()];
   Type type = cast<RankedTensorType>(op.getValue().getType()).getElementType();
   int64_t bytes = elementBytes(type);
-  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t slice = partition.getFlatElements() / partition.getSlices();
   bool isDirect = storesDirectly(partition, type, *step.getTraining());
   for (const OwnedRun &run : findOwnedRuns(partition, *op.getParameters(),
                                            op.getBegin(), op.getEnd())) {
@@ -280,7 +280,7 @@ bool MemoryInterpreter::accumulate(AccumulateOp op) {
     return false;
   int64_t begin = op.getBegin(), end = op.getEnd();
   bool isSlice = op.getForm() == AccumulateForm::Slice;
-  int64_t size = (end - begin) / (isSlice ? partition.getRanks() : 1);
+  int64_t size = (end - begin) / (isSlice ? partition.getSlices() : 1);
   int64_t from = (begin + (isSlice ? rank * size : 0)) * state.bytes;
   ByteRange target = isSlice
                          ? sliceOf(state, begin, end)

@@ -43,7 +43,7 @@ int64_t ScheduleInterpreter::ownerOf(PartitionOp partition, int64_t element) {
   ArrayRef<int64_t> segments = partition.getSegments();
   const int64_t *end = llvm::upper_bound(segments, element);
   int64_t begin = *std::prev(end);
-  return (element - begin) / ((*end - begin) / partition.getRanks());
+  return (element - begin) / ((*end - begin) / partition.getSlices());
 }
 
 bool ScheduleInterpreter::isOwned(PartitionOp partition, int64_t element,

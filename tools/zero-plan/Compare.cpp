@@ -46,14 +46,18 @@ static void compareMemory(const PlanSummary &a, const PlanSummary &b) {
 
 static void compareTraffic(const PlanSummary &a, const PlanSummary &b) {
   Columns traffic("sent by a rank in an update, bytes", "first", "second");
-  int64_t firstAll = 0, secondAll = 0;
-  for (auto [first, second] : llvm::zip_equal(a.traffic, b.traffic)) {
-    traffic.add(first.name, a.sent(first.planned.bytes),
-                b.sent(second.planned.bytes));
-    firstAll += first.planned.bytes;
-    secondAll += second.planned.bytes;
+  for (size_t i = 0; i < std::max(a.traffic.size(), b.traffic.size()); ++i) {
+    // One of them may have no replicas.
+    auto sent = [&](const PlanSummary &plan) {
+      return i < plan.traffic.size() ? plan.sent(plan.traffic[i].planned.bytes,
+                                                 plan.traffic[i].ranks)
+                                     : 0;
+    };
+    traffic.add((i < a.traffic.size() ? a : b).traffic[i].name, sent(a),
+                sent(b));
   }
-  traffic.add("all", a.sent(firstAll), b.sent(secondAll));
+  auto bytes = [](const TrafficSummary &part) { return part.planned.bytes; };
+  traffic.add("all", a.sentInAll(bytes), b.sentInAll(bytes));
   traffic.print();
 }
 

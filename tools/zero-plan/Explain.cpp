@@ -39,7 +39,7 @@ static void printPartition(ParameterOp parameter, PartitionOp partition,
     llvm::outs() << "declared at " << where << "\n";
   llvm::outs() << "partition @" << partition.getSymName() << ", "
                << stringifyLayoutKind(partition.getLayout()) << " over "
-               << plural(partition.getRanks(), "rank") << ", stage "
+               << plural(partition.getSlices(), "rank") << ", stage "
                << partition.getStage() << ": elements "
                << range(member.getOffset(),
                         member.getOffset() + member.getSize())
@@ -90,7 +90,7 @@ static void printOwners(PartitionOp partition, MemberAttr member) {
   for (size_t i = 1; i < segments.size(); ++i) {
     int64_t first = std::max(begin, segments[i - 1]);
     int64_t last = std::min(end, segments[i]);
-    int64_t slice = (segments[i] - segments[i - 1]) / partition.getRanks();
+    int64_t slice = (segments[i] - segments[i - 1]) / partition.getSlices();
     if (first >= last)
       continue;
     if (listed++ < kListedSegments)

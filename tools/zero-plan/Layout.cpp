@@ -96,7 +96,7 @@ void Drawing::printTitle() {
     elements += member.getSize();
   llvm::outs() << "@" << partition.getSymName() << " "
                << stringifyLayoutKind(partition.getLayout()) << " over "
-               << plural(partition.getRanks(), "rank") << ", stage "
+               << plural(partition.getSlices(), "rank") << ", stage "
                << partition.getStage() << ", " << partition.getComputeType()
                << ": " << formatCount(elements) << " elements of "
                << plural(members.size(), "parameter") << " and "
@@ -119,7 +119,7 @@ void Drawing::printTitle() {
 }
 
 void Drawing::printOwners(int64_t begin, int64_t end) {
-  int64_t ranks = partition.getRanks();
+  int64_t ranks = partition.getSlices();
   if (partition.getLayout() == LayoutKind::Whole)
     return;
   int64_t slice = (end - begin) / ranks;
@@ -129,7 +129,7 @@ void Drawing::printOwners(int64_t begin, int64_t end) {
 
 void Drawing::printBars(int64_t begin, int64_t end, ArrayRef<Piece> pieces) {
   int64_t width = llvm::divideCeil(end - begin, elementsAColumn);
-  int64_t ranks = partition.getRanks(), slice = (end - begin) / ranks;
+  int64_t ranks = partition.getSlices(), slice = (end - begin) / ranks;
   std::string names(width, '.'), owners(width, ' ');
   size_t current = 0;
   for (int64_t column = 0; column < width; ++column) {

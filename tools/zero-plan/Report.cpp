@@ -71,25 +71,28 @@ static void printTraffic(const PlanSummary &plan) {
   Table table;
   table.add({"traffic that a rank sends in an update, elements", "planned",
              "closed form", "x (n-1)/n", ""});
-  Volume planned, formula;
-  for (const TrafficSummary &traffic : plan.traffic) {
-    planned.elements += traffic.planned.elements;
-    planned.bytes += traffic.planned.bytes;
-    formula.elements += traffic.formula.elements;
-    table.add({"  " + traffic.name,
-               formatCount(plan.sent(traffic.planned.elements)),
-               formatCount(plan.sent(traffic.formula.elements)), traffic.form,
-               "(" + formatBytes(plan.sent(traffic.planned.bytes)) + ")"});
-  }
-  table.add({"  all", formatCount(plan.sent(planned.elements)),
-             formatCount(plan.sent(formula.elements)), "",
-             "(" + formatBytes(plan.sent(planned.bytes)) + ")"});
+  auto add = [&](StringRef name, int64_t planned, int64_t formula,
+                 StringRef form, int64_t bytes) {
+    table.add({("  " + name).str(), formatCount(planned), formatCount(formula),
+               form.str(), "(" + formatBytes(bytes) + ")"});
+  };
+  for (const TrafficSummary &traffic : plan.traffic)
+    add(traffic.name, plan.sent(traffic.planned.elements, traffic.ranks),
+        plan.sent(traffic.formula.elements, traffic.ranks), traffic.form,
+        plan.sent(traffic.planned.bytes, traffic.ranks));
+  using Traffic = const TrafficSummary &;
+  add("all",
+      plan.sentInAll([](Traffic traffic) { return traffic.planned.elements; }),
+      plan.sentInAll([](Traffic traffic) { return traffic.formula.elements; }),
+      "",
+      plan.sentInAll([](Traffic traffic) { return traffic.planned.bytes; }));
   table.print(llvm::outs());
   llvm::outs() << "collectives of an update:\n";
   Table collectives;
   for (const CollectiveSummary &collective : plan.collectives)
-    collectives.add({"  " + collective.name, formatCount(collective.count),
-                     formatBytes(plan.sent(collective.volume.bytes))});
+    collectives.add(
+        {"  " + collective.name, formatCount(collective.count),
+         formatBytes(plan.sent(collective.volume.bytes, collective.ranks))});
   collectives.print(llvm::outs());
 }
 
@@ -101,7 +104,7 @@ static void printGathers(const PlanSummary &plan) {
   int64_t bound = plan.accumulation * (plan.trained + 2 * all);
   int64_t planned = 0;
   for (const TrafficSummary &traffic : plan.traffic)
-    planned += traffic.planned.elements;
+    planned += traffic.ranks ? 0 : traffic.planned.elements;
   llvm::outs() << (plan.untrained == 0 ? "3 A S" : "A S + 2 A (S + others)")
                << " would be " << formatCount(plan.sent(bound)) << ", "
                << formatCount(plan.sent(planned)) << " planned;"
@@ -152,11 +155,9 @@ void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
              "closed form", "activations", "communication", "all", "sent",
              "predicted", "exposed"});
   for (const auto &[plan, prediction] : reports) {
-    int64_t formula = 0, sent = 0;
+    int64_t formula = 0;
     for (const ArenaSummary &arena : plan.arenas)
       formula += arena.formula.value_or(0);
-    for (const TrafficSummary &traffic : plan.traffic)
-      sent += traffic.planned.bytes;
     SmallVector<std::string> row = {formatCount(plan.ranks)};
     for (ArenaKind kind :
          {ArenaKind::Parameters, ArenaKind::Gradients, ArenaKind::Optimizer})
@@ -166,7 +167,8 @@ void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
     row.push_back(formatBytes(plan.arena(ArenaKind::Activations).bytes));
     row.push_back(formatBytes(plan.arena(ArenaKind::Communication).bytes));
     row.push_back(formatBytes(plan.totalBytes()));
-    row.push_back(formatBytes(plan.sent(sent)));
+    row.push_back(formatBytes(plan.sentInAll(
+        [](const TrafficSummary &traffic) { return traffic.planned.bytes; })));
     row.push_back(formatSeconds(prediction.seconds));
     row.push_back(formatShare(prediction.exposed, prediction.seconds));
     table.add(std::move(row));
@@ -183,10 +185,11 @@ void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
 //===----------------------------------------------------------------------===//
 
 static void writeVolume(llvm::json::OStream &json, const PlanSummary &plan,
-                        StringRef name, const Volume &volume) {
+                        StringRef name, const Volume &volume,
+                        int64_t ranks = 0) {
   json.attributeObject(name, [&] {
-    json.attribute("elements", plan.sent(volume.elements));
-    json.attribute("bytes", plan.sent(volume.bytes));
+    json.attribute("elements", plan.sent(volume.elements, ranks));
+    json.attribute("bytes", plan.sent(volume.bytes, ranks));
   });
 }
 
@@ -225,8 +228,9 @@ void mlir::zero::writeJson(llvm::json::OStream &json,
     json.attributeObject("traffic", [&] {
       for (const TrafficSummary &traffic : plan.traffic)
         json.attributeObject(traffic.name, [&] {
-          writeVolume(json, plan, "planned", traffic.planned);
-          writeVolume(json, plan, "closed_form", traffic.formula);
+          writeVolume(json, plan, "planned", traffic.planned, traffic.ranks);
+          writeVolume(json, plan, "closed_form", traffic.formula,
+                      traffic.ranks);
         });
     });
     json.attributeArray("gathers_of_a_micro_batch", [&] {
@@ -246,7 +250,7 @@ void mlir::zero::writeJson(llvm::json::OStream &json,
       for (const CollectiveSummary &collective : plan.collectives)
         json.attributeObject(collective.name, [&] {
           json.attribute("count", collective.count);
-          writeVolume(json, plan, "sent", collective.volume);
+          writeVolume(json, plan, "sent", collective.volume, collective.ranks);
         });
     });
     writePrediction(json, report.prediction);

@@ -25,7 +25,8 @@ bool startsOperation(Operation *op);
 /// AsyncOpInterface. The error is at the operation.
 LogicalResult verifyStarts(Operation *op);
 
-/// Whether `op` combines gradients over ranks.
+/// Whether `op` combines gradients over the ranks that states are cut over.
+/// What replicas combine after it is none.
 bool isReduction(Operation *op);
 /// Whether `op` is a collective.
 bool isCollective(Operation *op);

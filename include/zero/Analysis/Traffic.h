@@ -21,10 +21,11 @@ enum class TrafficKind {
   Gradients, ///< reduced
   Gathers,   ///< parameters of stage 3, gathered for their uses
   Refreshes, ///< parameters that an update changed
+  Replicas,  ///< reduced gradients, between ranks that own the same slices
 };
 
 /// Elements of one type that travel in one update, all `runs` together. Of them
-/// a rank sends (n-1)/n; those of an all-reduce are counted twice.
+/// a rank sends (n-1)/n of n ranks of a group; those of an all-reduce are counted twice.
 struct TrafficPart {
   TrafficKind kind;
   int64_t elements = 0;

@@ -9,27 +9,46 @@
 #define ZERO_COST_COSTMODEL_H
 
 #include "zero/Cost/Machine.h"
+#include "zero/Dialect/Zero/Zero.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Operation.h"
 
 #include <memory>
 
 namespace mlir::zero {
 
+/// The ranks of a group, as a machine sees them.
+struct GroupSpan {
+  int64_t ranks = 1;
+  /// Of these, how many share a node.
+  int64_t local = 1;
+};
+
 /// Times on one machine with one rank count. Looking up what was measured is
 /// a few comparisons; building the tables takes as long as they are.
 class CostModel {
 public:
+  /// Collectives run over all ranks.
   CostModel(const Machine &machine, int64_t ranks);
+  /// Those of states that are cut run over `cut`, and those of replicas over
+  /// `replicas`.
+  CostModel(const Machine &machine, int64_t ranks, GroupSpan cut,
+            GroupSpan replicas);
   ~CostModel();
 
   /// One run of a kernel on one rank, while the others do the same.
   double kernelSeconds(const zrt::KernelSpec &spec) const;
 
-  /// A collective from its start to its end where nothing else runs. `bytes`
-  /// is what its whole buffer holds.
+  /// A collective of the ranks of `group` from its start to its end where
+  /// nothing else runs. `bytes` is what its whole buffer holds.
+  double collectiveSeconds(zrt::Opcode kind, double bytes, zrt::DataType type,
+                           GroupSpan group) const;
+  /// The same over the ranks that states are cut over.
   double collectiveSeconds(zrt::Opcode kind, double bytes,
-                           zrt::DataType type) const;
+                           zrt::DataType type) const {
+    return collectiveSeconds(kind, bytes, type, cut);
+  }
 
   /// Seconds of what `op` does on one rank, by its results, its partition and
   /// the attributes of its step; it need not be planned. A collective counts
@@ -38,15 +57,28 @@ public:
   double costOf(Operation *op) const;
 
   const Machine &getMachine() const { return machine; }
+  /// All ranks, which run at once.
   int64_t getRanks() const { return ranks; }
+  GroupSpan getAll() const { return all; }
+  GroupSpan getCut() const { return cut; }
+  GroupSpan getReplicas() const { return replicas; }
 
 private:
   struct Tables;
 
   const Machine &machine;
   int64_t ranks;
+  GroupSpan all, cut, replicas;
   std::unique_ptr<Tables> tables;
 };
+
+/// What `group`, axes of `mesh`, spans on `machine`, whose nodes hold
+/// neighbouring ranks: those of rank 0's group that are on its node.
+GroupSpan spanOf(const Machine &machine, AxesAttr mesh, AxesAttr group);
+
+/// The model of the ranks of `module`, whose step has `training`.
+CostModel makeCostModel(const Machine &machine, ModuleOp module,
+                        TrainingAttr training);
 
 /// `CostModel::costOf` for one operation, with the ranks of its step, or one
 /// where it has none. For many operations keep a CostModel.

@@ -39,8 +39,9 @@ struct UpdateBuffer {
 /// The buffers of the kernel that updates a trained partition, in its order.
 SmallVector<UpdateBuffer> listUpdateBuffers(PartitionOp partition);
 
-/// Where `place` is on `rank`.
-AtAttr specialize(AtAttr place, int64_t rank);
+/// Where `place` is on the rank with this index in the group that states are
+/// cut over.
+AtAttr specialize(AtAttr place, int64_t index);
 
 /// Hands out places of the arenas that are filled once, one after the other.
 class ArenaCursor {

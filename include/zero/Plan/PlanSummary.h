@@ -36,8 +36,8 @@ struct ArenaSummary {
   std::string peak;
 };
 
-/// Volume is what a collective spans; of it a rank sends (n-1)/n, or twice that
-/// in an all-reduce, which counts its elements double.
+/// Volume is what a collective spans; of it a rank sends (n-1)/n in a group of
+/// n ranks, or twice that in an all-reduce, which counts its elements double.
 struct Volume {
   int64_t elements = 0, bytes = 0;
 
@@ -55,6 +55,8 @@ struct TrafficSummary {
   Volume planned, formula;
   /// The closed form in words, such as "A S".
   std::string form;
+  /// Ranks of the groups that it is in; 0: those that states are cut over.
+  int64_t ranks = 0;
 };
 
 /// Collectives of one kind in one update.
@@ -62,6 +64,8 @@ struct CollectiveSummary {
   std::string name;
   int64_t count = 0;
   Volume volume;
+  /// As TrafficSummary::ranks.
+  int64_t ranks = 0;
 };
 
 /// Elements of the parameters that a micro-batch gathers so many times.
@@ -71,6 +75,8 @@ struct GatherSummary {
 
 struct PlanSummary {
   int64_t stage = 0, ranks = 1, accumulation = 1;
+  /// Ranks over which states are cut.
+  int64_t slices = 1;
   /// Elements of trained parameters and of all others.
   int64_t trained = 0, untrained = 0;
   /// In the order of ArenaKind.
@@ -88,9 +94,23 @@ struct PlanSummary {
   const ArenaSummary &arena(ArenaKind kind) const {
     return arenas[static_cast<int>(kind)];
   }
-  /// What one rank sends of a volume, rounded up.
-  int64_t sent(int64_t volume) const {
-    return (volume * (ranks - 1) + ranks - 1) / ranks;
+  /// What one rank sends of a volume in groups of `group` ranks, rounded up; 0:
+  /// in those that states are cut over.
+  int64_t sent(int64_t volume, int64_t group = 0) const {
+    if (group == 0)
+      group = slices;
+    return (volume * (group - 1) + group - 1) / group;
+  }
+  /// What one rank sends of what `volume` takes of all traffic.
+  int64_t
+  sentInAll(llvm::function_ref<int64_t(const TrafficSummary &)> volume) const {
+    int64_t cut = 0, others = 0;
+    for (const TrafficSummary &part : traffic)
+      if (part.ranks == 0)
+        cut += volume(part);
+      else
+        others += sent(volume(part), part.ranks);
+    return sent(cut) + others;
   }
 };
 

@@ -186,7 +186,7 @@ ReduceScatterOp::getBuffers(const PartitionTable &partitions,
   bool isDirect =
       !isStored && type && storesDirectly(partition, type, training);
   for (auto [first, last] : partition.getSegmentsIn(getBegin(), getEnd())) {
-    int64_t elements = (last - first) / partition.getRanks();
+    int64_t elements = (last - first) / partition.getSlices();
     AsyncBuffer slice =
         makeBuffer("slice " + Twine(buffers.size() - 1),
                    isDirect ? Memory::State : Memory::Part, type, elements);
@@ -343,6 +343,92 @@ BucketedReduceOp::getPartitionRanges(const PartitionTable &partitions) {
 }
 ArrayAttr BucketedReduceOp::getParameterNames() { return getParametersAttr(); }
 
+// AllReduceOwnedOp
+
+/// What this rank owns of the stored gradient: one slice a segment, or the
+/// whole range where nothing is cut.
+SmallVector<AsyncBuffer>
+AllReduceOwnedOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
+  PartitionOp partition = partitions.find(getPartitionAttr());
+  SmallVector<AsyncBuffer> buffers;
+  auto add = [&](int64_t begin, int64_t end, int64_t slices,
+                 AccumulateForm form) {
+    AsyncBuffer owned =
+        makeBuffer("owned " + Twine(buffers.size()), Memory::State,
+                   partition.getGradientType(), (end - begin) / slices);
+    owned.isRead = owned.isWritten = true;
+    buffers.push_back(holdRange(std::move(owned), partition, "gradients", begin,
+                                end, form));
+  };
+  if (!partition.hasShardedOptimizer())
+    add(getBegin(), getEnd(), 1, AccumulateForm::Whole);
+  else
+    for (auto [begin, end] : partition.getSegmentsIn(getBegin(), getEnd()))
+      add(begin, end, partition.getSlices(), AccumulateForm::Slice);
+  return buffers;
+}
+
+SmallVector<CollectivePart>
+AllReduceOwnedOp::getParts(const PartitionTable &,
+                           ArrayRef<AsyncBuffer> buffers) {
+  SmallVector<CollectivePart> parts;
+  for (unsigned i = 0; i < buffers.size(); ++i)
+    parts.push_back(
+        {wholeOf(buffers, i), wholeOf(buffers, i), buffers[i].elements});
+  return parts;
+}
+
+/// Elements of the range that one rank owns.
+static int64_t ownedElements(AllReduceOwnedOp op,
+                             const PartitionTable &partitions) {
+  PartitionOp partition = partitions.find(op.getPartitionAttr());
+  int64_t elements = op.getEnd() - op.getBegin();
+  return partition.hasShardedOptimizer() ? elements / partition.getSlices()
+                                         : elements;
+}
+
+SmallVector<int64_t>
+AllReduceOwnedOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+int64_t AllReduceOwnedOp::getBytes(const PartitionTable &partitions) {
+  return ownedElements(*this, partitions) *
+         elementBytes(getWireType(partitions));
+}
+int64_t AllReduceOwnedOp::getElementsSent(const PartitionTable &partitions) {
+  return 2 * ownedElements(*this, partitions);
+}
+Type AllReduceOwnedOp::getWireType(const PartitionTable &partitions) {
+  return partitions.find(getPartitionAttr()).getGradientType();
+}
+std::string AllReduceOwnedOp::getHandleName() {
+  return nameRange("owned gradients", getPartition(), getBegin(), getEnd());
+}
+std::string AllReduceOwnedOp::getLabel() {
+  return makeLabel(*this, getPartition(), {});
+}
+LinkKind AllReduceOwnedOp::getLink() { return LinkKind::Ranks; }
+zrt::Collective AllReduceOwnedOp::getKind() {
+  return zrt::Collective::AllReduce;
+}
+std::optional<zrt::Reduction> AllReduceOwnedOp::getReduction() {
+  return reductionOf(getMean());
+}
+zrt::TrafficClass AllReduceOwnedOp::getTrafficClass() {
+  return zrt::TrafficClass::Gradient;
+}
+Attribute AllReduceOwnedOp::getGroup() {
+  auto partition = SymbolTable::lookupNearestSymbolFrom<PartitionOp>(
+      *this, getPartitionAttr());
+  return partition.getOver().without(partition.getCut());
+}
+SmallVector<PartitionRange>
+AllReduceOwnedOp::getPartitionRanges(const PartitionTable &) {
+  return {{getPartitionAttr(), static_cast<int64_t>(getBegin()),
+           static_cast<int64_t>(getEnd())}};
+}
+ArrayAttr AllReduceOwnedOp::getParameterNames() { return {}; }
+
 //===----------------------------------------------------------------------===//
 // Gathers of parameters
 //===----------------------------------------------------------------------===//
@@ -355,7 +441,7 @@ static AsyncBuffer ownSlice(const Twine &name, PartitionOp partition,
     return makeBuffer(name, Memory::State, Type(), 0);
   AsyncBuffer slice =
       makeBuffer(name, Memory::State, partition.getComputeType(),
-                 (end - begin) / partition.getRanks());
+                 (end - begin) / partition.getSlices());
   slice.isRead = true;
   return holdRange(std::move(slice), partition, "parameters", begin, end,
                    AccumulateForm::Slice);
@@ -391,7 +477,7 @@ static SmallVector<CollectivePart> gatherParts(const PartitionTable &partitions,
     if (!buffers[i].partition)
       continue;
     PartitionOp partition = partitions.find(buffers[i].partition);
-    int64_t first = buffers[i].begin, ranks = partition.getRanks();
+    int64_t first = buffers[i].begin, ranks = partition.getSlices();
     for (auto [begin, end] : partition.getSegmentsIn(first, buffers[i].end)) {
       int64_t count = (end - begin) / ranks;
       parts.push_back({{i, begin / ranks - first / ranks, count},

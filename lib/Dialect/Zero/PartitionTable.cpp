@@ -78,7 +78,7 @@ bool mlir::zero::storesDirectly(PartitionOp partition, Type type,
 SmallVector<OwnerRun>
 mlir::zero::cutAtOwners(PartitionOp partition, ArrayAttr parameters,
                         std::pair<int64_t, int64_t> range) {
-  int64_t slice = partition.getFlatElements() / partition.getRanks();
+  int64_t slice = partition.getFlatElements() / partition.getSlices();
   SmallVector<OwnerRun> runs;
   int64_t inBucket = 0;
   for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {

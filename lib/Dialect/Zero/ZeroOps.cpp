@@ -289,5 +289,41 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   return error;
 }
 
+/// "4 ranks", "<replica = 2, shard = 3> cut <shard = 3>".
+static ParseResult parseOwners(OpAsmParser &parser, AxesAttr &over,
+                               AxesAttr &cut) {
+  int64_t ranks = 0;
+  SMLoc place = parser.getCurrentLocation();
+  OptionalParseResult isLine = parser.parseOptionalInteger(ranks);
+  if (isLine.has_value()) {
+    if (failed(*isLine) || parser.parseKeyword("ranks"))
+      return failure();
+    if (ranks < 1)
+      return parser.emitError(place)
+             << "found " << ranks << " ranks, wanted at least 1";
+    cut = over = AxesAttr::getLine(parser.getContext(), ranks);
+    return success();
+  }
+  if (parser.parseCustomAttributeWithFallback(over))
+    return failure();
+  cut = over;
+  if (failed(parser.parseOptionalKeyword("cut")))
+    return success();
+  return parser.parseCustomAttributeWithFallback(cut);
+}
+
+static void printOwners(OpAsmPrinter &printer, PartitionOp, AxesAttr over,
+                        AxesAttr cut) {
+  if (over == cut && over.isLine()) {
+    printer << over.getSize() << " ranks";
+    return;
+  }
+  printer.printStrippedAttrOrType(over);
+  if (over == cut)
+    return;
+  printer << " cut ";
+  printer.printStrippedAttrOrType(cut);
+}
+
 #define GET_OP_CLASSES
 #include "zero/Dialect/Zero/ZeroOps.cpp.inc"

@@ -65,20 +65,29 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
                                                    member.getSize()))};
 }
 
+LogicalResult MeshOp::verify() {
+  if (getAxes().contains(getCutAxes())) // (C1)
+    return success();
+  return emitOpError("cuts states over ")
+         << getCutAxes() << ", wanted axes of " << getAxes()
+         << " in their order";
+}
+
 LogicalResult PartitionOp::verify() {
   ArrayRef<int64_t> segments = getSegments();
-  if (getRanks() < 1)
-    return emitOpError("has ") << getRanks() << " ranks, wanted at least 1";
+  if (!getOver().contains(getCut())) // (C6)
+    return emitOpError("is cut over ")
+           << getCut() << ", wanted axes of " << getOver() << " in their order";
   if (getStage() < 0 || getStage() > 3)
     return emitOpError("is of stage ") << getStage() << ", wanted 0 to 3";
   if (segments.empty() || segments.front() != 0 || !llvm::is_sorted(segments))
     return emitOpError("segments must begin at 0 and not decrease"); // (C1)
   for (size_t i = 1; i < segments.size(); ++i)
     if (getLayout() != LayoutKind::Whole &&
-        (segments[i] - segments[i - 1]) % getRanks())
+        (segments[i] - segments[i - 1]) % getSlices())
       return emitOpError("segment [")
              << segments[i - 1] << ", " << segments[i]
-             << ") does not split over " << getRanks() << " ranks";
+             << ") does not split over " << getSlices() << " ranks";
   if (getSplitMaster() && !getComputeType().isBF16()) // (C4)
     return emitOpError("splits the master of ")
            << getComputeType() << ", wanted bf16, which is a prefix of f32";
@@ -230,7 +239,7 @@ LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
   SmallVector<int64_t> slices;
   for (auto [begin, end] : partition.getSegmentsIn(getBegin(), getEnd()))
-    slices.push_back((end - begin) / partition.getRanks());
+    slices.push_back((end - begin) / partition.getSlices());
   return verifyFlatResults(*this, getPending().getType(), slices);
 }
 
@@ -315,6 +324,17 @@ RefreshResidentOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success(
       succeeded(verifyNoTensors(*this)) &&
       succeeded(verifyAreParameters(*this, getParameters(), tables)));
+}
+
+LogicalResult
+AllReduceOwnedOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
+  if (!partition || failed(verifyRange(*this, partition, getBegin(), getEnd())))
+    return failure();
+  if (partition.getReplicas() > 1) // (C2)
+    return success();
+  return emitOpError("combines the replicas of ")
+         << getPartitionAttr() << ", which has none";
 }
 
 LogicalResult RefreshOp::verifySymbolUses(SymbolTableCollection &tables) {

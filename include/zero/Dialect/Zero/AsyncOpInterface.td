@@ -75,8 +75,8 @@ def CollectiveOpInterface
            "What travels, for the traffic that is proved and counted.",
            "::zrt::TrafficClass", "getTrafficClass">,
        InterfaceMethod<[{
-      The ranks that meet in it; null for all ranks that train together, the
-      data-parallel group.
+      The axes of the mesh whose ranks meet in it; null for those that states
+      are cut over, and for all axes where no state travels.
     }],
                        "::mlir::Attribute", "getGroup">,
        InterfaceMethod<[{

@@ -190,6 +190,38 @@ def Zero_Layout : I32EnumAttr<"LayoutKind", "how a flat group is cut", [
   let cppNamespace = "::mlir::zero";
 }
 
+def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
+  let summary = "Axes of a mesh of ranks, with their sizes";
+  let description = [{
+    A set of axes stands for groups: the ranks that differ in these axes only are
+    one group, and a rank's index in it is row-major in the axes.
+    ```mlir
+    #zero.axes<replica = 2, shard = 3>
+    ```
+    Constraints
+    - (C1) there is an axis, each has another name and at least one rank.
+    - (C2) the ranks are at most 2^31 - 1.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names,
+      ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// `<data = ranks>`: what there is where no mesh is named.
+    static AxesAttr getLine(::mlir::MLIRContext *context, int64_t ranks);
+    bool isLine() const;
+    /// Ranks of a group: the product of the sizes.
+    int64_t getSize() const;
+    /// Whether each axis of `inner` is here too, of the same size and in the
+    /// same order.
+    bool contains(AxesAttr inner) const;
+    /// The axes that are not in `inner`; null where none are left.
+    AxesAttr without(AxesAttr inner) const;
+    /// The index of `rank`, of the ranks of these axes, in its group of `group`.
+    int64_t getIndexIn(AxesAttr group, int64_t rank) const;
+  }];
+}
+
 def Zero_MemberAttr : Zero_Attr<"Member", "member"> {
   let summary = "A parameter's place in a flat group";
   let description = [{
@@ -228,7 +260,8 @@ def Zero_Arena : I32EnumAttr<"ArenaKind", "a kind of memory", [
 def Zero_AtAttr : Zero_Attr<"At", "at"> {
   let summary = "A place in memory: arena and byte offset";
   let description = [{
-    The address on rank r is `arena + offset + r * stride`, in bytes.
+    The address on a rank is `arena + offset + i * stride`, in bytes, where i is
+    the rank's index in the group over which states are cut.
   }];
   let parameters = (ins EnumParameter<Zero_Arena>:$arena, I64Param<>:$offset,
       I64Param<>:$bytes, I64Param<"0">:$stride);

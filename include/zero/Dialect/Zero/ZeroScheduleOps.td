@@ -8,13 +8,44 @@ include "zero/Dialect/Zero/AsyncOpInterface.td"
 // Layout
 //===----------------------------------------------------------------------===//
 
+def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
+  let summary = "The ranks as a mesh of named axes";
+  let description = [{
+    Ranks are numbered in row-major order of the axes. Gradients are reduced over
+    all of them; `cut` are the axes over which states are cut, all where it is
+    left out. Ranks that differ in other axes are replicas: they hold the same
+    slices. With one axis `replica` and one axis `shard` that is MiCS, or hybrid
+    sharding: reduce-scatter and gathers run within a shard group, and an
+    all-reduce of a rank's slice combines the replicas.
+
+    A module without this operation has the mesh `<data = n>`.
+
+    Constraints
+    - (C1) `cut` has axes of the mesh, in their order.
+    ```mlir
+    zero.mesh @mesh <replica = 2, shard = 3> cut <shard = 3>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Zero_AxesAttr:$axes,
+      OptionalAttr<Zero_AxesAttr>:$cut);
+  let assemblyFormat = "$sym_name $axes (`cut` $cut^)? attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxesAttr(); }
+  }];
+}
+
 def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "The layout of a flat group: members, offsets, padding, owners";
   let description = [{
     The parameters of one optimizer group and compute type, one after the other
     in a flat space of elements. `segments` are the boundaries of the units of
     ownership: segment i is [segments[i], segments[i+1]), cut into equal slices,
-    slice r owned by rank r. The layout says how the segments came about:
+    slice r owned by rank r of a group. `over` names the axes over which gradients
+    are reduced, and `cut` those of them over which states are cut, all where it
+    is left out; `over n ranks` is `over <data = n>`. Ranks that differ in axes
+    that are not cut are replicas, which own the same slices. The layout says how
+    the segments came about:
 
     - `whole` (stage 0): buckets of all-reduces; every rank owns everything.
     - `interval` (stage 1): communication intervals of a bounded size.
@@ -35,11 +66,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
-      multiple of the rank count.
+      multiple of the number of slices.
     - (C2) members lie in order inside the segments and do not overlap.
     - (C3) every member is a `zero.parameter` of its size.
     - (C4) `split` needs the compute type bf16: fp16 is no prefix of f32.
     - (C5) in `parameter`, every member begins a segment.
+    - (C6) `cut` has axes of `over`, in their order; both are of the mesh.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -54,12 +86,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
-      I64Attr:$ranks, I64Attr:$stage, DenseI64ArrayAttr:$segments,
+      Zero_AxesAttr:$over, Zero_AxesAttr:$cut, I64Attr:$stage, DenseI64ArrayAttr:$segments,
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
       UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
-    $sym_name $layout `over` $ranks `ranks` `stage` $stage `segments` $segments
+    $sym_name $layout `over` custom<Owners>($over, $cut) `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
     (`split` $split_master^)? (`optimizer` $optimizer^)? (`at` $at^)? attr-dict
   }];
@@ -68,9 +100,13 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     /// Elements of the flat space, padding included.
     int64_t getFlatElements() { return getSegments().back(); }
     bool isTrainable() { return getOptimizer().has_value(); }
+    /// Slices of a segment: the ranks of a group over which states are cut.
+    int64_t getSlices() { return getCut().getSize(); }
+    /// Ranks that own the same slice.
+    int64_t getReplicas() { return getOver().getSize() / getSlices(); }
     /// Whether slices travel: one rank's group is whole, unless its trivial
     /// collectives are kept.
-    bool isCut() { return getRanks() > 1 || getLayout() != LayoutKind::Whole; }
+    bool isCut() { return getSlices() > 1 || getLayout() != LayoutKind::Whole; }
     bool hasShardedOptimizer() { return getStage() >= 1 && isCut(); }
     bool hasShardedGradients() { return getStage() >= 2 && isCut(); }
     bool hasShardedParameters() { return getStage() >= 3 && isCut(); }
@@ -183,6 +219,29 @@ def Zero_BucketedReduceOp
     /// The range [first, second) of the flat space that is meant.
     std::pair<int64_t, int64_t> getRange(::mlir::zero::PartitionOp partition);
   }];
+}
+
+def Zero_AllReduceOwnedOp
+    : Zero_CollectiveOp<
+          "all_reduce_owned", [Zero_LinkAndStateEffects,
+                               DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Start to combine the stored gradients of replicas";
+  let description = [{
+    After the gradients of a range were reduced within the group that states are
+    cut over: combines what this rank owns of the stored gradient, in place, with
+    that of its replicas. It runs over the axes of the partition that are not cut.
+    `mean` divides the f32 sum by the number of replicas and rounds once.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries.
+    - (C2) the partition has replicas.
+    ```mlir
+    %p = zero.all_reduce_owned @p0[0 to 12] : <>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end, UnitAttr:$mean,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "(`mean` $mean^)? $partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
 def Zero_AllGatherOp

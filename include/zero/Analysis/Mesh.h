@@ -1,0 +1,34 @@
+//===- Mesh.h - the ranks of a module -------------------------------------===//
+#ifndef ZERO_ANALYSIS_MESH_H
+#define ZERO_ANALYSIS_MESH_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+namespace mlir::zero {
+
+/// How a module's ranks are arranged.
+struct MeshAxes {
+  /// All axes: ranks in row-major order.
+  AxesAttr all;
+  /// Those over which states are cut.
+  AxesAttr cut;
+
+  /// Slices of what is cut.
+  int64_t slices() const { return cut.getSize(); }
+  /// Ranks that hold the same slices.
+  int64_t replicas() const { return all.getSize() / cut.getSize(); }
+  /// The axes that replicas differ in; null where there are none.
+  AxesAttr replicaAxes() const { return all.without(cut); }
+};
+
+/// The module's `zero.mesh`; without one, a line of the ranks of `training`,
+/// all cut.
+MeshAxes getMesh(ModuleOp module, TrainingAttr training);
+
+/// Checks that a module has at most one `zero.mesh`, of the ranks of
+/// `training`.
+LogicalResult verifyMesh(ModuleOp module, TrainingAttr training);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_MESH_H
