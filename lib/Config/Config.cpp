@@ -101,8 +101,8 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
     return std::nullopt;
   }
   Reporter reporter(findKeyLines(text), diagnostics);
-  if (context.ranks < 1 || context.ranks > kMaxCount)
-    reporter.error("", "found " + Twine(context.ranks) +
+  if (context.ranks && (*context.ranks < 1 || *context.ranks > kMaxCount))
+    reporter.error("", "found " + Twine(*context.ranks) +
                            " ranks, wanted 1 to " + Twine(kMaxCount));
   ConfigValues values = validateKeys(*object, reporter);
   // Values that failed would only give messages that follow from the first.

@@ -30,6 +30,9 @@ public:
       : root(root), values(values), context(context), reporter(reporter) {}
 
   TrainConfig run() {
+    readMesh(root, values, context, reporter, config);
+    if (reporter.hasErrors())
+      return std::move(config);
     readBatch();
     readPrecision();
     readLossScale();
@@ -98,12 +101,12 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
     return false;
   }
   int64_t accumulation = keys.accumulation.value_or(1);
-  int64_t parts = context.ranks * accumulation;
+  int64_t parts = config.ranks * accumulation;
   if (*keys.train % parts != 0) {
     reporter.error(
         kTrainKey,
         Twine(*keys.train) + " samples cannot be cut into " + Twine(parts) +
-            " equal micro-batches (" + Twine(context.ranks) + " ranks x " +
+            " equal micro-batches (" + Twine(config.ranks) + " ranks x " +
             Twine(accumulation) + " accumulation steps); give a multiple");
     return false;
   }
@@ -114,12 +117,12 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
 bool ConfigReader::deriveAccumulation(BatchKeys &keys) {
   if (keys.accumulation)
     return true;
-  int64_t step = *keys.micro * context.ranks;
+  int64_t step = *keys.micro * config.ranks;
   if (keys.train && *keys.train % step != 0) {
     reporter.error(kTrainKey,
                    Twine(*keys.train) + " samples are no multiple of " +
                        Twine(step) + " (" + Twine(*keys.micro) + " samples x " +
-                       Twine(context.ranks) +
+                       Twine(config.ranks) +
                        " ranks), so no gradient_accumulation_steps fits; "
                        "give a multiple");
     return false;
@@ -142,7 +145,6 @@ void ConfigReader::readBatch() {
                  values.optionalInteger(kAccumulationKey)};
   if (context.overrides.accumulation)
     keys.accumulation = context.overrides.accumulation;
-  config.ranks = context.ranks;
   // In these bounds products of two counts fit in 64 bits.
   if (!isCount(kMicroKey, keys.micro) ||
       !isCount(kAccumulationKey, keys.accumulation) || !readMicroBatch(keys) ||
@@ -151,10 +153,10 @@ void ConfigReader::readBatch() {
     return;
   std::string factors =
       (Twine(*keys.micro) + " samples x " + Twine(*keys.accumulation) +
-       " accumulation steps x " + Twine(context.ranks) + " ranks are ")
+       " accumulation steps x " + Twine(config.ranks) + " ranks are ")
           .str();
   int64_t product;
-  if (llvm::MulOverflow(*keys.micro * *keys.accumulation, context.ranks,
+  if (llvm::MulOverflow(*keys.micro * *keys.accumulation, config.ranks,
                         product)) {
     reporter.error(kTrainKey, factors + "more samples than 64 bits count");
     return;

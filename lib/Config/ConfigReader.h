@@ -13,6 +13,12 @@ TrainConfig readConfig(const llvm::json::Object &root,
                        const ConfigValues &values, const ConfigContext &context,
                        Reporter &reporter);
 
+/// Reads the ranks and their axes into `config`: from the caller, the block
+/// `zero.mesh` or `mics_shard_size`.
+void readMesh(const llvm::json::Object &root, const ConfigValues &values,
+              const ConfigContext &context, Reporter &reporter,
+              TrainConfig &config);
+
 } // namespace mlir::zero
 
 #endif // ZERO_LIB_CONFIG_CONFIGREADER_H

@@ -329,8 +329,8 @@ constexpr ConfigKey kKeys[] = {
      "stage 1 reduces to owners; leave it out"},
     {"zero_optimization.zero_hpz_partition_size", T::Count, "1", no,
      "ranks that hold a second copy of the shards", kNoGroups},
-    {"zero_optimization.mics_shard_size", T::Integer, "-1", no,
-     "ranks that share one copy of the shards", kNoGroups},
+    {"zero_optimization.mics_shard_size", T::Integer, "-1", yes,
+     "ranks that hold one copy of the states; -1: all"},
     {"zero_optimization.mics_hierarchical_params_gather", T::Bool, "false", no,
      "gather in two levels", kNoGroups},
     {"zero_optimization.zero_quantized_weights", T::Bool, "false", no,
@@ -353,6 +353,12 @@ constexpr ConfigKey kKeys[] = {
     {"zero.split_master", T::Bool, "false", yes,
      "bf16: keep only the lower 16 bits of master weights, whose upper half is "
      "the parameter itself; bitwise equal, with 2 bytes less per element"},
+    {"zero.mesh", T::Object, "null", yes,
+     "ranks as a mesh of named axes, in row-major order, instead of one group"},
+    {"zero.mesh.*", T::Count, "null", yes, "ranks along one axis"},
+    {"zero.shard_axes", T::Text, "\"\"", yes,
+     "axes of the mesh over which states are cut, separated by commas; empty: "
+     "`shard` if there is such an axis, else all"},
     {"zero.layout", T::Choice, "\"bucketed\"", yes,
      "how stage 2 partitions a group: each bucket into one slice per rank, or "
      "the whole group into one contiguous range per rank",

@@ -69,6 +69,7 @@ private:
     for (const OpenValue &value : open)
       if (!value.isObject)
         return;
+    result.order.try_emplace(path, result.order.size());
     if (!result.lines.try_emplace(path, line).second)
       result.repeated.emplace_back(path, line);
   }

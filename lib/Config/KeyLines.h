@@ -15,6 +15,8 @@ namespace mlir::zero {
 struct KeyLines {
   /// By path with dots; the first one where a key is there twice.
   llvm::StringMap<unsigned> lines;
+  /// The number of each key in the text, by path.
+  llvm::StringMap<unsigned> order;
   /// Keys that an object has a second time: path and line.
   std::vector<std::pair<std::string, unsigned>> repeated;
 };

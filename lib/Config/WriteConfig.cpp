@@ -1,6 +1,7 @@
 //===- WriteConfig.cpp - A configuration as a DeepSpeed file ----*- C++ -*-===//
 #include "zero/Config/Config.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -112,9 +113,20 @@ static void writeCheckpoint(OStream &json, const CheckpointConfig &checkpoint) {
   json.attribute("policy", checkpoint.cheapOnly ? "cheap" : "all");
 }
 
+static void writeMesh(OStream &json, const TrainConfig &config) {
+  if (config.mesh.empty())
+    return;
+  json.attributeObject("mesh", [&] {
+    for (const MeshAxisConfig &axis : config.mesh)
+      json.attribute(axis.name, axis.size);
+  });
+  json.attribute("shard_axes", llvm::join(config.shardAxes, ","));
+}
+
 static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("deterministic", config.deterministic);
   json.attribute("split_master", config.splitMaster);
+  writeMesh(json, config);
   json.attribute("layout", stringify(config.layout));
   if (isWorthSaying("zero.alignment", config, &TrainConfig::alignment))
     json.attribute("alignment", config.alignment);

@@ -112,7 +112,7 @@ static int64_t leastStateBytes(const TrainConfig &config, int64_t trained) {
   else if (config.optimizer.momentum > 0)
     optimizer += 4;
   auto share = [&](int64_t bytes, int64_t fromStage) {
-    return bytes * trained / (config.stage >= fromStage ? config.ranks : 1);
+    return bytes * trained / (config.stage >= fromStage ? config.slices() : 1);
   };
   return share(parameter, 3) + share(gradient, 2) + share(optimizer, 1);
 }

@@ -136,6 +136,24 @@ static PlanningAttr makePlanning(MLIRContext *context,
       config.maxLiveParameters, config.gathersInFlight, config.machine);
 }
 
+static void createMesh(OpBuilder &builder, Location loc,
+                       const TrainConfig &config) {
+  SmallVector<StringAttr> names, cutNames;
+  SmallVector<int64_t> sizes, cutSizes;
+  for (const MeshAxisConfig &axis : config.mesh) {
+    names.push_back(builder.getStringAttr(axis.name));
+    sizes.push_back(axis.size);
+    if (!llvm::is_contained(config.shardAxes, axis.name))
+      continue;
+    cutNames.push_back(names.back());
+    cutSizes.push_back(axis.size);
+  }
+  MLIRContext *context = builder.getContext();
+  auto axes = AxesAttr::get(context, names, sizes);
+  auto cut = AxesAttr::get(context, cutNames, cutSizes);
+  MeshOp::create(builder, loc, "mesh", axes, cut == axes ? AxesAttr() : cut);
+}
+
 void Configure::runOnOperation() {
   FailureOr<TrainConfig> resolved = resolve();
   if (failed(resolved) || failed(verifyModel(*resolved)))
@@ -152,6 +170,8 @@ void Configure::runOnOperation() {
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     groups.insert(parameter.getGroup());
   OpBuilder builder(step);
+  if (!resolved->mesh.empty())
+    createMesh(builder, step.getLoc(), *resolved);
   for (StringRef group : groups)
     OptimizerOp::create(builder, step.getLoc(), group,
                         makeOptimizer(*resolved, group));

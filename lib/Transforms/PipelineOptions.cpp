@@ -108,6 +108,14 @@ readOverrides(const ZeroPipelineOptions &options,
     overrides.lossScale = options.lossScale;
   if (options.deterministic.getNumOccurrences())
     overrides.deterministic = options.deterministic;
+  if (options.mesh.getNumOccurrences()) {
+    std::string error;
+    overrides.mesh = parseMesh(options.mesh, error);
+    if (!overrides.mesh)
+      return emitError() << "mesh: " << error;
+  }
+  if (options.shardAxes.getNumOccurrences())
+    overrides.shardAxes = options.shardAxes;
   if (options.precision.getNumOccurrences()) {
     overrides.precision = parsePrecision(options.precision);
     if (!overrides.precision)
@@ -160,7 +168,8 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
                                        const ConfigOverrides &overrides,
                                        ModuleOp module) {
   ConfigContext context;
-  context.ranks = options.ranks;
+  if (options.ranks.getNumOccurrences())
+    context.ranks = options.ranks;
   context.modelMicroBatch = getModelMicroBatch(module);
   context.overrides = overrides;
   SmallVector<ConfigDiagnostic> diagnostics;

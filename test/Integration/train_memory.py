@@ -80,7 +80,7 @@ class Model:
 
 
 def padded_parameter(size, setup):
-    return round_up(size, setup.ranks * 16 // ELEMENT_BYTES[setup.precision])
+    return round_up(size, setup.slices * 16 // ELEMENT_BYTES[setup.precision])
 
 
 def padded_group(model, group, setup):
@@ -89,7 +89,7 @@ def padded_group(model, group, setup):
         return sum(padded_parameter(model.sizes[name], setup) for name in names)
     whole = setup.stage == 0 or setup.ranks == 1 or group == "frozen"
     return round_up(sum(model.sizes[name] for name in names),
-                    ALIGNMENT * (1 if whole else setup.ranks))
+                    ALIGNMENT * (1 if whole else setup.slices))
 
 
 def arena(buffers):
@@ -111,7 +111,7 @@ def state_bytes(setup):
 
 def expected_memory(model, setup):
     """Bytes of a rank by arena, and by the formula without padding."""
-    n, (p, g, k) = setup.ranks, state_bytes(setup)
+    n, (p, g, k) = setup.slices, state_bytes(setup)
     parameters, gradients, optimizer = [], [], []
     plain = {"parameters": 0.0, "gradients": 0.0, "optimizer": 0.0}
     for group, names in model.groups.items():
@@ -131,8 +131,8 @@ def expected_memory(model, setup):
 
 
 def expected_traffic(model, setup):
-    """Elements that a rank sends, by class."""
-    n, a = setup.ranks, setup.accumulation
+    """Elements that a rank sends over the ranks that states are cut over, by class."""
+    n, a = setup.slices, setup.accumulation
     padded = sum(padded_group(model, group, setup) for group in model.groups
                  if group != "frozen")
     share = (n - 1) / n

@@ -77,6 +77,17 @@ class Setup:
                   for key, value in sorted(self.options.items())]
         return re.sub(r"[^\w.=]+", "-", "-".join(parts)).strip("-")
 
+    @property
+    def axes(self):
+        """Sizes by axis of the option `mesh`, "replica=2,shard=3"; empty without one."""
+        pairs = (axis.split("=") for axis in self.options.get("mesh", "").split(",") if axis)
+        return {name: int(size) for name, size in pairs}
+
+    @property
+    def slices(self):
+        """Ranks that states are cut over."""
+        return self.axes.get("shard", self.ranks)
+
     def model_file(self):
         """A file of the models' folder, or the path that `model` is."""
         if os.path.isabs(self.path):
@@ -138,8 +149,8 @@ def compile_model(folder, setup):
     check(not PROGRAMS, f"{name} is not in {PROGRAMS}")
     with open(path + ".json", "w") as file:
         json.dump(setup.config(), file, indent=1)
-    command = ["zero-compile", setup.model_file(), "--config", path + ".json", "--ranks",
-               str(setup.ranks), "-o", path]
+    ranks = ["--mesh", setup.options["mesh"]] if setup.axes else ["--ranks", str(setup.ranks)]
+    command = ["zero-compile", setup.model_file(), "--config", path + ".json", *ranks, "-o", path]
     if TARGET == "cuda":
         # The oldest processor that GPUs of today are beside.
         command += ["--target=cuda", "--emit=shared", "--cpu=x86-64-v3"]

@@ -43,6 +43,10 @@ cl::opt<std::string> stage("stage", cl::cat(category), cl::value_desc("0..3"),
                            cl::desc("ZeRO stage; overrides the configuration"));
 cl::opt<std::string> ranks("ranks", cl::cat(category), cl::value_desc("n"),
                            cl::desc("Data-parallel ranks; 1 if not given"));
+cl::opt<std::string>
+    mesh("mesh", cl::cat(category), cl::value_desc("axis=n,..."),
+         cl::desc("Axes of the ranks instead of --ranks, such as "
+                  "replica=2,shard=4: states are partitioned over 'shard'"));
 cl::opt<bool> deterministic(
     "deterministic", cl::cat(category),
     cl::desc("Bitwise equal at every stage and bucket size; overrides the "
@@ -96,6 +100,7 @@ std::string pipelineText() {
   add("config", config);
   add("stage", stage);
   add("ranks", ranks);
+  add("mesh", mesh);
   add("deterministic", deterministic ? "true" : "");
   add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);

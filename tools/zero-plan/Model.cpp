@@ -21,7 +21,7 @@ LogicalResult mlir::zero::fail(const llvm::Twine &message) {
 
 bool PlanOptions::empty() const {
   return config.empty() && pipeline.empty() && stage.empty() && ranks.empty() &&
-         memoryBudget.empty() && target.empty();
+         mesh.empty() && memoryBudget.empty() && target.empty();
 }
 
 std::string PlanOptions::text() const {
@@ -33,6 +33,7 @@ std::string PlanOptions::text() const {
   add("config", config);
   add("stage", stage);
   add("ranks", ranks);
+  add("mesh", mesh);
   add("memory-budget", memoryBudget);
   add("target", target);
   add("machine", machine);

@@ -58,6 +58,7 @@ constexpr OptionRow kOptions[] = {
     // The estimates are of stages 2 and 3, and of as many ranks as GPUs.
     {"stage", kPlans | kCalibrate},
     {"ranks", kPlans | kCalibrate},
+    {"mesh", kPlans | kCalibrate},
     {"config", kPlans | kCalibrate | kModelEstimate},
     {"pipeline", kPlans | kCalibrate | kModelEstimate},
     {"memory-budget", kPlans | kCalibrate | kModelEstimate},

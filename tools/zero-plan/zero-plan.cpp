@@ -47,6 +47,10 @@ cl::opt<std::string> stage("stage", cl::cat(category), cl::value_desc("0..3"),
 cl::opt<std::string> ranks("ranks", cl::cat(category), cl::value_desc("n,..."),
                            cl::desc("Data-parallel ranks, 1 if not given; of "
                                     "several counts, a line each is printed"));
+cl::opt<std::string>
+    mesh("mesh", cl::cat(category), cl::value_desc("axis=n,..."),
+         cl::desc("Axes of the ranks instead of --ranks, such as "
+                  "replica=2,shard=4: states are partitioned over 'shard'"));
 cl::list<std::string> pipelines(
     "pipeline", cl::cat(category), cl::value_desc("options"),
     cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
@@ -167,10 +171,10 @@ cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
 /// The options of zero-pipeline for `count` ranks, with all texts of
 /// --pipeline.
 zero::PlanOptions planOptions(StringRef count) {
-  return {config,       llvm::join(pipelines, " "),
-          stage,        count.str(),
-          memoryBudget, target,
-          machineName};
+  return {config, llvm::join(pipelines, " "),
+          stage,  count.str(),
+          mesh,   memoryBudget,
+          target, machineName};
 }
 
 LogicalResult expectInputs(size_t count) {

@@ -138,13 +138,28 @@ struct CheckpointConfig {
   bool isEnabled() const { return every > 0 || number > 0; }
 };
 
+/// One axis of a mesh of ranks.
+struct MeshAxisConfig {
+  std::string name;
+  int64_t size = 1;
+
+  bool operator==(const MeshAxisConfig &other) const {
+    return name == other.name && size == other.size;
+  }
+};
+
 /// One training run, complete: every default is filled in. A file that leaves a
 /// key out means the default of the table of keys, not that of the member.
 struct TrainConfig {
   /// ZeRO stage, 0 to 3.
   int64_t stage = 0;
-  /// Data-parallel ranks, as the caller gave them; at least 1.
+  /// Data-parallel ranks, as the caller or the mesh gave them; at least 1.
   int64_t ranks = 1;
+  /// Axes of the ranks, in row-major order; none: the ranks form one group.
+  std::vector<MeshAxisConfig> mesh;
+  /// Names of the axes over which states are cut, in the mesh's order; none
+  /// without a mesh.
+  std::vector<std::string> shardAxes;
   /// Samples of one rank in one micro-batch.
   int64_t microBatch = 1;
   /// Micro-batches of one update on one rank.
@@ -227,6 +242,15 @@ struct TrainConfig {
   bool reducesEveryMicroBatch() const {
     return stage >= 2 || deterministic || accumulation == 1;
   }
+
+  /// Ranks over which states are cut.
+  int64_t slices() const {
+    int64_t product = mesh.empty() ? ranks : 1;
+    for (const MeshAxisConfig &axis : mesh)
+      for (const std::string &name : shardAxes)
+        product *= axis.name == name ? axis.size : 1;
+    return product;
+  }
 };
 
 /// What replaces the file's own values before anything is derived from them or
@@ -244,12 +268,16 @@ struct ConfigOverrides {
   std::optional<double> lossScale;
   /// Whether every stage reduces every micro-batch.
   std::optional<bool> deterministic;
+  /// Axes of the ranks, as in `TrainConfig::mesh`.
+  std::optional<std::vector<MeshAxisConfig>> mesh;
+  /// Names of axes, separated by commas.
+  std::optional<std::string> shardAxes;
 };
 
 /// What the caller knows and the file need not say.
 struct ConfigContext {
-  /// Data-parallel ranks; at least 1.
-  int64_t ranks = 1;
+  /// Data-parallel ranks; at least 1. Absent: as many as the mesh has, or 1.
+  std::optional<int64_t> ranks;
   /// Samples that one call of the model's step takes; 0: not known. Where
   /// known it is the micro-batch, and the file must not say otherwise.
   int64_t modelMicroBatch = 0;
@@ -286,6 +314,11 @@ parseTrainConfig(llvm::StringRef text, const ConfigContext &context,
 std::optional<TrainConfig>
 loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
                 llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
+
+/// Reads "replica=2,shard=3". What cannot be read, names an axis twice, or has
+/// an axis without ranks is nothing, and `error` says why.
+std::optional<std::vector<MeshAxisConfig>> parseMesh(llvm::StringRef text,
+                                                     std::string &error);
 
 /// Writes a configuration that reads as `config` on as many ranks: a DeepSpeed
 /// file with the block `zero`. The number of ranks and the memory budget are

@@ -24,6 +24,14 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
                         llvm::cl::init(0)};
   Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("Data-parallel ranks"),
                         llvm::cl::init(1)};
+  Option<std::string> mesh{
+      *this, "mesh",
+      llvm::cl::desc("Axes of the ranks with their sizes, instead of 'ranks': "
+                     "replica=2,shard=4")};
+  Option<std::string> shardAxes{
+      *this, "shard-axes",
+      llvm::cl::desc("Axes of the mesh over which states are cut, separated by "
+                     "commas; if empty, 'shard', or all where there is none")};
   Option<int64_t> accumulation{*this, "accumulation",
                                llvm::cl::desc("Micro-batches of an update"),
                                llvm::cl::init(1)};

@@ -1,0 +1,195 @@
+//===- MeshReader.cpp - The axes of the ranks -------------------*- C++ -*-===//
+#include "ConfigReader.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir::zero;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+using Axes = std::vector<MeshAxisConfig>;
+
+/// The axes over which states are cut where nothing else says so, and the axis
+/// of what replicates them.
+static constexpr StringRef kShardAxis = "shard", kReplicaAxis = "replica";
+
+static constexpr StringRef kMeshKey = "zero.mesh";
+static constexpr StringRef kShardAxesKey = "zero.shard_axes";
+static constexpr StringRef kMicsKey = "zero_optimization.mics_shard_size";
+
+static std::string print(const Axes &axes) {
+  std::string text;
+  for (const MeshAxisConfig &axis : axes)
+    text += (text.empty() ? "" : ",") + axis.name + "=" +
+            std::to_string(axis.size);
+  return text;
+}
+
+/// Why these are no axes of a mesh, or an empty string.
+static std::string findInvalid(const Axes &axes) {
+  int64_t ranks = 1;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const MeshAxisConfig &axis = axes[i];
+    if (axis.size < 1)
+      return "axis '" + axis.name + "' has " + std::to_string(axis.size) +
+             " ranks, wanted at least 1";
+    for (size_t other = 0; other < i; ++other)
+      if (axes[other].name == axis.name)
+        return "axis '" + axis.name + "' is there twice, wanted a name for each";
+    if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > kMaxCount)
+      return "the axes have more than " + std::to_string(kMaxCount) + " ranks";
+  }
+  return axes.empty() ? "found no axis, wanted at least one" : "";
+}
+
+std::optional<Axes> mlir::zero::parseMesh(StringRef text, std::string &error) {
+  Axes axes;
+  llvm::SmallVector<StringRef> entries;
+  text.split(entries, ',');
+  for (StringRef entry : entries) {
+    auto [name, size] = entry.split('=');
+    MeshAxisConfig &axis = axes.emplace_back();
+    axis.name = name.trim().str();
+    bool isName = !axis.name.empty() && llvm::all_of(axis.name, [](char c) {
+      return llvm::isAlnum(c) || c == '_';
+    });
+    if (!isName || size.trim().getAsInteger(10, axis.size)) {
+      error = "found '" + entry.str() +
+              "', wanted axes with their ranks, such as replica=2,shard=4";
+      return std::nullopt;
+    }
+  }
+  error = findInvalid(axes);
+  return error.empty() ? std::optional(axes) : std::nullopt;
+}
+
+namespace {
+class MeshReader {
+public:
+  MeshReader(const json::Object &root, const ConfigValues &values,
+             const ConfigContext &context, Reporter &reporter,
+             TrainConfig &config)
+      : root(root), values(values), context(context), reporter(reporter),
+        config(config) {}
+
+  void run() {
+    config.ranks = context.ranks.value_or(1);
+    config.mesh = context.overrides.mesh ? *context.overrides.mesh : readFile();
+    if (reporter.hasErrors())
+      return;
+    if (!config.mesh.empty())
+      countRanks();
+    readShardAxes();
+  }
+
+private:
+  Axes readFile();
+  Axes readMics(int64_t size);
+  void countRanks();
+  void readShardAxes();
+
+  const json::Object &root;
+  const ConfigValues &values;
+  const ConfigContext &context;
+  Reporter &reporter;
+  TrainConfig &config;
+};
+} // namespace
+
+/// The axes of the file, in its order.
+Axes MeshReader::readFile() {
+  int64_t mics = values.integer(kMicsKey);
+  const json::Object *block = root.getObject("zero");
+  const json::Object *mesh =
+      values.has(kMeshKey) && block ? block->getObject("mesh") : nullptr;
+  if (!mesh)
+    return mics == -1 ? Axes() : readMics(mics);
+  if (mics != -1)
+    reporter.error(kMicsKey, "zero.mesh says over which ranks states are cut "
+                             "as well; leave one of them out");
+  llvm::SmallVector<std::pair<unsigned, MeshAxisConfig>> ordered;
+  for (const json::Object::value_type &entry : *mesh) {
+    std::string path = (kMeshKey + "." + StringRef(entry.first)).str();
+    ordered.push_back({reporter.getLines().order.lookup(path),
+                       {StringRef(entry.first).str(),
+                        entry.second.getAsInteger().value_or(0)}});
+  }
+  llvm::sort(ordered,
+             [](const auto &a, const auto &b) { return a.first < b.first; });
+  Axes axes;
+  for (const auto &[index, axis] : ordered)
+    axes.push_back(axis);
+  if (std::string invalid = findInvalid(axes); !invalid.empty())
+    reporter.error(kMeshKey, invalid);
+  return axes;
+}
+
+/// DeepSpeed's MiCS: groups of `size` neighbouring ranks, each with all states.
+Axes MeshReader::readMics(int64_t size) {
+  if (size < 1) {
+    reporter.error(kMicsKey, "found " + Twine(size) +
+                                 ", wanted 1 or more, or -1 for all ranks");
+    return {};
+  }
+  if (config.ranks % size != 0) {
+    reporter.error(kMicsKey, Twine(size) + " does not divide the " +
+                                 Twine(config.ranks) + " ranks; give a divisor");
+    return {};
+  }
+  if (size == config.ranks)
+    return {};
+  return {{kReplicaAxis.str(), config.ranks / size}, {kShardAxis.str(), size}};
+}
+
+void MeshReader::countRanks() {
+  int64_t ranks = 1;
+  for (const MeshAxisConfig &axis : config.mesh)
+    ranks *= axis.size;
+  if (context.ranks && *context.ranks != ranks)
+    reporter.error(context.overrides.mesh ? "" : kMeshKey,
+                   "the mesh " + print(config.mesh) + " has " + Twine(ranks) +
+                       " ranks, and " + Twine(*context.ranks) +
+                       " are asked for; give one of the two");
+  config.ranks = ranks;
+}
+
+void MeshReader::readShardAxes() {
+  bool isGiven = context.overrides.shardAxes.has_value();
+  StringRef key = isGiven ? StringRef() : kShardAxesKey;
+  std::string text = isGiven ? *context.overrides.shardAxes
+                             : values.text(kShardAxesKey);
+  if (text.empty()) {
+    bool hasShard = llvm::any_of(config.mesh, [](const MeshAxisConfig &axis) {
+      return axis.name == kShardAxis;
+    });
+    for (const MeshAxisConfig &axis : config.mesh)
+      if (!hasShard || axis.name == kShardAxis)
+        config.shardAxes.push_back(axis.name);
+    return;
+  }
+  if (config.mesh.empty())
+    return reporter.error(key, "shard axes '" + Twine(text) +
+                                   "' are named, and there is no mesh; give "
+                                   "one, or leave them out");
+  llvm::SmallVector<StringRef> names;
+  StringRef(text).split(names, ',');
+  for (StringRef name : names)
+    if (llvm::none_of(config.mesh, [&](const MeshAxisConfig &axis) {
+          return axis.name == name.trim();
+        }))
+      reporter.error(key, "'" + name.trim() + "' is no axis of the mesh " +
+                              print(config.mesh));
+  for (const MeshAxisConfig &axis : config.mesh)
+    if (llvm::any_of(names,
+                     [&](StringRef name) { return name.trim() == axis.name; }))
+      config.shardAxes.push_back(axis.name);
+}
+
+void mlir::zero::readMesh(const json::Object &root, const ConfigValues &values,
+                          const ConfigContext &context, Reporter &reporter,
+                          TrainConfig &config) {
+  MeshReader(root, values, context, reporter, config).run();
+}
