@@ -10,8 +10,7 @@ using namespace mlir::zero;
 MeshAxes mlir::zero::getMesh(ModuleOp module, TrainingAttr training) {
   for (MeshOp mesh : module.getOps<MeshOp>())
     return {mesh.getAxesAttr(), mesh.getCutAxes()};
-  AxesAttr line =
-      AxesAttr::getLine(module.getContext(), training.getRanks());
+  AxesAttr line = AxesAttr::getLine(module.getContext(), training.getRanks());
   return {line, line};
 }
 

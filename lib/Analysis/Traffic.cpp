@@ -105,12 +105,11 @@ void TrafficAnalysis::addGradients(PartitionOp partition, bool padded,
                    reduced * runs * (partition.getStage() == 0 ? 2 : 1), wire,
                    runs, partition});
   if (partition.getReplicas() > 1)
-    parts.push_back({TrafficKind::Replicas,
-                     2 * whole /
-                         (partition.hasShardedOptimizer()
-                              ? partition.getSlices()
-                              : 1),
-                     partition.getGradientType(), /*runs=*/1, partition});
+    parts.push_back(
+        {TrafficKind::Replicas,
+         2 * whole /
+             (partition.hasShardedOptimizer() ? partition.getSlices() : 1),
+         partition.getGradientType(), /*runs=*/1, partition});
   if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
     parts.push_back({TrafficKind::Refreshes, whole, partition.getComputeType(),
                      /*runs=*/1, partition});

@@ -103,11 +103,11 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
   int64_t accumulation = keys.accumulation.value_or(1);
   int64_t parts = config.ranks * accumulation;
   if (*keys.train % parts != 0) {
-    reporter.error(
-        kTrainKey,
-        Twine(*keys.train) + " samples cannot be cut into " + Twine(parts) +
-            " equal micro-batches (" + Twine(config.ranks) + " ranks x " +
-            Twine(accumulation) + " accumulation steps); give a multiple");
+    reporter.error(kTrainKey,
+                   Twine(*keys.train) + " samples cannot be cut into " +
+                       Twine(parts) + " equal micro-batches (" +
+                       Twine(config.ranks) + " ranks x " + Twine(accumulation) +
+                       " accumulation steps); give a multiple");
     return false;
   }
   keys.micro = *keys.train / parts;

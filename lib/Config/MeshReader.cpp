@@ -23,8 +23,8 @@ static constexpr StringRef kMicsKey = "zero_optimization.mics_shard_size";
 static std::string print(const Axes &axes) {
   std::string text;
   for (const MeshAxisConfig &axis : axes)
-    text += (text.empty() ? "" : ",") + axis.name + "=" +
-            std::to_string(axis.size);
+    text +=
+        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
   return text;
 }
 
@@ -38,7 +38,8 @@ static std::string findInvalid(const Axes &axes) {
              " ranks, wanted at least 1";
     for (size_t other = 0; other < i; ++other)
       if (axes[other].name == axis.name)
-        return "axis '" + axis.name + "' is there twice, wanted a name for each";
+        return "axis '" + axis.name +
+               "' is there twice, wanted a name for each";
     if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > kMaxCount)
       return "the axes have more than " + std::to_string(kMaxCount) + " ranks";
   }
@@ -136,7 +137,8 @@ Axes MeshReader::readMics(int64_t size) {
   }
   if (config.ranks % size != 0) {
     reporter.error(kMicsKey, Twine(size) + " does not divide the " +
-                                 Twine(config.ranks) + " ranks; give a divisor");
+                                 Twine(config.ranks) +
+                                 " ranks; give a divisor");
     return {};
   }
   if (size == config.ranks)
@@ -159,8 +161,8 @@ void MeshReader::countRanks() {
 void MeshReader::readShardAxes() {
   bool isGiven = context.overrides.shardAxes.has_value();
   StringRef key = isGiven ? StringRef() : kShardAxesKey;
-  std::string text = isGiven ? *context.overrides.shardAxes
-                             : values.text(kShardAxesKey);
+  std::string text =
+      isGiven ? *context.overrides.shardAxes : values.text(kShardAxesKey);
   if (text.empty()) {
     bool hasShard = llvm::any_of(config.mesh, [](const MeshAxisConfig &axis) {
       return axis.name == kShardAxis;

@@ -32,8 +32,7 @@ static void addCollectives(ArrayRef<TrafficPart> planned,
     summary.collectives.push_back(collective);
 }
 
-static Volume addUp(ArrayRef<TrafficPart> parts,
-                    ArrayRef<TrafficKind> kinds) {
+static Volume addUp(ArrayRef<TrafficPart> parts, ArrayRef<TrafficKind> kinds) {
   Volume volume;
   for (const TrafficPart &part : parts)
     if (llvm::is_contained(kinds, part.kind))

@@ -382,8 +382,9 @@ void Reductions::reduceReplicas(PartitionOp partition) {
       ++last;
     if (segments[last] > segments[first]) {
       auto start = AllReduceOwnedOp::create(
-          builder, partition.getLoc(), PendingType::get(module.getContext(), {}),
-          partition.getSymName(), segments[first], segments[last], means);
+          builder, partition.getLoc(),
+          PendingType::get(module.getContext(), {}), partition.getSymName(),
+          segments[first], segments[last], means);
       WaitOp::create(builder, partition.getLoc(), start.getPending());
     }
     first = last;

@@ -142,7 +142,8 @@ static BlockOptions getBlockOptions(GradientOp gradient, TrainingAttr training,
   // want them.
   Type type = cast<RankedTensorType>(gradient.getValue().getType());
   int64_t least = 16 * 8 / getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  int64_t slices = getMesh(gradient->getParentOfType<ModuleOp>(), training).slices();
+  int64_t slices =
+      getMesh(gradient->getParentOfType<ModuleOp>(), training).slices();
   options.units = {slices * least};
   if (training.getStage() < 3) {
     options.units.insert(options.units.begin(), slices * settings.alignment);
@@ -202,9 +203,11 @@ static void split(GradientOp gradient, TrainingAttr training,
   SmallVector<int64_t> ends = cutIntoBlocks(
       rows.count, rows.elements, getBlockOptions(gradient, training, settings));
   if (ends.empty())
-    return keepWhole("no number of its rows that fits splits evenly over " +
-                     Twine(getMesh(gradient->getParentOfType<ModuleOp>(), training).slices()) +
-                     " ranks");
+    return keepWhole(
+        "no number of its rows that fits splits evenly over " +
+        Twine(
+            getMesh(gradient->getParentOfType<ModuleOp>(), training).slices()) +
+        " ranks");
   Operation *maker = value.getDefiningOp();
   int64_t begin = 0;
   for (int64_t end : ends) {

@@ -185,8 +185,8 @@ ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
 ZRT_FIELDS(StateRange, begin, end, buffer)
 ZRT_FIELDS(State, name, type, start, constant, ranges)
 ZRT_FIELDS(Partition, name, group, segments, optimizer, trainable,
-           shardedParameters, shardedGradients, shardedOptimizer, computeType, gradientType,
-           parameters, gradients, states)
+           shardedParameters, shardedGradients, shardedOptimizer, computeType,
+           gradientType, parameters, gradients, states)
 ZRT_FIELDS(ResidentCopy, parameter, buffer)
 ZRT_FIELDS(Input, name, type, buffer)
 ZRT_FIELDS(Output, name, type, buffer)

@@ -34,15 +34,17 @@ static auto fields(const CheckpointConfig &config) {
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
-    const auto &[stage, ranks, micro, accumulation, batch, precision, wire,
-                 optimizer, groups, scheduler, scale, clip, reduce, gather,
-                 overlap, unused, prefetch, live, inFlight, machine, parameter,
-                 model, reuse, checkpoint, deterministic, split, layout,
-                 alignment, fuses, given, keepsTrivial, budget] = config;
-    return std::tie(stage, ranks, micro, accumulation, batch, precision, wire,
-                    clip, reduce, gather, overlap, unused, prefetch, live,
-                    inFlight, machine, parameter, model, reuse, deterministic,
-                    split, layout, alignment, keepsTrivial, budget, fuses);
+    const auto &[stage, ranks, mesh, shardAxes, micro, accumulation, batch,
+                 precision, wire, optimizer, groups, scheduler, scale, clip,
+                 reduce, gather, overlap, unused, prefetch, live, inFlight,
+                 machine, parameter, model, reuse, checkpoint, deterministic,
+                 split, layout, alignment, fuses, given, keepsTrivial, budget] =
+        config;
+    return std::tie(stage, ranks, mesh, shardAxes, micro, accumulation, batch,
+                    precision, wire, clip, reduce, gather, overlap, unused,
+                    prefetch, live, inFlight, machine, parameter, model, reuse,
+                    deterministic, split, layout, alignment, keepsTrivial,
+                    budget, fuses);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));

@@ -25,7 +25,8 @@ enum class TrafficKind {
 };
 
 /// Elements of one type that travel in one update, all `runs` together. Of them
-/// a rank sends (n-1)/n of n ranks of a group; those of an all-reduce are counted twice.
+/// a rank sends (n-1)/n of n ranks of a group; those of an all-reduce are
+/// counted twice.
 struct TrafficPart {
   TrafficKind kind;
   int64_t elements = 0;

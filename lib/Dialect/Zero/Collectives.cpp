@@ -357,8 +357,8 @@ AllReduceOwnedOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
         makeBuffer("owned " + Twine(buffers.size()), Memory::State,
                    partition.getGradientType(), (end - begin) / slices);
     owned.isRead = owned.isWritten = true;
-    buffers.push_back(holdRange(std::move(owned), partition, "gradients", begin,
-                                end, form));
+    buffers.push_back(
+        holdRange(std::move(owned), partition, "gradients", begin, end, form));
   };
   if (!partition.hasShardedOptimizer())
     add(getBegin(), getEnd(), 1, AccumulateForm::Whole);

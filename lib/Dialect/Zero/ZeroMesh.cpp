@@ -74,9 +74,7 @@ bool AxesAttr::isLine() const {
   return getNames().size() == 1 && getNames().front() == kLine;
 }
 
-int64_t AxesAttr::getSize() const {
-  return llvm::product_of(getSizes());
-}
+int64_t AxesAttr::getSize() const { return llvm::product_of(getSizes()); }
 
 bool AxesAttr::contains(AxesAttr inner) const {
   size_t next = 0;
@@ -101,7 +99,8 @@ AxesAttr AxesAttr::without(AxesAttr inner) const {
 
 int64_t AxesAttr::getIndexIn(AxesAttr group, int64_t rank) const {
   int64_t index = 0, scale = 1;
-  for (auto [name, size] : llvm::reverse(llvm::zip_equal(getNames(), getSizes()))) {
+  for (auto [name, size] :
+       llvm::reverse(llvm::zip_equal(getNames(), getSizes()))) {
     if (llvm::is_contained(group.getNames(), name)) {
       index += rank % size * scale;
       scale *= size;

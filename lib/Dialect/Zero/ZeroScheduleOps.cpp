@@ -68,9 +68,8 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
 LogicalResult MeshOp::verify() {
   if (getAxes().contains(getCutAxes())) // (C1)
     return success();
-  return emitOpError("cuts states over ")
-         << getCutAxes() << ", wanted axes of " << getAxes()
-         << " in their order";
+  return emitOpError("cuts states over ") << getCutAxes() << ", wanted axes of "
+                                          << getAxes() << " in their order";
 }
 
 LogicalResult PartitionOp::verify() {
