@@ -133,7 +133,9 @@ static PlanningAttr makePlanning(MLIRContext *context,
       config.alignment, config.layout == Layout::Contiguous, config.splitMaster,
       config.maxReuseDistance, config.parameterPersistenceThreshold,
       config.modelPersistenceThreshold, config.prefetchBucketSize,
-      config.maxLiveParameters, config.gathersInFlight, config.machine);
+      config.maxLiveParameters, config.gathersInFlight,
+      config.machine.empty() ? StringRef(PlanningDefaults::machine)
+                             : StringRef(config.machine));
 }
 
 static void createMesh(OpBuilder &builder, Location loc,

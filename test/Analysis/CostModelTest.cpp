@@ -116,7 +116,8 @@ TEST(CostModel, RingsHaveLatencyAStepAndARate) {
   // Two nodes: one step between them, and its rate.
   machine.ranksPerNode = 2;
   EXPECT_DOUBLE_EQ(
-      model.collectiveSeconds(Opcode::AllGather, bytes, DataType::F32),
+      CostModel(machine, 4)
+          .collectiveSeconds(Opcode::AllGather, bytes, DataType::F32),
       10e-6 + 2e-6 + 5e-6 + 6e-3);
 }
 
