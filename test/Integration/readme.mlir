@@ -19,8 +19,10 @@ zero.step @train(%x: tensor<32x784xf32> {zero.input = "x"},
 // CHECK-LABEL: zero.micro {
 // CHECK:         nn.linear
 // CHECK:         %[[W:.*]] = nn.matmul
+// CHECK:         %[[WG:.*]] = zero.gradient @w, %[[W]]
 // CHECK:         %[[B:.*]] = nn.reduce sum
-// CHECK:         %[[P:.*]] = zero.reduce_scatter @p0[0 to 7936] of [@w, @b](%[[W]], %[[B]]
+// CHECK:         %[[BG:.*]] = zero.gradient @b, %[[B]]
+// CHECK:         %[[P:.*]] = zero.reduce_scatter @p0[0 to 7936] of [@w, @b](%[[WG]], %[[BG]]
 // CHECK-NEXT:    %[[S:.*]] = zero.wait %[[P]]
 // CHECK-NEXT:    zero.free %[[W]], %[[B]]
 // CHECK-NEXT:    zero.accumulate slice %[[S]] into @p0[0 to 7936] : tensor<3968xf32>
@@ -32,6 +34,8 @@ zero.step @train(%x: tensor<32x784xf32> {zero.input = "x"},
 
 // STAGE3-LABEL: zero.micro {
 // STAGE3:         %[[P:.*]] = zero.all_gather [@w, @b]
-// STAGE3:         %[[W:[a-z0-9]+]], %[[B:[a-z0-9]+]] = zero.wait %[[P]]
+// STAGE3:         %[[G:[0-9]+]]:2 = zero.wait %[[P]]
+// STAGE3:         %[[W:[a-z0-9]+]] = zero.load @w from %[[G]]#0
+// STAGE3:         %[[B:[a-z0-9]+]] = zero.load @b from %[[G]]#1
 // STAGE3:         nn.linear %{{.*}}, %[[W]] bias %[[B]]
-// STAGE3:         zero.free %[[W]], %[[B]]
+// STAGE3:         zero.free %[[G]]#0, %[[G]]#1
