@@ -12,13 +12,46 @@ void Registry::add(const std::string &name, KernelFactory factory) {
                            "' is registered twice");
 }
 
+namespace {
+
+struct LinkedKernel {
+  Processor processor;
+  const char *name;
+  KernelFactory factory;
+};
+
+std::vector<LinkedKernel> &linkedKernels() {
+  static std::vector<LinkedKernel> all;
+  return all;
+}
+
+} // namespace
+
+KernelRegistration::KernelRegistration(Processor processor, const char *name,
+                                       KernelFactory factory) {
+  linkedKernels().push_back({processor, name, factory});
+}
+
+void registerLinkedKernels(Processor processor, Registry &registry) {
+  for (const LinkedKernel &kernel : linkedKernels())
+    if (kernel.processor == processor)
+      registry.add(kernel.name, kernel.factory);
+}
+
+void refuse(const KernelSpec &spec, const std::string &why) {
+  throw std::invalid_argument("kernel '" + spec.name + "': " + why);
+}
+
 std::unique_ptr<Kernel> Registry::make(const KernelSpec &spec,
                                        const KernelContext &context) const {
   auto it = factories.find(spec.name);
   if (it == factories.end())
-    throw std::invalid_argument("kernel '" + spec.name +
-                                "': this runtime has no code for it; was the "
-                                "program made by a newer compiler?");
+    refuse(spec, "this executable has no code for it; link the object that "
+                 "registers it with zero-compile --link, or use the compiler "
+                 "that made the program");
+  KernelShapes shapes(spec);
+  if (std::string wrong = checkKernel(spec, shapes); !wrong.empty())
+    refuse(spec, wrong);
   return it->second(spec, context);
 }
 

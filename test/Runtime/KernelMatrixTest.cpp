@@ -174,7 +174,7 @@ TEST(KernelMatrix, RefusesShapesThatDoNotFit) {
     runKernel(spec, inputs);
     FAIL() << "accepted an 8-column operand with a 7-row weight";
   } catch (const std::invalid_argument &error) {
-    EXPECT_STREQ(error.what(), "kernel 'nn.linear': the weight is 7x3xf32, "
+    EXPECT_STREQ(error.what(), "kernel 'nn.linear': w is 7x3xf32, "
                                "wanted 8x3xf32");
   }
 }

@@ -3,26 +3,24 @@
 #include "kernels/cuda/CudnnAttention.h"
 #include "kernels/cuda/Kernels.h"
 #include "kernels/host/AttentionParts.h"
-#include "kernels/optimizer/Specs.h"
+
+#include <stdexcept>
 
 namespace zrt::cuda {
 
 using host::at;
 using host::AttentionShape;
-using host::wantBuffers;
-using host::wantType;
 
 namespace {
 
 AttentionArguments argumentsOf(const KernelSpec &spec,
-                               const AttentionShape &shape, DataType type) {
-  expectLane(spec, type);
+                               const AttentionShape &shape) {
   if (shape.features > kMostFeatures)
     refuse(spec, "heads of " + std::to_string(shape.features) +
                      " features; wanted at most " +
                      std::to_string(kMostFeatures));
   AttentionArguments a = {};
-  a.type = type;
+  a.type = spec.operands[0].type;
   a.batch = shape.batch;
   a.queries = shape.queries;
   a.heads = shape.heads;
@@ -115,13 +113,7 @@ class AttentionKernel final : public EitherAttention {
 public:
   AttentionKernel(const KernelSpec &spec, const KernelContext &context)
       : EitherAttention(spec, context, /*gradient=*/false) {
-    wantBuffers(spec, masked ? 4 : 3, 2);
-    const AttentionShape shape(spec, 0, 3);
-    const TensorType &q = spec.operands[0];
-    wantType(spec, "the result", spec.results[0], q.type, q.shape);
-    wantType(spec, "lse", spec.results[1], DataType::F32,
-             {shape.batch, shape.heads, shape.queries});
-    arguments = argumentsOf(spec, shape, q.type);
+    arguments = argumentsOf(spec, AttentionShape(spec, 0, 3));
     choose(spec);
   }
 
@@ -141,17 +133,7 @@ class AttentionGradKernel final : public EitherAttention {
 public:
   AttentionGradKernel(const KernelSpec &spec, const KernelContext &context)
       : EitherAttention(spec, context, /*gradient=*/true) {
-    wantBuffers(spec, masked ? 7 : 6, 3);
-    const AttentionShape shape(spec, 1, 6);
-    const TensorType &q = spec.operands[1], &k = spec.operands[2];
-    wantType(spec, "dout", spec.operands[0], q.type, q.shape);
-    wantType(spec, "out", spec.operands[4], q.type, q.shape);
-    wantType(spec, "lse", spec.operands[5], DataType::F32,
-             {shape.batch, shape.heads, shape.queries});
-    wantType(spec, "dq", spec.results[0], q.type, q.shape);
-    wantType(spec, "dk", spec.results[1], q.type, k.shape);
-    wantType(spec, "dv", spec.results[2], q.type, k.shape);
-    arguments = argumentsOf(spec, shape, q.type);
+    arguments = argumentsOf(spec, AttentionShape(spec, 1, 6));
     choose(spec);
   }
 
@@ -180,7 +162,7 @@ std::string attentionText() {
                                      "else own kernels; a run says which";
 }
 
-void registerAttention(Registry &registry) {
+void registerAttentionKernels(Registry &registry) {
   registry.add("nn.attention", makeKernel<AttentionKernel>);
   registry.add("nn.attention_grad", makeKernel<AttentionGradKernel>);
 }

@@ -4,6 +4,10 @@
 
 using namespace zrt;
 
+namespace zrt::cuda {
+void registerFamilies(Registry &registry);
+} // namespace zrt::cuda
+
 void zrt::cuda::check(cudaError_t status, const char *call) {
   if (status != cudaSuccess)
     throw std::runtime_error(std::string(call) + ": " +
@@ -33,13 +37,8 @@ std::unique_ptr<Kernel> zrt::makeCudaKernel(const KernelSpec &spec,
                                             const KernelContext &context) {
   static const Registry registry = [] {
     Registry all;
-    cuda::registerOptimizer(all);
-    cuda::registerRows(all);
-    cuda::registerTokens(all);
-    cuda::registerMovement(all);
-    cuda::registerProducts(all);
-    cuda::registerAttention(all);
-    cuda::registerGenerated(all);
+    cuda::registerFamilies(all);
+    registerLinkedKernels(Processor::Cuda, all);
     return all;
   }();
   return registry.make(spec, context);

@@ -54,7 +54,7 @@ private:
 
 } // namespace
 
-void registerGenerated(Registry &registry) {
+void registerGeneratedKernels(Registry &registry) {
   registry.add("launch", makeKernel<GeneratedLaunch>);
 }
 

@@ -1,4 +1,4 @@
-// One function a family of CUDA kernels.
+// What the CUDA kernels share besides their context.
 #ifndef ZERO_RUNTIME_KERNELS_CUDA_KERNELS_H
 #define ZERO_RUNTIME_KERNELS_CUDA_KERNELS_H
 
@@ -7,14 +7,6 @@
 #include "kernels/cuda/Launchers.h"
 
 namespace zrt::cuda {
-
-void registerOptimizer(Registry &registry);
-void registerRows(Registry &registry);
-void registerTokens(Registry &registry);
-void registerMovement(Registry &registry);
-void registerProducts(Registry &registry);
-void registerAttention(Registry &registry);
-void registerGenerated(Registry &registry);
 
 /// Memory of the device that a kernel fills once, when it is made.
 class Table {

@@ -193,7 +193,7 @@ private:
 
 } // namespace
 
-void registerOptimizer(Registry &registry) {
+void registerOptimizerKernels(Registry &registry) {
   registry.add("zero.copy", makeKernel<CopyKernel>);
   registry.add("zero.clear", makeKernel<ClearKernel>);
   registry.add("zero.accumulate", makeKernel<AccumulateKernel>);

@@ -6,9 +6,9 @@
 #include "kernels/cuda/Kernels.h"
 #include "kernels/host/LinearGelu.h"
 #include "kernels/host/ProductShape.h"
-#include "kernels/optimizer/Specs.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace zrt::cuda {
 
@@ -287,7 +287,6 @@ std::unique_ptr<Kernel> make(const KernelSpec &spec,
                              const KernelContext &context) {
   Product product;
   product.shape = shapeOf(spec);
-  expectLane(spec, product.shape.type);
   product.buffers = int(spec.operands.size() + 1);
   product.result = product.buffers - 1;
   product.bias = product.shape.bias ? 2 : -1;
@@ -302,7 +301,6 @@ std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
   const host::LinearGeluParts parts = host::linearGeluParts(spec);
   Product product;
   product.shape = host::linearShape(parts.product);
-  expectLane(spec, product.shape.type);
   product.after = parts.isGradient ? After::GeluGrad : After::Gelu;
   product.result = int(spec.operands.size());
   product.buffers = product.result + int(spec.results.size());
@@ -327,7 +325,7 @@ std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
 
 } // namespace
 
-void registerProducts(Registry &registry) {
+void registerProductKernels(Registry &registry) {
   registry.add("nn.linear", make<host::linearShape>);
   registry.add("nn.linear_gelu", makeLinearGelu);
   registry.add("nn.linear_gelu_grad", makeLinearGelu);

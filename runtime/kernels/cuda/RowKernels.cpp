@@ -1,25 +1,17 @@
 // Norms, softmax and cross entropy on a device.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/host/Host.h"
-#include "kernels/optimizer/Specs.h"
 
 namespace zrt::cuda {
 
 using host::at;
 using host::Rows;
 using host::rowsOf;
-using host::wantBuffers;
-using host::wantType;
 
 namespace {
 
-std::vector<int64_t> leading(const TensorType &type) {
-  return {type.shape.begin(), type.shape.end() - 1};
-}
-
-RowsShape shapeOf(const KernelSpec &spec, const TensorType &type) {
-  const Rows rows = rowsOf(spec, type);
-  expectLane(spec, type.type);
+RowsShape shapeOf(const TensorType &type) {
+  const Rows rows = rowsOf(type);
   return {type.type, rows.count, rows.width};
 }
 
@@ -27,18 +19,8 @@ template <bool centred> class NormKernel final : public Kernel {
 public:
   NormKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream),
-        epsilon(static_cast<float>(spec.real("eps"))) {
-    wantBuffers(spec, centred ? 3 : 2, centred ? 3 : 2);
-    const TensorType &x = spec.operands[0];
-    shape = shapeOf(spec, x);
-    for (size_t i = 1; i < spec.operands.size(); ++i)
-      wantType(spec, "the weight or bias", spec.operands[i], x.type,
-               {shape.width});
-    wantType(spec, "the result", spec.results[0], x.type, x.shape);
-    for (size_t i = 1; i < spec.results.size(); ++i)
-      wantType(spec, "the mean or rstd", spec.results[i], DataType::F32,
-               leading(x));
-  }
+        epsilon(static_cast<float>(spec.real("eps"))),
+        shape(shapeOf(spec.operands[0])) {}
 
   void run(void *const *b, void *) override {
     if (centred)
@@ -58,19 +40,7 @@ private:
 template <bool centred> class NormGradKernel final : public Kernel {
 public:
   NormGradKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream) {
-    wantBuffers(spec, centred ? 5 : 4, centred ? 3 : 2);
-    const TensorType &x = spec.operands[1];
-    shape = shapeOf(spec, x);
-    wantType(spec, "dy", spec.operands[0], x.type, x.shape);
-    wantType(spec, "the weight", spec.operands[2], x.type, {shape.width});
-    for (size_t i = 3; i < spec.operands.size(); ++i)
-      wantType(spec, "the mean or rstd", spec.operands[i], DataType::F32,
-               leading(x));
-    wantType(spec, "dx", spec.results[0], x.type, x.shape);
-    for (size_t i = 1; i < spec.results.size(); ++i)
-      wantType(spec, "dw or db", spec.results[i], x.type, {shape.width});
-  }
+      : stream(context.cuda->stream), shape(shapeOf(spec.operands[1])) {}
 
   size_t workspaceBytes() const override {
     return normGradWorkspace(shape, centred);
@@ -93,12 +63,7 @@ private:
 class SoftmaxKernel final : public Kernel {
 public:
   SoftmaxKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream) {
-    wantBuffers(spec, 1, 1);
-    const TensorType &x = spec.operands[0];
-    shape = shapeOf(spec, x);
-    wantType(spec, "the result", spec.results[0], x.type, x.shape);
-  }
+      : stream(context.cuda->stream), shape(shapeOf(spec.operands[0])) {}
   void run(void *const *b, void *) override {
     softmax(shape, b[0], b[1], stream);
   }
@@ -111,13 +76,7 @@ private:
 class SoftmaxGradKernel final : public Kernel {
 public:
   SoftmaxGradKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream) {
-    wantBuffers(spec, 2, 1);
-    const TensorType &y = spec.operands[1];
-    shape = shapeOf(spec, y);
-    wantType(spec, "dy", spec.operands[0], y.type, y.shape);
-    wantType(spec, "the result", spec.results[0], y.type, y.shape);
-  }
+      : stream(context.cuda->stream), shape(shapeOf(spec.operands[1])) {}
   void run(void *const *b, void *) override {
     softmaxGrad(shape, b[0], b[1], b[2], stream);
   }
@@ -133,14 +92,8 @@ class CrossEntropyKernel final : public Kernel {
 public:
   CrossEntropyKernel(const KernelSpec &spec, const KernelContext &context)
       : context(context),
-        ignored(int(spec.integer("ignore_index", kIgnoreIndex))) {
-    wantBuffers(spec, 2, 2);
-    const TensorType &logits = spec.operands[0];
-    shape = shapeOf(spec, logits);
-    wantType(spec, "targets", spec.operands[1], DataType::I32, leading(logits));
-    wantType(spec, "the loss", spec.results[0], DataType::F32, {});
-    wantType(spec, "lse", spec.results[1], DataType::F32, leading(logits));
-  }
+        ignored(int(spec.integer("ignore_index", kIgnoreIndex))),
+        shape(shapeOf(spec.operands[0])) {}
 
   size_t workspaceBytes() const override {
     return crossEntropyWorkspace(shape.rows);
@@ -162,15 +115,8 @@ class CrossEntropyGradKernel final : public Kernel {
 public:
   CrossEntropyGradKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream),
-        ignored(int(spec.integer("ignore_index", kIgnoreIndex))) {
-    wantBuffers(spec, 4, 1);
-    const TensorType &logits = spec.operands[1];
-    shape = shapeOf(spec, logits);
-    wantType(spec, "dloss", spec.operands[0], DataType::F32, {});
-    wantType(spec, "targets", spec.operands[2], DataType::I32, leading(logits));
-    wantType(spec, "lse", spec.operands[3], DataType::F32, leading(logits));
-    wantType(spec, "the result", spec.results[0], logits.type, logits.shape);
-  }
+        ignored(int(spec.integer("ignore_index", kIgnoreIndex))),
+        shape(shapeOf(spec.operands[1])) {}
 
   size_t workspaceBytes() const override {
     return crossEntropyWorkspace(shape.rows);
@@ -189,7 +135,7 @@ private:
 
 } // namespace
 
-void registerRows(Registry &registry) {
+void registerRowKernels(Registry &registry) {
   registry.add("nn.layer_norm", makeKernel<NormKernel<true>>);
   registry.add("nn.layer_norm_grad", makeKernel<NormGradKernel<true>>);
   registry.add("nn.rms_norm", makeKernel<NormKernel<false>>);

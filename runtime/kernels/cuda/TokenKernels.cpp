@@ -1,7 +1,6 @@
 // Embeddings, rotary positions and dropout on a device.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/host/Host.h"
-#include "kernels/optimizer/Specs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,33 +8,15 @@
 namespace zrt::cuda {
 
 using host::at;
-using host::wantBuffers;
-using host::wantType;
 
 namespace {
-
-std::vector<int64_t> withWidth(std::vector<int64_t> shape, int64_t width) {
-  shape.push_back(width);
-  return shape;
-}
-
-void wantTable(const KernelSpec &spec, const TensorType &table) {
-  if (table.shape.size() != 2)
-    refuse(spec,
-           "the table is " + host::describe(table) + ", wanted two dimensions");
-}
 
 class EmbeddingKernel final : public Kernel {
 public:
   EmbeddingKernel(const KernelSpec &spec, const KernelContext &context)
       : context(context) {
-    wantBuffers(spec, 2, 1);
-    const TensorType &ids = spec.operands[0], &table = spec.operands[1];
-    wantTable(spec, table);
-    wantType(spec, "ids", ids, DataType::I32, ids.shape);
-    wantType(spec, "the result", spec.results[0], table.type,
-             withWidth(ids.shape, table.shape[1]));
-    tokens = ids.elements();
+    const TensorType &table = spec.operands[1];
+    tokens = spec.operands[0].elements();
     entries = table.shape[0];
     rowBytes = table.shape[1] * int64_t(sizeOf(table.type));
   }
@@ -53,27 +34,9 @@ private:
 class EmbeddingGradKernel final : public Kernel {
 public:
   EmbeddingGradKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), hasInit(spec.integer("init") != 0) {
-    wantBuffers(spec, hasInit ? 3 : 2, 1);
-    const TensorType &ids = spec.operands[1];
-    table = spec.results[0];
-    wantTable(spec, table);
-    expectLane(spec, table.type);
-    // Of a block of rows, ids outside are left to other blocks.
-    constexpr int64_t mostRows = int64_t(1) << 31; // ids are 32-bit
-    const host::RowRange rows =
-        host::rowRange(spec, spec.has("rows") ? mostRows : table.shape[0]);
-    if (rows.last - rows.first != table.shape[0])
-      refuse(spec, "the result is " + host::describe(table) + ", wanted " +
-                       std::to_string(rows.last - rows.first) + " rows");
-    firstRow = rows.first;
-    tokens = ids.elements();
-    wantType(spec, "ids", ids, DataType::I32, ids.shape);
-    wantType(spec, "dy", spec.operands[0], table.type,
-             withWidth(ids.shape, table.shape[1]));
-    if (hasInit)
-      wantType(spec, "init", spec.operands[2], table.type, table.shape);
-  }
+      : stream(context.cuda->stream), hasInit(spec.integer("init") != 0),
+        table(spec.results[0]), tokens(spec.operands[1].elements()),
+        firstRow(host::rowRange(spec, table.shape[0]).first) {}
 
   size_t workspaceBytes() const override {
     return embeddingGradWorkspace(tokens);
@@ -97,13 +60,7 @@ public:
   RotaryKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream),
         interleaved(spec.integer("interleaved") != 0) {
-    wantBuffers(spec, 1, 1);
     const TensorType &x = spec.operands[0];
-    if (x.shape.size() != 4 || x.shape[3] % 2)
-      refuse(spec, "the operand is " + host::describe(x) +
-                       ", wanted four dimensions, the last even");
-    expectLane(spec, x.type);
-    wantType(spec, "the result", spec.results[0], x.type, x.shape);
     type = x.type;
     rows = x.shape[0] * x.shape[1];
     positions = x.shape[1];
@@ -142,15 +99,8 @@ class DropoutKernel final : public Kernel {
 public:
   DropoutKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream) {
-    wantBuffers(spec, 1, 1);
     const TensorType &x = spec.operands[0];
     const double p = spec.real("p");
-    if (x.shape.empty() || p < 0 || p >= 1)
-      refuse(spec, "the operand is " + host::describe(x) + " and p is " +
-                       std::to_string(p) +
-                       ", wanted a dimension of samples and 0 <= p < 1");
-    expectLane(spec, x.type);
-    wantType(spec, "the result", spec.results[0], x.type, x.shape);
     arguments = {};
     arguments.type = x.type;
     arguments.samples = x.shape[0];
@@ -177,7 +127,7 @@ private:
 
 } // namespace
 
-void registerTokens(Registry &registry) {
+void registerTokenKernels(Registry &registry) {
   registry.add("nn.embedding", makeKernel<EmbeddingKernel>);
   registry.add("nn.embedding_grad", makeKernel<EmbeddingGradKernel>);
   registry.add("nn.rotary", makeKernel<RotaryKernel>);

@@ -6,14 +6,12 @@
 
 namespace zrt::host {
 
-void registerAttentionGrad(Registry &registry);
-
 namespace {
 
 template <typename T> class Attention final : public Kernel {
 public:
   Attention(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), shape(check(spec)) {}
+      : pool(*context.pool), shape(spec, 0, 3) {}
 
   size_t workspaceBytes() const override {
     return pool.threads() * workerBytes();
@@ -59,17 +57,6 @@ private:
           scores(scratch.take(s.blockQueries() * s.scoreStride())),
           sums(scratch.take(kTileRows * s.width())) {}
   };
-
-  static AttentionShape check(const KernelSpec &spec) {
-    bool masked = spec.integer("mask") != 0;
-    wantBuffers(spec, masked ? 4 : 3, 2);
-    AttentionShape shape(spec, 0, 3);
-    const TensorType &q = spec.operands[0];
-    wantType(spec, "the result", spec.results[0], q.type, q.shape);
-    wantType(spec, "lse", spec.results[1], DataType::F32,
-             {shape.batch, shape.heads, shape.queries});
-    return shape;
-  }
 
   size_t workerBytes() const { return Pieces(shape, nullptr).scratch.bytes(); }
 
@@ -140,7 +127,6 @@ private:
 
 void registerAttention(Registry &registry) {
   registry.add("nn.attention", makeByOperand<Attention>);
-  registerAttentionGrad(registry);
 }
 
 } // namespace zrt::host

@@ -7,14 +7,12 @@
 
 namespace zrt::host {
 
-void registerAttentionGrad(Registry &registry);
-
 namespace {
 
 template <typename T> class AttentionGrad final : public Kernel {
 public:
   AttentionGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), shape(check(spec)) {}
+      : pool(*context.pool), shape(spec, 1, 6) {}
 
   size_t workspaceBytes() const override {
     return pool.threads() * workerBytes();
@@ -73,21 +71,6 @@ private:
           dscores(scratch.take(s.blockQueries() * s.scoreStride())),
           dqueries(scratch.take(kTileRows * s.width())) {}
   };
-
-  static AttentionShape check(const KernelSpec &spec) {
-    bool masked = spec.integer("mask") != 0;
-    wantBuffers(spec, masked ? 7 : 6, 3);
-    AttentionShape shape(spec, 1, 6);
-    const TensorType &q = spec.operands[1], &k = spec.operands[2];
-    wantType(spec, "dout", spec.operands[0], q.type, q.shape);
-    wantType(spec, "out", spec.operands[4], q.type, q.shape);
-    wantType(spec, "lse", spec.operands[5], DataType::F32,
-             {shape.batch, shape.heads, shape.queries});
-    wantType(spec, "dq", spec.results[0], q.type, q.shape);
-    wantType(spec, "dk", spec.results[1], q.type, k.shape);
-    wantType(spec, "dv", spec.results[2], q.type, k.shape);
-    return shape;
-  }
 
   size_t workerBytes() const { return Pieces(shape, nullptr).scratch.bytes(); }
 

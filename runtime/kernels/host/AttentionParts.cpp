@@ -4,11 +4,7 @@ namespace zrt::host {
 
 AttentionShape::AttentionShape(const KernelSpec &spec, size_t first,
                                size_t mask) {
-  const TensorType &q = spec.operands[first], &k = spec.operands[first + 1],
-                   &v = spec.operands[first + 2];
-  if (q.shape.size() != 4 || k.shape.size() != 4)
-    refuse(spec, "q is " + describe(q) + " and k is " + describe(k) +
-                     ", wanted four dimensions in each");
+  const TensorType &q = spec.operands[first], &k = spec.operands[first + 1];
   batch = q.shape[0];
   queries = q.shape[1];
   heads = q.shape[2];
@@ -18,30 +14,14 @@ AttentionShape::AttentionShape(const KernelSpec &spec, size_t first,
   causal = spec.integer("causal") != 0;
   masked = spec.integer("mask") != 0;
   scale = static_cast<float>(spec.real("scale", 1));
-  wantType(spec, "k", k, q.type, {batch, keys, groups, features});
-  wantType(spec, "v", v, q.type, k.shape);
-  if (groups == 0 || heads % groups)
-    refuse(spec, std::to_string(heads) + " query heads do not share " +
-                     std::to_string(groups) + " key heads evenly");
-  if (causal && keys != queries)
-    refuse(spec, "causal with " + std::to_string(queries) + " queries and " +
-                     std::to_string(keys) + " keys, wanted equal numbers");
   if (!masked)
     return;
-  const TensorType &m = spec.operands.at(mask);
-  const int64_t full[4] = {batch, heads, queries, keys};
-  std::vector<int64_t> strides = stridesOf(m.shape);
-  size_t rank = m.shape.size(), skipped = 4 - rank;
-  bool fits = (rank == 2 || rank == 4) && m.type == DataType::F32;
-  for (size_t i = 0; fits && i < rank; ++i) {
-    int64_t wanted = full[skipped + i];
-    fits = m.shape[i] == wanted || (rank == 4 && m.shape[i] == 1);
+  // [T, S], or [B, H, T, S] with any of them 1.
+  const TensorType &m = spec.operands[mask];
+  const std::vector<int64_t> strides = stridesOf(m.shape);
+  const size_t rank = m.shape.size(), skipped = 4 - rank;
+  for (size_t i = 0; i < rank; ++i)
     maskStride[skipped + i] = m.shape[i] == 1 ? 0 : strides[i];
-  }
-  if (!fits)
-    refuse(spec, "the mask is " + describe(m) +
-                     ", wanted f32 of [T, S], or of [B, H, T, S] with any of "
-                     "them 1");
 }
 
 void multiplyPanels(const AttentionShape &shape, int64_t firstQuery,

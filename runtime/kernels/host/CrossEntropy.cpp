@@ -29,22 +29,12 @@ int64_t countTargets(const int32_t *targets, Rows rows, int64_t ignored) {
   return count;
 }
 
-std::vector<int64_t> leading(const TensorType &type) {
-  return {type.shape.begin(), type.shape.end() - 1};
-}
-
 template <typename T> class CrossEntropy final : public Kernel {
 public:
   CrossEntropy(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool),
-        ignored(spec.integer("ignore_index", kIgnoreIndex)) {
-    wantBuffers(spec, 2, 2);
-    const TensorType &logits = spec.operands[0];
-    rows = rowsOf(spec, logits);
-    wantType(spec, "targets", spec.operands[1], DataType::I32, leading(logits));
-    wantType(spec, "the loss", spec.results[0], DataType::F32, {});
-    wantType(spec, "lse", spec.results[1], DataType::F32, leading(logits));
-  }
+        ignored(spec.integer("ignore_index", kIgnoreIndex)),
+        rows(rowsOf(spec.operands[0])) {}
 
   void run(void *const *buffers, void *) override {
     const T *logits = at<T>(buffers, 0);
@@ -78,15 +68,8 @@ template <typename T> class CrossEntropyGrad final : public Kernel {
 public:
   CrossEntropyGrad(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool),
-        ignored(spec.integer("ignore_index", kIgnoreIndex)) {
-    wantBuffers(spec, 4, 1);
-    const TensorType &logits = spec.operands[1];
-    rows = rowsOf(spec, logits);
-    wantType(spec, "dloss", spec.operands[0], DataType::F32, {});
-    wantType(spec, "targets", spec.operands[2], DataType::I32, leading(logits));
-    wantType(spec, "lse", spec.operands[3], DataType::F32, leading(logits));
-    wantType(spec, "the result", spec.results[0], logits.type, logits.shape);
-  }
+        ignored(spec.integer("ignore_index", kIgnoreIndex)),
+        rows(rowsOf(spec.operands[1])) {}
 
   void run(void *const *buffers, void *) override {
     const T *logits = at<T>(buffers, 1);

@@ -50,18 +50,11 @@ private:
   std::vector<StridedCopy> copies;
 };
 
-std::unique_ptr<Kernel> makeMovement(const KernelSpec &spec,
-                                     const KernelContext &context) {
-  if (spec.results.empty())
-    refuse(spec, "found no result, wanted one or more");
-  return std::make_unique<MovementKernel>(spec, context);
-}
-
 } // namespace
 
 void registerDataMovement(Registry &registry) {
   for (const std::string &name : movementNames())
-    registry.add(name, makeMovement);
+    registry.add(name, makeKernel<MovementKernel>);
 }
 
 } // namespace zrt::host

@@ -18,25 +18,13 @@ void checkIds(const int32_t *ids, int64_t count, int64_t rows) {
           std::to_string(rows - 1) + "; check the data against the vocabulary");
 }
 
-std::vector<int64_t> withWidth(std::vector<int64_t> shape, int64_t width) {
-  shape.push_back(width);
-  return shape;
-}
-
 /// Rows of whatever type, by their bytes.
 class Embedding final : public Kernel {
 public:
   Embedding(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool) {
-    wantBuffers(spec, 2, 1);
-    const TensorType &ids = spec.operands[0], &table = spec.operands[1];
-    if (table.shape.size() != 2)
-      refuse(spec,
-             "the table is " + describe(table) + ", wanted two dimensions");
-    wantType(spec, "ids", ids, DataType::I32, ids.shape);
-    wantType(spec, "the result", spec.results[0], table.type,
-             withWidth(ids.shape, table.shape[1]));
-    tokens = ids.elements();
+    const TensorType &table = spec.operands[1];
+    tokens = spec.operands[0].elements();
     entries = table.shape[0];
     width = table.shape[1];
     rowBytes = width * sizeOf(table.type);
@@ -58,11 +46,6 @@ private:
   int64_t tokens, entries, width, rowBytes;
 };
 
-std::unique_ptr<Kernel> makeEmbedding(const KernelSpec &spec,
-                                      const KernelContext &context) {
-  return std::make_unique<Embedding>(spec, context);
-}
-
 /// Each row of the table adds up its own tokens, which a stable counting sort
 /// lists in order: threads share rows, never a sum. Of a block of rows, ids
 /// outside are left to other blocks.
@@ -70,26 +53,12 @@ template <typename T> class EmbeddingGrad final : public Kernel {
 public:
   EmbeddingGrad(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), hasInit(spec.integer("init") != 0) {
-    wantBuffers(spec, hasInit ? 3 : 2, 1);
-    const TensorType &ids = spec.operands[1], &table = spec.results[0];
-    if (table.shape.size() != 2)
-      refuse(spec,
-             "the result is " + describe(table) + ", wanted two dimensions");
+    const TensorType &table = spec.results[0];
     entries = table.shape[0];
-    isBlock = spec.has("rows");
-    RowRange rows = rowRange(spec, isBlock ? kMostRows : entries);
-    if (rows.last - rows.first != entries)
-      refuse(spec, "the result is " + describe(table) + ", wanted " +
-                       std::to_string(rows.last - rows.first) + " rows");
-    firstRow = rows.first;
     width = table.shape[1];
-    tokens = ids.elements();
-    wantType(spec, "ids", ids, DataType::I32, ids.shape);
-    wantType(spec, "dy", spec.operands[0], table.type,
-             withWidth(ids.shape, width));
-    wantType(spec, "the result", table, typeOf<T>(), table.shape);
-    if (hasInit)
-      wantType(spec, "init", spec.operands[2], table.type, table.shape);
+    tokens = spec.operands[1].elements();
+    isBlock = spec.has("rows");
+    firstRow = rowRange(spec, entries).first;
   }
 
   size_t workspaceBytes() const override {
@@ -148,9 +117,6 @@ private:
     });
   }
 
-  /// Ids are 32-bit.
-  static constexpr int64_t kMostRows = int64_t(1) << 31;
-
   ThreadPool &pool;
   bool hasInit, isBlock = false;
   int64_t tokens, entries, width, firstRow = 0;
@@ -159,7 +125,7 @@ private:
 } // namespace
 
 void registerEmbedding(Registry &registry) {
-  registry.add("nn.embedding", makeEmbedding);
+  registry.add("nn.embedding", makeKernel<Embedding>);
   registry.add("nn.embedding_grad", makeByOperand<EmbeddingGrad>);
 }
 

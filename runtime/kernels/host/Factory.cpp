@@ -1,21 +1,15 @@
-#include "kernels/host/Host.h"
+#include "kernels/Registry.h"
 
 namespace zrt {
 
+namespace host {
+void registerFamilies(Registry &registry);
+} // namespace host
+
 void registerHostKernels(Registry &registry) {
-  host::registerLinear(registry);
-  host::registerLinearGelu(registry);
-  host::registerAttention(registry);
-  host::registerLayerNorm(registry);
-  host::registerRmsNorm(registry);
-  host::registerSoftmax(registry);
-  host::registerCrossEntropy(registry);
-  host::registerEmbedding(registry);
-  host::registerRotary(registry);
-  host::registerDropout(registry);
-  host::registerReduce(registry);
-  host::registerDataMovement(registry);
-  host::registerLaunch(registry);
+  host::registerFamilies(registry);
+  registerOptimizerKernels(registry);
+  registerLinkedKernels(Processor::Host, registry);
 }
 
 std::unique_ptr<Kernel> makeHostKernel(const KernelSpec &spec,
@@ -23,7 +17,6 @@ std::unique_ptr<Kernel> makeHostKernel(const KernelSpec &spec,
   static const Registry registry = [] {
     Registry all;
     registerHostKernels(all);
-    registerOptimizerKernels(all);
     return all;
   }();
   return registry.make(spec, context);

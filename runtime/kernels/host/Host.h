@@ -1,4 +1,4 @@
-// What all host kernels share: checks of the spec and dispatch on the type.
+// What all host kernels share: sizes of the spec and dispatch on the type.
 #ifndef ZERO_RUNTIME_KERNELS_HOST_HOST_H
 #define ZERO_RUNTIME_KERNELS_HOST_HOST_H
 
@@ -9,19 +9,6 @@
 
 namespace zrt::host {
 
-/// Throws std::invalid_argument: "kernel 'nn.linear': " and `why`.
-[[noreturn]] void refuse(const KernelSpec &spec, const std::string &why);
-
-/// Refuses `spec` unless it has this many operands and results.
-void wantBuffers(const KernelSpec &spec, size_t operands, size_t results);
-
-/// Refuses `spec` unless `type` has `shape` and is of `element` type.
-void wantType(const KernelSpec &spec, const char *what, const TensorType &type,
-              DataType element, const std::vector<int64_t> &shape);
-
-/// "4x256xf32".
-std::string describe(const TensorType &type);
-
 /// The product of dims [begin, end) of `type`.
 int64_t product(const TensorType &type, size_t begin, size_t end);
 
@@ -31,11 +18,11 @@ struct Rows {
   int64_t width = 1;
 };
 
-/// Refuses `spec` where `type` is a scalar.
-Rows rowsOf(const KernelSpec &spec, const TensorType &type);
+/// The rows of `type`, which has a dimension.
+Rows rowsOf(const TensorType &type);
 
 /// Rows [first, last) of a result that "rows" asks for; of `total`, all if it
-/// is not there. Refuses `spec` where they are no range of them.
+/// is not there.
 struct RowRange {
   int64_t first = 0;
   int64_t last = 0;
@@ -79,9 +66,6 @@ std::unique_ptr<Kernel> makeForType(DataType type, const KernelSpec &spec,
 template <template <typename> class K, size_t operand = 0>
 std::unique_ptr<Kernel> makeByOperand(const KernelSpec &spec,
                                       const KernelContext &context) {
-  if (spec.operands.size() <= operand)
-    refuse(spec, "found " + std::to_string(spec.operands.size()) +
-                     " operands, wanted more than " + std::to_string(operand));
   return makeForType<K>(spec.operands[operand].type, spec, context);
 }
 
@@ -90,21 +74,6 @@ template <typename T> constexpr DataType typeOf();
 template <> constexpr DataType typeOf<float>() { return DataType::F32; }
 template <> constexpr DataType typeOf<BFloat16>() { return DataType::BF16; }
 template <> constexpr DataType typeOf<Float16>() { return DataType::F16; }
-
-// One function a family of kernels.
-void registerLinear(Registry &registry);
-void registerLinearGelu(Registry &registry);
-void registerAttention(Registry &registry);
-void registerLayerNorm(Registry &registry);
-void registerRmsNorm(Registry &registry);
-void registerSoftmax(Registry &registry);
-void registerCrossEntropy(Registry &registry);
-void registerEmbedding(Registry &registry);
-void registerRotary(Registry &registry);
-void registerDropout(Registry &registry);
-void registerReduce(Registry &registry);
-void registerDataMovement(Registry &registry);
-void registerLaunch(Registry &registry);
 
 } // namespace zrt::host
 

@@ -7,23 +7,11 @@ namespace zrt::host {
 
 namespace {
 
-std::vector<int64_t> leading(const TensorType &type) {
-  return {type.shape.begin(), type.shape.end() - 1};
-}
-
 template <typename T> class LayerNorm final : public Kernel {
 public:
   LayerNorm(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), epsilon(static_cast<float>(spec.real("eps"))) {
-    wantBuffers(spec, 3, 3);
-    const TensorType &x = spec.operands[0];
-    rows = rowsOf(spec, x);
-    wantType(spec, "the weight", spec.operands[1], x.type, {rows.width});
-    wantType(spec, "the bias", spec.operands[2], x.type, {rows.width});
-    wantType(spec, "the result", spec.results[0], x.type, x.shape);
-    wantType(spec, "the mean", spec.results[1], DataType::F32, leading(x));
-    wantType(spec, "rstd", spec.results[2], DataType::F32, leading(x));
-  }
+      : pool(*context.pool), epsilon(static_cast<float>(spec.real("eps"))),
+        rows(rowsOf(spec.operands[0])) {}
 
   void run(void *const *buffers, void *) override {
     const T *x = at<T>(buffers, 0), *w = at<T>(buffers, 1),
@@ -66,7 +54,7 @@ private:
 template <typename T> class LayerNormGrad final : public Kernel {
 public:
   LayerNormGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), rows(check(spec)),
+      : pool(*context.pool), rows(rowsOf(spec.operands[1])),
         sums(rows.count, 2 * rows.width) {}
 
   size_t workspaceBytes() const override { return sums.workspaceBytes(); }
@@ -90,20 +78,6 @@ public:
   }
 
 private:
-  static Rows check(const KernelSpec &spec) {
-    wantBuffers(spec, 5, 3);
-    const TensorType &x = spec.operands[1];
-    Rows rows = rowsOf(spec, x);
-    wantType(spec, "dy", spec.operands[0], x.type, x.shape);
-    wantType(spec, "the weight", spec.operands[2], x.type, {rows.width});
-    wantType(spec, "the mean", spec.operands[3], DataType::F32, leading(x));
-    wantType(spec, "rstd", spec.operands[4], DataType::F32, leading(x));
-    wantType(spec, "dx", spec.results[0], x.type, x.shape);
-    wantType(spec, "dw", spec.results[1], x.type, {rows.width});
-    wantType(spec, "db", spec.results[2], x.type, {rows.width});
-    return rows;
-  }
-
   void row(const T *dy, const T *x, const T *w, float mean, float rstd, T *dx,
            float *dw, float *db) const {
     const int64_t width = rows.width;

@@ -6,12 +6,6 @@ namespace zrt::host {
 
 namespace {
 
-void wantFloat(const KernelSpec &spec, DataType type) {
-  if (type != DataType::F32 && type != DataType::BF16 && type != DataType::F16)
-    refuse(spec, std::string("no code for element type ") + nameOf(type) +
-                     "; wanted f32, bf16 or f16");
-}
-
 class ProductKernel final : public Kernel {
 public:
   ProductKernel(const MatrixShape &shape, const KernelContext &context)
@@ -32,9 +26,7 @@ private:
 template <MatrixShape (*shapeOf)(const KernelSpec &)>
 std::unique_ptr<Kernel> make(const KernelSpec &spec,
                              const KernelContext &context) {
-  MatrixShape shape = shapeOf(spec);
-  wantFloat(spec, shape.type);
-  return std::make_unique<ProductKernel>(shape, context);
+  return std::make_unique<ProductKernel>(shapeOf(spec), context);
 }
 
 } // namespace

@@ -16,7 +16,6 @@ LinearGeluParts linearGeluParts(const KernelSpec &spec) {
   const bool bias = spec.integer("bias") != 0;
   const size_t operands = bias || parts.isGradient ? 3 : 2;
   const size_t results = spec.results.size() == 2 ? 2 : 1;
-  wantBuffers(spec, operands, results);
   const TensorType &result = spec.results[0];
   parts.product = spec;
   parts.product.name = "nn.linear";
@@ -25,12 +24,9 @@ LinearGeluParts linearGeluParts(const KernelSpec &spec) {
   parts.hasSums = parts.isGradient && results == 2;
   if (!parts.isGradient) {
     parts.h = results == 2 ? int(operands) + 1 : -1;
-    if (parts.h > 0)
-      wantType(spec, "h", spec.results[1], result.type, result.shape);
     return parts;
   }
   parts.h = 2;
-  wantType(spec, "h", spec.operands[2], result.type, result.shape);
   parts.sums.name = "nn.reduce";
   parts.sums.operands = {result};
   parts.sums.results = {spec.results.back()};
@@ -88,7 +84,7 @@ public:
       : pool(*context.pool), parts(linearGeluParts(spec)),
         operands(spec.operands.size()),
         product(makeHostKernel(parts.product, context)),
-        rows(rowsOf(spec, spec.results[0])) {
+        rows(rowsOf(spec.results[0])) {
     if (parts.hasSums)
       sums = makeHostKernel(parts.sums, context);
   }

@@ -20,7 +20,6 @@ struct LinearGeluParts {
   bool hasSums;
 };
 
-/// Throws std::invalid_argument where types do not fit.
 LinearGeluParts linearGeluParts(const KernelSpec &spec);
 
 } // namespace zrt::host

@@ -30,20 +30,21 @@ size_t dimOf(const KernelSpec &spec, size_t rank) {
   return dim;
 }
 
-/// Refuses `spec` unless all operands and results have one element type.
+/// Refuses `spec` unless `type` is of `element` type and has `shape`.
+void wantType(const KernelSpec &spec, const char *what, const TensorType &type,
+              DataType element, const std::vector<int64_t> &shape) {
+  const TensorType wanted{element, shape};
+  if (!(type == wanted))
+    refuse(spec, std::string(what) + " is " + describe(type) + ", wanted " +
+                     describe(wanted));
+}
+
+/// Operands and results have one element type.
 size_t elementBytesOf(const KernelSpec &spec) {
-  DataType type = spec.results.at(0).type;
-  for (const std::vector<TensorType> *types : {&spec.operands, &spec.results})
-    for (const TensorType &other : *types)
-      if (other.type != type)
-        refuse(spec, std::string("operands and results are of ") +
-                         nameOf(type) + " and of " + nameOf(other.type) +
-                         ", wanted one element type");
-  return sizeOf(type);
+  return sizeOf(spec.results[0].type);
 }
 
 Movement planBroadcast(const KernelSpec &spec) {
-  wantBuffers(spec, 1, 1);
   const TensorType &x = spec.operands[0], &y = spec.results[0];
   const auto &dims = listOf(spec, "dims", x.shape.size());
   std::vector<int64_t> dense = stridesOf(x.shape), from(y.shape.size(), 0);
@@ -62,7 +63,6 @@ Movement planBroadcast(const KernelSpec &spec) {
 }
 
 Movement planTranspose(const KernelSpec &spec) {
-  wantBuffers(spec, 1, 1);
   const TensorType &x = spec.operands[0], &y = spec.results[0];
   const auto &permutation = listOf(spec, "permutation", x.shape.size());
   std::vector<int64_t> dense = stridesOf(x.shape), from, shape;
@@ -97,7 +97,6 @@ void wantPieces(const KernelSpec &spec, const TensorType &whole, size_t dim,
 }
 
 Movement planSplit(const KernelSpec &spec) {
-  wantBuffers(spec, 1, std::max<size_t>(spec.results.size(), 1));
   const TensorType &whole = spec.operands[0];
   size_t dim = dimOf(spec, whole.shape.size());
   wantPieces(spec, whole, dim, spec.results);
@@ -114,7 +113,6 @@ Movement planSplit(const KernelSpec &spec) {
 }
 
 Movement planConcat(const KernelSpec &spec) {
-  wantBuffers(spec, std::max<size_t>(spec.operands.size(), 1), 1);
   const TensorType &whole = spec.results[0];
   size_t dim = dimOf(spec, whole.shape.size());
   wantPieces(spec, whole, dim, spec.operands);
@@ -164,7 +162,6 @@ Slice sliceOf(const KernelSpec &spec, const TensorType &whole,
 }
 
 Movement planExtractSlice(const KernelSpec &spec) {
-  wantBuffers(spec, 1, 1);
   Slice slice = sliceOf(spec, spec.operands[0], spec.results[0]);
   int64_t bytes = elementBytesOf(spec);
   Movement movement;
@@ -174,9 +171,7 @@ Movement planExtractSlice(const KernelSpec &spec) {
 }
 
 Movement planInsertSlice(const KernelSpec &spec) {
-  wantBuffers(spec, 2, 1);
   const TensorType &whole = spec.operands[1];
-  wantType(spec, "the result", spec.results[0], whole.type, whole.shape);
   Slice slice = sliceOf(spec, whole, spec.operands[0]);
   int64_t bytes = elementBytesOf(spec);
   Movement movement;
@@ -221,7 +216,6 @@ std::string fillOf(const KernelSpec &spec) {
 }
 
 Movement planPad(const KernelSpec &spec) {
-  wantBuffers(spec, 1, 1);
   const TensorType &x = spec.operands[0], &y = spec.results[0];
   const auto &low = listOf(spec, "low", x.shape.size());
   const auto &high = listOf(spec, "high", x.shape.size());
@@ -245,7 +239,6 @@ Movement planPad(const KernelSpec &spec) {
 
 /// The scalar operand may be listed; its value is in the attribute.
 Movement planSplat(const KernelSpec &spec) {
-  wantBuffers(spec, spec.operands.size() ? 1 : 0, 1);
   Movement movement;
   movement.fill = fillOf(spec);
   return movement;

@@ -18,8 +18,7 @@ struct MatrixShape {
   bool bias = false;
 };
 
-/// Of nn.linear: x [.., K] times w [K, N], or [N, K] when transposed. Throws
-/// std::invalid_argument where types do not fit.
+/// Of nn.linear: x [.., K] times w [K, N], or [N, K] when transposed.
 MatrixShape linearShape(const KernelSpec &spec);
 
 /// Of nn.matmul: a [batch.., M, K] times b [batch.., K, N].

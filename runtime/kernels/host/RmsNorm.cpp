@@ -7,21 +7,11 @@ namespace zrt::host {
 
 namespace {
 
-std::vector<int64_t> leading(const TensorType &type) {
-  return {type.shape.begin(), type.shape.end() - 1};
-}
-
 template <typename T> class RmsNorm final : public Kernel {
 public:
   RmsNorm(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), epsilon(static_cast<float>(spec.real("eps"))) {
-    wantBuffers(spec, 2, 2);
-    const TensorType &x = spec.operands[0];
-    rows = rowsOf(spec, x);
-    wantType(spec, "the weight", spec.operands[1], x.type, {rows.width});
-    wantType(spec, "the result", spec.results[0], x.type, x.shape);
-    wantType(spec, "rstd", spec.results[1], DataType::F32, leading(x));
-  }
+      : pool(*context.pool), epsilon(static_cast<float>(spec.real("eps"))),
+        rows(rowsOf(spec.operands[0])) {}
 
   void run(void *const *buffers, void *) override {
     const T *x = at<T>(buffers, 0), *w = at<T>(buffers, 1);
@@ -56,7 +46,7 @@ private:
 template <typename T> class RmsNormGrad final : public Kernel {
 public:
   RmsNormGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), rows(check(spec)), sums(rows.count, rows.width) {}
+      : pool(*context.pool), rows(rowsOf(spec.operands[1])), sums(rows.count, rows.width) {}
 
   size_t workspaceBytes() const override { return sums.workspaceBytes(); }
 
@@ -77,18 +67,6 @@ public:
   }
 
 private:
-  static Rows check(const KernelSpec &spec) {
-    wantBuffers(spec, 4, 2);
-    const TensorType &x = spec.operands[1];
-    Rows rows = rowsOf(spec, x);
-    wantType(spec, "dy", spec.operands[0], x.type, x.shape);
-    wantType(spec, "the weight", spec.operands[2], x.type, {rows.width});
-    wantType(spec, "rstd", spec.operands[3], DataType::F32, leading(x));
-    wantType(spec, "dx", spec.results[0], x.type, x.shape);
-    wantType(spec, "dw", spec.results[1], x.type, {rows.width});
-    return rows;
-  }
-
   void row(const T *dy, const T *x, const T *w, float rstd, T *dx,
            float *dw) const {
     Vector product = splat(0);

@@ -12,12 +12,7 @@ template <typename T> class Rotary final : public Kernel {
 public:
   Rotary(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), interleaved(spec.integer("interleaved") != 0) {
-    wantBuffers(spec, 1, 1);
     const TensorType &x = spec.operands[0];
-    if (x.shape.size() != 4 || x.shape[3] % 2)
-      refuse(spec, "the operand is " + describe(x) +
-                       ", wanted four dimensions, the last even");
-    wantType(spec, "the result", spec.results[0], x.type, x.shape);
     rows = x.shape[0] * x.shape[1];
     positions = x.shape[1];
     heads = x.shape[2];

@@ -9,12 +9,7 @@ namespace {
 template <typename T> class Softmax final : public Kernel {
 public:
   Softmax(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool) {
-    wantBuffers(spec, 1, 1);
-    rows = rowsOf(spec, spec.operands[0]);
-    wantType(spec, "the result", spec.results[0], spec.operands[0].type,
-             spec.operands[0].shape);
-  }
+      : pool(*context.pool), rows(rowsOf(spec.operands[0])) {}
 
   void run(void *const *buffers, void *) override {
     const T *x = at<T>(buffers, 0);
@@ -42,13 +37,7 @@ private:
 template <typename T> class SoftmaxGrad final : public Kernel {
 public:
   SoftmaxGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool) {
-    wantBuffers(spec, 2, 1);
-    const TensorType &y = spec.operands[1];
-    rows = rowsOf(spec, y);
-    wantType(spec, "dy", spec.operands[0], y.type, y.shape);
-    wantType(spec, "the result", spec.results[0], y.type, y.shape);
-  }
+      : pool(*context.pool), rows(rowsOf(spec.operands[1])) {}
 
   void run(void *const *buffers, void *) override {
     const T *dy = at<T>(buffers, 0), *y = at<T>(buffers, 1);

@@ -15,11 +15,6 @@ namespace zrt {
 /// Fewest elements worth a thread.
 inline constexpr int64_t kElementsPerThread = int64_t(1) << 15;
 
-[[noreturn]] inline void refuse(const KernelSpec &spec,
-                                const std::string &why) {
-  throw std::invalid_argument("kernel '" + spec.name + "': " + why);
-}
-
 /// The types of all buffers: operands, then results.
 inline std::vector<TensorType> bufferTypes(const KernelSpec &spec) {
   std::vector<TensorType> types = spec.operands;
@@ -119,12 +114,6 @@ template <typename Rule> struct UpdateSpec {
   typename Rule::Hyper hyper;
   UpdateShape shape;
 };
-
-template <typename T>
-std::unique_ptr<Kernel> makeKernel(const KernelSpec &spec,
-                                   const KernelContext &context) {
-  return std::make_unique<T>(spec, context);
-}
 
 void registerCopyKernels(Registry &registry);
 void registerLossKernels(Registry &registry);

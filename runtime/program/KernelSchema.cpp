@@ -1,0 +1,138 @@
+#include "program/KernelSchema.h"
+
+#include "program/KernelPattern.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+using namespace zrt;
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+int64_t KernelShapes::size(const std::string &dimension) const {
+  auto found = dimensions.find(dimension);
+  return found == dimensions.end() ? 0 : found->second;
+}
+
+const std::vector<int64_t> &
+KernelShapes::sizes(const std::string &group) const {
+  static const std::vector<int64_t> none;
+  auto found = groups.find(group);
+  return found == groups.end() ? none : found->second;
+}
+
+int64_t KernelShapes::product(const std::string &group) const {
+  int64_t result = 1;
+  for (int64_t size : sizes(group))
+    result *= size;
+  return result;
+}
+
+const TensorType *KernelShapes::tensor(const std::string &name) const {
+  auto found = tensors.find(name);
+  return found == tensors.end() ? nullptr : found->second;
+}
+
+int64_t KernelShapes::elements(const std::string &name) const {
+  const TensorType *found = tensor(name);
+  return found ? found->elements() : 0;
+}
+
+std::string zrt::describe(const TensorType &type) {
+  std::string text;
+  for (int64_t size : type.shape)
+    text += std::to_string(size) + "x";
+  return text + nameOf(type.type);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Row {
+  KernelSchema schema;
+  KernelPattern pattern;
+};
+
+/// The rows by name. Our own are there before anybody looks.
+struct Table {
+  Table() { add(builtInKernelSchemas()); }
+
+  void add(const std::vector<KernelSchema> &schemas) {
+    for (const KernelSchema &schema : schemas)
+      if (!rows.emplace(schema.name, Row{schema, KernelPattern(schema)}).second)
+        refuseSchema(schema.name, "is in the table twice");
+  }
+
+  std::map<std::string, Row> rows;
+};
+
+Table &table() {
+  static Table all;
+  return all;
+}
+
+const Row *findRow(const std::string &name) {
+  auto found = table().rows.find(name);
+  return found == table().rows.end() ? nullptr : &found->second;
+}
+
+} // namespace
+
+void zrt::refuseSchema(const std::string &name, const std::string &why) {
+  std::fprintf(stderr, "zero: the schema of kernel '%s' %s\n", name.c_str(),
+               why.c_str());
+  std::exit(2);
+}
+
+KernelSchemas::KernelSchemas(std::vector<KernelSchema> rows) {
+  table().add(rows);
+}
+
+const KernelSchema *zrt::findKernelSchema(const std::string &name) {
+  const Row *row = findRow(name);
+  return row ? &row->schema : nullptr;
+}
+
+std::vector<std::string> zrt::kernelSchemaNames() {
+  std::vector<std::string> names;
+  for (const auto &entry : table().rows)
+    names.push_back(entry.first);
+  return names;
+}
+
+std::string zrt::checkKernel(const KernelSpec &spec, KernelShapes &shapes) {
+  const Row *row = findRow(spec.name);
+  if (!row)
+    return {};
+  std::string wrong = row->pattern.match(spec, shapes);
+  if (wrong.empty() && row->schema.check)
+    wrong = row->schema.check(shapes);
+  return wrong;
+}
+
+void zrt::fillFlags(KernelSpec &spec) {
+  if (const Row *row = findRow(spec.name))
+    row->pattern.fillFlags(spec);
+}
+
+void zrt::countWork(KernelSpec &spec) {
+  spec.flops = spec.bytes = 0;
+  for (const auto *types : {&spec.operands, &spec.results})
+    for (const TensorType &type : *types)
+      spec.bytes += type.bytes();
+  const Row *row = findRow(spec.name);
+  KernelShapes shapes(spec);
+  if (!row || !row->pattern.match(spec, shapes).empty())
+    return;
+  if (row->schema.flops)
+    spec.flops = row->schema.flops(shapes);
+  if (row->schema.bytes)
+    spec.bytes = row->schema.bytes(shapes);
+}

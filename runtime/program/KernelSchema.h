@@ -1,0 +1,111 @@
+// What a kernel takes and gives, as one row of a table.
+//
+// The row of a kernel says its tensors, its attributes, and its work. Whoever
+// makes a kernel, on whatever processor, gets a spec that fits the row: it is
+// checked in one place and nowhere else. The compiler takes the kernel's cost
+// from the same row.
+#ifndef ZERO_RUNTIME_PROGRAM_KERNELSCHEMA_H
+#define ZERO_RUNTIME_PROGRAM_KERNELSCHEMA_H
+
+#include "program/Program.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+struct KernelPattern;
+
+/// A spec that fits its schema, by the names that the schema uses.
+class KernelShapes {
+public:
+  explicit KernelShapes(const KernelSpec &spec) : spec(&spec) {}
+
+  /// The size of a named dimension; 0 where there is none.
+  int64_t size(const std::string &dimension) const;
+  /// The sizes of a named group of dimensions.
+  const std::vector<int64_t> &sizes(const std::string &group) const;
+  /// Their product.
+  int64_t product(const std::string &group) const;
+  /// The tensor of that name; null where it is optional and absent.
+  const TensorType *tensor(const std::string &name) const;
+  /// Its elements; 0 where it is absent.
+  int64_t elements(const std::string &name) const;
+  /// Whether the attribute `key` is there and not 0.
+  bool flag(const std::string &key) const { return spec->integer(key) != 0; }
+
+  const KernelSpec *spec;
+
+private:
+  friend struct KernelPattern;
+  std::map<std::string, int64_t> dimensions;
+  std::map<std::string, std::vector<int64_t>> groups;
+  std::map<std::string, DataType> types;
+  std::map<std::string, const TensorType *> tensors;
+};
+
+/// One row. Strings are literals.
+///
+/// `tensors` lists operands, an arrow and results: a name, a colon, an element
+/// type and dimensions, such as "x:T[r..,n] w:T[n] bias?:T[n] -> y:T[r..,n]".
+/// - The element type is one of MLIR's names; `T`, f32, bf16 or f16, the same
+///   wherever it stands; `E`, the same of any kind; or `any`.
+/// - A dimension is a name, which has one size wherever it stands, or a number.
+///   `r..` is a group of any number of dimensions, at most one a tensor; `..`
+///   is one that need not be the same elsewhere. `m@rows` is `m`, or the
+///   length of the range of it in the attribute `rows`, where that is given.
+/// - `?` after a tensor's name says that it may be absent, from the last such
+///   tensor on; `*` that there is any number of them. `~transposed` behind a
+///   tensor swaps its last two dimensions where the attribute is set.
+///
+/// `attributes` lists keys and kinds, such as "eps:real rows:range?":
+/// - `flag` is 0 or 1 and 0 where it is absent; a flag with an optional
+///   tensor's name says whether the tensor is there. `int` and `real` are one
+///   number, `ints` a list, `range` two increasing numbers from 0 on.
+/// - `?` says that the key may be absent.
+struct KernelSchema {
+  const char *name;
+  const char *tensors;
+  const char *attributes = "";
+  /// Operations on elements that a run does; null: it computes nothing.
+  uint64_t (*flops)(const KernelShapes &shapes) = nullptr;
+  /// Bytes read and written; null: every tensor once.
+  uint64_t (*bytes)(const KernelShapes &shapes) = nullptr;
+  /// Says what is wrong where names and kinds cannot; empty where nothing is.
+  std::string (*check)(const KernelShapes &shapes) = nullptr;
+};
+
+/// The schema of the kernel `name`, or null where there is none.
+const KernelSchema *findKernelSchema(const std::string &name);
+
+/// The names of all kernels that have a schema, sorted.
+std::vector<std::string> kernelSchemaNames();
+
+/// Compares `spec` with the schema of its name. Returns what does not fit, as
+/// "dy is 4x5xf32, wanted 4x6xf32", or nothing, and then fills `shapes`. A
+/// kernel without a schema fits.
+std::string checkKernel(const KernelSpec &spec, KernelShapes &shapes);
+
+/// Sets the flags of its schema that `spec` does not have: to whether the
+/// optional tensor of that name is there, or to 0.
+void fillFlags(KernelSpec &spec);
+
+/// Sets `flops` and `bytes` as the schema says; where there is none, or the
+/// spec does not fit, to none and every tensor once.
+void countWork(KernelSpec &spec);
+
+/// Adds kernels to the table: a static object of a file that is linked into a
+/// tool or an executable, for dialects that are not ours. Ends the process
+/// where a name is there already or a row cannot be read.
+class KernelSchemas {
+public:
+  explicit KernelSchemas(std::vector<KernelSchema> rows);
+};
+
+/// "4x256xf32".
+std::string describe(const TensorType &type);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_PROGRAM_KERNELSCHEMA_H

@@ -1,0 +1,235 @@
+// The kernels of `nn` and of upstream's `tensor`, one row each: tensors,
+// attributes, work. Matrix products count two operations a multiplication;
+// everything else counts what its formula does an element, an exponential as
+// one.
+#include "program/KernelPattern.h"
+
+using namespace zrt;
+
+namespace {
+
+using Shapes = const KernelShapes &;
+
+/// Operations an element of the tensor `x`, which such a schema has.
+template <int operations> uint64_t each(Shapes s) {
+  return operations * s.elements("x");
+}
+
+//===----------------------------------------------------------------------===//
+// Products and attention
+//===----------------------------------------------------------------------===//
+
+/// Elements of the result, and what each takes besides its product.
+uint64_t productFlops(Shapes s, int64_t others) {
+  return s.product("r") * s.size("n") * (2 * s.size("k") + others);
+}
+
+uint64_t linearFlops(Shapes s) { return productFlops(s, s.flag("bias")); }
+
+/// What gelu takes an element, tanh as one operation, and its derivative.
+constexpr int64_t kGeluFlops = 9, kGeluGradFlops = 18;
+
+uint64_t linearGeluFlops(Shapes s) {
+  return productFlops(s, s.flag("bias") + kGeluFlops);
+}
+
+uint64_t linearGeluGradFlops(Shapes s) {
+  return productFlops(s, (s.tensor("db") ? 1 : 0) + kGeluGradFlops);
+}
+
+uint64_t matmulFlops(Shapes s) {
+  return 2 * s.elements("c") * uint64_t(s.size("k"));
+}
+
+/// Of the left operand only what belongs to the rows is read.
+uint64_t matmulBytes(Shapes s) {
+  const TensorType &a = *s.tensor("a"), &c = *s.tensor("c");
+  uint64_t left = a.bytes();
+  if (s.spec->has("rows"))
+    left = left / s.size("m") * c.shape.front();
+  return left + s.tensor("b")->bytes() + c.bytes();
+}
+
+std::string checkMatmul(Shapes s) {
+  if (s.spec->has("rows") && !s.sizes("b").empty())
+    return "rows are given of products with a batch, wanted matrices";
+  return {};
+}
+
+/// `products` matrix products over all pairs of a query and a key, of which
+/// `causal` needs half. A score is scaled, compared, exponentiated and summed.
+template <int products> uint64_t attentionFlops(Shapes s) {
+  int64_t rows = s.size("b") * s.size("h") * s.size("t");
+  int64_t scores = rows * s.size("s");
+  if (s.flag("causal"))
+    scores = (scores + rows) / 2;
+  return scores * (2 * products * s.size("d") + 4);
+}
+
+/// f32 of [T, S], or of [B, H, T, S] with any of them 1.
+std::string checkMask(Shapes s, const TensorType &mask) {
+  const int64_t full[4] = {s.size("b"), s.size("h"), s.size("t"), s.size("s")};
+  const size_t rank = mask.shape.size();
+  bool fits = rank == 2 || rank == 4;
+  for (size_t i = 0; fits && i < rank; ++i)
+    fits = mask.shape[i] == full[4 - rank + i] ||
+           (rank == 4 && mask.shape[i] == 1);
+  return fits ? ""
+              : "the mask is " + describe(mask) +
+                    ", wanted f32 of [T, S], or of [B, H, T, S] with any of "
+                    "them 1";
+}
+
+std::string checkAttention(Shapes s) {
+  const int64_t heads = s.size("h"), groups = s.size("g");
+  if (groups == 0 || heads % groups)
+    return std::to_string(heads) + " query heads do not share " +
+           std::to_string(groups) + " key heads evenly";
+  if (s.flag("causal") && s.size("t") != s.size("s"))
+    return "causal with " + std::to_string(s.size("t")) + " queries and " +
+           std::to_string(s.size("s")) + " keys, wanted equal numbers";
+  if (const TensorType *mask = s.tensor("mask"))
+    return checkMask(s, *mask);
+  return {};
+}
+
+std::string checkRotary(Shapes s) {
+  if (s.size("d") % 2)
+    return "the operand is " + describe(*s.tensor("x")) +
+           ", wanted four dimensions, the last even";
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens, dropout, reductions, moves
+//===----------------------------------------------------------------------===//
+
+/// Only the rows that are looked up are read.
+uint64_t embeddingBytes(Shapes s) {
+  return s.tensor("ids")->bytes() + 2 * s.tensor("y")->bytes();
+}
+
+uint64_t embeddingGradFlops(Shapes s) { return s.elements("dy"); }
+uint64_t logitsFlops(Shapes s) { return 4 * s.elements("logits"); }
+
+std::string checkDropout(Shapes s) {
+  const double p = s.spec->real("p");
+  if (s.tensor("x")->shape.empty() || !(p >= 0 && p < 1))
+    return "the operand is " + describe(*s.tensor("x")) + " and p is " +
+           std::to_string(p) + ", wanted a dimension of samples and 0 <= p < 1";
+  return {};
+}
+
+enum : int64_t { kSum = 0, kMaximum = 1, kMean = 2 };
+
+std::string checkReduce(Shapes s) {
+  const TensorType &x = *s.tensor("x"), &y = *s.tensor("y");
+  const int64_t kind = s.spec->integer("kind");
+  if (kind < kSum || kind > kMean)
+    return "attribute 'kind' is " + std::to_string(kind) +
+           ", wanted 0 (sum), 1 (max) or 2 (mean)";
+  TensorType wanted{x.type, {}};
+  std::vector<bool> reduced(x.shape.size(), false);
+  int64_t terms = 1;
+  for (int64_t dim : s.spec->ints.at("dims")) {
+    if (dim < 0 || dim >= int64_t(x.shape.size()))
+      return "attribute 'dims' holds " + std::to_string(dim) +
+             ", wanted a dimension of " + describe(x);
+    if (!reduced[dim])
+      terms *= x.shape[dim];
+    reduced[dim] = true;
+  }
+  for (size_t i = 0; i < x.shape.size(); ++i)
+    if (!reduced[i])
+      wanted.shape.push_back(x.shape[i]);
+  if (!(y == wanted))
+    return "y is " + describe(y) + ", wanted " + describe(wanted);
+  if (kind != kSum && terms == 0)
+    return "a maximum or mean over no elements of " + describe(x);
+  return {};
+}
+
+/// What is read, and then written: no more than the slice.
+uint64_t sliceBytes(Shapes s) { return 2 * s.tensor("y")->bytes(); }
+
+} // namespace
+
+const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
+  static const std::vector<KernelSchema> schemas = {
+      {"launch", "x*:any[..] -> y*:any[..]"},
+      // Products and attention.
+      {"nn.linear", "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n]",
+       "transposed:flag bias:flag", linearFlops},
+      {"nn.linear_gelu",
+       "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n] h?:T[r..,n]",
+       "transposed:flag bias:flag", linearGeluFlops},
+      {"nn.linear_gelu_grad",
+       "dy:T[r..,k] w:T[k,n]~transposed h:T[r..,n] -> dh:T[r..,n] db?:T[n]",
+       "transposed:flag", linearGeluGradFlops},
+      {"nn.matmul",
+       "a:T[b..,m,k]~transpose_a b:T[b..,k,n]~transpose_b -> "
+       "c:T[b..,m@rows,n]",
+       "transpose_a:flag transpose_b:flag rows:range?", matmulFlops,
+       matmulBytes, checkMatmul},
+      {"nn.attention",
+       "q:T[b,t,h,d] k:T[b,s,g,d] v:T[b,s,g,d] mask?:f32[..] -> "
+       "out:T[b,t,h,d] lse:f32[b,h,t]",
+       "causal:flag mask:flag scale:real?", attentionFlops<2>, nullptr,
+       checkAttention},
+      {"nn.attention_grad",
+       "dout:T[b,t,h,d] q:T[b,t,h,d] k:T[b,s,g,d] v:T[b,s,g,d] "
+       "out:T[b,t,h,d] lse:f32[b,h,t] mask?:f32[..] -> "
+       "dq:T[b,t,h,d] dk:T[b,s,g,d] dv:T[b,s,g,d]",
+       "causal:flag mask:flag scale:real?", attentionFlops<5>, nullptr,
+       checkAttention},
+      {"nn.rotary", "x:T[b,t,h,d] -> y:T[b,t,h,d]",
+       "interleaved:flag inverse:flag theta:real", each<3>, nullptr,
+       checkRotary},
+      // Normalisations and softmax, along rows.
+      {"nn.layer_norm",
+       "x:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:f32[r..] rstd:f32[r..]",
+       "eps:real", each<8>},
+      {"nn.layer_norm_grad",
+       "dy:T[r..,n] x:T[r..,n] w:T[n] mean:f32[r..] rstd:f32[r..] -> "
+       "dx:T[r..,n] dw:T[n] db:T[n]",
+       "", each<14>},
+      {"nn.rms_norm", "x:T[r..,n] w:T[n] -> y:T[r..,n] rstd:f32[r..]",
+       "eps:real", each<4>},
+      {"nn.rms_norm_grad",
+       "dy:T[r..,n] x:T[r..,n] w:T[n] rstd:f32[r..] -> dx:T[r..,n] dw:T[n]", "",
+       each<10>},
+      {"nn.softmax", "x:T[r..,n] -> y:T[r..,n]", "", each<5>},
+      {"nn.softmax_grad", "dy:T[r..,n] y:T[r..,n] -> dx:T[r..,n]", "",
+       [](Shapes s) -> uint64_t { return 4 * s.elements("y"); }},
+      // Philox4x32-10 makes four numbers in about 60 integer operations.
+      {"nn.dropout", "x:T[r..] -> y:T[r..]", "id:int p:real", each<17>, nullptr,
+       checkDropout},
+      // Embeddings and the loss.
+      {"nn.embedding", "ids:i32[t..] table:E[v,w] -> y:E[t..,w]", "", nullptr,
+       embeddingBytes},
+      {"nn.embedding_grad",
+       "dy:T[t..,w] ids:i32[t..] init?:T[v@rows,w] -> dtable:T[v@rows,w]",
+       "init:flag rows:range?", embeddingGradFlops},
+      {"nn.cross_entropy",
+       "logits:T[r..,n] targets:i32[r..] -> loss:f32[] lse:f32[r..]",
+       "ignore_index:int?", logitsFlops},
+      {"nn.cross_entropy_grad",
+       "dloss:f32[] logits:T[r..,n] targets:i32[r..] lse:f32[r..] -> "
+       "dlogits:T[r..,n]",
+       "ignore_index:int?", logitsFlops},
+      // Shapes. What lists say is compared where the moves are planned.
+      {"nn.reduce", "x:T[..] -> y:T[..]", "kind:int dims:ints", each<1>,
+       nullptr, checkReduce},
+      {"nn.broadcast", "x:E[..] -> y:E[..]", "dims:ints"},
+      {"nn.transpose", "x:E[..] -> y:E[..]", "permutation:ints"},
+      {"nn.split", "x:E[..] -> y*:E[..]", "dim:int"},
+      {"tensor.concat", "x*:E[..] -> y:E[..]", "dim:int"},
+      {"tensor.extract_slice", "x:E[..] -> y:E[..]",
+       "offsets:ints sizes:ints strides:ints", nullptr, sliceBytes},
+      {"tensor.insert_slice", "x:E[..] into:E[w..] -> y:E[w..]",
+       "offsets:ints sizes:ints strides:ints"},
+      {"tensor.pad", "x:E[..] -> y:E[..]", "low:ints high:ints value:real"},
+      {"tensor.splat", "x?:E[] -> y:E[..]", "value:real"},
+  };
+  return schemas;
+}

@@ -1,0 +1,146 @@
+// What a kernel's row of the table accepts, refuses and counts.
+#include "kernels/Registry.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace zrt::test {
+namespace {
+
+const DataType F32 = DataType::F32, BF16 = DataType::BF16;
+
+/// A kernel that is not ours, as another file would add it.
+const KernelSchemas added({{"test.scale_rows",
+                            "x:T[r..,n] s:f32[r..] -> y:T[r..,n]", "times:int",
+                            [](const KernelShapes &s) -> uint64_t {
+                              return 3 * s.product("r") * s.size("n");
+                            }}});
+
+class Nothing final : public Kernel {
+public:
+  Nothing(const KernelSpec &, const KernelContext &) {}
+  void run(void *const *, void *) override {}
+};
+const KernelRegistration registered(Processor::Host, "test.scale_rows",
+                                    makeKernel<Nothing>);
+
+KernelSpec spec(const std::string &name, std::vector<TensorType> operands,
+                std::vector<TensorType> results) {
+  KernelSpec made;
+  made.name = name;
+  made.operands = std::move(operands);
+  made.results = std::move(results);
+  return made;
+}
+
+std::string wrongWith(const KernelSpec &spec) {
+  KernelShapes shapes(spec);
+  return checkKernel(spec, shapes);
+}
+
+KernelSpec norm() {
+  KernelSpec made =
+      spec("nn.rms_norm", {{BF16, {2, 3, 8}}, {BF16, {8}}},
+           {{BF16, {2, 3, 8}}, {F32, {2, 3}}});
+  made.floats["eps"] = 1e-5;
+  return made;
+}
+
+TEST(KernelSchema, BindsNamesAndGroups) {
+  const KernelSpec made = norm();
+  KernelShapes shapes(made);
+  EXPECT_EQ(checkKernel(made, shapes), "");
+  EXPECT_EQ(shapes.size("n"), 8);
+  EXPECT_EQ(shapes.product("r"), 6);
+  EXPECT_EQ(shapes.elements("y"), 48);
+}
+
+TEST(KernelSchema, SaysWhichTensorDoesNotFit) {
+  KernelSpec made = norm();
+  made.results[1] = {F32, {3, 2}};
+  EXPECT_EQ(wrongWith(made), "rstd is 3x2xf32, wanted 2x3xf32");
+  made = norm();
+  made.operands[1].type = F32;
+  EXPECT_EQ(wrongWith(made), "w is 8xf32, wanted 8xbf16");
+  made = norm();
+  made.operands[0] = {DataType::I32, {2, 3, 8}};
+  EXPECT_EQ(wrongWith(made),
+            "x is 2x3x8xi32, wanted [2, 3, 8] of f32, bf16 or f16");
+  made = norm();
+  made.operands[0] = {BF16, {}};
+  EXPECT_EQ(wrongWith(made), "x is bf16, wanted [r.., n] of bf16");
+  made = norm();
+  made.operands.pop_back();
+  EXPECT_EQ(wrongWith(made), "found 1 operands and 2 results, wanted operands: "
+                             "x, w; results: y, rstd");
+}
+
+TEST(KernelSchema, SaysWhichAttributeDoesNotFit) {
+  KernelSpec made = norm();
+  made.floats.clear();
+  EXPECT_EQ(wrongWith(made), "attribute 'eps' is missing");
+  made = norm();
+  made.ints["causal"] = {1};
+  EXPECT_EQ(wrongWith(made), "attribute 'causal' is unknown to it as an "
+                             "integer");
+  made = norm();
+  made.ints["eps"] = {1};
+  EXPECT_EQ(wrongWith(made), "attribute 'eps' is unknown to it as an integer");
+  KernelSpec linear =
+      spec("nn.linear", {{F32, {4, 8}}, {F32, {8, 3}}}, {{F32, {4, 3}}});
+  linear.ints["transposed"] = {2};
+  EXPECT_EQ(wrongWith(linear), "attribute 'transposed' is neither 0 nor 1");
+  linear.ints["transposed"] = {0};
+  linear.ints["bias"] = {1};
+  EXPECT_NE(wrongWith(linear).find("'bias' as its attribute says"),
+            std::string::npos);
+}
+
+TEST(KernelSchema, FillsFlagsFromOptionalTensors) {
+  KernelSpec linear =
+      spec("nn.linear", {{F32, {4, 8}}, {F32, {8, 3}}, {F32, {3}}},
+           {{F32, {4, 3}}});
+  fillFlags(linear);
+  EXPECT_EQ(linear.integer("bias", -1), 1);
+  EXPECT_EQ(linear.integer("transposed", -1), 0);
+  EXPECT_EQ(wrongWith(linear), "");
+}
+
+TEST(KernelSchema, CountsWork) {
+  KernelSpec product = spec("nn.matmul", {{F32, {16, 4}}, {F32, {16, 8}}},
+                            {{F32, {2, 8}}});
+  product.ints = {{"transpose_a", {1}}, {"rows", {1, 3}}};
+  fillFlags(product);
+  countWork(product);
+  EXPECT_EQ(product.flops, 2u * 2 * 8 * 16);
+  // Two of four columns of the left operand.
+  EXPECT_EQ(product.bytes, 4u * (16 * 2 + 16 * 8 + 2 * 8));
+}
+
+TEST(KernelSchema, TakesKernelsOfOtherFiles) {
+  KernelSpec made = spec("test.scale_rows", {{F32, {4, 8}}, {F32, {4}}},
+                         {{F32, {4, 8}}});
+  EXPECT_THROW(makeHostKernel(made, KernelContext()), std::invalid_argument);
+  made.ints["times"] = {2};
+  EXPECT_NE(makeHostKernel(made, KernelContext()), nullptr);
+  countWork(made);
+  EXPECT_EQ(made.flops, 3u * 4 * 8);
+}
+
+TEST(KernelSchemaDeathTest, EndsWhereARowCannotBeRead) {
+  auto add = [](const char *tensors, const char *attributes) {
+    KernelSchemas(std::vector<KernelSchema>{{"test.bad", tensors, attributes}});
+  };
+  EXPECT_EXIT(add("x:T[n]", ""), testing::ExitedWithCode(2), "no '->'");
+  EXPECT_EXIT(add("x:Q[n] -> y:T[n]", ""), testing::ExitedWithCode(2),
+              "element type 'Q'");
+  EXPECT_EXIT(add("x:T[n] -> y:T[n]", "eps:double"),
+              testing::ExitedWithCode(2), "eps:double");
+  EXPECT_EXIT(KernelSchemas(std::vector<KernelSchema>{
+                  {"nn.linear", "x:T[n] -> y:T[n]"}}),
+              testing::ExitedWithCode(2), "twice");
+}
+
+} // namespace
+} // namespace zrt::test

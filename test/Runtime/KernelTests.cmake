@@ -1,0 +1,9 @@
+# The tests of kernels, in this folder: on the host here, on a GPU in ../Device.
+set(ZERO_KERNEL_TESTS
+  KernelAttentionTest.cpp
+  KernelDropoutTest.cpp
+  KernelLinearGeluTest.cpp
+  KernelLossTest.cpp
+  KernelMatrixTest.cpp
+  KernelNormTest.cpp
+  KernelShapeTest.cpp)
