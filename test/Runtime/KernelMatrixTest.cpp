@@ -166,6 +166,22 @@ TEST(KernelMatrix, RefusesRowsThatAreNotThere) {
   }
 }
 
+TEST(KernelMatrix, SumsOverNothingAreZeroOrTheBias) {
+  for (DataType type : kFloats) {
+    std::vector<Array> inputs = {Array(type, {3, 0}), Array(type, {0, 5})};
+    KernelSpec spec = makeSpec("nn.matmul", inputs, {{type, {3, 5}}});
+    Array zeros = runKernel(spec, inputs)[0];
+    inputs.push_back(randomArray(type, {5}, 1));
+    spec = makeSpec("nn.linear", inputs, {{type, {3, 5}}});
+    spec.ints["bias"] = {1};
+    Array rows = runKernel(spec, inputs)[0];
+    for (int64_t i = 0; i < zeros.size(); ++i) {
+      EXPECT_EQ(zeros[i], 0) << nameOf(type);
+      EXPECT_EQ(rows[i], inputs[2][i % 5]) << nameOf(type);
+    }
+  }
+}
+
 TEST(KernelMatrix, RefusesShapesThatDoNotFit) {
   std::vector<Array> inputs = {randomArray(DataType::F32, {4, 8}, 1),
                                randomArray(DataType::F32, {7, 3}, 2)};

@@ -261,6 +261,40 @@ private:
   cublasLtMatmulHeuristicResult_t choices[2][2];
 };
 
+/// Sums over no terms, which cuBLASLt has no form of: zeros, or the bias.
+class EmptyProduct final : public Kernel {
+public:
+  EmptyProduct(const KernelContext &context, const MatrixShape &shape)
+      : stream(context.cuda->stream), bias(shape.bias),
+        elementBytes(sizeOf(shape.type)) {
+    const int64_t rows =
+        shape.batch *
+        ((shape.lastRow < 0 ? shape.m : shape.lastRow) - shape.firstRow);
+    repeat.elements = rows * shape.n;
+    repeat.dims = 2;
+    repeat.size[0] = rows;
+    repeat.size[1] = repeat.to[0] = shape.n;
+    repeat.from[0] = 0;
+    repeat.from[1] = repeat.to[1] = 1;
+  }
+
+  void run(void *const *buffers, void *) override {
+    if (!repeat.elements)
+      return;
+    if (bias)
+      return move(repeat, elementBytes, buffers[2], buffers[3], stream);
+    check(cudaMemsetAsync(buffers[2], 0, repeat.elements * elementBytes,
+                          stream),
+          "cudaMemsetAsync");
+  }
+
+private:
+  cudaStream_t stream;
+  bool bias;
+  size_t elementBytes;
+  StridedMove repeat;
+};
+
 /// A product and then sums over its rows, where no algorithm does both.
 class SummedProduct final : public Kernel {
 public:
@@ -287,6 +321,9 @@ std::unique_ptr<Kernel> make(const KernelSpec &spec,
                              const KernelContext &context) {
   Product product;
   product.shape = shapeOf(spec);
+  const MatrixShape &shape = product.shape;
+  if (shape.batch * shape.m * shape.n * shape.k == 0)
+    return std::make_unique<EmptyProduct>(context, shape);
   product.buffers = int(spec.operands.size() + 1);
   product.result = product.buffers - 1;
   product.bias = product.shape.bias ? 2 : -1;
@@ -301,6 +338,9 @@ std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
   const host::LinearGeluParts parts = host::linearGeluParts(spec);
   Product product;
   product.shape = host::linearShape(parts.product);
+  if (product.shape.m * product.shape.n * product.shape.k == 0)
+    refuse(spec, std::string("is a product of nothing: compile with ") +
+                     kUnfused);
   product.after = parts.isGradient ? After::GeluGrad : After::Gelu;
   product.result = int(spec.operands.size());
   product.buffers = product.result + int(spec.results.size());

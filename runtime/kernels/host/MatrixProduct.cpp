@@ -312,9 +312,12 @@ struct MatrixProduct::Impl {
   }
 };
 
-MatrixProduct::MatrixProduct(MatrixShape shape, ThreadPool &pool) {
+MatrixProduct::MatrixProduct(MatrixShape wanted, ThreadPool &pool)
+    : shape(wanted) {
   if (shape.lastRow < 0)
     shape.lastRow = shape.m;
+  if (shape.batch * shape.m * shape.n * shape.k == 0)
+    return;
   try {
     impl = std::make_unique<Impl>(shape, pool);
   } catch (const dnnl::error &error) {
@@ -329,12 +332,29 @@ MatrixProduct::MatrixProduct(MatrixShape shape, ThreadPool &pool) {
 MatrixProduct::~MatrixProduct() = default;
 
 size_t MatrixProduct::workspaceBytes() const {
+  if (!impl)
+    return 0;
   return impl->aBytes + impl->bBytes + impl->biasBytes + impl->cBytes +
          impl->workerBytes() * impl->pool.threads();
 }
 
+/// Sums over no terms: zeros, or the bias.
+void MatrixProduct::runWithoutTerms(const void *bias, void *c) const {
+  const int64_t rows = shape.batch * (shape.lastRow - shape.firstRow);
+  const size_t bytes = shape.n * sizeOf(shape.type);
+  for (int64_t row = 0; row < rows; ++row) {
+    char *to = static_cast<char *>(c) + row * bytes;
+    if (shape.bias)
+      std::memcpy(to, bias, bytes);
+    else
+      std::memset(to, 0, bytes);
+  }
+}
+
 void MatrixProduct::run(const void *a, const void *b, const void *bias, void *c,
                         void *workspace) {
+  if (!impl)
+    return runWithoutTerms(bias, c);
   char *scratch = static_cast<char *>(workspace);
   if (impl->compute == impl->shape.type)
     impl->multiply(a, b, bias, c, scratch);

@@ -27,8 +27,11 @@ public:
            void *workspace);
 
 private:
+  void runWithoutTerms(const void *bias, void *c) const;
+
   struct Impl;
-  std::unique_ptr<Impl> impl;
+  MatrixShape shape;
+  std::unique_ptr<Impl> impl; ///< null where there is nothing to multiply
 };
 
 } // namespace zrt::host
