@@ -74,11 +74,10 @@ def CollectiveOpInterface
        InterfaceMethod<
            "What travels, for the traffic that is proved and counted.",
            "::zrt::TrafficClass", "getTrafficClass">,
-       InterfaceMethod<[{
-      The axes of the mesh whose ranks meet in it; null for those that states
-      are cut over, and for all axes where no state travels.
-    }],
-                       "::mlir::Attribute", "getGroup">,
+       InterfaceMethod<
+           "The axes of the mesh whose ranks meet in it; null for all ranks.",
+           "::mlir::zero::AxesAttr", "getGroup",
+           (ins "const ::mlir::zero::PartitionTable &":$partitions)>,
        InterfaceMethod<[{
       The ranges of partitions that it is about, in order; none where what
       travels is no state.

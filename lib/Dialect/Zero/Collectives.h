@@ -1,0 +1,48 @@
+//===- Collectives.h - what collectives tell of themselves ----------------===//
+//
+// What the answers of collectives to AsyncOpInterface and CollectiveOpInterface
+// are made of. Only the files beside this one know collectives one by one:
+// everything else asks the interfaces.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_LIB_DIALECT_ZERO_COLLECTIVES_H
+#define ZERO_LIB_DIALECT_ZERO_COLLECTIVES_H
+
+#include "zero/Dialect/Zero/PartitionTable.h"
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "program/Collective.h"
+
+namespace mlir::zero {
+
+/// A buffer that is neither read nor written yet.
+AsyncBuffer makeBuffer(const Twine &name, AsyncBuffer::Memory memory, Type type,
+                       int64_t elements);
+
+/// Elements [begin, end) of `state`, in the form in which `buffer` holds them.
+AsyncBuffer holdRange(AsyncBuffer buffer, PartitionOp partition,
+                      StringRef state, int64_t begin, int64_t end,
+                      AccumulateForm form = AccumulateForm::Whole);
+
+/// All elements of buffer `index`.
+BufferSlice wholeOf(ArrayRef<AsyncBuffer> buffers, unsigned index);
+
+/// The element type and the bytes of what a handle gives; null and 0 where that
+/// is nothing.
+Type elementTypeOf(Type pending);
+int64_t bytesOf(Type pending);
+
+/// "all_gather w b", "reduce_scatter @p0 stored".
+std::string makeLabel(Operation *op, StringRef partition, ArrayAttr parameters);
+
+/// "gradients of p0[0 to 8]".
+std::string nameRange(StringRef what, StringRef partition, int64_t begin,
+                      int64_t end);
+
+inline zrt::Reduction reductionOf(bool isMean) {
+  return isMean ? zrt::Reduction::Mean : zrt::Reduction::Sum;
+}
+
+} // namespace mlir::zero
+
+#endif // ZERO_LIB_DIALECT_ZERO_COLLECTIVES_H

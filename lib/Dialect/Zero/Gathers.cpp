@@ -1,0 +1,266 @@
+//===- Gathers.cpp - collectives of parameters ----------------------------===//
+
+#include "Collectives.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+using Memory = AsyncBuffer::Memory;
+
+// A parameter may be in no partition: that is for the verifier to say.
+
+static AsyncBuffer ownSlice(const Twine &name, PartitionOp partition,
+                            int64_t begin, int64_t end) {
+  if (!partition)
+    return makeBuffer(name, Memory::State, Type(), 0);
+  AsyncBuffer slice =
+      makeBuffer(name, Memory::State, partition.getComputeType(),
+                 (end - begin) / partition.getSlices());
+  slice.isRead = true;
+  return holdRange(std::move(slice), partition, "parameters", begin, end,
+                   AccumulateForm::Slice);
+}
+
+/// For each parameter what this rank has of it, then the whole.
+static SmallVector<AsyncBuffer> gatherBuffers(ArrayAttr parameters,
+                                              const PartitionTable &partitions,
+                                              Memory memory) {
+  SmallVector<AsyncBuffer> buffers;
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = partitions.getPartition(name.getAttr());
+    auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
+    buffers.push_back(
+        ownSlice("slice of " + name.getValue(), partition, begin, end));
+    AsyncBuffer whole = makeBuffer(
+        name.getValue(), memory,
+        partition ? partition.getComputeType() : Type(), end - begin);
+    whole.isWritten = whole.isPlaced = true;
+    whole.parameter = name;
+    if (partition)
+      whole = holdRange(std::move(whole), partition, "parameters", begin, end);
+    buffers.push_back(std::move(whole));
+  }
+  return buffers;
+}
+
+/// One part a segment of each parameter.
+static SmallVector<CollectivePart> gatherParts(const PartitionTable &partitions,
+                                               ArrayRef<AsyncBuffer> buffers) {
+  SmallVector<CollectivePart> parts;
+  for (unsigned i = 0; i < buffers.size(); i += 2) {
+    if (!buffers[i].partition)
+      continue;
+    PartitionOp partition = partitions.find(buffers[i].partition);
+    int64_t first = buffers[i].begin, ranks = partition.getSlices();
+    for (auto [begin, end] : partition.getSegmentsIn(first, buffers[i].end)) {
+      int64_t count = (end - begin) / ranks;
+      parts.push_back({{i, begin / ranks - first / ranks, count},
+                       {i + 1, begin - first, end - begin},
+                       count});
+    }
+  }
+  return parts;
+}
+
+static int64_t gatherElements(ArrayAttr parameters,
+                              const PartitionTable &partitions) {
+  int64_t elements = 0;
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
+    auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
+    elements += end - begin;
+  }
+  return elements;
+}
+
+static SmallVector<PartitionRange>
+gatherRanges(ArrayAttr parameters, const PartitionTable &partitions) {
+  SmallVector<PartitionRange> ranges;
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = partitions.getPartition(name.getAttr());
+    auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
+    if (partition)
+      ranges.push_back(
+          {FlatSymbolRefAttr::get(partition.getSymNameAttr()), begin, end});
+  }
+  return ranges;
+}
+
+/// Parameters that travel together are cut over the same axes.
+static AxesAttr gatherGroup(ArrayAttr parameters,
+                            const PartitionTable &partitions) {
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>())
+    if (PartitionOp partition = partitions.getPartition(name.getAttr()))
+      return partition.getCut();
+  return {};
+}
+
+// AllGatherOp
+
+SmallVector<AsyncBuffer>
+AllGatherOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
+  SmallVector<AsyncBuffer> buffers =
+      gatherBuffers(getParameters(), partitions, Memory::Own);
+  for (size_t i = 1; i < buffers.size(); i += 2) {
+    buffers[i].result = i / 2;
+    buffers[i].isFreed = true;
+  }
+  return buffers;
+}
+
+SmallVector<CollectivePart>
+AllGatherOp::getParts(const PartitionTable &partitions,
+                      ArrayRef<AsyncBuffer> buffers) {
+  return gatherParts(partitions, buffers);
+}
+
+SmallVector<int64_t> AllGatherOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+int64_t AllGatherOp::getBytes(const PartitionTable &) {
+  return bytesOf(getPending().getType());
+}
+int64_t AllGatherOp::getElementsSent(const PartitionTable &partitions) {
+  return gatherElements(getParameters(), partitions);
+}
+Type AllGatherOp::getWireType(const PartitionTable &) {
+  return elementTypeOf(getPending().getType());
+}
+std::string AllGatherOp::getHandleName() {
+  return "gathered " + makeLabel(*this, "", getParameters());
+}
+std::string AllGatherOp::getLabel() {
+  return makeLabel(*this, "", getParameters());
+}
+LinkKind AllGatherOp::getLink() { return LinkKind::Ranks; }
+zrt::Collective AllGatherOp::getKind() { return zrt::Collective::AllGather; }
+std::optional<zrt::Reduction> AllGatherOp::getReduction() { return {}; }
+zrt::TrafficClass AllGatherOp::getTrafficClass() {
+  return zrt::TrafficClass::Parameter;
+}
+AxesAttr AllGatherOp::getGroup(const PartitionTable &partitions) {
+  return gatherGroup(getParameters(), partitions);
+}
+SmallVector<PartitionRange>
+AllGatherOp::getPartitionRanges(const PartitionTable &partitions) {
+  return gatherRanges(getParameters(), partitions);
+}
+ArrayAttr AllGatherOp::getParameterNames() { return getParameters(); }
+
+// RefreshOp
+
+SmallVector<AsyncBuffer> RefreshOp::getBuffers(const PartitionTable &partitions,
+                                               TrainingAttr) {
+  PartitionOp partition = partitions.find(getPartitionAttr());
+  int64_t begin = getBegin(), end = getEnd();
+  AsyncBuffer whole = makeBuffer("parameters", Memory::State,
+                                 partition.getComputeType(), end - begin);
+  whole.isWritten = true;
+  SmallVector<AsyncBuffer> buffers = {
+      holdRange(std::move(whole), partition, "parameters", begin, end)};
+  for (auto [first, last] : partition.getSegmentsIn(begin, end))
+    buffers.push_back(
+        ownSlice("slice " + Twine(buffers.size() - 1), partition, first, last));
+  return buffers;
+}
+
+SmallVector<CollectivePart> RefreshOp::getParts(const PartitionTable &,
+                                                ArrayRef<AsyncBuffer> buffers) {
+  SmallVector<CollectivePart> parts;
+  for (unsigned i = 1; i < buffers.size(); ++i)
+    parts.push_back({wholeOf(buffers, i),
+                     {0, buffers[i].begin - buffers[0].begin,
+                      buffers[i].end - buffers[i].begin},
+                     buffers[i].elements});
+  return parts;
+}
+
+SmallVector<int64_t> RefreshOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+int64_t RefreshOp::getBytes(const PartitionTable &partitions) {
+  return static_cast<int64_t>(getEnd() - getBegin()) *
+         elementBytes(getWireType(partitions));
+}
+int64_t RefreshOp::getElementsSent(const PartitionTable &) {
+  return getEnd() - getBegin();
+}
+Type RefreshOp::getWireType(const PartitionTable &partitions) {
+  return partitions.find(getPartitionAttr()).getComputeType();
+}
+std::string RefreshOp::getHandleName() {
+  return nameRange("parameters", getPartition(), getBegin(), getEnd());
+}
+std::string RefreshOp::getLabel() {
+  return makeLabel(*this, getPartition(), {});
+}
+LinkKind RefreshOp::getLink() { return LinkKind::Ranks; }
+zrt::Collective RefreshOp::getKind() { return zrt::Collective::AllGather; }
+std::optional<zrt::Reduction> RefreshOp::getReduction() { return {}; }
+zrt::TrafficClass RefreshOp::getTrafficClass() {
+  return zrt::TrafficClass::Parameter;
+}
+AxesAttr RefreshOp::getGroup(const PartitionTable &partitions) {
+  return partitions.find(getPartitionAttr()).getCut();
+}
+SmallVector<PartitionRange>
+RefreshOp::getPartitionRanges(const PartitionTable &) {
+  return {{getPartitionAttr(), static_cast<int64_t>(getBegin()),
+           static_cast<int64_t>(getEnd())}};
+}
+ArrayAttr RefreshOp::getParameterNames() { return {}; }
+
+// RefreshResidentOp
+
+SmallVector<AsyncBuffer>
+RefreshResidentOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
+  return gatherBuffers(getParameters(), partitions, Memory::Resident);
+}
+
+SmallVector<CollectivePart>
+RefreshResidentOp::getParts(const PartitionTable &partitions,
+                            ArrayRef<AsyncBuffer> buffers) {
+  return gatherParts(partitions, buffers);
+}
+
+SmallVector<int64_t>
+RefreshResidentOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+int64_t RefreshResidentOp::getBytes(const PartitionTable &partitions) {
+  int64_t bytes = 0;
+  for (auto name : getParameters().getAsRange<FlatSymbolRefAttr>())
+    if (PartitionOp partition = partitions.getPartition(name.getAttr()))
+      bytes += partitions.getMember(name.getAttr()).getSize() *
+               elementBytes(partition.getComputeType());
+  return bytes;
+}
+int64_t RefreshResidentOp::getElementsSent(const PartitionTable &partitions) {
+  return gatherElements(getParameters(), partitions);
+}
+Type RefreshResidentOp::getWireType(const PartitionTable &partitions) {
+  Type type;
+  for (auto name : getParameters().getAsRange<FlatSymbolRefAttr>())
+    if (PartitionOp partition = partitions.getPartition(name.getAttr()))
+      type = partition.getComputeType();
+  return type;
+}
+std::string RefreshResidentOp::getHandleName() { return "resident parameters"; }
+std::string RefreshResidentOp::getLabel() {
+  return makeLabel(*this, "", getParameters());
+}
+LinkKind RefreshResidentOp::getLink() { return LinkKind::Ranks; }
+zrt::Collective RefreshResidentOp::getKind() {
+  return zrt::Collective::AllGather;
+}
+std::optional<zrt::Reduction> RefreshResidentOp::getReduction() { return {}; }
+zrt::TrafficClass RefreshResidentOp::getTrafficClass() {
+  return zrt::TrafficClass::Parameter;
+}
+AxesAttr RefreshResidentOp::getGroup(const PartitionTable &partitions) {
+  return gatherGroup(getParameters(), partitions);
+}
+SmallVector<PartitionRange>
+RefreshResidentOp::getPartitionRanges(const PartitionTable &partitions) {
+  return gatherRanges(getParameters(), partitions);
+}
+ArrayAttr RefreshResidentOp::getParameterNames() { return getParameters(); }
