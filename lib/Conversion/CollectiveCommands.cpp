@@ -1,177 +1,159 @@
-//===- CollectiveCommands.cpp - collectives as commands -------------------===//
+//===- CollectiveCommands.cpp - what is started as commands ---------------===//
+//
+// Asks operations what travels between which buffers, and lists none.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CommandBuilder.h"
 
 #include "zero/Analysis/Schedule.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cstddef>
+
 using namespace mlir;
 using namespace mlir::zero;
 
-static AtAttr placeAt(Operation *op, unsigned index) {
-  return cast<AtAttr>(op->getAttrOfType<ArrayAttr>("zero.at")[index]);
-}
-
-/// Part of `place`: `bytes` bytes from `offset` on.
-static AtAttr subPlace(AtAttr place, int64_t offset, int64_t bytes,
-                       int64_t stride = 0) {
-  return AtAttr::get(place.getContext(), place.getArena(),
-                     place.getOffset() + offset, bytes,
-                     place.getStride() + stride);
-}
-
-static std::string joinNames(ArrayAttr symbols) {
-  std::string text;
-  for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
-    text += (text.empty() ? "" : " ") + symbol.getValue().str();
-  return text;
-}
-
-zrt::Command &CommandBuilder::startCollective(Operation *op, zrt::Opcode opcode,
-                                              zrt::TrafficClass traffic,
-                                              std::string label) {
-  zrt::Command &command = newCommand(op, std::move(label));
-  command.opcode = opcode;
-  command.traffic = traffic;
-  command.stream = static_cast<zrt::Stream>(getStream(op));
-  command.ticket = tickets.number(op);
-  command.mean = op->hasAttr("mean");
-  command.group = groups.cut;
-  return command;
-}
-
-LogicalResult CommandBuilder::visitWait(WaitOp wait) {
-  Operation *start = handles.findStart(wait.getPending());
-  if (!start)
-    return wait.emitOpError("waits for what no region has carried");
-  zrt::Command &command = newCommand(wait, "wait");
-  command.opcode = zrt::Opcode::Wait;
-  command.ticket = tickets.number(start);
-  // A reduction's first place is its bucket, which only an all-reduce returns.
-  unsigned next = isa<ReduceScatterOp>(start) ? 1 : 0;
-  for (Value result : wait.getResults())
-    places[result] = placeAt(start, next++);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
-// Reductions
+// Buffers
 //===----------------------------------------------------------------------===//
 
-void CommandBuilder::fillBucket(Operation *op, PartitionOp partition,
-                                AtAttr bucket, Type type, int64_t begin,
-                                int64_t end, ArrayAttr parameters,
-                                ValueRange gradients) {
-  int64_t bytes = elementBytes(type);
+/// A field of the control block by its name.
+static size_t offsetOfField(StringRef name) {
+  static_assert(offsetof(zrt::Control, nonFinite) ==
+                offsetof(zrt::Control, normLimbs) +
+                    sizeof(zrt::Control::normLimbs));
+  size_t offset = llvm::StringSwitch<size_t>(name)
+                      .Case("normLimbs", offsetof(zrt::Control, normLimbs))
+                      .Case("nonFinite", offsetof(zrt::Control, nonFinite))
+                      .Case("normSum", offsetof(zrt::Control, normSum))
+                      .Case("lossSum", offsetof(zrt::Control, lossSum))
+                      .Default(sizeof(zrt::Control));
+  assert(offset < sizeof(zrt::Control) && "no field of the control block");
+  return offset;
+}
+
+zrt::BufferRef CommandBuilder::refer(Operation *op, const AsyncBuffer &buffer,
+                                     AtAttr place, const BufferSlice &slice) {
+  if (buffer.memory == AsyncBuffer::Memory::Control) {
+    int64_t bytes = elementBytes(buffer.type);
+    zrt::BufferRef ref;
+    ref.arena = zrt::Arena::Control;
+    ref.offset = offsetOfField(buffer.name) + slice.offset * bytes;
+    ref.bytes = slice.elements * bytes;
+    return ref;
+  }
+  if (buffer.memory == AsyncBuffer::Memory::Operand)
+    place = placeOf(op->getOperand(buffer.index));
+  return toBufferRef(getPart(place, buffer.type, slice.offset, slice.elements),
+                     groups);
+}
+
+void CommandBuilder::fillBuffer(AsyncOpInterface op, const AsyncBuffer &buffer,
+                                AtAttr bucket) {
   // Stored gradients have been zero in their padding from the start; a bucket
   // shares memory with other values.
   auto clear = [&](int64_t from, int64_t to) {
     if (from < to && bucket.getArena() == ArenaKind::Communication)
-      addFlatKernel(
-          op, "zero.clear",
-          {subPlace(bucket, (from - begin) * bytes, (to - from) * bytes)},
-          {type});
+      addFlatKernel(op, "zero.clear",
+                    {getPart(bucket, buffer.type, from, to - from)},
+                    {buffer.type});
   };
-  int64_t filled = begin;
-  for (auto [symbol, gradient] :
-       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients)) {
-    auto [first, last] = partition.getElementsIn(symbol.getValue(), begin, end);
-    clear(filled, first);
-    filled = last;
-    AtAttr source = placeOf(gradient);
-    AtAttr target =
-        subPlace(bucket, (first - begin) * bytes, (last - first) * bytes);
+  SmallVector<int64_t> offsets = op.getOperandOffsets(state);
+  if (offsets.empty())
+    return;
+  int64_t filled = 0;
+  for (auto [operand, offset] : llvm::zip_equal(op->getOperands(), offsets)) {
+    int64_t elements =
+        cast<RankedTensorType>(operand.getType()).getNumElements();
+    clear(filled, offset);
+    filled = offset + elements;
+    AtAttr source = placeOf(operand);
+    AtAttr target = getPart(bucket, buffer.type, offset, elements);
     if (source.getArena() != target.getArena() ||
         source.getOffset() != target.getOffset())
-      addFlatKernel(op, "zero.copy", {source, target}, {type, type});
+      addFlatKernel(op, "zero.copy", {source, target},
+                    {buffer.type, buffer.type});
   }
-  clear(filled, end);
+  clear(filled, buffer.elements);
 }
 
-static Type elementTypeOf(PendingType type) {
-  return cast<RankedTensorType>(type.getTypes().front()).getElementType();
+//===----------------------------------------------------------------------===//
+// Starts and waits
+//===----------------------------------------------------------------------===//
+
+LogicalResult CommandBuilder::visitStart(AsyncOpInterface start) {
+  auto buffers = start.getBuffers(state, *step.getTraining());
+  if (auto collective = dyn_cast<CollectiveOpInterface>(start.getOperation()))
+    return startCollective(collective, buffers);
+  return start->emitOpError("starts what no command is for; wanted a "
+                            "collective");
 }
 
-void CommandBuilder::visitAllReduce(AllReduceOp reduce) {
-  PartitionOp partition = state.find(reduce.getPartitionAttr());
-  Type type = elementTypeOf(reduce.getPending().getType());
-  AtAttr bucket = placeAt(reduce, 0);
-  if (reduce.getParameters())
-    fillBucket(reduce, partition, bucket, type, reduce.getBegin(),
-               reduce.getEnd(), *reduce.getParameters(), reduce.getGradients());
-  zrt::Command &command = startCollective(
-      reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient,
-      "all_reduce @" + reduce.getPartition().str() + " " +
-          (reduce.getParameters() ? joinNames(*reduce.getParameters())
-                                  : "stored"));
-  command.parts.push_back(
-      {toBufferRef(bucket, groups), toBufferRef(bucket, groups),
-       static_cast<uint64_t>(reduce.getEnd() - reduce.getBegin()),
-       *toDataType(type), 0});
-}
-
-void CommandBuilder::visitReduceScatter(ReduceScatterOp reduce) {
-  PartitionOp partition = state.find(reduce.getPartitionAttr());
-  Type type = elementTypeOf(reduce.getPending().getType());
-  int64_t bytes = elementBytes(type), begin = reduce.getBegin();
-  AtAttr bucket = placeAt(reduce, 0);
-  if (reduce.getParameters())
-    fillBucket(reduce, partition, bucket, type, begin, reduce.getEnd(),
-               *reduce.getParameters(), reduce.getGradients());
-  zrt::Command &command = startCollective(
-      reduce, zrt::Opcode::ReduceScatter, zrt::TrafficClass::Gradient,
-      "reduce_scatter @" + reduce.getPartition().str() + " " +
-          (reduce.getParameters() ? joinNames(*reduce.getParameters())
-                                  : "stored"));
-  unsigned next = 1;
-  for (auto [first, last] : partition.getSegmentsIn(begin, reduce.getEnd())) {
-    int64_t size = last - first;
-    AtAttr send = subPlace(bucket, (first - begin) * bytes, size * bytes);
-    command.parts.push_back(
-        {toBufferRef(send, groups),
-         toBufferRef(placeAt(reduce, next++), groups),
-         static_cast<uint64_t>(size / partition.getSlices()), *toDataType(type),
-         0});
+LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
+                                              ArrayRef<AsyncBuffer> buffers) {
+  SmallVector<AtAttr> at = state.getPlaces(op, buffers);
+  if (!buffers.empty())
+    fillBuffer(cast<AsyncOpInterface>(op.getOperation()), buffers.front(),
+               at.front());
+  std::vector<zrt::CollectivePart> parts;
+  for (const CollectivePart &part : op.getParts(state, buffers)) {
+    const AsyncBuffer &send = buffers[part.send.buffer];
+    const AsyncBuffer &receive = buffers[part.receive.buffer];
+    std::optional<zrt::DataType> type = toDataType(send.type);
+    if (!type)
+      return op->emitOpError("sends elements of ")
+             << send.type << ", which no communicator takes";
+    parts.push_back({refer(op, send, at[part.send.buffer], part.send),
+                     refer(op, receive, at[part.receive.buffer], part.receive),
+                     static_cast<uint64_t>(part.count), *type,
+                     static_cast<int32_t>(part.root)});
   }
+  auto start = cast<AsyncOpInterface>(op.getOperation());
+  zrt::Command &command = newCommand(op, start.getLabel());
+  command.opcode = toOpcode(op.getKind());
+  command.group = numberOf(op.getGroup(state));
+  command.traffic = op.getTrafficClass();
+  command.stream = static_cast<zrt::Stream>(start.getStream());
+  command.ticket = tickets.number(op);
+  command.mean = op.getReduction() == zrt::Reduction::Mean;
+  command.parts = std::move(parts);
+  if (!start.getPending())
+    endCollective(op, op);
+  return success();
 }
+
+void CommandBuilder::endCollective(Operation *start, Operation *wait) {
+  zrt::Command &command = newCommand(wait, "wait");
+  command.opcode = zrt::Opcode::Wait;
+  command.ticket = tickets.number(start);
+}
+
+LogicalResult CommandBuilder::visitWait(WaitOp wait) {
+  auto start = dyn_cast_if_present<AsyncOpInterface>(
+      handles.findStart(wait.getPending()));
+  if (!start)
+    return wait.emitOpError("waits for what no region has carried");
+  endCollective(start, wait);
+  auto buffers = start.getBuffers(state, *step.getTraining());
+  for (auto [buffer, place] :
+       llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
+    if (buffer.result >= 0)
+      places[wait.getResult(buffer.result)] = place;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What is reduced to its owners
+//===----------------------------------------------------------------------===//
 
 /// Where an owner keeps the gradient of `run`.
 static AtAttr ownedPlace(PartitionOp partition, const OwnerRun &run) {
   auto stored = cast<AtAttr>(partition.getAt()->get("gradients"));
   int64_t slice = partition.getFlatElements() / partition.getSlices();
-  int64_t bytes = elementBytes(partition.getGradientType());
-  return subPlace(stored, (run.flat - run.owner * slice) * bytes,
-                  run.count * bytes);
-}
-
-void CommandBuilder::visitBucketedReduce(BucketedReduceOp reduce) {
-  PartitionOp partition = state.find(reduce.getPartitionAttr());
-  Type type = elementTypeOf(reduce.getPending().getType());
-  int64_t bytes = elementBytes(type);
-  AtAttr bucket = placeAt(reduce, 0);
-  int64_t offset = 0;
-  for (Value gradient : reduce.getGradients()) {
-    AtAttr source = placeOf(gradient);
-    AtAttr target = subPlace(bucket, offset, source.getBytes());
-    if (source.getArena() != target.getArena() ||
-        source.getOffset() != target.getOffset())
-      addFlatKernel(reduce, "zero.copy", {source, target}, {type, type});
-    offset += source.getBytes();
-  }
-  zrt::Command &command =
-      startCollective(reduce, zrt::Opcode::Reduce, zrt::TrafficClass::Gradient,
-                      "bucketed_reduce @" + reduce.getPartition().str() + " " +
-                          joinNames(reduce.getParameters()));
-  for (const OwnerRun &run : cutAtOwners(partition, reduce.getParameters(),
-                                         reduce.getRange(partition))) {
-    AtAttr send = subPlace(bucket, run.inBucket * bytes, run.count * bytes);
-    AtAttr receive = storesDirectly(partition, type, *step.getTraining())
-                         ? ownedPlace(partition, run)
-                         : send;
-    command.parts.push_back(
-        {toBufferRef(send, groups), toBufferRef(receive, groups),
-         static_cast<uint64_t>(run.count), *toDataType(type),
-         static_cast<int32_t>(run.owner)});
-  }
+  return getPart(stored, partition.getGradientType(),
+                 run.flat - run.owner * slice, run.count);
 }
 
 void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
@@ -181,7 +163,6 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
   if (storesDirectly(partition, type, *step.getTraining()))
     return;
   AtAttr bucket = placeOf(accumulate.getValue());
-  int64_t bytes = elementBytes(type);
   for (const OwnerRun &run :
        cutAtOwners(partition, *accumulate.getParameters(),
                    {accumulate.getBegin(), accumulate.getEnd()})) {
@@ -190,70 +171,8 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
     if (groups.cut != zrt::kAllRanks)
       spec.ints["group"] = {groups.cut};
     addFlatKernel(accumulate, "zero.accumulate",
-                  {subPlace(bucket, run.inBucket * bytes, run.count * bytes),
+                  {getPart(bucket, type, run.inBucket, run.count),
                    ownedPlace(partition, run)},
                   {type, partition.getGradientType()}, spec);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Gathers
-//===----------------------------------------------------------------------===//
-
-void CommandBuilder::addGatherParts(zrt::Command &command, StringAttr parameter,
-                                    AtAttr whole) {
-  PartitionOp partition = state.getPartition(parameter);
-  auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
-  int64_t bytes = elementBytes(partition.getComputeType());
-  auto [first, last] = partition.getSegmentsOf(parameter.getValue());
-  for (auto [begin, end] : partition.getSegmentsIn(first, last)) {
-    AtAttr slice =
-        state.getSlice(partition, all, /*sharded=*/true, bytes, begin, end);
-    zrt::CollectivePart part;
-    part.send = toBufferRef(slice, groups);
-    part.receive = toBufferRef(
-        subPlace(whole, (begin - first) * bytes, (end - begin) * bytes),
-        groups);
-    part.count = (end - begin) / partition.getSlices();
-    part.type = *toDataType(partition.getComputeType());
-    command.parts.push_back(part);
-  }
-}
-
-void CommandBuilder::visitAllGather(AllGatherOp gather) {
-  zrt::Command &command = startCollective(
-      gather, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
-      "all_gather " + joinNames(gather.getParameters()));
-  for (auto [index, symbol] :
-       llvm::enumerate(gather.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    addGatherParts(command, symbol.getAttr(), placeAt(gather, index));
-}
-
-void CommandBuilder::visitRefreshResident(RefreshResidentOp refresh) {
-  zrt::Command &command = startCollective(
-      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
-      "refresh_resident " + joinNames(refresh.getParameters()));
-  for (auto [index, symbol] :
-       llvm::enumerate(refresh.getParameters().getAsRange<FlatSymbolRefAttr>()))
-    addGatherParts(command, symbol.getAttr(), placeAt(refresh, index));
-}
-
-void CommandBuilder::visitRefresh(RefreshOp refresh) {
-  PartitionOp partition = state.find(refresh.getPartitionAttr());
-  zrt::Command &command = startCollective(
-      refresh, zrt::Opcode::AllGather, zrt::TrafficClass::Parameter,
-      "refresh @" + refresh.getPartition().str());
-  auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
-  int64_t bytes = elementBytes(partition.getComputeType());
-  for (auto [begin, end] :
-       partition.getSegmentsIn(refresh.getBegin(), refresh.getEnd())) {
-    int64_t size = end - begin;
-    AtAttr own =
-        state.getSlice(partition, all, /*sharded=*/false, bytes, begin, end);
-    command.parts.push_back(
-        {toBufferRef(own, groups),
-         toBufferRef(subPlace(all, begin * bytes, size * bytes), groups),
-         static_cast<uint64_t>(size / partition.getSlices()),
-         *toDataType(partition.getComputeType()), 0});
   }
 }

@@ -67,6 +67,18 @@ zrt::Mesh mlir::zero::describeMesh(const MeshAxes &mesh) {
   return described;
 }
 
+uint32_t CommandBuilder::numberOf(AxesAttr axes) {
+  if (!axes || axes == mesh.all)
+    return zrt::kAllRanks;
+  zrt::MeshGroup group = toGroup(mesh, axes);
+  std::vector<zrt::MeshGroup> &known = program.mesh.groups;
+  for (uint32_t number = 0; number < known.size(); ++number)
+    if (known[number].axes == group.axes)
+      return number;
+  known.push_back(std::move(group));
+  return known.size() - 1;
+}
+
 CommandBuilder::CommandBuilder(
     zrt::Program &program, const StatePlaces &state, StepOp step,
     const DenseMap<StringRef, int32_t> &partitionNumbers, KernelTable &kernels,
@@ -74,8 +86,8 @@ CommandBuilder::CommandBuilder(
     : program(program), state(state), step(step),
       partitionNumbers(partitionNumbers), kernels(kernels), handles(handles),
       tickets(tickets),
-      groups(groupsOf(
-          getMesh(step->getParentOfType<ModuleOp>(), *step.getTraining()))) {
+      mesh(getMesh(step->getParentOfType<ModuleOp>(), *step.getTraining())),
+      groups(groupsOf(mesh)) {
   auto inputs = step->getAttrOfType<ArrayAttr>("zero.at");
   for (auto [argument, place] : llvm::zip_equal(step.getArguments(), inputs))
     places[argument] = cast<AtAttr>(place);
@@ -125,33 +137,14 @@ LogicalResult CommandBuilder::visit(Operation &op) {
       .Case<FreeOp, CarryOp, CarriedOp>([&](auto) { return success(); })
       .Case([&](AccumulateOp op) { return visitAccumulate(op), success(); })
       .Case([&](YieldOp yield) { return visitYield(yield), success(); })
-      .Default([&](Operation *) { return visitCollective(op); });
-}
-
-LogicalResult CommandBuilder::visitCollective(Operation &op) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](AllReduceOp op) { return visitAllReduce(op), success(); })
-      .Case(
-          [&](ReduceScatterOp op) { return visitReduceScatter(op), success(); })
-      .Case([&](BucketedReduceOp op) {
-        return visitBucketedReduce(op), success();
-      })
-      .Case([&](AllGatherOp op) { return visitAllGather(op), success(); })
-      .Case([&](RefreshOp op) { return visitRefresh(op), success(); })
-      .Case([&](AllReduceOwnedOp op) {
-        return visitAllReduceOwned(op), success();
-      })
-      .Case([&](RefreshResidentOp op) {
-        return visitRefreshResident(op), success();
-      })
-      .Case([&](WaitOp op) { return visitWait(op); })
+      .Case([&](AsyncOpInterface start) { return visitStart(start); })
+      .Case([&](WaitOp wait) { return visitWait(wait); })
       .Default([&](Operation *) { return visitUpdateCommand(op); });
 }
 
 LogicalResult CommandBuilder::visitUpdateCommand(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](GradStatsOp op) { return visitGradStats(op), success(); })
-      .Case([&](ReduceStatsOp op) { return visitReduceStats(op), success(); })
       .Case([&](JudgeOp op) { return visitJudge(op), success(); })
       .Case([&](UpdateOp op) { return visitUpdate(op), success(); })
       .Case([&](UpdateScaleOp) {

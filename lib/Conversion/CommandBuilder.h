@@ -57,7 +57,6 @@ public:
 private:
   // CommandBuilder.cpp: kernels.
   LogicalResult visit(Operation &op);
-  LogicalResult visitCollective(Operation &op);
   LogicalResult visitUpdateCommand(Operation &op);
   LogicalResult visitKernel(Operation &op, zrt::KernelSpec spec);
   LogicalResult visitConstant(Operation &op);
@@ -66,27 +65,23 @@ private:
   void visitYield(YieldOp yield);
 
   // CollectiveCommands.cpp.
-  void visitAllReduce(AllReduceOp reduce);
-  void visitReduceScatter(ReduceScatterOp reduce);
-  void visitBucketedReduce(BucketedReduceOp reduce);
-  void visitAllGather(AllGatherOp gather);
-  void visitRefresh(RefreshOp refresh);
-  void visitAllReduceOwned(AllReduceOwnedOp reduce);
-  void visitRefreshResident(RefreshResidentOp refresh);
+  LogicalResult visitStart(AsyncOpInterface start);
+  LogicalResult startCollective(CollectiveOpInterface op,
+                                ArrayRef<AsyncBuffer> buffers);
   LogicalResult visitWait(WaitOp wait);
-  zrt::Command &startCollective(Operation *op, zrt::Opcode opcode,
-                                zrt::TrafficClass traffic, std::string label);
-  void addGatherParts(zrt::Command &command, StringAttr parameter,
-                      AtAttr whole);
-  /// Copies gradients that are not produced in their bucket, and clears its
-  /// padding.
-  void fillBucket(Operation *op, PartitionOp partition, AtAttr bucket,
-                  Type type, int64_t begin, int64_t end, ArrayAttr parameters,
-                  ValueRange gradients);
+  void endCollective(Operation *start, Operation *wait);
+  /// Copies operands that are not produced in the buffer that the operation
+  /// works on, and clears what they leave of it.
+  void fillBuffer(AsyncOpInterface op, const AsyncBuffer &buffer, AtAttr place);
+  /// The bytes that travel, of a buffer of `op`.
+  zrt::BufferRef refer(Operation *op, const AsyncBuffer &buffer, AtAttr place,
+                       const BufferSlice &slice);
+  /// The program's group of these axes of the mesh, which is made for the first
+  /// that asks; null for all ranks.
+  uint32_t numberOf(AxesAttr axes);
 
   // UpdateCommands.cpp.
   void visitGradStats(GradStatsOp stats);
-  void visitReduceStats(ReduceStatsOp reduce);
   void visitJudge(JudgeOp judge);
   void visitUpdate(UpdateOp update);
 
@@ -110,6 +105,7 @@ private:
   const Handles &handles;
   Tickets &tickets;
   SymbolTableCollection symbols;
+  MeshAxes mesh;
   MeshGroups groups;
   zrt::Region *region = nullptr;
   DenseMap<Value, AtAttr> places;

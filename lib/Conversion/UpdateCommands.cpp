@@ -63,59 +63,6 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
   }
 }
 
-void CommandBuilder::visitAllReduceOwned(AllReduceOwnedOp reduce) {
-  PartitionOp partition = state.find(reduce.getPartitionAttr());
-  Type type = partition.getGradientType();
-  zrt::Command &command = startCollective(
-      reduce, zrt::Opcode::AllReduce, zrt::TrafficClass::Gradient,
-      "all_reduce_owned @" + reduce.getPartition().str());
-  command.group = groups.replicas;
-  for (const OwnedPiece &piece :
-       getOwnedPieces(partition, reduce.getBegin(), reduce.getEnd())) {
-    AtAttr place = pieceOf(state, partition, "gradients", piece,
-                           partition.hasShardedGradients(), type);
-    zrt::BufferRef ref = toBufferRef(place, groups);
-    command.parts.push_back(
-        {ref, ref, static_cast<uint64_t>(place.getBytes() / elementBytes(type)),
-         *toDataType(type), 0});
-  }
-}
-
-void CommandBuilder::visitReduceStats(ReduceStatsOp reduce) {
-  auto control = [&](size_t offset, size_t bytes) {
-    zrt::BufferRef ref;
-    ref.arena = zrt::Arena::Control;
-    ref.offset = offset;
-    ref.bytes = bytes;
-    return ref;
-  };
-  zrt::Command &command =
-      startCollective(reduce, zrt::Opcode::AllReduce,
-                      zrt::TrafficClass::Control, "reduce_stats");
-  command.group = zrt::kAllRanks;
-  uint32_t ticket = command.ticket;
-  auto add = [&](size_t offset, uint64_t count, zrt::DataType type) {
-    zrt::BufferRef ref = control(offset, count * zrt::sizeOf(type));
-    command.parts.push_back({ref, ref, count, type, 0});
-  };
-  static_assert(offsetof(zrt::Control, nonFinite) ==
-                offsetof(zrt::Control, normLimbs) +
-                    sizeof(zrt::Control::normLimbs));
-  if (!reduce.getLossOnly()) {
-    if (step.getTraining()->getDeterministic()) {
-      add(offsetof(zrt::Control, normLimbs), zrt::kNormLimbs + 1,
-          zrt::DataType::I64);
-    } else {
-      add(offsetof(zrt::Control, nonFinite), 1, zrt::DataType::I64);
-      add(offsetof(zrt::Control, normSum), 1, zrt::DataType::F64);
-    }
-  }
-  add(offsetof(zrt::Control, lossSum), 1, zrt::DataType::F64);
-  zrt::Command &wait = newCommand(reduce, "wait");
-  wait.opcode = zrt::Opcode::Wait;
-  wait.ticket = ticket;
-}
-
 void CommandBuilder::visitJudge(JudgeOp judge) {
   zrt::KernelSpec spec;
   spec.ints["exact"] = {step.getTraining()->getDeterministic()};

@@ -77,6 +77,7 @@ void sortByWork(Curves &curves) {
 struct CostModel::Tables {
   /// Of the module whose operations are asked for.
   SymbolTableCollection symbols;
+  std::optional<PartitionTable> partitions;
   /// Seconds of a kernel by signature, and curves over its roofline by family.
   llvm::StringMap<std::map<int64_t, double>> kernels;
   llvm::StringMap<Curves> families;
@@ -89,12 +90,17 @@ static GroupSpan spanOfAll(const Machine &machine, int64_t ranks) {
 }
 
 CostModel::CostModel(const Machine &machine, int64_t ranks)
-    : CostModel(machine, ranks, spanOfAll(machine, ranks), GroupSpan()) {}
+    : CostModel(machine, spanOfAll(machine, ranks), spanOfAll(machine, ranks),
+                AxesAttr()) {}
 
-CostModel::CostModel(const Machine &machine, int64_t ranks, GroupSpan cut,
-                     GroupSpan replicas)
-    : machine(machine), ranks(ranks), all(spanOfAll(machine, ranks)), cut(cut),
-      replicas(replicas), tables(std::make_unique<Tables>()) {
+CostModel::CostModel(const Machine &machine, AxesAttr mesh, AxesAttr cut)
+    : CostModel(machine, spanOfAll(machine, mesh.getSize()),
+                spanOf(machine, mesh, cut), mesh) {}
+
+CostModel::CostModel(const Machine &machine, GroupSpan all, GroupSpan cut,
+                     AxesAttr mesh)
+    : machine(machine), ranks(all.ranks), all(all), cut(cut), mesh(mesh),
+      tables(std::make_unique<Tables>()) {
   for (const MeasuredKernel &kernel : machine.kernels) {
     tables->kernels[kernel.signature][kernel.ranks] = kernel.seconds;
     double work =
@@ -223,70 +229,37 @@ namespace {
 /// What an operation is to the cost model, where it is no kernel of its own.
 class OperationCost {
 public:
-  OperationCost(const CostModel &model, SymbolTableCollection &symbols)
-      : model(model), symbols(symbols) {}
+  OperationCost(const CostModel &model, const PartitionTable &partitions)
+      : model(model), partitions(partitions) {}
 
   double cost(Operation *op) const;
 
 private:
-  double collective(PendingType pending, zrt::Opcode kind) const;
-  double refreshResident(RefreshResidentOp op) const;
-  double refresh(RefreshOp op) const;
+  double collective(CollectiveOpInterface op) const;
   double accumulate(AccumulateOp op) const;
   double statistics(GradStatsOp op) const;
   double update(UpdateOp op) const;
-  PartitionOp findPartition(Operation *op, FlatSymbolRefAttr name) const {
-    return symbols.lookupNearestSymbolFrom<PartitionOp>(op, name);
-  }
   double flat(StringRef name, ArrayRef<FlatRange> ranges,
               zrt::KernelSpec attributes = {}) const {
     return model.kernelSeconds(describeFlatKernel(name, ranges, attributes));
   }
 
   const CostModel &model;
-  SymbolTableCollection &symbols;
+  const PartitionTable &partitions;
 };
 
 } // namespace
 
-/// A reduce-scatter's pending holds the slices of one rank.
-double OperationCost::collective(PendingType pending, zrt::Opcode kind) const {
-  double bytes = 0;
-  Type type;
-  for (Type part : pending.getTypes()) {
-    type = cast<RankedTensorType>(part).getElementType();
-    bytes += tensorBytes(part);
-  }
-  if (!type)
-    return 0;
-  if (kind == zrt::Opcode::ReduceScatter)
-    bytes *= model.getCut().ranks;
-  return model.collectiveSeconds(kind, bytes, *toDataType(type));
-}
-
-double OperationCost::refreshResident(RefreshResidentOp op) const {
-  StatePlaces places(op->getParentOfType<ModuleOp>());
-  double bytes = 0;
-  Type type;
-  for (auto symbol : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
-    PartitionOp partition = places.getPartition(symbol.getAttr());
-    type = partition.getComputeType();
-    bytes += places.getMember(symbol.getAttr()).getSize() * elementBytes(type);
-  }
-  return type ? model.collectiveSeconds(zrt::Opcode::AllGather, bytes,
-                                        *toDataType(type))
+double OperationCost::collective(CollectiveOpInterface op) const {
+  Type type = op.getWireType(partitions);
+  return type ? model.collectiveSeconds(
+                    toOpcode(op.getKind()), op.getBytes(partitions),
+                    *toDataType(type), model.getSpan(op.getGroup(partitions)))
               : 0;
 }
 
-double OperationCost::refresh(RefreshOp op) const {
-  Type type = findPartition(op, op.getPartitionAttr()).getComputeType();
-  double bytes = (op.getEnd() - op.getBegin()) * elementBytes(type);
-  return model.collectiveSeconds(zrt::Opcode::AllGather, bytes,
-                                 *toDataType(type));
-}
-
 double OperationCost::accumulate(AccumulateOp op) const {
-  PartitionOp partition = findPartition(op, op.getPartitionAttr());
+  PartitionOp partition = partitions.find(op.getPartitionAttr());
   auto tensor = cast<RankedTensorType>(op.getValue().getType());
   Type from = tensor.getElementType();
   auto step = op->getParentOfType<StepOp>();
@@ -308,7 +281,7 @@ static int64_t ownedElements(PartitionOp partition) {
 double OperationCost::statistics(GradStatsOp op) const {
   double seconds = 0;
   for (auto symbol : op.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
-    PartitionOp partition = findPartition(op, symbol);
+    PartitionOp partition = partitions.find(symbol);
     zrt::KernelSpec attributes;
     auto step = op->getParentOfType<StepOp>();
     attributes.ints["exact"] = {step && step.getTraining() &&
@@ -321,7 +294,7 @@ double OperationCost::statistics(GradStatsOp op) const {
 }
 
 double OperationCost::update(UpdateOp op) const {
-  PartitionOp partition = findPartition(op, op.getPartitionAttr());
+  PartitionOp partition = partitions.find(op.getPartitionAttr());
   int64_t elements = ownedElements(partition);
   SmallVector<FlatRange> ranges;
   for (const UpdateBuffer &buffer : listUpdateBuffers(partition))
@@ -331,39 +304,11 @@ double OperationCost::update(UpdateOp op) const {
 }
 
 double OperationCost::cost(Operation *op) const {
-  using zrt::Opcode;
   return llvm::TypeSwitch<Operation *, double>(op)
-      .Case([&](AllReduceOp op) {
-        return collective(op.getPending().getType(), Opcode::AllReduce);
-      })
-      .Case([&](ReduceScatterOp op) {
-        return collective(op.getPending().getType(), Opcode::ReduceScatter);
-      })
-      .Case([&](BucketedReduceOp op) {
-        return collective(op.getPending().getType(), Opcode::Reduce);
-      })
-      .Case([&](AllGatherOp op) {
-        return collective(op.getPending().getType(), Opcode::AllGather);
-      })
-      .Case([&](RefreshResidentOp op) { return refreshResident(op); })
-      .Case([&](RefreshOp op) { return refresh(op); })
+      .Case([&](CollectiveOpInterface op) { return collective(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](GradStatsOp op) { return statistics(op); })
       .Case([&](UpdateOp op) { return update(op); })
-      .Case([&](ReduceStatsOp) {
-        return model.collectiveSeconds(Opcode::AllReduce, sizeof(double) * 3,
-                                       zrt::DataType::F64, model.getAll());
-      })
-      .Case([&](AllReduceOwnedOp op) {
-        PartitionOp partition = findPartition(op, op.getPartitionAttr());
-        Type type = partition.getGradientType();
-        double elements =
-            (op.getEnd() - op.getBegin()) /
-            (partition.hasShardedOptimizer() ? partition.getSlices() : 1);
-        return model.collectiveSeconds(Opcode::AllReduce,
-                                       elements * elementBytes(type),
-                                       *toDataType(type), model.getReplicas());
-      })
       .Default([](Operation *) { return 0.0; });
 }
 
@@ -392,14 +337,18 @@ double CostModel::costOf(Operation *op) const {
     return kernelSeconds(*spec);
   if (op->getName().getDialectNamespace() != ZeroDialect::getDialectNamespace())
     return elementwiseSeconds(op, *this);
-  return OperationCost(*this, tables->symbols).cost(op);
+  if (!tables->partitions)
+    tables->partitions.emplace(op);
+  return OperationCost(*this, *tables->partitions).cost(op);
+}
+
+GroupSpan CostModel::getSpan(AxesAttr group) const {
+  return group && mesh ? spanOf(machine, mesh, group) : all;
 }
 
 GroupSpan mlir::zero::spanOf(const Machine &machine, AxesAttr mesh,
                              AxesAttr group) {
   GroupSpan span;
-  if (!group)
-    return span;
   span.ranks = group.getSize();
   if (group == mesh) {
     span.local = machine.localRanks(span.ranks);
@@ -417,9 +366,7 @@ GroupSpan mlir::zero::spanOf(const Machine &machine, AxesAttr mesh,
 CostModel mlir::zero::makeCostModel(const Machine &machine, ModuleOp module,
                                     TrainingAttr training) {
   MeshAxes mesh = getMesh(module, training);
-  return CostModel(machine, training.getRanks(),
-                   spanOf(machine, mesh.all, mesh.cut),
-                   spanOf(machine, mesh.all, mesh.replicaAxes()));
+  return CostModel(machine, mesh.all, mesh.cut);
 }
 
 double mlir::zero::costOf(Operation *op, const Machine &machine) {

@@ -31,10 +31,8 @@ class CostModel {
 public:
   /// Collectives run over all ranks.
   CostModel(const Machine &machine, int64_t ranks);
-  /// Those of states that are cut run over `cut`, and those of replicas over
-  /// `replicas`.
-  CostModel(const Machine &machine, int64_t ranks, GroupSpan cut,
-            GroupSpan replicas);
+  /// Ranks are those of `mesh`, and states are cut over its axes `cut`.
+  CostModel(const Machine &machine, AxesAttr mesh, AxesAttr cut);
   ~CostModel();
 
   /// One run of a kernel on one rank, while the others do the same.
@@ -61,14 +59,19 @@ public:
   int64_t getRanks() const { return ranks; }
   GroupSpan getAll() const { return all; }
   GroupSpan getCut() const { return cut; }
-  GroupSpan getReplicas() const { return replicas; }
+  /// What a group of these axes of the mesh spans; null for all ranks.
+  GroupSpan getSpan(AxesAttr group) const;
 
 private:
   struct Tables;
 
+  CostModel(const Machine &machine, GroupSpan all, GroupSpan cut,
+            AxesAttr mesh);
+
   const Machine &machine;
   int64_t ranks;
-  GroupSpan all, cut, replicas;
+  GroupSpan all, cut;
+  AxesAttr mesh;
   std::unique_ptr<Tables> tables;
 };
 
