@@ -2,16 +2,25 @@
 
 #include "MemoryInterpreter.h"
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Interfaces/Interfaces.h"
 #include "zero/Memory/StatePlan.h"
 
-#include "llvm/ADT/TypeSwitch.h"
+#include "program/Collective.h"
 
 using namespace mlir;
 using namespace mlir::zero;
 
 static AtAttr placeAt(Operation *op, unsigned index) {
   return cast<AtAttr>(op->getAttrOfType<ArrayAttr>("zero.at")[index]);
+}
+
+static zrt::Collective kindOf(Operation *op) {
+  return cast<CollectiveOpInterface>(op).getKind();
+}
+
+static ArrayAttr namesOf(Operation *op) {
+  return cast<CollectiveOpInterface>(op).getParameterNames();
 }
 
 static int64_t elementBytesOf(Value pending) {
@@ -23,23 +32,28 @@ static int64_t elementBytesOf(Value pending) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
+/// What `op` is about.
+static PartitionRange flatRangeOf(Operation *op) {
+  return cast<CollectiveOpInterface>(op)
+      .getPartitionRanges(PartitionTable(op))
+      .front();
+}
+
 /// Brings the gradients into the bucket, where they may be already, and notes
 /// what the bucket holds then.
 bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
   flight.bucket = rangeOf(placeAt(op, 0));
-  PartitionOp partition =
-      partitionOf[cast<FlatSymbolRefAttr>(op->getAttr("partition")).getValue()];
+  PartitionRange range = flatRangeOf(op);
+  PartitionOp partition = partitionOf[range.partition.getValue()];
   State &stored = stateOf(partition, "gradients");
   int64_t bytes = elementBytesOf(op->getResult(0));
   // Where reduced to owners, gradients follow one another.
-  auto begin = isa<BucketedReduceOp>(op)
-                   ? IntegerAttr()
-                   : op->getAttrOfType<IntegerAttr>("begin");
-  auto names = op->getAttrOfType<ArrayAttr>("parameters");
+  std::optional<int64_t> begin;
+  if (kindOf(op) != zrt::Collective::Reduce)
+    begin = range.begin;
+  ArrayAttr names = namesOf(op);
   if (!names) {
-    int64_t from = begin.getInt() * bytes;
-    int64_t size =
-        op->getAttrOfType<IntegerAttr>("end").getInt() * bytes - from;
+    int64_t from = range.begin * bytes, size = range.end * bytes - from;
     flight.bucketMarks = cut(stored.marks, from, size);
     return read(flight.bucket, flight.bucketMarks, op);
   }
@@ -47,7 +61,7 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
   int64_t size = flight.bucket.end - flight.bucket.begin;
   flight.bucketMarks = fresh(size);
   if (begin && flight.bucket.arena != ArenaKind::Communication)
-    flight.bucketMarks = cut(stored.marks, begin.getInt() * bytes, size);
+    flight.bucketMarks = cut(stored.marks, *begin * bytes, size);
   int64_t inBucket = 0;
   for (auto [name, gradient] : llvm::zip_equal(
            names.getAsRange<FlatSymbolRefAttr>(), op->getOperands())) {
@@ -56,7 +70,7 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
     const Content &value = values[gradient];
     if (begin)
       inBucket = std::max<int64_t>(
-          partition.findMember(name.getValue()).getOffset() - begin.getInt(),
+          partition.findMember(name.getValue()).getOffset() - *begin,
           0);
     if (inBucket * bytes + static_cast<int64_t>(value.marks.size()) > size)
       return fail(op, "has a bucket that is too short");
@@ -85,21 +99,24 @@ MemoryInterpreter::findOwnedRuns(PartitionOp partition, ArrayAttr parameters,
   return runs;
 }
 
-bool MemoryInterpreter::completeBucketed(BucketedReduceOp op, Flight &flight) {
-  PartitionOp partition = partitionOf[op.getPartition()];
+bool MemoryInterpreter::completeBucketed(CollectiveOpInterface op,
+                                         Flight &flight) {
+  PartitionRange range = flatRangeOf(op);
+  PartitionOp partition = partitionOf[range.partition.getValue()];
   State &stored = stateOf(partition, "gradients");
-  auto flat = cast<RankedTensorType>(op.getPending().getType().getTypes()[0]);
+  Value pending = op->getResult(0);
+  auto flat = cast<RankedTensorType>(
+      cast<PendingType>(pending.getType()).getTypes()[0]);
   int64_t bytes = elementBytes(flat.getElementType());
   int64_t slice = partition.getFlatElements() / partition.getSlices();
   bool isDirect =
       storesDirectly(partition, flat.getElementType(), *step.getTraining());
-  Content &result = results[op.getPending()].emplace_back();
+  Content &result = results[pending].emplace_back();
   result = {flight.bucket, fresh(flight.bucketMarks.size())};
   if (!write(flight.bucket, result.marks, op))
     return false;
   for (const OwnedRun &run :
-       findOwnedRuns(partition, op.getParameters(), op.getBegin().value_or(0),
-                     op.getEnd().value_or(partition.getFlatElements())))
+       findOwnedRuns(partition, op.getParameterNames(), range.begin, range.end))
     if (isDirect &&
         !write(part(rangeOf(stored.at), (run.flat - rank * slice) * bytes,
                     run.count * bytes),
@@ -112,9 +129,9 @@ bool MemoryInterpreter::completeReduction(Flight &flight) {
   Operation *op = flight.op;
   if (!read(flight.bucket, flight.bucketMarks, op))
     return false;
-  if (auto bucketed = dyn_cast<BucketedReduceOp>(op))
-    return completeBucketed(bucketed, flight);
-  unsigned index = isa<ReduceScatterOp>(op) ? 1 : 0;
+  if (kindOf(op) == zrt::Collective::Reduce)
+    return completeBucketed(cast<CollectiveOpInterface>(op), flight);
+  unsigned index = kindOf(op) == zrt::Collective::ReduceScatter ? 1 : 0;
   SmallVector<Content> &received = results[op->getResult(0)];
   for (Type type : cast<PendingType>(op->getResult(0).getType()).getTypes()) {
     Content &content = received.emplace_back();
@@ -124,14 +141,12 @@ bool MemoryInterpreter::completeReduction(Flight &flight) {
       return false;
   }
   // A reduction of stored gradients leaves its result where it took it.
-  if (op->hasAttr("parameters"))
+  if (namesOf(op))
     return true;
-  PartitionOp partition =
-      partitionOf[cast<FlatSymbolRefAttr>(op->getAttr("partition")).getValue()];
+  auto [name, begin, end] = flatRangeOf(op);
+  PartitionOp partition = partitionOf[name.getValue()];
   State &stored = stateOf(partition, "gradients");
-  int64_t begin = op->getAttrOfType<IntegerAttr>("begin").getInt();
-  int64_t end = op->getAttrOfType<IntegerAttr>("end").getInt();
-  if (isa<AllReduceOp>(op)) {
+  if (kindOf(op) == zrt::Collective::AllReduce) {
     llvm::copy(received[0].marks, stored.marks.begin() + begin * stored.bytes);
     return true;
   }
@@ -168,7 +183,7 @@ bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
     }
     if (!write(content.place, content.marks, op))
       return false;
-    if (!isa<RefreshResidentOp>(op)) {
+    if (isGather(op)) {
       results[op->getResult(0)].push_back(content);
       continue;
     }
@@ -180,11 +195,11 @@ bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
   return true;
 }
 
-bool MemoryInterpreter::refresh(RefreshOp op) {
-  PartitionOp partition = partitionOf[op.getPartition()];
+bool MemoryInterpreter::refresh(Operation *op, const PartitionRange &range) {
+  PartitionOp partition = partitionOf[range.partition.getValue()];
   State &state = stateOf(partition, "parameters");
   for (auto [begin, end] :
-       partition.getSegmentsIn(op.getBegin(), op.getEnd())) {
+       partition.getSegmentsIn(range.begin, range.end)) {
     int64_t from = begin * state.bytes, size = (end - begin) * state.bytes;
     int64_t slice = size / partition.getSlices();
     Marks marks = cut(state.marks, from, size);
@@ -205,19 +220,18 @@ bool MemoryInterpreter::complete(Flight &flight) {
     return true;
   flight.isDone = true;
   Operation *op = flight.op;
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AllGatherOp, RefreshResidentOp>(
-          [&](auto start) { return gather(op, start.getParameters()); })
-      .Case([&](RefreshOp start) { return refresh(start); })
-      .Default([&](Operation *) { return completeReduction(flight); });
+  if (isReduction(op))
+    return completeReduction(flight);
+  if (!isGather(op) && !isRefresh(op))
+    return fail(op, "has no rule");
+  return namesOf(op) ? gather(op, namesOf(op)) : refresh(op, flatRangeOf(op));
 }
 
 bool MemoryInterpreter::start(Operation *op) {
   results.erase(op->getResult(0));
   Flight &flight = flights[op->getResult(0)] = {};
   flight.op = op;
-  bool isReduction = isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op);
-  if (isReduction && !fillBucket(op, flight))
+  if (isReduction(op) && !fillBucket(op, flight))
     return false;
   return !completesEarly || complete(flight);
 }

@@ -2,6 +2,7 @@
 
 #include "MemoryInterpreter.h"
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Interfaces/Interfaces.h"
 #include "zero/Memory/StatePlan.h"
@@ -315,8 +316,7 @@ bool MemoryInterpreter::update(UpdateOp op) {
 
 bool MemoryInterpreter::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
-            RefreshOp, RefreshResidentOp>([&](auto) { return start(op); })
+      .Case([&](AsyncOpInterface op) { return !op.getPending() || start(op); })
       .Case([&](WaitOp wait) { return this->wait(wait); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](UpdateOp op) { return update(op); })
@@ -338,14 +338,17 @@ bool MemoryInterpreter::visit(Operation *op) {
         taken[op.getPending()] = std::exchange(carried[op.getHandle()], {});
         return true;
       })
-      .Case<FreeOp, ReduceStatsOp, JudgeOp, UpdateScaleOp, LoadOp>(
+      .Case<FreeOp, JudgeOp, UpdateScaleOp, LoadOp>(
           [](auto) { return true; })
       .Case([&](YieldOp yield) {
         return llvm::all_of(yield.getValues(), [&](Value value) {
           return readValue(value, yield);
         });
       })
-      .Default([&](Operation *) { return getView(op) || visitKernel(op); });
+      .Default([&](Operation *) {
+        return startsOperation(op) ? fail(op, "does not say what is in flight")
+                                   : getView(op) || visitKernel(op);
+      });
 }
 
 bool MemoryInterpreter::runRegion(Operation *region) {

@@ -117,9 +117,9 @@ private:
   bool fillBucket(Operation *op, Flight &flight);
   bool complete(Flight &flight);
   bool completeReduction(Flight &flight);
-  bool completeBucketed(BucketedReduceOp op, Flight &flight);
+  bool completeBucketed(CollectiveOpInterface op, Flight &flight);
   bool gather(Operation *op, ArrayAttr parameters);
-  bool refresh(RefreshOp op);
+  bool refresh(Operation *op, const PartitionRange &range);
   bool wait(WaitOp op);
   bool drain();
 

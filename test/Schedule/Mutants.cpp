@@ -11,10 +11,8 @@ using namespace mlir;
 using namespace mlir::zero;
 
 bool mlir::zero::isScheduleOperation(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
-             RefreshOp, RefreshResidentOp, WaitOp, CarryOp, CarriedOp,
-             AccumulateOp, FreeOp, GradStatsOp, ReduceStatsOp, JudgeOp,
-             UpdateOp, UpdateScaleOp>(op) ||
+  return isa<AsyncOpInterface, WaitOp, CarryOp, CarriedOp, AccumulateOp, FreeOp,
+             GradStatsOp, JudgeOp, UpdateOp, UpdateScaleOp>(op) ||
          isFact(op);
 }
 
@@ -145,8 +143,7 @@ void Generator::changeOperands(Operation *op) {
               Twine(index) + " to " + before.getName().getStringRef());
     }
   }
-  if (op->getNumOperands() > 1 &&
-      isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op))
+  if (op->getNumOperands() > 1 && isReduction(op))
     for (unsigned i = 1; i < op->getNumOperands(); ++i)
       add(
           "operand",
@@ -235,8 +232,7 @@ void Generator::changeRanges(Operation *op) {
 
 /// A start on every other stream; a handle under every other name.
 void Generator::changeHandles(Operation *op) {
-  if (isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
-          RefreshOp, RefreshResidentOp>(op))
+  if (auto start = dyn_cast<AsyncOpInterface>(op); start && start.getPending())
     for (auto stream : {StreamKind::Compute, StreamKind::Gather,
                         StreamKind::Reduce, StreamKind::Copy})
       if (stream != getStream(op))
@@ -358,9 +354,9 @@ void Generator::swapFacts(Operation *op) {
 
 void Generator::changeFlags(Operation *op) {
   for (StringRef flag : {"mean", "loss_only"})
-    if ((flag == "mean" &&
-         isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp>(op)) ||
-        (flag == "loss_only" && isa<ReduceStatsOp>(op)))
+    if (op->getRegisteredInfo() &&
+        llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(),
+                           StringAttr::get(op->getContext(), flag)))
       add(
           "flag",
           [flag](Operation *op) {

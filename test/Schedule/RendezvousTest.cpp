@@ -35,9 +35,12 @@ static constexpr const char *kModel = R"(
 namespace {
 
 /// Operations that ranks meet in, by what they do when they run.
-bool isMeeting(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
-             RefreshOp, RefreshResidentOp, ReduceStatsOp>(op);
+bool isMeeting(Operation *op) { return isa<CollectiveOpInterface>(op); }
+
+/// Whether ranks stay in a meeting until all have come.
+bool isBlocking(Operation *op) {
+  auto start = dyn_cast<AsyncOpInterface>(op);
+  return start && !start.getPending();
 }
 
 /// Everything that both sides of a meeting must have in common.
@@ -120,9 +123,9 @@ std::string Rendezvous::run() {
       for (; position[rank] < programs[rank].size(); ++position[rank]) {
         Operation *op = programs[rank][position[rank]];
         // What a blocked statistic started stays started.
-        bool isWaiting = isa<WaitOp>(op) || isa<ReduceStatsOp>(op);
+        bool isWaiting = isa<WaitOp>(op) || isBlocking(op);
         if (isMeeting(op) &&
-            !(isa<ReduceStatsOp>(op) && !started[rank].empty() &&
+            !(isBlocking(op) && !started[rank].empty() &&
               started[rank].back() == op)) {
           meetings[rank][op->getResult(0)] = started[rank].size();
           started[rank].push_back(op);

@@ -2,6 +2,10 @@
 
 #include "ScheduleInterpreter.h"
 
+#include "zero/Analysis/Schedule.h"
+
+#include "program/Collective.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -17,7 +21,7 @@ using namespace mlir::zero;
 bool ScheduleInterpreter::fillBuckets(
     Operation *op, PartitionOp partition, int64_t begin, int64_t end,
     std::vector<std::vector<double>> &buckets) {
-  auto names = op->getAttrOfType<ArrayAttr>("parameters");
+  ArrayAttr names = cast<CollectiveOpInterface>(op).getParameterNames();
   for (int64_t rank = 0; rank < ranks; ++rank) {
     const auto &stored = states[partition.getSymName()][rank].gradients;
     std::vector<double> &bucket = buckets.emplace_back();
@@ -45,6 +49,15 @@ bool ScheduleInterpreter::fillBuckets(
   return true;
 }
 
+static zrt::Collective kindOf(Operation *op) {
+  return cast<CollectiveOpInterface>(op).getKind();
+}
+
+static bool isMean(Operation *op) {
+  return cast<CollectiveOpInterface>(op).getReduction() ==
+         zrt::Reduction::Mean;
+}
+
 static std::vector<double>
 addUp(const std::vector<std::vector<double>> &buckets, bool isMean) {
   std::vector<double> sum(buckets.front().size(), 0.0);
@@ -63,9 +76,9 @@ bool ScheduleInterpreter::readReduction(Operation *op, PartitionOp partition,
   std::vector<std::vector<double>> buckets;
   if (!fillBuckets(op, partition, begin, end, buckets))
     return false;
-  std::vector<double> sum = addUp(buckets, op->hasAttr("mean"));
+  std::vector<double> sum = addUp(buckets, isMean(op));
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    if (isa<AllReduceOp>(op)) {
+    if (kindOf(op) == zrt::Collective::AllReduce) {
       flight.payload.push_back({sum});
       continue;
     }
@@ -82,25 +95,26 @@ bool ScheduleInterpreter::readReduction(Operation *op, PartitionOp partition,
   return true;
 }
 
-bool ScheduleInterpreter::readBucketed(BucketedReduceOp op, Flight &flight) {
-  PartitionOp partition = partitions.lookup(op.getPartition());
+bool ScheduleInterpreter::readBucketed(CollectiveOpInterface op,
+                                       const PartitionRange &range,
+                                       Flight &flight) {
+  PartitionOp partition = partitions.lookup(range.partition.getValue());
   if (partition.getLayout() != LayoutKind::Contiguous)
     return fail(*op, "is not of this layout");
   std::vector<std::vector<double>> buckets(ranks);
   for (int64_t rank = 0; rank < ranks; ++rank)
-    for (Value gradient : op.getGradients()) {
+    for (Value gradient : op->getOperands()) {
       Array value;
       if (!materialize(gradient, rank, value))
         return false;
       llvm::append_range(buckets[rank], value.reals);
     }
-  std::vector<double> sum = addUp(buckets, op.getMean());
-  int64_t begin = op.getBegin().value_or(0);
-  int64_t end = op.getEnd().value_or(partition.getFlatElements());
+  std::vector<double> sum = addUp(buckets, isMean(op));
+  int64_t begin = range.begin, end = range.end;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     std::vector<double> own = sum;
     int64_t next = 0;
-    for (auto symbol : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+    for (auto symbol : op.getParameterNames().getAsRange<FlatSymbolRefAttr>()) {
       MemberAttr member = partition.findMember(symbol.getValue());
       for (int64_t i = member.getOffset();
            i < member.getOffset() + member.getSize(); ++i)
@@ -132,12 +146,14 @@ bool ScheduleInterpreter::readGather(ArrayAttr parameters, Flight &flight) {
   return true;
 }
 
-bool ScheduleInterpreter::readRefresh(RefreshOp op, Flight &flight) {
-  PartitionOp partition = partitions.lookup(op.getPartition());
+bool ScheduleInterpreter::readRefresh(Operation *op,
+                                      const PartitionRange &range,
+                                      Flight &flight) {
+  PartitionOp partition = partitions.lookup(range.partition.getValue());
   if (!partition.hasShardedOptimizer() || partition.hasShardedParameters())
     return fail(*op, "has nothing to gather");
   std::vector<double> whole;
-  for (int64_t i = op.getBegin(); i < static_cast<int64_t>(op.getEnd()); ++i)
+  for (int64_t i = range.begin; i < range.end; ++i)
     whole.push_back(
         states[partition.getSymName()][ownerOf(partition, i)].parameters[i]);
   flight.payload.assign(ranks, {whole});
@@ -146,22 +162,22 @@ bool ScheduleInterpreter::readRefresh(RefreshOp op, Flight &flight) {
 
 bool ScheduleInterpreter::read(Flight &flight) {
   flight.isRead = true;
-  Operation *op = flight.op;
-  if (auto gather = dyn_cast<AllGatherOp>(op))
-    return readGather(gather.getParameters(), flight);
-  if (auto refresh = dyn_cast<RefreshResidentOp>(op))
-    return readGather(refresh.getParameters(), flight);
-  if (auto refresh = dyn_cast<RefreshOp>(op))
-    return readRefresh(refresh, flight);
-  if (auto reduce = dyn_cast<BucketedReduceOp>(op))
-    return readBucketed(reduce, flight);
-  PartitionOp partition = partitions.lookup(
-      op->getAttrOfType<FlatSymbolRefAttr>("partition").getValue());
-  if (!partition.isTrainable())
-    return fail(*op, "reduces what is not trained");
-  return readReduction(op, partition,
-                       op->getAttrOfType<IntegerAttr>("begin").getInt(),
-                       op->getAttrOfType<IntegerAttr>("end").getInt(), flight);
+  auto op = dyn_cast<CollectiveOpInterface>(flight.op);
+  if (!op)
+    return fail(*flight.op, "has no rule");
+  if ((isGather(op) || isRefresh(op)) && op.getParameterNames())
+    return readGather(op.getParameterNames(), flight);
+  for (const PartitionRange &range : op.getPartitionRanges(table)) {
+    PartitionOp partition = partitions.lookup(range.partition.getValue());
+    if (isRefresh(op))
+      return readRefresh(op, range, flight);
+    if (!partition.isTrainable())
+      return fail(*op, "reduces what is not trained");
+    return op.getKind() == zrt::Collective::Reduce
+               ? readBucketed(op, range, flight)
+               : readReduction(op, partition, range.begin, range.end, flight);
+  }
+  return fail(*op, "has no rule");
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,7 +189,7 @@ void ScheduleInterpreter::writeStored(Operation *op, PartitionOp partition,
                                       Flight &flight) {
   for (int64_t rank = 0; rank < ranks; ++rank) {
     auto &stored = states[partition.getSymName()][rank].gradients;
-    if (isa<AllReduceOp>(op)) {
+    if (kindOf(op) == zrt::Collective::AllReduce) {
       llvm::copy(flight.payload[rank].front(), stored.begin() + begin);
       continue;
     }
@@ -197,17 +213,11 @@ void ScheduleInterpreter::writeStored(Operation *op, PartitionOp partition,
 
 bool ScheduleInterpreter::write(Flight &flight) {
   flight.isDone = true;
-  Operation *op = flight.op;
-  if (auto refresh = dyn_cast<RefreshOp>(op)) {
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      llvm::copy(flight.payload[rank].front(),
-                 states[refresh.getPartition()][rank].parameters.begin() +
-                     refresh.getBegin());
-    return true;
-  }
-  if (auto refresh = dyn_cast<RefreshResidentOp>(op)) {
-    for (auto [index, symbol] : llvm::enumerate(
-             refresh.getParameters().getAsRange<FlatSymbolRefAttr>())) {
+  auto op = cast<CollectiveOpInterface>(flight.op);
+  ArrayAttr names = op.getParameterNames();
+  if (isRefresh(op) && names) {
+    for (auto [index, symbol] :
+         llvm::enumerate(names.getAsRange<FlatSymbolRefAttr>())) {
       auto &copies = residents[symbol.getValue()];
       copies.resize(ranks);
       for (int64_t rank = 0; rank < ranks; ++rank)
@@ -215,30 +225,38 @@ bool ScheduleInterpreter::write(Flight &flight) {
     }
     return true;
   }
-  if (isa<AllReduceOp, ReduceScatterOp>(op) && !op->hasAttr("parameters"))
-    writeStored(
-        op,
-        partitions.lookup(
-            op->getAttrOfType<FlatSymbolRefAttr>("partition").getValue()),
-        op->getAttrOfType<IntegerAttr>("begin").getInt(),
-        op->getAttrOfType<IntegerAttr>("end").getInt(), flight);
+  if (names)
+    return true;
+  for (const PartitionRange &range : op.getPartitionRanges(table)) {
+    StringRef name = range.partition.getValue();
+    if (isReduction(op))
+      writeStored(op, partitions.lookup(name), range.begin, range.end, flight);
+    else
+      for (int64_t rank = 0; rank < ranks; ++rank)
+        llvm::copy(flight.payload[rank].front(),
+                   states[name][rank].parameters.begin() + range.begin);
+  }
   return true;
 }
 
 /// What a collective may already have overwritten is no longer what it was.
 void ScheduleInterpreter::poisonTargets(Operation *op) {
-  if (auto refresh = dyn_cast<RefreshOp>(op)) {
-    PartitionOp partition = partitions.lookup(refresh.getPartition());
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      for (int64_t i = refresh.getBegin();
-           i < static_cast<int64_t>(refresh.getEnd()); ++i)
-        if (!isOwned(partition, i, rank, true))
-          states[refresh.getPartition()][rank].parameters[i] = NAN;
-  }
-  if (auto refresh = dyn_cast<RefreshResidentOp>(op))
-    for (auto symbol : refresh.getParameters().getAsRange<FlatSymbolRefAttr>())
+  if (!isRefresh(op))
+    return;
+  auto refresh = cast<CollectiveOpInterface>(op);
+  if (ArrayAttr names = refresh.getParameterNames()) {
+    for (auto symbol : names.getAsRange<FlatSymbolRefAttr>())
       if (auto found = residents.find(symbol.getValue());
           found != residents.end())
         for (auto &copy : found->second)
           llvm::fill(copy, NAN);
+    return;
+  }
+  for (const PartitionRange &range : refresh.getPartitionRanges(table)) {
+    PartitionOp partition = partitions.lookup(range.partition.getValue());
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (int64_t i = range.begin; i < range.end; ++i)
+        if (!isOwned(partition, i, rank, true))
+          states[range.partition.getValue()][rank].parameters[i] = NAN;
+  }
 }

@@ -2,6 +2,7 @@
 
 #include "ScheduleInterpreter.h"
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -14,7 +15,7 @@ using namespace mlir::zero;
 ScheduleInterpreter::ScheduleInterpreter(
     ModuleOp module, Interpreter &interpreter,
     std::function<std::vector<Array>(uint64_t)> data, RunOptions options)
-    : module(module), step(*module.getOps<StepOp>().begin()),
+    : module(module), step(*module.getOps<StepOp>().begin()), table(module),
       interpreter(interpreter), data(std::move(data)), options(options) {
   ranks = step.getTraining()->getRanks();
   micros = step.getTraining()->getAccumulation();
@@ -186,15 +187,15 @@ bool ScheduleInterpreter::freeValues(FreeOp op) {
 
 bool ScheduleInterpreter::visit(Operation &op) {
   return llvm::TypeSwitch<Operation *, bool>(&op)
-      .Case<AllReduceOp, ReduceScatterOp, BucketedReduceOp, AllGatherOp,
-            RefreshOp, RefreshResidentOp>([&](auto) { return start(op); })
+      .Case([&](AsyncOpInterface op) {
+        return op.getPending() ? start(op) : reduceStats(op);
+      })
       .Case([&](WaitOp wait) { return this->wait(wait); })
       .Case([&](CarryOp op) { return carry(op); })
       .Case([&](CarriedOp op) { return take(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](FreeOp op) { return freeValues(op); })
       .Case([&](GradStatsOp op) { return gradStats(op); })
-      .Case([&](ReduceStatsOp op) { return reduceStats(op); })
       .Case([&](JudgeOp op) { return judge(op); })
       .Case([&](UpdateOp op) { return update(op); })
       .Case([&](UpdateScaleOp) {
@@ -217,7 +218,11 @@ bool ScheduleInterpreter::visit(Operation &op) {
         }
         return true;
       })
-      .Default([&](Operation *) { return compute(op); });
+      .Default([&](Operation *) {
+        return startsOperation(&op)
+                   ? fail(op, "does not say what is in flight")
+                   : compute(op);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,8 +306,8 @@ bool ScheduleInterpreter::gradStats(GradStatsOp op) {
   return true;
 }
 
-bool ScheduleInterpreter::reduceStats(ReduceStatsOp op) {
-  std::vector<double> sums = squares.lookup(op.getLocal());
+bool ScheduleInterpreter::reduceStats(Operation *op) {
+  std::vector<double> sums = squares.lookup(op->getOperand(0));
   if (sums.empty())
     return fail(*op, "combines what was not found");
   double loss = 0, norm = 0;
@@ -312,10 +317,10 @@ bool ScheduleInterpreter::reduceStats(ReduceStatsOp op) {
   }
   for (int64_t rank = 0; rank < ranks; ++rank) {
     control[rank].lossSum = loss;
-    if (!op.getLossOnly())
+    if (!op->hasAttr("loss_only"))
       sums[rank] = norm;
   }
-  squares[op.getStats()] = std::move(sums);
+  squares[op->getResult(0)] = std::move(sums);
   return true;
 }
 

@@ -11,7 +11,7 @@
 #ifndef ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
 #define ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
 
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -80,7 +80,7 @@ private:
   PartitionOp partitionOf(StringRef parameter);
 
   // Streams.
-  bool start(Operation &op);
+  bool start(AsyncOpInterface op);
   bool wait(WaitOp op);
   bool carry(CarryOp op);
   bool take(CarriedOp op);
@@ -96,9 +96,10 @@ private:
   void poisonTargets(Operation *op);
   bool readReduction(Operation *op, PartitionOp partition, int64_t begin,
                      int64_t end, Flight &flight);
-  bool readBucketed(BucketedReduceOp op, Flight &flight);
+  bool readBucketed(CollectiveOpInterface op, const PartitionRange &range,
+                    Flight &flight);
   bool readGather(ArrayAttr parameters, Flight &flight);
-  bool readRefresh(RefreshOp op, Flight &flight);
+  bool readRefresh(Operation *op, const PartitionRange &range, Flight &flight);
   bool fillBuckets(Operation *op, PartitionOp partition, int64_t begin,
                    int64_t end, std::vector<std::vector<double>> &buckets);
   void writeStored(Operation *op, PartitionOp partition, int64_t begin,
@@ -110,7 +111,7 @@ private:
                   const Array &value);
   bool freeValues(FreeOp op);
   bool gradStats(GradStatsOp op);
-  bool reduceStats(ReduceStatsOp op);
+  bool reduceStats(Operation *op);
   bool judge(JudgeOp op);
   bool update(UpdateOp op);
   bool finishRegion(Operation *region);
@@ -119,6 +120,7 @@ private:
 
   ModuleOp module;
   StepOp step;
+  PartitionTable table;
   Interpreter &interpreter;
   std::function<std::vector<Array>(uint64_t)> data;
   RunOptions options;

@@ -58,15 +58,15 @@ bool ScheduleInterpreter::drain() {
   return true;
 }
 
-bool ScheduleInterpreter::start(Operation &op) {
+bool ScheduleInterpreter::start(AsyncOpInterface op) {
   if (ranks == 1)
-    return fail(op, "has no other rank");
-  Value handle = op.getResult(0);
+    return fail(*op, "has no other rank");
+  Value handle = op.getPending();
   if (flights.contains(handle))
-    return fail(op, "starts while it is running");
-  flights[handle].op = &op;
-  queues[static_cast<int>(getStream(&op))].push_back(handle);
-  poisonTargets(&op);
+    return fail(*op, "starts while it is running");
+  flights[handle].op = op;
+  queues[static_cast<int>(op.getStream())].push_back(handle);
+  poisonTargets(op);
   return options.completion != Completion::Early || finish(handle);
 }
 
@@ -123,15 +123,15 @@ bool ScheduleInterpreter::wait(WaitOp op) {
       value.reals = flight.payload[rank][index];
       values[rank][result] = std::move(value);
     }
-    if (isa<AllGatherOp>(flight.op))
+    if (isGather(flight.op))
       due[result] = op;
   }
-  // What a carried reduction has read is gone with its region.
-  if (isReduction(flight.op) && !isTaken)
-    for (Value gradient : flight.op->getOperands())
-      if (Operation *producer = getRoot(gradient).getDefiningOp();
+  // What a carried operation has read is gone with its region.
+  if (!isTaken)
+    for (Value operand : flight.op->getOperands())
+      if (Operation *producer = getRoot(operand).getDefiningOp();
           producer && !isa<LoadOp>(producer))
-        due[getRoot(gradient)] = flight.op;
+        due[getRoot(operand)] = flight.op;
   return true;
 }
 
