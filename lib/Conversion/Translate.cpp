@@ -105,16 +105,10 @@ static zrt::Optimizer toOptimizer(std::optional<Attribute> attribute) {
   zrt::Optimizer optimizer;
   if (!attribute)
     return optimizer;
-  if (auto sgd = dyn_cast<SgdAttr>(*attribute)) {
-    optimizer.name = "SGD";
-    optimizer.learningRate = sgd.getLr();
-    optimizer.weightDecay = sgd.getWeightDecay();
-    return optimizer;
-  }
-  auto adam = cast<AdamAttr>(*attribute);
-  optimizer.name = adam.getDecoupled() ? "AdamW" : "Adam";
-  optimizer.learningRate = adam.getLr();
-  optimizer.weightDecay = adam.getWeightDecay();
+  auto rule = cast<OptimizerAttrInterface>(*attribute);
+  optimizer.name = rule.getTitle().str();
+  optimizer.learningRate = rule.getLr();
+  optimizer.weightDecay = rule.getWeightDecay();
   return optimizer;
 }
 

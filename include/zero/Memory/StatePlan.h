@@ -17,12 +17,6 @@ inline constexpr int64_t kBufferAlignment = 64;
 /// Bytes of what a split master keeps of an element.
 inline constexpr int64_t kRemainderBytes = 2;
 
-/// Something that an optimizer keeps of each element of a partition.
-struct OptimizerState {
-  StringRef name;
-  Type type;
-};
-
 /// What is kept beside the parameters and gradients of a trained partition, in
 /// the order of its update's kernel: what stands for the f32 parameter where
 /// that is 16-bit, then the optimizer's own. Empty where it is not trained.

@@ -2,82 +2,12 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
-#include "llvm/Support/Format.h"
+#include "AttrBounds.h"
 
-#include <cmath>
 #include <limits>
-#include <string>
 
 using namespace mlir;
 using namespace mlir::zero;
-
-using EmitError = function_ref<InFlightDiagnostic()>;
-
-/// Counts that the runtime keeps in 32 bits.
-static constexpr int64_t kMostCount = std::numeric_limits<int32_t>::max();
-
-//===----------------------------------------------------------------------===//
-// Bounds
-//===----------------------------------------------------------------------===//
-
-static std::string toText(double value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%g", value);
-  return text;
-}
-
-static LogicalResult expectAtLeast(EmitError emitError, StringRef name,
-                                   int64_t value, int64_t least) {
-  if (value >= least)
-    return success();
-  return emitError() << name << " is " << value << ", wanted " << least
-                     << " or more";
-}
-
-static LogicalResult expectCount(EmitError emitError, StringRef name,
-                                 int64_t value) {
-  if (value >= 1 && value <= kMostCount)
-    return success();
-  return emitError() << name << " is " << value << ", wanted 1 to "
-                     << kMostCount;
-}
-
-/// Kernels compute in f32, so a value must be finite there.
-static bool isFinite(double value) {
-  return std::isfinite(static_cast<float>(value));
-}
-
-static LogicalResult expectFinite(EmitError emitError, StringRef name,
-                                  double value) {
-  if (isFinite(value))
-    return success();
-  return emitError() << name << " is " << toText(value)
-                     << ", wanted a number that f32 can hold";
-}
-
-static LogicalResult expectNonNegative(EmitError emitError, StringRef name,
-                                       double value) {
-  if (value >= 0 && isFinite(value))
-    return success();
-  return emitError() << name << " is " << toText(value)
-                     << ", wanted a number from 0 to 3.4e38";
-}
-
-static LogicalResult expectPositive(EmitError emitError, StringRef name,
-                                    double value) {
-  if (static_cast<float>(value) > 0 && isFinite(value))
-    return success();
-  return emitError() << name << " is " << toText(value)
-                     << ", wanted a number above 0 that f32 can hold";
-}
-
-static LogicalResult expectFraction(EmitError emitError, StringRef name,
-                                    double value) {
-  if (value >= 0 && value < 1)
-    return success();
-  return emitError() << name << " is " << toText(value)
-                     << ", wanted a number from 0 to below 1";
-}
 
 //===----------------------------------------------------------------------===//
 // Initial values
@@ -100,33 +30,6 @@ LogicalResult UniformAttr::verify(EmitError emitError, Real low, Real high) {
     return success();
   return emitError() << "low is " << toText(low) << " and high is "
                      << toText(high) << ", wanted low below high";
-}
-
-//===----------------------------------------------------------------------===//
-// Optimizers
-//===----------------------------------------------------------------------===//
-
-LogicalResult AdamAttr::verify(EmitError emitError, Real lr, Real beta1,
-                               Real beta2, Real eps, Real weightDecay, bool,
-                               bool) {
-  return success(
-      succeeded(expectNonNegative(emitError, "lr", lr)) &&
-      succeeded(expectFraction(emitError, "beta1", beta1)) &&
-      succeeded(expectFraction(emitError, "beta2", beta2)) &&
-      succeeded(expectNonNegative(emitError, "eps", eps)) &&
-      succeeded(expectNonNegative(emitError, "weight_decay", weightDecay)));
-}
-
-LogicalResult SgdAttr::verify(EmitError emitError, Real lr, Real momentum,
-                              Real weightDecay, bool nesterov) {
-  if (failed(expectNonNegative(emitError, "lr", lr)) ||
-      failed(expectFraction(emitError, "momentum", momentum)) ||
-      failed(expectNonNegative(emitError, "weight_decay", weightDecay)))
-    return failure();
-  if (nesterov && momentum.value == 0)
-    return emitError() << "nesterov needs a momentum above 0; give one or "
-                          "leave it out";
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

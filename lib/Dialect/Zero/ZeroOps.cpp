@@ -28,10 +28,11 @@ LogicalResult ParameterOp::verify() {
 }
 
 LogicalResult OptimizerOp::verify() {
-  if (isa<AdamAttr, SgdAttr>(getOptimizer()))
+  if (isa<OptimizerAttrInterface>(getOptimizer()))
     return success();
   return emitOpError("optimizer ")
-         << getOptimizer() << " is neither #zero.adam nor #zero.sgd";
+         << getOptimizer()
+         << " is no optimizer, wanted one such as #zero.adam<>";
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,7 @@ zero.parameter @parameter_c2 : tensor<4xf32> = 1.0 : f32
 
 // -----
 
-// expected-error @+1 {{is neither #zero.adam nor #zero.sgd}}
+// expected-error @+1 {{is no optimizer, wanted one such as #zero.adam<>}}
 zero.optimizer "default" = #zero.ones
 
 // -----

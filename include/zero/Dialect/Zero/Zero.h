@@ -3,6 +3,7 @@
 #define ZERO_DIALECT_ZERO_ZERO_H
 
 #include "zero/Config/PlanningDefaults.h"
+#include "zero/Dialect/Zero/Optimizer.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -62,6 +63,8 @@ FailureOr<bool> parseBool(AsmParser &parser);
 
 #include "zero/Dialect/Zero/ZeroDialect.h.inc"
 #include "zero/Dialect/Zero/ZeroEnums.h.inc"
+
+#include "zero/Dialect/Zero/OptimizerAttrInterface.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "zero/Dialect/Zero/ZeroAttrs.h.inc"

@@ -2,10 +2,12 @@
 #ifndef ZERO_DIALECT_ZERO_ZEROATTRS_TD
 #define ZERO_DIALECT_ZERO_ZEROATTRS_TD
 
+include "zero/Dialect/Zero/OptimizerAttrInterface.td"
 include "zero/Dialect/Zero/ZeroBase.td"
 include "mlir/IR/EnumAttr.td"
 
-class Zero_Attr<string name, string attrMnemonic> : AttrDef<Zero_Dialect, name> {
+class Zero_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Zero_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
 }
 
@@ -52,10 +54,22 @@ def Zero_UniformAttr : Zero_Attr<"Uniform", "uniform"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Optimizers
+// Optimizers. Every one has the parameters `lr` and `weight_decay`.
 //===----------------------------------------------------------------------===//
 
-def Zero_AdamAttr : Zero_Attr<"Adam", "adam"> {
+class Zero_OptimizerAttr<string name, string attrMnemonic>
+    : Zero_Attr<name, attrMnemonic, [Zero_OptimizerAttrInterface]> {
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getTitle() const;
+    ::llvm::SmallVector<::mlir::zero::OptimizerState> getStates() const;
+    ::llvm::StringRef getKernel() const;
+    ::llvm::SmallVector<::mlir::zero::OptimizerSetting> getSettings() const;
+    int64_t getOperations() const;
+  }];
+}
+
+def Zero_AdamAttr : Zero_OptimizerAttr<"Adam", "adam"> {
   let summary = "Adam; with `decoupled` weight decay it is AdamW";
   let description = [{
     `lr`, `eps` and `weight_decay` are at least 0 and finite in f32; `beta1` and
@@ -65,10 +79,9 @@ def Zero_AdamAttr : Zero_Attr<"Adam", "adam"> {
       F64Param<"0.999">:$beta2, F64Param<"1.0e-8">:$eps,
       F64Param<"0.0">:$weight_decay, BoolParam<"true">:$decoupled,
       BoolParam<"true">:$bias_correction);
-  let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
-def Zero_SgdAttr : Zero_Attr<"Sgd", "sgd"> {
+def Zero_SgdAttr : Zero_OptimizerAttr<"Sgd", "sgd"> {
   let summary = "Stochastic gradient descent with momentum";
   let description = [{
     `lr` and `weight_decay` are at least 0 and finite in f32; `momentum` lies in
@@ -76,7 +89,6 @@ def Zero_SgdAttr : Zero_Attr<"Sgd", "sgd"> {
   }];
   let parameters = (ins F64Param<"0.001">:$lr, F64Param<"0.0">:$momentum,
       F64Param<"0.0">:$weight_decay, BoolParam<"false">:$nesterov);
-  let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
 

@@ -49,7 +49,7 @@ def Zero_OptimizerOp : Zero_Op<"optimizer"> {
   let summary = "How the parameters of a group are updated";
   let description = [{
     Written by `zero-configure`; `group` is the name that parameters carry.
-    Constraints: (C1) the optimizer is `#zero.adam` or `#zero.sgd`.
+    Constraints: (C1) the optimizer implements `OptimizerAttrInterface`.
     ```mlir
     zero.optimizer "no_decay" = #zero.adam<lr = 3.0e-4>
     ```

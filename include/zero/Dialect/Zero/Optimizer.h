@@ -1,0 +1,44 @@
+//===- Optimizer.h - states and settings of optimizers ----------*- C++ -*-===//
+#ifndef ZERO_DIALECT_ZERO_OPTIMIZER_H
+#define ZERO_DIALECT_ZERO_OPTIMIZER_H
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::zero {
+
+/// What an element of a state is before the first update.
+enum class StateStart {
+  Constant,  ///< a value
+  Parameter, ///< the parameter: a master weight
+  LowerHalf, ///< the lower 16 bits of the parameter in f32
+};
+
+/// Something that is kept of each element of a trained parameter: beside its
+/// name its element type and what it starts as.
+struct OptimizerState {
+  StringRef name;
+  Type type;
+  StateStart start = StateStart::Constant;
+  double value = 0; ///< of a constant
+};
+
+/// A number, or a flag (0 or 1), under the name by which the kernel asks.
+struct OptimizerSetting {
+  StringRef name;
+  double value = 0;
+  bool isFlag = false;
+};
+
+class OptimizerAttrInterface;
+
+/// The optimizer called `name`, in lower case ("adamw"), or null where there is
+/// none; `setting` gives the value of each of its parameters by name.
+Attribute makeOptimizer(MLIRContext *context, StringRef name,
+                        function_ref<double(StringRef)> setting);
+
+} // namespace mlir::zero
+
+#endif // ZERO_DIALECT_ZERO_OPTIMIZER_H

@@ -1,0 +1,102 @@
+//===- Optimizers.cpp - what each optimizer keeps and computes ------------===//
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "AttrBounds.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+#include "zero/Dialect/Zero/OptimizerAttrInterface.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Adam and AdamW
+//===----------------------------------------------------------------------===//
+
+StringRef AdamAttr::getTitle() const {
+  return getDecoupled() ? "AdamW" : "Adam";
+}
+StringRef AdamAttr::getKernel() const {
+  return getDecoupled() ? "zero.adamw" : "zero.adam";
+}
+int64_t AdamAttr::getOperations() const { return 14; }
+
+SmallVector<OptimizerState> AdamAttr::getStates() const {
+  Type f32 = Float32Type::get(getContext());
+  return {{"exp_avg", f32}, {"exp_avg_sq", f32}};
+}
+
+SmallVector<OptimizerSetting> AdamAttr::getSettings() const {
+  return {{"beta1", getBeta1()},
+          {"beta2", getBeta2()},
+          {"epsilon", getEps()},
+          {"weight_decay", getWeightDecay()},
+          {"bias_correction", double(getBiasCorrection()), /*isFlag=*/true}};
+}
+
+LogicalResult AdamAttr::verify(EmitError emitError, Real lr, Real beta1,
+                               Real beta2, Real eps, Real weightDecay, bool,
+                               bool) {
+  return success(
+      succeeded(expectNonNegative(emitError, "lr", lr)) &&
+      succeeded(expectFraction(emitError, "beta1", beta1)) &&
+      succeeded(expectFraction(emitError, "beta2", beta2)) &&
+      succeeded(expectNonNegative(emitError, "eps", eps)) &&
+      succeeded(expectNonNegative(emitError, "weight_decay", weightDecay)));
+}
+
+//===----------------------------------------------------------------------===//
+// SGD
+//===----------------------------------------------------------------------===//
+
+StringRef SgdAttr::getTitle() const { return "SGD"; }
+StringRef SgdAttr::getKernel() const { return "zero.sgd"; }
+int64_t SgdAttr::getOperations() const { return 6; }
+
+SmallVector<OptimizerState> SgdAttr::getStates() const {
+  if (getMomentum() == 0)
+    return {};
+  return {{"momentum_buffer", Float32Type::get(getContext())}};
+}
+
+SmallVector<OptimizerSetting> SgdAttr::getSettings() const {
+  return {{"weight_decay", getWeightDecay()},
+          {"momentum", getMomentum()},
+          {"nesterov", double(getNesterov()), /*isFlag=*/true}};
+}
+
+LogicalResult SgdAttr::verify(EmitError emitError, Real lr, Real momentum,
+                              Real weightDecay, bool nesterov) {
+  if (failed(expectNonNegative(emitError, "lr", lr)) ||
+      failed(expectFraction(emitError, "momentum", momentum)) ||
+      failed(expectNonNegative(emitError, "weight_decay", weightDecay)))
+    return failure();
+  if (nesterov && momentum.value == 0)
+    return emitError() << "nesterov needs a momentum above 0; give one or "
+                          "leave it out";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// From a configuration
+//===----------------------------------------------------------------------===//
+
+using Settings = function_ref<double(StringRef)>;
+
+static Attribute makeAdam(MLIRContext *context, Settings get, bool decoupled) {
+  return AdamAttr::get(context, get("lr"), get("beta1"), get("beta2"),
+                       get("eps"), get("weight_decay"), decoupled,
+                       get("bias_correction") != 0);
+}
+
+Attribute mlir::zero::makeOptimizer(MLIRContext *context, StringRef name,
+                                    Settings get) {
+  if (name == "adamw" || name == "adam")
+    return makeAdam(context, get, /*decoupled=*/name == "adamw");
+  if (name == "sgd")
+    return SgdAttr::get(context, get("lr"), get("momentum"),
+                        get("weight_decay"), get("nesterov") != 0);
+  return {};
+}
