@@ -1,8 +1,11 @@
 //===- Config.cpp - From a DeepSpeed JSON file to plain data ----*- C++ -*-===//
 #include "zero/Config/Config.h"
 
+#include "ConfigKeys.h"
 #include "ConfigReader.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,16 +30,40 @@ StringRef mlir::zero::stringify(Precision precision) {
   llvm_unreachable("every precision is handled");
 }
 
-StringRef mlir::zero::stringify(OptimizerType type) {
-  switch (type) {
-  case OptimizerType::AdamW:
-    return "adamw";
-  case OptimizerType::Adam:
-    return "adam";
-  case OptimizerType::SGD:
-    return "sgd";
-  }
-  llvm_unreachable("every optimizer is handled");
+const OptimizerRule *mlir::zero::findOptimizerRule(StringRef name) {
+  for (const OptimizerRule &rule : getOptimizerRules())
+    if (name == rule.name)
+      return &rule;
+  return nullptr;
+}
+
+std::string mlir::zero::listOptimizerRules() {
+  std::string text;
+  for (const OptimizerRule &rule : getOptimizerRules())
+    text += (text.empty() ? "" : ", ") + std::string(rule.name);
+  return text;
+}
+
+bool OptimizerConfig::hasKey(StringRef key) const {
+  const ConfigKey &row = getConfigKey(("optimizer.params." + key).str());
+  llvm::SmallVector<StringRef> types;
+  StringRef(row.only).split(types, '|');
+  return !*row.only || llvm::is_contained(types, findOptimizerRule(type)->type);
+}
+
+double OptimizerConfig::getSetting(StringRef name) const {
+  std::optional<double> found = llvm::StringSwitch<std::optional<double>>(name)
+                                    .Case("lr", learningRate)
+                                    .Case("weight_decay", weightDecay)
+                                    .Case("beta1", beta1)
+                                    .Case("beta2", beta2)
+                                    .Case("eps", epsilon)
+                                    .Case("bias_correction", biasCorrection)
+                                    .Case("momentum", momentum)
+                                    .Case("nesterov", nesterov)
+                                    .Default(std::nullopt);
+  assert(found && "no optimizer has such a setting");
+  return *found;
 }
 
 StringRef mlir::zero::stringify(SchedulerType type) {

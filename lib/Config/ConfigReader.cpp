@@ -58,8 +58,7 @@ private:
   void readGradientType();
   void readLossScale();
   void readOptimizer();
-  void readSgd();
-  void readAdam();
+  void readSettings(const OptimizerRule &rule);
   void readScheduler();
   SchedulerType readSchedulerType(StringRef type);
   void readTotalSteps(StringRef type);
@@ -272,8 +271,8 @@ void ConfigReader::checkApplies(StringRef path, StringRef type) {
   }
 }
 
-/// The type names that DeepSpeed knows and the update kernels do not.
-static bool isOtherOptimizer(StringRef lower) {
+/// Whether DeepSpeed knows the type name, whether or not there is such a rule.
+static bool isKnownOptimizer(StringRef lower) {
   return llvm::StringSwitch<bool>(lower)
       .Cases({"adagrad", "lamb", "onebitadam", "zerooneadam", "onebitlamb"},
              true)
@@ -285,48 +284,44 @@ void ConfigReader::readOptimizer() {
   constexpr StringRef typeKey = "optimizer.type";
   std::string type = values.text(typeKey);
   std::string lower = StringRef(type).lower();
-  OptimizerConfig &optimizer = config.optimizer;
-  if (lower == "adam" || lower == "adamw") {
-    bool classic =
-        lower == "adam" && !values.boolean("optimizer.params.adam_w_mode");
-    optimizer.type = classic ? OptimizerType::Adam : OptimizerType::AdamW;
-  } else if (lower == "sgd") {
-    optimizer.type = OptimizerType::SGD;
-  } else {
+  if (lower == "adam" && values.boolean("optimizer.params.adam_w_mode"))
+    lower = "adamw";
+  const OptimizerRule *rule = findOptimizerRule(lower);
+  if (!rule) {
     reporter.error(
         typeKey, "\"" + Twine(type) + "\" is " +
-                     (isOtherOptimizer(lower) ? "not supported" : "not known") +
-                     "; use \"AdamW\", \"Adam\" or \"SGD\"");
+                     (isKnownOptimizer(lower) ? "not supported" : "not known") +
+                     "; use one of " + listOptimizerRules() + ", in any case");
     return;
   }
   if (context.overrides.optimizer)
-    optimizer.type = *context.overrides.optimizer;
-  if (optimizer.type == OptimizerType::SGD)
-    readSgd();
-  else
-    readAdam();
-  optimizer.learningRate = values.number("optimizer.params.lr");
-  optimizer.weightDecay = values.number("optimizer.params.weight_decay");
+    rule = findOptimizerRule(*context.overrides.optimizer);
+  config.optimizer.type = rule->name;
+  checkApplies("optimizer.params", rule->type);
+  readSettings(*rule);
 }
 
-void ConfigReader::readSgd() {
-  checkApplies("optimizer.params", "SGD");
+void ConfigReader::readSettings(const OptimizerRule &rule) {
+  auto number = [&](StringRef key) {
+    std::string path = ("optimizer.params." + key).str();
+    for (const OptimizerRule::Default &own : rule.defaults)
+      if (key == own.key && !values.has(path))
+        return own.value;
+    return values.number(path);
+  };
   OptimizerConfig &optimizer = config.optimizer;
-  optimizer.momentum = values.number("optimizer.params.momentum");
+  optimizer.learningRate = number("lr");
+  optimizer.weightDecay = number("weight_decay");
+  llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
+  optimizer.beta1 = betas[0];
+  optimizer.beta2 = betas[1];
+  optimizer.epsilon = number("eps");
+  optimizer.biasCorrection = values.boolean("optimizer.params.bias_correction");
+  optimizer.momentum = number("momentum");
   optimizer.nesterov = values.boolean("optimizer.params.nesterov");
   if (optimizer.nesterov && optimizer.momentum == 0)
     reporter.error("optimizer.params.nesterov",
                    "needs a momentum above 0; give one or leave it out");
-}
-
-void ConfigReader::readAdam() {
-  checkApplies("optimizer.params", "AdamW");
-  OptimizerConfig &optimizer = config.optimizer;
-  llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
-  optimizer.beta1 = betas[0];
-  optimizer.beta2 = betas[1];
-  optimizer.epsilon = values.number("optimizer.params.eps");
-  optimizer.biasCorrection = values.boolean("optimizer.params.bias_correction");
 }
 
 SchedulerType ConfigReader::readSchedulerType(StringRef type) {

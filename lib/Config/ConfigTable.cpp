@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "ConfigKeys.h"
 
+#include "zero/Config/Config.h"
+
 using namespace mlir::zero;
 
 namespace {
@@ -502,3 +504,13 @@ constexpr ConfigKey kKeys[] = {
 } // namespace
 
 llvm::ArrayRef<ConfigKey> mlir::zero::getConfigKeys() { return kKeys; }
+
+/// In the column `only` above, a rule's settings.
+static constexpr OptimizerRule kOptimizers[] = {
+    {"AdamW", "adamw"},
+    {"Adam", "adam"},
+    {"SGD", "sgd"}};
+
+llvm::ArrayRef<OptimizerRule> mlir::zero::getOptimizerRules() {
+  return kOptimizers;
+}

@@ -231,9 +231,8 @@ private:
   bool hasUnsupportedType(StringRef path, const json::Object &siblings) {
     std::optional<StringRef> type = siblings.getString("type");
     if (path == "optimizer.params" && type)
-      return !llvm::StringSwitch<bool>(type->lower())
-                  .Cases({"adam", "adamw", "sgd", "auto"}, true)
-                  .Default(false);
+      return !type->equals_insensitive("auto") &&
+             !findOptimizerRule(type->lower());
     if (path == "scheduler.params" && type)
       return !llvm::StringSwitch<bool>(*type)
                   .Cases({"WarmupLR", "WarmupDecayLR", "WarmupCosineLR"}, true)

@@ -11,24 +11,28 @@ using namespace mlir::zero;
 using llvm::json::OStream;
 
 static void writeOptimizer(OStream &json, const OptimizerConfig &optimizer) {
-  bool isSgd = optimizer.type == OptimizerType::SGD;
-  bool isClassic = optimizer.type == OptimizerType::Adam;
-  json.attribute("type", isSgd ? "SGD" : isClassic ? "Adam" : "AdamW");
+  json.attribute("type", findOptimizerRule(optimizer.type)->type);
   json.attributeObject("params", [&] {
     json.attribute("lr", optimizer.learningRate);
     json.attribute("weight_decay", optimizer.weightDecay);
-    if (isSgd) {
-      json.attribute("momentum", optimizer.momentum);
-      json.attribute("nesterov", optimizer.nesterov);
-      return;
-    }
-    json.attributeArray("betas", [&] {
-      json.value(optimizer.beta1);
-      json.value(optimizer.beta2);
-    });
-    json.attribute("eps", optimizer.epsilon);
-    json.attribute("bias_correction", optimizer.biasCorrection);
-    if (isClassic)
+    auto number = [&](llvm::StringRef key) {
+      if (optimizer.hasKey(key))
+        json.attribute(key, optimizer.getSetting(key));
+    };
+    auto flag = [&](llvm::StringRef key) {
+      if (optimizer.hasKey(key))
+        json.attribute(key, optimizer.getSetting(key) != 0);
+    };
+    number("momentum");
+    flag("nesterov");
+    if (optimizer.hasKey("betas"))
+      json.attributeArray("betas", [&] {
+        json.value(optimizer.beta1);
+        json.value(optimizer.beta2);
+      });
+    number("eps");
+    flag("bias_correction");
+    if (optimizer.type == "adam")
       json.attribute("adam_w_mode", false);
   });
 }

@@ -6,6 +6,7 @@
 
 #include "zero/Analysis/ActivationLayers.h"
 #include "zero/Cost/Timeline.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Plan/PlanSummary.h"
 #include "zero/Transforms/Pipeline.h"
 
@@ -102,15 +103,23 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
 }
 
 /// What outlives a step takes at least, in bytes of a rank.
-static int64_t leastStateBytes(const TrainConfig &config, int64_t trained) {
-  bool isWide = config.precision == Precision::F32;
-  int64_t parameter = isWide ? 4 : 2;
+static int64_t leastStateBytes(MLIRContext *context, const TrainConfig &config,
+                               int64_t trained) {
+  Type f32 = Float32Type::get(context), compute = f32;
+  if (config.precision != Precision::F32)
+    compute = config.precision == Precision::BF16
+                  ? Type(BFloat16Type::get(context))
+                  : Type(Float16Type::get(context));
+  int64_t parameter = elementBytes(compute);
   int64_t gradient = config.accumulation > 1 ? 4 : parameter;
-  int64_t optimizer = isWide ? 0 : config.splitMaster ? 2 : 4;
-  if (config.optimizer.type != OptimizerType::SGD)
-    optimizer += 8;
-  else if (config.optimizer.momentum > 0)
-    optimizer += 4;
+  Attribute rule =
+      makeOptimizer(context, config.optimizer.type, [&](StringRef name) {
+        return config.optimizer.getSetting(name);
+      });
+  int64_t optimizer = compute.isF32() ? 0 : config.splitMaster ? 2 : 4;
+  for (const OptimizerState &state :
+       cast<OptimizerAttrInterface>(rule).getStates())
+    optimizer += elementBytes(state.type);
   auto share = [&](int64_t bytes, int64_t fromStage) {
     return bytes * trained / (config.stage >= fromStage ? config.slices() : 1);
   };
@@ -165,7 +174,8 @@ FailureOr<SearchResult> PlanSearch::run() {
     base.stage = stage;
     base.memoryBudget = 0;
     if (request.budget &&
-        leastStateBytes(base, facts->trained) > request.budget &&
+        leastStateBytes(model.getContext(), base, facts->trained) >
+            request.budget &&
         (stage < 3 && getStages().size() > 1)) {
       result.excludedStages.push_back(stage);
       continue;

@@ -85,11 +85,11 @@ Attribute Configure::makeOptimizer(const TrainConfig &resolved,
     lr = change.learningRate.value_or(lr);
     decay = change.weightDecay.value_or(decay);
   }
-  if (base.type == OptimizerType::SGD)
-    return SgdAttr::get(&getContext(), lr, base.momentum, decay, base.nesterov);
-  return AdamAttr::get(&getContext(), lr, base.beta1, base.beta2, base.epsilon,
-                       decay, base.type == OptimizerType::AdamW,
-                       base.biasCorrection);
+  return zero::makeOptimizer(&getContext(), base.type, [&](StringRef setting) {
+    return setting == "lr"             ? lr
+           : setting == "weight_decay" ? decay
+                                       : base.getSetting(setting);
+  });
 }
 
 static LossScaleAttr makeLossScale(MLIRContext *context,

@@ -86,14 +86,6 @@ static std::optional<Precision> parsePrecision(StringRef name) {
       .Default(std::nullopt);
 }
 
-static std::optional<OptimizerType> parseOptimizer(StringRef name) {
-  return llvm::StringSwitch<std::optional<OptimizerType>>(name)
-      .Case("adamw", OptimizerType::AdamW)
-      .Case("adam", OptimizerType::Adam)
-      .Case("sgd", OptimizerType::SGD)
-      .Default(std::nullopt);
-}
-
 /// Reads what the configuration's own rules depend on. A name that means
 /// nothing is an error.
 static FailureOr<ConfigOverrides>
@@ -123,10 +115,10 @@ readOverrides(const ZeroPipelineOptions &options,
                          << "' is none of f32, bf16, f16";
   }
   if (options.optimizer.getNumOccurrences()) {
-    overrides.optimizer = parseOptimizer(options.optimizer);
-    if (!overrides.optimizer)
+    if (!findOptimizerRule(options.optimizer))
       return emitError() << "optimizer '" << options.optimizer.getValue()
-                         << "' is none of adamw, adam, sgd";
+                         << "' is none of " << listOptimizerRules();
+    overrides.optimizer = options.optimizer;
   }
   return overrides;
 }
@@ -252,9 +244,9 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   set(options.keepTrivialCollectives, config.keepTrivialCollectives);
   if (options.momentum.getNumOccurrences() &&
-      config.optimizer.type != OptimizerType::SGD)
+      !config.optimizer.hasKey("momentum"))
     return emitError() << "a momentum is given, but the optimizer is "
-                       << stringify(config.optimizer.type)
+                       << config.optimizer.type
                        << ", which has none; leave it out, or choose sgd";
   if (options.layout.getNumOccurrences()) {
     if (options.layout != "bucketed" && options.layout != "contiguous")

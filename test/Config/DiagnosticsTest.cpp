@@ -139,16 +139,19 @@ TEST(Diagnostics, RefusedKeysAcceptTheirDefault) {
 }
 
 TEST(Diagnostics, OptimizersAndSchedules) {
-  EXPECT_EQ(invalid(R"("optimizer": {"type": "Lion",
+  EXPECT_EQ(invalid(R"("optimizer": {"type": "Lamb",
                        "params": {"whatever": 1}})"),
-            "c.json:2: error: optimizer.type: \"Lion\" is not supported; use "
-            "\"AdamW\", \"Adam\" or \"SGD\"\n");
+            "c.json:2: error: optimizer.type: \"Lamb\" is not supported; use "
+            "one of " +
+                listOptimizerRules() + ", in any case\n");
   EXPECT_EQ(invalid(R"("optimizer": {"type": "Adem"})"),
             "c.json:2: error: optimizer.type: \"Adem\" is not known; use "
-            "\"AdamW\", \"Adam\" or \"SGD\"\n");
+            "one of " +
+                listOptimizerRules() + ", in any case\n");
   EXPECT_EQ(invalid(R"("optimizer": {"type": "SGD",
-                       "params": {"betas": [0.9, 0.99]}})"),
-            "c.json:3: error: optimizer.params.betas: SGD has no such setting "
+                       "params": {"bias_correction": false}})"),
+            "c.json:3: error: optimizer.params.bias_correction: SGD has no "
+            "such setting "
             "(Adam and AdamW have it); leave it out\n");
   EXPECT_EQ(invalid(R"("optimizer": {"type": "SGD",
                        "params": {"nesterov": true}})"),

@@ -67,7 +67,7 @@ TEST(Overrides, AGivenLossScaleReplacesTheFileS) {
 
 TEST(Overrides, SettingsOfAnotherOptimizerAreRefused) {
   ConfigOverrides overrides;
-  overrides.optimizer = OptimizerType::SGD;
+  overrides.optimizer = "sgd";
   Parsed parsed = parseOver(
       R"("optimizer": {"type": "Adam", "params": {"eps": 1e-6}})", overrides);
   EXPECT_FALSE(parsed.config.has_value());
@@ -76,7 +76,7 @@ TEST(Overrides, SettingsOfAnotherOptimizerAreRefused) {
   parsed = parseOver(R"("optimizer": {"type": "Adam", "params": {"lr": 0.5}})",
                      overrides);
   ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
-  EXPECT_EQ(parsed.config->optimizer.type, OptimizerType::SGD);
+  EXPECT_EQ(parsed.config->optimizer.type, "sgd");
   EXPECT_EQ(parsed.config->optimizer.learningRate, 0.5);
 }
 

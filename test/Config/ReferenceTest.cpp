@@ -48,8 +48,8 @@ static std::string nest(llvm::StringRef path, llvm::StringRef value) {
 static std::string getTypeFor(const ConfigKey &key) {
   llvm::StringRef path = key.path;
   llvm::StringRef first = llvm::StringRef(key.only).split('|').first;
-  if (path.starts_with("optimizer.params") && first == "SGD")
-    return "\"type\": \"SGD\", ";
+  if (path.starts_with("optimizer.params") && !first.empty())
+    return ("\"type\": \"" + first + "\", ").str();
   if (path.starts_with("scheduler.params"))
     return ("\"type\": \"" + (first.empty() ? "WarmupLR" : first) + "\", ")
         .str();

@@ -37,24 +37,40 @@ enum class Precision { F32, F16, BF16 };
 /// `f32`, `f16` or `bf16`, as MLIR spells it.
 llvm::StringRef stringify(Precision precision);
 
-/// Which update rule runs. `Adam` adds weight decay to the gradient, `AdamW`
-/// takes it off the parameter.
-enum class OptimizerType { AdamW, Adam, SGD };
+/// An update rule that a configuration can name. `Adam` adds weight decay to
+/// the gradient, `AdamW` takes it off the parameter.
+struct OptimizerRule {
+  /// What differs from the defaults of the table of keys.
+  struct Default {
+    const char *key = "";
+    double value = 0;
+  };
+  /// As a file spells it, in any case: "AdamW". Which settings it has is said
+  /// in the table of keys.
+  const char *type;
+  /// In options and messages: "adamw".
+  const char *name;
+  Default defaults[2] = {};
+};
 
-/// `adamw`, `adam` or `sgd`.
-llvm::StringRef stringify(OptimizerType type);
+/// All rules. A file without one has the first.
+llvm::ArrayRef<OptimizerRule> getOptimizerRules();
+/// The rule called `name`; null where there is none.
+const OptimizerRule *findOptimizerRule(llvm::StringRef name);
+/// The names of all rules: "adamw, adam, sgd".
+std::string listOptimizerRules();
 
 /// The optimizer and its settings, which groups may change.
 struct OptimizerConfig {
   /// The rule. DeepSpeed's "Adam" is `AdamW` unless `adam_w_mode` is false.
-  OptimizerType type = OptimizerType::AdamW;
+  std::string type = "adamw";
   /// Learning rate before any schedule.
   double learningRate = 1e-3;
-  /// Decay of the first moment (Adam, AdamW), in [0, 1).
+  /// Decay of the first moment, in [0, 1).
   double beta1 = 0.9;
-  /// Decay of the second moment (Adam, AdamW), in [0, 1).
+  /// Decay of the second moment, in [0, 1).
   double beta2 = 0.999;
-  /// Added to the root of the second moment (Adam, AdamW).
+  /// Added to the root of the second moment.
   double epsilon = 1e-8;
   /// Weight decay; of the group `no_decay` it is 0 unless that is given.
   double weightDecay = 0;
@@ -64,6 +80,11 @@ struct OptimizerConfig {
   double momentum = 0;
   /// Nesterov's form of momentum (SGD); needs a momentum above 0.
   bool nesterov = false;
+
+  /// The setting that `makeOptimizer` knows as `name`: "lr", "beta1".
+  double getSetting(llvm::StringRef name) const;
+  /// Whether the rule has the key `optimizer.params.<key>`.
+  bool hasKey(llvm::StringRef key) const;
 };
 
 /// What a named parameter group changes; an absent value is the optimizer's,
@@ -263,7 +284,7 @@ struct ConfigOverrides {
   /// Compute type.
   std::optional<Precision> precision;
   /// Update rule.
-  std::optional<OptimizerType> optimizer;
+  std::optional<std::string> optimizer;
   /// Static loss scale; 0: dynamic.
   std::optional<double> lossScale;
   /// Whether every stage reduces every micro-batch.

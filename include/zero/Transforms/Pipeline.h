@@ -38,9 +38,10 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<std::string> precision{
       *this, "precision", llvm::cl::desc("Compute type: f32, bf16 or f16"),
       llvm::cl::init("f32")};
-  Option<std::string> optimizer{*this, "optimizer",
-                                llvm::cl::desc("adamw, adam or sgd"),
-                                llvm::cl::init("adamw")};
+  Option<std::string> optimizer{
+      *this, "optimizer",
+      llvm::cl::desc("Optimizer, such as adamw, adam or sgd"),
+      llvm::cl::init("adamw")};
   Option<double> lr{*this, "lr", llvm::cl::desc("Learning rate"),
                     llvm::cl::init(1e-3)};
   Option<double> weightDecay{*this, "weight-decay",
