@@ -71,8 +71,7 @@ void CommandBuilder::fillBuffer(AsyncOpInterface op, const AsyncBuffer &buffer,
     filled = offset + elements;
     AtAttr source = placeOf(operand);
     AtAttr target = getPart(bucket, buffer.type, offset, elements);
-    if (source.getArena() != target.getArena() ||
-        source.getOffset() != target.getOffset())
+    if (!source.beginsWith(target))
       addFlatKernel(op, "zero.copy", {source, target},
                     {buffer.type, buffer.type});
   }

@@ -27,6 +27,7 @@ std::string mlir::zero::describeLocation(Operation *op) {
 zrt::BufferRef mlir::zero::toBufferRef(AtAttr place, MeshGroups groups) {
   zrt::BufferRef ref;
   ref.arena = static_cast<zrt::Arena>(place.getArena());
+  ref.tier = static_cast<zrt::Tier>(place.getTier());
   ref.offset = place.getOffset();
   ref.stride = place.getStride();
   // What has a stride is a slice of what is cut.
@@ -119,9 +120,8 @@ void CommandBuilder::record(Operation &op) {
 LogicalResult CommandBuilder::visit(Operation &op) {
   if (std::optional<View> view = getView(&op)) {
     AtAttr source = placeOf(view->source);
-    places[op.getResult(0)] = AtAttr::get(
-        op.getContext(), source.getArena(), source.getOffset() + view->offset,
-        tensorBytes(op.getResult(0).getType()), source.getStride());
+    places[op.getResult(0)] =
+        source.getPart(view->offset, tensorBytes(op.getResult(0).getType()));
     return success();
   }
   if (std::optional<zrt::KernelSpec> kernel = describeKernel(&op, &symbols)) {
@@ -268,9 +268,8 @@ void CommandBuilder::visitAccumulate(AccumulateOp accumulate) {
   AtAttr target =
       state.getGradient(partition, accumulate.getBegin(), accumulate.getEnd(),
                         accumulate.getForm() == AccumulateForm::Slice);
-  bool isInPlace = source.getArena() == target.getArena() &&
-                   source.getOffset() == target.getOffset() &&
-                   source.getStride() == target.getStride();
+  bool isInPlace =
+      source.beginsWith(target) && source.getStride() == target.getStride();
   if (!isInPlace)
     addFlatKernel(accumulate, "zero.accumulate", {source, target},
                   {type.getElementType(), partition.getGradientType()});

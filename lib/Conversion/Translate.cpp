@@ -248,9 +248,8 @@ void Translator::measureArenas() {
     auto place = dyn_cast<AtAttr>(attribute);
     if (!place)
       return;
-    uint64_t &bytes = program.arenaBytes[static_cast<int>(place.getArena())];
-    uint64_t end = place.getOffset() + place.getBytes() +
-                   place.getStride() * (mesh.slices() - 1);
+    uint64_t &bytes = program.arenaBytes[place.getSpace().index()];
+    uint64_t end = place.getEnd() + place.getStride() * (mesh.slices() - 1);
     bytes = std::max(bytes, end);
   };
   for (PartitionOp partition : module.getOps<PartitionOp>()) {

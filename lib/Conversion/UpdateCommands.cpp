@@ -33,9 +33,7 @@ static AtAttr pieceOf(const StatePlaces &places, PartitionOp partition,
   if (piece.isSlice)
     return places.getSlice(partition, all, sharded, bytes, piece.begin,
                            piece.end);
-  return AtAttr::get(all.getContext(), all.getArena(),
-                     all.getOffset() + piece.begin * bytes,
-                     (piece.end - piece.begin) * bytes, 0);
+  return all.getPart(piece.begin * bytes, (piece.end - piece.begin) * bytes);
 }
 
 void CommandBuilder::visitGradStats(GradStatsOp stats) {

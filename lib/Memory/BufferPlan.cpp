@@ -291,8 +291,9 @@ void BufferPlan::solve() {
     live[static_cast<int>(arena)] =
         zero::liveBytes(lifetimes, kBufferAlignment);
     for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
-      buffers[owner].fixed = AtAttr::get(training.getContext(), arena,
-                                         lifetime.offset, lifetime.bytes, 0);
+      buffers[owner].fixed =
+          AtAttr::get(training.getContext(), arena, lifetime.offset,
+                      lifetime.bytes, /*stride=*/0, MemoryTier::Device);
   }
 }
 
@@ -312,9 +313,8 @@ BufferPlan::getPlaces() const {
     for (const Memory &place : places) {
       int64_t offset = place.offset;
       const PlannedBuffer &root = buffers[rootOf(place.buffer, offset)];
-      attributes.push_back(AtAttr::get(
-          training.getContext(), root.fixed.getArena(),
-          root.fixed.getOffset() + offset, place.bytes, place.stride));
+      attributes.push_back(
+          root.fixed.getPart(offset, place.bytes, place.stride));
     }
     result.push_back({op, std::move(attributes)});
   }

@@ -9,16 +9,17 @@ using namespace mlir;
 using namespace mlir::zero;
 
 AtAttr mlir::zero::specialize(AtAttr place, int64_t index) {
-  return AtAttr::get(place.getContext(), place.getArena(),
-                     place.getOffset() + index * place.getStride(),
-                     place.getBytes(), /*stride=*/0);
+  return place.getPart(index * place.getStride(), place.getBytes(),
+                       /*stride=*/0);
 }
 
-AtAttr ArenaCursor::take(MLIRContext *context, ArenaKind arena, int64_t bytes) {
-  int64_t &end = next[static_cast<int>(arena)];
+AtAttr ArenaCursor::take(MLIRContext *context, MemorySpace space,
+                         int64_t bytes) {
+  int64_t &end = next[space.index()];
   int64_t offset = llvm::alignTo(end, kBufferAlignment);
   end = offset + bytes;
-  return AtAttr::get(context, arena, offset, bytes, /*stride=*/0);
+  return AtAttr::get(context, space.arena, offset, bytes, /*stride=*/0,
+                     space.tier);
 }
 
 SmallVector<OptimizerState>
@@ -103,9 +104,7 @@ AtAttr StatePlaces::getWhole(StringAttr parameter) const {
   auto all = cast<AtAttr>(partition.getAt()->get("parameters"));
   MemberAttr member = getMember(parameter);
   int64_t bytes = elementBytes(partition.getComputeType());
-  return AtAttr::get(all.getContext(), all.getArena(),
-                     all.getOffset() + member.getOffset() * bytes,
-                     member.getSize() * bytes, 0);
+  return all.getPart(member.getOffset() * bytes, member.getSize() * bytes);
 }
 
 AtAttr StatePlaces::getSlice(PartitionOp partition, AtAttr state, bool sharded,
@@ -114,8 +113,7 @@ AtAttr StatePlaces::getSlice(PartitionOp partition, AtAttr state, bool sharded,
   int64_t ranks = partition.getSlices();
   int64_t bytes = (end - begin) / ranks * elementBytes;
   int64_t first = (sharded ? begin / ranks : begin) * elementBytes;
-  return AtAttr::get(state.getContext(), state.getArena(),
-                     state.getOffset() + first, bytes, sharded ? 0 : bytes);
+  return state.getPart(first, bytes, sharded ? 0 : bytes);
 }
 
 AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,
@@ -125,8 +123,7 @@ AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,
   if (slice)
     return getSlice(partition, all, partition.hasShardedGradients(), bytes,
                     begin, end);
-  return AtAttr::get(all.getContext(), all.getArena(),
-                     all.getOffset() + begin * bytes, (end - begin) * bytes, 0);
+  return all.getPart(begin * bytes, (end - begin) * bytes);
 }
 
 AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
@@ -177,7 +174,5 @@ StatePlaces::getPlaces(Operation *op, ArrayRef<AsyncBuffer> buffers) const {
 AtAttr mlir::zero::getPart(AtAttr place, Type type, int64_t offset,
                            int64_t elements) {
   int64_t bytes = elementBytes(type);
-  return AtAttr::get(place.getContext(), place.getArena(),
-                     place.getOffset() + offset * bytes, elements * bytes,
-                     place.getStride());
+  return place.getPart(offset * bytes, elements * bytes);
 }

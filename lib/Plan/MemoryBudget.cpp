@@ -65,7 +65,7 @@ static void printLines(llvm::raw_ostream &os, const ArenaSummary &arena) {
 
 static void printArena(llvm::raw_ostream &os, const ArenaSummary &arena,
                        int64_t bound) {
-  os << stringifyArenaKind(arena.arena) << ": " << describeBytes(arena.bytes);
+  os << arena.space.describe() << ": " << describeBytes(arena.bytes);
   // The bound counts every buffer with its alignment, an arena ends with the
   // last one's bytes.
   bound = std::min(bound, arena.bytes);
@@ -92,7 +92,7 @@ LogicalResult mlir::zero::checkMemoryBudget(StepOp step,
       << "; more ranks, a higher stage or a smaller micro-batch need less";
   SmallVector<const ArenaSummary *> arenas;
   for (const ArenaSummary &arena : summary.arenas)
-    if (arena.bytes > 0)
+    if (arena.bytes > 0 && arena.space.tier == MemoryTier::Device)
       arenas.push_back(&arena);
   llvm::stable_sort(arenas, [](const ArenaSummary *a, const ArenaSummary *b) {
     return a->bytes > b->bytes;
@@ -114,7 +114,7 @@ void mlir::zero::remarkMemory(StepOp step, const PlanSummary &summary,
     if (arena.bytes == 0)
       continue;
     os << "\n  ";
-    printArena(os, arena, bounds[static_cast<int>(arena.arena)]);
+    printArena(os, arena, bounds[arena.space.index()]);
   }
   emitRemark(step.getLoc())
       << "memory of each rank: " << describeBytes(summary.totalBytes()) << text;

@@ -20,9 +20,9 @@ public:
 
   SmallVector<PlacedBuffer> take() { return std::move(buffers); }
 
-  /// Lists what is alive in `arena` where most is; returns its bytes. `peak`
+  /// Lists what is alive in `space` where most is; returns its bytes. `peak`
   /// becomes that position.
-  int64_t findPeak(ArenaKind arena, SmallVectorImpl<MemoryLine> &alive,
+  int64_t findPeak(MemorySpace space, SmallVectorImpl<MemoryLine> &alive,
                    int64_t &peak) const;
 
 private:
@@ -53,10 +53,9 @@ private:
 } // namespace
 
 static bool contains(AtAttr outer, AtAttr inner) {
-  return outer.getArena() == inner.getArena() &&
+  return outer.getSpace() == inner.getSpace() &&
          inner.getOffset() >= outer.getOffset() &&
-         inner.getOffset() + inner.getBytes() <=
-             outer.getOffset() + outer.getBytes();
+         inner.getEnd() <= outer.getEnd();
 }
 
 int64_t LineBuffers::waitOf(Operation *op) const {
@@ -188,12 +187,12 @@ void LineBuffers::visitKernel(Operation &op, ArrayAttr places) {
   }
 }
 
-int64_t LineBuffers::findPeak(ArenaKind arena,
+int64_t LineBuffers::findPeak(MemorySpace space,
                               SmallVectorImpl<MemoryLine> &alive,
                               int64_t &peak) const {
   SmallVector<int64_t> changes(order.size() + 2, 0);
   for (const PlacedBuffer &buffer : buffers)
-    if (buffer.place.getArena() == arena && buffer.begin <= buffer.end) {
+    if (buffer.place.getSpace() == space && buffer.begin <= buffer.end) {
       changes[buffer.begin] += buffer.place.getBytes();
       changes[buffer.end + 1] -= buffer.place.getBytes();
     }
@@ -204,7 +203,7 @@ int64_t LineBuffers::findPeak(ArenaKind arena,
       peak = position;
     }
   for (const PlacedBuffer &buffer : buffers)
-    if (most > 0 && buffer.place.getArena() == arena && buffer.begin <= peak &&
+    if (most > 0 && buffer.place.getSpace() == space && buffer.begin <= peak &&
         buffer.end >= peak)
       alive.push_back({buffer.name, buffer.place.getBytes()});
   return most;
@@ -233,15 +232,15 @@ static std::string describePeak(ArrayRef<Block *> line, int64_t position) {
 }
 
 void mlir::zero::detail::summarizeBuffers(StepOp step, PlanSummary &summary) {
-  int64_t most[getMaxEnumValForArenaKind() + 1] = {};
+  int64_t most[MemorySpace::kCount] = {};
   Handles handles(step);
   for (const SmallVector<Block *> &line : getTimelines(step)) {
     LineBuffers buffers(line, handles);
     for (ArenaKind kind : {ArenaKind::Activations, ArenaKind::Communication}) {
-      int index = static_cast<int>(kind);
+      int index = MemorySpace{kind}.index();
       SmallVector<MemoryLine> alive;
       int64_t position = 0;
-      int64_t bytes = buffers.findPeak(kind, alive, position);
+      int64_t bytes = buffers.findPeak({kind}, alive, position);
       if (bytes <= most[index])
         continue;
       most[index] = bytes;

@@ -12,16 +12,18 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-int64_t PlanSummary::totalBytes() const {
+int64_t PlanSummary::totalBytes(MemoryTier tier) const {
   int64_t total = 0;
   for (const ArenaSummary &arena : arenas)
-    total += arena.bytes;
+    if (arena.space.tier == tier)
+      total += arena.bytes;
   return total;
 }
 
 int64_t PlanSummary::stateBytes() const {
-  return arena(ArenaKind::Parameters).bytes +
-         arena(ArenaKind::Gradients).bytes + arena(ArenaKind::Optimizer).bytes;
+  return arena({ArenaKind::Parameters}).bytes +
+         arena({ArenaKind::Gradients}).bytes +
+         arena({ArenaKind::Optimizer}).bytes;
 }
 
 std::string mlir::zero::describeRegion(Operation *region) {
@@ -51,7 +53,7 @@ namespace {
 
 /// One kind of state of one partition.
 struct State {
-  ArenaKind arena;
+  MemorySpace space;
   bool sharded;
   /// Bytes an element.
   int64_t bytes;
@@ -72,9 +74,9 @@ private:
   }
 
   PlanSummary &summary;
-  /// Of each arena, bytes times slices by the closed form.
-  int64_t formulas[getMaxEnumValForArenaKind() + 1] = {};
-  int64_t padding[getMaxEnumValForArenaKind() + 1] = {};
+  /// Of each memory space, bytes times slices by the closed form.
+  int64_t formulas[MemorySpace::kCount] = {};
+  int64_t padding[MemorySpace::kCount] = {};
 };
 
 } // namespace
@@ -101,7 +103,7 @@ void StateSummary::add(PartitionOp partition) {
     elements += member.getSize();
   (partition.isTrainable() ? summary.trained : summary.untrained) += elements;
   for (const State &state : statesOf(partition)) {
-    int index = static_cast<int>(state.arena);
+    int index = state.space.index();
     formulas[index] +=
         elements * state.bytes * (state.sharded ? 1 : summary.slices);
     padding[index] += share(state, partition.getFlatElements() - elements);
@@ -113,14 +115,16 @@ void StateSummary::add(PartitionOp partition) {
 }
 
 void StateSummary::addResident(StringRef name, AtAttr place) {
-  summary.arenas[static_cast<int>(place.getArena())].lines.push_back(
+  summary.arenas[place.getSpace().index()].lines.push_back(
       {("resident copy of @" + name).str(), place.getBytes()});
 }
 
 void StateSummary::finish() {
-  for (ArenaKind kind :
-       {ArenaKind::Parameters, ArenaKind::Gradients, ArenaKind::Optimizer}) {
-    int index = static_cast<int>(kind);
+  for (int index = 0; index < MemorySpace::kCount; ++index) {
+    ArenaKind kind = MemorySpace::at(index).arena;
+    if (kind != ArenaKind::Parameters && kind != ArenaKind::Gradients &&
+        kind != ArenaKind::Optimizer)
+      continue;
     ArenaSummary &arena = summary.arenas[index];
     arena.formula = llvm::divideCeil(formulas[index], summary.slices);
     if (padding[index])
@@ -140,7 +144,7 @@ void mlir::zero::detail::summarizeStates(ModuleOp module,
   for (auto [index, argument] :
        llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at"))) {
     auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
-    summary.arenas[static_cast<int>(ArenaKind::Inputs)].lines.push_back(
+    summary.arenas[MemorySpace{ArenaKind::Inputs}.index()].lines.push_back(
         {name ? name.str() : "input " + std::to_string(index),
          cast<AtAttr>(argument).getBytes()});
   }
@@ -157,9 +161,9 @@ static void measureArenas(ModuleOp module, PlanSummary &summary) {
     auto place = dyn_cast<AtAttr>(attribute);
     if (!place)
       return;
-    int64_t &bytes = summary.arenas[static_cast<int>(place.getArena())].bytes;
-    bytes = std::max(bytes, place.getOffset() + place.getBytes() +
-                                place.getStride() * (summary.slices - 1));
+    int64_t &bytes = summary.arenas[place.getSpace().index()].bytes;
+    bytes = std::max(bytes,
+                     place.getEnd() + place.getStride() * (summary.slices - 1));
   };
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     DictionaryAttr places = *partition.getAt();
@@ -180,8 +184,8 @@ static void completeLines(ArenaSummary &arena) {
   llvm::sort(arena.lines, [](const MemoryLine &a, const MemoryLine &b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
   });
-  bool isPlanned = arena.arena == ArenaKind::Activations ||
-                   arena.arena == ArenaKind::Communication;
+  bool isPlanned = arena.space.arena == ArenaKind::Activations ||
+                   arena.space.arena == ArenaKind::Communication;
   if (left != 0)
     arena.lines.push_back(
         {isPlanned ? "gaps and alignment at the peak" : "alignment of buffers",
@@ -196,12 +200,12 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   summary.ranks = training.getRanks();
   summary.slices = getMesh(module, training).slices();
   summary.accumulation = training.getAccumulation();
-  for (int kind = 0; kind <= static_cast<int>(getMaxEnumValForArenaKind());
-       ++kind)
-    summary.arenas.emplace_back().arena = static_cast<ArenaKind>(kind);
+  for (int index = 0; index < MemorySpace::kCount; ++index)
+    summary.arenas.emplace_back().space = MemorySpace::at(index);
   measureArenas(module, summary);
   // What every rank keeps of its own run: loss scale, step count, norm.
-  ArenaSummary &control = summary.arenas[static_cast<int>(ArenaKind::Control)];
+  ArenaSummary &control =
+      summary.arenas[MemorySpace{ArenaKind::Control}.index()];
   control.bytes = sizeof(zrt::Control);
   control.lines.push_back({"control block", control.bytes});
   detail::summarizeStates(module, summary);

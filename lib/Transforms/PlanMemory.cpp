@@ -45,7 +45,8 @@ private:
   StepOp step;
   ArenaCursor cursor;
   DenseMap<Attribute, AtAttr> constants;
-  int64_t bounds[getMaxEnumValForArenaKind() + 1] = {};
+  /// By memory space: the most that is alive at one time.
+  int64_t bounds[MemorySpace::kCount] = {};
 };
 } // namespace
 
@@ -69,7 +70,7 @@ void Planner::planResidents() {
          start.getBuffers(partitions, *step.getTraining()))
       if (buffer.memory == AsyncBuffer::Memory::Resident)
         places.push_back(
-            cursor.take(step.getContext(), ArenaKind::Parameters,
+            cursor.take(step.getContext(), {ArenaKind::Parameters},
                         buffer.elements * elementBytes(buffer.type)));
     if (!places.empty())
       start->setAttr("zero.at", toArray(step.getContext(), places));
@@ -80,7 +81,7 @@ void Planner::planInputs() {
   SmallVector<AtAttr> places;
   for (Type type : step.getArgumentTypes())
     places.push_back(
-        cursor.take(step.getContext(), ArenaKind::Inputs, tensorBytes(type)));
+        cursor.take(step.getContext(), {ArenaKind::Inputs}, tensorBytes(type)));
   step->setAttr("zero.at", toArray(step.getContext(), places));
 }
 
@@ -89,7 +90,7 @@ LogicalResult Planner::planRegions() {
   auto placeConstant = [&](ElementsAttr value) {
     AtAttr &place = constants[value];
     if (!place)
-      place = cursor.take(step.getContext(), ArenaKind::Constants,
+      place = cursor.take(step.getContext(), {ArenaKind::Constants},
                           tensorBytes(value.getType()));
     return place;
   };
@@ -100,7 +101,7 @@ LogicalResult Planner::planRegions() {
       return failure();
     plan.solve();
     for (ArenaKind arena : {ArenaKind::Activations, ArenaKind::Communication}) {
-      int64_t &bound = bounds[static_cast<int>(arena)];
+      int64_t &bound = bounds[MemorySpace{arena}.index()];
       bound = std::max(bound, plan.liveBytes(arena));
     }
     for (auto &[op, places] : plan.getPlaces())

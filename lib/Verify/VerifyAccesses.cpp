@@ -45,11 +45,8 @@ AtAttr AccessTable::findPlace(Value value) {
   }
   if (std::optional<View> view = getView(maker)) {
     AtAttr source = placeOf(view->source);
-    return source
-               ? AtAttr::get(source.getContext(), source.getArena(),
-                             source.getOffset() + view->offset,
-                             tensorBytes(value.getType()), source.getStride())
-               : AtAttr();
+    return source ? source.getPart(view->offset, tensorBytes(value.getType()))
+                  : AtAttr();
   }
   if (auto load = dyn_cast<LoadOp>(maker))
     return state.getWhole(load.getParameterAttr().getAttr());
@@ -78,9 +75,8 @@ void AccessTable::add(SmallVectorImpl<Access> &accesses, AtAttr place,
   if (!place || place.getBytes() == 0)
     return;
   int64_t last = place.getStride() * (tables.mesh.slices() - 1);
-  accesses.push_back({place.getArena(), place.getOffset(),
-                      place.getOffset() + last + place.getBytes(), isWrite,
-                      rank});
+  accesses.push_back({place.getSpace(), place.getOffset(),
+                      place.getEnd() + last, isWrite, rank});
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +131,7 @@ void AccessTable::collectOwned(PartitionOp partition, ArrayAttr parameters,
       int64_t owner = flat / slice;
       int64_t next = std::min(end, (owner + 1) * slice);
       int64_t first = stored.getOffset() + (flat - owner * slice) * bytes;
-      accesses.push_back({stored.getArena(), first,
+      accesses.push_back({stored.getSpace(), first,
                           first + (next - flat) * bytes, /*isWrite=*/true,
                           owner});
       flat = next;
@@ -155,8 +151,7 @@ void AccessTable::collectAccumulate(AccumulateOp op, Accesses &accesses) {
   }
   AtAttr target = state.getGradient(partition, op.getBegin(), op.getEnd(),
                                     op.getForm() == AccumulateForm::Slice);
-  if (value && value.getArena() == target.getArena() &&
-      value.getOffset() == target.getOffset())
+  if (value && value.beginsWith(target))
     return; // The value is made where it is stored.
   add(accesses.atOnce, value, /*isWrite=*/false);
   add(accesses.atOnce, target, /*isWrite=*/true);

@@ -8,9 +8,9 @@
 
 namespace mlir::zero::verify {
 
-/// Bytes [begin, end) of an arena that an operation reads or writes.
+/// Bytes [begin, end) of a memory space that an operation reads or writes.
 struct Access {
-  ArenaKind arena = ArenaKind::Activations;
+  MemorySpace space = ArenaKind::Activations;
   int64_t begin = 0, end = 0;
   bool isWrite = false;
   /// The only rank that does; negative: all do.

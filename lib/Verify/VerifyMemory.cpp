@@ -61,10 +61,6 @@ private:
 
 } // namespace
 
-static int64_t endOf(AtAttr place) {
-  return place.getOffset() + place.getBytes();
-}
-
 //===----------------------------------------------------------------------===//
 // Lifetimes
 //===----------------------------------------------------------------------===//
@@ -230,7 +226,7 @@ LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
                                       AtAttr stored) {
   int64_t bytes = elementBytes(partition.getGradientType());
   if (!use.value)
-    return endOf(use.place) <= endOf(stored)
+    return use.place.getEnd() <= stored.getEnd()
                ? success()
                : use.by->emitOpError("writes past the stored gradient of @")
                      << partition.getSymName();
@@ -254,8 +250,9 @@ LogicalResult LineMemory::verifyPlace(const Use &use) {
     for (PartitionOp partition : tables.trained) {
       DictionaryAttr at = partition.getAtAttr();
       auto stored = at ? at.getAs<AtAttr>("gradients") : AtAttr();
-      if (stored && use.place.getOffset() >= stored.getOffset() &&
-          use.place.getOffset() < endOf(stored))
+      if (stored && use.place.getSpace() == stored.getSpace() &&
+          use.place.getOffset() >= stored.getOffset() &&
+          use.place.getOffset() < stored.getEnd())
         return verifyState(use, partition, stored);
     }
   return use.by->emitOpError("computes into ")
@@ -265,7 +262,7 @@ LogicalResult LineMemory::verifyPlace(const Use &use) {
 LogicalResult LineMemory::run() {
   llvm::stable_sort(uses,
                     [](const Use &a, const Use &b) { return a.from < b.from; });
-  ByteMap<const Use *> live[getMaxEnumValForArenaKind() + 1];
+  ByteMap<const Use *> live[MemorySpace::kCount];
   // By their last position.
   std::multimap<int64_t, const Use *> ends;
   for (const Use &use : uses) {
@@ -276,18 +273,18 @@ LogicalResult LineMemory::run() {
       return failure();
     while (!ends.empty() && ends.begin()->first < use.from) {
       const Use *gone = ends.begin()->second;
-      live[static_cast<int>(gone->place.getArena())].removeIf(
-          gone->place.getOffset(), endOf(gone->place),
+      live[gone->place.getSpace().index()].removeIf(
+          gone->place.getOffset(), gone->place.getEnd(),
           [&](const Use *other) { return other == gone; });
       ends.erase(ends.begin());
     }
-    auto &arena = live[static_cast<int>(use.place.getArena())];
+    auto &space = live[use.place.getSpace().index()];
     auto found =
-        arena.find(use.place.getOffset(), endOf(use.place),
+        space.find(use.place.getOffset(), use.place.getEnd(),
                    [&](const Use *other) { return !mayShare(*other, use); });
     if (found)
       return reportOverlap(**found, use);
-    arena.add(use.place.getOffset(), endOf(use.place), &use);
+    space.add(use.place.getOffset(), use.place.getEnd(), &use);
     ends.emplace(use.to, &use);
   }
   return success();

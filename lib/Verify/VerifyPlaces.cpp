@@ -47,15 +47,10 @@ private:
   /// `place` in this program: of all ranks, or of the one that it is for.
   AtAttr here(AtAttr place);
   LogicalResult expect(Operation *op, AtAttr place, AtAttr wanted);
-  /// `place` is anywhere in `arena`, `bytes` long, on all ranks the same; where
+  /// `place` is anywhere in `space`, `bytes` long, on all ranks the same; where
   /// a buffer may begin, unless it is a part of one.
-  LogicalResult expectSize(Operation *op, AtAttr place, ArenaKind arena,
+  LogicalResult expectSize(Operation *op, AtAttr place, MemorySpace space,
                            int64_t bytes, bool isPart = false);
-  AtAttr at(ArenaKind arena, int64_t offset, int64_t bytes,
-            int64_t stride = 0) const {
-    return AtAttr::get(tables.module.getContext(), arena, offset, bytes,
-                       stride);
-  }
 
   const Tables &tables;
   StatePlaces state;
@@ -63,10 +58,6 @@ private:
 };
 
 } // namespace
-
-static int64_t endOf(AtAttr place) {
-  return place.getOffset() + place.getBytes();
-}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -85,13 +76,13 @@ LogicalResult Places::expect(Operation *op, AtAttr place, AtAttr wanted) {
   return op->emitOpError("is at ") << place << ", wanted " << here(wanted);
 }
 
-LogicalResult Places::expectSize(Operation *op, AtAttr place, ArenaKind arena,
+LogicalResult Places::expectSize(Operation *op, AtAttr place, MemorySpace space,
                                  int64_t bytes, bool isPart) {
-  if (place.getArena() != arena || place.getBytes() != bytes ||
+  if (place.getSpace() != space || place.getBytes() != bytes ||
       place.getStride() != 0 || place.getOffset() < 0)
     return op->emitOpError("is at ")
            << place << ", wanted " << bytes << " bytes of the arena "
-           << stringifyArenaKind(arena) << ", the same on all ranks";
+           << space.describe() << ", the same on all ranks";
   if (isPart || place.getOffset() % kBufferAlignment == 0)
     return success();
   return op->emitOpError("is at ")
@@ -115,7 +106,7 @@ LogicalResult Places::verifyInputs() {
   for (auto [argument, place] :
        llvm::zip_equal(tables.step.getArguments(), places)) {
     auto at = cast<AtAttr>(place);
-    if (failed(expectSize(tables.step, at, ArenaKind::Inputs,
+    if (failed(expectSize(tables.step, at, {ArenaKind::Inputs},
                           tensorBytes(argument.getType()))))
       return failure();
     reserved.push_back({at, tables.step, {}});
@@ -138,7 +129,7 @@ LogicalResult Places::verifyStates(PartitionOp partition) {
     auto size = cast<AtAttr>(entry.getValue());
     if (!place)
       return partition.emitOpError("has no place for its ") << entry.getName();
-    if (failed(expectSize(partition, place, size.getArena(), size.getBytes())))
+    if (failed(expectSize(partition, place, size.getSpace(), size.getBytes())))
       return failure();
     reserved.push_back({place, partition, {}});
   }
@@ -146,7 +137,7 @@ LogicalResult Places::verifyStates(PartitionOp partition) {
 }
 
 LogicalResult Places::verifyConstant(Operation &op, AtAttr place) {
-  if (failed(expectSize(&op, place, ArenaKind::Constants,
+  if (failed(expectSize(&op, place, {ArenaKind::Constants},
                         tensorBytes(op.getResult(0).getType()))))
     return failure();
   reserved.push_back({place, &op, op.getAttr("value")});
@@ -158,7 +149,7 @@ LogicalResult Places::verifyResident(Operation *op, const AsyncBuffer &buffer,
   if (!isa<InitializeOp>(op->getParentOp()))
     return expect(op, place, state.getPlace(buffer));
   reserved.push_back({place, op, {}});
-  return expectSize(op, place, ArenaKind::Parameters,
+  return expectSize(op, place, {ArenaKind::Parameters},
                     buffer.elements * elementBytes(buffer.type));
 }
 
@@ -168,15 +159,15 @@ LogicalResult Places::verifyDisjoint() {
     return entry.place.getBytes() == 0;
   });
   llvm::stable_sort(reserved, [](const Reserved &a, const Reserved &b) {
-    return std::make_pair(a.place.getArena(), a.place.getOffset()) <
-           std::make_pair(b.place.getArena(), b.place.getOffset());
+    return std::make_pair(a.place.getSpace().index(), a.place.getOffset()) <
+           std::make_pair(b.place.getSpace().index(), b.place.getOffset());
   });
   for (size_t i = 1; i < reserved.size(); ++i) {
     const Reserved &before = reserved[i - 1], &entry = reserved[i];
     bool isShared = before.place == entry.place && entry.content &&
                     before.content == entry.content;
-    if (isShared || before.place.getArena() != entry.place.getArena() ||
-        endOf(before.place) <= entry.place.getOffset())
+    if (isShared || before.place.getSpace() != entry.place.getSpace() ||
+        before.place.getEnd() <= entry.place.getOffset())
       continue;
     InFlightDiagnostic error = entry.owner->emitOpError("is kept in ")
                                << entry.place << ", of which " << before.place
@@ -198,7 +189,7 @@ LogicalResult Places::verifyResults(Operation &op, ArrayRef<AtAttr> places) {
   for (Value result : op.getResults())
     if (isa<RankedTensorType>(result.getType()))
       if (AtAttr place = places[next++]; failed(expectSize(
-              &op, place, place.getArena(), tensorBytes(result.getType()),
+              &op, place, {place.getArena()}, tensorBytes(result.getType()),
               /*isPart=*/place.getArena() != ArenaKind::Activations)))
         return failure();
   return success();
@@ -215,15 +206,13 @@ LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
     int64_t bytes = elementBytes(buffer.type), size = buffer.elements * bytes;
     LogicalResult result = success();
     if (buffer.memory == AsyncBuffer::Memory::Own)
-      result = expectSize(op, place, ArenaKind::Communication, size);
+      result = expectSize(op, place, {ArenaKind::Communication}, size);
     else if (buffer.memory == AsyncBuffer::Memory::Resident)
       result = verifyResident(op, buffer, place);
     else if (buffer.memory == AsyncBuffer::Memory::Part)
-      result =
-          expect(op, place,
-                 at(known[buffer.index].getArena(),
-                    known[buffer.index].getOffset() + buffer.offset * bytes,
-                    size, buffer.stride * bytes));
+      result = expect(op, place,
+                      known[buffer.index].getPart(buffer.offset * bytes, size,
+                                                  buffer.stride * bytes));
     else
       result = expect(op, place, state.getPlace(buffer));
     if (failed(result))

@@ -39,8 +39,8 @@ private:
 
   const Tables &tables;
   AccessTable table;
-  /// What is in flight, by arena.
-  ByteMap<InFlightUse> busy[getMaxEnumValForArenaKind() + 1];
+  /// What is in flight, by memory space.
+  ByteMap<InFlightUse> busy[MemorySpace::kCount];
   llvm::DenseSet<Operation *> inFlight;
 };
 
@@ -48,14 +48,14 @@ private:
 
 LogicalResult Streams::check(Operation &op, ArrayRef<Access> accesses) {
   for (const Access &access : accesses) {
-    const InFlightUse *use = busy[static_cast<int>(access.arena)].find(
+    const InFlightUse *use = busy[access.space.index()].find(
         access.begin, access.end,
         [&](const InFlightUse &use) { return use.conflictsWith(access); });
     if (!use)
       continue;
     InFlightDiagnostic error =
         op.emitOpError(access.isWrite ? "writes " : "reads ")
-        << stringifyArenaKind(access.arena) << "[" << access.begin << " to "
+        << access.space.describe() << "[" << access.begin << " to "
         << access.end << ") while '" << use->op->getName() << "' on "
         << stringifyStreamKind(getStream(use->op)) << " "
         << (use->isWrite ? "writes" : "reads")
@@ -73,7 +73,7 @@ LogicalResult Streams::visit(Operation &op) {
     Operation *start = tables.handles.findStart(wait.getPending());
     if (start && inFlight.erase(start))
       for (const Access &access : table.of(*start).inFlight)
-        busy[static_cast<int>(access.arena)].removeIf(
+        busy[access.space.index()].removeIf(
             access.begin, access.end,
             [&](const InFlightUse &use) { return use.op == start; });
     return success();
@@ -85,14 +85,14 @@ LogicalResult Streams::visit(Operation &op) {
   if (!accesses.inFlight.empty())
     inFlight.insert(&op);
   for (const Access &access : accesses.inFlight)
-    busy[static_cast<int>(access.arena)].add(
-        access.begin, access.end, {&op, access.isWrite, access.rank});
+    busy[access.space.index()].add(access.begin, access.end,
+                                   {&op, access.isWrite, access.rank});
   return success();
 }
 
 LogicalResult Streams::drain() {
-  for (auto &arena : busy)
-    arena.clear();
+  for (auto &space : busy)
+    space.clear();
   inFlight.clear();
   return success();
 }

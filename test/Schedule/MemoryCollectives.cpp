@@ -60,7 +60,7 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
   // Padding: zeroed in a bucket, zero from the start in a stored gradient.
   int64_t size = flight.bucket.end - flight.bucket.begin;
   flight.bucketMarks = fresh(size);
-  if (begin && flight.bucket.arena != ArenaKind::Communication)
+  if (begin && flight.bucket.space != ArenaKind::Communication)
     flight.bucketMarks = cut(stored.marks, *begin * bytes, size);
   int64_t inBucket = 0;
   for (auto [name, gradient] : llvm::zip_equal(

@@ -16,7 +16,7 @@ MemoryInterpreter::MemoryInterpreter(ModuleOp module, int64_t rank,
                                      bool completesEarly)
     : module(module), step(*module.getOps<StepOp>().begin()), rank(rank),
       ranks(step.getTraining()->getRanks()), completesEarly(completesEarly),
-      arenas(getMaxEnumValForArenaKind() + 1) {}
+      arenas(MemorySpace::kCount) {}
 
 bool MemoryInterpreter::fail(Operation *op, const Twine &why) {
   failure = (op->getName().getStringRef() + " " + why).str();
@@ -29,12 +29,12 @@ bool MemoryInterpreter::fail(Operation *op, const Twine &why) {
 
 ByteRange MemoryInterpreter::rangeOf(AtAttr at) const {
   int64_t begin = at.getOffset() + rank * at.getStride();
-  return {at.getArena(), begin, begin + at.getBytes()};
+  return {at.getSpace(), begin, begin + at.getBytes()};
 }
 
 ByteRange MemoryInterpreter::part(const ByteRange &whole, int64_t offset,
                                   int64_t bytes) const {
-  return {whole.arena, whole.begin + offset, whole.begin + offset + bytes};
+  return {whole.space, whole.begin + offset, whole.begin + offset + bytes};
 }
 
 Marks MemoryInterpreter::fresh(int64_t bytes) {
@@ -49,7 +49,7 @@ bool MemoryInterpreter::write(const ByteRange &range, const Marks &marks,
   int64_t size = marks.size();
   if (range.begin < 0 || range.end - range.begin < size)
     return fail(op, "writes more than its place holds");
-  Marks &arena = arenas[static_cast<int>(range.arena)];
+  Marks &arena = arenas[range.space.index()];
   if (static_cast<int64_t>(arena.size()) < range.begin + size)
     arena.resize(range.begin + size);
   llvm::copy(marks, arena.begin() + range.begin);
@@ -58,7 +58,7 @@ bool MemoryInterpreter::write(const ByteRange &range, const Marks &marks,
 
 bool MemoryInterpreter::read(const ByteRange &range, const Marks &marks,
                              Operation *op) {
-  const Marks &arena = arenas[static_cast<int>(range.arena)];
+  const Marks &arena = arenas[range.space.index()];
   int64_t size = marks.size();
   if (range.begin < 0 || range.end - range.begin < size ||
       range.begin + size > static_cast<int64_t>(arena.size()))
@@ -66,8 +66,8 @@ bool MemoryInterpreter::read(const ByteRange &range, const Marks &marks,
   for (int64_t i = 0; i < size; ++i)
     if (arena[range.begin + i] != marks[i])
       return fail(op, "finds something else in byte " + Twine(i) + " of " +
-                          stringifyArenaKind(range.arena) + "[" +
-                          Twine(range.begin) + "]");
+                          range.space.describe() + "[" + Twine(range.begin) +
+                          "]");
   return true;
 }
 
@@ -289,7 +289,7 @@ bool MemoryInterpreter::accumulate(AccumulateOp op) {
   const Content &value = values[op.getValue()];
   Marks marks = value.marks;
   // What is produced in its place is stored as it is.
-  if (value.place.arena != target.arena || value.place.begin != target.begin) {
+  if (value.place.space != target.space || value.place.begin != target.begin) {
     marks = fresh(size * state.bytes);
     if (!storesFirst && !read(target, cut(state.marks, from, marks.size()), op))
       return false;

@@ -27,16 +27,16 @@ inline Marks cut(const Marks &marks, int64_t offset, int64_t bytes) {
   return Marks(marks.begin() + offset, marks.begin() + offset + bytes);
 }
 
-/// Bytes of one rank: [begin, end) of an arena.
+/// Bytes of one rank: [begin, end) of a memory space.
 struct ByteRange {
-  ArenaKind arena = ArenaKind::Activations;
+  MemorySpace space = ArenaKind::Activations;
   int64_t begin = 0, end = 0;
 
   bool overlaps(const ByteRange &other) const {
-    return arena == other.arena && begin < other.end && other.begin < end;
+    return space == other.space && begin < other.end && other.begin < end;
   }
   bool operator==(const ByteRange &other) const {
-    return arena == other.arena && begin == other.begin && end == other.end;
+    return space == other.space && begin == other.begin && end == other.end;
   }
 };
 

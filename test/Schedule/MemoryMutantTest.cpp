@@ -187,23 +187,25 @@ void MemoryMutantTest::judgeMutant(ModuleOp original, Spot spot, AtAttr place) {
 /// Every place that `place` is changed to.
 static SmallVector<AtAttr> changes(AtAttr place, ArrayRef<AtAttr> all) {
   llvm::SetVector<Attribute> others;
-  auto add = [&](ArenaKind arena, int64_t offset, int64_t bytes,
+  auto add = [&](MemorySpace space, int64_t offset, int64_t bytes,
                  int64_t stride) {
     if (offset >= 0 && bytes >= 0 && stride >= 0)
-      others.insert(
-          AtAttr::get(place.getContext(), arena, offset, bytes, stride));
+      others.insert(AtAttr::get(place.getContext(), space.arena, offset, bytes,
+                                stride, space.tier));
   };
-  ArenaKind arena = place.getArena();
+  MemorySpace space = place.getSpace();
   int64_t offset = place.getOffset(), bytes = place.getBytes();
   int64_t stride = place.getStride();
   for (int64_t by : {-64, -4, 4, 64})
-    add(arena, offset + by, bytes, stride);
+    add(space, offset + by, bytes, stride);
   for (AtAttr other : all)
-    add(other.getArena(), other.getOffset(), bytes, stride);
+    add(other.getSpace(), other.getOffset(), bytes, stride);
   for (int64_t by : {-4, 4, 64})
-    add(arena, offset, bytes + by, stride);
+    add(space, offset, bytes + by, stride);
   for (int64_t by : {-4, 4, 64})
-    add(arena, offset, bytes, stride + by);
+    add(space, offset, bytes, stride + by);
+  for (MemoryTier tier : {MemoryTier::Device, MemoryTier::Host})
+    add({space.arena, tier}, offset, bytes, stride);
   others.remove(place);
   SmallVector<AtAttr> result;
   for (Attribute other : others)

@@ -39,8 +39,14 @@ static void compareMemory(const PlanSummary &a, const PlanSummary &b) {
   Columns memory("memory of a rank, bytes", "first", "second");
   for (auto [first, second] : llvm::zip_equal(a.arenas, b.arenas))
     if (first.bytes != 0 || second.bytes != 0)
-      memory.add(stringifyArenaKind(first.arena), first.bytes, second.bytes);
-  memory.add("all", a.totalBytes(), b.totalBytes());
+      memory.add(first.space.describe(), first.bytes, second.bytes);
+  for (int tier = 0; tier <= int(getMaxEnumValForMemoryTier()); ++tier) {
+    auto kind = static_cast<MemoryTier>(tier);
+    bool isDevice = kind == MemoryTier::Device;
+    if (isDevice || a.totalBytes(kind) || b.totalBytes(kind))
+      memory.add(isDevice ? "all" : "all on " + stringifyMemoryTier(kind),
+                 a.totalBytes(kind), b.totalBytes(kind));
+  }
   memory.print();
 }
 
@@ -104,8 +110,7 @@ static void compareParts(const PlanSummary &a, const PlanSummary &b) {
   auto collect = [&](const PlanSummary &plan, int64_t sign) {
     for (const ArenaSummary &arena : plan.arenas)
       for (const MemoryLine &line : arena.lines)
-        changes[stringifyArenaKind(arena.arena).str() + ": " + line.name] +=
-            sign * line.bytes;
+        changes[arena.space.describe() + ": " + line.name] += sign * line.bytes;
   };
   collect(a, -1);
   collect(b, 1);

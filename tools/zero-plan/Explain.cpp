@@ -109,11 +109,11 @@ static void printPlaces(const StatePlaces &places, PartitionOp partition,
                         MemberAttr member) {
   Table table;
   auto add = [&](StringRef state, StringRef what, AtAttr place) {
-    table.add({("  " + state).str(), what.str(),
-               (stringifyArenaKind(place.getArena()) + "[" +
-                Twine(place.getOffset()) + "]")
-                   .str(),
-               formatCount(place.getBytes()) + " bytes"});
+    table.add(
+        {("  " + state).str(), what.str(),
+         (place.getSpace().describe() + "[" + Twine(place.getOffset()) + "]")
+             .str(),
+         formatCount(place.getBytes()) + " bytes"});
   };
   if (AtAttr whole = places.getWhole(member.getParameter().getAttr()))
     add("parameter",

@@ -58,10 +58,10 @@ private:
   void drawStreams();
   void drawStream(zrt::Stream stream);
   void drawArenas();
-  void drawArena(ArenaKind arena);
+  void drawArena(MemorySpace space);
   void drawAxis();
-  SmallVector<TimedBuffer> listStates(ArenaKind arena);
-  SmallVector<TimedBuffer> listBuffers(ArenaKind arena);
+  SmallVector<TimedBuffer> listStates(MemorySpace space);
+  SmallVector<TimedBuffer> listBuffers(MemorySpace space);
   void addTimes(Block &block, SmallVectorImpl<double> &times) const;
   void drawPeak(ArrayRef<TimedBuffer> buffers, double top, double height);
   double toX(double seconds) const {
@@ -142,11 +142,11 @@ void Picture::drawStreams() {
 // Arenas
 //===----------------------------------------------------------------------===//
 
-SmallVector<TimedBuffer> Picture::listStates(ArenaKind arena) {
+SmallVector<TimedBuffer> Picture::listStates(MemorySpace space) {
   SmallVector<TimedBuffer> states;
   auto add = [&](std::string name, Attribute attribute) {
-    auto place = dyn_cast<AtAttr>(attribute);
-    if (place && place.getArena() == arena)
+    auto place = dyn_cast_or_null<AtAttr>(attribute);
+    if (place && place.getSpace() == space)
       states.push_back({std::move(name), place, begin, end});
   };
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
@@ -155,7 +155,7 @@ SmallVector<TimedBuffer> Picture::listStates(ArenaKind arena) {
       add((place.getName().getValue() + " of @" + partition.getSymName()).str(),
           place.getValue());
   }
-  if (arena == ArenaKind::Inputs)
+  if (space == ArenaKind::Inputs)
     for (auto [index, place] :
          llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at")))
       add("input " + std::to_string(index), place);
@@ -186,7 +186,7 @@ void Picture::addTimes(Block &block, SmallVectorImpl<double> &times) const {
 }
 
 /// What the last micro-batch and the update fill.
-SmallVector<TimedBuffer> Picture::listBuffers(ArenaKind arena) {
+SmallVector<TimedBuffer> Picture::listBuffers(MemorySpace space) {
   Handles handles(step);
   SmallVector<TimedBuffer> buffers;
   for (const SmallVector<Block *> &line : getTimelines(step)) {
@@ -197,7 +197,7 @@ SmallVector<TimedBuffer> Picture::listBuffers(ArenaKind arena) {
       addTimes(*block, times);
     times.push_back(end);
     for (PlacedBuffer &buffer : listLineBuffers(line, handles))
-      if (buffer.place.getArena() == arena && buffer.begin <= buffer.end)
+      if (buffer.place.getSpace() == space && buffer.begin <= buffer.end)
         buffers.push_back({std::move(buffer.name), buffer.place,
                            times[buffer.begin], times[buffer.end + 1]});
   }
@@ -224,16 +224,16 @@ void Picture::drawPeak(ArrayRef<TimedBuffer> buffers, double top,
            "most alive: " + formatBytes(most), atRight ? "end" : "start");
 }
 
-void Picture::drawArena(ArenaKind arena) {
-  int64_t bytes = timeline.program->arenaBytes[static_cast<int>(arena)];
+void Picture::drawArena(MemorySpace space) {
+  int64_t bytes = timeline.program->arenaBytes[space.index()];
   if (bytes == 0)
     return;
-  SmallVector<TimedBuffer> buffers = listBuffers(arena);
+  SmallVector<TimedBuffer> buffers = listBuffers(space);
   bool isState = buffers.empty();
   if (isState)
-    buffers = listStates(arena);
+    buffers = listStates(space);
   double height = isState ? kStateHeight : kArenaHeight;
-  svg.text(kLeft - 6, y + 11, stringifyArenaKind(arena), "end");
+  svg.text(kLeft - 6, y + 11, space.describe(), "end");
   svg.text(kLeft - 6, y + 25, formatBytes(bytes), "end");
   svg.rectangle({kLeft, y, kWidth, height}, "lane");
   for (auto [index, buffer] : llvm::enumerate(buffers)) {
@@ -255,9 +255,8 @@ void Picture::drawArena(ArenaKind arena) {
 }
 
 void Picture::drawArenas() {
-  for (int i = 0; i <= static_cast<int>(getMaxEnumValForArenaKind()); ++i)
-    if (auto arena = symbolizeArenaKind(i))
-      drawArena(*arena);
+  for (int i = 0; i < MemorySpace::kCount; ++i)
+    drawArena(MemorySpace::at(i));
 }
 
 //===----------------------------------------------------------------------===//

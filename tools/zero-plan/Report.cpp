@@ -43,19 +43,26 @@ static void printMemory(const PlanSummary &plan, unsigned limit) {
   for (const ArenaSummary &arena : plan.arenas) {
     if (arena.bytes == 0)
       continue;
-    std::string name = "  " + stringifyArenaKind(arena.arena).str();
+    std::string name = "  " + arena.space.describe();
     table.add({name, formatCount(arena.bytes),
                arena.formula ? formatCount(*arena.formula) : "",
                "(" + formatBytes(arena.bytes) + ")"});
     addLines(arena, limit, table);
   }
-  table.add({"  all", formatCount(plan.totalBytes()), "",
-             "(" + formatBytes(plan.totalBytes()) + ")"});
+  for (int tier = 0; tier <= int(getMaxEnumValForMemoryTier()); ++tier) {
+    auto kind = static_cast<MemoryTier>(tier);
+    bool isDevice = kind == MemoryTier::Device;
+    int64_t bytes = plan.totalBytes(kind);
+    if (isDevice || bytes > 0)
+      table.add(
+          {isDevice ? "  all" : ("  all on " + stringifyMemoryTier(kind)).str(),
+           formatCount(bytes), "", "(" + formatBytes(bytes) + ")"});
+  }
   table.print(llvm::outs());
   for (const ArenaSummary &arena : plan.arenas)
     if (!arena.peak.empty())
-      llvm::outs() << "peak of " << stringifyArenaKind(arena.arena) << ": "
-                   << arena.peak << "\n";
+      llvm::outs() << "peak of " << arena.space.describe() << ": " << arena.peak
+                   << "\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,7 +201,7 @@ static void writeVolume(llvm::json::OStream &json, const PlanSummary &plan,
 }
 
 static void writeArena(llvm::json::OStream &json, const ArenaSummary &arena) {
-  json.attributeObject(stringifyArenaKind(arena.arena), [&] {
+  json.attributeObject(arena.space.describe(), [&] {
     json.attribute("bytes", arena.bytes);
     if (arena.formula)
       json.attribute("closed_form", *arena.formula);

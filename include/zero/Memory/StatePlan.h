@@ -40,11 +40,10 @@ AtAttr specialize(AtAttr place, int64_t index);
 /// Hands out places of the arenas that are filled once, one after the other.
 class ArenaCursor {
 public:
-  AtAttr take(MLIRContext *context, ArenaKind arena, int64_t bytes);
-  int64_t bytes(ArenaKind arena) const { return next[static_cast<int>(arena)]; }
+  AtAttr take(MLIRContext *context, MemorySpace space, int64_t bytes);
 
 private:
-  int64_t next[getMaxEnumValForArenaKind() + 1] = {};
+  int64_t next[MemorySpace::kCount] = {};
 };
 
 /// The places of a partition's states, as its attribute `at`: `parameters`,

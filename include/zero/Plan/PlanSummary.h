@@ -23,8 +23,9 @@ struct MemoryLine {
   int64_t bytes = 0;
 };
 
+/// One arena of one tier.
 struct ArenaSummary {
-  ArenaKind arena = ArenaKind::Parameters;
+  MemorySpace space = ArenaKind::Parameters;
   int64_t bytes = 0;
   /// Bytes by the closed form, for the states that outlive a step.
   std::optional<int64_t> formula;
@@ -79,7 +80,7 @@ struct PlanSummary {
   int64_t slices = 1;
   /// Elements of trained parameters and of all others.
   int64_t trained = 0, untrained = 0;
-  /// In the order of ArenaKind.
+  /// In the order of MemorySpace: the device's arenas first.
   SmallVector<ArenaSummary> arenas;
   SmallVector<TrafficSummary> traffic;
   SmallVector<CollectiveSummary> collectives;
@@ -88,11 +89,12 @@ struct PlanSummary {
   /// Kernels of one micro-batch: all, and those that recompute.
   KernelWork work, recomputed;
 
-  int64_t totalBytes() const;
-  /// Bytes of parameters, gradients and optimizer state.
+  /// Bytes of all arenas of a tier.
+  int64_t totalBytes(MemoryTier tier = MemoryTier::Device) const;
+  /// Bytes of parameters, gradients and optimizer state on the device.
   int64_t stateBytes() const;
-  const ArenaSummary &arena(ArenaKind kind) const {
-    return arenas[static_cast<int>(kind)];
+  const ArenaSummary &arena(MemorySpace space) const {
+    return arenas[space.index()];
   }
   /// What one rank sends of a volume in groups of `group` ranks, rounded up; 0:
   /// in those that states are cut over.

@@ -146,7 +146,7 @@ LogicalResult BlockAttr::verify(EmitError emitError,
 }
 
 LogicalResult AtAttr::verify(EmitError emitError, ArenaKind, int64_t offset,
-                             int64_t bytes, int64_t stride) {
+                             int64_t bytes, int64_t stride, MemoryTier) {
   return success(succeeded(expectAtLeast(emitError, "offset", offset, 0)) &&
                  succeeded(expectAtLeast(emitError, "bytes", bytes, 0)) &&
                  succeeded(expectAtLeast(emitError, "stride", stride, 0)));

@@ -47,6 +47,13 @@ FailureOr<bool> mlir::zero::parseBool(AsmParser &parser) {
   return failure();
 }
 
+std::string MemorySpace::describe() const {
+  std::string text = stringifyArenaKind(arena).str();
+  if (tier != MemoryTier::Device)
+    text += " on " + stringifyMemoryTier(tier).str();
+  return text;
+}
+
 Type PendingType::parse(AsmParser &parser) {
   SmallVector<Type> types;
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] {

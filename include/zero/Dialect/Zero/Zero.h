@@ -64,6 +64,35 @@ FailureOr<bool> parseBool(AsmParser &parser);
 #include "zero/Dialect/Zero/ZeroDialect.h.inc"
 #include "zero/Dialect/Zero/ZeroEnums.h.inc"
 
+namespace mlir::zero {
+
+/// The memory of one arena in one tier, numbered as the runtime numbers it:
+/// the arenas of the device first.
+struct MemorySpace {
+  ArenaKind arena;
+  MemoryTier tier;
+  /// An arena of the device, unless another tier is given.
+  MemorySpace(ArenaKind arena, MemoryTier tier = MemoryTier::Device)
+      : arena(arena), tier(tier) {}
+
+  static constexpr int kArenas = getMaxEnumValForArenaKind() + 1;
+  static constexpr int kCount = kArenas * (getMaxEnumValForMemoryTier() + 1);
+
+  static MemorySpace at(int index) {
+    return {static_cast<ArenaKind>(index % kArenas),
+            static_cast<MemoryTier>(index / kArenas)};
+  }
+  int index() const {
+    return static_cast<int>(tier) * kArenas + static_cast<int>(arena);
+  }
+  bool operator==(MemorySpace other) const { return index() == other.index(); }
+  bool operator!=(MemorySpace other) const { return index() != other.index(); }
+  /// "optimizer", or "optimizer on host" for another tier than the device.
+  std::string describe() const;
+};
+
+} // namespace mlir::zero
+
 #include "zero/Dialect/Zero/OptimizerAttrInterface.h.inc"
 
 #define GET_ATTRDEF_CLASSES

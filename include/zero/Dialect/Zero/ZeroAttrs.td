@@ -269,16 +269,52 @@ def Zero_Arena : I32EnumAttr<"ArenaKind", "a kind of memory", [
   let cppNamespace = "::mlir::zero";
 }
 
+def Zero_Tier : I32EnumAttr<"MemoryTier", "where memory is", [
+    I32EnumAttrCase<"Device", 0, "device">,
+    I32EnumAttrCase<"Host", 1, "host">,
+    I32EnumAttrCase<"File", 2, "file">]> {
+  let cppNamespace = "::mlir::zero";
+}
+class TierParam<string default = "::mlir::zero::MemoryTier::Device"> : EnumParameter<Zero_Tier> {
+  let defaultValue = default;
+}
+
 def Zero_AtAttr : Zero_Attr<"At", "at"> {
-  let summary = "A place in memory: arena and byte offset";
+  let summary = "A place in memory: arena, tier and byte offset";
   let description = [{
-    The address on a rank is `arena + offset + i * stride`, in bytes, where i is
-    the rank's index in the group over which states are cut.
+    The arena says what lives there, the tier where that is: in the memory of
+    the `device`, where kernels run, in pinned memory of the `host`, or in a
+    `file`. Each arena has a memory of its own in each tier, and offsets count
+    from its begin: places in two tiers never share bytes. The address on a rank
+    is `arena + offset + i * stride`, in bytes, where i is the rank's index in
+    the group over which states are cut.
+    ```mlir
+    #zero.at<optimizer[128], 64 bytes>
+    #zero.at<optimizer[128] on host, 64 bytes>
+    ```
   }];
   let parameters = (ins EnumParameter<Zero_Arena>:$arena, I64Param<>:$offset,
-      I64Param<>:$bytes, I64Param<"0">:$stride);
-  let assemblyFormat = "`<` $arena `[` $offset `]` `,` $bytes `bytes` (`stride` $stride^)? `>`";
+      I64Param<>:$bytes, I64Param<"0">:$stride, TierParam<>:$tier);
+  let assemblyFormat = "`<` $arena `[` $offset `]` (`on` $tier^)? `,` $bytes `bytes` (`stride` $stride^)? `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The memory that the place is in: one arena of one tier.
+    MemorySpace getSpace() const { return {getArena(), getTier()}; }
+    /// The place of `bytes` bytes from `first` on, on each rank.
+    AtAttr getPart(int64_t first, int64_t bytes) const {
+      return getPart(first, bytes, getStride());
+    }
+    /// The same, with another distance between ranks.
+    AtAttr getPart(int64_t first, int64_t bytes, int64_t stride) const {
+      return get(getContext(), getArena(), getOffset() + first, bytes, stride, getTier());
+    }
+    /// One byte past the place, on the first rank of the group.
+    int64_t getEnd() const { return getOffset() + getBytes(); }
+    /// Whether both begin at the same byte on the first rank of the group.
+    bool beginsWith(AtAttr other) const {
+      return getSpace() == other.getSpace() && getOffset() == other.getOffset();
+    }
+  }];
 }
 
 def Zero_AccumulateForm : I32EnumAttr<"AccumulateForm", "what part of a range a value holds", [
