@@ -112,18 +112,31 @@ static zrt::Optimizer toOptimizer(std::optional<Attribute> attribute) {
   return optimizer;
 }
 
-/// A state is in one piece, and starts as zeros unless it stands for the
-/// parameter.
-static zrt::State toState(PartitionOp partition, const OptimizerState &from) {
+static zrt::StateStart toStateStart(StateStart start) {
+  switch (start) {
+  case StateStart::Constant:
+    return zrt::StateStart::Constant;
+  case StateStart::Parameter:
+    return zrt::StateStart::Parameter;
+  case StateStart::LowerHalf:
+    return zrt::StateStart::LowerHalf;
+  }
+  llvm_unreachable("all are covered");
+}
+
+static zrt::State toState(PartitionOp partition, StateAttr from,
+                          const OptimizerState &description) {
   zrt::State to;
-  to.name = from.name.str();
-  to.type = *toDataType(from.type);
-  to.start = from.name == "master"      ? zrt::StateStart::Parameter
-             : from.name == "remainder" ? zrt::StateStart::LowerHalf
-                                        : zrt::StateStart::Constant;
-  to.ranges.push_back(
-      {0, static_cast<uint64_t>(partition.getFlatElements()),
-       toBufferRef(cast<AtAttr>(partition.getAt()->get(from.name)), {})});
+  to.name = from.getName().str();
+  to.type = *toDataType(from.getType());
+  to.start = toStateStart(description.start);
+  to.constant = description.value;
+  for (StateRangeAttr range : from.getRanges()) {
+    auto [begin, end] = partition.getBounds(range);
+    to.ranges.push_back({static_cast<uint64_t>(begin),
+                         static_cast<uint64_t>(end),
+                         toBufferRef(range.getAt(), {})});
+  }
   return to;
 }
 
@@ -148,8 +161,9 @@ static zrt::Partition toPartition(PartitionOp from) {
   };
   place("parameters", to.parameters);
   place("gradients", to.gradients);
-  for (const OptimizerState &state : listOptimizerStates(from))
-    to.states.push_back(toState(from, state));
+  for (auto [state, description] :
+       llvm::zip_equal(from.getStateRange(), from.describeStates()))
+    to.states.push_back(toState(from, state, description));
   return to;
 }
 
@@ -245,18 +259,16 @@ LogicalResult Translator::translateRegions() {
 
 void Translator::measureArenas() {
   auto measure = [&](Attribute attribute) {
-    auto place = dyn_cast<AtAttr>(attribute);
+    auto place = dyn_cast_or_null<AtAttr>(attribute);
     if (!place)
       return;
     uint64_t &bytes = program.arenaBytes[place.getSpace().index()];
     uint64_t end = place.getEnd() + place.getStride() * (mesh.slices() - 1);
     bytes = std::max(bytes, end);
   };
-  for (PartitionOp partition : module.getOps<PartitionOp>()) {
-    DictionaryAttr places = *partition.getAt();
-    for (NamedAttribute place : places)
-      measure(place.getValue());
-  }
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    for (const auto &[name, place] : partition.getPlaces())
+      measure(place);
   step->walk([&](Operation *op) {
     if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
       llvm::for_each(places, measure);
@@ -345,7 +357,9 @@ mlir::zero::translateToProgram(ModuleOp module,
   if (failed(step) || failed(verifyElementTypes(module, *step)))
     return failure();
   for (PartitionOp partition : module.getOps<PartitionOp>())
-    if (!partition.getAt())
+    if (!partition.getAt() ||
+        llvm::any_of(partition.getPlaces(),
+                     [](const auto &entry) { return !entry.second; }))
       return partition.emitOpError("has no places; run zero-plan-memory first"),
              failure();
   if (!(*step)->hasAttr("zero.at"))

@@ -9,26 +9,47 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+/// [begin, end) cut wherever a state goes on elsewhere.
+static SmallVector<std::pair<int64_t, int64_t>>
+cutAtRanges(PartitionOp partition, int64_t begin, int64_t end) {
+  SmallVector<int64_t> cuts = {begin, end};
+  for (StateAttr state : partition.getStateRange())
+    for (StateRangeAttr range : state.getRanges())
+      if (int64_t cut = range.getBegin(); cut > begin && cut < end)
+        cuts.push_back(cut);
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+  SmallVector<std::pair<int64_t, int64_t>> runs;
+  for (size_t i = 1; i < cuts.size(); ++i)
+    runs.push_back({cuts[i - 1], cuts[i]});
+  if (runs.empty()) // nothing, which has a kernel all the same
+    runs.push_back({begin, end});
+  return runs;
+}
+
 SmallVector<OwnedPiece> mlir::zero::getOwnedPieces(PartitionOp partition,
                                                    int64_t begin, int64_t end) {
   int64_t ranks = partition.getSlices();
-  if (!partition.hasShardedOptimizer())
-    return {{begin, end, /*isSlice=*/false, end - begin, begin}};
-  if (partition.hasShardedParameters()) // all states are one run of slices
-    return {
-        {begin, end, /*isSlice=*/true, (end - begin) / ranks, begin / ranks}};
+  bool isSlice = partition.hasShardedOptimizer();
+  SmallVector<std::pair<int64_t, int64_t>> runs;
+  // At stage 3 all states are one run of slices.
+  if (!isSlice || partition.hasShardedParameters())
+    runs = cutAtRanges(partition, begin, end);
+  else
+    runs = partition.getSegmentsIn(begin, end);
   SmallVector<OwnedPiece> pieces;
-  for (auto [first, last] : partition.getSegmentsIn(begin, end))
-    pieces.push_back(
-        {first, last, /*isSlice=*/true, (last - first) / ranks, first / ranks});
+  for (auto [first, last] : runs)
+    pieces.push_back({first, last, isSlice,
+                      (last - first) / (isSlice ? ranks : 1),
+                      first / (isSlice ? ranks : 1)});
   return pieces;
 }
 
-/// The part of `state` that holds `piece`.
+/// The part of the parameters or gradients, `all`, that holds `piece`.
 static AtAttr pieceOf(const StatePlaces &places, PartitionOp partition,
-                      StringRef state, const OwnedPiece &piece, bool sharded,
+                      StringRef name, const OwnedPiece &piece, bool sharded,
                       Type type) {
-  auto all = cast<AtAttr>(partition.getAt()->get(state));
+  auto all = cast<AtAttr>(partition.getAt()->get(name));
   int64_t bytes = elementBytes(type);
   if (piece.isSlice)
     return places.getSlice(partition, all, sharded, bytes, piece.begin,
@@ -72,16 +93,21 @@ void CommandBuilder::visitJudge(JudgeOp judge) {
 
 void CommandBuilder::visitUpdate(UpdateOp update) {
   PartitionOp partition = state.find(update.getPartitionAttr());
-  auto [name, spec] = describeOptimizer(*partition.getOptimizer());
+  auto [name, spec] = describeUpdate(partition);
   spec.ints["partition"] = {partitionNumbers.lookup(update.getPartition())};
+  SmallVector<UpdateOperand> operands = partition.getUpdateOperands();
   for (const OwnedPiece &piece :
        getOwnedPieces(partition, 0, partition.getFlatElements())) {
     SmallVector<AtAttr> buffers;
     SmallVector<Type> types;
-    for (const UpdateBuffer &buffer : listUpdateBuffers(partition)) {
-      buffers.push_back(pieceOf(state, partition, buffer.name, piece,
-                                buffer.isSharded, buffer.type));
-      types.push_back(buffer.type);
+    for (const UpdateOperand &operand : operands) {
+      buffers.push_back(
+          operand.kind == UpdateOperand::State
+              ? state.getState(partition, partition.findState(operand.name),
+                               piece.begin, piece.end, piece.isSlice)
+              : pieceOf(state, partition, operand.name, piece,
+                        operand.isSharded, operand.type));
+      types.push_back(operand.type);
     }
     addFlatKernel(update, name, buffers, types, spec);
   }

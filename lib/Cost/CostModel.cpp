@@ -297,9 +297,9 @@ double OperationCost::update(UpdateOp op) const {
   PartitionOp partition = partitions.find(op.getPartitionAttr());
   int64_t elements = ownedElements(partition);
   SmallVector<FlatRange> ranges;
-  for (const UpdateBuffer &buffer : listUpdateBuffers(partition))
-    ranges.push_back({elements, buffer.type});
-  auto [name, attributes] = describeOptimizer(*partition.getOptimizer());
+  for (const UpdateOperand &operand : partition.getUpdateOperands())
+    ranges.push_back({elements, operand.type});
+  auto [name, attributes] = describeUpdate(partition);
   return flat(name, ranges, attributes);
 }
 

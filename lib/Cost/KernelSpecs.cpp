@@ -156,19 +156,16 @@ zrt::KernelSpec mlir::zero::describeFlatKernel(StringRef name,
 }
 
 std::pair<StringRef, zrt::KernelSpec>
-mlir::zero::describeOptimizer(Attribute optimizer) {
+mlir::zero::describeUpdate(PartitionOp partition) {
+  OptimizerAttrInterface optimizer = partition.getOptimizerInterface();
   zrt::KernelSpec spec;
-  if (auto sgd = dyn_cast<SgdAttr>(optimizer)) {
-    spec.floats["weight_decay"] = sgd.getWeightDecay();
-    spec.floats["momentum"] = sgd.getMomentum();
-    spec.ints["nesterov"] = {sgd.getNesterov()};
-    return {"zero.sgd", spec};
-  }
-  auto adam = cast<AdamAttr>(optimizer);
-  spec.floats["beta1"] = adam.getBeta1();
-  spec.floats["beta2"] = adam.getBeta2();
-  spec.floats["epsilon"] = adam.getEps();
-  spec.floats["weight_decay"] = adam.getWeightDecay();
-  spec.ints["bias_correction"] = {adam.getBiasCorrection()};
-  return {adam.getDecoupled() ? "zero.adamw" : "zero.adam", spec};
+  for (const OptimizerSetting &setting : optimizer.getSettings())
+    if (setting.isFlag)
+      spec.ints[setting.name.str()] = {static_cast<int64_t>(setting.value)};
+    else
+      spec.floats[setting.name.str()] = setting.value;
+  spec.ints[zrt::kOperationsKey] = {optimizer.getOperations()};
+  for (const UpdateOperand &operand : partition.getUpdateOperands())
+    spec.ints[zrt::kTimesKey].push_back(operand.isRead + operand.isWritten);
+  return {optimizer.getKernel(), spec};
 }

@@ -22,64 +22,40 @@ AtAttr ArenaCursor::take(MLIRContext *context, MemorySpace space,
                      space.tier);
 }
 
-SmallVector<OptimizerState>
-mlir::zero::listOptimizerStates(PartitionOp partition) {
-  SmallVector<OptimizerState> states;
-  if (!partition.isTrainable())
-    return states;
-  MLIRContext *context = partition.getContext();
-  Type f32 = Float32Type::get(context);
-  if (partition.hasMaster())
-    states.push_back({"master", f32});
-  if (partition.getSplitMaster())
-    states.push_back(
-        {"remainder", IntegerType::get(context, 8 * kRemainderBytes,
-                                       IntegerType::Unsigned)});
-  auto sgd = dyn_cast<SgdAttr>(*partition.getOptimizer());
-  if (!sgd || sgd.getMomentum() != 0)
-    states.push_back({"moment1", f32});
-  if (!sgd)
-    states.push_back({"moment2", f32});
-  return states;
-}
-
-SmallVector<UpdateBuffer> mlir::zero::listUpdateBuffers(PartitionOp partition) {
-  UpdateBuffer parameters = {"parameters", partition.getComputeType(),
-                             partition.hasShardedParameters()};
-  SmallVector<UpdateBuffer> buffers = {
-      {"gradients", partition.getGradientType(),
-       partition.hasShardedGradients(), /*isWritten=*/false}};
-  bool isWide = partition.getComputeType().isF32();
-  if (isWide)
-    buffers.push_back(parameters);
-  for (const OptimizerState &state : listOptimizerStates(partition))
-    buffers.push_back(
-        {state.name, state.type, partition.hasShardedOptimizer()});
-  if (!isWide)
-    buffers.push_back(parameters);
-  return buffers;
-}
-
-DictionaryAttr mlir::zero::planPartition(PartitionOp partition,
-                                         ArenaCursor &cursor) {
+PartitionPlaces mlir::zero::planPartition(PartitionOp partition,
+                                          ArenaCursor &cursor) {
   MLIRContext *context = partition.getContext();
   int64_t elements = partition.getFlatElements();
   int64_t slice = elements / partition.getSlices();
   NamedAttrList places;
-  auto add = [&](StringRef name, ArenaKind arena, bool sharded, int64_t bytes) {
-    places.append(name, cursor.take(context, arena,
-                                    (sharded ? slice : elements) * bytes));
+  auto add = [&](StringRef name, ArenaKind arena, bool sharded, Type type) {
+    places.append(
+        name, cursor.take(context, {arena},
+                          (sharded ? slice : elements) * elementBytes(type)));
   };
   add("parameters", ArenaKind::Parameters, partition.hasShardedParameters(),
-      elementBytes(partition.getComputeType()));
+      partition.getComputeType());
   if (!partition.isTrainable())
-    return places.getDictionary(context);
+    return {places.getDictionary(context), ArrayAttr()};
   add("gradients", ArenaKind::Gradients, partition.hasShardedGradients(),
-      elementBytes(partition.getGradientType()));
-  for (const OptimizerState &state : listOptimizerStates(partition))
-    add(state.name, ArenaKind::Optimizer, partition.hasShardedOptimizer(),
-        elementBytes(state.type));
-  return places.getDictionary(context);
+      partition.getGradientType());
+  SmallVector<Attribute> states;
+  for (StateAttr state : partition.getStateRange()) {
+    SmallVector<StateRangeAttr> ranges;
+    for (StateRangeAttr range : state.getRanges()) {
+      auto [begin, end] = partition.getBounds(range);
+      int64_t kept =
+          (end - begin) /
+          (partition.hasShardedOptimizer() ? partition.getSlices() : 1);
+      AtAttr at = cursor.take(context, {ArenaKind::Optimizer, range.getTier()},
+                              kept * elementBytes(state.getType()));
+      ranges.push_back(StateRangeAttr::get(
+          context, range.getBegin(), range.getEnd(), range.getTier(), at));
+    }
+    states.push_back(
+        StateAttr::get(context, state.getName(), state.getType(), ranges));
+  }
+  return {places.getDictionary(context), ArrayAttr::get(context, states)};
 }
 
 StatePlaces::StatePlaces(ModuleOp module) : PartitionTable(module) {
@@ -114,6 +90,22 @@ AtAttr StatePlaces::getSlice(PartitionOp partition, AtAttr state, bool sharded,
   int64_t bytes = (end - begin) / ranks * elementBytes;
   int64_t first = (sharded ? begin / ranks : begin) * elementBytes;
   return state.getPart(first, bytes, sharded ? 0 : bytes);
+}
+
+AtAttr StatePlaces::getState(PartitionOp partition, StateAttr state,
+                             int64_t begin, int64_t end, bool slice) const {
+  int64_t bytes = elementBytes(state.getType());
+  bool sharded = partition.hasShardedOptimizer();
+  for (StateRangeAttr range : state.getRanges()) {
+    auto [first, last] = partition.getBounds(range);
+    if (begin < first || end > last)
+      continue;
+    return slice ? getSlice(partition, range.getAt(), sharded, bytes,
+                            begin - first, end - first)
+                 : range.getAt().getPart((begin - first) * bytes,
+                                         (end - begin) * bytes);
+  }
+  return {};
 }
 
 AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,

@@ -51,10 +51,11 @@ std::string mlir::zero::describePlace(Location loc) {
 
 namespace {
 
-/// One kind of state of one partition.
+/// What a partition keeps of elements [begin, end) in one memory space.
 struct State {
   MemorySpace space;
   bool sharded;
+  int64_t begin, end;
   /// Bytes an element.
   int64_t bytes;
 };
@@ -81,36 +82,58 @@ private:
 
 } // namespace
 
+/// The optimizer's states of the same elements in the same space are one.
 static SmallVector<State> statesOf(PartitionOp partition) {
+  int64_t flat = partition.getFlatElements();
   SmallVector<State> states = {{ArenaKind::Parameters,
-                                partition.hasShardedParameters(),
+                                partition.hasShardedParameters(), 0, flat,
                                 elementBytes(partition.getComputeType())}};
   if (!partition.isTrainable())
     return states;
-  states.push_back({ArenaKind::Gradients, partition.hasShardedGradients(),
-                    elementBytes(partition.getGradientType())});
-  int64_t bytes = 0;
-  for (const OptimizerState &state : listOptimizerStates(partition))
-    bytes += elementBytes(state.type);
-  states.push_back(
-      {ArenaKind::Optimizer, partition.hasShardedOptimizer(), bytes});
+  states.push_back({ArenaKind::Gradients, partition.hasShardedGradients(), 0,
+                    flat, elementBytes(partition.getGradientType())});
+  for (StateAttr state : partition.getStateRange())
+    for (StateRangeAttr range : state.getRanges()) {
+      auto [begin, end] = partition.getBounds(range);
+      State kept = {{ArenaKind::Optimizer, range.getTier()},
+                    partition.hasShardedOptimizer(),
+                    begin,
+                    end,
+                    elementBytes(state.getType())};
+      auto same = llvm::find_if(states, [&](const State &other) {
+        return other.space == kept.space && other.begin == kept.begin &&
+               other.end == kept.end;
+      });
+      if (same == states.end())
+        states.push_back(kept);
+      else
+        same->bytes += kept.bytes;
+    }
   return states;
 }
 
 void StateSummary::add(PartitionOp partition) {
-  int64_t elements = 0;
   for (MemberAttr member : partition.getMemberRange())
-    elements += member.getSize();
-  (partition.isTrainable() ? summary.trained : summary.untrained) += elements;
+    (partition.isTrainable() ? summary.trained : summary.untrained) +=
+        member.getSize();
   for (const State &state : statesOf(partition)) {
     int index = state.space.index();
-    formulas[index] +=
-        elements * state.bytes * (state.sharded ? 1 : summary.slices);
-    padding[index] += share(state, partition.getFlatElements() - elements);
-    for (MemberAttr member : partition.getMemberRange())
+    int64_t elements = 0;
+    for (MemberAttr member : partition.getMemberRange()) {
+      int64_t first = std::max(state.begin, member.getOffset());
+      int64_t last = std::min(state.end, member.getOffset() + member.getSize());
+      bool isElsewhere = first >= last && member.getSize() > 0;
+      if (isElsewhere)
+        continue;
+      int64_t inside = std::max<int64_t>(last - first, 0);
+      elements += inside;
       summary.arenas[index].lines.push_back(
           {("@" + member.getParameter().getValue()).str(),
-           share(state, member.getSize())});
+           share(state, inside)});
+    }
+    formulas[index] +=
+        elements * state.bytes * (state.sharded ? 1 : summary.slices);
+    padding[index] += share(state, state.end - state.begin - elements);
   }
 }
 
@@ -158,18 +181,16 @@ void mlir::zero::detail::summarizeStates(ModuleOp module,
 /// The size of each arena: the end of the last place in it, on the last rank.
 static void measureArenas(ModuleOp module, PlanSummary &summary) {
   auto measure = [&](Attribute attribute) {
-    auto place = dyn_cast<AtAttr>(attribute);
+    auto place = dyn_cast_or_null<AtAttr>(attribute);
     if (!place)
       return;
     int64_t &bytes = summary.arenas[place.getSpace().index()].bytes;
     bytes = std::max(bytes,
                      place.getEnd() + place.getStride() * (summary.slices - 1));
   };
-  for (PartitionOp partition : module.getOps<PartitionOp>()) {
-    DictionaryAttr places = *partition.getAt();
-    for (NamedAttribute place : places)
-      measure(place.getValue());
-  }
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    for (const auto &[name, place] : partition.getPlaces())
+      measure(place);
   module->walk([&](Operation *op) {
     if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
       llvm::for_each(places, measure);

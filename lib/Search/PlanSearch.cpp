@@ -102,7 +102,7 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   return facts;
 }
 
-/// What outlives a step takes at least, in bytes of a rank.
+/// What outlives a step takes at least on the device, in bytes of a rank.
 static int64_t leastStateBytes(MLIRContext *context, const TrainConfig &config,
                                int64_t trained) {
   Type f32 = Float32Type::get(context), compute = f32;
@@ -116,10 +116,12 @@ static int64_t leastStateBytes(MLIRContext *context, const TrainConfig &config,
       makeOptimizer(context, config.optimizer.type, [&](StringRef name) {
         return config.optimizer.getSetting(name);
       });
-  int64_t optimizer = compute.isF32() ? 0 : config.splitMaster ? 2 : 4;
+  int64_t optimizer = 0;
   for (const OptimizerState &state :
-       cast<OptimizerAttrInterface>(rule).getStates())
-    optimizer += elementBytes(state.type);
+       PartitionOp::describeStates(compute, config.splitMaster, rule))
+    if (auto tier = config.stateTiers.find(state.name.str());
+        tier == config.stateTiers.end() || tier->second == "device")
+      optimizer += elementBytes(state.type);
   auto share = [&](int64_t bytes, int64_t fromStage) {
     return bytes * trained / (config.stage >= fromStage ? config.slices() : 1);
   };

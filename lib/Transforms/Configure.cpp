@@ -126,6 +126,14 @@ static ScheduleAttr makeSchedule(MLIRContext *context,
       schedule.cosineMinRatio);
 }
 
+static DictionaryAttr makeStateTiers(MLIRContext *context,
+                                     const TrainConfig &config) {
+  NamedAttrList tiers;
+  for (const auto &[state, tier] : config.stateTiers)
+    tiers.set(state, StringAttr::get(context, tier));
+  return tiers.empty() ? DictionaryAttr() : tiers.getDictionary(context);
+}
+
 static PlanningAttr makePlanning(MLIRContext *context,
                                  const TrainConfig &config) {
   return PlanningAttr::get(
@@ -135,7 +143,8 @@ static PlanningAttr makePlanning(MLIRContext *context,
       config.modelPersistenceThreshold, config.prefetchBucketSize,
       config.maxLiveParameters, config.gathersInFlight,
       config.machine.empty() ? StringRef(PlanningDefaults::machine)
-                             : StringRef(config.machine));
+                             : StringRef(config.machine),
+      makeStateTiers(context, config));
 }
 
 static void createMesh(OpBuilder &builder, Location loc,

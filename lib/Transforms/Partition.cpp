@@ -10,7 +10,11 @@
 #include "mlir/IR/SymbolTable.h"
 #include "program/Control.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <set>
+#include <string>
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_PARTITION
@@ -58,7 +62,9 @@ private:
   LogicalResult verifySize(const Group &group);
   LogicalResult verifyIntervals(const Group &group, int64_t elements);
   LogicalResult verifyTraffic(int64_t elements);
+  LogicalResult verifyTiers();
   void createPartition(const Group &group, Type computeType, unsigned index);
+  ArrayAttr placeStates(PartitionOp partition);
   LayoutKind chooseLayout(const Group &group);
   FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
 
@@ -73,6 +79,8 @@ private:
   DenseMap<StringAttr, SmallVector<int64_t>> blockEnds;
   /// By optimizer group (null: untrained) and compute type, in order.
   llvm::MapVector<std::pair<Attribute, Type>, Group> groups;
+  /// The names of all states.
+  std::set<std::string> states;
 };
 
 } // namespace
@@ -277,12 +285,41 @@ void Partitioner::createPartition(const Group &group, Type computeType,
   std::string name = "p" + std::to_string(index);
   while (SymbolTable::lookupSymbolIn(module, name))
     name += "_";
-  PartitionOp::create(builder, step.getLoc(), name, layout, mesh.all, mesh.cut,
-                      training.getStage(), flat.segments,
-                      builder.getArrayAttr(members), computeType, gradientType,
-                      settings.splitMaster && group.optimizer &&
-                          computeType.isBF16(),
-                      group.optimizer, /*at=*/DictionaryAttr());
+  auto partition = PartitionOp::create(
+      builder, step.getLoc(), name, layout, mesh.all, mesh.cut,
+      training.getStage(), flat.segments, builder.getArrayAttr(members),
+      computeType, gradientType,
+      settings.splitMaster && group.optimizer && computeType.isBF16(),
+      group.optimizer, /*states=*/ArrayAttr(), /*at=*/DictionaryAttr());
+  if (group.optimizer)
+    partition.setStatesAttr(placeStates(partition));
+}
+
+/// The states of `partition`, each in the tier that the training says.
+ArrayAttr Partitioner::placeStates(PartitionOp partition) {
+  MLIRContext *context = step.getContext();
+  SmallVector<Attribute> placed;
+  for (StateAttr state : partition.getStateRange()) {
+    states.insert(state.getName().str());
+    placed.push_back(
+        StateAttr::get(context, state.getName(), state.getType(),
+                       training.getPlanning().getStateTier(state.getName())));
+  }
+  return ArrayAttr::get(context, placed);
+}
+
+LogicalResult Partitioner::verifyTiers() {
+  DictionaryAttr tiers = training.getPlanning().getStateTiers();
+  if (!tiers)
+    return success();
+  for (NamedAttribute entry : tiers)
+    if (!states.count(entry.getName().str()))
+      return emitError(step.getLoc())
+             << "the tier of '" << entry.getName().getValue()
+             << "' is given, which no optimizer of this step keeps; wanted "
+             << (states.empty() ? "no tier, since they keep nothing"
+                                : "states of " + llvm::join(states, ", "));
+  return success();
 }
 
 LogicalResult Partitioner::verifyCount() {
@@ -310,7 +347,7 @@ LogicalResult Partitioner::run() {
   unsigned index = 0;
   for (auto &[key, group] : groups)
     createPartition(group, key.second, index++);
-  return success();
+  return verifyTiers();
 }
 
 void Partition::runOnOperation() {

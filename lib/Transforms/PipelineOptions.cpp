@@ -215,6 +215,20 @@ applyCheckpointOptions(const ZeroPipelineOptions &options,
   return success();
 }
 
+static LogicalResult
+applyStateTiers(const ZeroPipelineOptions &options, TrainConfig &config,
+                function_ref<InFlightDiagnostic()> emitError) {
+  for (const std::string &entry : options.stateTiers) {
+    auto [state, tier] = StringRef(entry).split('=');
+    if (state.empty() || !symbolizeMemoryTier(tier))
+      return emitError() << "state-tiers has '" << entry
+                         << "', wanted a state and one of device, host, file, "
+                            "such as exp_avg=host";
+    config.stateTiers[state.str()] = tier.str();
+  }
+  return success();
+}
+
 /// Lets options that were given, and that nothing else follows from, override
 /// `config`.
 static LogicalResult
@@ -255,6 +269,8 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
     config.layout =
         options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
   }
+  if (failed(applyStateTiers(options, config, emitError)))
+    return failure();
   return applyCheckpointOptions(options, config.checkpoint, emitError);
 }
 

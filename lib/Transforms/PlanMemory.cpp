@@ -55,8 +55,12 @@ static ArrayAttr toArray(MLIRContext *context, ArrayRef<AtAttr> places) {
 }
 
 void Planner::planStates() {
-  for (PartitionOp partition : module.getOps<PartitionOp>())
-    partition.setAtAttr(planPartition(partition, cursor));
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    PartitionPlaces places = planPartition(partition, cursor);
+    partition.setAtAttr(places.at);
+    if (places.states)
+      partition.setStatesAttr(places.states);
+  }
 }
 
 void Planner::planResidents() {

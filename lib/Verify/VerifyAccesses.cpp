@@ -171,8 +171,14 @@ void AccessTable::collectStats(GradStatsOp op, Accesses &accesses) {
 
 void AccessTable::collectUpdate(UpdateOp op, Accesses &accesses) {
   PartitionOp partition = tables.find(op.getPartitionAttr());
-  for (const UpdateBuffer &buffer : listUpdateBuffers(partition))
-    add(accesses.atOnce, stateOf(partition, buffer.name), buffer.isWritten);
+  for (const UpdateOperand &operand : partition.getUpdateOperands()) {
+    if (operand.kind != UpdateOperand::State) {
+      add(accesses.atOnce, stateOf(partition, operand.name), operand.isWritten);
+      continue;
+    }
+    for (StateRangeAttr range : partition.findState(operand.name).getRanges())
+      add(accesses.atOnce, range.getAt(), operand.isWritten);
+  }
 }
 
 //===----------------------------------------------------------------------===//

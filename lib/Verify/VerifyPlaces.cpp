@@ -116,19 +116,22 @@ LogicalResult Places::verifyInputs() {
 
 /// Every state is in its arena, as long as its elements.
 LogicalResult Places::verifyStates(PartitionOp partition) {
-  DictionaryAttr places = partition.getAtAttr();
-  if (!places)
+  if (!partition.getAtAttr())
     return partition.emitOpError("has no place; run zero-plan-memory");
   ArenaCursor cursor;
-  DictionaryAttr wanted = planPartition(partition, cursor);
-  if (places.size() != wanted.size())
+  OwningOpRef<PartitionOp> planned = partition.clone();
+  PartitionPlaces wanted = planPartition(*planned, cursor);
+  planned->setAtAttr(wanted.at);
+  if (wanted.states)
+    planned->setStatesAttr(wanted.states);
+  auto found = partition.getPlaces(), sizes = planned->getPlaces();
+  if (found.size() != sizes.size())
     return partition.emitOpError("has places for ")
-           << places.size() << " states, wanted " << wanted.size();
-  for (NamedAttribute entry : wanted) {
-    auto place = places.getAs<AtAttr>(entry.getName());
-    auto size = cast<AtAttr>(entry.getValue());
-    if (!place)
-      return partition.emitOpError("has no place for its ") << entry.getName();
+           << found.size() << " states, wanted " << sizes.size();
+  for (auto [entry, other] : llvm::zip_equal(found, sizes)) {
+    AtAttr place = entry.second, size = other.second;
+    if (!place || entry.first != other.first)
+      return partition.emitOpError("has no place for its ") << other.first;
     if (failed(expectSize(partition, place, size.getSpace(), size.getBytes())))
       return failure();
     reserved.push_back({place, partition, {}});
@@ -267,10 +270,9 @@ static bool isPlanned(const Tables &tables) {
     return op->hasAttr("zero.at") ? WalkResult::interrupt()
                                   : WalkResult::advance();
   };
-  return llvm::any_of(tables.module.getOps<PartitionOp>(),
-                      [](PartitionOp partition) {
-                        return partition.getAt().has_value();
-                      }) ||
+  return llvm::any_of(
+             tables.module.getOps<PartitionOp>(),
+             [](PartitionOp partition) { return partition.hasPlaces(); }) ||
          tables.step->walk(hasPlaces).wasInterrupted();
 }
 

@@ -6,10 +6,11 @@ using namespace zrt;
 
 namespace {
 
-/// Attributes that say which one a kernel is, not what it does.
+/// Attributes that say which one a kernel is, or that follow from the rest.
 bool isIdentity(const std::string &key) {
-  constexpr const char *keys[] = {"partition", "first",  "base", "owner",
-                                  "group",     "copies", "id"};
+  constexpr const char *keys[] = {"partition", "first",        "base",
+                                  "owner",     "group",        "copies",
+                                  "id",        kOperationsKey, kTimesKey};
   return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
 }
 
@@ -71,27 +72,27 @@ DataType zrt::computeTypeOf(const KernelSpec &spec) {
   return DataType::F32;
 }
 
+/// Operations an element, of kernels that do not say it themselves.
+static int64_t knownOperations(const KernelSpec &spec) {
+  return spec.name == "zero.grad_stats"   ? 3
+         : spec.name == "zero.accumulate" ? 1
+                                          : 0;
+}
+
+/// How often operand `i` goes through memory.
+static int64_t timesOf(const KernelSpec &spec, size_t i) {
+  auto found = spec.ints.find(kTimesKey);
+  if (found != spec.ints.end() && i < found->second.size())
+    return found->second[i];
+  return spec.name == "zero.accumulate" && i == 1 ? 2 : 1;
+}
+
 void zrt::countFlatWork(KernelSpec &spec) {
-  const bool isSgd = spec.name == "zero.sgd";
-  const bool isUpdate =
-      isSgd || spec.name == "zero.adamw" || spec.name == "zero.adam";
-  const bool isSum = spec.name == "zero.accumulate";
-  const uint64_t operations = isSgd                            ? 6
-                              : isUpdate                       ? 14
-                              : spec.name == "zero.grad_stats" ? 3
-                              : isSum                          ? 1
-                                                               : 0;
-  // Both halves of a split master are read and written.
-  const bool isSplit = isUpdate && spec.operands.size() > 1 &&
-                       spec.operands[1].type == DataType::U16;
   spec.bytes = 0;
-  for (size_t i = 0; i < spec.operands.size(); ++i) {
-    // Of an update: the gradient is read, the 16-bit parameter written.
-    const bool both =
-        isUpdate ? i > 0 && (isSplit || spec.operands[i].type == DataType::F32)
-                 : isSum && i == 1;
-    spec.bytes += spec.operands[i].bytes() * (both ? 2 : 1);
-  }
+  for (size_t i = 0; i < spec.operands.size(); ++i)
+    spec.bytes += spec.operands[i].bytes() * timesOf(spec, i);
+  const int64_t operations =
+      spec.integer(kOperationsKey, knownOperations(spec));
   spec.flops = spec.operands.empty()
                    ? 0
                    : operations * uint64_t(spec.operands.front().elements());

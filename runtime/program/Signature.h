@@ -20,6 +20,11 @@ std::string familyOf(const KernelSpec &spec);
 /// The first float type of operands and results; F32 where there is none.
 DataType computeTypeOf(const KernelSpec &spec);
 
+/// Attributes of an update's kernel, from which its work follows: operations an
+/// element, and how often each operand goes through memory.
+inline constexpr const char *kOperationsKey = "operations";
+inline constexpr const char *kTimesKey = "times";
+
 /// Sets `flops` and `bytes` of a kernel of the update on flat ranges, such as
 /// "zero.accumulate": a range that is read and written counts twice.
 void countFlatWork(KernelSpec &spec);

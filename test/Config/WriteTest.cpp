@@ -38,7 +38,8 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  precision, wire, optimizer, groups, scheduler, scale, clip,
                  reduce, gather, overlap, unused, prefetch, live, inFlight,
                  machine, parameter, model, reuse, checkpoint, deterministic,
-                 split, layout, alignment, fuses, given, keepsTrivial, budget] =
+                 split, tiers, layout, alignment, fuses, given, keepsTrivial,
+                 budget] =
         config;
     return std::tie(stage, ranks, mesh, shardAxes, micro, accumulation, batch,
                     precision, wire, clip, reduce, gather, overlap, unused,

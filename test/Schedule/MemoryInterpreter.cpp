@@ -131,18 +131,17 @@ void MemoryInterpreter::place() {
     partitionOf[partition.getSymName()] = partition;
     for (MemberAttr member : partition.getMemberRange())
       partitionOf[member.getParameter().getValue()] = partition;
-    for (NamedAttribute entry : partition.getAtAttr()) {
-      StringRef name = entry.getName();
+    for (const auto &[name, at] : partition.getPlaces()) {
       State &state = stateOf(partition, name);
-      state.at = cast<AtAttr>(entry.getValue());
+      state.at = at;
       state.isSharded = name == "parameters"  ? partition.hasShardedParameters()
                         : name == "gradients" ? partition.hasShardedGradients()
                                               : partition.hasShardedOptimizer();
-      state.bytes =
-          name == "parameters"  ? elementBytes(partition.getComputeType())
-          : name == "gradients" ? elementBytes(partition.getGradientType())
-          : name == "remainder" ? kRemainderBytes
-                                : 4;
+      state.bytes = name == "parameters"
+                        ? elementBytes(partition.getComputeType())
+                    : name == "gradients"
+                        ? elementBytes(partition.getGradientType())
+                        : elementBytes(partition.findState(name).getType());
       state.marks = fresh(partition.getFlatElements() * state.bytes);
       if (!state.isSharded)
         write(rangeOf(state.at), state.marks, partition);
@@ -304,12 +303,11 @@ bool MemoryInterpreter::accumulate(AccumulateOp op) {
 
 bool MemoryInterpreter::update(UpdateOp op) {
   PartitionOp partition = partitionOf[op.getPartition()];
-  for (NamedAttribute entry : partition.getAtAttr())
-    if (!readOwned(partition, entry.getName(), op))
+  for (const auto &[name, at] : partition.getPlaces())
+    if (!readOwned(partition, name, op))
       return false;
-  for (NamedAttribute entry : partition.getAtAttr())
-    if (entry.getName() != "gradients" &&
-        !writeOwned(partition, entry.getName(), op))
+  for (const auto &[name, at] : partition.getPlaces())
+    if (name != "gradients" && !writeOwned(partition, name, op))
       return false;
   return true;
 }
@@ -368,8 +366,8 @@ bool MemoryInterpreter::runRegion(Operation *region) {
 /// Every state still is what it was made.
 bool MemoryInterpreter::findStates() {
   for (PartitionOp partition : module.getOps<PartitionOp>())
-    for (NamedAttribute entry : partition.getAtAttr())
-      if (!readOwned(partition, entry.getName(), partition))
+    for (const auto &[name, at] : partition.getPlaces())
+      if (!readOwned(partition, name, partition))
         return false;
   return true;
 }

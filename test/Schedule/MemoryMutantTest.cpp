@@ -81,6 +81,7 @@ protected:
   void judgeMutants(const std::string &options);
   void judgeMutant(ModuleOp original, Spot spot, AtAttr place);
   void dropEachPlace(const std::string &options);
+  void changeEachState(const std::string &options);
 
   size_t mutants = 0, accepted = 0, rejected = 0;
   std::map<std::string, size_t> harmless;
@@ -112,16 +113,38 @@ static std::vector<Operation *> listOperations(ModuleOp module) {
   return operations;
 }
 
-/// Takes entry `index` out of the places of `op`, or all of them.
-static void dropPlaces(Operation *op, std::optional<unsigned> index) {
+static SmallVector<AtAttr> placesOf(Operation *op) {
+  SmallVector<AtAttr> places;
   if (auto partition = dyn_cast<PartitionOp>(op)) {
-    SmallVector<NamedAttribute> entries(partition.getAtAttr().getValue());
-    if (index)
-      entries.erase(entries.begin() + *index);
-    partition.setAtAttr(index ? DictionaryAttr::get(op->getContext(), entries)
-                              : DictionaryAttr());
-    return;
+    for (const auto &[name, place] : partition.getPlaces())
+      places.push_back(place);
+  } else if (auto list = op->getAttrOfType<ArrayAttr>("zero.at")) {
+    llvm::append_range(places, list.getAsRange<AtAttr>());
   }
+  return places;
+}
+
+/// Takes entry `index` out of the places of a partition, or all of them: its
+/// states keep their entries, without a place.
+static void dropPlaces(PartitionOp partition, std::optional<unsigned> index) {
+  SmallVector<NamedAttribute> entries(partition.getAtAttr().getValue());
+  SmallVector<AtAttr> places = placesOf(partition);
+  for (size_t i = entries.size(); i < places.size(); ++i)
+    if (!index || *index == i)
+      places[i] = AtAttr();
+  partition.setPlaces(places);
+  if (!index)
+    partition.removeAtAttr();
+  else if (*index < entries.size()) {
+    entries.erase(entries.begin() + *index);
+    partition.setAtAttr(DictionaryAttr::get(partition.getContext(), entries));
+  }
+}
+
+/// The same of any operation.
+static void dropPlaces(Operation *op, std::optional<unsigned> index) {
+  if (auto partition = dyn_cast<PartitionOp>(op))
+    return dropPlaces(partition, index);
   SmallVector<Attribute> places =
       llvm::to_vector(op->getAttrOfType<ArrayAttr>("zero.at"));
   if (index)
@@ -132,23 +155,11 @@ static void dropPlaces(Operation *op, std::optional<unsigned> index) {
     op->removeAttr("zero.at");
 }
 
-static SmallVector<AtAttr> placesOf(Operation *op) {
-  SmallVector<AtAttr> places;
-  if (auto partition = dyn_cast<PartitionOp>(op)) {
-    for (NamedAttribute entry : partition.getAtAttr().getValue())
-      places.push_back(cast<AtAttr>(entry.getValue()));
-  } else if (auto list = op->getAttrOfType<ArrayAttr>("zero.at")) {
-    llvm::append_range(places, list.getAsRange<AtAttr>());
-  }
-  return places;
-}
-
 static void setPlace(Operation *op, unsigned index, AtAttr place) {
   if (auto partition = dyn_cast<PartitionOp>(op)) {
-    NamedAttrList entries(partition.getAtAttr());
-    entries.set(std::next(partition.getAtAttr().begin(), index)->getName(),
-                place);
-    partition.setAtAttr(entries.getDictionary(op->getContext()));
+    SmallVector<AtAttr> all = placesOf(op);
+    all[index] = place;
+    partition.setPlaces(all);
     return;
   }
   SmallVector<Attribute> places =
@@ -249,6 +260,94 @@ void MemoryMutantTest::dropEachPlace(const std::string &options) {
   }
 }
 
+/// `state` with every other name, type, tier and bound.
+static SmallVector<StateAttr> changes(StateAttr state, PartitionOp partition) {
+  MLIRContext *context = state.getContext();
+  StringRef name = state.getName();
+  Type type = state.getType(), f32 = Float32Type::get(context);
+  ArrayRef<StateRangeAttr> ranges = state.getRanges();
+  SmallVector<StateAttr> others = {
+      StateAttr::get(context, "other", type, ranges),
+      StateAttr::get(context, name,
+                     type == f32 ? Type(BFloat16Type::get(context)) : f32,
+                     ranges)};
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    auto [begin, end] = partition.getBounds(ranges[i]);
+    auto add = [&](int64_t begin, int64_t end, MemoryTier tier) {
+      SmallVector<StateRangeAttr> list(ranges);
+      list[i] =
+          StateRangeAttr::get(context, begin, end, tier, ranges[i].getAt());
+      others.push_back(StateAttr::get(context, name, type, list));
+    };
+    for (int tier = 0; tier <= int(getMaxEnumValForMemoryTier()); ++tier)
+      if (auto kind = static_cast<MemoryTier>(tier);
+          kind != ranges[i].getTier())
+        add(begin, end, kind);
+    add(begin + 1, end, ranges[i].getTier());
+    add(begin, end - 1, ranges[i].getTier());
+    add(begin, end + 1, ranges[i].getTier());
+  }
+  return others;
+}
+
+/// The list of states with one that is missing, twice, in another order or
+/// changed.
+static SmallVector<ArrayAttr> changedStates(PartitionOp partition) {
+  SmallVector<ArrayAttr> lists;
+  auto add = [&](ArrayRef<Attribute> list) {
+    lists.push_back(ArrayAttr::get(partition.getContext(), list));
+  };
+  ArrayRef<Attribute> all = partition.getStateList().getValue();
+  for (size_t i = 0; i < all.size(); ++i) {
+    SmallVector<Attribute> list(all);
+    list.erase(list.begin() + i);
+    add(list);
+    list.assign(all.begin(), all.end());
+    list.insert(list.begin() + i, all[i]);
+    add(list);
+    list.assign(all.begin(), all.end());
+    if (i > 0) {
+      std::swap(list[i - 1], list[i]);
+      add(list);
+      list.assign(all.begin(), all.end());
+    }
+    for (StateAttr other : changes(cast<StateAttr>(all[i]), partition)) {
+      list[i] = other;
+      add(list);
+    }
+  }
+  return lists;
+}
+
+/// A partition has the states of its optimizer, and their tiers are those of
+/// their places: any other list is an error.
+void MemoryMutantTest::changeEachState(const std::string &options) {
+  OwningOpRef<ModuleOp> original = plan(options);
+  for (auto [number, op] : llvm::enumerate(listOperations(*original))) {
+    auto partition = dyn_cast<PartitionOp>(op);
+    if (!partition || !partition.isTrainable())
+      continue;
+    for (ArrayAttr states : changedStates(partition)) {
+      OwningOpRef<ModuleOp> module = original->clone();
+      cast<PartitionOp>(listOperations(*module)[number]).setStatesAttr(states);
+      std::string text;
+      llvm::raw_string_ostream(text) << states;
+      EXPECT_FALSE(succeeded(verify(*module)) && verifies(*module))
+          << options << ": accepted " << text;
+      ++mutants;
+    }
+  }
+}
+
+TEST_P(MemoryMutantTest, NoStateCanBeChanged) {
+  std::string stage = "stage=" + std::to_string(GetParam());
+  std::string small = " ranks=2 alignment=2 reduce-bucket-size=10 ";
+  changeEachState(stage + small);
+  changeEachState(stage + small + "precision=bf16 state-tiers=exp_avg=host");
+  changeEachState(stage + small + "precision=bf16 split-master=true");
+  EXPECT_GE(mutants, 60u);
+}
+
 TEST_P(MemoryMutantTest, NoPlaceCanBeDropped) {
   std::string stage = "stage=" + std::to_string(GetParam());
   std::string small = " ranks=2 alignment=2 reduce-bucket-size=10 "
@@ -265,6 +364,7 @@ TEST_P(MemoryMutantTest, PlacesAreJudgedByTheBytesTheyLose) {
   judgeMutants(stage + small + "ranks=2");
   judgeMutants(stage + small + "ranks=3 accumulation=2 precision=bf16");
   judgeMutants(stage + small + "ranks=2 precision=bf16 deterministic");
+  judgeMutants(stage + small + "ranks=2 state-tiers=exp_avg=host");
   if (GetParam() == 1)
     judgeMutants(stage + small + "ranks=2 accumulation=2 deterministic");
   if (GetParam() == 2)

@@ -18,7 +18,7 @@
 // RUN: not zero-opt %S/Inputs/mlp.mlir --zero-plan-memory 2>&1 | FileCheck %s --check-prefix=MODEL
 
 // Stage 0: gradients are produced in the stored gradient and reduced in place.
-// STAGE0: zero.partition @p0 whole {{.*}} at {gradients = #zero.at<gradients[0], 272 bytes>, moment1 = #zero.at<optimizer[0], 272 bytes>, moment2 = #zero.at<optimizer[320], 272 bytes>, parameters = #zero.at<parameters[0], 272 bytes>}
+// STAGE0: zero.partition @p0 whole {{.*}} states [exp_avg f32 at #zero.at<optimizer[0], 272 bytes>, exp_avg_sq f32 at #zero.at<optimizer[320], 272 bytes>] at {gradients = #zero.at<gradients[0], 272 bytes>, parameters = #zero.at<parameters[0], 272 bytes>}
 // STAGE0: zero.micro
 // A launch takes the place of its dying input.
 // STAGE0: %[[DH:.*]] = nn.linear {{.*}} transposed {zero.at = [#zero.at<activations{{\[}}[[PLACE:[0-9]+]]{{\]}}, 96 bytes>]
@@ -28,7 +28,7 @@
 // STAGE0: zero.all_reduce {{.*}} {zero.at = [#zero.at<gradients[0], 272 bytes>]
 
 // Stage 1: each interval is reduced in place; a rank's slice is at a stride.
-// STAGE1: moment1 = #zero.at<optimizer[0], 144 bytes>
+// STAGE1: exp_avg f32 at #zero.at<optimizer[0], 144 bytes>
 // STAGE1: zero.reduce_scatter @p0[0 to 72] {zero.at = [#zero.at<gradients[0], 288 bytes>, #zero.at<gradients[0], 144 bytes stride 144>]}
 
 // Stage 2: produced in the bucket, received where the slice is stored.
@@ -38,13 +38,13 @@
 // STAGE2: zero.reduce_scatter {{.*}} {zero.at = [#zero.at<communication[0], 288 bytes>, #zero.at<gradients[0], 144 bytes>]
 
 // 2 bytes a parameter, 4 a summed gradient, 12 of sharded optimizer state.
-// MASTER: gradients = #zero.at<gradients[0], 144 bytes>, master = #zero.at<optimizer[0], 144 bytes>, moment1 = #zero.at<optimizer[192], 144 bytes>, moment2 = #zero.at<optimizer[384], 144 bytes>, parameters = #zero.at<parameters[0], 144 bytes>
+// MASTER: states [master f32 at #zero.at<optimizer[0], 144 bytes>, exp_avg f32 at #zero.at<optimizer[192], 144 bytes>, exp_avg_sq f32 at #zero.at<optimizer[384], 144 bytes>] at {gradients = #zero.at<gradients[0], 144 bytes>, parameters = #zero.at<parameters[0], 144 bytes>}
 // The sum over micro-batches is f32, so the bf16 slice stays in its bucket.
 // MASTER: zero.reduce_scatter {{.*}} {zero.at = [#zero.at<communication[0], 144 bytes>, #zero.at<communication[0], 72 bytes stride 72>]}
 
 // The upper half of a split master is the parameter.
 // SPLIT: gradient bf16 split optimizer
-// SPLIT-SAME: moment1 = #zero.at<optimizer[128], 144 bytes>, moment2 = #zero.at<optimizer[320], 144 bytes>, parameters = #zero.at<parameters[0], 144 bytes>, remainder = #zero.at<optimizer[0], 72 bytes>
+// SPLIT-SAME: states [remainder ui16 at #zero.at<optimizer[0], 72 bytes>, exp_avg f32 at #zero.at<optimizer[128], 144 bytes>, exp_avg_sq f32 at #zero.at<optimizer[320], 144 bytes>] at {gradients = #zero.at<gradients[0], 72 bytes>, parameters = #zero.at<parameters[0], 144 bytes>}
 
 // Stage 3: slices, and a padded whole copy of what stays resident.
 // STAGE3: parameters = #zero.at<parameters[0], 144 bytes>

@@ -25,10 +25,17 @@ SETTINGS = (
     "ranks=2 precision=bf16 split-master=true overlap=true accumulation=2",
     "ranks=8 layout=contiguous reduce-bucket-size=20000 overlap=true",
     "ranks=4 checkpoint-activations=1 param-persistence-threshold=300",
+    "ranks=2 optimizer=sgd momentum=0.9 precision=bf16",
 )
 PLACE = re.compile(
-    r"#zero\.at<([a-z]+)\[(\d+)\], (\d+) bytes(?: stride (\d+)(?: over [^>]*)?)?>"
+    r"#zero\.at<([a-z]+)\[(\d+)\](?: on ([a-z]+))?, (\d+) bytes"
+    r"(?: stride (\d+)(?: over [^>]*)?)?>"
 )
+# A state of a partition and its place: `moment1 = #zero.at<..>` or
+# `exp_avg f32 at #zero.at<..>`.
+STATE = re.compile(r"(\w+)(?: =| \w+(?: on [a-z]+)? at) (?=#zero\.at<)")
+RENAMED = {"moment1": "first", "exp_avg": "first", "momentum_buffer": "first",
+           "moment2": "second", "exp_avg_sq": "second"}
 OPERATION = re.compile(r"(?:= )?((?:zero|nn|arith|math|tensor|linalg|func)\.[a-z_0-9]+)")
 TENSOR = re.compile(r"tensor<[^>]*>")
 IDENTITY = re.compile(
@@ -80,6 +87,10 @@ def essence(line, values):
         values.alias(*identity.groups())
         return None
     places = [p.groups() for p in PLACE.finditer(line)]
+    if operation.group(1) == "zero.partition":
+        states = (s.group(1) for s in STATE.finditer(line))
+        names = [RENAMED.get(state, state) for state in states]
+        places = list(itertools.zip_longest(names, places))
     plain = PLACE.sub("", line)
     results, rest = "", plain
     if plain.lstrip().startswith("%"):

@@ -118,14 +118,12 @@ static void printPlaces(const StatePlaces &places, PartitionOp partition,
   if (AtAttr whole = places.getWhole(member.getParameter().getAttr()))
     add("parameter",
         partition.hasShardedParameters() ? "resident copy" : "whole", whole);
-  DictionaryAttr at = *partition.getAt();
-  for (NamedAttribute state : at) {
-    StringRef name = state.getName().getValue();
+  for (const auto &[name, place] : partition.getPlaces()) {
     bool sharded = name == "parameters"  ? partition.hasShardedParameters()
                    : name == "gradients" ? partition.hasShardedGradients()
                                          : partition.hasShardedOptimizer();
     add(name, sharded ? "slice of the partition" : "the whole partition",
-        cast<AtAttr>(state.getValue()));
+        place);
   }
   llvm::outs() << "memory of a rank:\n";
   table.print(llvm::outs());

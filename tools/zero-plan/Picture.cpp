@@ -149,12 +149,9 @@ SmallVector<TimedBuffer> Picture::listStates(MemorySpace space) {
     if (place && place.getSpace() == space)
       states.push_back({std::move(name), place, begin, end});
   };
-  for (PartitionOp partition : module.getOps<PartitionOp>()) {
-    DictionaryAttr places = *partition.getAt();
-    for (NamedAttribute place : places)
-      add((place.getName().getValue() + " of @" + partition.getSymName()).str(),
-          place.getValue());
-  }
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    for (const auto &[name, place] : partition.getPlaces())
+      add((name + " of @" + partition.getSymName()).str(), place);
   if (space == ArenaKind::Inputs)
     for (auto [index, place] :
          llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at")))

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -240,6 +241,9 @@ struct TrainConfig {
   /// bf16: the master's upper half is the parameter; only the lower one is
   /// kept beside it.
   bool splitMaster = false;
+  /// The tiers of optimizer states by name, such as "exp_avg" and "host"; all
+  /// others are on the device.
+  std::map<std::string, std::string> stateTiers;
   /// Stage 2's layout.
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.

@@ -42,8 +42,9 @@ struct FlatRange {
 zrt::KernelSpec describeFlatKernel(StringRef name, ArrayRef<FlatRange> ranges,
                                    zrt::KernelSpec attributes = {});
 
-/// The kernel of an optimizer, without its buffers: its name and attributes.
-std::pair<StringRef, zrt::KernelSpec> describeOptimizer(Attribute optimizer);
+/// The kernel that updates a partition, without its buffers: its name and
+/// attributes.
+std::pair<StringRef, zrt::KernelSpec> describeUpdate(PartitionOp partition);
 
 /// Operations on elements that the operations nested in `op` do, an
 /// exponential as one: of a function that a launch runs, or of one elementwise

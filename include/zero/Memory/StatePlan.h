@@ -14,25 +14,6 @@ namespace mlir::zero {
 /// Bytes that every buffer begins at a multiple of.
 inline constexpr int64_t kBufferAlignment = 64;
 
-/// Bytes of what a split master keeps of an element.
-inline constexpr int64_t kRemainderBytes = 2;
-
-/// What is kept beside the parameters and gradients of a trained partition, in
-/// the order of its update's kernel: what stands for the f32 parameter where
-/// that is 16-bit, then the optimizer's own. Empty where it is not trained.
-SmallVector<OptimizerState> listOptimizerStates(PartitionOp partition);
-
-/// A buffer of an update's kernel: a state, or `gradients` or `parameters`.
-struct UpdateBuffer {
-  StringRef name;
-  Type type;
-  bool isSharded = false;
-  bool isWritten = true;
-};
-
-/// The buffers of the kernel that updates a trained partition, in its order.
-SmallVector<UpdateBuffer> listUpdateBuffers(PartitionOp partition);
-
 /// Where `place` is on the rank with this index in the group that states are
 /// cut over.
 AtAttr specialize(AtAttr place, int64_t index);
@@ -46,10 +27,15 @@ private:
   int64_t next[MemorySpace::kCount] = {};
 };
 
-/// The places of a partition's states, as its attribute `at`: `parameters`,
-/// `gradients`, `master` or `remainder`, `moment1`, `moment2`, each where it is
-/// there.
-DictionaryAttr planPartition(PartitionOp partition, ArenaCursor &cursor);
+/// Places of all that a partition keeps, as its attributes.
+struct PartitionPlaces {
+  /// Of `parameters`, and where it is trained of `gradients`.
+  DictionaryAttr at;
+  /// The partition's states, with the place of each range; null where it is not
+  /// trained.
+  ArrayAttr states;
+};
+PartitionPlaces planPartition(PartitionOp partition, ArenaCursor &cursor);
 
 /// Where parameters are after planning. Built once a module; look-ups are
 /// constant time.
@@ -64,6 +50,10 @@ public:
   /// a rank's slice of the segment [begin, end).
   AtAttr getGradient(PartitionOp partition, int64_t begin, int64_t end,
                      bool slice) const;
+  /// The place of elements [begin, end) of an optimizer's state, or of a rank's
+  /// slice of the segment [begin, end). They lie in one of its ranges.
+  AtAttr getState(PartitionOp partition, StateAttr state, int64_t begin,
+                  int64_t end, bool slice) const;
   /// The place of a rank's slice of the segment [begin, end) of a state that
   /// is stored whole or sharded.
   AtAttr getSlice(PartitionOp partition, AtAttr state, bool sharded,

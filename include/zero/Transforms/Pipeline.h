@@ -79,6 +79,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("bf16: keep the lower half of master weights only; the "
                      "upper one is the parameter"),
       llvm::cl::init(false)};
+  ListOption<std::string> stateTiers{
+      *this, "state-tiers",
+      llvm::cl::desc("Where optimizer states are: exp_avg=host")};
   Option<int64_t> maxReuseDistance{
       *this, "max-reuse-distance",
       llvm::cl::desc(

@@ -80,7 +80,27 @@ PlanningAttr PlanningAttr::getDefault(MLIRContext *context) {
              Defaults::parameterPersistenceThreshold,
              Defaults::modelPersistenceThreshold, Defaults::prefetchBucketSize,
              Defaults::maxLiveParameters, Defaults::gathersInFlight,
-             Defaults::machine);
+             Defaults::machine, /*state_tiers=*/DictionaryAttr());
+}
+
+MemoryTier PlanningAttr::getStateTier(StringRef state) const {
+  auto tier =
+      getStateTiers() ? getStateTiers().getAs<StringAttr>(state) : StringAttr();
+  return tier ? *symbolizeMemoryTier(tier.getValue()) : MemoryTier::Device;
+}
+
+static LogicalResult verifyStateTiers(EmitError emitError,
+                                      DictionaryAttr tiers) {
+  if (!tiers)
+    return success();
+  for (NamedAttribute entry : tiers) {
+    auto tier = dyn_cast<StringAttr>(entry.getValue());
+    if (!tier || !symbolizeMemoryTier(tier.getValue()))
+      return emitError() << "state_tiers has " << entry.getName().getValue()
+                         << " = " << entry.getValue()
+                         << ", wanted one of \"device\", \"host\", \"file\"";
+  }
+  return success();
 }
 
 LogicalResult PlanningAttr::verify(
@@ -88,7 +108,7 @@ LogicalResult PlanningAttr::verify(
     int64_t alignment, bool, bool, int64_t maxReuseDistance,
     int64_t paramPersistenceThreshold, int64_t modelPersistenceThreshold,
     int64_t prefetchBucketSize, int64_t maxLiveParameters,
-    int64_t gathersInFlight, StringRef machine) {
+    int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers) {
   struct {
     StringRef name;
     int64_t value, least;
@@ -107,6 +127,8 @@ LogicalResult PlanningAttr::verify(
       return failure();
   if (machine.empty())
     return emitError() << "machine is empty, wanted a name or a file";
+  if (failed(verifyStateTiers(emitError, stateTiers)))
+    return failure();
   return expectCount(emitError, "alignment", alignment);
 }
 

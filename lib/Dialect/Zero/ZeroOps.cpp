@@ -2,6 +2,8 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "PartitionStates.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/DenseSet.h"

@@ -2,6 +2,7 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "PartitionStates.h"
 #include "program/Collective.h"
 
 #include "mlir/IR/Builders.h"
@@ -108,7 +109,7 @@ LogicalResult PartitionOp::verify() {
              << " shares a segment, wanted segments of its own";
     end = member.getOffset() + member.getSize();
   }
-  return success();
+  return verifyStates(*this); // (C7)
 }
 
 LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -32,6 +32,16 @@ struct OptimizerSetting {
   bool isFlag = false;
 };
 
+/// A buffer of an update's kernel, in the kernel's order.
+struct UpdateOperand {
+  enum Kind { Gradients, Parameters, State };
+  Kind kind;
+  StringRef name; ///< of the state; `gradients` or `parameters`
+  Type type;
+  bool isSharded = false;
+  bool isRead = true, isWritten = true;
+};
+
 class OptimizerAttrInterface;
 
 /// The optimizer called `name`, in lower case ("adamw"), or null where there is

@@ -139,7 +139,8 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     passes of a schedule read it, and so does whoever reads a schedule back from
     text. Keys mean what they mean in a configuration: see
     `docs/Configuration.md`. `contiguous` and `split_master` are the keys
-    `zero.layout` and `zero.split_master`.
+    `zero.layout` and `zero.split_master`. `state_tiers` says by name where states
+    of optimizers are, such as `{exp_avg = "host"}`; all others are on the device.
 
     Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
     all other numbers are at least 0.
@@ -155,12 +156,15 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
       I64Param<"::mlir::zero::PlanningDefaults::prefetchBucketSize">:$prefetch_bucket_size,
       I64Param<"::mlir::zero::PlanningDefaults::maxLiveParameters">:$max_live_parameters,
       I64Param<"::mlir::zero::PlanningDefaults::gathersInFlight">:$gathers_in_flight,
-      StringRefParameter<"machine that times are of", "::mlir::zero::PlanningDefaults::machine.str()">:$machine);
+      StringRefParameter<"machine that times are of", "::mlir::zero::PlanningDefaults::machine.str()">:$machine,
+      OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The attribute with every parameter at its default.
     static PlanningAttr getDefault(::mlir::MLIRContext *context);
+    /// Where the state of that name is.
+    MemoryTier getStateTier(::llvm::StringRef state) const;
   }];
 }
 
@@ -314,6 +318,41 @@ def Zero_AtAttr : Zero_Attr<"At", "at"> {
     bool beginsWith(AtAttr other) const {
       return getSpace() == other.getSpace() && getOffset() == other.getOffset();
     }
+  }];
+}
+
+def Zero_StateRangeAttr : Zero_Attr<"StateRange", "state_range"> {
+  let summary = "Where elements of a state are";
+  let description = [{
+    Elements [begin, end) of the partition's flat space are in `tier`, and once
+    memory is planned at `at`: all of them, or a rank's slices where the state is
+    sharded. An `end` of -1 is the end of the space.
+  }];
+  let parameters = (ins I64Param<"0">:$begin, I64Param<"-1">:$end, TierParam<>:$tier,
+      OptionalParameter<"::mlir::zero::AtAttr">:$at);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def Zero_StateAttr : Zero_Attr<"State", "state"> {
+  let summary = "A state that an optimizer keeps of a partition";
+  let description = [{
+    Its name, its element type, and where it is: one range, or several that
+    follow each other and are cut at segment boundaries.
+    ```mlir
+    exp_avg f32 at #zero.at<optimizer[0], 144 bytes>
+    exp_avg f32 on host
+    exp_avg f32 [0 to 64] [64 to 144] on host
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$type,
+      ArrayRefParameter<"::mlir::zero::StateRangeAttr">:$ranges);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// All of it in one tier, without a place.
+    static StateAttr get(::mlir::MLIRContext *context, ::llvm::StringRef name, ::mlir::Type type,
+                         ::mlir::zero::MemoryTier tier);
+    /// The form without `<` and `>`.
+    static StateAttr parseBody(::mlir::AsmParser &parser);
+    void printBody(::mlir::AsmPrinter &printer) const;
   }];
 }
 

@@ -59,10 +59,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     padding in between.
 
     `stage` says which states are sharded: the optimizer's from 1, gradients from
-    2, parameters from 3. `master` is there when the compute type is 16-bit;
-    with `split`, the master's upper half is the bf16 parameter itself and only
-    the lower 16 bits are kept, as `remainder`.
-    After `zero-plan-memory`, `at` gives the place of each state.
+    2, parameters from 3. `states` are those of the optimizer, with their types,
+    the tier that they are in unless it is the device, and their places once
+    memory is planned; without the list, they are all on the device. `master` is
+    there when the compute type is 16-bit; with `split`, the master's upper half
+    is the bf16 parameter itself and only the lower 16 bits are kept, as
+    `remainder`. `at` gives the places of parameters and gradients.
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
@@ -72,6 +74,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C4) `split` needs the compute type bf16: fp16 is no prefix of f32.
     - (C5) in `parameter`, every member begins a segment.
     - (C6) `cut` has axes of `over`, in their order; both are of the mesh.
+    - (C7) the states are those of the optimizer, in its order; ranges of a state
+      cover the flat space and are cut at segment boundaries.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -83,17 +87,19 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 12]
       members [#zero.member<@b at 0 size 3>, #zero.member<@w at 3 size 6>]
       compute f32 gradient f32 optimizer #zero.adam<lr = 1.0e-3>
+      states [exp_avg f32, exp_avg_sq f32 on host]
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
       Zero_AxesAttr:$over, Zero_AxesAttr:$cut, I64Attr:$stage, DenseI64ArrayAttr:$segments,
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
       UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
-      OptionalAttr<DictionaryAttr>:$at);
+      OptionalAttr<ArrayAttr>:$states, OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` custom<Owners>($over, $cut) `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
-    (`split` $split_master^)? (`optimizer` $optimizer^)? (`at` $at^)? attr-dict
+    (`split` $split_master^)? (`optimizer` $optimizer^)?
+    (`states` custom<States>($states)^)? (`at` $at^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -110,8 +116,40 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     bool hasShardedOptimizer() { return getStage() >= 1 && isCut(); }
     bool hasShardedGradients() { return getStage() >= 2 && isCut(); }
     bool hasShardedParameters() { return getStage() >= 3 && isCut(); }
-    /// Whether an f32 master weight is kept beside the 16-bit parameter.
-    bool hasMaster() { return !getComputeType().isF32() && !getSplitMaster(); }
+    ::mlir::zero::OptimizerAttrInterface getOptimizerInterface() {
+      return ::llvm::cast<::mlir::zero::OptimizerAttrInterface>(*getOptimizer());
+    }
+    /// The states of a trained partition with such parameters: what stands for
+    /// the f32 parameter, where that is 16-bit, and what the optimizer keeps.
+    static ::llvm::SmallVector<::mlir::zero::OptimizerState>
+    describeStates(::mlir::Type computeType, bool splitMaster, ::mlir::Attribute optimizer);
+    /// Those of this partition; none where it is not trained.
+    ::llvm::SmallVector<::mlir::zero::OptimizerState> describeStates() {
+      return describeStates(getComputeType(), getSplitMaster(), getOptimizer().value_or(nullptr));
+    }
+    /// The attribute `states` for such parameters, all of them on the device.
+    static ::mlir::ArrayAttr makeStates(::mlir::Type computeType, bool splitMaster,
+                                        ::mlir::Attribute optimizer);
+    /// The states, or where the list is missing what it stands for.
+    ::mlir::ArrayAttr getStateList() {
+      return getStates() ? *getStates()
+                         : makeStates(getComputeType(), getSplitMaster(), getOptimizer().value_or(nullptr));
+    }
+    auto getStateRange() { return getStateList().getAsRange<::mlir::zero::StateAttr>(); }
+    /// The state of that name; null where there is none.
+    ::mlir::zero::StateAttr findState(::llvm::StringRef name);
+    /// [begin, end) of a range of a state.
+    std::pair<int64_t, int64_t> getBounds(::mlir::zero::StateRangeAttr range) {
+      return {range.getBegin(), range.getEnd() < 0 ? getFlatElements() : range.getEnd()};
+    }
+    /// The buffers of an update's kernel, in its order.
+    ::llvm::SmallVector<::mlir::zero::UpdateOperand> getUpdateOperands();
+    /// All places with their names, in a fixed order; none before they are planned.
+    ::llvm::SmallVector<std::pair<std::string, ::mlir::zero::AtAttr>> getPlaces();
+    /// Whether anything has a place.
+    bool hasPlaces();
+    /// Sets all places, in that order.
+    void setPlaces(::llvm::ArrayRef<::mlir::zero::AtAttr> places);
     /// The place of a parameter, or null where it is no member.
     ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
     /// The same among members that touch [begin, end), found by their offsets.
