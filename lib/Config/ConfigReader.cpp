@@ -66,6 +66,7 @@ private:
   void readZero();
   void readExtension();
   void readCheckpoint();
+  void readStateTiers();
   void readGroups();
   void remarkIdleKeys();
 
@@ -439,6 +440,7 @@ void ConfigReader::readExtension() {
   config.machine = values.optionalText("zero.machine").value_or("");
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
                          values.boolean("zero.fuse_epilogues");
+  readStateTiers();
   readCheckpoint();
   readGroups();
 }
@@ -464,6 +466,18 @@ void ConfigReader::readCheckpoint() {
   llvm::SmallVector<int64_t> layers = values.integers(path("layers"));
   checkpoint.layers.assign(layers.begin(), layers.end());
   checkpoint.cheapOnly = values.text(path("policy")) == "cheap";
+}
+
+void ConfigReader::readStateTiers() {
+  const json::Object *block = root.getObject("zero");
+  const json::Object *tiers = block ? block->getObject("state_tiers") : nullptr;
+  if (!tiers)
+    return;
+  for (const json::Object::value_type &entry : *tiers) {
+    std::string path = ("zero.state_tiers." + StringRef(entry.first)).str();
+    if (values.has(path))
+      config.stateTiers[StringRef(entry.first).str()] = values.text(path);
+  }
 }
 
 void ConfigReader::readGroups() {

@@ -130,6 +130,11 @@ static void writeMesh(OStream &json, const TrainConfig &config) {
 static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("deterministic", config.deterministic);
   json.attribute("split_master", config.splitMaster);
+  if (!config.stateTiers.empty())
+    json.attributeObject("state_tiers", [&] {
+      for (const auto &[state, tier] : config.stateTiers)
+        json.attribute(state, tier);
+    });
   writeMesh(json, config);
   json.attribute("layout", stringify(config.layout));
   if (isWorthSaying("zero.alignment", config, &TrainConfig::alignment))

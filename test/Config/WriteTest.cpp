@@ -44,8 +44,8 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
     return std::tie(stage, ranks, mesh, shardAxes, micro, accumulation, batch,
                     precision, wire, clip, reduce, gather, overlap, unused,
                     prefetch, live, inFlight, machine, parameter, model, reuse,
-                    deterministic, split, layout, alignment, keepsTrivial,
-                    budget, fuses);
+                    deterministic, split, tiers, layout, alignment,
+                    keepsTrivial, budget, fuses);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
@@ -108,6 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
              "stage3_param_persistence_threshold": 16,
              "stage3_model_persistence_threshold": 17},
            "zero": {"deterministic": true, "split_master": true,
+             "state_tiers": {"exp_avg": "host", "master": "device"},
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
              "machine": "a100", "fuse_epilogues": true,
              "checkpoint_activations": {"every": 2,
