@@ -103,7 +103,7 @@ class Setup:
         result = {
             "gradient_accumulation_steps": self.accumulation,
             "gradient_clipping": options.get("gradient_clipping", settings["clip"]),
-            "optimizer": {"type": "AdamW", "params": {
+            "optimizer": options.get("optimizer") or {"type": "AdamW", "params": {
                 key: options.get(key, settings[key])
                 for key in ("lr", "betas", "eps", "weight_decay")}},
             "zero_optimization": zero,
@@ -154,6 +154,8 @@ def compile_model(folder, setup):
     if TARGET == "cuda":
         # The oldest processor that GPUs of today are beside.
         command += ["--target=cuda", "--emit=shared", "--cpu=x86-64-v3"]
+    if "pipeline" in setup.options:
+        command += ["--pipeline", setup.options["pipeline"]]
     if setup.options.get("keep_trivial"):
         command.append("--keep-trivial-collectives")
     done = subprocess.run(command, capture_output=True, text=True)
