@@ -16,6 +16,7 @@ constexpr KeyState no = KeyState::Refused;
 using T = KeyType;
 
 constexpr const char *kAdam = "Adam|AdamW";
+constexpr const char *kBetas = "Adam|AdamW|Lion";
 constexpr const char *kSgd = "SGD";
 constexpr const char *kWarmup = "WarmupLR|WarmupDecayLR";
 constexpr const char *kTotal = "WarmupDecayLR|WarmupCosineLR";
@@ -58,13 +59,13 @@ constexpr ConfigKey kKeys[] = {
     {"optimizer", T::Object, "null", yes,
      "the optimizer; when absent, AdamW with its defaults"},
     {"optimizer.type", T::Text, "\"AdamW\"", yes,
-     "Adam, AdamW or SGD, in any case"},
+     "Adam, AdamW, SGD or Lion, in any case"},
     {"optimizer.legacy_fusion", T::Bool, "false", none,
      "use the legacy fused kernel", "updates are always fused"},
     {"optimizer.params", T::Object, "null", yes, "settings of the optimizer"},
     {"optimizer.params.lr", T::NonNegative, "0.001", yes, "learning rate"},
     {"optimizer.params.betas", T::Betas, "[0.9, 0.999]", yes,
-     "decay rates of the first and second moment", "", "", kAdam},
+     "decay rates of the first and second moment", "", "", kBetas},
     {"optimizer.params.eps", T::NonNegative, "1e-08", yes,
      "added to the square root of the second moment", "", "", kAdam},
     {"optimizer.params.weight_decay", T::NonNegative, "0", yes,
@@ -515,7 +516,8 @@ llvm::ArrayRef<ConfigKey> mlir::zero::getConfigKeys() { return kKeys; }
 static constexpr OptimizerRule kOptimizers[] = {
     {"AdamW", "adamw"},
     {"Adam", "adam"},
-    {"SGD", "sgd"}};
+    {"SGD", "sgd"},
+    {"Lion", "lion"}};
 
 llvm::ArrayRef<OptimizerRule> mlir::zero::getOptimizerRules() {
   return kOptimizers;

@@ -61,11 +61,21 @@ void sgd(Reference &r, double gradient, const Hyper &h, int step) {
   r.parameter -= h.rate * gradient;
 }
 
+void lion(Reference &r, double gradient, const Hyper &h, int) {
+  double &momentum = r.states[0];
+  double mixed = h.beta1 * momentum + (1 - h.beta1) * gradient;
+  double sign = mixed > 0 ? 1 : mixed < 0 ? -1 : 0;
+  r.parameter = (1 - h.rate * h.decay) * r.parameter - h.rate * sign;
+  momentum = h.beta2 * momentum + (1 - h.beta2) * gradient;
+}
+
 using Formula = void (*)(Reference &, double gradient, const Hyper &, int step);
 
 /// Of each rule; `step` counts from 1.
-const std::map<std::string, Formula> kFormulas = {
-    {"zero.adamw", adamW}, {"zero.adam", adam}, {"zero.sgd", sgd}};
+const std::map<std::string, Formula> kFormulas = {{"zero.adamw", adamW},
+                                                  {"zero.adam", adam},
+                                                  {"zero.sgd", sgd},
+                                                  {"zero.lion", lion}};
 
 //===----------------------------------------------------------------------===//
 // Kernels

@@ -80,6 +80,33 @@ LogicalResult SgdAttr::verify(EmitError emitError, Real lr, Real momentum,
 }
 
 //===----------------------------------------------------------------------===//
+// Lion
+//===----------------------------------------------------------------------===//
+
+StringRef LionAttr::getTitle() const { return "Lion"; }
+StringRef LionAttr::getKernel() const { return "zero.lion"; }
+int64_t LionAttr::getOperations() const { return 11; }
+
+SmallVector<OptimizerState> LionAttr::getStates() const {
+  return {{"exp_avg", Float32Type::get(getContext())}};
+}
+
+SmallVector<OptimizerSetting> LionAttr::getSettings() const {
+  return {{"beta1", getBeta1()},
+          {"beta2", getBeta2()},
+          {"weight_decay", getWeightDecay()}};
+}
+
+LogicalResult LionAttr::verify(EmitError emitError, Real lr, Real beta1,
+                               Real beta2, Real weightDecay) {
+  return success(
+      succeeded(expectNonNegative(emitError, "lr", lr)) &&
+      succeeded(expectFraction(emitError, "beta1", beta1)) &&
+      succeeded(expectFraction(emitError, "beta2", beta2)) &&
+      succeeded(expectNonNegative(emitError, "weight_decay", weightDecay)));
+}
+
+//===----------------------------------------------------------------------===//
 // From a configuration
 //===----------------------------------------------------------------------===//
 
@@ -98,5 +125,8 @@ Attribute mlir::zero::makeOptimizer(MLIRContext *context, StringRef name,
   if (name == "sgd")
     return SgdAttr::get(context, get("lr"), get("momentum"),
                         get("weight_decay"), get("nesterov") != 0);
+  if (name == "lion")
+    return LionAttr::get(context, get("lr"), get("beta1"), get("beta2"),
+                         get("weight_decay"));
   return {};
 }

@@ -137,6 +137,43 @@ struct Sgd {
   }
 };
 
+/// Lion (Chen et al.): steps of the sign of an interpolated momentum.
+struct Lion {
+  static constexpr const char *kName = "zero.lion";
+  static constexpr int kStates = 1; // exp_avg
+  static constexpr bool kDecaysGradient = false;
+  struct Hyper {
+    double weightDecay, beta1, beta2;
+  };
+  struct Scalars {
+    float keep; ///< the parameter is multiplied by this: 1 - rate * decay
+    float rate, oneMinusBeta1, oneMinusBeta2;
+  };
+
+  template <typename Spec> static Hyper read(const Spec &spec) {
+    return {spec.real("weight_decay"), spec.real("beta1", 0.9),
+            spec.real("beta2", 0.999)};
+  }
+  static int states(const Hyper &) { return kStates; }
+
+  ZRT_RULE static Scalars scalars(const Hyper &h, double rate, int64_t) {
+    return {static_cast<float>(1 - rate * h.weightDecay),
+            static_cast<float>(rate), static_cast<float>(1 - h.beta1),
+            static_cast<float>(1 - h.beta2)};
+  }
+
+  template <typename Math, typename V>
+  ZRT_STEP static void next(const Scalars &s, V gradient, V &parameter,
+                            V *states) {
+    V &momentum = states[0];
+    const V change = gradient - momentum;
+    const V direction =
+        Math::sign(Math::fma(s.oneMinusBeta1, change, momentum));
+    momentum = Math::fma(s.oneMinusBeta2, change, momentum);
+    parameter = Math::fma(-s.rate, direction, parameter * s.keep);
+  }
+};
+
 } // namespace rules
 
 /// The most states that any rule keeps of an element.
@@ -144,7 +181,8 @@ inline constexpr int kMostStates = 2;
 
 /// Calls the macro `apply` with each rule. Host and CUDA kernels, and their
 /// tests, are made from this list.
-#define ZRT_FOR_EACH_UPDATE_RULE(apply) apply(AdamW) apply(Adam) apply(Sgd)
+#define ZRT_FOR_EACH_UPDATE_RULE(apply)                                        \
+  apply(AdamW) apply(Adam) apply(Sgd) apply(Lion)
 
 } // namespace zrt
 

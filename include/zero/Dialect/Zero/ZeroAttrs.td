@@ -92,6 +92,22 @@ def Zero_SgdAttr : Zero_OptimizerAttr<"Sgd", "sgd"> {
   let genVerifyDecl = 1;
 }
 
+def Zero_LionAttr : Zero_OptimizerAttr<"Lion", "lion"> {
+  let summary = "Lion: steps of the sign of an interpolated momentum";
+  let description = [{
+    With gradient g, parameter p and momentum m of an element:
+    ```
+    p = (1 - lr * weight_decay) * p - lr * sign(beta1 * m + (1 - beta1) * g)
+    m = beta2 * m + (1 - beta2) * g
+    ```
+    `lr` and `weight_decay` are at least 0 and finite in f32; `beta1` and `beta2`
+    lie in [0, 1).
+  }];
+  let parameters = (ins F64Param<"0.001">:$lr, F64Param<"0.9">:$beta1,
+      F64Param<"0.999">:$beta2, F64Param<"0.0">:$weight_decay);
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Training: what the configuration decides for a step
 //===----------------------------------------------------------------------===//
