@@ -17,6 +17,7 @@ using T = KeyType;
 
 constexpr const char *kAdam = "Adam|AdamW";
 constexpr const char *kBetas = "Adam|AdamW|Lion";
+constexpr const char *kEps = "Adam|AdamW|Adagrad";
 constexpr const char *kSgd = "SGD";
 constexpr const char *kWarmup = "WarmupLR|WarmupDecayLR";
 constexpr const char *kTotal = "WarmupDecayLR|WarmupCosineLR";
@@ -59,15 +60,18 @@ constexpr ConfigKey kKeys[] = {
     {"optimizer", T::Object, "null", yes,
      "the optimizer; when absent, AdamW with its defaults"},
     {"optimizer.type", T::Text, "\"AdamW\"", yes,
-     "Adam, AdamW, SGD or Lion, in any case"},
+     "Adam, AdamW, SGD, Lion or Adagrad, in any case"},
     {"optimizer.legacy_fusion", T::Bool, "false", none,
      "use the legacy fused kernel", "updates are always fused"},
     {"optimizer.params", T::Object, "null", yes, "settings of the optimizer"},
-    {"optimizer.params.lr", T::NonNegative, "0.001", yes, "learning rate"},
+    {"optimizer.params.lr", T::NonNegative, "0.001", yes,
+     "learning rate; Adagrad: 0.01 when absent"},
     {"optimizer.params.betas", T::Betas, "[0.9, 0.999]", yes,
      "decay rates of the first and second moment", "", "", kBetas},
     {"optimizer.params.eps", T::NonNegative, "1e-08", yes,
-     "added to the square root of the second moment", "", "", kAdam},
+     "added to the square root of the second moment; Adagrad: 1e-10 when "
+     "absent",
+     "", "", kEps},
     {"optimizer.params.weight_decay", T::NonNegative, "0", yes,
      "weight decay; the group \"no_decay\" has 0 unless zero.parameter_groups "
      "says otherwise"},
@@ -517,7 +521,8 @@ static constexpr OptimizerRule kOptimizers[] = {
     {"AdamW", "adamw"},
     {"Adam", "adam"},
     {"SGD", "sgd"},
-    {"Lion", "lion"}};
+    {"Lion", "lion"},
+    {"Adagrad", "adagrad", {{"lr", 0.01}, {"eps", 1e-10}}}};
 
 llvm::ArrayRef<OptimizerRule> mlir::zero::getOptimizerRules() {
   return kOptimizers;

@@ -69,13 +69,20 @@ void lion(Reference &r, double gradient, const Hyper &h, int) {
   momentum = h.beta2 * momentum + (1 - h.beta2) * gradient;
 }
 
+void adagrad(Reference &r, double gradient, const Hyper &h, int) {
+  gradient += h.decay * r.parameter;
+  r.states[0] += gradient * gradient;
+  r.parameter -= h.rate * gradient / (std::sqrt(r.states[0]) + h.epsilon);
+}
+
 using Formula = void (*)(Reference &, double gradient, const Hyper &, int step);
 
 /// Of each rule; `step` counts from 1.
 const std::map<std::string, Formula> kFormulas = {{"zero.adamw", adamW},
                                                   {"zero.adam", adam},
                                                   {"zero.sgd", sgd},
-                                                  {"zero.lion", lion}};
+                                                  {"zero.lion", lion},
+                                                  {"zero.adagrad", adagrad}};
 
 //===----------------------------------------------------------------------===//
 // Kernels

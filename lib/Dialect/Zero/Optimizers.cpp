@@ -107,6 +107,30 @@ LogicalResult LionAttr::verify(EmitError emitError, Real lr, Real beta1,
 }
 
 //===----------------------------------------------------------------------===//
+// Adagrad
+//===----------------------------------------------------------------------===//
+
+StringRef AdagradAttr::getTitle() const { return "Adagrad"; }
+StringRef AdagradAttr::getKernel() const { return "zero.adagrad"; }
+int64_t AdagradAttr::getOperations() const { return 9; }
+
+SmallVector<OptimizerState> AdagradAttr::getStates() const {
+  return {{"sum", Float32Type::get(getContext())}};
+}
+
+SmallVector<OptimizerSetting> AdagradAttr::getSettings() const {
+  return {{"epsilon", getEps()}, {"weight_decay", getWeightDecay()}};
+}
+
+LogicalResult AdagradAttr::verify(EmitError emitError, Real lr, Real eps,
+                                  Real weightDecay) {
+  return success(
+      succeeded(expectNonNegative(emitError, "lr", lr)) &&
+      succeeded(expectNonNegative(emitError, "eps", eps)) &&
+      succeeded(expectNonNegative(emitError, "weight_decay", weightDecay)));
+}
+
+//===----------------------------------------------------------------------===//
 // From a configuration
 //===----------------------------------------------------------------------===//
 
@@ -128,5 +152,8 @@ Attribute mlir::zero::makeOptimizer(MLIRContext *context, StringRef name,
   if (name == "lion")
     return LionAttr::get(context, get("lr"), get("beta1"), get("beta2"),
                          get("weight_decay"));
+  if (name == "adagrad")
+    return AdagradAttr::get(context, get("lr"), get("eps"),
+                            get("weight_decay"));
   return {};
 }

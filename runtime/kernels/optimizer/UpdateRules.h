@@ -174,6 +174,37 @@ struct Lion {
   }
 };
 
+/// Adagrad (Duchi et al.): the gradient over the root of all its squares.
+struct Adagrad {
+  static constexpr const char *kName = "zero.adagrad";
+  static constexpr int kStates = 1; // sum
+  static constexpr bool kDecaysGradient = true;
+  struct Hyper {
+    double weightDecay, epsilon;
+  };
+  struct Scalars {
+    float rate, epsilon;
+  };
+
+  template <typename Spec> static Hyper read(const Spec &spec) {
+    return {spec.real("weight_decay"), spec.real("epsilon", 1e-10)};
+  }
+  static int states(const Hyper &) { return kStates; }
+
+  ZRT_RULE static Scalars scalars(const Hyper &h, double rate, int64_t) {
+    return {static_cast<float>(rate), static_cast<float>(h.epsilon)};
+  }
+
+  template <typename Math, typename V>
+  ZRT_STEP static void next(const Scalars &s, V gradient, V &parameter,
+                            V *states) {
+    V &sum = states[0];
+    sum = Math::fma(gradient, gradient, sum);
+    parameter =
+        Math::fma(-s.rate, gradient / (Math::root(sum) + s.epsilon), parameter);
+  }
+};
+
 } // namespace rules
 
 /// The most states that any rule keeps of an element.
@@ -182,7 +213,7 @@ inline constexpr int kMostStates = 2;
 /// Calls the macro `apply` with each rule. Host and CUDA kernels, and their
 /// tests, are made from this list.
 #define ZRT_FOR_EACH_UPDATE_RULE(apply)                                        \
-  apply(AdamW) apply(Adam) apply(Sgd) apply(Lion)
+  apply(AdamW) apply(Adam) apply(Sgd) apply(Lion) apply(Adagrad)
 
 } // namespace zrt
 

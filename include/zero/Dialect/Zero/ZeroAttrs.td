@@ -107,6 +107,21 @@ def Zero_LionAttr : Zero_OptimizerAttr<"Lion", "lion"> {
       F64Param<"0.999">:$beta2, F64Param<"0.0">:$weight_decay);
   let genVerifyDecl = 1;
 }
+def Zero_AdagradAttr : Zero_OptimizerAttr<"Adagrad", "adagrad"> {
+  let summary = "Adagrad: the gradient over the root of all its squares";
+  let description = [{
+    With gradient g, parameter p and the sum s of an element:
+    ```
+    g = g + weight_decay * p
+    s = s + g * g
+    p = p - lr * g / (sqrt(s) + eps)
+    ```
+    `lr`, `eps` and `weight_decay` are at least 0 and finite in f32.
+  }];
+  let parameters = (ins F64Param<"0.01">:$lr, F64Param<"1.0e-10">:$eps,
+      F64Param<"0.0">:$weight_decay);
+  let genVerifyDecl = 1;
+}
 
 //===----------------------------------------------------------------------===//
 // Training: what the configuration decides for a step
