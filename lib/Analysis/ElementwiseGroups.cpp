@@ -3,7 +3,6 @@
 #include "zero/Analysis/ElementwiseGroups.h"
 
 #include "zero/Analysis/Views.h"
-#include "zero/Dialect/NN/NN.h"
 #include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -227,11 +226,12 @@ ElementwiseSource mlir::zero::findElementwiseSource(Value operand) {
   int64_t rank = cast<RankedTensorType>(operand.getType()).getRank();
   ElementwiseSource source{operand,
                            llvm::to_vector(llvm::seq<int64_t>(0, rank))};
-  while (auto broadcast = source.value.getDefiningOp<nn::BroadcastOp>()) {
+  while (auto broadcast =
+             source.value.getDefiningOp<BroadcastingOpInterface>()) {
     SmallVector<int64_t> dims;
     for (int64_t dim : broadcast.getDims())
       dims.push_back(source.dims[dim]);
-    source.value = broadcast.getX();
+    source.value = broadcast->getOperand(0);
     source.dims = dims;
   }
   return source;

@@ -4,6 +4,8 @@
 
 #include "zero/Analysis/Views.h"
 
+#include "program/KernelSchema.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -178,6 +180,12 @@ zrt::Command &CommandBuilder::addKernel(Operation *op, zrt::KernelSpec spec,
 }
 
 LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
+  if (spec.name.empty())
+    return op.emitOpError("has no runtime kernel for what it is given");
+  zrt::KernelShapes shapes(spec);
+  if (std::string wrong = zrt::checkKernel(spec, shapes); !wrong.empty())
+    return op.emitOpError("cannot be the kernel '") << spec.name << "': "
+                                                    << wrong;
   std::vector<zrt::BufferRef> buffers;
   auto add = [&](Value value) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());

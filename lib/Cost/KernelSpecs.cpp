@@ -5,6 +5,7 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include "program/KernelSchema.h"
 #include "program/Signature.h"
 
 using namespace mlir;
@@ -89,7 +90,6 @@ static KernelDescription describeLaunch(LaunchOp launch,
   KernelDescription kernel;
   kernel.name = "launch";
   kernel.symbol = launch.getKernel().str();
-  kernel.bytes = tensorBytes(launch.getOperation());
   if (Operation *function =
           symbols.lookupNearestSymbolFrom(launch, launch.getKernelAttr()))
     kernel.flops = countElementOperations(function);
@@ -107,7 +107,6 @@ describe(Operation *op, SymbolTableCollection *symbols) {
     return std::nullopt;
   KernelDescription kernel;
   kernel.name = "zero.loss_seed";
-  kernel.bytes = tensorBytes(op);
   return kernel;
 }
 
@@ -119,8 +118,6 @@ mlir::zero::describeKernel(Operation *op, SymbolTableCollection *symbols) {
   zrt::KernelSpec spec;
   spec.name = kernel->name;
   spec.symbol = kernel->symbol;
-  spec.flops = kernel->flops;
-  spec.bytes = kernel->bytes;
   for (auto &[key, values] : kernel->ints)
     spec.ints[key].assign(values.begin(), values.end());
   for (auto &[key, value] : kernel->floats)
@@ -134,6 +131,12 @@ mlir::zero::describeKernel(Operation *op, SymbolTableCollection *symbols) {
   };
   add(op->getOperandTypes(), spec.operands);
   add(op->getResultTypes(), spec.results);
+  zrt::fillFlags(spec);
+  zrt::countWork(spec);
+  if (kernel->flops)
+    spec.flops = *kernel->flops;
+  if (kernel->bytes)
+    spec.bytes = *kernel->bytes;
   return spec;
 }
 

@@ -2,7 +2,6 @@
 
 #include "zero/Transforms/Differentiation.h"
 
-#include "zero/Dialect/NN/NN.h"
 #include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -130,14 +129,14 @@ Value Backward::widen(Value value) {
   return arith::ExtFOp::create(builder, value.getLoc(), wide, value);
 }
 
-/// Lets an embedding's gradient start from the partial sum instead of adding
-/// the two, which saves a table and a pass over it. `isOwn`: nothing else holds
-/// this gradient.
-static bool foldIntoEmbedding(Value sum, Value gradient, bool isOwn) {
-  auto embedding = gradient.getDefiningOp<nn::EmbeddingGradOp>();
-  if (!isOwn || !embedding || embedding.getInit() || !gradient.use_empty())
+/// Lets a gradient start from the partial sum instead of adding the two, where
+/// its operation can. `isOwn`: nothing else holds this gradient.
+static bool startFrom(Value sum, Value gradient, bool isOwn) {
+  auto op = gradient.getDefiningOp<AccumulatingOpInterface>();
+  if (!isOwn || !op || gradient != op->getResult(0) ||
+      !op.getInitMutable().empty() || !gradient.use_empty())
     return false;
-  embedding.getInitMutable().assign(sum);
+  op.getInitMutable().assign(sum);
   return true;
 }
 
@@ -147,7 +146,7 @@ void Backward::addToVariable(unsigned variable, Value gradient, bool isOwn) {
     sum.value = gradient;
     return;
   }
-  if (!sum.wide && foldIntoEmbedding(sum.value, gradient, isOwn)) {
+  if (!sum.wide && startFrom(sum.value, gradient, isOwn)) {
     sum.value = gradient;
     return;
   }
@@ -175,7 +174,7 @@ void Backward::contribute(Value value, Value gradient, bool isOwn) {
   if (auto found = variableOf.find(value); found != variableOf.end())
     return addToVariable(found->second, gradient, isOwn);
   Value &sum = gradients[value];
-  if (sum && !foldIntoEmbedding(sum, gradient, isOwn))
+  if (sum && !startFrom(sum, gradient, isOwn))
     gradient = arith::AddFOp::create(builder, gradient.getLoc(), sum, gradient);
   sum = gradient;
 }

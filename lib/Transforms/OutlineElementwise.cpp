@@ -4,7 +4,6 @@
 
 #include "zero/Analysis/ElementwiseGroups.h"
 #include "zero/Analysis/Views.h"
-#include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
 
@@ -279,7 +278,7 @@ void Outline::replace(func::FuncOp kernel) {
   }
   while (!sources.empty()) {
     Operation *source = sources.pop_back_val();
-    bool known = isa<nn::BroadcastOp, tensor::SplatOp>(source) ||
+    bool known = isa<BroadcastingOpInterface, tensor::SplatOp>(source) ||
                  source->hasTrait<OpTrait::ConstantLike>();
     if (!known || !isOpTriviallyDead(source))
       continue;

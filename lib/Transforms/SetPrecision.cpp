@@ -2,8 +2,8 @@
 
 #include "zero/Transforms/Passes.h"
 
-#include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -35,9 +35,9 @@ static Type withElement(Type type, Type element) {
 /// and what reduces, reshapes or normalises them; no matrix products.
 static bool isCheapInFloat32(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<ElementwiseOpInterface, nn::ReduceOp, nn::BroadcastOp,
-             nn::SoftmaxOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::CastOp>(op);
+         op->hasTrait<CheapInFloat32>() ||
+         isa<ElementwiseOpInterface, tensor::CollapseShapeOp,
+             tensor::ExpandShapeOp, tensor::CastOp>(op);
 }
 
 /// The operations between the network and the loss: cheap ones of which

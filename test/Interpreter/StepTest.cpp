@@ -7,7 +7,7 @@
 
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/Zero/Zero.h"
-#include "zero/Interfaces/UpstreamModels.h"
+#include "zero/Dialect/NN/UpstreamModels.h"
 #include "zero/Interpreter/Interpreter.h"
 #include "zero/Transforms/Passes.h"
 

@@ -10,21 +10,32 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace mlir::zero {
 
-/// What the runtime and the cost model need to know of a kernel.
+/// The kernel that computes an operation.
 struct KernelDescription {
   std::string name;
   SmallVector<std::pair<std::string, SmallVector<int64_t>>> ints;
   SmallVector<std::pair<std::string, double>> floats;
   /// Generated function, for kernels named "launch".
   std::string symbol;
-  int64_t flops = 0;
-  /// Bytes read and written.
-  int64_t bytes = 0;
+  /// Floating-point operations, and bytes read and written, where the row of
+  /// the kernel's name does not say them.
+  std::optional<int64_t> flops, bytes;
+};
+
+/// The kernel of the name of `op`, with its inherent attributes: booleans and
+/// unit attributes as 0 or 1, integers, lists of them, and floats. An attribute
+/// of another kind is an error at `op`, and gives a description without a name.
+KernelDescription describeByAttributes(Operation *op);
+
+/// The operation may stay f32 between the network and the loss; see Traits.td.
+template <typename ConcreteType>
+class CheapInFloat32 : public OpTrait::TraitBase<ConcreteType, CheapInFloat32> {
 };
 
 /// Bytes of all tensor operands and results of `op`.
@@ -35,6 +46,8 @@ int64_t tensorBytes(Type type);
 
 } // namespace mlir::zero
 
+#include "zero/Interfaces/AccumulatingOpInterface.h.inc"
+#include "zero/Interfaces/BroadcastingOpInterface.h.inc"
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"
 #include "zero/Interfaces/KernelOpInterface.h.inc"

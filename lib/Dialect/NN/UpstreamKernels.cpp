@@ -12,10 +12,9 @@ using zero::KernelOpInterface;
 
 namespace {
 
-KernelDescription describeMove(Operation *op, int64_t bytes) {
+KernelDescription describeMove(Operation *op) {
   KernelDescription kernel;
   kernel.name = op->getName().getStringRef().str();
-  kernel.bytes = bytes;
   return kernel;
 }
 
@@ -63,7 +62,7 @@ bool addSlice(KernelDescription &kernel, OffsetSizeAndStrideOpInterface op) {
 struct ConcatModel
     : KernelOpInterface::ExternalModel<ConcatModel, tensor::ConcatOp> {
   KernelDescription describeKernel(Operation *op) const {
-    KernelDescription kernel = describeMove(op, zero::tensorBytes(op));
+    KernelDescription kernel = describeMove(op);
     addInts(kernel, "dim",
             {static_cast<int64_t>(cast<tensor::ConcatOp>(op).getDim())});
     return kernel;
@@ -75,8 +74,7 @@ struct ExtractSliceModel
                                        tensor::ExtractSliceOp> {
   KernelDescription describeKernel(Operation *op) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
-    KernelDescription kernel =
-        describeMove(op, 2 * zero::tensorBytes(slice.getType()));
+    KernelDescription kernel = describeMove(op);
     if (!addSlice(kernel, slice))
       return KernelDescription();
     return kernel;
@@ -87,7 +85,7 @@ struct InsertSliceModel
     : KernelOpInterface::ExternalModel<InsertSliceModel,
                                        tensor::InsertSliceOp> {
   KernelDescription describeKernel(Operation *op) const {
-    KernelDescription kernel = describeMove(op, zero::tensorBytes(op));
+    KernelDescription kernel = describeMove(op);
     if (!addSlice(kernel, cast<tensor::InsertSliceOp>(op)))
       return KernelDescription();
     return kernel;
@@ -97,7 +95,7 @@ struct InsertSliceModel
 struct PadModel : KernelOpInterface::ExternalModel<PadModel, tensor::PadOp> {
   KernelDescription describeKernel(Operation *op) const {
     auto pad = cast<tensor::PadOp>(op);
-    KernelDescription kernel = describeMove(op, zero::tensorBytes(op));
+    KernelDescription kernel = describeMove(op);
     addInts(kernel, "low", pad.getStaticLow());
     addInts(kernel, "high", pad.getStaticHigh());
     // Dynamic amounts are further operands.
@@ -112,7 +110,7 @@ struct SplatModel
     : KernelOpInterface::ExternalModel<SplatModel, tensor::SplatOp> {
   KernelDescription describeKernel(Operation *op) const {
     auto splat = cast<tensor::SplatOp>(op);
-    KernelDescription kernel = describeMove(op, zero::tensorBytes(op));
+    KernelDescription kernel = describeMove(op);
     if (!addConstant(kernel, splat.getInput()))
       return KernelDescription();
     return kernel;

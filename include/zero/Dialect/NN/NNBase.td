@@ -7,11 +7,14 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "zero/Interfaces/AccumulatingOpInterface.td"
+include "zero/Interfaces/BroadcastingOpInterface.td"
 include "zero/Interfaces/DifferentiableOpInterface.td"
 include "zero/Interfaces/ElementwiseOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
 include "zero/Interfaces/StatisticsOpInterface.td"
+include "zero/Interfaces/Traits.td"
 
 //===----------------------------------------------------------------------===//
 // Dialect
@@ -90,14 +93,16 @@ defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 defvar NN_RowBlocks = DeclareOpInterfaceMethods<RowBlockOpInterface>;
+defvar NN_DescribesKernel =
+    DeclareOpInterfaceMethods<KernelOpInterface, ["describeKernel"]>;
 defvar NN_Statistics = DeclareOpInterfaceMethods<StatisticsOpInterface>;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;
 
-/// An operation that one runtime kernel computes.
+/// An operation that one runtime kernel computes: that of its name and its
+/// attributes, unless it lists NN_DescribesKernel.
 class NN_KernelOp<string mnemonic, list<Trait> traits = []>
-    : NN_Op<mnemonic, !listconcat(
-          [DeclareOpInterfaceMethods<KernelOpInterface>], traits)>;
+    : NN_Op<mnemonic, !listconcat([KernelOpInterface], traits)>;
 
 #endif // ZERO_DIALECT_NN_NNBASE_TD

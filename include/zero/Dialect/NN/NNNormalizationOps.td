@@ -109,7 +109,7 @@ def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad", [NN_Statistics]> {
 }
 
 def NN_SoftmaxOp : NN_KernelOp<"softmax", [
-    NN_Differentiable, SameOperandsAndResultType]> {
+    NN_Differentiable, CheapInFloat32, SameOperandsAndResultType]> {
   let summary = "Exponentials of the last dimension, divided by their sum";
   let description = [{
     The largest element is subtracted first, so that no exponential overflows.

@@ -4,7 +4,8 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_BroadcastOp : NN_KernelOp<"broadcast", [NN_Differentiable]> {
+def NN_BroadcastOp : NN_KernelOp<"broadcast", [
+    NN_Differentiable, BroadcastingOpInterface, CheapInFloat32]> {
   let summary = "Repeat a tensor along new dimensions";
   let description = [{
     Dimension i of `x` becomes dimension `dims[i]` of the result; the result's
@@ -33,7 +34,8 @@ def NN_BroadcastOp : NN_KernelOp<"broadcast", [NN_Differentiable]> {
   }];
 }
 
-def NN_ReduceOp : NN_KernelOp<"reduce", [NN_Differentiable]> {
+def NN_ReduceOp : NN_Op<"reduce", [
+    NN_Differentiable, NN_DescribesKernel, CheapInFloat32]> {
   let summary = "Sum, maximum or mean over dimensions, which it removes";
   let description = [{
     The gradient of `max` goes to the first maximum in row-major order.
@@ -84,7 +86,7 @@ def NN_TransposeOp : NN_KernelOp<"transpose", [NN_Differentiable]> {
   let hasFolder = 1;
 }
 
-def NN_SplitOp : NN_KernelOp<"split", [NN_Differentiable]> {
+def NN_SplitOp : NN_Op<"split", [NN_Differentiable, NN_DescribesKernel]> {
   let summary = "Cut a tensor along a dimension into contiguous copies";
   let description = [{
     Result i has `sizes[i]` elements along `dim`, and follows result i - 1.

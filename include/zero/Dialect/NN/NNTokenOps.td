@@ -26,7 +26,8 @@ def NN_EmbeddingOp : NN_KernelOp<"embedding", [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad", [NN_RowBlocks]> {
+def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad", [
+    NN_RowBlocks, AccumulatingOpInterface]> {
   let summary = "Add rows up by id: the gradient of the table";
   let description = [{
     Row v of the result is the sum of the rows of `dy` whose id is v, in the order

@@ -5,8 +5,8 @@
 // `operands` which gradients are wanted.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ZERO_LIB_INTERFACES_UPSTREAMGRADIENTS_H
-#define ZERO_LIB_INTERFACES_UPSTREAMGRADIENTS_H
+#ifndef ZERO_LIB_DIALECT_NN_UPSTREAMGRADIENTS_H
+#define ZERO_LIB_DIALECT_NN_UPSTREAMGRADIENTS_H
 
 #include "zero/Interfaces/Interfaces.h"
 
@@ -76,4 +76,4 @@ void attachTensor(MLIRContext &context);
 
 } // namespace mlir::zero::gradients
 
-#endif // ZERO_LIB_INTERFACES_UPSTREAMGRADIENTS_H
+#endif // ZERO_LIB_DIALECT_NN_UPSTREAMGRADIENTS_H

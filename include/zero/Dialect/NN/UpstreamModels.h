@@ -1,6 +1,6 @@
 //===- UpstreamModels.h - gradients of upstream operations ------*- C++ -*-===//
-#ifndef ZERO_INTERFACES_UPSTREAMMODELS_H
-#define ZERO_INTERFACES_UPSTREAMMODELS_H
+#ifndef ZERO_DIALECT_NN_UPSTREAMMODELS_H
+#define ZERO_DIALECT_NN_UPSTREAMMODELS_H
 
 namespace mlir {
 class DialectRegistry;
@@ -19,4 +19,4 @@ void registerUpstreamGradientModels(DialectRegistry &registry);
 } // namespace zero
 } // namespace mlir
 
-#endif // ZERO_INTERFACES_UPSTREAMMODELS_H
+#endif // ZERO_DIALECT_NN_UPSTREAMMODELS_H

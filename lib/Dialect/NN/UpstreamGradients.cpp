@@ -3,7 +3,7 @@
 #include "UpstreamGradients.h"
 
 #include "zero/Dialect/NN/NN.h"
-#include "zero/Interfaces/UpstreamModels.h"
+#include "zero/Dialect/NN/UpstreamModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
