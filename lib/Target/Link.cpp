@@ -92,8 +92,15 @@ LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
   std::string runtime = findRuntime(options, error);
   if (runtime.empty())
     return failure();
-  return runLinker({compiler, "-o", output.str(), object.str(), "@" + runtime},
-                   error);
+  SmallVector<std::string> arguments = {compiler, "-o", output.str(),
+                                        object.str()};
+  if (!options.files.empty()) {
+    arguments.push_back("-Wl,--whole-archive");
+    llvm::append_range(arguments, options.files);
+    arguments.push_back("-Wl,--no-whole-archive");
+  }
+  arguments.push_back("@" + runtime);
+  return runLinker(arguments, error);
 }
 
 LogicalResult mlir::zero::linkShared(StringRef object, StringRef output,

@@ -13,7 +13,9 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
@@ -72,6 +74,14 @@ cl::opt<std::string> compiler("cxx", cl::cat(category),
                               cl::value_desc("clang++"),
                               cl::desc("C++ compiler to link with; ZERO_CXX in "
                                        "the environment does the same"));
+cl::list<std::string> plugins(
+    "load-dialect-plugin", cl::cat(category), cl::value_desc("library"),
+    cl::desc("Shared library with a dialect that the model uses, as "
+             "zero-opt takes it"));
+cl::list<std::string> linked(
+    "link", cl::cat(category), cl::value_desc("object or archive"),
+    cl::desc("Links the file into the executable, all of it: kernels of "
+             "dialects that are loaded"));
 cl::opt<Emit> emit(
     "emit", cl::cat(category), cl::init(Emit::Executable),
     cl::desc("What to write:"),
@@ -167,6 +177,7 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
     return failure();
   zero::LinkOptions link;
   link.compiler = compiler;
+  link.files.assign(linked.begin(), linked.end());
   if (target == "cuda")
     link.runtimeName = "zero-runtime-cuda.link";
   std::string error;
@@ -174,6 +185,29 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
                     ? zero::linkShared(object, output, link, error)
                     : zero::linkExecutable(object, output, link, error);
   return succeeded(linked) ? success() : fail(error);
+}
+
+/// Registers the dialects of `--load-dialect-plugin`.
+LogicalResult loadPlugins(DialectRegistry &registry) {
+  for (const std::string &path : plugins) {
+    llvm::Expected<DialectPlugin> plugin = DialectPlugin::load(path);
+    if (!plugin)
+      return fail("cannot load the dialect plugin '" + path +
+                  "': " + llvm::toString(plugin.takeError()));
+    plugin->registerDialectRegistryCallbacks(registry);
+  }
+  return success();
+}
+
+/// Checks `--link`: what has no executable has nothing to link.
+LogicalResult checkLinked() {
+  if (!linked.empty() && emit != Emit::Executable)
+    return fail("--link is for executables; the output is to be of another "
+                "kind");
+  for (const std::string &path : linked)
+    if (!llvm::sys::fs::exists(path))
+      return fail("cannot link '" + path + "': there is no such file");
+  return success();
 }
 
 /// Checks `--target`, and that it has what `--emit` asks for.
@@ -194,7 +228,7 @@ LogicalResult checkTarget() {
 }
 
 LogicalResult compile() {
-  if (failed(checkTarget()))
+  if (failed(checkTarget()) || failed(checkLinked()))
     return failure();
   bool isText = emit == Emit::Mlir || emit == Emit::Llvm || emit == Emit::Ptx;
   if (output.empty()) {
@@ -209,6 +243,8 @@ LogicalResult compile() {
 
   DialectRegistry registry;
   zero::registerDialects(registry);
+  if (failed(loadPlugins(registry)))
+    return failure();
   MLIRContext context(registry);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());

@@ -22,6 +22,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <string>
+#include <vector>
 
 namespace mlir::zero {
 
@@ -70,6 +71,9 @@ struct LinkOptions {
   /// the folder of the running tool.
   std::string runtime;
   std::string runtimeName = "zero-runtime.link";
+  /// Objects and archives to link before the runtime, whole: what registers
+  /// itself when a process starts is used by nothing that a linker sees.
+  std::vector<std::string> files;
 };
 
 /// Links the object file `object` with the runtime into the executable
