@@ -201,6 +201,11 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       {"nn.softmax", "x:T[r..,n] -> y:T[r..,n]", "", each<5>},
       {"nn.softmax_grad", "dy:T[r..,n] y:T[r..,n] -> dx:T[r..,n]", "",
        [](Shapes s) -> uint64_t { return 4 * s.elements("y"); }},
+      {"nn.silu_mul", "gate:T[r..] up:T[r..] -> y:T[r..]", "",
+       [](Shapes s) -> uint64_t { return 5 * s.elements("y"); }},
+      {"nn.silu_mul_grad",
+       "dy:T[r..] gate:T[r..] up:T[r..] -> dgate:T[r..] dup:T[r..]", "",
+       [](Shapes s) -> uint64_t { return 11 * s.elements("dy"); }},
       // Philox4x32-10 makes four numbers in about 60 integer operations.
       {"nn.dropout", "x:T[r..] -> y:T[r..]", "id:int p:real", each<17>, nullptr,
        checkDropout},

@@ -59,6 +59,14 @@ func.func @silu(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
   %y = nn.silu %x : tensor<3x4xf64>
   return %y : tensor<3x4xf64>
 }
+func.func @silu_mul(%gate: tensor<3x4xf64>, %up: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %y = nn.silu_mul %gate, %up : tensor<3x4xf64>
+  return %y : tensor<3x4xf64>
+}
+func.func @silu_mul_of_one(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %y = nn.silu_mul %x, %x : tensor<3x4xf64>
+  return %y : tensor<3x4xf64>
+}
 func.func @dropout(%x: tensor<3x4x5xf64>) -> tensor<3x4x5xf64> {
   %y = nn.dropout %x p 0.25 id 3 : tensor<3x4x5xf64>
   return %y : tensor<3x4x5xf64>

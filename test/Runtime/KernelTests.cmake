@@ -6,4 +6,5 @@ set(ZERO_KERNEL_TESTS
   KernelLossTest.cpp
   KernelMatrixTest.cpp
   KernelNormTest.cpp
-  KernelShapeTest.cpp)
+  KernelShapeTest.cpp
+  KernelSiluMulTest.cpp)

@@ -219,3 +219,22 @@ LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder,
         getLogits(), getTargets(), getLse(), getIgnoreIndex());
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// silu_mul
+//===----------------------------------------------------------------------===//
+
+LogicalResult SiluMulOp::buildGradient(OpBuilder &builder,
+                                       ArrayRef<Value> resultGradients,
+                                       ArrayRef<bool> wanted,
+                                       MutableArrayRef<Value> gradients) {
+  if (!resultGradients[0] || !llvm::is_contained(wanted, true))
+    return success();
+  Type type = getY().getType();
+  auto grad = SiluMulGradOp::create(builder, getLoc(), TypeRange{type, type},
+                                    resultGradients[0], getGate(), getUp());
+  for (int operand = 0; operand < 2; ++operand)
+    if (wanted[operand])
+      gradients[operand] = grad.getResult(operand);
+  return success();
+}

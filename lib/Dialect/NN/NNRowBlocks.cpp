@@ -46,3 +46,16 @@ Value EmbeddingGradOp::buildRowBlock(OpBuilder &builder, unsigned,
                                  getIds(), getInit() ? rowsOf(2) : Value(),
                                  rowRange(builder, getRows(), begin, end));
 }
+
+bool SiluMulGradOp::hasRowBlocks(unsigned) {
+  return typeOf(getDy()).getRank() > 0;
+}
+
+/// Each row is that of the operands; the other result of a block is unused.
+Value SiluMulGradOp::buildRowBlock(OpBuilder &builder, unsigned index,
+                                   int64_t begin, int64_t end, RowsOf rowsOf) {
+  RankedTensorType type = withRows(getResult(index), end - begin);
+  return SiluMulGradOp::create(builder, getLoc(), TypeRange{type, type},
+                               rowsOf(0), rowsOf(1), rowsOf(2))
+      .getResult(index);
+}

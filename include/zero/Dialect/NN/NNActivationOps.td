@@ -60,6 +60,39 @@ def NN_SiluGradOp : NN_Op<"silu_grad", [
   let assemblyFormat = "$dy `,` $x attr-dict `:` type($x)";
 }
 
+def NN_SiluMulOp : NN_KernelOp<"silu_mul", [
+    NN_Differentiable, SameOperandsAndResultType]> {
+  let summary = "silu(gate) * up: the activation of a gated layer (SwiGLU)";
+  let description = [{
+    One kernel, which rounds once: what `nn.silu` and a product round twice where
+    they are not one kernel.
+
+    ```mlir
+    %a = nn.silu_mul %gate, %up : tensor<32x250xbf16>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$gate, NN_FloatTensor:$up);
+  let results = (outs NN_FloatTensor:$y);
+  let assemblyFormat = "$gate `,` $up attr-dict `:` type($gate)";
+}
+
+def NN_SiluMulGradOp : NN_KernelOp<"silu_mul_grad", [
+    NN_RowBlocks, SameOperandsAndResultType]> {
+  let summary = "Gradients of silu_mul for both of its operands";
+  let description = [{
+    With s = 1 / (1 + exp(-gate)): `dgate = dy * up * s * (1 + gate * (1 - s))`
+    and `dup = dy * gate * s`. It has blocks of rows where there is a dimension.
+
+    ```mlir
+    %dgate, %dup = nn.silu_mul_grad %dy, %gate, %up : tensor<32x250xbf16>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$gate,
+                       NN_FloatTensor:$up);
+  let results = (outs NN_FloatTensor:$dgate, NN_FloatTensor:$dup);
+  let assemblyFormat = "$dy `,` $gate `,` $up attr-dict `:` type($dy)";
+}
+
 def NN_DropoutOp : NN_KernelOp<"dropout", [
     NN_Differentiable, SameOperandsAndResultType]> {
   let summary = "Zero elements at random, scale the others by 1 / (1 - p)";
