@@ -9,6 +9,8 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 
+#include "program/CpuFeatures.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -91,6 +93,23 @@ void mlir::zero::addBytes(llvm::Module &module, StringRef symbol,
   addGlobal(
       module, (symbol + "_size").str(),
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()), 8);
+}
+
+std::string
+mlir::zero::cpuFeaturesOf(const llvm::TargetMachine &machine) {
+  std::string text;
+  if (!machine.getTargetTriple().isX86())
+    return text;
+  for (const char *feature : zrt::kCpuFeatures)
+    if (machine.getMCSubtargetInfo()->checkFeatures("+" + std::string(feature)))
+      text += (text.empty() ? "" : " ") + std::string(feature);
+  return text;
+}
+
+void mlir::zero::addCpuFeatures(llvm::Module &module, StringRef features) {
+  addGlobal(module, "zero_cpu_features",
+            llvm::ConstantDataArray::getString(module.getContext(), features),
+            1);
 }
 
 LogicalResult mlir::zero::writeObject(llvm::Module &module,

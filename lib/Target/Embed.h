@@ -29,6 +29,13 @@ void addKernelTable(llvm::Module &module, ArrayRef<KernelRow> rows);
 /// Adds `bytes` as constant `symbol`, and their number as `symbol`_size.
 void addBytes(llvm::Module &module, StringRef symbol, StringRef bytes);
 
+/// The features of program/CpuFeatures.h that code for `machine` may use, with
+/// spaces between.
+std::string cpuFeaturesOf(const llvm::TargetMachine &machine);
+
+/// Adds `zero_cpu_features`: what the executable checks before it runs anything.
+void addCpuFeatures(llvm::Module &module, StringRef features);
+
 /// Writes `module` as an object file; errors are emitted at `at`.
 LogicalResult writeObject(llvm::Module &module, llvm::TargetMachine &machine,
                           ModuleOp at, llvm::raw_pwrite_stream &out);

@@ -250,6 +250,7 @@ LogicalResult mlir::zero::emitDeviceObject(ModuleOp kernels,
   module.setDataLayout(machine->createDataLayout());
   addKernelTable(module, rows);
   addBytes(module, "zero_program", programBytes);
+  addCpuFeatures(module, /*features=*/""); // there is no code for the host
   addBytes(module, "zero_device_image", image);
   return writeObject(module, *machine, kernels, out);
 }

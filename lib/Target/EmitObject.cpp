@@ -105,6 +105,7 @@ std::unique_ptr<llvm::Module> build(ModuleOp kernels, StringRef programBytes,
   }
   addKernelTable(*module, rows);
   addBytes(*module, "zero_program", programBytes);
+  addCpuFeatures(*module, cpuFeaturesOf(machine));
   return module;
 }
 

@@ -1,5 +1,7 @@
 // `main` of a compiled training executable: what the compiler embeds, and the
 // trainer.
+#include "kernels/host/BuiltFor.h"
+#include "program/CpuFeatures.h"
 #include "trainer/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
@@ -8,7 +10,12 @@ extern "C" const int64_t zero_program_size;
 extern "C" const zrt::GeneratedKernel zero_generated_kernels[];
 extern "C" const int64_t zero_generated_kernel_count;
 
+extern "C" const char zero_cpu_features[];
+
 int main(int argc, char **argv) {
+  // Before anything else runs.
+  zrt::requireCpu(zrt::kHostKernelFeatures, "the runtime");
+  zrt::requireCpu(zero_cpu_features, "the code");
   zrt::EmbeddedProgram embedded;
   embedded.bytes = zero_program;
   embedded.size = zero_program_size;

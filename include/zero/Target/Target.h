@@ -8,6 +8,7 @@
 //   zero_generated_kernel_count   int64
 //   zero_program                  bytes
 //   zero_program_size             int64
+//   zero_cpu_features             string: what the code wants of the CPU
 //
 // and where kernels run on a GPU, whose functions are null in the table,
 //

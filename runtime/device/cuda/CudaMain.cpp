@@ -1,5 +1,7 @@
 // `main` of a training executable that was compiled for CUDA.
 #include "device/cuda/CudaBackend.h"
+#include "kernels/host/BuiltFor.h"
+#include "program/CpuFeatures.h"
 #include "trainer/TrainerMain.h"
 
 extern "C" const unsigned char zero_program[];
@@ -9,7 +11,12 @@ extern "C" const int64_t zero_generated_kernel_count;
 extern "C" const unsigned char zero_device_image[];
 extern "C" const int64_t zero_device_image_size;
 
+extern "C" const char zero_cpu_features[];
+
 int main(int argc, char **argv) {
+  // Before anything else runs.
+  zrt::requireCpu(zrt::kHostKernelFeatures, "the runtime");
+  zrt::requireCpu(zero_cpu_features, "the code");
   zrt::EmbeddedProgram embedded;
   embedded.bytes = zero_program;
   embedded.size = zero_program_size;
