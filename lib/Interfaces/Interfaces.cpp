@@ -64,6 +64,7 @@ KernelDescription mlir::zero::describeByAttributes(Operation *op) {
 #include "zero/Interfaces/BroadcastingOpInterface.cpp.inc"
 #include "zero/Interfaces/DifferentiableOpInterface.cpp.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.cpp.inc"
+#include "zero/Interfaces/EpilogueOpInterface.cpp.inc"
 #include "zero/Interfaces/KernelOpInterface.cpp.inc"
 #include "zero/Interfaces/RowBlockOpInterface.cpp.inc"
 #include "zero/Interfaces/StatisticsOpInterface.cpp.inc"

@@ -50,6 +50,7 @@ int64_t tensorBytes(Type type);
 #include "zero/Interfaces/BroadcastingOpInterface.h.inc"
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"
+#include "zero/Interfaces/EpilogueOpInterface.h.inc"
 #include "zero/Interfaces/KernelOpInterface.h.inc"
 #include "zero/Interfaces/RowBlockOpInterface.h.inc"
 #include "zero/Interfaces/StatisticsOpInterface.h.inc"

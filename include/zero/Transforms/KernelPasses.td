@@ -5,11 +5,14 @@
 include "mlir/Pass/PassBase.td"
 
 def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
-  let summary = "Join gelu and its gradient with the products before them";
+  let summary = "Join operations with the products before them";
   let description = [{
-    A kernel of a matrix product can apply gelu to what it computes, while that
-    is in registers, and write both; likewise gelu's gradient, and the sum of
-    its rows. `nn.linear` and the `nn.gelu tanh` that reads it become
+    Fuses each operation with `EpilogueOpInterface` into the one that produces its
+    operand, where that has a kernel for both.
+
+    Of `nn`: a kernel of a matrix product can apply gelu to what it computes,
+    while that is in registers, and write both; likewise gelu's gradient, and the
+    sum of its rows. `nn.linear` and the `nn.gelu tanh` that reads it become
     `nn.linear_gelu`; an `nn.linear` without a bias, whose only reader is an
     `nn.gelu_grad tanh`, becomes `nn.linear_gelu_grad` with it, and with the
     `nn.reduce sum` over all but the last dimension of what it leaves, if there
@@ -30,7 +33,6 @@ def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
     %a, %h = nn.linear_gelu %x, %w bias %b : ...       // after
     ```
   }];
-  let dependentDialects = ["::mlir::nn::NNDialect"];
   let options = [Option<"gradientsOnly", "gradients-only", "bool", "false",
     "Leave the forward alone, so that gelu may be recomputed by itself">];
 }

@@ -5,7 +5,7 @@
 include "zero/Dialect/NN/NNBase.td"
 
 def NN_GeluOp : NN_Op<"gelu", [
-    NN_Differentiable, NN_Elementwise, SameOperandsAndResultType]> {
+    NN_Differentiable, NN_Elementwise, NN_Epilogue, SameOperandsAndResultType]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     `exact`: `x * (1 + erf(x / sqrt(2))) / 2`; `tanh`: the approximation
@@ -21,7 +21,7 @@ def NN_GeluOp : NN_Op<"gelu", [
 }
 
 def NN_GeluGradOp : NN_Op<"gelu_grad", [
-    NN_Elementwise, SameOperandsAndResultType]> {
+    NN_Elementwise, NN_Epilogue, SameOperandsAndResultType]> {
   let summary = "Gradient of gelu: dy times the derivative at x";
   let description = [{
     ```mlir

@@ -11,6 +11,7 @@ include "zero/Interfaces/AccumulatingOpInterface.td"
 include "zero/Interfaces/BroadcastingOpInterface.td"
 include "zero/Interfaces/DifferentiableOpInterface.td"
 include "zero/Interfaces/ElementwiseOpInterface.td"
+include "zero/Interfaces/EpilogueOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
 include "zero/Interfaces/StatisticsOpInterface.td"
@@ -92,6 +93,7 @@ def NN_ReductionAttr : EnumAttr<NN_Dialect, NN_Reduction, "reduction">;
 defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
+defvar NN_Epilogue = DeclareOpInterfaceMethods<EpilogueOpInterface>;
 defvar NN_RowBlocks = DeclareOpInterfaceMethods<RowBlockOpInterface>;
 defvar NN_DescribesKernel =
     DeclareOpInterfaceMethods<KernelOpInterface, ["describeKernel"]>;
