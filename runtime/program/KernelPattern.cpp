@@ -9,6 +9,11 @@ namespace {
 
 constexpr const char *kLanes = "f32, bf16 or f16";
 
+/// Element types that stand for one of f32, bf16 and f16.
+bool isLaneName(const std::string &element) {
+  return element == "T" || element == "U";
+}
+
 bool isLane(DataType type) {
   return type == DataType::F32 || type == DataType::BF16 ||
          type == DataType::F16;
@@ -80,10 +85,10 @@ KernelPattern::Tensor KernelPattern::parseTensor(const char *schema,
   tensor.optional = takeSuffix(tensor.name, "?");
   tensor.variadic = takeSuffix(tensor.name, "*");
   tensor.element = text.substr(colon + 1, open - colon - 1);
-  if (tensor.element != "T" && tensor.element != "E" &&
+  if (!isLaneName(tensor.element) && tensor.element != "E" &&
       tensor.element != "any" && !typeOfName(tensor.element))
     refuseSchema(schema, "has the element type '" + tensor.element +
-                             "', wanted T, E, any or a type's name");
+                             "', wanted T, U, E, any or a type's name");
   if (close + 1 < text.size() && text[close + 1] == '~')
     tensor.swap = text.substr(close + 2);
   for (std::string part : split(text.substr(open + 1, close - open - 1), ',')) {
@@ -270,9 +275,9 @@ bool KernelPattern::matchElement(const Tensor &pattern, DataType type,
                                  KernelShapes &shapes) const {
   if (pattern.element == "any")
     return true;
-  if (pattern.element != "T" && pattern.element != "E")
+  if (!isLaneName(pattern.element) && pattern.element != "E")
     return type == *typeOfName(pattern.element);
-  if (pattern.element == "T" && !isLane(type))
+  if (isLaneName(pattern.element) && !isLane(type))
     return false;
   return shapes.types.emplace(pattern.element, type).first->second == type;
 }
@@ -376,7 +381,7 @@ std::string KernelPattern::wanted(const Tensor &pattern, const TensorType &type,
     element = nameOf(type.type);
   else if (auto bound = shapes.types.find(element); bound != shapes.types.end())
     element = nameOf(bound->second);
-  else if (element == "T")
+  else if (isLaneName(element))
     element = kLanes, known = false;
   std::string text;
   for (const std::string &size : sizes)

@@ -69,6 +69,9 @@ private:
 /// The rows of KernelSchemas.cpp.
 const std::vector<KernelSchema> &builtInKernelSchemas();
 
+/// The rows of StepKernelSchemas.cpp.
+const std::vector<KernelSchema> &stepKernelSchemas();
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_PROGRAM_KERNELPATTERN_H

@@ -62,7 +62,10 @@ struct Row {
 
 /// The rows by name. Our own are there before anybody looks.
 struct Table {
-  Table() { add(builtInKernelSchemas()); }
+  Table() {
+    add(builtInKernelSchemas());
+    add(stepKernelSchemas());
+  }
 
   void add(const std::vector<KernelSchema> &schemas) {
     for (const KernelSchema &schema : schemas)

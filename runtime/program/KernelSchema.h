@@ -50,7 +50,8 @@ private:
 /// `tensors` lists operands, an arrow and results: a name, a colon, an element
 /// type and dimensions, such as "x:T[r..,n] w:T[n] bias?:T[n] -> y:T[r..,n]".
 /// - The element type is one of MLIR's names; `T`, f32, bf16 or f16, the same
-///   wherever it stands; `E`, the same of any kind; or `any`.
+///   wherever it stands, and `U`, another such; `E`, the same of any kind; or
+///   `any`.
 /// - A dimension is a name, which has one size wherever it stands, or a number.
 ///   `r..` is a group of any number of dimensions, at most one a tensor; `..`
 ///   is one that need not be the same elsewhere. `m@rows` is `m`, or the

@@ -114,7 +114,7 @@ void addApply(Program &program, const Value &table, const Value &gradient,
   build.allReduce(1, controlField(offsetof(Control, lossSum), 8), 1,
                   DataType::F64, TrafficClass::Control);
   KernelSpec &scale = build.kernel("zero.grad_scale", {});
-  scale.ints = {{"exact", {1}}};
+  scale.ints = {{"exact", {1}}, {"skip", {1}}};
   scale.floats = {{"clip", 1.0}, {"divisor", double(program.training.ranks)}};
   KernelSpec &update = build.kernel(
       "zero.adamw", {gradient, {kFlat, table.buffer}, average, square});

@@ -20,7 +20,6 @@ TEST(KernelRegistry, HasEveryKernelOfTheTable) {
   const std::vector<std::string> names = registry.names();
   for (const std::string &name : kernelSchemaNames())
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), name)) << name;
-  EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "zero.clear"));
   for (const ListedRule &rule : listUpdateRules())
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), rule.name))
         << rule.name;

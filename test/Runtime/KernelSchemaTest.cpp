@@ -97,6 +97,32 @@ TEST(KernelSchema, SaysWhichAttributeDoesNotFit) {
             std::string::npos);
 }
 
+TEST(KernelSchema, SaysWhatAStepsKernelsWant) {
+  EXPECT_EQ(wrongWith(spec("zero.clear", {{BF16, {7}}}, {})), "");
+  EXPECT_EQ(wrongWith(spec("zero.clear", {}, {})),
+            "found 0 operands and 0 results, wanted operands: to; results: "
+            "none");
+  EXPECT_EQ(wrongWith(spec("zero.copy", {{BF16, {7}}, {F32, {7}}}, {})), "");
+  EXPECT_EQ(wrongWith(spec("zero.copy", {{BF16, {7}}, {F32, {8}}}, {})),
+            "to is 8xf32, wanted 7xf32");
+  EXPECT_EQ(
+      wrongWith(spec("zero.copy", {{DataType::I64, {7}}, {F32, {7}}}, {})),
+      "to is 7xf32, wanted 7xi64");
+  EXPECT_EQ(wrongWith(spec("zero.accumulate", {{BF16, {7}}, {F32, {7}}}, {})),
+            "");
+  EXPECT_EQ(
+      wrongWith(
+          spec("zero.accumulate", {{BF16, {7}}, {DataType::I32, {7}}}, {})),
+      "sum is 7xi32, wanted [7] of f32, bf16 or f16");
+  EXPECT_EQ(wrongWith(spec("zero.loss_seed", {}, {{F32, {2}}})),
+            "x is 2xf32, wanted a scalar");
+  KernelSpec scale = spec("zero.grad_scale", {}, {});
+  scale.floats = {{"clip", -1}, {"divisor", 1}};
+  EXPECT_NE(wrongWith(scale).find("wanted clip >= 0"), std::string::npos);
+  KernelSpec statistics = spec("zero.grad_stats", {{F32, {7}}}, {});
+  EXPECT_EQ(wrongWith(statistics), "attribute 'partition' is missing");
+}
+
 TEST(KernelSchema, FillsFlagsFromOptionalTensors) {
   KernelSpec linear =
       spec("nn.linear", {{F32, {4, 8}}, {F32, {8, 3}}, {F32, {3}}},

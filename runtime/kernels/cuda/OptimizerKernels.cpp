@@ -9,17 +9,8 @@ namespace {
 class CopyKernel final : public Kernel {
 public:
   CopyKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream) {
-    const std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 2, "source, destination");
-    from = types[0];
-    to = types[1];
-    expectElements(spec, to, from.elements());
-    if (from.type == to.type)
-      return;
-    expectLane(spec, from.type);
-    expectLane(spec, to.type);
-  }
+      : stream(context.cuda->stream), from(spec.operands[0]),
+        to(spec.operands[1]) {}
 
   void run(void *const *buffers, void *) override {
     if (from.type != to.type)
@@ -39,11 +30,7 @@ private:
 class ClearKernel final : public Kernel {
 public:
   ClearKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream) {
-    const std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 1, "destination");
-    bytes = types[0].bytes();
-  }
+      : stream(context.cuda->stream), bytes(spec.operands[0].bytes()) {}
 
   void run(void *const *buffers, void *) override {
     if (bytes)
@@ -58,14 +45,8 @@ private:
 class AccumulateKernel final : public Kernel {
 public:
   AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context), owns(isOwner(spec, context)) {
-    const std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 2, "addend, sum");
-    from = types[0];
-    to = types[1];
-    expectElements(spec, to, from.elements());
-    expectLane(spec, from.type);
-    expectLane(spec, to.type);
+      : context(context), owns(isOwner(spec, context)), from(spec.operands[0]),
+        to(spec.operands[1]) {
     const int accumulation = context.program->training.accumulation;
     if (to.type != DataType::F32 && accumulation > 1)
       refuse(spec, std::string("found a sum of ") +
@@ -89,15 +70,7 @@ private:
 template <bool records> class LossKernel final : public Kernel {
 public:
   LossKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context) {
-    const std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 1, "the loss or its gradient");
-    expectLane(spec, types[0].type);
-    if (types[0].elements() != 1)
-      refuse(spec, "found " + std::to_string(types[0].elements()) +
-                       " elements, wanted a scalar");
-    type = types[0].type;
-  }
+      : context(context), type(bufferTypes(spec)[0].type) {}
 
   void run(void *const *buffers, void *) override {
     if (records)
@@ -115,12 +88,10 @@ class StatisticsKernel final : public Kernel {
 public:
   StatisticsKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream) {
-    const std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 1, "the gradient");
-    expectLane(spec, types[0].type);
-    arguments = {types[0].type,
+    const TensorType &gradient = spec.operands[0];
+    arguments = {gradient.type,
                  nullptr,
-                 countsElements(spec, context) ? types[0].elements() : 0,
+                 countsElements(spec, context) ? gradient.elements() : 0,
                  partitionOf(spec),
                  spec.integer("first") != 0,
                  spec.integer("exact") != 0,

@@ -13,16 +13,9 @@ class TransferKernel : public Kernel {
 public:
   TransferKernel(const KernelSpec &spec, const KernelContext &context)
       : context(context) {
-    std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 2, "source, destination");
-    from = types[0].type;
-    to = types[1].type;
-    elements = types[0].elements();
-    expectElements(spec, types[1], elements);
-    if (from != to) {
-      expectLane(spec, from);
-      expectLane(spec, to);
-    }
+    from = spec.operands[0].type;
+    to = spec.operands[1].type;
+    elements = spec.operands[0].elements();
   }
 
 protected:
@@ -57,11 +50,7 @@ public:
 class ClearKernel : public Kernel {
 public:
   ClearKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context) {
-    std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 1, "destination");
-    bytes = types[0].bytes();
-  }
+      : context(context), bytes(spec.operands[0].bytes()) {}
 
   void run(void *const *buffers, void *) override {
     context.pool->parallelFor(
@@ -83,8 +72,6 @@ public:
   AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
       : TransferKernel(spec, context) {
     owns = isOwner(spec, context);
-    expectLane(spec, from);
-    expectLane(spec, to);
     int accumulation = context.program->training.accumulation;
     if (to != DataType::F32 && accumulation > 1)
       refuse(spec, std::string("found a sum of ") +

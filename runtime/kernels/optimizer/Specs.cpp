@@ -3,21 +3,12 @@
 using namespace zrt;
 
 JudgeRule zrt::judgeRuleOf(const KernelSpec &spec) {
-  JudgeRule rule = {spec.real("clip"), spec.real("divisor", 1),
-                    spec.integer("exact") != 0, spec.integer("skip", 1) != 0};
-  expectBuffers(spec, bufferTypes(spec).size(), 0,
-                "all is in the control block");
-  if (!(rule.clip >= 0) || !(rule.divisor > 0))
-    refuse(spec, "found clip " + std::to_string(rule.clip) + " and divisor " +
-                     std::to_string(rule.divisor) +
-                     ", wanted clip >= 0 and divisor > 0");
-  return rule;
+  return {spec.real("clip"), spec.real("divisor"), spec.integer("exact") != 0,
+          spec.integer("skip") != 0};
 }
 
 ScaleRule zrt::scaleRuleOf(const KernelSpec &spec, const Training &training) {
   const LossScale &scale = training.lossScale;
-  expectBuffers(spec, bufferTypes(spec).size(), 0,
-                "all is in the control block");
   bool isDynamic = scale.kind == LossScaleKind::Dynamic;
   if (isDynamic && scale.window < 1)
     refuse(spec, "found a loss scale window of " +

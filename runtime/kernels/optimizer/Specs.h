@@ -84,7 +84,7 @@ inline bool countsElements(const KernelSpec &spec,
   return !spec.has("copies") || indexInGroup(spec, "copies", context) == 0;
 }
 
-/// What zero.grad_scale says. Throws where clip or divisor make no sense.
+/// What zero.grad_scale says.
 JudgeRule judgeRuleOf(const KernelSpec &spec);
 
 /// What zero.update_scale does in this training.

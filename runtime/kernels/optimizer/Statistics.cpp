@@ -29,13 +29,9 @@ public:
   GradientStatistics(const KernelSpec &spec, const KernelContext &context)
       : context(context), partition(partitionOf(spec)),
         first(spec.integer("first") != 0), exact(spec.integer("exact") != 0),
-        base(spec.integer("base")) {
-    std::vector<TensorType> types = bufferTypes(spec);
-    expectBuffers(spec, types.size(), 1, "the gradient");
-    expectLane(spec, types[0].type);
-    type = types[0].type;
-    elements = countsElements(spec, context) ? types[0].elements() : 0;
-  }
+        base(spec.integer("base")), type(spec.operands[0].type),
+        elements(countsElements(spec, context) ? spec.operands[0].elements()
+                                               : 0) {}
 
   size_t workspaceBytes() const override {
     return exact ? 0 : terms() * sizeof(Term);

@@ -1,0 +1,67 @@
+// The kernels of `zero`: what a step does to gradients, the loss and the
+// control block. Ranges of a partition are flat, and what a kernel writes is an
+// operand as well.
+#include "program/KernelPattern.h"
+
+using namespace zrt;
+
+namespace {
+
+using Shapes = const KernelShapes &;
+
+bool isLane(DataType type) {
+  return type == DataType::F32 || type == DataType::BF16 ||
+         type == DataType::F16;
+}
+
+/// Bytes are moved as they are, or floats converted.
+std::string checkCopy(Shapes s) {
+  const TensorType &from = *s.tensor("from"), &to = *s.tensor("to");
+  if (from.type == to.type || (isLane(from.type) && isLane(to.type)))
+    return {};
+  return "to is " + describe(to) + ", wanted " +
+         describe({from.type, to.shape}) +
+         (isLane(from.type) ? " or another of f32, bf16 and f16" : "");
+}
+
+std::string checkScalar(Shapes s) {
+  const TensorType &x = *s.tensor("x");
+  return x.elements() == 1 ? "" : "x is " + describe(x) + ", wanted a scalar";
+}
+
+std::string checkGradScale(Shapes s) {
+  const double clip = s.spec->real("clip"), divisor = s.spec->real("divisor");
+  if (clip >= 0 && divisor > 0)
+    return {};
+  return "clip is " + std::to_string(clip) + " and divisor " +
+         std::to_string(divisor) + ", wanted clip >= 0 and divisor > 0";
+}
+
+/// The sum is read and written.
+uint64_t accumulateBytes(Shapes s) {
+  return s.tensor("from")->bytes() + 2 * s.tensor("sum")->bytes();
+}
+
+} // namespace
+
+const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
+  static const std::vector<KernelSchema> schemas = {
+      {"zero.copy", "from:any[n] to:any[n] ->", "", nullptr, nullptr,
+       checkCopy},
+      {"zero.clear", "to:any[..] ->"},
+      // With `owner`, an index in `group`, only that rank adds.
+      {"zero.accumulate", "from:T[n] sum:U[n] ->", "owner:int? group:int?",
+       [](Shapes s) -> uint64_t { return s.size("n"); }, accumulateBytes},
+      {"zero.loss_seed", "-> x:T[..]", "", nullptr, nullptr, checkScalar},
+      {"zero.record_loss", "x:T[..] ->", "", nullptr, nullptr, checkScalar},
+      // `first` clears what earlier ones found; `base` is the index of the
+      // first element; of the ranks in `copies` one counts.
+      {"zero.grad_stats", "gradient:T[n] ->",
+       "partition:int first:flag exact:flag base:int? copies:int?",
+       [](Shapes s) -> uint64_t { return 3 * s.size("n"); }},
+      {"zero.grad_scale", "->", "clip:real divisor:real exact:flag skip:flag",
+       nullptr, nullptr, checkGradScale},
+      {"zero.update_scale", "->"},
+  };
+  return schemas;
+}
