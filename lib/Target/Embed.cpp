@@ -95,8 +95,7 @@ void mlir::zero::addBytes(llvm::Module &module, StringRef symbol,
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()), 8);
 }
 
-std::string
-mlir::zero::cpuFeaturesOf(const llvm::TargetMachine &machine) {
+std::string mlir::zero::cpuFeaturesOf(const llvm::TargetMachine &machine) {
   std::string text;
   if (!machine.getTargetTriple().isX86())
     return text;

@@ -16,31 +16,11 @@ bool zrt::cpuHas(const char *name, size_t length) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
 // The builtin takes literals.
-#define ZERO_FEATURE(literal)                                                  \
+#define RETURN_WHETHER_SUPPORTED(literal)                                      \
   if (equals(name, length, literal))                                           \
     return __builtin_cpu_supports(literal);
-  ZERO_FEATURE("sse4.2")
-  ZERO_FEATURE("popcnt")
-  ZERO_FEATURE("avx")
-  ZERO_FEATURE("avx2")
-  ZERO_FEATURE("fma")
-  ZERO_FEATURE("bmi")
-  ZERO_FEATURE("bmi2")
-  ZERO_FEATURE("f16c")
-  ZERO_FEATURE("avx512f")
-  ZERO_FEATURE("avx512cd")
-  ZERO_FEATURE("avx512bw")
-  ZERO_FEATURE("avx512dq")
-  ZERO_FEATURE("avx512vl")
-  ZERO_FEATURE("avx512ifma")
-  ZERO_FEATURE("avx512vbmi")
-  ZERO_FEATURE("avx512vbmi2")
-  ZERO_FEATURE("avx512vnni")
-  ZERO_FEATURE("avx512bitalg")
-  ZERO_FEATURE("avx512vpopcntdq")
-  ZERO_FEATURE("avx512bf16")
-  ZERO_FEATURE("avx512fp16")
-#undef ZERO_FEATURE
+  ZRT_FOR_EACH_CPU_FEATURE(RETURN_WHETHER_SUPPORTED)
+#undef RETURN_WHETHER_SUPPORTED
 #endif
   (void)equals;
   (void)name;

@@ -9,14 +9,23 @@
 
 namespace zrt {
 
-/// Extensions of x86 that compilers emit for the CPUs that we name, as LLVM and
-/// GCC spell them.
+/// Calls the macro `apply` with each extension of x86 that compilers emit for
+/// the CPUs that we name, as LLVM and GCC spell it.
+#define ZRT_FOR_EACH_CPU_FEATURE(apply)                                        \
+  apply("sse4.2") apply("popcnt") apply("lzcnt") apply("movbe") apply("avx")   \
+      apply("avx2") apply("fma") apply("bmi") apply("bmi2") apply("f16c")      \
+          apply("fma4") apply("xop") apply("tbm") apply("gfni")                \
+              apply("avxvnni") apply("avx512f") apply("avx512cd")              \
+                  apply("avx512bw") apply("avx512dq") apply("avx512vl")        \
+                      apply("avx512ifma") apply("avx512vbmi")                  \
+                          apply("avx512vbmi2") apply("avx512vnni")             \
+                              apply("avx512bitalg") apply("avx512vpopcntdq")   \
+                                  apply("avx512bf16") apply("avx512fp16")
+
+#define ZRT_CPU_FEATURE_NAME(literal) literal,
 inline constexpr const char *kCpuFeatures[] = {
-    "sse4.2",   "popcnt",   "avx",        "avx2",     "fma",
-    "bmi",      "bmi2",     "f16c",       "avx512f",  "avx512cd",
-    "avx512bw", "avx512dq", "avx512vl",   "avx512ifma", "avx512vbmi",
-    "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
-    "avx512bf16", "avx512fp16"};
+    ZRT_FOR_EACH_CPU_FEATURE(ZRT_CPU_FEATURE_NAME)};
+#undef ZRT_CPU_FEATURE_NAME
 
 /// Whether this CPU has the feature whose name is `length` characters long;
 /// false for one that is not known.

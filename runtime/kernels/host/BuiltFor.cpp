@@ -9,6 +9,12 @@ const char *const zrt::kHostKernelFeatures = ""
 #ifdef __POPCNT__
                                              "popcnt "
 #endif
+#ifdef __LZCNT__
+                                             "lzcnt "
+#endif
+#ifdef __MOVBE__
+                                             "movbe "
+#endif
 #ifdef __AVX__
                                              "avx "
 #endif
@@ -26,6 +32,21 @@ const char *const zrt::kHostKernelFeatures = ""
 #endif
 #ifdef __F16C__
                                              "f16c "
+#endif
+#ifdef __FMA4__
+                                             "fma4 "
+#endif
+#ifdef __XOP__
+                                             "xop "
+#endif
+#ifdef __TBM__
+                                             "tbm "
+#endif
+#ifdef __GFNI__
+                                             "gfni "
+#endif
+#ifdef __AVXVNNI__
+                                             "avxvnni "
 #endif
 #ifdef __AVX512F__
                                              "avx512f "
