@@ -4,6 +4,7 @@
 
 #include "PartitionStates.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/DenseSet.h"
@@ -111,7 +112,27 @@ static std::string inputName(StepOp step, unsigned index) {
   return name ? name.str() : "input" + std::to_string(index);
 }
 
+/// Upstream's verifier of this operation crashes at an empty group. It runs
+/// after that of the operation around it.
+static LogicalResult verifyGroups(StepOp step) {
+  auto isEmpty = [](Attribute group) {
+    auto dimensions = dyn_cast<ArrayAttr>(group);
+    return dimensions && dimensions.empty();
+  };
+  WalkResult walked = step->walk([&](tensor::ExpandShapeOp expand) {
+    ArrayAttr groups = expand.getReassociationAttr();
+    if (!groups || llvm::none_of(groups, isEmpty))
+      return WalkResult::advance();
+    expand.emitOpError("has an empty group of dimensions in its reassociation; "
+                       "each dimension of the operand becomes one or more");
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult StepOp::verify() {
+  if (failed(verifyGroups(*this)))
+    return failure();
   if (!getResultTypes().empty()) // (C1)
     return emitOpError("has results; yield outputs inside the body instead");
   for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {

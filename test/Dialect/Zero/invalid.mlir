@@ -475,3 +475,20 @@ zero.step @reads(%x: tensor<f32>) {
   %y = arith.addf %x, %x {zero.reads = [unit, unit]} : tensor<f32>
   zero.yield %y : tensor<f32>
 }
+
+// -----
+
+// Upstream's verifier would crash at each of these.
+zero.step @empty_group(%x: tensor<2x3xf32>, %loss: tensor<f32>) {
+  // expected-error @+1 {{has an empty group of dimensions in its reassociation}}
+  %y = tensor.expand_shape %x [[0, 1], []] output_shape [2, 3] : tensor<2x3xf32> into tensor<2x3xf32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.step @empty_first_group(%x: tensor<1x6xf32>, %loss: tensor<f32>) {
+  // expected-error @+1 {{has an empty group of dimensions in its reassociation}}
+  %y = tensor.expand_shape %x [[], [0, 1]] output_shape [2, 3] : tensor<1x6xf32> into tensor<2x3xf32>
+  zero.yield %loss : tensor<f32>
+}
