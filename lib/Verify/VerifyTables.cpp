@@ -127,6 +127,22 @@ static LogicalResult verifyOptimizer(const Tables &tables,
   return success();
 }
 
+/// What is read has a place in a partition, whether or not it is trained.
+static LogicalResult
+verifyLoads(const Tables &tables,
+            const DenseMap<StringAttr, PartitionOp> &partitions) {
+  WalkResult walk = tables.step->walk([&](LoadOp load) {
+    if (partitions.contains(load.getParameterAttr().getAttr()))
+      return WalkResult::advance();
+    load.emitOpError("reads ")
+        << load.getParameterAttr()
+        << ", which is in no 'zero.partition'; wanted one, as zero-partition "
+           "makes it";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 /// Every trainable or used element lies in one partition, so exactly one slice
 /// of one segment holds it: its owner updates it and no other rank does.
 LogicalResult verify::verifyPartitions(const Tables &tables) {
@@ -164,5 +180,5 @@ LogicalResult verify::verifyPartitions(const Tables &tables) {
       return error;
     }
   }
-  return success();
+  return verifyLoads(tables, seen);
 }

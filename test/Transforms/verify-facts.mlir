@@ -435,6 +435,33 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 0, ranks = 1
 
 // -----
 
+// A parameter in no partition, which nothing would give memory.
+
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.parameter @b : tensor<8xf32> = #zero.ones frozen
+zero.partition @p0 whole over 1 ranks stage 0 segments [0, 8]
+  members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.adam<>
+zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 0, ranks = 1> {
+  zero.micro {
+    %a = zero.load @a : tensor<8xf32>
+    // expected-error @+1 {{reads @b, which is in no 'zero.partition'; wanted one, as zero-partition makes it}}
+    %b = zero.load @b : tensor<8xf32>
+    %0 = arith.addf %a, %b : tensor<8xf32>
+    %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
+    %g12 = zero.gradient @a, %0 : tensor<8xf32>
+    zero.accumulate whole %g12 into @p0[0 to 8] : tensor<8xf32>
+    zero.yield %loss : tensor<f32>
+  }
+  zero.apply {
+    %st = zero.grad_stats [@p0]
+    %v = zero.judge %st clip 0.0 divisor 1.0
+    zero.update @p0 if %v
+    zero.update_scale %v
+  }
+}
+
+// -----
+
 // Another parameter than the operation uses.
 
 zero.parameter @a : tensor<8xf32> = #zero.ones
