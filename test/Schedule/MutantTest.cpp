@@ -106,6 +106,8 @@ protected:
   size_t judgeMutants(const Settings &settings);
   void judgeMutant(ModuleOp original, const Mutant &mutant,
                    const Settings &settings);
+  /// Judges every mutant of the partitions; returns how many.
+  size_t judgePartitions(const Settings &settings);
 
   Interpreter interpreter;
   /// Of stage 0 on one rank, by features, micro-batches of an update and
@@ -266,6 +268,28 @@ size_t MutantTest::judgeMutants(const Settings &settings) {
   return mutants.size();
 }
 
+/// A run is laid out by its partitions: one that contradicts them cannot be
+/// run, so what is rejected is not.
+size_t MutantTest::judgePartitions(const Settings &settings) {
+  OwningOpRef<ModuleOp> original = schedule(settings);
+  std::vector<Mutant> mutants = generatePartitionMutants(*original);
+  for (const Mutant &mutant : mutants) {
+    OwningOpRef<ModuleOp> module = original->clone();
+    mutant.apply(listPartitions(*module)[mutant.operation]);
+    message.clear();
+    if (failed(verify(*module))) {
+      ++malformed;
+    } else if (!verifies(*module)) {
+      ++rejected;
+    } else {
+      ++accepted;
+      EXPECT_EQ(judge(*module, settings.accumulation * settings.ranks), "")
+          << "accepted: " << mutant.text;
+    }
+  }
+  return mutants.size();
+}
+
 TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
   for (int64_t stage = 0; stage <= 3; ++stage)
     for (int64_t ranks = 1; ranks <= 5; ++ranks)
@@ -318,6 +342,19 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   for (auto &[name, count] : classes)
     llvm::outs() << "  harmless but rejected: " << count << " x " << name
                  << "\n";
+}
+
+TEST_P(StageMutants, OfPartitionsAreJudgedAsTheyRun) {
+  int64_t stage = GetParam();
+  size_t mutants = judgePartitions({stage, 2});
+  mutants += judgePartitions({stage, 3, 2});
+  mutants += judgePartitions({stage, 2, 2, /*deterministic=*/true,
+                              /*contiguous=*/true, /*persistence=*/3,
+                              /*reuse=*/12, /*overlap=*/true});
+  EXPECT_GE(mutants, 100u);
+  llvm::outs() << "stage " << stage << ": " << mutants << " mutants, "
+               << malformed << " malformed, " << rejected << " rejected, "
+               << accepted << " accepted\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(Stages, StageMutants, ::testing::Values(0, 1, 2, 3));

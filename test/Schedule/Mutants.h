@@ -31,6 +31,14 @@ std::vector<Operation *> listOperations(ModuleOp module);
 /// forms and flags; facts also dropped and swapped.
 std::vector<Mutant> generateMutants(ModuleOp module);
 
+/// The partitions of the module, in their order.
+std::vector<PartitionOp> listPartitions(ModuleOp module);
+
+/// For every partition, numbered as `listPartitions` does: another stage,
+/// layout and group, other segments, members and types, and no optimizer.
+/// States are changed in MemoryMutantTest.cpp.
+std::vector<Mutant> generatePartitionMutants(ModuleOp module);
+
 } // namespace mlir::zero
 
 #endif // ZERO_TEST_SCHEDULE_MUTANTS_H
