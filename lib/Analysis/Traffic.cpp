@@ -41,14 +41,25 @@ TrafficPart TrafficAnalysis::makePart(TrafficKind kind, StringAttr parameter,
 // The schedule's collectives
 //===----------------------------------------------------------------------===//
 
+static TrafficKind kindOf(CollectiveOpInterface op) {
+  switch (op.getTrafficClass()) {
+  case zrt::TrafficClass::Gradient:
+    return isReduction(op) ? TrafficKind::Gradients : TrafficKind::Replicas;
+  case zrt::TrafficClass::Parameter:
+    return isGather(op) ? TrafficKind::Gathers : TrafficKind::Refreshes;
+  case zrt::TrafficClass::Activation:
+    return TrafficKind::Activations;
+  case zrt::TrafficClass::Control:
+    break;
+  }
+  llvm_unreachable("statistics are not counted");
+}
+
 void TrafficAnalysis::addPlanned(CollectiveOpInterface op, int64_t runs,
                                  SmallVectorImpl<TrafficPart> &parts) const {
   if (op.getTrafficClass() == zrt::TrafficClass::Control)
     return;
-  TrafficKind kind = isa<AllReduceOwnedOp>(op) ? TrafficKind::Replicas
-                     : isReduction(op)         ? TrafficKind::Gradients
-                     : isGather(op)            ? TrafficKind::Gathers
-                                               : TrafficKind::Refreshes;
+  TrafficKind kind = kindOf(op);
   ArrayAttr names = op.getParameterNames();
   if (kind != TrafficKind::Gradients && names) {
     for (auto symbol : names.getAsRange<FlatSymbolRefAttr>())
@@ -152,6 +163,24 @@ TrafficAnalysis::countUses(int64_t maxReuseDistance) const {
   return counts;
 }
 
+/// What the model itself sends follows from the tensors that it sends.
+void TrafficAnalysis::addActivations(
+    SmallVectorImpl<TrafficPart> &parts) const {
+  for (Operation &region : step.getBody().front()) {
+    int64_t runs = step.getRunsPerUpdate(&region);
+    region.walk([&](CollectiveOpInterface op) {
+      if (op.getTrafficClass() != zrt::TrafficClass::Activation || runs == 0)
+        return;
+      for (Value operand : op->getOperands()) {
+        auto tensor = cast<RankedTensorType>(operand.getType());
+        parts.push_back({TrafficKind::Activations,
+                         tensor.getNumElements() * runs,
+                         tensor.getElementType(), runs, op});
+      }
+    });
+  }
+}
+
 SmallVector<TrafficPart> TrafficAnalysis::expected(int64_t maxReuseDistance,
                                                    bool padded) const {
   SmallVector<TrafficPart> parts;
@@ -168,5 +197,6 @@ SmallVector<TrafficPart> TrafficAnalysis::expected(int64_t maxReuseDistance,
                                /*runs=*/1, nullptr));
   for (auto [parameter, runs] : countUses(maxReuseDistance))
     parts.push_back(makePart(TrafficKind::Gathers, parameter, runs, nullptr));
+  addActivations(parts);
   return parts;
 }

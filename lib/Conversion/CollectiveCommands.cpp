@@ -111,8 +111,9 @@ LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
   }
   auto start = cast<AsyncOpInterface>(op.getOperation());
   zrt::Command &command = newCommand(op, start.getLabel());
-  command.opcode = toOpcode(op.getKind());
-  command.group = numberOf(op.getGroup(state));
+  command.opcode = zrt::Opcode::Start;
+  command.collective = op.getKind();
+  command.group = numberOf(op.getGroup(state), mesh, program);
   command.traffic = op.getTrafficClass();
   command.stream = static_cast<zrt::Stream>(start.getStream());
   command.ticket = tickets.number(op);

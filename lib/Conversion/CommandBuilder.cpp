@@ -70,7 +70,8 @@ zrt::Mesh mlir::zero::describeMesh(const MeshAxes &mesh) {
   return described;
 }
 
-uint32_t CommandBuilder::numberOf(AxesAttr axes) {
+uint32_t mlir::zero::numberOf(AxesAttr axes, const MeshAxes &mesh,
+                              zrt::Program &program) {
   if (!axes || axes == mesh.all)
     return zrt::kAllRanks;
   zrt::MeshGroup group = toGroup(mesh, axes);

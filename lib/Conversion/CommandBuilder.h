@@ -29,6 +29,9 @@ struct MeshGroups {
 MeshGroups groupsOf(const MeshAxes &mesh);
 /// The mesh as the runtime has it: without axes where it is a line.
 zrt::Mesh describeMesh(const MeshAxes &mesh);
+/// The program's group of these axes of `mesh`, made for the first that asks;
+/// null for all ranks.
+uint32_t numberOf(AxesAttr axes, const MeshAxes &mesh, zrt::Program &program);
 
 /// Numbers of starts, in all regions: a wait may be in another one.
 class Tickets {
@@ -76,10 +79,6 @@ private:
   /// The bytes that travel, of a buffer of `op`.
   zrt::BufferRef refer(Operation *op, const AsyncBuffer &buffer, AtAttr place,
                        const BufferSlice &slice);
-  /// The program's group of these axes of the mesh, which is made for the first
-  /// that asks; null for all ranks.
-  uint32_t numberOf(AxesAttr axes);
-
   // UpdateCommands.cpp.
   void visitGradStats(GradStatsOp stats);
   void visitJudge(JudgeOp judge);

@@ -284,21 +284,28 @@ void Translator::computeTraffic() {
   SmallVector<TrafficPart> expected =
       TrafficAnalysis(module, step)
           .expected(step.getTraining()->getPlanning().getMaxReuseDistance());
-  auto add = [&](uint32_t group, zrt::TrafficClass traffic, TrafficKind kind) {
+  auto add = [&](uint32_t group, zrt::TrafficClass traffic, uint64_t elements) {
     // Of n ranks of a group, times (n-1)/n; in units of 1/ranks.
     uint64_t size = program.ranksOf(group);
-    uint64_t sent = ranks / size * (size - 1) * countElements(expected, kind);
+    uint64_t sent = ranks / size * (size - 1) * elements;
     program.expectedTraffic[static_cast<int>(traffic)] += sent;
     if (!program.expectedByGroup.empty())
       program.expectedByGroup[group].elements[static_cast<int>(traffic)] +=
           sent;
   };
   MeshGroups groups = groupsOf(mesh);
-  add(groups.cut, zrt::TrafficClass::Gradient, TrafficKind::Gradients);
-  add(groups.cut, zrt::TrafficClass::Parameter, TrafficKind::Refreshes);
-  add(groups.cut, zrt::TrafficClass::Parameter, TrafficKind::Gathers);
+  auto all = [&](TrafficKind kind) { return countElements(expected, kind); };
+  add(groups.cut, zrt::TrafficClass::Gradient, all(TrafficKind::Gradients));
+  add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Refreshes));
+  add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Gathers));
   if (groups.replicas != zrt::kAllRanks)
-    add(groups.replicas, zrt::TrafficClass::Gradient, TrafficKind::Replicas);
+    add(groups.replicas, zrt::TrafficClass::Gradient,
+        all(TrafficKind::Replicas));
+  for (const TrafficPart &part : expected)
+    if (part.kind == TrafficKind::Activations)
+      add(numberOf(cast<CollectiveOpInterface>(part.op).getGroup(state), mesh,
+                   program),
+          zrt::TrafficClass::Activation, part.elements);
 }
 
 void Translator::reportMemory() {

@@ -82,7 +82,7 @@ struct CostModel::Tables {
   llvm::StringMap<std::map<int64_t, double>> kernels;
   llvm::StringMap<Curves> families;
   /// Curves over bytes by kind and element type.
-  std::map<std::pair<zrt::Opcode, zrt::DataType>, Curves> collectives;
+  std::map<std::pair<zrt::Collective, zrt::DataType>, Curves> collectives;
 };
 
 static GroupSpan spanOfAll(const Machine &machine, int64_t ranks) {
@@ -155,22 +155,16 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
 
 /// Bytes that all ranks together read and write for a collective in one
 /// memory, for each byte of the whole buffer.
-static double memoryTraffic(zrt::Opcode kind, int64_t ranks) {
-  switch (kind) {
-  case zrt::Opcode::AllReduce:
+static double memoryTraffic(zrt::Collective kind, int64_t ranks) {
+  if (kind == zrt::Collective::AllReduce)
     return 2.0 * ranks;
-  case zrt::Opcode::AllGather:
-  case zrt::Opcode::Broadcast:
-    return 2.0 * (ranks - 1);
-  default:
-    return ranks + 1.0;
-  }
+  return zrt::isReducing(kind) ? ranks + 1.0 : 2.0 * (ranks - 1);
 }
 
 /// A ring over all ranks, the slower of its two kinds of link at each step.
-static double ringSeconds(const LinkProtocol &protocol, zrt::Opcode kind,
+static double ringSeconds(const LinkProtocol &protocol, zrt::Collective kind,
                           GroupSpan group, double bytes) {
-  double turns = kind == zrt::Opcode::AllReduce ? 2 : 1;
+  double turns = kind == zrt::Collective::AllReduce ? 2 : 1;
   int64_t ranks = group.ranks;
   int64_t nodes = llvm::divideCeil(ranks, group.local);
   double far = nodes - 1, near = ranks - nodes;
@@ -194,7 +188,7 @@ static double treeSeconds(const LinkProtocol &protocol, GroupSpan group,
          2 * bytes / (rate * kTreeEfficiency);
 }
 
-double CostModel::collectiveSeconds(zrt::Opcode kind, double bytes,
+double CostModel::collectiveSeconds(zrt::Collective kind, double bytes,
                                     zrt::DataType type, GroupSpan group) const {
   const int64_t ranks = group.ranks;
   if (ranks == 1)
@@ -214,7 +208,7 @@ double CostModel::collectiveSeconds(zrt::Opcode kind, double bytes,
       continue;
     }
     best = std::min(best, ringSeconds(protocol, kind, group, bytes));
-    if (kind == zrt::Opcode::AllReduce && group.local < ranks)
+    if (kind == zrt::Collective::AllReduce && group.local < ranks)
       best = std::min(best, treeSeconds(protocol, group, bytes));
   }
   return best;
@@ -252,9 +246,9 @@ private:
 
 double OperationCost::collective(CollectiveOpInterface op) const {
   Type type = op.getWireType(partitions);
-  return type ? model.collectiveSeconds(
-                    toOpcode(op.getKind()), op.getBytes(partitions),
-                    *toDataType(type), model.getSpan(op.getGroup(partitions)))
+  return type ? model.collectiveSeconds(op.getKind(), op.getBytes(partitions),
+                                        *toDataType(type),
+                                        model.getSpan(op.getGroup(partitions)))
               : 0;
 }
 

@@ -11,22 +11,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-zrt::Opcode mlir::zero::toOpcode(zrt::Collective kind) {
-  switch (kind) {
-  case zrt::Collective::AllReduce:
-    return zrt::Opcode::AllReduce;
-  case zrt::Collective::ReduceScatter:
-    return zrt::Opcode::ReduceScatter;
-  case zrt::Collective::AllGather:
-    return zrt::Opcode::AllGather;
-  case zrt::Collective::Broadcast:
-    return zrt::Opcode::Broadcast;
-  case zrt::Collective::Reduce:
-    return zrt::Opcode::Reduce;
-  }
-  llvm_unreachable("a kind of collective");
-}
-
 std::optional<zrt::DataType> mlir::zero::toDataType(Type type) {
   if (type.isF32())
     return zrt::DataType::F32;

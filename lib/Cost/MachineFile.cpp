@@ -70,14 +70,14 @@ public:
     complain(key, "an element type, such as f32");
   }
   /// A collective by its name in a program.
-  void read(StringRef key, zrt::Opcode &value) {
+  void read(StringRef key, zrt::Collective &value) {
     std::string name;
     read(key, name);
     if (!isGood())
       return;
-    for (int i = 0; i < zrt::kOpcodeCount; ++i)
-      if (name == zrt::nameOf(static_cast<zrt::Opcode>(i))) {
-        value = static_cast<zrt::Opcode>(i);
+    for (int i = 0; i < zrt::kCollectiveCount; ++i)
+      if (name == zrt::nameOf(static_cast<zrt::Collective>(i))) {
+        value = static_cast<zrt::Collective>(i);
         return;
       }
     complain(key, "a collective, such as all-gather");

@@ -159,7 +159,7 @@ double Simulation::secondsOf(const zrt::Command &command) const {
   if (command.parts.empty())
     return 0;
   GroupSpan group = spanOf(command);
-  return model.collectiveSeconds(command.opcode,
+  return model.collectiveSeconds(command.collective,
                                  zrt::spannedBytes(command, group.ranks),
                                  command.parts.front().type, group);
 }

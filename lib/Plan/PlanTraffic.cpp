@@ -12,8 +12,17 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+/// The ranks of the group that `part` travels in.
+static int64_t countRanks(const TrafficPart &part,
+                          const PartitionTable &partitions,
+                          const PlanSummary &summary) {
+  AxesAttr group = cast<CollectiveOpInterface>(part.op).getGroup(partitions);
+  return group ? group.getSize() : summary.ranks;
+}
+
 /// Counts each collective once, and what it sends under its name.
 static void addCollectives(ArrayRef<TrafficPart> planned,
+                           const PartitionTable &partitions,
                            PlanSummary &summary) {
   llvm::MapVector<StringRef, CollectiveSummary> collectives;
   llvm::DenseSet<Operation *> counted;
@@ -21,8 +30,7 @@ static void addCollectives(ArrayRef<TrafficPart> planned,
     StringRef name = part.op->getName().stripDialect();
     CollectiveSummary &collective = collectives[name];
     collective.name = name.str();
-    if (part.kind == TrafficKind::Replicas)
-      collective.ranks = summary.ranks / summary.slices;
+    collective.ranks = countRanks(part, partitions, summary);
     collective.volume.add(part.elements, elementBytes(part.type));
     // One group of gathers is one collective.
     if (counted.insert(part.op).second)
@@ -69,6 +77,28 @@ static void addGathers(const TrafficAnalysis &traffic,
     summary.gathers.push_back({count, elements});
 }
 
+/// What the model itself sends, by the size of the group.
+static void addActivations(ArrayRef<TrafficPart> planned,
+                           ArrayRef<TrafficPart> expected,
+                           const PartitionTable &partitions,
+                           PlanSummary &summary) {
+  std::map<int64_t, TrafficSummary> bySize;
+  auto add = [&](ArrayRef<TrafficPart> parts, Volume TrafficSummary::*volume) {
+    for (const TrafficPart &part : parts)
+      if (part.kind == TrafficKind::Activations)
+        (bySize[countRanks(part, partitions, summary)].*volume)
+            .add(part.elements, elementBytes(part.type));
+  };
+  add(planned, &TrafficSummary::planned);
+  add(expected, &TrafficSummary::formula);
+  for (auto &[ranks, traffic] : bySize) {
+    traffic.name = "activations";
+    traffic.form = "what the model sends";
+    traffic.ranks = ranks;
+    summary.traffic.push_back(traffic);
+  }
+}
+
 void mlir::zero::detail::summarizeTraffic(ModuleOp module,
                                           PlanSummary &summary) {
   StepOp step = *module.getOps<StepOp>().begin();
@@ -97,7 +127,9 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
     replicas.formula = addUp(expected, TrafficKind::Replicas);
     summary.traffic.push_back(replicas);
   }
-  addCollectives(planned, summary);
+  PartitionTable partitions(module);
+  addActivations(planned, expected, partitions, summary);
+  addCollectives(planned, partitions, summary);
   if (summary.ranks > 1)
     addGathers(traffic, planned, summary);
 }

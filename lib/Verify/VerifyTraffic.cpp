@@ -119,7 +119,8 @@ LogicalResult Traffic::run(bool report) {
   if (failed(compare(TrafficKind::Gradients, "gradients")) ||
       failed(compare(TrafficKind::Replicas, "gradients between replicas")) ||
       failed(compare(TrafficKind::Refreshes, "refreshed parameters")) ||
-      failed(compare(TrafficKind::Gathers, "gathered parameters")))
+      failed(compare(TrafficKind::Gathers, "gathered parameters")) ||
+      failed(compare(TrafficKind::Activations, "activations")))
     return failure();
   if (report)
     reportSavings();

@@ -180,18 +180,18 @@ public:
   int ranks() const override { return group_->ranks; }
   Ticket start(Collective kind, Reduction reduction,
                const std::vector<Transfer> &parts) override {
-    return post(operationOf(kind), reduction, parts, 0, 0);
+    return post(kind, reduction, parts, 0, 0);
   }
   void wait(Ticket ticket) override;
   void barrier() override {
-    wait(post(OperationKind::Barrier, Reduction::Sum, {}, 0, 0));
+    wait(post(Meeting::barrier(), Reduction::Sum, {}, 0, 0));
   }
   std::unique_ptr<Communicator> split(int color, int key) override;
   void checkPeers() override;
   void abort(const std::string &reason) override;
 
 private:
-  Ticket post(OperationKind kind, Reduction reduction,
+  Ticket post(Meeting meeting, Reduction reduction,
               const std::vector<Transfer> &parts, int color, int key);
   void postLast(Operation &operation);
   Operation &find(Ticket ticket);
@@ -253,14 +253,15 @@ void InProcessCommunicator::fail(const std::string &why) {
 }
 
 Communicator::Ticket
-InProcessCommunicator::post(OperationKind kind, Reduction reduction,
+InProcessCommunicator::post(Meeting meeting, Reduction reduction,
                             const std::vector<Transfer> &parts, int color,
                             int key) {
   std::string invalid =
-      findInvalid(kind, reduction, parts, rank_, group_->ranks);
+      findInvalid(meeting, reduction, parts, rank_, group_->ranks);
   if (!invalid.empty())
     fail(invalid);
-  OperationSignature signature = signatureOf(started_, kind, reduction, parts);
+  OperationSignature signature =
+      signatureOf(started_, meeting, reduction, parts);
   std::unique_lock<std::mutex> lock(world_.mutex);
   if (world_.failed) {
     lock.unlock();
@@ -270,7 +271,7 @@ InProcessCommunicator::post(OperationKind kind, Reduction reduction,
   if (operation.postedCount == 0) {
     operation.signature = signature;
     operation.firstRank = rank_;
-    if (kind == OperationKind::Split) {
+    if (meeting == Meeting::split()) {
       operation.colors.resize(group_->ranks);
       operation.keys.resize(group_->ranks);
       operation.groups.resize(group_->ranks);
@@ -283,7 +284,7 @@ InProcessCommunicator::post(OperationKind kind, Reduction reduction,
   }
   operation.posted[rank_] = 1;
   operation.work.post(rank_, parts);
-  if (kind == OperationKind::Split) {
+  if (meeting == Meeting::split()) {
     operation.colors[rank_] = color;
     operation.keys[rank_] = key;
   }
@@ -294,10 +295,11 @@ InProcessCommunicator::post(OperationKind kind, Reduction reduction,
 }
 
 void InProcessCommunicator::postLast(Operation &operation) {
-  operation.work.describePieces(operation.signature.kind,
+  // A barrier has no parts, and so no pieces.
+  operation.work.describePieces(operation.signature.meeting.collective(),
                                 operation.signature.reduction);
   operation.pieces = operation.work.pieces();
-  if (operation.signature.kind == OperationKind::Split)
+  if (operation.signature.meeting == Meeting::split())
     makeGroups(operation, group_->world);
   world_.changed.notify_all();
 }
@@ -405,7 +407,7 @@ std::unique_ptr<Communicator> InProcessCommunicator::split(int color, int key) {
   if (color < 0)
     fail("split: found color " + std::to_string(color) + " on rank " +
          std::to_string(rank_) + ", wanted zero or more");
-  Ticket ticket = post(OperationKind::Split, Reduction::Sum, {}, color, key);
+  Ticket ticket = post(Meeting::split(), Reduction::Sum, {}, color, key);
   Operation &operation = find(ticket);
   awaitPosts(operation);
   if (world_.failed)

@@ -44,11 +44,10 @@ void InProcessWork::reset(int ranks) {
   sources_.resize(static_cast<size_t>(ranks) * ranks);
 }
 
-void InProcessWork::describePieces(OperationKind kind, Reduction reduction) {
+void InProcessWork::describePieces(Collective kind, Reduction reduction) {
   kind_ = kind;
   reduction_ = reduction;
-  const bool sliced =
-      kind == OperationKind::ReduceScatter || kind == OperationKind::AllGather;
+  const bool sliced = sendsToEach(kind) || receivesFromEach(kind);
   firstPiece_.assign(1, 0);
   for (const Transfer &part : parts_[0]) {
     uint64_t size = pieceElements(part.type);
@@ -86,7 +85,7 @@ void InProcessWork::reduce(size_t part, uint64_t slice, uint64_t offset,
     for (int rank = 0; rank < ranks_; ++rank)
       sources[rank] =
           at(parts_[rank][part].send, slice * shape.count + begin, type);
-    if (kind_ == OperationKind::AllReduce) {
+    if (kind_ == Collective::AllReduce) {
       reduceInOrder(reduction_, type, sources, ranks_, reduced, length);
       for (int rank = 0; rank < ranks_; ++rank)
         std::memcpy(at(parts_[rank][part].receive, begin, type), reduced,
@@ -94,7 +93,7 @@ void InProcessWork::reduce(size_t part, uint64_t slice, uint64_t offset,
       continue;
     }
     int owner =
-        kind_ == OperationKind::Reduce ? shape.root : static_cast<int>(slice);
+        kind_ == Collective::Reduce ? shape.root : static_cast<int>(slice);
     reduceInOrder(reduction_, type, sources, ranks_,
                   at(parts_[owner][part].receive, begin, type), length);
   }
@@ -105,7 +104,7 @@ void InProcessWork::reduce(size_t part, uint64_t slice, uint64_t offset,
 void InProcessWork::copy(size_t part, uint64_t slice, uint64_t begin,
                          uint64_t count) const {
   const Transfer &shape = parts_[0][part];
-  const bool gather = kind_ == OperationKind::AllGather;
+  const bool gather = kind_ == Collective::AllGather;
   int source = gather ? static_cast<int>(slice) : shape.root;
   const void *from = at(parts_[source][part].send, begin, shape.type);
   for (const std::vector<Transfer> &parts : parts_)

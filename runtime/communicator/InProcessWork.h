@@ -18,7 +18,7 @@ public:
   void post(int rank, const std::vector<Transfer> &parts) {
     parts_[rank] = parts;
   }
-  void describePieces(OperationKind kind, Reduction reduction);
+  void describePieces(Collective kind, Reduction reduction);
   uint64_t pieces() const { return firstPiece_.back(); }
   /// `worker` is the rank whose thread this is.
   void run(uint64_t piece, int worker);
@@ -29,7 +29,7 @@ private:
   void copy(size_t part, uint64_t slice, uint64_t begin, uint64_t count) const;
 
   int ranks_ = 0;
-  OperationKind kind_ = OperationKind::Barrier;
+  Collective kind_ = Collective::AllReduce;
   Reduction reduction_ = Reduction::Sum;
   std::vector<std::vector<Transfer>> parts_; ///< by rank
   std::vector<const void *> sources_;        ///< a row for each worker

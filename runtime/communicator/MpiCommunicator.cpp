@@ -31,17 +31,17 @@ public:
   int ranks() const override { return ranks_; }
   Ticket start(Collective kind, Reduction reduction,
                const std::vector<Transfer> &parts) override {
-    return post(operationOf(kind), reduction, parts);
+    return post(kind, reduction, parts);
   }
   void wait(Ticket ticket) override;
   void barrier() override {
-    wait(post(OperationKind::Barrier, Reduction::Sum, {}));
+    wait(post(Meeting::barrier(), Reduction::Sum, {}));
   }
   std::unique_ptr<Communicator> split(int color, int key) override;
   void abort(const std::string &reason) override;
 
 private:
-  Ticket post(OperationKind kind, Reduction reduction,
+  Ticket post(Meeting meeting, Reduction reduction,
               const std::vector<Transfer> &parts);
   void postSignature(Pending &pending);
   void progress() override;
@@ -113,14 +113,13 @@ void MpiCommunicator::cancel() {
   pending_.clear();
 }
 
-Communicator::Ticket MpiCommunicator::post(OperationKind kind,
-                                           Reduction reduction,
+Communicator::Ticket MpiCommunicator::post(Meeting meeting, Reduction reduction,
                                            const std::vector<Transfer> &parts) {
   auto lock = engine_.lock();
   engine_.progress();
   if (engine_.failed())
     engine_.throwFailure();
-  std::string invalid = findInvalid(kind, reduction, parts, rank_, ranks_);
+  std::string invalid = findInvalid(meeting, reduction, parts, rank_, ranks_);
   if (!invalid.empty())
     fail(invalid);
   if (unused_.empty())
@@ -129,7 +128,7 @@ Communicator::Ticket MpiCommunicator::post(OperationKind kind,
   unused_.pop_back();
   Pending &pending = *pending_.back();
   pending.ticket = started_;
-  pending.mine = signatureOf(started_++, kind, reduction, parts);
+  pending.mine = signatureOf(started_++, meeting, reduction, parts);
   pending.parts = parts;
   pending.compared = pending.done = false;
   postSignature(pending);
@@ -167,7 +166,9 @@ void MpiCommunicator::progress() {
       compare(pending);
       if (engine_.failed())
         return;
-      mover_->begin(pending.mine.kind, pending.mine.reduction, pending.parts);
+      // A barrier has no parts, and so no data.
+      mover_->begin(pending.mine.meeting.collective(), pending.mine.reduction,
+                    pending.parts);
       moved = true;
     }
     if (pending.compared) {
@@ -274,7 +275,7 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
   if (color < 0)
     fail("split: found color " + std::to_string(color) + " on rank " +
          std::to_string(rank_) + ", wanted zero or more");
-  Ticket ticket = post(OperationKind::Split, Reduction::Sum, {});
+  Ticket ticket = post(Meeting::split(), Reduction::Sum, {});
   lock.unlock();
   // MPI's own call can block: only after every rank is known to make it.
   wait(ticket);

@@ -59,7 +59,7 @@ void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
   }
 }
 
-void DataMover::begin(OperationKind kind, Reduction reduction,
+void DataMover::begin(Collective kind, Reduction reduction,
                       const std::vector<Transfer> &parts) {
   kind_ = kind;
   reduction_ = reduction;
@@ -69,11 +69,11 @@ void DataMover::begin(OperationKind kind, Reduction reduction,
   slot_ = 0;
   segments_[0].clear();
   segments_[1].clear();
-  if (kind == OperationKind::AllGather) {
+  if (kind == Collective::AllGather) {
     beginGather();
-  } else if (kind == OperationKind::Broadcast) {
+  } else if (kind == Collective::Broadcast) {
     beginBroadcast();
-  } else if (isReducing(kind)) {
+  } else if (isReducing(kind) && !parts.empty()) {
     if (buffer_.empty()) {
       buffer_.resize(2 * ranks_ * chunkBytes_ + kAlignment);
       size_t misaligned =
@@ -114,7 +114,7 @@ void DataMover::step() {
   if (nextChunk(next))
     exchange(next, 1 - slot_);
   reduce(arrived, slot_);
-  if (kind_ == OperationKind::AllReduce)
+  if (kind_ == Collective::AllReduce)
     publish(arrived);
   arrived.clear();
   slot_ = 1 - slot_;
@@ -159,9 +159,9 @@ void DataMover::beginBroadcast() {
 DataMover::Slice DataMover::sliceOf(const Transfer &part, int owner) const {
   const uint64_t index = static_cast<uint64_t>(owner),
                  n = static_cast<uint64_t>(ranks_);
-  if (kind_ == OperationKind::ReduceScatter)
+  if (kind_ == Collective::ReduceScatter)
     return {index * part.count, part.count};
-  if (kind_ == OperationKind::Reduce)
+  if (kind_ == Collective::Reduce)
     return {0, owner == part.root ? part.count : 0};
   // All-reduce: the first owners have the elements that n does not divide.
   uint64_t each = part.count / n, rest = part.count % n;
@@ -181,7 +181,7 @@ bool DataMover::nextChunk(std::vector<Segment> &segments) {
   size_t offset = 0;
   while (nextPart_ < parts_->size() && segments.size() < kSegmentsPerChunk) {
     const Transfer &part = (*parts_)[nextPart_];
-    int longest = kind_ == OperationKind::Reduce ? part.root : 0;
+    int longest = kind_ == Collective::Reduce ? part.root : 0;
     uint64_t room = (chunkBytes_ - offset) / sizeOf(part.type);
     uint64_t left = sliceOf(part, longest).count - nextElement_;
     uint64_t count = std::min(room, left);
@@ -231,7 +231,7 @@ void DataMover::reduce(const std::vector<Segment> &segments, int slot) {
                                      : chunk(slot, peer) + segment.offset;
     // A reduce-scatter's result is the slice alone.
     uint64_t place =
-        kind_ == OperationKind::ReduceScatter ? segment.begin : slice.begin;
+        kind_ == Collective::ReduceScatter ? segment.begin : slice.begin;
     reduceInOrder(reduction_, part.type, sources_.data(), ranks_,
                   at(part.receive, place, part), slice.count);
   }

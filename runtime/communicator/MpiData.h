@@ -18,7 +18,7 @@ public:
   DataMover(MPI_Comm comm, int rank, int ranks);
 
   /// Starts; `parts` stays alive until `done()`. \pre done().
-  void begin(OperationKind kind, Reduction reduction,
+  void begin(Collective kind, Reduction reduction,
              const std::vector<Transfer> &parts);
   /// Returns whether anything moved.
   bool progress();
@@ -63,7 +63,7 @@ private:
   char *aligned_ = nullptr;
   RequestSet sends_, receives_;
 
-  OperationKind kind_ = OperationKind::Barrier;
+  Collective kind_ = Collective::AllReduce;
   Reduction reduction_ = Reduction::Sum;
   const std::vector<Transfer> *parts_ = nullptr;
   size_t nextPart_ = 0;

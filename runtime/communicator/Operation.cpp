@@ -25,46 +25,22 @@ Communicator::Ticket Communicator::startOn(Stream, Collective kind,
   return start(kind, reduction, parts);
 }
 
-const char *nameOf(Collective kind) {
-  switch (kind) {
-  case Collective::AllReduce:
-    return "all-reduce";
-  case Collective::ReduceScatter:
-    return "reduce-scatter";
-  case Collective::AllGather:
-    return "all-gather";
-  case Collective::Broadcast:
-    return "broadcast";
-  case Collective::Reduce:
-    return "reduce";
-  }
-  return "unknown collective";
-}
-
-const char *nameOf(Reduction reduction) {
-  switch (reduction) {
-  case Reduction::Sum:
-    return "sum";
-  case Reduction::Mean:
-    return "mean";
-  case Reduction::Max:
-    return "max";
-  }
-  return "unknown reduction";
-}
-
-static const char *nameOf(OperationKind kind) {
-  if (kind == OperationKind::Barrier)
+const char *Meeting::name() const {
+  switch (what) {
+  case What::Collective:
+    return nameOf(kind);
+  case What::Barrier:
     return "barrier";
-  if (kind == OperationKind::Split)
+  case What::Split:
     return "split";
-  return nameOf(static_cast<Collective>(kind));
+  }
+  return "unknown operation";
 }
 
 bool OperationSignature::operator==(const OperationSignature &other) const {
   return index == other.index && hash == other.hash && parts == other.parts &&
          elements == other.elements && firstCount == other.firstCount &&
-         kind == other.kind && reduction == other.reduction &&
+         meeting == other.meeting && reduction == other.reduction &&
          firstType == other.firstType && firstRoot == other.firstRoot;
 }
 
@@ -74,17 +50,18 @@ static void mix(uint64_t &hash, uint64_t value) {
   hash ^= hash >> 29;
 }
 
-OperationSignature signatureOf(uint64_t index, OperationKind kind,
+OperationSignature signatureOf(uint64_t index, Meeting meeting,
                                Reduction reduction,
                                const std::vector<Transfer> &parts) {
   OperationSignature signature;
   signature.index = index;
-  signature.kind = kind;
-  signature.reduction = isReducing(kind) ? reduction : Reduction::Sum;
+  signature.meeting = meeting;
+  const bool isCollective = meeting.isCollective();
+  if (isCollective && isReducing(meeting.collective()))
+    signature.reduction = reduction;
   signature.parts = parts.size();
   signature.hash = 0xcbf29ce484222325ull;
-  const bool rooted =
-      kind == OperationKind::Broadcast || kind == OperationKind::Reduce;
+  const bool rooted = isCollective && isRooted(meeting.collective());
   for (const Transfer &part : parts) {
     signature.elements += part.count;
     mix(signature.hash, part.count);
@@ -100,11 +77,11 @@ OperationSignature signatureOf(uint64_t index, OperationKind kind,
 }
 
 std::string describe(const OperationSignature &signature) {
-  std::string text = nameOf(signature.kind);
-  if (signature.kind == OperationKind::Barrier ||
-      signature.kind == OperationKind::Split)
+  std::string text = signature.meeting.name();
+  if (!signature.meeting.isCollective())
     return text;
-  if (isReducing(signature.kind))
+  const Collective kind = signature.meeting.collective();
+  if (isReducing(kind))
     text += std::string(" ") + nameOf(signature.reduction);
   text += " of " + std::to_string(signature.parts) +
           (signature.parts == 1 ? " part" : " parts");
@@ -113,8 +90,7 @@ std::string describe(const OperationSignature &signature) {
   text += ", " + std::to_string(signature.elements) +
           " elements (first part: " + std::to_string(signature.firstCount) +
           " x " + nameOf(signature.firstType);
-  if (signature.kind == OperationKind::Broadcast ||
-      signature.kind == OperationKind::Reduce)
+  if (isRooted(kind))
     text += ", root " + std::to_string(signature.firstRoot);
   return text + ")";
 }
@@ -136,15 +112,15 @@ std::string describeMismatch(const OperationSignature &left, int leftRank,
 }
 
 /// Whether this rank's part needs the buffer.
-static bool needsSend(OperationKind kind, const Transfer &part, int rank) {
-  return kind != OperationKind::Broadcast || part.root == rank;
+static bool needsSend(Collective kind, const Transfer &part, int rank) {
+  return kind != Collective::Broadcast || part.root == rank;
 }
-static bool needsReceive(OperationKind kind, const Transfer &part, int rank) {
-  return kind != OperationKind::Reduce || part.root == rank;
+static bool needsReceive(Collective kind, const Transfer &part, int rank) {
+  return kind != Collective::Reduce || part.root == rank;
 }
 
 /// Why the part means nothing, or an empty string. Allocates only then.
-static std::string findInvalid(OperationKind kind, Reduction reduction,
+static std::string findInvalid(Collective kind, Reduction reduction,
                                const Transfer &part, int rank, int ranks) {
   if (isReducing(kind) && !isReducible(reduction, part.type))
     return std::string("there is no ") + nameOf(reduction) + " of " +
@@ -155,6 +131,8 @@ static std::string findInvalid(OperationKind kind, Reduction reduction,
   if (part.count > UINT64_MAX / 16 / static_cast<uint64_t>(ranks))
     return "a count of " + std::to_string(part.count) +
            " elements has no size in bytes";
+  if (part.count && !worksInPlace(kind) && part.send == part.receive)
+    return "sends and receives in one buffer; wanted two";
   if (part.count && needsSend(kind, part, rank) && !part.send)
     return "the send buffer is null on rank " + std::to_string(rank);
   if (part.count && needsReceive(kind, part, rank) && !part.receive)
@@ -162,9 +140,12 @@ static std::string findInvalid(OperationKind kind, Reduction reduction,
   return "";
 }
 
-std::string findInvalid(OperationKind kind, Reduction reduction,
+std::string findInvalid(Meeting meeting, Reduction reduction,
                         const std::vector<Transfer> &parts, int rank,
                         int ranks) {
+  if (!meeting.isCollective())
+    return "";
+  const Collective kind = meeting.collective();
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string why = findInvalid(kind, reduction, parts[i], rank, ranks);
     if (!why.empty())

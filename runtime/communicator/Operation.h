@@ -6,24 +6,33 @@
 
 namespace zrt {
 
-/// Everything that ranks do together: the collectives, then the rest.
-enum class OperationKind : uint8_t {
-  AllReduce = static_cast<uint8_t>(Collective::AllReduce),
-  ReduceScatter = static_cast<uint8_t>(Collective::ReduceScatter),
-  AllGather = static_cast<uint8_t>(Collective::AllGather),
-  Broadcast = static_cast<uint8_t>(Collective::Broadcast),
-  Reduce = static_cast<uint8_t>(Collective::Reduce),
-  Barrier,
-  Split,
-};
+/// Everything that ranks do together: the collectives, then what concerns the
+/// group itself.
+class Meeting {
+public:
+  constexpr Meeting(Collective kind) : what(What::Collective), kind(kind) {}
+  static constexpr Meeting barrier() { return Meeting(What::Barrier); }
+  static constexpr Meeting split() { return Meeting(What::Split); }
 
-constexpr OperationKind operationOf(Collective kind) {
-  return static_cast<OperationKind>(kind);
-}
-constexpr bool isReducing(OperationKind kind) {
-  return kind == OperationKind::AllReduce ||
-         kind == OperationKind::ReduceScatter || kind == OperationKind::Reduce;
-}
+  constexpr bool isCollective() const { return what == What::Collective; }
+  /// Of a collective.
+  constexpr Collective collective() const { return kind; }
+  constexpr bool operator==(const Meeting &other) const {
+    return what == other.what && kind == other.kind;
+  }
+  constexpr bool operator!=(const Meeting &other) const {
+    return !(*this == other);
+  }
+  const char *name() const;
+
+private:
+  enum class What : uint8_t { Collective, Barrier, Split };
+  constexpr explicit Meeting(What what)
+      : what(what), kind(Collective::AllReduce) {}
+
+  What what;
+  Collective kind;
+};
 
 /// A rank's operation without its addresses: fixed size, so that it can be
 /// sent. Ranks do the same operation when all their signatures are equal.
@@ -33,10 +42,9 @@ struct OperationSignature {
   uint64_t parts = 0;
   uint64_t elements = 0; ///< the sum of all counts
   uint64_t firstCount = 0;
-  OperationKind kind = OperationKind::Barrier;
+  Meeting meeting = Meeting::barrier();
   Reduction reduction = Reduction::Sum; ///< Sum where nothing is reduced
   DataType firstType = DataType::F32;
-  uint8_t reserved = 0;
   int32_t firstRoot = 0;
 
   bool operator==(const OperationSignature &other) const;
@@ -45,7 +53,7 @@ struct OperationSignature {
   }
 };
 
-OperationSignature signatureOf(uint64_t index, OperationKind kind,
+OperationSignature signatureOf(uint64_t index, Meeting meeting,
                                Reduction reduction,
                                const std::vector<Transfer> &parts);
 
@@ -60,7 +68,7 @@ std::string describeMismatch(const OperationSignature &left, int leftRank,
                              const OperationSignature &right, int rightRank);
 
 /// Why this rank can not start the operation, or an empty string.
-std::string findInvalid(OperationKind kind, Reduction reduction,
+std::string findInvalid(Meeting meeting, Reduction reduction,
                         const std::vector<Transfer> &parts, int rank,
                         int ranks);
 

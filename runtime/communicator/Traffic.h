@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_COMMUNICATOR_TRAFFIC_H
 #define ZERO_RUNTIME_COMMUNICATOR_TRAFFIC_H
 
-#include "communicator/Communicator.h"
+#include "program/Collective.h"
 
 namespace zrt {
 
@@ -17,18 +17,12 @@ namespace zrt {
 constexpr uint64_t sentElements(Collective kind, uint64_t count, int ranks,
                                 int rank = 0, int root = 0) {
   const uint64_t n = static_cast<uint64_t>(ranks);
-  switch (kind) {
-  case Collective::AllReduce: // every slice to its owner, the own one to all
-    return 2 * (n - 1) * count;
-  case Collective::ReduceScatter:
-  case Collective::AllGather:
-    return n * (n - 1) * count;
-  case Collective::Broadcast:
+  // The root alone sends, or all but the root do.
+  if (kind == Collective::Broadcast)
     return rank == root ? n * (n - 1) * count : 0;
-  case Collective::Reduce:
+  if (kind == Collective::Reduce)
     return rank == root ? 0 : n * count;
-  }
-  return 0;
+  return (n - 1) * sentByGroup(kind, count, ranks);
 }
 
 } // namespace zrt

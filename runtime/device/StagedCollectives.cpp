@@ -8,10 +8,11 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-/// A part in pinned memory, always in place: `bytes` in all, of which `count`
-/// elements from `own` on are this rank's.
+/// A part in pinned memory, in place wherever that is possible: `bytes` in all,
+/// of which `part` from `own` on are this rank's. What is received begins
+/// `apart` bytes behind what is sent.
 struct Place {
-  size_t begin = 0, bytes = 0, own = 0, part = 0;
+  size_t begin = 0, bytes = 0, own = 0, part = 0, apart = 0;
 };
 
 Place placeOf(Collective kind, const Transfer &transfer, int rank, int ranks,
@@ -20,15 +21,18 @@ Place placeOf(Collective kind, const Transfer &transfer, int rank, int ranks,
   place.begin = begin;
   place.part = transfer.count * sizeOf(transfer.type);
   place.bytes = place.part;
-  if (kind == Collective::AllGather || kind == Collective::ReduceScatter) {
+  if (sendsToEach(kind) || receivesFromEach(kind)) {
     place.bytes = place.part * ranks;
     place.own = place.part * rank;
   }
+  if (!worksInPlace(kind))
+    place.apart = place.bytes;
   return place;
 }
 
 size_t endOf(const Place &place) {
-  return (place.begin + place.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t bytes = place.apart + place.bytes;
+  return (place.begin + bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 } // namespace
@@ -72,19 +76,19 @@ void StagedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
   for (size_t i = 0; i < parts.size(); ++i) {
     const Place &place = places[i];
     char *all = base + place.begin;
-    const bool gathers = kind == Collective::AllGather;
+    const bool gathers = receivesFromEach(kind) && !sendsToEach(kind);
+    const bool scatters = sendsToEach(kind) && !receivesFromEach(kind);
     device.copy(gathers ? all + place.own : all, parts[i].send,
                 gathers ? place.part : place.bytes, queue);
     transfers[i].send = gathers ? all + place.own : all;
-    transfers[i].receive =
-        kind == Collective::ReduceScatter ? all + place.own : all;
+    transfers[i].receive = all + (scatters ? place.own : place.apart);
   }
   device.synchronize(queue);
   host.run(kind, reduction, transfers);
   for (size_t i = 0; i < parts.size(); ++i) {
     if (kind == Collective::Reduce && parts[i].root != rank())
       continue;
-    const bool scatters = kind == Collective::ReduceScatter;
+    const bool scatters = sendsToEach(kind) && !receivesFromEach(kind);
     device.copy(parts[i].receive, transfers[i].receive,
                 scatters ? places[i].part : places[i].bytes, queue);
   }

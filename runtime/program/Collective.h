@@ -16,7 +16,11 @@ enum class Collective : uint8_t {
   Reduce = 4, ///< to one rank, the root
 };
 inline constexpr int kCollectiveCount = 5;
-const char *nameOf(Collective kind);
+constexpr const char *nameOf(Collective kind) {
+  constexpr const char *names[kCollectiveCount] = {
+      "all-reduce", "reduce-scatter", "all-gather", "broadcast", "reduce"};
+  return names[static_cast<int>(kind)];
+}
 
 /// How a collective combines the elements of all ranks.
 enum class Reduction : uint8_t {
@@ -24,7 +28,10 @@ enum class Reduction : uint8_t {
   Mean, ///< f32 sum times 1/ranks, rounded once; of floats only
   Max,  ///< a NaN wins
 };
-const char *nameOf(Reduction reduction);
+constexpr const char *nameOf(Reduction reduction) {
+  constexpr const char *names[] = {"sum", "mean", "max"};
+  return names[static_cast<int>(reduction)];
+}
 
 constexpr bool isReducing(Collective kind) {
   return kind == Collective::AllReduce || kind == Collective::ReduceScatter ||
@@ -43,6 +50,10 @@ constexpr bool sendsToEach(Collective kind) {
 constexpr bool receivesFromEach(Collective kind) {
   return kind == Collective::AllGather;
 }
+/// Whether what is received may lie in the buffer that is sent.
+constexpr bool worksInPlace(Collective kind) {
+  return !sendsToEach(kind) || !receivesFromEach(kind);
+}
 /// Elements that the ranks of a group send together, divided by n - 1.
 constexpr uint64_t sentByGroup(Collective kind, uint64_t count, int64_t ranks) {
   if (kind == Collective::AllReduce)
@@ -51,7 +62,18 @@ constexpr uint64_t sentByGroup(Collective kind, uint64_t count, int64_t ranks) {
 }
 
 /// What a collective moves; for the traffic counters.
-enum class TrafficClass : uint8_t { Gradient = 0, Parameter = 1, Control = 2 };
+enum class TrafficClass : uint8_t {
+  Gradient = 0,
+  Parameter = 1,
+  Control = 2,    ///< norm, loss: a few numbers
+  Activation = 3, ///< values of the model itself
+};
+inline constexpr int kTrafficClassCount = 4;
+constexpr const char *nameOf(TrafficClass kind) {
+  constexpr const char *names[kTrafficClassCount] = {"gradient", "parameter",
+                                                     "control", "activation"};
+  return names[static_cast<int>(kind)];
+}
 
 } // namespace zrt
 

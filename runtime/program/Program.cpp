@@ -24,11 +24,16 @@ std::string zrt::nameOfSpace(int space) {
   return name;
 }
 
-const char *zrt::nameOf(Opcode opcode) {
-  constexpr const char *names[kOpcodeCount] = {
-      "kernel", "all-reduce", "reduce-scatter", "all-gather", "broadcast",
-      "reduce", "wait"};
-  return names[static_cast<int>(opcode)];
+const char *zrt::nameOf(const Command &command) {
+  switch (command.opcode) {
+  case Opcode::Kernel:
+    return "kernel";
+  case Opcode::Start:
+    return nameOf(command.collective);
+  case Opcode::Wait:
+    return "wait";
+  }
+  return "unknown command";
 }
 
 const char *zrt::nameOf(Stream stream) {
@@ -130,9 +135,9 @@ private:
 
 static void hashCollectives(const Region &region, Hash &hash) {
   for (const Command &command : region.commands) {
-    if (command.opcode == Opcode::Kernel || command.opcode == Opcode::Wait)
+    if (command.opcode != Opcode::Start)
       continue;
-    hash.add(static_cast<uint64_t>(command.opcode));
+    hash.add(static_cast<uint64_t>(command.collective));
     hash.add(command.group);
     hash.add(static_cast<uint64_t>(command.stream));
     hash.add(command.mean);

@@ -105,16 +105,11 @@ struct KernelSpec {
 };
 
 enum class Opcode : uint8_t {
-  Kernel = 0,        ///< kernels[kernel] on operands then results
-  AllReduce = 1,     ///< start
-  ReduceScatter = 2, ///< start
-  AllGather = 3,     ///< start
-  Broadcast = 4,     ///< start
-  Reduce = 5,        ///< start; to `root`
-  Wait = 6,          ///< for the start with the same `ticket`
+  Kernel = 0, ///< kernels[kernel] on operands then results
+  Start = 1,  ///< the collective of kind `collective` on `parts`
+  Wait = 2,   ///< for the start with the same `ticket`
 };
-inline constexpr int kOpcodeCount = 7;
-const char *nameOf(Opcode opcode);
+inline constexpr int kOpcodeCount = 3;
 
 /// A queue of a device: its commands run in order, those of two queues side by
 /// side. A collective starts after every earlier command of Compute and of its
@@ -140,6 +135,7 @@ struct Command {
   Opcode opcode = Opcode::Kernel;
   uint32_t kernel = 0;            ///< index into Program::kernels
   std::vector<BufferRef> buffers; ///< of a kernel: operands, then results
+  Collective collective = Collective::AllReduce; ///< of a start
   std::vector<CollectivePart> parts;
   uint32_t group = kAllRanks; ///< of a collective: index into Mesh::groups
   Stream stream = Stream::Compute;
@@ -149,6 +145,8 @@ struct Command {
   std::string label;    ///< what a person should read: parameters, layer, op
   std::string location; ///< file:line:column in the source .mlir
 };
+/// "kernel", "wait", or the kind of collective that the command starts.
+const char *nameOf(const Command &command);
 
 /// How a parameter starts. Values are functions of seed, parameter and
 /// element, so that any rank can make any slice.
@@ -314,7 +312,7 @@ struct MemoryLine {
 
 /// Elements by `TrafficClass`.
 struct GroupTraffic {
-  uint64_t elements[3] = {};
+  uint64_t elements[kTrafficClassCount] = {};
 };
 
 struct Program {
@@ -337,7 +335,7 @@ struct Program {
   std::vector<MemoryLine> memory;
   /// Elements that one rank sends in one update, by class, as the rules say;
   /// in units of 1/ranks of an element: divide by `training.ranks`.
-  uint64_t expectedTraffic[3] = {};
+  uint64_t expectedTraffic[kTrafficClassCount] = {};
   Mesh mesh;
   /// The same for each group of the mesh, in the same unit; empty where the
   /// mesh has no axes.

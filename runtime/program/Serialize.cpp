@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 8;
+constexpr uint64_t kVersion = 9;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -25,7 +25,8 @@ constexpr int limitOf(Arena) { return kArenaCount; }
 constexpr int limitOf(Tier) { return kTierCount; }
 constexpr int limitOf(Opcode) { return kOpcodeCount; }
 constexpr int limitOf(Stream) { return kStreamCount; }
-constexpr int limitOf(TrafficClass) { return 3; }
+constexpr int limitOf(Collective) { return kCollectiveCount; }
+constexpr int limitOf(TrafficClass) { return kTrafficClassCount; }
 constexpr int limitOf(InitKind) { return 5; }
 constexpr int limitOf(StateStart) { return 3; }
 constexpr int limitOf(LossScaleKind) { return 3; }
@@ -175,8 +176,8 @@ ZRT_FIELDS(TensorType, type, shape)
 ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
            bytes)
 ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
-ZRT_FIELDS(Command, opcode, kernel, buffers, parts, group, stream, ticket, mean,
-           traffic, label, location)
+ZRT_FIELDS(Command, opcode, kernel, buffers, collective, parts, group, stream,
+           ticket, mean, traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
            partition, memberOffset, location)

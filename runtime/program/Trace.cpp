@@ -6,9 +6,8 @@ using namespace zrt;
 
 /// How often a part's count is in its whole buffer.
 static uint64_t countsOf(const Command &command, int ranks) {
-  const bool sliced = command.opcode == Opcode::ReduceScatter ||
-                      command.opcode == Opcode::AllGather;
-  return sliced ? uint64_t(ranks) : 1;
+  const Collective kind = command.collective;
+  return sendsToEach(kind) || receivesFromEach(kind) ? uint64_t(ranks) : 1;
 }
 
 uint64_t zrt::spannedBytes(const Command &command, int ranks) {
@@ -46,7 +45,8 @@ void TraceWriter::addRoles(const Region &region) {
       isBackward = true;
     Role &role = roles[&command];
     role.isBackward = isBackward;
-    if (command.opcode == Opcode::AllGather) {
+    if (command.opcode == Opcode::Start &&
+        command.collective == Collective::AllGather) {
       role.isGather = true;
       started[command.ticket] = {&command, next};
     } else if (command.opcode == Opcode::Wait) {
@@ -151,8 +151,8 @@ void TraceWriter::addCommand(int rank, Stream stream, const Command &command,
                              const TraceTime &time) {
   const Role *role = roleOf(command);
   const char *category = command.opcode == Opcode::Kernel ? "kernel"
-                         : role && role->isGather ? "gather"
-                                                  : nameOf(command.opcode);
+                         : role && role->isGather         ? "gather"
+                                                          : nameOf(command);
   addSlice(rank, static_cast<int>(stream), command.label, category, time,
            amountsOf(command) + placeOf(command));
 }

@@ -41,7 +41,7 @@ struct KernelTime {
 };
 
 struct CollectiveTime {
-  Opcode opcode;
+  Collective kind;
   DataType type;
   uint64_t bytes;
   double seconds;
@@ -201,11 +201,11 @@ void Calibration::addCollectives(const std::vector<TimedCommand> &times) {
     return; // those that were kept move nothing
   for (size_t i = 0; i + 1 < times.size(); ++i) {
     const Command &start = *times[i].command;
-    if (start.opcode == Opcode::Kernel || start.opcode == Opcode::Wait)
+    if (start.opcode != Opcode::Start)
       continue;
     // On the host, the wait is where the work is done.
     const double wait = onDevice ? 0 : times[i + 1].seconds;
-    collectives.push_back({start.opcode, start.parts.front().type,
+    collectives.push_back({start.collective, start.parts.front().type,
                            spannedBytes(start, communicator.ranks()),
                            times[i].seconds + wait});
   }
@@ -248,7 +248,7 @@ Json Calibration::describeProtocol() const {
   double latency = 0, bandwidth = memoryRate() * localRanks;
   uint64_t most = 0;
   for (const CollectiveTime &collective : collectives) {
-    if (collective.opcode != Opcode::AllGather)
+    if (collective.kind != Collective::AllGather)
       continue;
     if (latency == 0)
       latency = collective.seconds;
@@ -297,7 +297,7 @@ Json Calibration::describe() const {
   machine["kernels"] = std::move(measured);
   machine["collectives"] = Json::array();
   for (const CollectiveTime &collective : collectives)
-    machine["collectives"].push_back({{"kind", nameOf(collective.opcode)},
+    machine["collectives"].push_back({{"kind", nameOf(collective.kind)},
                                       {"type", nameOf(collective.type)},
                                       {"ranks", communicator.ranks()},
                                       {"bytes", collective.bytes},

@@ -21,25 +21,6 @@ int64_t now() {
       .count();
 }
 
-Collective collectiveOf(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::AllReduce:
-    return Collective::AllReduce;
-  case Opcode::ReduceScatter:
-    return Collective::ReduceScatter;
-  case Opcode::AllGather:
-    return Collective::AllGather;
-  case Opcode::Broadcast:
-    return Collective::Broadcast;
-  case Opcode::Reduce:
-    return Collective::Reduce;
-  case Opcode::Kernel:
-  case Opcode::Wait:
-    break;
-  }
-  throw std::logic_error("not a collective");
-}
-
 } // namespace
 
 /// Adds `more` to `sum` `sign` times.
@@ -74,7 +55,6 @@ struct Executor::Action {
   Communicator *communicator = nullptr; ///< of a start
   std::vector<void *> buffers;
   std::vector<Transfer> transfers;
-  Collective collective = Collective::AllReduce;
   Reduction reduction = Reduction::Sum;
   uint64_t elements = 0, bytes = 0;
   /// A wait whose start is in another region, which may not have run yet.
@@ -133,7 +113,7 @@ std::string Executor::describe(const Command &command,
       command.kernel < program.kernels.size())
     message = program.kernels[command.kernel].name;
   else
-    message = nameOf(command.opcode);
+    message = nameOf(command);
   if (!command.label.empty())
     message += " '" + command.label + "'";
   if (!command.location.empty())
@@ -181,7 +161,6 @@ Executor::Action Executor::planCollective(const Command &command) {
   // From units of the group's ranks to those of all.
   const auto share = uint64_t(communicator.ranks() / group.ranks());
   action.communicator = &group;
-  action.collective = collectiveOf(command.opcode);
   action.reduction = command.mean ? Reduction::Mean : Reduction::Sum;
   for (const CollectivePart &part : command.parts) {
     Transfer transfer;
@@ -192,12 +171,12 @@ Executor::Action Executor::planCollective(const Command &command) {
     transfer.root = part.root;
     action.transfers.push_back(transfer);
     const uint64_t elements =
-        share * sentElements(action.collective, part.count, group.ranks(),
+        share * sentElements(command.collective, part.count, group.ranks(),
                              group.rank(), part.root);
     action.elements += elements;
     action.bytes += elements * sizeOf(part.type);
   }
-  group.admit(action.collective, action.reduction, action.transfers);
+  group.admit(command.collective, action.reduction, action.transfers);
   return action;
 }
 
@@ -282,7 +261,7 @@ void Executor::execute(const Action &action) {
   if (started[command.ticket])
     throw std::logic_error("starts an operation that is still running");
   tickets[command.ticket] = action.communicator->startOn(
-      command.stream, action.collective, action.reduction, action.transfers);
+      command.stream, command.collective, action.reduction, action.transfers);
   started[command.ticket] = action.communicator;
   const auto kind = static_cast<size_t>(command.traffic);
   const auto count = [&](SentCounts &counts) {

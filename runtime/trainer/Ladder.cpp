@@ -39,7 +39,7 @@ private:
   void addFamilies();
   void addSizes(KernelSpec spec);
   void addCollectives();
-  void addCollective(Opcode opcode, DataType type, uint64_t span);
+  void addCollective(Collective kind, DataType type, uint64_t span);
   BufferRef take(uint64_t size);
   KernelSpec flat(const char *name, std::vector<DataType> types) const;
 
@@ -131,24 +131,24 @@ void LadderMaker::addKernels() {
   }
 }
 
-void LadderMaker::addCollective(Opcode opcode, DataType type, uint64_t span) {
+void LadderMaker::addCollective(Collective kind, DataType type, uint64_t span) {
   const uint64_t ranks = uint64_t(from.training.ranks);
-  const bool sliced =
-      opcode == Opcode::ReduceScatter || opcode == Opcode::AllGather;
+  const bool sends = sendsToEach(kind), receives = receivesFromEach(kind);
   const uint64_t part = std::max<uint64_t>(1, span / sizeOf(type) / ranks);
   const BufferRef whole = take(part * ranks * sizeOf(type));
   BufferRef slice = whole;
   slice.bytes = part * sizeOf(type);
   slice.stride = slice.bytes;
   Command start;
-  start.opcode = opcode;
+  start.opcode = Opcode::Start;
+  start.collective = kind;
   start.ticket = 0;
   start.traffic = TrafficClass::Control;
-  start.label = nameOf(opcode);
+  start.label = nameOf(kind);
   CollectivePart transfer;
-  transfer.send = opcode == Opcode::AllGather ? slice : whole;
-  transfer.receive = opcode == Opcode::ReduceScatter ? slice : whole;
-  transfer.count = sliced ? part : part * ranks;
+  transfer.send = receives && !sends ? slice : whole;
+  transfer.receive = sends && !receives ? slice : whole;
+  transfer.count = sends || receives ? part : part * ranks;
   transfer.type = type;
   start.parts = {transfer};
   Command wait;
@@ -161,11 +161,12 @@ void LadderMaker::addCollective(Opcode opcode, DataType type, uint64_t span) {
 
 void LadderMaker::addCollectives() {
   for (const DataType type : types)
-    for (const Opcode opcode : {Opcode::AllReduce, Opcode::ReduceScatter,
-                                Opcode::AllGather, Opcode::Reduce})
+    for (const Collective kind :
+         {Collective::AllReduce, Collective::ReduceScatter,
+          Collective::AllGather, Collective::Reduce})
       for (const uint64_t span : kSpans)
         if (span <= bytes / 2)
-          addCollective(opcode, type, span);
+          addCollective(kind, type, span);
 }
 
 Program LadderMaker::make() {

@@ -34,10 +34,13 @@ void Metrics::update(const UpdateReport &report) {
   const double ranks = program.training.ranks;
   const auto describe = [&](const SentCounts &sent) {
     Json described;
-    for (int i = 0; i < 3; ++i)
-      described[nameOf(static_cast<TrafficClass>(i))] = {
-          {"elements", double(sent.elements[i]) / ranks},
-          {"bytes", double(sent.bytes[i]) / ranks}};
+    for (int i = 0; i < kTrafficClassCount; ++i) {
+      const auto kind = static_cast<TrafficClass>(i);
+      if (kind == TrafficClass::Activation && sent.elements[i] == 0)
+        continue;
+      described[nameOf(kind)] = {{"elements", double(sent.elements[i]) / ranks},
+                                 {"bytes", double(sent.bytes[i]) / ranks}};
+    }
     return described;
   };
   traffic = describe(report.traffic);

@@ -9,11 +9,6 @@
 
 using namespace zrt;
 
-const char *zrt::nameOf(TrafficClass kind) {
-  constexpr const char *names[] = {"gradient", "parameter", "control"};
-  return names[static_cast<int>(kind)];
-}
-
 double zrt::withoutSignOfNan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
@@ -84,7 +79,7 @@ void printCollective(const Command &command, std::ostream &os) {
   for (const CollectivePart &part : command.parts) {
     os << " [" << part.count << " x " << nameOf(part.type) << " "
        << readable(part.send) << " -> " << readable(part.receive);
-    if (command.opcode == Opcode::Broadcast || command.opcode == Opcode::Reduce)
+    if (isRooted(command.collective))
       os << " root " << part.root;
     os << "]";
   }
@@ -98,7 +93,7 @@ void printRegion(const Program &program, const Region &region, const char *name,
     const bool kernel = command.opcode == Opcode::Kernel;
     const KernelSpec *spec =
         kernel ? &program.kernels[command.kernel] : nullptr;
-    std::string op = spec ? spec->name : nameOf(command.opcode);
+    std::string op = spec ? spec->name : nameOf(command);
     if (spec && !spec->symbol.empty())
       op += " @" + spec->symbol;
     os << std::setw(6) << std::right << index++ << "  " << std::setw(24)
@@ -186,7 +181,7 @@ static void printGroup(const Program &program, uint32_t group,
   const double ranks = program.training.ranks;
   const std::ios::fmtflags flags = os.flags();
   os << std::fixed << std::setprecision(0);
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < kTrafficClassCount; ++i) {
     if (sent.elements[i] == 0)
       continue;
     const auto kind = static_cast<TrafficClass>(i);
@@ -210,8 +205,10 @@ void zrt::printTraffic(const Program &program, const Traffic &sent,
      << "sent" << std::setw(20) << "expected" << "\n";
   const std::ios::fmtflags flags = os.flags();
   os << std::fixed << std::setprecision(0);
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < kTrafficClassCount; ++i) {
     const auto kind = static_cast<TrafficClass>(i);
+    if (kind == TrafficClass::Activation && sent.elements[i] == 0)
+      continue; // few models send any
     os << "  " << std::setw(20) << std::left << nameOf(kind) << std::setw(20)
        << std::right << double(sent.elements[i]) / ranks;
     if (kind != TrafficClass::Control)

@@ -32,7 +32,6 @@ std::string grouped(uint64_t value);
 std::string readableBytes(uint64_t bytes);
 /// "tensor<4x256xi32>".
 std::string readable(const TensorType &type);
-const char *nameOf(TrafficClass kind);
 
 } // namespace zrt
 

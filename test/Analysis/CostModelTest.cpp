@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 using namespace mlir::zero;
+using zrt::Collective;
 using zrt::DataType;
-using zrt::Opcode;
 
 namespace {
 
@@ -105,19 +105,19 @@ TEST(CostModel, RingsHaveLatencyAStepAndARate) {
   CostModel model(machine, 4);
   double bytes = 4e6;
   EXPECT_DOUBLE_EQ(
-      model.collectiveSeconds(Opcode::AllGather, bytes, DataType::F32),
+      model.collectiveSeconds(Collective::AllGather, bytes, DataType::F32),
       10e-6 + 3e-6 + 3e-3);
   EXPECT_DOUBLE_EQ(
-      model.collectiveSeconds(Opcode::AllReduce, bytes, DataType::F32),
+      model.collectiveSeconds(Collective::AllReduce, bytes, DataType::F32),
       10e-6 + 6e-6 + 6e-3);
   EXPECT_EQ(CostModel(machine, 1)
-                .collectiveSeconds(Opcode::AllReduce, bytes, DataType::F32),
+                .collectiveSeconds(Collective::AllReduce, bytes, DataType::F32),
             0);
   // Two nodes: one step between them, and its rate.
   machine.ranksPerNode = 2;
   EXPECT_DOUBLE_EQ(
       CostModel(machine, 4)
-          .collectiveSeconds(Opcode::AllGather, bytes, DataType::F32),
+          .collectiveSeconds(Collective::AllGather, bytes, DataType::F32),
       10e-6 + 2e-6 + 5e-6 + 6e-3);
 }
 
@@ -125,10 +125,10 @@ TEST(CostModel, TakesTheBestProtocol) {
   Machine machine = makeMachine();
   machine.protocols.push_back({1e-6, 0, 0, 1e6, 1e6});
   CostModel model(machine, 2);
-  EXPECT_DOUBLE_EQ(model.collectiveSeconds(Opcode::AllGather, 2, DataType::F32),
-                   2e-6);
   EXPECT_DOUBLE_EQ(
-      model.collectiveSeconds(Opcode::AllGather, 2e6, DataType::F32),
+      model.collectiveSeconds(Collective::AllGather, 2, DataType::F32), 2e-6);
+  EXPECT_DOUBLE_EQ(
+      model.collectiveSeconds(Collective::AllGather, 2e6, DataType::F32),
       11e-6 + 1e-3);
 }
 
@@ -136,7 +136,7 @@ TEST(CostModel, TreesSpareStepsBetweenManyNodes) {
   Machine machine = makeMachine();
   machine.ranksPerNode = 8;
   double few = CostModel(machine, 16384)
-                   .collectiveSeconds(Opcode::AllReduce, 8, DataType::F32);
+                   .collectiveSeconds(Collective::AllReduce, 8, DataType::F32);
   // 2 x (7 steps in a node, 11 between 2048 nodes).
   EXPECT_LT(few, 10e-6 + 2 * (7e-6 + 11 * 5e-6) + 1e-6);
 }
@@ -144,12 +144,12 @@ TEST(CostModel, TreesSpareStepsBetweenManyNodes) {
 TEST(CostModel, InterpolatesMeasuredCollectives) {
   Machine machine = makeMachine();
   machine.collectives = {
-      {Opcode::AllGather, DataType::F32, 2, 1000, 1e-6},
-      {Opcode::AllGather, DataType::F32, 2, 3000, 5e-6},
+      {Collective::AllGather, DataType::F32, 2, 1000, 1e-6},
+      {Collective::AllGather, DataType::F32, 2, 3000, 5e-6},
   };
   CostModel model(machine, 2);
   auto seconds = [&](double bytes) {
-    return model.collectiveSeconds(Opcode::AllGather, bytes, DataType::F32);
+    return model.collectiveSeconds(Collective::AllGather, bytes, DataType::F32);
   };
   EXPECT_DOUBLE_EQ(seconds(2000), 3e-6);
   EXPECT_DOUBLE_EQ(seconds(6000), 10e-6);
@@ -157,7 +157,7 @@ TEST(CostModel, InterpolatesMeasuredCollectives) {
   // Three ranks write twice as much as two.
   EXPECT_DOUBLE_EQ(
       CostModel(machine, 3)
-          .collectiveSeconds(Opcode::AllGather, 2000, DataType::F32),
+          .collectiveSeconds(Collective::AllGather, 2000, DataType::F32),
       6e-6);
 }
 
@@ -208,7 +208,7 @@ TEST(Machine, ReadsAFile) {
   ASSERT_TRUE(succeeded(machine)) << error;
   EXPECT_TRUE(machine->worksAtWait);
   EXPECT_EQ(machine->kernels[0].type, DataType::BF16);
-  EXPECT_EQ(machine->collectives[0].kind, Opcode::AllGather);
+  EXPECT_EQ(machine->collectives[0].kind, Collective::AllGather);
 }
 
 TEST(Machine, RefusesWhatItDoesNotUnderstand) {

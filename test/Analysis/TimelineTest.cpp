@@ -38,7 +38,8 @@ protected:
   zrt::Command start(uint32_t ticket, uint64_t seconds,
                      Stream stream = Stream::Gather) {
     zrt::Command command;
-    command.opcode = Opcode::AllGather;
+    command.opcode = Opcode::Start;
+    command.collective = zrt::Collective::AllGather;
     command.stream = stream;
     command.ticket = ticket;
     command.label = "gather";

@@ -77,11 +77,11 @@ private:
   void add(Transfer transfer, size_t &used) {
     const size_t part = transfer.count * sizeOf(transfer.type);
     const size_t all = part * size_t(rank.communicator.ranks());
-    const size_t sent = spec.kind == Collective::ReduceScatter ? all : part;
-    const size_t got = spec.kind == Collective::AllGather ? all : part;
+    const size_t sent = sendsToEach(spec.kind) ? all : part;
+    const size_t got = receivesFromEach(spec.kind) ? all : part;
     const auto *send = static_cast<const char *>(transfer.send);
     auto *receive = static_cast<char *>(transfer.receive);
-    if (spec.inPlace) {
+    if (spec.inPlace && worksInPlace(spec.kind)) {
       const char *begin = std::min<const char *>(send, receive);
       const size_t bytes =
           size_t(std::max<const char *>(send + sent, receive + got) - begin);

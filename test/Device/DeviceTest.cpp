@@ -245,7 +245,8 @@ protected:
     Command kernel;
     kernel.buffers = {buffer};
     Command start;
-    start.opcode = Opcode::AllReduce;
+    start.opcode = Opcode::Start;
+    start.collective = Collective::AllReduce;
     start.stream = Stream::Reduce;
     buffer.arena = Arena::Communication;
     start.parts = {{buffer, buffer, kBytes / 4, DataType::F32, 0}};

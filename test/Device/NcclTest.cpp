@@ -23,7 +23,8 @@ Program programWithCollectives() {
   Program program;
   for (Stream stream : {Stream::Gather, Stream::Reduce}) {
     Command command;
-    command.opcode = Opcode::AllReduce;
+    command.opcode = Opcode::Start;
+    command.collective = Collective::AllReduce;
     command.stream = stream;
     program.micro.commands.push_back(command);
   }

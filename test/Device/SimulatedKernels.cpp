@@ -58,13 +58,13 @@ void SimulatedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
   std::vector<Access> accesses;
   for (const Transfer &part : parts) {
     const size_t bytes = part.count * sizeOf(part.type);
-    const bool gathers = kind == Collective::AllGather;
-    const bool scatters = kind == Collective::ReduceScatter;
-    accesses.push_back({part.send, scatters ? bytes * ranks() : bytes, false});
+    const size_t sent = sendsToEach(kind) ? bytes * ranks() : bytes;
+    const size_t got = receivesFromEach(kind) ? bytes * ranks() : bytes;
+    accesses.push_back({part.send, sent, false});
     // What is reduced in place may be overwritten on the way.
-    if (scatters)
-      accesses.push_back({part.send, bytes * ranks(), true});
-    accesses.push_back({part.receive, gathers ? bytes * ranks() : bytes, true});
+    if (kind == Collective::ReduceScatter)
+      accesses.push_back({part.send, sent, true});
+    accesses.push_back({part.receive, got, true});
   }
   for (const Access &access : accesses)
     requireKnown(access.address, access.bytes);

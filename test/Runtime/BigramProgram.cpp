@@ -78,7 +78,8 @@ public:
     part.count = count;
     part.type = type;
     Command start;
-    start.opcode = Opcode::AllReduce;
+    start.opcode = Opcode::Start;
+    start.collective = Collective::AllReduce;
     start.ticket = ticket;
     start.parts = {part};
     start.traffic = traffic;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 
 using namespace zrt;
@@ -98,7 +99,7 @@ TEST(Conformance, StartedInOneOrderWaitedInAnother) {
         std::vector<Buffers> buffers;
         std::vector<Communicator::Ticket> tickets;
         for (uint64_t i = 0; i < 12; ++i) {
-          Collective kind = kAllKinds[(i + round) % 5];
+          Collective kind = kAllKinds[(i + round) % std::size(kAllKinds)];
           OperationSpec spec{kind,
                              Reduction::Sum,
                              {{DataType::F32, 100 * i + 1, 0}},
@@ -124,7 +125,7 @@ TEST(Conformance, TwoCommunicators) {
       ASSERT_EQ(second->ranks(), ranks);
       Communicator *both[] = {&first, second.get()};
       for (uint64_t round = 0; round < 20; ++round) {
-        OperationSpec spec{kAllKinds[round % 5],
+        OperationSpec spec{kAllKinds[round % std::size(kAllKinds)],
                            Reduction::Sum,
                            {{DataType::BF16, 5000, 0}},
                            true,
@@ -326,7 +327,7 @@ namespace {
 /// A random operation that all of the group's ranks make alike.
 OperationSpec randomOperation(std::mt19937_64 &random, int ranks) {
   OperationSpec spec;
-  spec.kind = kAllKinds[random() % 5];
+  spec.kind = kAllKinds[random() % std::size(kAllKinds)];
   spec.inPlace = random() % 2;
   spec.seed = random();
   if (isReducing(spec.kind))

@@ -250,14 +250,16 @@ std::vector<char> Buffers::expectedResult(const PartSpec &spec,
   if (spec_.kind == Collective::Broadcast)
     return makeElements(spec.type, seed, spec.root, spec.count);
   std::vector<std::vector<char>> sources;
-  uint64_t sent =
-      spec.count * (spec_.kind == Collective::ReduceScatter ? ranks_ : 1);
+  uint64_t sent = spec.count * (sendsToEach(spec_.kind) ? ranks_ : 1);
   for (int rank = 0; rank < ranks_; ++rank)
     sources.push_back(makeElements(spec.type, seed, rank, sent));
-  if (spec_.kind == Collective::AllGather) {
+  if (receivesFromEach(spec_.kind)) {
     std::vector<char> all;
-    for (const auto &source : sources)
-      all.insert(all.end(), source.begin(), source.end());
+    for (const auto &source : sources) {
+      auto begin =
+          source.begin() + (sendsToEach(spec_.kind) ? rank_ * bytes : 0);
+      all.insert(all.end(), begin, begin + bytes);
+    }
     return all;
   }
   std::vector<char> sum = reduceByLoop(spec_.reduction, spec.type, sources);
@@ -269,15 +271,15 @@ std::vector<char> Buffers::expectedResult(const PartSpec &spec,
 
 void Buffers::build(Part &part, const PartSpec &spec, uint64_t seed) {
   const uint64_t bytes = spec.count * sizeOf(spec.type);
-  const bool scatter = spec_.kind == Collective::ReduceScatter;
-  const bool gather = spec_.kind == Collective::AllGather;
+  const bool scatter = sendsToEach(spec_.kind);
+  const bool gather = receivesFromEach(spec_.kind);
   const bool receives = spec_.kind != Collective::Reduce || spec.root == rank_;
   const bool sends = spec_.kind != Collective::Broadcast || spec.root == rank_;
   std::vector<char> own =
       makeElements(spec.type, seed, rank_, spec.count * (scatter ? ranks_ : 1));
   std::vector<char> result = expectedResult(spec, seed);
   Transfer transfer{nullptr, nullptr, spec.count, spec.type, spec.root};
-  if (spec_.inPlace) {
+  if (spec_.inPlace && worksInPlace(spec_.kind)) {
     // One buffer; sender and receiver see it at different offsets.
     uint64_t sendAt = gather ? rank_ * bytes : 0,
              receiveAt = scatter ? rank_ * bytes : 0;

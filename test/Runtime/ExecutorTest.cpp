@@ -148,7 +148,7 @@ TEST(Executor, WaitsAcrossRegions) {
   part.send = ref(Arena::Parameters, 0, 4, 4);
   part.receive = ref(Arena::Parameters, 0, 4 * kRanks);
   part.count = 1;
-  addCollective(program.apply, Opcode::AllGather, 0, part,
+  addCollective(program.apply, Collective::AllGather, 0, part,
                 TrafficClass::Parameter);
   program.micro.commands.push_back(program.apply.commands.back());
   program.apply.commands.pop_back();
@@ -194,15 +194,15 @@ Program meshProgram() {
   part.send = ref(Arena::Gradients, 0, 12);
   part.receive = ref(Arena::Gradients, 0, 4, 4, /*group=*/2);
   part.count = 1;
-  addCollective(program.apply, Opcode::ReduceScatter, 0, part,
+  addCollective(program.apply, Collective::ReduceScatter, 0, part,
                 TrafficClass::Gradient);
   program.apply.commands.rbegin()[1].group = 2;
   part.send = part.receive;
-  addCollective(program.apply, Opcode::AllReduce, 1, part,
+  addCollective(program.apply, Collective::AllReduce, 1, part,
                 TrafficClass::Gradient);
   program.apply.commands.rbegin()[1].group = 1;
   part.receive = ref(Arena::Gradients, 0, 12);
-  addCollective(program.apply, Opcode::AllGather, 2, part,
+  addCollective(program.apply, Collective::AllGather, 2, part,
                 TrafficClass::Parameter);
   program.apply.commands.rbegin()[1].group = 2;
   return program;

@@ -81,10 +81,10 @@ Program zrt::test::makeFakeProgram(int ranks, int accumulation) {
   addKernel(program, program.micro, "test.forward", {tokens, w, loss});
   addKernel(program, program.micro, "test.backward", {tokens, g});
   if (ranks > 1) {
-    addCollective(program.apply, Opcode::AllReduce, 0, part(g, DataType::F32),
-                  TrafficClass::Gradient);
+    addCollective(program.apply, Collective::AllReduce, 0,
+                  part(g, DataType::F32), TrafficClass::Gradient);
     addCollective(
-        program.apply, Opcode::AllReduce, 1,
+        program.apply, Collective::AllReduce, 1,
         part(ref(Arena::Control, offsetof(Control, lossSum), 8), DataType::F64),
         TrafficClass::Control);
     program.expectedTraffic[0] = program.expectedTraffic[2] =

@@ -73,11 +73,12 @@ inline void addKernel(Program &program, Region &region, const std::string &name,
   region.commands.push_back(command);
 }
 
-/// Adds a start of `opcode` with one part, and its wait.
-inline void addCollective(Region &region, Opcode opcode, uint32_t ticket,
+/// Adds a start of `kind` with one part, and its wait.
+inline void addCollective(Region &region, Collective kind, uint32_t ticket,
                           const CollectivePart &part, TrafficClass traffic) {
   Command start;
-  start.opcode = opcode;
+  start.opcode = Opcode::Start;
+  start.collective = kind;
   start.ticket = ticket;
   start.parts = {part};
   start.traffic = traffic;

@@ -83,7 +83,8 @@ TEST(Mesh, GroupsAreInTheHash) {
   program.training.ranks = 4;
   program.mesh = {{{"replica", 2}, {"shard", 2}}, {{{0, 1}}, {{0}}, {{1}}}};
   Command start;
-  start.opcode = Opcode::AllReduce;
+  start.opcode = Opcode::Start;
+  start.collective = Collective::AllReduce;
   start.parts.resize(1);
   program.apply.commands = {start};
   std::set<uint64_t> hashes;

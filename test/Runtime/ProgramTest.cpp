@@ -22,7 +22,7 @@ FIELDS(BufferRef, a, b, c, d, e, f)
 FIELDS(TensorType, a, b)
 FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
 FIELDS(CollectivePart, a, b, c, d, e)
-FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k)
+FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k, l)
 FIELDS(Initializer, a, b, c)
 FIELDS(Parameter, a, b, c, d, e, f, g, h, i)
 FIELDS(Segment, a, b)
@@ -226,7 +226,7 @@ TEST(Program, TheCollectiveHashSeesWhatRanksMustAgreeOn) {
     return collectiveHash(other) != hash;
   };
   EXPECT_TRUE(changed(
-      [](Program &p) { p.micro.commands[0].opcode = Opcode::AllGather; }));
+      [](Program &p) { p.micro.commands[0].collective = Collective::Reduce; }));
   EXPECT_TRUE(
       changed([](Program &p) { p.micro.commands[0].stream = Stream::Copy; }));
   EXPECT_TRUE(

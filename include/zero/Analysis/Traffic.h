@@ -18,10 +18,11 @@ namespace mlir::zero {
 
 /// What travels.
 enum class TrafficKind {
-  Gradients, ///< reduced
-  Gathers,   ///< parameters of stage 3, gathered for their uses
-  Refreshes, ///< parameters that an update changed
-  Replicas,  ///< reduced gradients, between ranks that own the same slices
+  Gradients,   ///< reduced
+  Gathers,     ///< parameters of stage 3, gathered for their uses
+  Refreshes,   ///< parameters that an update changed
+  Replicas,    ///< reduced gradients, between ranks that own the same slices
+  Activations, ///< values of the model, exchanged within a group
 };
 
 /// Elements of one type that travel in one update, all `runs` together. Of them
@@ -74,6 +75,7 @@ public:
 private:
   void addPlanned(CollectiveOpInterface op, int64_t runs,
                   SmallVectorImpl<TrafficPart> &parts) const;
+  void addActivations(SmallVectorImpl<TrafficPart> &parts) const;
   void addGradients(PartitionOp partition, bool padded,
                     SmallVectorImpl<TrafficPart> &parts) const;
   llvm::MapVector<StringAttr, int64_t>

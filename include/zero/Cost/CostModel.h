@@ -40,10 +40,10 @@ public:
 
   /// A collective of the ranks of `group` from its start to its end where
   /// nothing else runs. `bytes` is what its whole buffer holds.
-  double collectiveSeconds(zrt::Opcode kind, double bytes, zrt::DataType type,
-                           GroupSpan group) const;
+  double collectiveSeconds(zrt::Collective kind, double bytes,
+                           zrt::DataType type, GroupSpan group) const;
   /// The same over the ranks that states are cut over.
-  double collectiveSeconds(zrt::Opcode kind, double bytes,
+  double collectiveSeconds(zrt::Collective kind, double bytes,
                            zrt::DataType type) const {
     return collectiveSeconds(kind, bytes, type, cut);
   }

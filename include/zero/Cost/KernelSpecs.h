@@ -19,8 +19,6 @@ namespace mlir::zero {
 
 /// The runtime's number for an element type, or nothing where it has none.
 std::optional<zrt::DataType> toDataType(Type elementType);
-/// The command that starts a collective.
-zrt::Opcode toOpcode(zrt::Collective kind);
 
 /// A ranked static tensor of a kernel type.
 zrt::TensorType toTensorType(RankedTensorType type);

@@ -47,7 +47,7 @@ struct MeasuredKernel {
 /// A collective of `ranks` ranks that spans `bytes` bytes: of the buffer that
 /// is whole before or after it.
 struct MeasuredCollective {
-  zrt::Opcode kind = zrt::Opcode::AllReduce;
+  zrt::Collective kind = zrt::Collective::AllReduce;
   zrt::DataType type = zrt::DataType::F32;
   int64_t ranks = 1;
   double bytes = 0, seconds = 0;

@@ -87,8 +87,7 @@ public:
       if (reduction == Reduction::Mean && part.type != DataType::F16)
         throw std::invalid_argument(std::string("a mean of ") +
                                     nameOf(part.type) + ": wanted f16");
-      const bool slices =
-          kind == Collective::AllGather || kind == Collective::ReduceScatter;
+      const bool slices = sendsToEach(kind) || receivesFromEach(kind);
       const size_t bytes = part.count * sizeOf(part.type);
       const bool aligned = (reinterpret_cast<uintptr_t>(part.send) |
                             reinterpret_cast<uintptr_t>(part.receive)) %
@@ -255,7 +254,7 @@ private:
   static void forEachUse(const Program &program, Body body) {
     for (const auto &[name, region] : program.regions())
       for (const Command &command : region->commands)
-        if (command.opcode != Opcode::Kernel && command.opcode != Opcode::Wait)
+        if (command.opcode == Opcode::Start)
           body(static_cast<size_t>(command.stream), command.group);
   }
 
