@@ -99,18 +99,20 @@ void InProcessWork::reduce(size_t part, uint64_t slice, uint64_t offset,
   }
 }
 
-/// Elements [begin, begin + count) of the rank `slice`'s part, or of the
-/// root's.
+/// Elements [begin, begin + count) of what the rank `slice` sends to each, or
+/// of what the root sends.
 void InProcessWork::copy(size_t part, uint64_t slice, uint64_t begin,
                          uint64_t count) const {
   const Transfer &shape = parts_[0][part];
-  const bool gather = kind_ == Collective::AllGather;
-  int source = gather ? static_cast<int>(slice) : shape.root;
-  const void *from = at(parts_[source][part].send, begin, shape.type);
-  for (const std::vector<Transfer> &parts : parts_)
-    copyBytes(at(parts[part].receive,
-                 (gather ? slice * shape.count : 0) + begin, shape.type),
-              from, count * sizeOf(shape.type));
+  const DataType type = shape.type;
+  const bool fromEach = receivesFromEach(kind_), toEach = sendsToEach(kind_);
+  const auto source = static_cast<size_t>(fromEach ? slice : shape.root);
+  for (size_t rank = 0; rank < parts_.size(); ++rank) {
+    const uint64_t from = (toEach ? rank * shape.count : 0) + begin;
+    const uint64_t to = (fromEach ? slice * shape.count : 0) + begin;
+    copyBytes(at(parts_[rank][part].receive, to, type),
+              at(parts_[source][part].send, from, type), count * sizeOf(type));
+  }
 }
 
 } // namespace zrt

@@ -69,7 +69,7 @@ void DataMover::begin(Collective kind, Reduction reduction,
   slot_ = 0;
   segments_[0].clear();
   segments_[1].clear();
-  if (kind == Collective::AllGather) {
+  if (receivesFromEach(kind)) {
     beginGather();
   } else if (kind == Collective::Broadcast) {
     beginBroadcast();
@@ -125,19 +125,25 @@ void DataMover::cancel() {
   parts_ = nullptr;
 }
 
+/// Every rank sends the same to all, or its own part to each.
 void DataMover::beginGather() {
   for (const Transfer &part : *parts_) {
     uint64_t bytes = part.count * sizeOf(part.type);
+    auto partFor = [&](int rank) {
+      return at(part.send, sendsToEach(kind_) ? rank * part.count : 0, part);
+    };
     for (int distance = 1; distance < ranks_; ++distance) {
       int from = (rank_ + ranks_ - distance) % ranks_;
       receive(at(part.receive, from * part.count, part), bytes, from,
               kWholeTag);
     }
-    for (int distance = 1; distance < ranks_; ++distance)
-      send(part.send, bytes, (rank_ + distance) % ranks_, kWholeTag);
+    for (int distance = 1; distance < ranks_; ++distance) {
+      int to = (rank_ + distance) % ranks_;
+      send(partFor(to), bytes, to, kWholeTag);
+    }
     char *own = at(part.receive, rank_ * part.count, part);
-    if (own != part.send && bytes)
-      std::memcpy(own, part.send, bytes);
+    if (own != partFor(rank_) && bytes)
+      std::memcpy(own, partFor(rank_), bytes);
   }
 }
 

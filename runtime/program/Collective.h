@@ -13,12 +13,14 @@ enum class Collective : uint8_t {
   ReduceScatter = 1,
   AllGather = 2,
   Broadcast = 3,
-  Reduce = 4, ///< to one rank, the root
+  Reduce = 4,   ///< to one rank, the root
+  AllToAll = 5, ///< part s of rank r goes to rank s, as its part r
 };
-inline constexpr int kCollectiveCount = 5;
+inline constexpr int kCollectiveCount = 6;
 constexpr const char *nameOf(Collective kind) {
   constexpr const char *names[kCollectiveCount] = {
-      "all-reduce", "reduce-scatter", "all-gather", "broadcast", "reduce"};
+      "all-reduce", "reduce-scatter", "all-gather",
+      "broadcast",  "reduce",         "all-to-all"};
   return names[static_cast<int>(kind)];
 }
 
@@ -45,10 +47,10 @@ constexpr bool isRooted(Collective kind) {
 /// Whether the buffer that a rank sends, or receives, has a part of `count`
 /// elements for every rank.
 constexpr bool sendsToEach(Collective kind) {
-  return kind == Collective::ReduceScatter;
+  return kind == Collective::ReduceScatter || kind == Collective::AllToAll;
 }
 constexpr bool receivesFromEach(Collective kind) {
-  return kind == Collective::AllGather;
+  return kind == Collective::AllGather || kind == Collective::AllToAll;
 }
 /// Whether what is received may lie in the buffer that is sent.
 constexpr bool worksInPlace(Collective kind) {

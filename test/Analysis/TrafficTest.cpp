@@ -3,6 +3,8 @@
 
 #include "CompilerTesting.h"
 
+#include "zero/Conversion/Translate.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -61,6 +63,48 @@ TEST_F(Traffic, AnotherGatherLeavesTheClosedFormAsItIs) {
   OpBuilder(gather).clone(*gather);
   EXPECT_GT(count(/*planned=*/true), sent);
   EXPECT_EQ(count(/*planned=*/false), sent);
+}
+
+/// What the model itself sends is counted in the group that it names, in a
+/// group of the program that nothing else uses.
+TEST_F(Traffic, ExchangesAreCountedInTheirGroup) {
+  auto module = parseSourceString<ModuleOp>(R"(
+    zero.mesh @mesh <replica = 2, node = 3, local = 2> cut <node = 3, local = 2>
+    zero.step @train(%x: tensor<12xf32> {zero.input = "x"})
+        training #zero.training<stage = 0, ranks = 12, accumulation = 5> {
+      zero.micro {
+        %p = zero.all_to_all %x over <replica = 2, local = 2> : tensor<12xf32> -> <tensor<12xf32>>
+        %y = zero.wait %p : <tensor<12xf32>>
+        %loss = nn.reduce sum %y dims [0] : (tensor<12xf32>) -> tensor<f32>
+        zero.yield %loss : tensor<f32>
+      }
+      zero.apply {
+      }
+    })",
+                                            &context);
+  ASSERT_TRUE(module) << message;
+  PassManager passes(&context);
+  ASSERT_TRUE(succeeded(parsePassPipeline(
+      "builtin.module(zero-free,zero-plan-memory,zero-verify-schedule)",
+      passes)));
+  ASSERT_TRUE(run(passes, *module)) << message;
+  auto program = translateToProgram(*module);
+  ASSERT_TRUE(succeeded(program)) << message;
+
+  ASSERT_EQ(program->mesh.groups.size(), 4u);
+  EXPECT_EQ(program->mesh.groups[3].axes, (std::vector<uint32_t>{0, 2}));
+  const zrt::Command &start = program->micro.commands.front();
+  EXPECT_EQ(start.opcode, zrt::Opcode::Start);
+  EXPECT_EQ(start.collective, zrt::Collective::AllToAll);
+  EXPECT_EQ(start.group, 3u);
+  ASSERT_EQ(start.parts.size(), 1u);
+  EXPECT_EQ(start.parts[0].count, 3u);
+  EXPECT_EQ(start.parts[0].send.arena, zrt::Arena::Inputs);
+  EXPECT_EQ(start.parts[0].receive.bytes, 48u);
+  // Five times 3 / 4 of twelve elements, in twelfths.
+  const auto activation = size_t(zrt::TrafficClass::Activation);
+  EXPECT_EQ(program->expectedTraffic[activation], 5u * 9 * 12);
+  EXPECT_EQ(program->expectedByGroup[3].elements[activation], 5u * 9 * 12);
 }
 
 } // namespace

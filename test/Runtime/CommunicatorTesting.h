@@ -79,7 +79,7 @@ inline constexpr DataType kAllTypes[] = {
     DataType::I8,  DataType::I32, DataType::I64,  DataType::U16};
 inline constexpr Collective kAllKinds[] = {
     Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather,
-    Collective::Broadcast, Collective::Reduce};
+    Collective::Broadcast, Collective::Reduce,        Collective::AllToAll};
 inline constexpr Reduction kAllReductions[] = {Reduction::Sum, Reduction::Mean,
                                                Reduction::Max};
 

@@ -208,6 +208,56 @@ Program meshProgram() {
   return program;
 }
 
+/// Six ranks as <node = 2, expert = 3>: rank r of a group gets part r of each,
+/// of what the ranks of its node sent, and counts it in that group.
+TEST(Executor, ExchangesWithinAGroup) {
+  Program program;
+  program.training.ranks = 6;
+  program.mesh = {{{"node", 2}, {"expert", 3}}, {{{0, 1}}, {{1}}}};
+  program.arenaBytes[int(Arena::Activations)] = 48;
+  CollectivePart part;
+  part.send = ref(Arena::Activations, 0, 24);
+  part.receive = ref(Arena::Activations, 24, 24);
+  part.count = 2;
+  addCollective(program.apply, Collective::AllToAll, 0, part,
+                TrafficClass::Activation);
+  program.apply.commands[0].group = 1;
+
+  auto communicators = makeInProcess(6);
+  std::vector<std::thread> threads;
+  std::array<std::array<float, 6>, 6> received{};
+  std::array<Traffic, 6> sent;
+  for (int r = 0; r < 6; ++r)
+    threads.emplace_back([&, r] {
+      Arenas arenas(program);
+      auto *values =
+          static_cast<float *>(arenas.addresses()[int(Arena::Activations)]);
+      for (int i = 0; i < 6; ++i)
+        values[i] = float(10 * r + i);
+      Executor executor(program, arenas.addresses(), *communicators[r], {});
+      executor.plan();
+      executor.runApply();
+      std::copy(values + 6, values + 12, received[r].begin());
+      sent[r] = executor.traffic();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int r = 0; r < 6; ++r) {
+    const int node = r / 3 * 3, expert = r % 3;
+    for (int from = 0; from < 3; ++from)
+      for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(received[r][2 * from + i],
+                  float(10 * (node + from) + 2 * expert + i))
+            << "rank " << r;
+    // Two thirds of six elements, in sixths.
+    const auto activation = size_t(TrafficClass::Activation);
+    EXPECT_EQ(sent[r].elements[activation], 4u * 6);
+    EXPECT_EQ(sent[r].bytes[activation], 4u * 4 * 6);
+    EXPECT_EQ(sent[r].groups[1].elements[activation], 4u * 6);
+    EXPECT_EQ(sent[r].groups[0].elements[activation], 0u);
+  }
+}
+
 TEST(Executor, RunsEachCollectiveInItsGroup) {
   const Program program = meshProgram();
   auto communicators = makeInProcess(6);

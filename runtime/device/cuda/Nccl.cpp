@@ -87,7 +87,9 @@ public:
       if (reduction == Reduction::Mean && part.type != DataType::F16)
         throw std::invalid_argument(std::string("a mean of ") +
                                     nameOf(part.type) + ": wanted f16");
-      const bool slices = sendsToEach(kind) || receivesFromEach(kind);
+      // Sends and receives take any.
+      const bool slices = kind != Collective::AllToAll &&
+                          (sendsToEach(kind) || receivesFromEach(kind));
       const size_t bytes = part.count * sizeOf(part.type);
       const bool aligned = (reinterpret_cast<uintptr_t>(part.send) |
                             reinterpret_cast<uintptr_t>(part.receive)) %
@@ -157,6 +159,27 @@ private:
       return nccl::check(ncclReduce(part.send, part.receive, part.count, type,
                                     sum, part.root, channel.comm(), on),
                          "ncclReduce");
+    case Collective::AllToAll:
+      return exchange(channel, on, part);
+    }
+  }
+
+  /// In a group, so that no send waits for a receive.
+  static void exchange(const Channel &channel, cudaStream_t on,
+                       const Transfer &part) {
+    const ncclDataType_t type = typeOf(part.type);
+    const size_t bytes = part.count * sizeOf(part.type);
+    const auto *send = static_cast<const char *>(part.send);
+    auto *receive = static_cast<char *>(part.receive);
+    int ranks = 0;
+    nccl::check(ncclCommCount(channel.comm(), &ranks), "ncclCommCount");
+    for (int peer = 0; peer < ranks; ++peer) {
+      nccl::check(ncclSend(send + size_t(peer) * bytes, part.count, type, peer,
+                           channel.comm(), on),
+                  "ncclSend");
+      nccl::check(ncclRecv(receive + size_t(peer) * bytes, part.count, type,
+                           peer, channel.comm(), on),
+                  "ncclRecv");
     }
   }
 

@@ -345,6 +345,40 @@ def Zero_RefreshResidentOp
   let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
+def Zero_AllToAllOp
+    : Zero_CollectiveOp<
+          "all_to_all", [Zero_LinkEffects,
+                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Start to exchange equal blocks of rows with every rank of a group";
+  let description = [{
+    The value is n equal blocks of rows, one for each of the n ranks of a group
+    of axes of the mesh. Block s goes to rank s of the group, where it arrives as
+    block r if it came from rank r. It is what dispatches tokens to the ranks of
+    their experts, and what brings them back.
+
+    The result is memory of its own, and is freed. The value stays as it is, and
+    is read until the wait.
+    Constraints
+    - (C1) the blocks are equal: the number of rows is a multiple of the group's
+      ranks.
+    - (C2) the pending holds one tensor of the value's type.
+    - (C3) the group is axes of the module's mesh, in their order; without a
+      mesh, the line of its ranks.
+
+    Example, 2 ranks: rank 0 has rows [a, b], rank 1 has [c, d]; then rank 0 gets
+    [a, c] and rank 1 gets [b, d].
+    ```mlir
+    %p = zero.all_to_all %x over <data = 2> : tensor<4x8xbf16> -> <tensor<4x8xbf16>>
+    %y = zero.wait %p : <tensor<4x8xbf16>>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value, Zero_AxesAttr:$over,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$value `over` $over (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
+  let hasVerifier = 1;
+}
+
 def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_PassesPending]> {
   let summary = "The end of a started operation";
   let description = [{
