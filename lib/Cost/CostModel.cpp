@@ -278,6 +278,7 @@ double OperationCost::statistics(GradStatsOp op) const {
     PartitionOp partition = partitions.find(symbol);
     zrt::KernelSpec attributes;
     auto step = op->getParentOfType<StepOp>();
+    attributes.ints["partition"] = {0}; // whose, plays no part
     attributes.ints["exact"] = {step && step.getTraining() &&
                                 step.getTraining()->getDeterministic()};
     seconds += flat("zero.grad_stats",

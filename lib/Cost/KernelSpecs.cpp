@@ -138,7 +138,7 @@ zrt::KernelSpec mlir::zero::describeFlatKernel(StringRef name,
     tensor.shape = {range.elements};
     spec.operands.push_back(tensor);
   }
-  zrt::countFlatWork(spec);
+  zrt::countWork(spec);
   return spec;
 }
 
@@ -146,6 +146,7 @@ std::pair<StringRef, zrt::KernelSpec>
 mlir::zero::describeUpdate(PartitionOp partition) {
   OptimizerAttrInterface optimizer = partition.getOptimizerInterface();
   zrt::KernelSpec spec;
+  spec.ints["partition"] = {0}; // the translation says which
   for (const OptimizerSetting &setting : optimizer.getSettings())
     if (setting.isFlag)
       spec.ints[setting.name.str()] = {static_cast<int64_t>(setting.value)};

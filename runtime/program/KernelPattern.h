@@ -72,6 +72,9 @@ const std::vector<KernelSchema> &builtInKernelSchemas();
 /// The rows of StepKernelSchemas.cpp.
 const std::vector<KernelSchema> &stepKernelSchemas();
 
+/// The rows of UpdateKernelSchemas.cpp.
+const std::vector<KernelSchema> &updateKernelSchemas();
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_PROGRAM_KERNELPATTERN_H

@@ -65,6 +65,7 @@ struct Table {
   Table() {
     add(builtInKernelSchemas());
     add(stepKernelSchemas());
+    add(updateKernelSchemas());
   }
 
   void add(const std::vector<KernelSchema> &schemas) {
@@ -113,7 +114,8 @@ std::vector<std::string> zrt::kernelSchemaNames() {
 std::string zrt::checkKernel(const KernelSpec &spec, KernelShapes &shapes) {
   const Row *row = findRow(spec.name);
   if (!row)
-    return {};
+    return "no row of the kernels' table has its name; what brings the kernel "
+           "adds its row with a static KernelSchemas";
   std::string wrong = row->pattern.match(spec, shapes);
   if (wrong.empty() && row->schema.check)
     wrong = row->schema.check(shapes);

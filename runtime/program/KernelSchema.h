@@ -84,8 +84,7 @@ const KernelSchema *findKernelSchema(const std::string &name);
 std::vector<std::string> kernelSchemaNames();
 
 /// Compares `spec` with the schema of its name. Returns what does not fit, as
-/// "dy is 4x5xf32, wanted 4x6xf32", or nothing, and then fills `shapes`. A
-/// kernel without a schema fits.
+/// "dy is 4x5xf32, wanted 4x6xf32", or nothing, and then fills `shapes`.
 std::string checkKernel(const KernelSpec &spec, KernelShapes &shapes);
 
 /// Sets the flags of its schema that `spec` does not have: to whether the

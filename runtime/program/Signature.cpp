@@ -71,29 +71,3 @@ DataType zrt::computeTypeOf(const KernelSpec &spec) {
         return type.type;
   return DataType::F32;
 }
-
-/// Operations an element, of kernels that do not say it themselves.
-static int64_t knownOperations(const KernelSpec &spec) {
-  return spec.name == "zero.grad_stats"   ? 3
-         : spec.name == "zero.accumulate" ? 1
-                                          : 0;
-}
-
-/// How often operand `i` goes through memory.
-static int64_t timesOf(const KernelSpec &spec, size_t i) {
-  auto found = spec.ints.find(kTimesKey);
-  if (found != spec.ints.end() && i < found->second.size())
-    return found->second[i];
-  return spec.name == "zero.accumulate" && i == 1 ? 2 : 1;
-}
-
-void zrt::countFlatWork(KernelSpec &spec) {
-  spec.bytes = 0;
-  for (size_t i = 0; i < spec.operands.size(); ++i)
-    spec.bytes += spec.operands[i].bytes() * timesOf(spec, i);
-  const int64_t operations =
-      spec.integer(kOperationsKey, knownOperations(spec));
-  spec.flops = spec.operands.empty()
-                   ? 0
-                   : operations * uint64_t(spec.operands.front().elements());
-}

@@ -1,5 +1,4 @@
-// Names for kernels that machine files and reports key their figures by, and
-// the work of the runtime's own kernels.
+// Names for kernels that machine files and reports key their figures by.
 #ifndef ZERO_RUNTIME_PROGRAM_SIGNATURE_H
 #define ZERO_RUNTIME_PROGRAM_SIGNATURE_H
 
@@ -24,10 +23,6 @@ DataType computeTypeOf(const KernelSpec &spec);
 /// element, and how often each operand goes through memory.
 inline constexpr const char *kOperationsKey = "operations";
 inline constexpr const char *kTimesKey = "times";
-
-/// Sets `flops` and `bytes` of a kernel of the update on flat ranges, such as
-/// "zero.accumulate": a range that is read and written counts twice.
-void countFlatWork(KernelSpec &spec);
 
 } // namespace zrt
 

@@ -1,6 +1,7 @@
 #include "trainer/Ladder.h"
 
 #include "program/Control.h"
+#include "program/KernelSchema.h"
 #include "program/Signature.h"
 
 #include <set>
@@ -90,7 +91,7 @@ void LadderMaker::addSizes(KernelSpec spec) {
       return;
     for (const TensorType &type : spec.operands)
       command.buffers.push_back(take(type.bytes()));
-    countFlatWork(spec);
+    countWork(spec);
     command.kernel = uint32_t(ladder.kernels.size());
     command.label = spec.name;
     ladder.kernels.push_back(spec);

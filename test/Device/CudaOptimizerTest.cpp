@@ -36,7 +36,7 @@ KernelSpec makeUpdate(const ListedRule &rule,
   spec.ints["partition"] = {1};
   spec.floats["weight_decay"] = 0.1;
   spec.floats["momentum"] = 0.9;
-  return spec;
+  return onlyItsOwn(spec);
 }
 
 /// States that any rule may have: some hold sums of squares.

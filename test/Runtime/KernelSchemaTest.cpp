@@ -40,9 +40,8 @@ std::string wrongWith(const KernelSpec &spec) {
 }
 
 KernelSpec norm() {
-  KernelSpec made =
-      spec("nn.rms_norm", {{BF16, {2, 3, 8}}, {BF16, {8}}},
-           {{BF16, {2, 3, 8}}, {F32, {2, 3}}});
+  KernelSpec made = spec("nn.rms_norm", {{BF16, {2, 3, 8}}, {BF16, {8}}},
+                         {{BF16, {2, 3, 8}}, {F32, {2, 3}}});
   made.floats["eps"] = 1e-5;
   return made;
 }
@@ -97,6 +96,10 @@ TEST(KernelSchema, SaysWhichAttributeDoesNotFit) {
             std::string::npos);
 }
 
+TEST(KernelSchema, WantsARow) {
+  EXPECT_EQ(wrongWith(spec("test.unknown", {}, {})).rfind("no row", 0), 0u);
+}
+
 TEST(KernelSchema, SaysWhatAStepsKernelsWant) {
   EXPECT_EQ(wrongWith(spec("zero.clear", {{BF16, {7}}}, {})), "");
   EXPECT_EQ(wrongWith(spec("zero.clear", {}, {})),
@@ -110,10 +113,9 @@ TEST(KernelSchema, SaysWhatAStepsKernelsWant) {
       "to is 7xf32, wanted 7xi64");
   EXPECT_EQ(wrongWith(spec("zero.accumulate", {{BF16, {7}}, {F32, {7}}}, {})),
             "");
-  EXPECT_EQ(
-      wrongWith(
-          spec("zero.accumulate", {{BF16, {7}}, {DataType::I32, {7}}}, {})),
-      "sum is 7xi32, wanted [7] of f32, bf16 or f16");
+  EXPECT_EQ(wrongWith(spec("zero.accumulate",
+                           {{BF16, {7}}, {DataType::I32, {7}}}, {})),
+            "sum is 7xi32, wanted [7] of f32, bf16 or f16");
   EXPECT_EQ(wrongWith(spec("zero.loss_seed", {}, {{F32, {2}}})),
             "x is 2xf32, wanted a scalar");
   KernelSpec scale = spec("zero.grad_scale", {}, {});
@@ -123,10 +125,28 @@ TEST(KernelSchema, SaysWhatAStepsKernelsWant) {
   EXPECT_EQ(wrongWith(statistics), "attribute 'partition' is missing");
 }
 
+TEST(KernelSchema, SaysWhatAnUpdateWants) {
+  KernelSpec update = spec("zero.sgd", {{BF16, {7}}, {F32, {7}}}, {});
+  update.ints["partition"] = {0};
+  EXPECT_EQ(wrongWith(update), "");
+  update.floats["momentum"] = 0.9; // and so it has a state
+  EXPECT_NE(wrongWith(update).find("found 2 buffers, wanted 3 or 4"),
+            std::string::npos);
+  update.operands.push_back({F32, {7}});
+  EXPECT_EQ(wrongWith(update), "");
+  update.operands[1].type = DataType::U16;
+  EXPECT_NE(wrongWith(update).find("wanted its bf16 parameter"),
+            std::string::npos);
+  update.operands.push_back({BF16, {7}});
+  EXPECT_EQ(wrongWith(update), "");
+  update.floats["beta1"] = 0.9;
+  EXPECT_EQ(wrongWith(update),
+            "attribute 'beta1' is unknown to it as a real number");
+}
+
 TEST(KernelSchema, FillsFlagsFromOptionalTensors) {
-  KernelSpec linear =
-      spec("nn.linear", {{F32, {4, 8}}, {F32, {8, 3}}, {F32, {3}}},
-           {{F32, {4, 3}}});
+  KernelSpec linear = spec(
+      "nn.linear", {{F32, {4, 8}}, {F32, {8, 3}}, {F32, {3}}}, {{F32, {4, 3}}});
   fillFlags(linear);
   EXPECT_EQ(linear.integer("bias", -1), 1);
   EXPECT_EQ(linear.integer("transposed", -1), 0);
@@ -134,8 +154,8 @@ TEST(KernelSchema, FillsFlagsFromOptionalTensors) {
 }
 
 TEST(KernelSchema, CountsWork) {
-  KernelSpec product = spec("nn.matmul", {{F32, {16, 4}}, {F32, {16, 8}}},
-                            {{F32, {2, 8}}});
+  KernelSpec product =
+      spec("nn.matmul", {{F32, {16, 4}}, {F32, {16, 8}}}, {{F32, {2, 8}}});
   product.ints = {{"transpose_a", {1}}, {"rows", {1, 3}}};
   fillFlags(product);
   countWork(product);
@@ -144,9 +164,43 @@ TEST(KernelSchema, CountsWork) {
   EXPECT_EQ(product.bytes, 4u * (16 * 2 + 16 * 8 + 2 * 8));
 }
 
+/// An update's bytes an element: the gradient is read, the 16-bit parameter
+/// written, all else both, the halves of a split master included.
+TEST(KernelSchema, CountsWhatAnUpdateReadsAndWrites) {
+  const DataType U16 = DataType::U16;
+  const auto bytes = [](std::initializer_list<DataType> types,
+                        std::vector<int64_t> times) {
+    KernelSpec update = spec("zero.adamw", {}, {});
+    for (const DataType type : types)
+      update.operands.push_back({type, {10}});
+    update.ints = {
+        {"partition", {0}}, {"operations", {14}}, {"times", std::move(times)}};
+    countWork(update);
+    EXPECT_EQ(update.flops, 140u);
+    return update.bytes / 10;
+  };
+  EXPECT_EQ(bytes({F32, F32, F32, F32}, {1, 2, 2, 2}), 28u);
+  EXPECT_EQ(bytes({BF16, F32, F32, F32, BF16}, {1, 2, 2, 2, 1}), 28u);
+  EXPECT_EQ(bytes({F32, F32, F32, F32, BF16}, {1, 2, 2, 2, 1}), 30u);
+  EXPECT_EQ(bytes({BF16, U16, F32, F32, BF16}, {1, 2, 2, 2, 2}), 26u);
+  EXPECT_EQ(bytes({F32, U16, F32, F32, BF16}, {1, 2, 2, 2, 2}), 28u);
+}
+
+TEST(KernelSchema, CountsWhatAStepsKernelsMove) {
+  KernelSpec sum = spec("zero.accumulate", {{BF16, {10}}, {F32, {10}}}, {});
+  countWork(sum);
+  EXPECT_EQ(sum.flops, 10u);
+  EXPECT_EQ(sum.bytes, 20u + 2 * 40);
+  KernelSpec statistics = spec("zero.grad_stats", {{BF16, {10}}}, {});
+  statistics.ints = {{"partition", {0}}};
+  countWork(statistics);
+  EXPECT_EQ(statistics.flops, 30u);
+  EXPECT_EQ(statistics.bytes, 20u);
+}
+
 TEST(KernelSchema, TakesKernelsOfOtherFiles) {
-  KernelSpec made = spec("test.scale_rows", {{F32, {4, 8}}, {F32, {4}}},
-                         {{F32, {4, 8}}});
+  KernelSpec made =
+      spec("test.scale_rows", {{F32, {4, 8}}, {F32, {4}}}, {{F32, {4, 8}}});
   EXPECT_THROW(makeHostKernel(made, KernelContext()), std::invalid_argument);
   made.ints["times"] = {2};
   EXPECT_NE(makeHostKernel(made, KernelContext()), nullptr);
@@ -161,10 +215,10 @@ TEST(KernelSchemaDeathTest, EndsWhereARowCannotBeRead) {
   EXPECT_EXIT(add("x:T[n]", ""), testing::ExitedWithCode(2), "no '->'");
   EXPECT_EXIT(add("x:Q[n] -> y:T[n]", ""), testing::ExitedWithCode(2),
               "element type 'Q'");
-  EXPECT_EXIT(add("x:T[n] -> y:T[n]", "eps:double"),
-              testing::ExitedWithCode(2), "eps:double");
-  EXPECT_EXIT(KernelSchemas(std::vector<KernelSchema>{
-                  {"nn.linear", "x:T[n] -> y:T[n]"}}),
+  EXPECT_EXIT(add("x:T[n] -> y:T[n]", "eps:double"), testing::ExitedWithCode(2),
+              "eps:double");
+  EXPECT_EXIT(KernelSchemas(
+                  std::vector<KernelSchema>{{"nn.linear", "x:T[n] -> y:T[n]"}}),
               testing::ExitedWithCode(2), "twice");
 }
 

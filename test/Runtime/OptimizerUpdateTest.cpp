@@ -11,6 +11,7 @@ using namespace zrt;
 using namespace zrt::testing;
 using zrt::test::ListedRule;
 using zrt::test::listUpdateRules;
+using zrt::test::onlyItsOwn;
 
 namespace {
 
@@ -109,8 +110,8 @@ KernelSpec specOf(const std::string &name, const Hyper &h, int64_t elements,
   for (int left = countStates(spec); left > 0; --left)
     spec.operands.push_back({F32, {elements}});
   if (compute != F32)
-    spec.results = flat(elements, {compute});
-  return spec;
+    spec.operands.push_back({compute, {elements}});
+  return onlyItsOwn(spec);
 }
 
 /// The buffers of one update, in the kernels' order.
@@ -124,9 +125,10 @@ struct State {
 
   std::vector<void *> buffers(const KernelSpec &spec, size_t at = 0) {
     std::vector<void *> result = {gradient.at(at), parameter.at(at)};
-    for (size_t k = 0; k + 2 < spec.operands.size(); ++k)
+    const int kept = countStates(spec);
+    for (int k = 0; k < kept; ++k)
       result.push_back(states[k].at(at));
-    if (!spec.results.empty())
+    if (spec.operands.size() > result.size())
       result.push_back(compute.at(at));
     return result;
   }
@@ -167,7 +169,7 @@ void compare(const std::string &name, const Hyper &h, DataType gradientType,
   }
   for (int64_t i = 0; i < elements; ++i) {
     ASSERT_NEAR(state.parameter.get(i), reference[i].parameter, 2e-6) << i;
-    for (size_t k = 0; k + 2 < spec.operands.size(); ++k)
+    for (int k = 0; k < countStates(spec); ++k)
       ASSERT_NEAR(state.states[k].get(i), reference[i].states[k], 1e-6) << i;
   }
 }
@@ -368,14 +370,15 @@ TEST(OptimizerUpdate, RefusesWhatItCannotDo) {
   spec.ints["partition"] = {kMaxGroups};
   EXPECT_NE(refused(spec).find("found partition 16"), std::string::npos);
   spec = specOf("zero.adamw", h, 10, DataType::I32, F32);
-  EXPECT_NE(refused(spec).find("element type i32"), std::string::npos);
+  EXPECT_NE(refused(spec).find("gradient is 10xi32"), std::string::npos);
   spec = specOf("zero.adamw", h, 10, F32, F32);
   spec.operands.pop_back();
-  EXPECT_NE(refused(spec).find("found 3 buffers"), std::string::npos);
+  EXPECT_NE(refused(spec).find("found 3 buffers, wanted 4 or 5"),
+            std::string::npos);
   spec.operands.push_back({F32, {11}});
-  EXPECT_NE(refused(spec).find("11 elements, wanted 10"), std::string::npos);
+  EXPECT_NE(refused(spec).find("11xf32, wanted 10xf32"), std::string::npos);
   spec.operands.back() = {BF16, {10}};
-  EXPECT_NE(refused(spec).find("state is bf16"), std::string::npos);
+  EXPECT_NE(refused(spec).find("a state is 10xbf16"), std::string::npos);
 }
 
 } // namespace

@@ -270,19 +270,4 @@ TEST(Program, SpecsCompareByValue) {
   EXPECT_EQ((TensorType{DataType::F32, {}}).elements(), 1);
 }
 
-TEST(Program, AKernelMovesEachOperandAsOftenAsItSays) {
-  KernelSpec spec;
-  spec.name = "zero.update";
-  for (const DataType type : {DataType::BF16, DataType::F32, DataType::U16})
-    spec.operands.push_back({type, {10}});
-  countFlatWork(spec);
-  EXPECT_EQ(spec.bytes, 80u);
-  EXPECT_EQ(spec.flops, 0u);
-  spec.ints[kTimesKey] = {1, 2, 2};
-  spec.ints[kOperationsKey] = {14};
-  countFlatWork(spec);
-  EXPECT_EQ(spec.bytes, 140u);
-  EXPECT_EQ(spec.flops, 140u);
-}
-
 } // namespace

@@ -5,6 +5,9 @@
 #include "kernels/optimizer/UpdateRules.h"
 #include "program/Program.h"
 
+#include <iterator>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace zrt::test {
@@ -24,6 +27,34 @@ inline std::vector<ListedRule> listUpdateRules() {
   ZRT_FOR_EACH_UPDATE_RULE(ADD)
 #undef ADD
   return list;
+}
+
+/// `spec` with those of its hyperparameters that its rule reads: one set of
+/// them serves all rules.
+inline KernelSpec onlyItsOwn(KernelSpec spec) {
+  struct Reader {
+    double real(const std::string &key, double otherwise = 0) const {
+      keys.insert(key);
+      return otherwise;
+    }
+    int64_t integer(const std::string &key, int64_t otherwise = 0) const {
+      keys.insert(key);
+      return otherwise;
+    }
+    mutable std::set<std::string> keys = {"partition"};
+  } reader;
+#define READ(Rule)                                                             \
+  if (spec.name == rules::Rule::kName)                                         \
+    rules::Rule::read(reader);
+  ZRT_FOR_EACH_UPDATE_RULE(READ)
+#undef READ
+  auto drop = [&](auto &attributes) {
+    for (auto it = attributes.begin(); it != attributes.end();)
+      it = reader.keys.count(it->first) ? std::next(it) : attributes.erase(it);
+  };
+  drop(spec.ints);
+  drop(spec.floats);
+  return spec;
 }
 
 } // namespace zrt::test

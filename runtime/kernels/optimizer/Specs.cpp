@@ -26,27 +26,13 @@ UpdateShape zrt::updateShapeOf(const KernelSpec &spec, int states) {
   UpdateShape shape = {};
   shape.partition = partitionOf(spec);
   shape.states = states;
-  std::vector<TensorType> types = bufferTypes(spec);
-  size_t least = 2 + states;
-  if (types.size() != least)
-    expectBuffers(spec, types.size(), least + 1,
-                  "gradient, f32 parameter (or the lower 16 bits of it), "
-                  "states, and the 16-bit parameter where there is one");
-  expectLane(spec, types[0].type);
+  const std::vector<TensorType> &types = spec.operands;
+  const size_t least = 2 + states;
   shape.gradientType = types[0].type;
   shape.elements = types[0].elements();
-  for (size_t i = 1; i < types.size(); ++i)
-    expectElements(spec, types[i], shape.elements);
   shape.isSplit = types[1].type == DataType::U16;
-  for (size_t i = shape.isSplit ? 2 : 1; i < least; ++i)
-    expectType(spec, types[i], DataType::F32,
-               "a parameter that is updated or its state");
   shape.hasCompute = types.size() > least;
   shape.computeType = shape.hasCompute ? types[least].type : DataType::F32;
-  expectLane(spec, shape.computeType);
-  if (shape.isSplit && shape.computeType != DataType::BF16)
-    refuse(spec, "found the lower 16 bits of a master, wanted its bf16 "
-                 "parameter as the last buffer");
   return shape;
 }
 

@@ -22,35 +22,6 @@ inline std::vector<TensorType> bufferTypes(const KernelSpec &spec) {
   return types;
 }
 
-inline void expectBuffers(const KernelSpec &spec, size_t found, size_t wanted,
-                          const char *what) {
-  if (found != wanted)
-    refuse(spec, "found " + std::to_string(found) + " buffers, wanted " +
-                     std::to_string(wanted) + ": " + what);
-}
-
-/// F32, F16 or BF16: what gradients and parameters are.
-inline void expectLane(const KernelSpec &spec, DataType type) {
-  if (type != DataType::F32 && type != DataType::F16 && type != DataType::BF16)
-    refuse(spec, std::string("found element type ") + nameOf(type) +
-                     ", wanted f32, f16 or bf16");
-}
-
-inline void expectType(const KernelSpec &spec, const TensorType &found,
-                       DataType wanted, const char *what) {
-  if (found.type != wanted)
-    refuse(spec, std::string(what) + " is " + nameOf(found.type) + ", wanted " +
-                     nameOf(wanted));
-}
-
-inline void expectElements(const KernelSpec &spec, const TensorType &found,
-                           int64_t wanted) {
-  if (found.elements() != wanted)
-    refuse(spec, "found a buffer of " + std::to_string(found.elements()) +
-                     " elements, wanted " + std::to_string(wanted) +
-                     " as in the first buffer");
-}
-
 /// The attribute `partition`, an index that the control block has room for.
 inline int partitionOf(const KernelSpec &spec) {
   int64_t partition = spec.integer("partition", -1);
@@ -103,7 +74,7 @@ struct UpdateShape {
   UpdateBuffers bind(void *const *buffers) const;
 };
 
-/// Throws where `spec` is no update with that many states.
+/// Of an update with that many states, which fits its schema.
 UpdateShape updateShapeOf(const KernelSpec &spec, int states);
 
 /// What `spec` says of an update by `Rule`.
