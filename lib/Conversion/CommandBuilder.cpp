@@ -185,8 +185,8 @@ LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
     return op.emitOpError("has no runtime kernel for what it is given");
   zrt::KernelShapes shapes(spec);
   if (std::string wrong = zrt::checkKernel(spec, shapes); !wrong.empty())
-    return op.emitOpError("cannot be the kernel '") << spec.name << "': "
-                                                    << wrong;
+    return op.emitOpError("cannot be the kernel '")
+           << spec.name << "': " << wrong;
   std::vector<zrt::BufferRef> buffers;
   auto add = [&](Value value) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());

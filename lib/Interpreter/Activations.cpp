@@ -69,8 +69,7 @@ void rules::addActivations(EvaluationRules &rules) {
     for (int64_t i = 0; i < e.out[0].size(); ++i) {
       double dy = e.in[0]->reals[i], gate = e.in[1]->reals[i],
              s = sigmoid(gate);
-      e.out[0].reals[i] =
-          dy * e.in[2]->reals[i] * s * (1.0 + gate * (1.0 - s));
+      e.out[0].reals[i] = dy * e.in[2]->reals[i] * s * (1.0 + gate * (1.0 - s));
       e.out[1].reals[i] = dy * gate * s;
     }
     return success();

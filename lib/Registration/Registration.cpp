@@ -3,8 +3,8 @@
 #include "zero/Registration/Registration.h"
 
 #include "zero/Dialect/NN/NN.h"
-#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Dialect/NN/UpstreamModels.h"
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/LaunchRows.h"
 #include "zero/Transforms/Passes.h"
 #include "zero/Transforms/Pipeline.h"

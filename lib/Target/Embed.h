@@ -33,7 +33,8 @@ void addBytes(llvm::Module &module, StringRef symbol, StringRef bytes);
 /// spaces between.
 std::string cpuFeaturesOf(const llvm::TargetMachine &machine);
 
-/// Adds `zero_cpu_features`: what the executable checks before it runs anything.
+/// Adds `zero_cpu_features`: what the executable checks before it runs
+/// anything.
 void addCpuFeatures(llvm::Module &module, StringRef features);
 
 /// Writes `module` as an object file; errors are emitted at `at`.

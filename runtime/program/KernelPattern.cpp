@@ -119,8 +119,7 @@ void KernelPattern::parseAttributes(const char *schema,
       {"real", AttributeKind::Real}};
   for (const std::string &part : split(text, ' ')) {
     const size_t colon = part.find(':');
-    std::string kind =
-        colon == std::string::npos ? "" : part.substr(colon + 1);
+    std::string kind = colon == std::string::npos ? "" : part.substr(colon + 1);
     const bool optional = takeSuffix(kind, "?");
     auto found = kinds.find(kind);
     if (found == kinds.end())
@@ -160,12 +159,11 @@ std::string KernelPattern::checkInts(const Attribute &attribute,
 
 std::string KernelPattern::matchAttributes(const KernelSpec &spec) const {
   auto find = [&](const std::string &key, bool isReal) {
-    return std::find_if(attributes.begin(), attributes.end(),
-                        [&](const Attribute &attribute) {
-                          return attribute.key == key &&
-                                 (attribute.kind == AttributeKind::Real) ==
-                                     isReal;
-                        });
+    return std::find_if(
+        attributes.begin(), attributes.end(), [&](const Attribute &attribute) {
+          return attribute.key == key &&
+                 (attribute.kind == AttributeKind::Real) == isReal;
+        });
   };
   for (const auto &[key, values] : spec.ints) {
     auto found = find(key, false);
@@ -217,8 +215,9 @@ std::string KernelPattern::countText(const KernelSpec &spec) const {
     return text.empty() ? "none" : text;
   };
   return "found " + std::to_string(spec.operands.size()) + " operands and " +
-         std::to_string(spec.results.size()) + " results, wanted operands: " +
-         list(operands) + "; results: " + list(results);
+         std::to_string(spec.results.size()) +
+         " results, wanted operands: " + list(operands) +
+         "; results: " + list(results);
 }
 
 /// Whether as many tensors as `count` can be those of `patterns`.

@@ -1,5 +1,5 @@
-// The rows of the foreign kernels: for the compiler, which takes their cost from
-// here, and for executables, which check what they are given.
+// The rows of the foreign kernels: for the compiler, which takes their cost
+// from here, and for executables, which check what they are given.
 #include "program/KernelSchema.h"
 
 namespace {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "zero/Dialect/NN/NN.h"
-#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Dialect/NN/UpstreamModels.h"
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interpreter/Interpreter.h"
 #include "zero/Transforms/Passes.h"
 

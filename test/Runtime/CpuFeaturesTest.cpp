@@ -15,9 +15,9 @@ TEST(CpuFeatures, FindsWhatIsMissing) {
   char missing[64];
   EXPECT_EQ(findMissingFeatures("", missing, sizeof(missing)), 0);
   EXPECT_STREQ(missing, "");
-  EXPECT_EQ(findMissingFeatures("teleport sse4.2  avx9000", missing,
-                                sizeof(missing)),
-            cpuHas("sse4.2", 6) ? 2 : 3);
+  EXPECT_EQ(
+      findMissingFeatures("teleport sse4.2  avx9000", missing, sizeof(missing)),
+      cpuHas("sse4.2", 6) ? 2 : 3);
   EXPECT_EQ(std::string(missing).rfind("teleport", 0), 0u);
   EXPECT_NE(std::string(missing).find("avx9000"), std::string::npos);
 }

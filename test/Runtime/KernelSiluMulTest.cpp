@@ -46,7 +46,8 @@ TEST(KernelSiluMul, Gradient) {
     for (int64_t size : kSizes) {
       const std::vector<Array> inputs = someInputs(type, size);
       checkKernel(
-          makeSpec("nn.silu_mul_grad", inputs, {{type, {size}}, {type, {size}}}),
+          makeSpec("nn.silu_mul_grad", inputs,
+                   {{type, {size}}, {type, {size}}}),
           inputs,
           [](const std::vector<Array> &in) {
             Values dgate, dup;
@@ -64,8 +65,8 @@ TEST(KernelSiluMul, Gradient) {
 TEST(KernelSiluMul, GradientIsTheForwardsSlope) {
   const std::vector<Array> inputs = someInputs(DataType::F32, 257);
   const TensorType type = inputs[0].type;
-  const std::vector<Array> found = runKernel(
-      makeSpec("nn.silu_mul_grad", inputs, {type, type}), inputs);
+  const std::vector<Array> found =
+      runKernel(makeSpec("nn.silu_mul_grad", inputs, {type, type}), inputs);
   constexpr double step = 1e-4;
   for (int64_t i = 0; i < 257; ++i) {
     auto y = [&](double gate, double up) { return gate * sigmoid(gate) * up; };
@@ -84,8 +85,8 @@ TEST(KernelSiluMul, FarFromZero) {
     gate.set(i, gates[i]);
     up.set(i, 1);
   }
-  const Array y = runKernel(
-      makeSpec("nn.silu_mul", {gate, up}, {gate.type}), {gate, up})[0];
+  const Array y = runKernel(makeSpec("nn.silu_mul", {gate, up}, {gate.type}),
+                            {gate, up})[0];
   EXPECT_NEAR(y[0], 0, 1e-30);
   EXPECT_NEAR(y[1], 0, 1e-30);
   EXPECT_EQ(y[2], 100);

@@ -74,14 +74,14 @@ cl::opt<std::string> compiler("cxx", cl::cat(category),
                               cl::value_desc("clang++"),
                               cl::desc("C++ compiler to link with; ZERO_CXX in "
                                        "the environment does the same"));
-cl::list<std::string> plugins(
-    "load-dialect-plugin", cl::cat(category), cl::value_desc("library"),
-    cl::desc("Shared library with a dialect that the model uses, as "
-             "zero-opt takes it"));
-cl::list<std::string> linked(
-    "link", cl::cat(category), cl::value_desc("object or archive"),
-    cl::desc("Links the file into the executable, all of it: kernels of "
-             "dialects that are loaded"));
+cl::list<std::string>
+    plugins("load-dialect-plugin", cl::cat(category), cl::value_desc("library"),
+            cl::desc("Shared library with a dialect that the model uses, as "
+                     "zero-opt takes it"));
+cl::list<std::string>
+    linked("link", cl::cat(category), cl::value_desc("object or archive"),
+           cl::desc("Links the file into the executable, all of it: kernels of "
+                    "dialects that are loaded"));
 cl::opt<Emit> emit(
     "emit", cl::cat(category), cl::init(Emit::Executable),
     cl::desc("What to write:"),

@@ -283,9 +283,9 @@ public:
       return;
     if (bias)
       return move(repeat, elementBytes, buffers[2], buffers[3], stream);
-    check(cudaMemsetAsync(buffers[2], 0, repeat.elements * elementBytes,
-                          stream),
-          "cudaMemsetAsync");
+    check(
+        cudaMemsetAsync(buffers[2], 0, repeat.elements * elementBytes, stream),
+        "cudaMemsetAsync");
   }
 
 private:
@@ -339,8 +339,8 @@ std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
   Product product;
   product.shape = host::linearShape(parts.product);
   if (product.shape.m * product.shape.n * product.shape.k == 0)
-    refuse(spec, std::string("is a product of nothing: compile with ") +
-                     kUnfused);
+    refuse(spec,
+           std::string("is a product of nothing: compile with ") + kUnfused);
   product.after = parts.isGradient ? After::GeluGrad : After::Gelu;
   product.result = int(spec.operands.size());
   product.buffers = product.result + int(spec.results.size());

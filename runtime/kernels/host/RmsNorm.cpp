@@ -46,7 +46,8 @@ private:
 template <typename T> class RmsNormGrad final : public Kernel {
 public:
   RmsNormGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), rows(rowsOf(spec.operands[1])), sums(rows.count, rows.width) {}
+      : pool(*context.pool), rows(rowsOf(spec.operands[1])),
+        sums(rows.count, rows.width) {}
 
   size_t workspaceBytes() const override { return sums.workspaceBytes(); }
 
