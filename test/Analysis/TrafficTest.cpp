@@ -84,8 +84,9 @@ TEST_F(Traffic, ExchangesAreCountedInTheirGroup) {
                                             &context);
   ASSERT_TRUE(module) << message;
   PassManager passes(&context);
-  passes.addPass(createFree());
-  passes.addPass(createPlanMemory());
+  ASSERT_TRUE(succeeded(parsePassPipeline(
+      "builtin.module(zero-free,zero-plan-memory,zero-verify-schedule)",
+      passes)));
   ASSERT_TRUE(run(passes, *module)) << message;
   auto program = translateToProgram(*module);
   ASSERT_TRUE(succeeded(program)) << message;

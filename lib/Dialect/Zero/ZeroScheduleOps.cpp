@@ -309,14 +309,14 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
-/// What lands in copies that ranks keep leaves the wait nothing to give.
-template <typename RefreshOp>
-static LogicalResult verifyNoTensors(RefreshOp op) {
+/// What lands in states that ranks keep leaves the wait nothing to give.
+template <typename StateOp>
+static LogicalResult verifyNoTensors(StateOp op) {
   if (op.getPending().getType().getTypes().empty())
     return success();
   return op.emitOpError("gives ")
          << op.getPending().getType()
-         << ", wanted no tensors: what arrives is in the copy that ranks keep";
+         << ", wanted no tensors: what arrives is in what ranks keep";
 }
 
 LogicalResult
@@ -331,10 +331,10 @@ AllReduceOwnedOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
   if (!partition || failed(verifyRange(*this, partition, getBegin(), getEnd())))
     return failure();
-  if (partition.getReplicas() > 1) // (C2)
-    return success();
-  return emitOpError("combines the replicas of ")
-         << getPartitionAttr() << ", which has none";
+  if (partition.getReplicas() == 1) // (C2)
+    return emitOpError("combines the replicas of ")
+           << getPartitionAttr() << ", which has none";
+  return verifyNoTensors(*this); // (C3)
 }
 
 LogicalResult RefreshOp::verifySymbolUses(SymbolTableCollection &tables) {

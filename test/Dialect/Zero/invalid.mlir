@@ -385,7 +385,7 @@ zero.step @refresh_tensors(%x: tensor<f32>) {
     zero.yield %x : tensor<f32>
   }
   zero.apply {
-    // expected-error @+1 {{wanted no tensors: what arrives is in the copy that ranks keep}}
+    // expected-error @+1 {{wanted no tensors: what arrives is in what ranks keep}}
     %p = zero.refresh @p0[0 to 8] : <tensor<8xf32>>
   }
 }
@@ -415,7 +415,7 @@ zero.step @refresh_resident_tensors(%x: tensor<f32>) {
     zero.yield %x : tensor<f32>
   }
   zero.apply {
-    // expected-error @+1 {{wanted no tensors: what arrives is in the copy that ranks keep}}
+    // expected-error @+1 {{wanted no tensors: what arrives is in what ranks keep}}
     %p = zero.refresh_resident [@w] : <tensor<8xf32>>
   }
 }

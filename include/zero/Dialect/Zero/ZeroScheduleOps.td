@@ -272,6 +272,7 @@ def Zero_AllReduceOwnedOp
     Constraints
     - (C1) the range begins and ends at segment boundaries.
     - (C2) the partition has replicas.
+    - (C3) the pending holds no tensors.
     ```mlir
     %p = zero.all_reduce_owned @p0[0 to 12] : <>
     ```
