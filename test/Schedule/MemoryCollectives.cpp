@@ -70,8 +70,7 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
     const Content &value = values[gradient];
     if (begin)
       inBucket = std::max<int64_t>(
-          partition.findMember(name.getValue()).getOffset() - *begin,
-          0);
+          partition.findMember(name.getValue()).getOffset() - *begin, 0);
     if (inBucket * bytes + static_cast<int64_t>(value.marks.size()) > size)
       return fail(op, "has a bucket that is too short");
     llvm::copy(value.marks, flight.bucketMarks.begin() + inBucket * bytes);
@@ -198,8 +197,7 @@ bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
 bool MemoryInterpreter::refresh(Operation *op, const PartitionRange &range) {
   PartitionOp partition = partitionOf[range.partition.getValue()];
   State &state = stateOf(partition, "parameters");
-  for (auto [begin, end] :
-       partition.getSegmentsIn(range.begin, range.end)) {
+  for (auto [begin, end] : partition.getSegmentsIn(range.begin, range.end)) {
     int64_t from = begin * state.bytes, size = (end - begin) * state.bytes;
     int64_t slice = size / partition.getSlices();
     Marks marks = cut(state.marks, from, size);

@@ -336,8 +336,7 @@ bool MemoryInterpreter::visit(Operation *op) {
         taken[op.getPending()] = std::exchange(carried[op.getHandle()], {});
         return true;
       })
-      .Case<FreeOp, JudgeOp, UpdateScaleOp, LoadOp>(
-          [](auto) { return true; })
+      .Case<FreeOp, JudgeOp, UpdateScaleOp, LoadOp>([](auto) { return true; })
       .Case([&](YieldOp yield) {
         return llvm::all_of(yield.getValues(), [&](Value value) {
           return readValue(value, yield);

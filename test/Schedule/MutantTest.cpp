@@ -74,6 +74,9 @@ static constexpr Harmless kHarmless[] = {
     {"range", "what was reduced for another place",
      "'owned' stores what the named members have in the range; beyond them it "
      "may end anywhere"},
+    {"axes", "is reduced over",
+     "what travels in one group must be cut alike, so all partitions have the "
+     "mesh's axes"},
     {"", "no 'zero.gradient' says whose gradient it is", kNoFact},
     {"", "is neither reduced nor stored", kNoFact},
     {"", "no 'zero.load' says which parameter it wants", kNoFact},
@@ -93,6 +96,9 @@ struct Settings {
   int64_t recompute = 0;
   /// Whether gradients are larger than a bucket, and cut.
   bool blocks = false;
+  /// Groups of so many ranks hold whole states, and `ranks` are in all groups;
+  /// 0: no mesh.
+  int64_t shards = 0;
 };
 
 class MutantTest : public ::testing::Test, protected Compiler {
@@ -129,6 +135,11 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   TrainConfig config;
   config.stage = settings.stage;
   config.ranks = settings.ranks;
+  if (settings.shards) {
+    config.mesh = {{"replica", settings.ranks / settings.shards},
+                   {"shard", settings.shards}};
+    config.shardAxes = {"shard"};
+  }
   config.accumulation = settings.accumulation;
   config.deterministic = settings.deterministic;
   config.gradientClipping = 0.01;
@@ -315,6 +326,27 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
         }
 }
 
+TEST_F(MutantTest, MeshesTrainAsStageZeroDoes) {
+  for (int64_t stage = 0; stage <= 3; ++stage)
+    for (auto [ranks, shards] :
+         {std::pair(4, 2), std::pair(6, 2), std::pair(6, 3), std::pair(3, 1)})
+      for (int variant = 0; variant < 4; ++variant) {
+        Settings settings{stage, ranks, /*accumulation=*/2};
+        settings.deterministic = variant == 1;
+        settings.contiguous = variant == 2;
+        settings.persistence = variant == 2 ? 3 : 0;
+        settings.overlap = variant != 0;
+        settings.blocks = variant == 3;
+        settings.shards = shards;
+        OwningOpRef<ModuleOp> module = schedule(settings);
+        message.clear();
+        EXPECT_TRUE(verifies(*module)) << message;
+        EXPECT_EQ(judge(*module, 2 * ranks), "")
+            << "stage " << stage << ", " << ranks << " ranks in groups of "
+            << shards << ", variant " << variant;
+      }
+}
+
 class StageMutants : public MutantTest,
                      public ::testing::WithParamInterface<int64_t> {};
 
@@ -328,6 +360,11 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, /*overlap=*/true});
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, false,
                            /*recompute=*/3});
+  Settings mesh{stage, /*ranks=*/4, /*accumulation=*/2};
+  mesh.shards = 2;
+  mutants += judgeMutants(mesh);
+  mesh.overlap = true;
+  mutants += judgeMutants(mesh);
   if (stage >= 1)
     mutants += judgeMutants({stage, 2, 2, /*deterministic=*/stage == 1, false,
                              0, 0, /*overlap=*/true, 0, /*blocks=*/true});

@@ -23,6 +23,9 @@ bool mlir::zero::isFact(Operation *op) {
 
 std::vector<Operation *> mlir::zero::listOperations(ModuleOp module) {
   std::vector<Operation *> operations;
+  for (Operation &op : module.getOps())
+    if (isa<MeshOp, PartitionOp>(op))
+      operations.push_back(&op);
   (*module.getOps<StepOp>().begin())->walk([&](Operation *op) {
     operations.push_back(op);
   });
@@ -49,6 +52,7 @@ private:
   void changeSymbols(Operation *op);
   void changeList(StringRef name, ArrayAttr list, ArrayRef<Attribute> others);
   void changeFlags(Operation *op);
+  void changeAxes(Operation *op);
   void dropFact(Operation *op);
   void swapFacts(Operation *op);
 
@@ -384,8 +388,35 @@ void Generator::changeFlags(Operation *op) {
             "form");
 }
 
+/// Every axis of the mesh alone, all of them, and all in the other order, for
+/// what a mesh or a partition says of axes.
+void Generator::changeAxes(Operation *op) {
+  auto meshes = module.getOps<MeshOp>();
+  if (meshes.empty())
+    return;
+  AxesAttr all = (*meshes.begin()).getAxes();
+  MLIRContext *context = op->getContext();
+  SmallVector<AxesAttr> others = {
+      all,
+      AxesAttr::get(context, llvm::to_vector(llvm::reverse(all.getNames())),
+                    llvm::to_vector(llvm::reverse(all.getSizes())))};
+  for (auto [axis, size] : llvm::zip_equal(all.getNames(), all.getSizes()))
+    others.push_back(AxesAttr::get(context, axis, size));
+  for (StringRef what : {"axes", "over", "cut"})
+    if (auto said = op->getAttrOfType<AxesAttr>(what))
+      for (AxesAttr other : others)
+        if (other != said)
+          add(
+              "axes",
+              [what, other](Operation *op) { op->setAttr(what, other); }, what);
+}
+
 std::vector<Mutant> Generator::run() {
   for (Operation *op : listOperations(module)) {
+    if (isa<MeshOp, PartitionOp>(op)) {
+      name = op->getName().getStringRef().str();
+      changeAxes(op);
+    }
     if (isScheduleOperation(op)) {
       name = op->getName().getStringRef().str();
       deleteAndDouble(op);

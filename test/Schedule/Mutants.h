@@ -13,7 +13,7 @@ namespace mlir::zero {
 /// One change of one operation of a schedule, made on a copy.
 struct Mutant {
   std::string kind, text;
-  unsigned operation = 0; ///< by position among the step's operations
+  unsigned operation = 0; ///< by position in `listOperations`
   std::function<void(Operation *)> apply;
 };
 
@@ -23,12 +23,14 @@ bool isScheduleOperation(Operation *op);
 /// value is read as, or whose gradient a value is.
 bool isFact(Operation *op);
 
-/// The operations of the step, in the order in which mutants count them.
+/// The mesh, the partitions and the operations of the step, in the order in
+/// which mutants count them.
 std::vector<Operation *> listOperations(ModuleOp module);
 
 /// For every operation of the schedule: deleted, doubled, moved to every other
 /// place of its block, with other operands, ranges, partitions, parameters,
-/// forms and flags; facts also dropped and swapped.
+/// forms and flags; facts also dropped and swapped. On a mesh, the axes that
+/// the mesh and partitions name are others.
 std::vector<Mutant> generateMutants(ModuleOp module);
 
 /// The partitions of the module, in their order.

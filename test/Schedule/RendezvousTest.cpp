@@ -124,9 +124,8 @@ std::string Rendezvous::run() {
         Operation *op = programs[rank][position[rank]];
         // What a blocked statistic started stays started.
         bool isWaiting = isa<WaitOp>(op) || isBlocking(op);
-        if (isMeeting(op) &&
-            !(isBlocking(op) && !started[rank].empty() &&
-              started[rank].back() == op)) {
+        if (isMeeting(op) && !(isBlocking(op) && !started[rank].empty() &&
+                               started[rank].back() == op)) {
           meetings[rank][op->getResult(0)] = started[rank].size();
           started[rank].push_back(op);
         }

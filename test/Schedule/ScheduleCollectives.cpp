@@ -54,19 +54,20 @@ static zrt::Collective kindOf(Operation *op) {
 }
 
 static bool isMean(Operation *op) {
-  return cast<CollectiveOpInterface>(op).getReduction() ==
-         zrt::Reduction::Mean;
+  return cast<CollectiveOpInterface>(op).getReduction() == zrt::Reduction::Mean;
 }
 
+/// The sum over the ranks `of`, in order.
 static std::vector<double>
-addUp(const std::vector<std::vector<double>> &buckets, bool isMean) {
+addUp(const std::vector<std::vector<double>> &buckets, ArrayRef<int64_t> of,
+      bool isMean) {
   std::vector<double> sum(buckets.front().size(), 0.0);
-  for (const auto &bucket : buckets)
+  for (int64_t rank : of)
     for (size_t i = 0; i < sum.size(); ++i)
-      sum[i] += bucket[i];
+      sum[i] += buckets[rank][i];
   if (isMean)
     for (double &element : sum)
-      element /= static_cast<double>(buckets.size());
+      element /= static_cast<double>(of.size());
   return sum;
 }
 
@@ -76,8 +77,9 @@ bool ScheduleInterpreter::readReduction(Operation *op, PartitionOp partition,
   std::vector<std::vector<double>> buckets;
   if (!fillBuckets(op, partition, begin, end, buckets))
     return false;
-  std::vector<double> sum = addUp(buckets, isMean(op));
+  AxesAttr group = cast<CollectiveOpInterface>(op).getGroup(table);
   for (int64_t rank = 0; rank < ranks; ++rank) {
+    std::vector<double> sum = addUp(buckets, peersOf(rank, group), isMean(op));
     if (kindOf(op) == zrt::Collective::AllReduce) {
       flight.payload.push_back({sum});
       continue;
@@ -85,10 +87,11 @@ bool ScheduleInterpreter::readReduction(Operation *op, PartitionOp partition,
     auto &slices = flight.payload.emplace_back();
     ArrayRef<int64_t> segments = partition.getSegments();
     for (size_t i = 1; i < segments.size(); ++i) {
-      int64_t size = (segments[i] - segments[i - 1]) / ranks;
+      int64_t size = (segments[i] - segments[i - 1]) / partition.getSlices();
       if (segments[i - 1] < begin || segments[i] > end || size == 0)
         continue;
-      auto first = sum.begin() + (segments[i - 1] - begin + rank * size);
+      auto first = sum.begin() +
+                   (segments[i - 1] - begin + indexIn(partition, rank) * size);
       slices.emplace_back(first, first + size);
     }
   }
@@ -109,10 +112,10 @@ bool ScheduleInterpreter::readBucketed(CollectiveOpInterface op,
         return false;
       llvm::append_range(buckets[rank], value.reals);
     }
-  std::vector<double> sum = addUp(buckets, isMean(op));
   int64_t begin = range.begin, end = range.end;
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    std::vector<double> own = sum;
+    std::vector<double> own =
+        addUp(buckets, peersOf(rank, op.getGroup(table)), isMean(op));
     int64_t next = 0;
     for (auto symbol : op.getParameterNames().getAsRange<FlatSymbolRefAttr>()) {
       MemberAttr member = partition.findMember(symbol.getValue());
@@ -128,6 +131,24 @@ bool ScheduleInterpreter::readBucketed(CollectiveOpInterface op,
   return true;
 }
 
+/// What a rank owns, added up over its replicas; the rest stays as it is.
+bool ScheduleInterpreter::readOwned(PartitionOp partition,
+                                    CollectiveOpInterface op, int64_t begin,
+                                    int64_t end, Flight &flight) {
+  std::vector<std::vector<double>> stored;
+  if (!fillBuckets(op, partition, begin, end, stored))
+    return false;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    std::vector<double> sum =
+        addUp(stored, peersOf(rank, op.getGroup(table)), isMean(op));
+    for (int64_t i = begin; i < end; ++i)
+      if (!isOwned(partition, i, rank, partition.hasShardedOptimizer()))
+        sum[i - begin] = stored[rank][i - begin];
+    flight.payload.push_back({sum});
+  }
+  return true;
+}
+
 bool ScheduleInterpreter::readGather(ArrayAttr parameters, Flight &flight) {
   flight.payload.resize(ranks);
   for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
@@ -135,13 +156,14 @@ bool ScheduleInterpreter::readGather(ArrayAttr parameters, Flight &flight) {
     if (!partition || !partition.hasShardedParameters())
       return fail(*flight.op, "gathers what is not sharded");
     MemberAttr member = partition.findMember(symbol.getValue());
-    std::vector<double> whole;
-    for (int64_t i = member.getOffset();
-         i < member.getOffset() + member.getSize(); ++i)
-      whole.push_back(
-          states[partition.getSymName()][ownerOf(partition, i)].parameters[i]);
-    for (auto &own : flight.payload)
-      own.push_back(whole);
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      auto &whole = flight.payload[rank].emplace_back();
+      for (int64_t i = member.getOffset();
+           i < member.getOffset() + member.getSize(); ++i)
+        whole.push_back(
+            states[partition.getSymName()][ownerFor(rank, partition, i)]
+                .parameters[i]);
+    }
   }
   return true;
 }
@@ -152,11 +174,13 @@ bool ScheduleInterpreter::readRefresh(Operation *op,
   PartitionOp partition = partitions.lookup(range.partition.getValue());
   if (!partition.hasShardedOptimizer() || partition.hasShardedParameters())
     return fail(*op, "has nothing to gather");
-  std::vector<double> whole;
-  for (int64_t i = range.begin; i < range.end; ++i)
-    whole.push_back(
-        states[partition.getSymName()][ownerOf(partition, i)].parameters[i]);
-  flight.payload.assign(ranks, {whole});
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto &whole = flight.payload.emplace_back().emplace_back();
+    for (int64_t i = range.begin; i < range.end; ++i)
+      whole.push_back(
+          states[partition.getSymName()][ownerFor(rank, partition, i)]
+              .parameters[i]);
+  }
   return true;
 }
 
@@ -173,6 +197,8 @@ bool ScheduleInterpreter::read(Flight &flight) {
       return readRefresh(op, range, flight);
     if (!partition.isTrainable())
       return fail(*op, "reduces what is not trained");
+    if (!isReduction(op))
+      return readOwned(partition, op, range.begin, range.end, flight);
     return op.getKind() == zrt::Collective::Reduce
                ? readBucketed(op, range, flight)
                : readReduction(op, partition, range.begin, range.end, flight);
@@ -203,10 +229,11 @@ void ScheduleInterpreter::writeStored(Operation *op, PartitionOp partition,
     ArrayRef<int64_t> segments = partition.getSegments();
     size_t next = 0;
     for (size_t i = 1; i < segments.size(); ++i) {
-      int64_t size = (segments[i] - segments[i - 1]) / ranks;
+      int64_t size = (segments[i] - segments[i - 1]) / partition.getSlices();
       if (segments[i - 1] >= begin && segments[i] <= end && size > 0)
         llvm::copy(flight.payload[rank][next++],
-                   stored.begin() + segments[i - 1] + rank * size);
+                   stored.begin() + segments[i - 1] +
+                       indexIn(partition, rank) * size);
     }
   }
 }
@@ -229,7 +256,7 @@ bool ScheduleInterpreter::write(Flight &flight) {
     return true;
   for (const PartitionRange &range : op.getPartitionRanges(table)) {
     StringRef name = range.partition.getValue();
-    if (isReduction(op))
+    if (op.getReduction())
       writeStored(op, partitions.lookup(name), range.begin, range.end, flight);
     else
       for (int64_t rank = 0; rank < ranks; ++rank)

@@ -16,7 +16,8 @@ ScheduleInterpreter::ScheduleInterpreter(
     ModuleOp module, Interpreter &interpreter,
     std::function<std::vector<Array>(uint64_t)> data, RunOptions options)
     : module(module), step(*module.getOps<StepOp>().begin()), table(module),
-      interpreter(interpreter), data(std::move(data)), options(options) {
+      mesh(getMesh(module, *step.getTraining()).all), interpreter(interpreter),
+      data(std::move(data)), options(options) {
   ranks = step.getTraining()->getRanks();
   micros = step.getTraining()->getAccumulation();
   control.resize(ranks);
@@ -47,9 +48,28 @@ int64_t ScheduleInterpreter::ownerOf(PartitionOp partition, int64_t element) {
   return (element - begin) / ((*end - begin) / partition.getSlices());
 }
 
+int64_t ScheduleInterpreter::indexIn(PartitionOp partition, int64_t rank) {
+  return mesh.getIndexIn(partition.getCut(), rank);
+}
+
+SmallVector<int64_t> ScheduleInterpreter::peersOf(int64_t rank, AxesAttr axes) {
+  AxesAttr others = axes ? mesh.without(axes) : AxesAttr();
+  SmallVector<int64_t> peers;
+  for (int64_t peer = 0; peer < ranks; ++peer)
+    if (!others ||
+        mesh.getIndexIn(others, peer) == mesh.getIndexIn(others, rank))
+      peers.push_back(peer);
+  return peers;
+}
+
+int64_t ScheduleInterpreter::ownerFor(int64_t rank, PartitionOp partition,
+                                      int64_t element) {
+  return peersOf(rank, partition.getCut())[ownerOf(partition, element)];
+}
+
 bool ScheduleInterpreter::isOwned(PartitionOp partition, int64_t element,
                                   int64_t rank, bool isSharded) {
-  return !isSharded || ownerOf(partition, element) == rank;
+  return !isSharded || ownerOf(partition, element) == indexIn(partition, rank);
 }
 
 PartitionOp ScheduleInterpreter::partitionOf(StringRef parameter) {
@@ -219,9 +239,8 @@ bool ScheduleInterpreter::visit(Operation &op) {
         return true;
       })
       .Default([&](Operation *) {
-        return startsOperation(&op)
-                   ? fail(op, "does not say what is in flight")
-                   : compute(op);
+        return startsOperation(&op) ? fail(op, "does not say what is in flight")
+                                    : compute(op);
       });
 }
 
@@ -267,8 +286,9 @@ bool ScheduleInterpreter::accumulate(AccumulateOp op) {
     }
     bool isSlice = op.getForm() == AccumulateForm::Slice;
     int64_t begin = op.getBegin(), end = op.getEnd();
-    int64_t size = isSlice ? (end - begin) / ranks : end - begin;
-    int64_t first = begin + (isSlice ? rank * size : 0);
+    int64_t size =
+        isSlice ? (end - begin) / partition.getSlices() : end - begin;
+    int64_t first = begin + (isSlice ? indexIn(partition, rank) * size : 0);
     if (size != value.size() || end > partition.getFlatElements())
       return fail(*op, "has another size than its range");
     auto &stored = states[partition.getSymName()][rank].gradients;
@@ -295,7 +315,13 @@ bool ScheduleInterpreter::gradStats(GradStatsOp op) {
     if (!partition || !partition.isTrainable())
       return fail(*op, "reads a gradient that is not there");
     auto [begin, end] = op.getRange(index, partition);
+    // Replicas hold the same elements, which count once.
+    AxesAttr replicas = partition.hasShardedOptimizer()
+                            ? mesh.without(partition.getCut())
+                            : AxesAttr();
     for (int64_t rank = 0; rank < ranks; ++rank) {
+      if (replicas && mesh.getIndexIn(replicas, rank) != 0)
+        continue;
       const auto &stored = states[symbol.getValue()][rank].gradients;
       for (int64_t i = begin; i < end; ++i)
         if (isOwned(partition, i, rank, partition.hasShardedOptimizer()))
@@ -413,10 +439,13 @@ bool ScheduleInterpreter::collect(RunResult &result) {
       bool isSharded = partition.hasShardedParameters();
       for (int64_t i = member.getOffset();
            i < member.getOffset() + member.getSize(); ++i) {
-        int64_t owner = isSharded ? ownerOf(partition, i) : 0;
-        whole.push_back(states[entry.first()][owner].parameters[i]);
-        for (int64_t rank = 0; rank < ranks && !isSharded; ++rank)
-          if (states[entry.first()][rank].parameters[i] != whole.back())
+        auto held = [&](int64_t rank) {
+          int64_t owner = isSharded ? ownerFor(rank, partition, i) : rank;
+          return states[entry.first()][owner].parameters[i];
+        };
+        whole.push_back(held(0));
+        for (int64_t rank = 1; rank < ranks; ++rank)
+          if (held(rank) != whole.back())
             whole.back() = NAN;
       }
     }

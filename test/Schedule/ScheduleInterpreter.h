@@ -11,6 +11,7 @@
 #ifndef ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
 #define ZERO_TEST_SCHEDULE_SCHEDULEINTERPRETER_H
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Interpreter/Interpreter.h"
 
@@ -74,7 +75,15 @@ private:
   // Values and state.
   bool materialize(Value value, int64_t rank, Array &result);
   bool readParameter(LoadOp load, int64_t rank, Array &result);
+  /// The index of an element's owner among the ranks that `partition` is cut
+  /// over.
   int64_t ownerOf(PartitionOp partition, int64_t element);
+  /// The index of `rank` among them.
+  int64_t indexIn(PartitionOp partition, int64_t rank);
+  /// The ranks that meet `rank` in a group of `axes`, in order; null: all.
+  SmallVector<int64_t> peersOf(int64_t rank, AxesAttr axes);
+  /// The rank that owns an element among those that `rank` shares slices with.
+  int64_t ownerFor(int64_t rank, PartitionOp partition, int64_t element);
   bool isOwned(PartitionOp partition, int64_t element, int64_t rank,
                bool isSharded);
   PartitionOp partitionOf(StringRef parameter);
@@ -98,6 +107,8 @@ private:
                      int64_t end, Flight &flight);
   bool readBucketed(CollectiveOpInterface op, const PartitionRange &range,
                     Flight &flight);
+  bool readOwned(PartitionOp partition, CollectiveOpInterface op, int64_t begin,
+                 int64_t end, Flight &flight);
   bool readGather(ArrayAttr parameters, Flight &flight);
   bool readRefresh(Operation *op, const PartitionRange &range, Flight &flight);
   bool fillBuckets(Operation *op, PartitionOp partition, int64_t begin,
@@ -121,6 +132,7 @@ private:
   ModuleOp module;
   StepOp step;
   PartitionTable table;
+  AxesAttr mesh;
   Interpreter &interpreter;
   std::function<std::vector<Array>(uint64_t)> data;
   RunOptions options;
