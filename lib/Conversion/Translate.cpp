@@ -269,10 +269,7 @@ void Translator::measureArenas() {
   for (PartitionOp partition : module.getOps<PartitionOp>())
     for (const auto &[name, place] : partition.getPlaces())
       measure(place);
-  step->walk([&](Operation *op) {
-    if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
-      llvm::for_each(places, measure);
-  });
+  step->walk([&](Operation *op) { llvm::for_each(listPlaces(op), measure); });
   program.arenaBytes[static_cast<int>(zrt::Arena::Control)] =
       sizeof(zrt::Control);
 }

@@ -148,18 +148,23 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
 
 SmallVector<AtAttr>
 StatePlaces::getPlaces(Operation *op, ArrayRef<AsyncBuffer> buffers) const {
-  auto planned = op->getAttrOfType<ArrayAttr>("zero.at");
-  size_t next = 0;
+  auto planned = op->getAttrOfType<DictionaryAttr>("zero.at");
   SmallVector<AtAttr> places;
-  for (const AsyncBuffer &buffer : buffers) {
+  for (const AsyncBuffer &buffer : buffers)
     if (!buffer.isPlaced)
       places.push_back(getPlace(buffer));
     else
-      places.push_back(planned && next < planned.size()
-                           ? cast<AtAttr>(planned[next])
-                           : AtAttr());
-    next += buffer.isPlaced;
-  }
+      places.push_back(planned ? planned.getAs<AtAttr>(buffer.name) : AtAttr());
+  return places;
+}
+
+SmallVector<AtAttr> mlir::zero::listPlaces(Operation *op) {
+  SmallVector<AtAttr> places;
+  if (auto list = op->getAttrOfType<ArrayAttr>("zero.at"))
+    llvm::append_range(places, list.getAsRange<AtAttr>());
+  else if (auto named = op->getAttrOfType<DictionaryAttr>("zero.at"))
+    for (NamedAttribute entry : named)
+      places.push_back(cast<AtAttr>(entry.getValue()));
   return places;
 }
 

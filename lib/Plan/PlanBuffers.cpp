@@ -28,7 +28,7 @@ public:
 private:
   void number(ArrayRef<Block *> line);
   void visit(Operation &op);
-  void visitStart(AsyncOpInterface op, ArrayAttr places);
+  void visitStart(AsyncOpInterface op, DictionaryAttr places);
   void takeOver(AtAttr bucket, ValueRange operands, int64_t &begin);
   void visitKernel(Operation &op, ArrayAttr places);
   void add(std::string name, Attribute place, int64_t begin, int64_t end);
@@ -92,12 +92,11 @@ void LineBuffers::add(std::string name, Attribute place, int64_t begin,
 }
 
 void LineBuffers::visit(Operation &op) {
+  if (auto places = op.getAttrOfType<DictionaryAttr>("zero.at"))
+    return visitStart(cast<AsyncOpInterface>(op), places);
   auto places = op.getAttrOfType<ArrayAttr>("zero.at");
-  if (!places || getView(&op))
-    return;
-  if (auto start = dyn_cast<AsyncOpInterface>(op))
-    return visitStart(start, places);
-  visitKernel(op, places);
+  if (places && !getView(&op))
+    visitKernel(op, places);
 }
 
 /// Operands that were made in the bucket are part of it.
@@ -133,7 +132,7 @@ static std::string describeBuffer(const AsyncBuffer &buffer,
   return name;
 }
 
-void LineBuffers::visitStart(AsyncOpInterface op, ArrayAttr places) {
+void LineBuffers::visitStart(AsyncOpInterface op, DictionaryAttr places) {
   auto described = op.getBuffers(partitions, *step.getTraining());
   WaitOp wait = handles.findWait(op);
   // By buffer, the last use of what it holds.
@@ -145,11 +144,10 @@ void LineBuffers::visitStart(AsyncOpInterface op, ArrayAttr places) {
                                                           : index];
       end = std::max(end, lastUse(wait.getResult(buffer.result)));
     }
-  size_t next = 0;
   for (auto [index, buffer] : llvm::enumerate(described)) {
-    if (!buffer.isPlaced || next >= places.size())
+    auto place = places.getAs<AtAttr>(buffer.name);
+    if (!buffer.isPlaced || !place)
       continue;
-    auto place = cast<AtAttr>(places[next++]);
     bool isBucket =
         buffer.memory == AsyncBuffer::Memory::State && buffer.isRead;
     if (buffer.memory != AsyncBuffer::Memory::Own && !isBucket)

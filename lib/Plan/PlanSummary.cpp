@@ -191,10 +191,7 @@ static void measureArenas(ModuleOp module, PlanSummary &summary) {
   for (PartitionOp partition : module.getOps<PartitionOp>())
     for (const auto &[name, place] : partition.getPlaces())
       measure(place);
-  module->walk([&](Operation *op) {
-    if (auto places = op->getAttrOfType<ArrayAttr>("zero.at"))
-      llvm::for_each(places, measure);
-  });
+  module->walk([&](Operation *op) { llvm::for_each(listPlaces(op), measure); });
 }
 
 /// Sorts the lines and names what is left of the arena.

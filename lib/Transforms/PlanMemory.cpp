@@ -54,6 +54,17 @@ static ArrayAttr toArray(MLIRContext *context, ArrayRef<AtAttr> places) {
   return ArrayAttr::get(context, SmallVector<Attribute>(places));
 }
 
+/// Each place under the name of its buffer.
+static void setPlaces(AsyncOpInterface start, ArrayRef<AsyncBuffer> buffers,
+                      ArrayRef<AtAttr> places) {
+  NamedAttrList named;
+  size_t next = 0;
+  for (const AsyncBuffer &buffer : buffers)
+    if (buffer.isPlaced)
+      named.set(buffer.name, places[next++]);
+  start->setAttr("zero.at", named.getDictionary(start->getContext()));
+}
+
 void Planner::planStates() {
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     PartitionPlaces places = planPartition(partition, cursor);
@@ -70,14 +81,14 @@ void Planner::planResidents() {
   PartitionTable partitions(module);
   for (auto start : initialize.getBody().getOps<AsyncOpInterface>()) {
     SmallVector<AtAttr> places;
-    for (const AsyncBuffer &buffer :
-         start.getBuffers(partitions, *step.getTraining()))
-      if (buffer.memory == AsyncBuffer::Memory::Resident)
+    auto buffers = start.getBuffers(partitions, *step.getTraining());
+    for (const AsyncBuffer &buffer : buffers)
+      if (buffer.memory == AsyncBuffer::Memory::Resident && buffer.isPlaced)
         places.push_back(
             cursor.take(step.getContext(), {ArenaKind::Parameters},
                         buffer.elements * elementBytes(buffer.type)));
     if (!places.empty())
-      start->setAttr("zero.at", toArray(step.getContext(), places));
+      setPlaces(start, buffers, places);
   }
 }
 
@@ -109,7 +120,10 @@ LogicalResult Planner::planRegions() {
       bound = std::max(bound, plan.liveBytes(arena));
     }
     for (auto &[op, places] : plan.getPlaces())
-      op->setAttr("zero.at", toArray(step.getContext(), places));
+      if (auto start = dyn_cast<AsyncOpInterface>(op))
+        setPlaces(start, start.getBuffers(state, *step.getTraining()), places);
+      else
+        op->setAttr("zero.at", toArray(step.getContext(), places));
   }
   return success();
 }

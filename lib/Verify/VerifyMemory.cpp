@@ -9,6 +9,7 @@
 #include "Verify.h"
 
 #include "zero/Analysis/Views.h"
+#include "zero/Interfaces/Interfaces.h"
 #include "zero/Memory/StatePlan.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ private:
                             AtAttr stored);
   LogicalResult verifyGradient(const Use &use, PartitionOp partition,
                                MemberAttr member);
-  void collectStart(AsyncOpInterface start, ArrayAttr places);
+  void collectStart(AsyncOpInterface start);
   int64_t placeInBucket(AsyncOpInterface start, OpOperand &operand);
   bool mayShare(const Use &earlier, const Use &later);
   LogicalResult reportOverlap(const Use &earlier, const Use &later);
@@ -92,25 +93,25 @@ LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
 }
 
 void LineMemory::collect(Operation &op) {
+  if (auto start = dyn_cast<AsyncOpInterface>(op))
+    return collectStart(start);
   auto places = op.getAttrOfType<ArrayAttr>("zero.at");
   if (!places || op.hasTrait<OpTrait::ConstantLike>())
     return;
   int64_t from = positions[&op];
-  auto start = dyn_cast<AsyncOpInterface>(op);
-  if (!start) {
-    size_t next = 0;
-    for (Value result : op.getResults())
-      if (isa<RankedTensorType>(result.getType()) && next < places.size())
-        uses.push_back({cast<AtAttr>(places[next++]), from,
-                        std::max(from, borrowed.lookup(result)), &op, result});
-    return;
-  }
-  collectStart(start, places);
+  size_t next = 0;
+  for (Value result : op.getResults())
+    if (isa<RankedTensorType>(result.getType()) && next < places.size())
+      uses.push_back({cast<AtAttr>(places[next++]), from,
+                      std::max(from, borrowed.lookup(result)), &op, result});
 }
 
 /// A started operation has its buffers from its start to the last use of what
 /// it gives; slices lie in a buffer, or in the stored gradient.
-void LineMemory::collectStart(AsyncOpInterface start, ArrayAttr places) {
+void LineMemory::collectStart(AsyncOpInterface start) {
+  auto places = start->getAttrOfType<DictionaryAttr>("zero.at");
+  if (!places)
+    return;
   int64_t from = positions[start];
   auto buffers = start.getBuffers(tables, tables.training);
   Operation *wait = tables.handles.findWait(start);
@@ -124,11 +125,10 @@ void LineMemory::collectStart(AsyncOpInterface start, ArrayAttr places) {
     last[holder] =
         std::max(last[holder], borrowed.lookup(wait->getResult(buffer.result)));
   }
-  size_t next = 0;
   for (auto [index, buffer] : llvm::enumerate(buffers)) {
-    if (!buffer.isPlaced || next >= places.size())
+    auto place = places.getAs<AtAttr>(buffer.name);
+    if (!buffer.isPlaced || !place)
       continue;
-    auto place = cast<AtAttr>(places[next++]);
     bool isBucket =
         buffer.memory == AsyncBuffer::Memory::State && buffer.isRead;
     if (buffer.memory == AsyncBuffer::Memory::Own || isBucket)

@@ -13,6 +13,8 @@
 #include "zero/Interfaces/Interfaces.h"
 #include "zero/Memory/StatePlan.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -41,6 +43,7 @@ private:
   LogicalResult verifyConstant(Operation &op, AtAttr place);
   LogicalResult verifyResident(Operation *op, const AsyncBuffer &buffer,
                                AtAttr place);
+  LogicalResult verifyNames(AsyncOpInterface op, ArrayRef<AsyncBuffer> buffers);
   LogicalResult verifyBuffers(AsyncOpInterface op);
   LogicalResult verifyDisjoint();
 
@@ -198,10 +201,32 @@ LogicalResult Places::verifyResults(Operation &op, ArrayRef<AtAttr> places) {
   return success();
 }
 
+/// Each buffer that needs a place has one, and nothing else does.
+LogicalResult Places::verifyNames(AsyncOpInterface op,
+                                  ArrayRef<AsyncBuffer> buffers) {
+  auto places = op->getAttrOfType<DictionaryAttr>("zero.at");
+  llvm::StringSet<> wanted;
+  for (const AsyncBuffer &buffer : buffers)
+    if (buffer.isPlaced) {
+      wanted.insert(buffer.name);
+      if (!places || !places.contains(buffer.name))
+        return op->emitOpError("has no place for its buffer '")
+               << buffer.name << "'; run zero-plan-memory";
+    }
+  if (places)
+    for (NamedAttribute entry : places)
+      if (!wanted.contains(entry.getName()))
+        return op->emitOpError("has a place for ")
+               << entry.getName() << ", which is none of its buffers";
+  return success();
+}
+
 /// What is started has its own buffers in the communication arena, and what
 /// lies in a state or in another buffer where that is.
 LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
   auto buffers = op.getBuffers(tables, tables.training);
+  if (failed(verifyNames(op, buffers)))
+    return failure();
   SmallVector<AtAttr> known = state.getPlaces(op, buffers);
   for (auto [buffer, place] : llvm::zip_equal(buffers, known)) {
     if (!buffer.isPlaced)
@@ -225,29 +250,23 @@ LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
 }
 
 /// How many places `op` needs.
-static size_t countPlaces(Operation &op, const Tables &tables) {
-  if (auto start = dyn_cast<AsyncOpInterface>(op))
-    return llvm::count_if(
-        start.getBuffers(tables, tables.training),
-        [](const AsyncBuffer &buffer) { return buffer.isPlaced; });
+static size_t countPlaces(Operation &op) {
   if (isa<LoadOp, WaitOp>(op) || getView(&op))
     return 0;
   return llvm::count_if(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
 LogicalResult Places::verifyOperation(Operation &op) {
-  SmallVector<AtAttr> places;
-  if (auto list = op.getAttrOfType<ArrayAttr>("zero.at"))
-    llvm::append_range(places, list.getAsRange<AtAttr>());
-  if (size_t wanted = countPlaces(op, tables); places.size() != wanted)
+  if (auto start = dyn_cast<AsyncOpInterface>(op))
+    return verifyBuffers(start);
+  SmallVector<AtAttr> places = listPlaces(&op);
+  if (size_t wanted = countPlaces(op); places.size() != wanted)
     return op.emitOpError("has ")
            << places.size() << " places, wanted " << wanted;
   if (places.empty())
     return success();
   if (op.hasTrait<OpTrait::ConstantLike>())
     return verifyConstant(op, places[0]);
-  if (auto start = dyn_cast<AsyncOpInterface>(op))
-    return verifyBuffers(start);
   return verifyResults(op, places);
 }
 

@@ -11,8 +11,10 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-static AtAttr placeAt(Operation *op, unsigned index) {
-  return cast<AtAttr>(op->getAttrOfType<ArrayAttr>("zero.at")[index]);
+/// The place of the buffer of that name.
+static AtAttr placeAt(Operation *op, const Twine &buffer) {
+  return op->getAttrOfType<DictionaryAttr>("zero.at").getAs<AtAttr>(
+      buffer.str());
 }
 
 static zrt::Collective kindOf(Operation *op) {
@@ -42,7 +44,7 @@ static PartitionRange flatRangeOf(Operation *op) {
 /// Brings the gradients into the bucket, where they may be already, and notes
 /// what the bucket holds then.
 bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
-  flight.bucket = rangeOf(placeAt(op, 0));
+  flight.bucket = rangeOf(placeAt(op, "bucket"));
   PartitionRange range = flatRangeOf(op);
   PartitionOp partition = partitionOf[range.partition.getValue()];
   State &stored = stateOf(partition, "gradients");
@@ -130,11 +132,13 @@ bool MemoryInterpreter::completeReduction(Flight &flight) {
     return false;
   if (kindOf(op) == zrt::Collective::Reduce)
     return completeBucketed(cast<CollectiveOpInterface>(op), flight);
-  unsigned index = kindOf(op) == zrt::Collective::ReduceScatter ? 1 : 0;
+  bool isSliced = kindOf(op) == zrt::Collective::ReduceScatter;
   SmallVector<Content> &received = results[op->getResult(0)];
   for (Type type : cast<PendingType>(op->getResult(0).getType()).getTypes()) {
+    std::string buffer =
+        isSliced ? "slice " + std::to_string(received.size()) : "bucket";
     Content &content = received.emplace_back();
-    content.place = rangeOf(placeAt(op, index++));
+    content.place = rangeOf(placeAt(op, buffer));
     content.marks = fresh(tensorBytes(type));
     if (!write(content.place, content.marks, op))
       return false;
@@ -164,13 +168,12 @@ bool MemoryInterpreter::completeReduction(Flight &flight) {
 
 /// Reads this rank's slices and writes the whole parameters.
 bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
-  for (auto [index, name] :
-       llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
+  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
     PartitionOp partition = partitionOf[name.getValue()];
     State &state = stateOf(partition, "parameters");
     auto [begin, end] = partition.getSegmentsOf(name.getValue());
     Content content;
-    content.place = rangeOf(placeAt(op, index));
+    content.place = rangeOf(placeAt(op, name.getValue()));
     content.marks =
         cut(state.marks, begin * state.bytes, (end - begin) * state.bytes);
     for (auto [first, last] : partition.getSegmentsIn(begin, end)) {

@@ -10,6 +10,8 @@
 #include "CompilerTesting.h"
 #include "MemoryInterpreter.h"
 
+#include "zero/Memory/StatePlan.h"
+
 #include "mlir/IR/Verifier.h"
 
 #include "gtest/gtest.h"
@@ -118,10 +120,9 @@ static SmallVector<AtAttr> placesOf(Operation *op) {
   if (auto partition = dyn_cast<PartitionOp>(op)) {
     for (const auto &[name, place] : partition.getPlaces())
       places.push_back(place);
-  } else if (auto list = op->getAttrOfType<ArrayAttr>("zero.at")) {
-    llvm::append_range(places, list.getAsRange<AtAttr>());
+    return places;
   }
-  return places;
+  return listPlaces(op);
 }
 
 /// Takes entry `index` out of the places of a partition, or all of them: its
@@ -145,14 +146,21 @@ static void dropPlaces(PartitionOp partition, std::optional<unsigned> index) {
 static void dropPlaces(Operation *op, std::optional<unsigned> index) {
   if (auto partition = dyn_cast<PartitionOp>(op))
     return dropPlaces(partition, index);
+  if (auto named = op->getAttrOfType<DictionaryAttr>("zero.at");
+      named && index) {
+    SmallVector<NamedAttribute> entries(named.getValue());
+    entries.erase(entries.begin() + *index);
+    op->setAttr("zero.at", DictionaryAttr::get(op->getContext(), entries));
+    return;
+  }
+  if (!index) {
+    op->removeAttr("zero.at");
+    return;
+  }
   SmallVector<Attribute> places =
       llvm::to_vector(op->getAttrOfType<ArrayAttr>("zero.at"));
-  if (index)
-    places.erase(places.begin() + *index);
-  if (index)
-    op->setAttr("zero.at", ArrayAttr::get(op->getContext(), places));
-  else
-    op->removeAttr("zero.at");
+  places.erase(places.begin() + *index);
+  op->setAttr("zero.at", ArrayAttr::get(op->getContext(), places));
 }
 
 static void setPlace(Operation *op, unsigned index, AtAttr place) {
@@ -160,6 +168,12 @@ static void setPlace(Operation *op, unsigned index, AtAttr place) {
     SmallVector<AtAttr> all = placesOf(op);
     all[index] = place;
     partition.setPlaces(all);
+    return;
+  }
+  if (auto named = op->getAttrOfType<DictionaryAttr>("zero.at")) {
+    NamedAttrList entries(named);
+    entries.set(std::next(named.begin(), index)->getName(), place);
+    op->setAttr("zero.at", entries.getDictionary(op->getContext()));
     return;
   }
   SmallVector<Attribute> places =

@@ -16,7 +16,7 @@ zero.step @train(%x: tensor<8xf32> {zero.input = "x"}) training #zero.training<s
     %a = zero.load @a : tensor<8xf32>
     // CHECK: %[[SENT:.+]] = arith.addf {{.*}}#zero.at<activations[0], 32 bytes>
     %sent = arith.addf %x, %a : tensor<8xf32>
-    // CHECK: %[[P:.+]] = zero.all_to_all %[[SENT]] over <replica = 2> {zero.at = [#zero.at<communication[0], 32 bytes>]}
+    // CHECK: %[[P:.+]] = zero.all_to_all %[[SENT]] over <replica = 2> {zero.at = {received = #zero.at<communication[0], 32 bytes>}}
     %p = zero.all_to_all %sent over <replica = 2> : tensor<8xf32> -> <tensor<8xf32>>
     // CHECK: arith.mulf {{.*}}#zero.at<activations[{{[1-9][0-9]*}}], 32 bytes>
     %beside = arith.mulf %x, %x : tensor<8xf32>

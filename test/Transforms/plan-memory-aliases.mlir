@@ -16,7 +16,7 @@ zero.step @train(%x: tensor<2x8xf32>) training #zero.training<stage = 3, ranks =
     // CHECK: zero.launch @row(%{{.*}}) {zero.at = [#zero.at<activations[64], 64 bytes>]}
     %j = zero.launch @row(%i, %r) : (tensor<2x8xf32>, tensor<1x8xf32>) -> tensor<2x8xf32>
     // A parameter without elements has an empty segment.
-    // CHECK: zero.all_gather [@none] {zero.at = [#zero.at<communication[0], 0 bytes>]}
+    // CHECK: zero.all_gather [@none] {zero.at = {none = #zero.at<communication[0], 0 bytes>}}
     %p = zero.all_gather [@none] : <tensor<0xf32>>
     %n = zero.wait %p : <tensor<0xf32>>
     zero.free %n : tensor<0xf32>

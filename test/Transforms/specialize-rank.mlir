@@ -5,9 +5,9 @@
 // RUN: not zero-opt %t --zero-specialize-rank="rank=2" 2>&1 | FileCheck %s --check-prefix=NONE
 
 // RANK0: attributes {{.*}}zero.rank = 0 : i64
-// RANK0: zero.reduce_scatter @p0[0 to 72] {zero.at = [#zero.at<gradients[0], 288 bytes>, #zero.at<gradients[0], 144 bytes>]
+// RANK0: zero.reduce_scatter @p0[0 to 72] {zero.at = {bucket = #zero.at<gradients[0], 288 bytes>, "slice 0" = #zero.at<gradients[0], 144 bytes>}
 // RANK1: attributes {{.*}}zero.rank = 1 : i64
-// RANK1: zero.reduce_scatter @p0[0 to 72] {zero.at = [#zero.at<gradients[0], 288 bytes>, #zero.at<gradients[144], 144 bytes>]
+// RANK1: zero.reduce_scatter @p0[0 to 72] {zero.at = {bucket = #zero.at<gradients[0], 288 bytes>, "slice 0" = #zero.at<gradients[144], 144 bytes>}
 // ALL: module @rank0
 // ALL: zero.step
 // ALL: module @rank1

@@ -13,7 +13,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %0 = arith.addf %x, %a {zero.at = [#zero.at<communication[0], 32 bytes>]} : tensor<8xf32>
     %g0 = zero.gradient @a, %0 : tensor<8xf32>
     // expected-note @+1 {{started here}}
-    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g0 : tensor<8xf32>) {zero.at = [#zero.at<communication[0], 32 bytes>, #zero.at<gradients[0], 16 bytes>]} : <tensor<4xf32>>
+    %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g0 : tensor<8xf32>) {zero.at = {bucket = #zero.at<communication[0], 32 bytes>, "slice 0" = #zero.at<gradients[0], 16 bytes>}} : <tensor<4xf32>>
     // expected-error @+1 {{writes communication[16 to 20) while 'zero.reduce_scatter' on reduce writes there; its wait must come first}}
     %loss = nn.reduce sum %x dims [0] {zero.at = [#zero.at<communication[16], 4 bytes>]} : (tensor<8xf32>) -> tensor<f32>
     // expected-note @+1 {{waited for here, which is too late}}
@@ -51,7 +51,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %g1 = zero.gradient @a, %0 : tensor<8xf32>
     zero.accumulate whole %g1 into @p0[0 to 8] : tensor<8xf32>
     // expected-note @+1 {{started here}}
-    %r = zero.reduce_scatter @p0[0 to 8] {zero.at = [#zero.at<gradients[0], 32 bytes>, #zero.at<gradients[0], 16 bytes stride 16>]} : <tensor<4xf32>>
+    %r = zero.reduce_scatter @p0[0 to 8] {zero.at = {bucket = #zero.at<gradients[0], 32 bytes>, "slice 0" = #zero.at<gradients[0], 16 bytes stride 16>}} : <tensor<4xf32>>
     zero.carry %r as "gradients" : <tensor<4xf32>>
     // expected-error @+1 {{writes gradients[0 to 32) while 'zero.reduce_scatter' on reduce writes there; its wait must come first}}
     %1 = arith.mulf %x, %x {zero.at = [#zero.at<gradients[0], 32 bytes>]} : tensor<8xf32>
@@ -93,7 +93,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     zero.wait %f : <>
     %g2 = zero.gradient @a, %0 : tensor<8xf32>
     zero.accumulate whole %g2 into @p0[0 to 8] : tensor<8xf32>
-    %r = zero.reduce_scatter @p0[0 to 8] {zero.at = [#zero.at<gradients[0], 32 bytes>, #zero.at<gradients[0], 16 bytes stride 16>]} : <tensor<4xf32>>
+    %r = zero.reduce_scatter @p0[0 to 8] {zero.at = {bucket = #zero.at<gradients[0], 32 bytes>, "slice 0" = #zero.at<gradients[0], 16 bytes stride 16>}} : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     %loss = nn.reduce sum %x dims [0] {zero.at = [#zero.at<activations[0], 4 bytes>]} : (tensor<8xf32>) -> tensor<f32>
     zero.yield %loss : tensor<f32>

@@ -70,6 +70,9 @@ private:
   DenseMap<StringAttr, AtAttr> residents;
 };
 
+/// All places of `op`, of results or of what it starts.
+SmallVector<AtAttr> listPlaces(Operation *op);
+
 /// Elements [offset, offset + elements) of what is at `place`, of `type`.
 AtAttr getPart(AtAttr place, Type type, int64_t offset, int64_t elements);
 

@@ -69,16 +69,30 @@ void PendingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+/// The buffers of what is started have their places under their names; inputs
+/// and results, in their order.
+static LogicalResult verifyPlaces(Operation *op, Attribute value) {
+  auto isPlace = [](NamedAttribute entry) {
+    return isa<AtAttr>(entry.getValue());
+  };
+  if (isa<AsyncOpInterface>(op)) {
+    auto places = dyn_cast<DictionaryAttr>(value);
+    if (places && llvm::all_of(places, isPlace))
+      return success();
+    return op->emitOpError("attribute 'zero.at' must be a dictionary of "
+                           "#zero.at, each under the name of its buffer");
+  }
+  auto places = dyn_cast<ArrayAttr>(value);
+  if (places && llvm::all_of(places, llvm::IsaPred<AtAttr>))
+    return success();
+  return op->emitOpError("attribute 'zero.at' must be an array of #zero.at, "
+                         "one a buffer");
+}
+
 LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  if (attribute.getName() == "zero.at") {
-    auto places = dyn_cast<ArrayAttr>(attribute.getValue());
-    if (!places || !llvm::all_of(places, llvm::IsaPred<AtAttr>))
-      return op->emitOpError(
-          "attribute 'zero.at' must be an array of #zero.at, "
-          "one a buffer");
-    return success();
-  }
+  if (attribute.getName() == "zero.at")
+    return verifyPlaces(op, attribute.getValue());
   // The rank that a specialised program is for.
   if (attribute.getName() == "zero.rank") {
     auto step = dyn_cast<StepOp>(op);

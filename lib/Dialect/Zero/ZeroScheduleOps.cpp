@@ -284,10 +284,14 @@ LogicalResult AllGatherOp::verify() {
   return success();
 }
 
+/// Each a parameter, and named once: its copy has one place.
 static LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
                                          SymbolTableCollection &tables) {
+  SmallPtrSet<Attribute, 16> seen;
   for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
-    if (!tables.lookupNearestSymbolFrom<ParameterOp>(op, symbol))
+    if (!seen.insert(symbol).second)
+      return op->emitOpError("names ") << symbol << " twice";
+    else if (!tables.lookupNearestSymbolFrom<ParameterOp>(op, symbol))
       return op->emitOpError("names ")
              << symbol << ", which is no 'zero.parameter'";
   return success();

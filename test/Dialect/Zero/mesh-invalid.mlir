@@ -36,7 +36,10 @@ zero.mesh @mesh <replica = 2, shard = 2>
 zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p0 bucketed over <replica = 2, shard = 2> cut <replica = 2, shard = 2> stage 2 segments [0, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @train() training #zero.training<stage = 2, ranks = 4> {
+zero.step @train(%x: tensor<f32>) training #zero.training<stage = 2, ranks = 4> {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
   zero.apply {
     // expected-error @below {{combines the replicas of @p0, which has none}}
     %p = zero.all_reduce_owned @p0[0 to 8] : <>
@@ -51,7 +54,10 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 // expected-note @below {{partition declared here}}
 zero.partition @p0 bucketed over <replica = 2, shard = 2> cut <shard = 2> stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @train() training #zero.training<stage = 2, ranks = 4> {
+zero.step @train(%x: tensor<f32>) training #zero.training<stage = 2, ranks = 4> {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
   zero.apply {
     // expected-error @below {{range [0 to 6] does not begin and end at segment boundaries}}
     %p = zero.all_reduce_owned @p0[0 to 6] : <>
@@ -65,7 +71,10 @@ zero.mesh @mesh <replica = 2, shard = 2> cut <shard = 2>
 zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p0 bucketed over <replica = 2, shard = 2> cut <shard = 2> stage 2 segments [0, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @train() training #zero.training<stage = 2, ranks = 4> {
+zero.step @train(%x: tensor<f32>) training #zero.training<stage = 2, ranks = 4> {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
   zero.apply {
     // expected-error @below {{gives '!zero.pending<tensor<4xf32>>', wanted no tensors: what arrives is in what ranks keep}}
     %p = zero.all_reduce_owned @p0[0 to 8] : <tensor<4xf32>>
@@ -76,7 +85,10 @@ zero.step @train() training #zero.training<stage = 2, ranks = 4> {
 // -----
 
 zero.mesh @mesh <replica = 2, shard = 2> cut <shard = 2>
-zero.step @train() training #zero.training<stage = 2, ranks = 4> {
+zero.step @train(%x: tensor<f32>) training #zero.training<stage = 2, ranks = 4> {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
   zero.apply {
     // expected-error @below {{names @p1, which is no 'zero.partition'}}
     %p = zero.all_reduce_owned @p1[0 to 8] : <>

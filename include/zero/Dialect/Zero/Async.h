@@ -39,7 +39,7 @@ struct AsyncBuffer {
   Type type;
   int64_t elements = 0;
   bool isRead = false, isWritten = false;
-  /// Whether `zero.at` has an entry for it.
+  /// Whether `zero.at` has its place, under its name.
   bool isPlaced = false;
   /// The tensor of the handle that it holds after the wait; -1: none.
   int result = -1;

@@ -25,8 +25,8 @@ def AsyncOpInterface : OpInterface<"AsyncOpInterface"> {
                        "::mlir::Value", "getPending">,
        InterfaceMethod<[{
       Every buffer that is read or written in flight, each under a name that no
-      other buffer of the operation has. Those that `zero-plan-memory` places
-      have the entries of `zero.at`, in this order.
+      other buffer of the operation has. Under it `zero.at` has the places of
+      those that `zero-plan-memory` places.
     }],
                        "::llvm::SmallVector<::mlir::zero::AsyncBuffer>",
                        "getBuffers",
