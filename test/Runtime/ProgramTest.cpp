@@ -1,4 +1,5 @@
 // The program's binary form: every field comes back, and damage is an error.
+#include "program/NcclParts.h"
 #include "program/Program.h"
 #include "program/Signature.h"
 
@@ -190,6 +191,44 @@ TEST(Program, EveryChangedByteIsReadOrRefused) {
       if (!parse(damaged.data(), damaged.size(), back, error))
         EXPECT_FALSE(error.empty());
     }
+}
+
+TEST(Program, NcclRefusesPartsThatAreNotAligned) {
+  Command command;
+  command.opcode = Opcode::Start;
+  command.collective = Collective::AllGather;
+  command.label = "p0";
+  command.location = "a.mlir:1:2";
+  CollectivePart part;
+  part.type = DataType::BF16;
+  part.count = 8;
+  part.send.offset = 48;
+  part.send.stride = 16;
+  command.parts = {part};
+  const auto refusal = [&] {
+    Program program;
+    program.apply.commands = {Command(), command};
+    return refusedByNccl(program);
+  };
+  EXPECT_EQ(refusal(), "");
+  command.parts[0].count = 0;
+  EXPECT_EQ(refusal(), "");
+  command.parts[0].count = 12;
+  EXPECT_EQ(refusal(), "a.mlir:1:2: all-gather 'p0' in apply: a rank's part "
+                       "has 24 bytes; NCCL wants multiples of 16: compile with "
+                       "a larger alignment");
+  command.parts = {part, part};
+  command.parts[1].receive.offset = 8;
+  command.collective = Collective::ReduceScatter;
+  EXPECT_EQ(refusal(), "a.mlir:1:2: reduce-scatter 'p0' in apply: a rank's "
+                       "part has 16 bytes, not aligned; NCCL wants multiples "
+                       "of 16: compile with a larger alignment");
+  command.parts[1].receive.offset = 0;
+  command.parts[1].send.stride = 24;
+  EXPECT_NE(refusal(), "");
+  // Ranks own no parts of it.
+  command.collective = Collective::AllReduce;
+  EXPECT_EQ(refusal(), "");
 }
 
 TEST(Program, ForeignBytesAreNamed) {

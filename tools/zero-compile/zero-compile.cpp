@@ -9,6 +9,8 @@
 #include "zero/Target/Target.h"
 #include "zero/Transforms/Pipeline.h"
 
+#include "program/NcclParts.h"
+
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -261,6 +263,9 @@ LogicalResult compile() {
   FailureOr<zrt::Program> program = zero::translateToProgram(*module);
   if (failed(program))
     return failure();
+  if (target == "cuda")
+    if (std::string refusal = zrt::refusedByNccl(*program); !refusal.empty())
+      return fail(refusal);
   return emitCode(*module, zrt::serialize(*program));
 }
 

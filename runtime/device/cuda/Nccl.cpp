@@ -3,6 +3,7 @@
 #include "device/cuda/NcclMemory.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Launchers.h"
+#include "program/NcclParts.h"
 
 #include <array>
 #include <cstdlib>
@@ -15,9 +16,6 @@ using namespace zrt;
 using namespace zrt::nccl;
 
 namespace {
-
-/// Bytes of a rank's part that NCCL moves at full speed.
-constexpr size_t kPayload = 16;
 
 ncclDataType_t typeOf(DataType type) {
   switch (type) {
@@ -87,19 +85,16 @@ public:
       if (reduction == Reduction::Mean && part.type != DataType::F16)
         throw std::invalid_argument(std::string("a mean of ") +
                                     nameOf(part.type) + ": wanted f16");
-      // Sends and receives take any.
-      const bool slices = kind != Collective::AllToAll &&
-                          (sendsToEach(kind) || receivesFromEach(kind));
-      const size_t bytes = part.count * sizeOf(part.type);
       const bool aligned = (reinterpret_cast<uintptr_t>(part.send) |
                             reinterpret_cast<uintptr_t>(part.receive)) %
-                               kPayload ==
+                               kNcclPayload ==
                            0;
-      if (slices && (bytes % kPayload || !aligned))
-        throw std::invalid_argument(
-            "a rank's part has " + std::to_string(bytes) + " bytes" +
-            (aligned ? "" : ", not aligned") + "; NCCL wants multiples of " +
-            std::to_string(kPayload) + ": compile with a larger alignment");
+      const std::string refusal =
+          slicesForNccl(kind)
+              ? refusedByNccl(part.count * sizeOf(part.type), aligned)
+              : "";
+      if (!refusal.empty())
+        throw std::invalid_argument(refusal);
     }
   }
 
