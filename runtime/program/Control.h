@@ -11,7 +11,7 @@
 namespace zrt {
 
 /// Most parameter groups (partitions) that a program may have.
-inline constexpr int kMaxGroups = 16;
+inline constexpr int kMaxGroups = 256;
 
 /// Words of the exact sum of squares: a fixed-point number of 64-bit limbs
 /// that covers every product of two finite f32 values (2^-298 .. 2^256) and

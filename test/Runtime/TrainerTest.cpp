@@ -446,4 +446,30 @@ TEST_F(Trainer, AnErrorOfAllRanksNamesOne) {
                                 ": cannot be opened: Is a directory\n");
 }
 
+TEST_F(Trainer, ManyGroupsHaveTheirOwnRates) {
+  Program program = makeFakeProgram(2, 1);
+  program.partitions.resize(200, program.partitions[0]);
+  for (size_t i = 0; i < program.partitions.size(); ++i)
+    program.partitions[i].optimizer.learningRate = double(i);
+  program.parameters.push_back(program.parameters[0]);
+  program.parameters.back().name = "late";
+  program.parameters.back().partition = 199;
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.update"] = [](const KernelContext &context,
+                                        void *const *) {
+    Control &control = *context.control;
+    for (int i = 0; i < 200; ++i)
+      EXPECT_EQ(control.learningRate[i], float(i));
+    control.finite = 0;
+    control.nonFinite = 1;
+    control.firstNonFinite[199] = context.rank == 1 ? 0 : -1;
+  };
+  const Outcome outcome =
+      runWith(program, kernels, {"--data", text.path(), "--steps", "1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.out, "the gradient of late[0] at "
+                                    "model.mlir:3:1 is not finite on rank 1"))
+      << outcome.out;
+}
+
 } // namespace

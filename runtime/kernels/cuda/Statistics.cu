@@ -31,8 +31,8 @@ __global__ void clearKernel(Control *control) {
   const int i = threadIdx.x;
   if (i < kNormLimbs)
     control->normLimbs[i] = 0;
-  if (i < kMaxGroups)
-    control->firstNonFinite[i] = -1;
+  for (int group = i; group < kMaxGroups; group += blockDim.x)
+    control->firstNonFinite[group] = -1;
   if (i == 0) {
     control->nonFinite = 0;
     control->normSum = 0;
