@@ -117,7 +117,7 @@ LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
   command.traffic = op.getTrafficClass();
   command.stream = static_cast<zrt::Stream>(start.getStream());
   command.ticket = tickets.number(op);
-  command.mean = op.getReduction() == zrt::Reduction::Mean;
+  command.prescaled = op.getReduction() == zrt::Reduction::PrescaledSum;
   command.parts = std::move(parts);
   if (!start.getPending())
     endCollective(op, op);

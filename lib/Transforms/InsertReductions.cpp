@@ -72,9 +72,9 @@ private:
   TrainingAttr training;
   /// Most elements of a bucket where segments do not decide it.
   int64_t bucketElements;
-  /// A sum of fp16 values may overflow where their mean does not. One update
-  /// has one factor for all gradients, so all are means where one must be.
-  bool means = false;
+  /// A sum of fp16 values may overflow where a prescaled one does not. One
+  /// update has one factor for all gradients, so all are where one must be.
+  bool prescaled = false;
   /// A parameter's gradient, or its blocks in order.
   DenseMap<StringAttr, SmallVector<GradientOp, 1>> gradients;
   /// Members' first elements in the flat space.
@@ -87,8 +87,8 @@ private:
 class ReductionBuilder {
 public:
   ReductionBuilder(OpBuilder &builder, Location loc, PartitionOp partition,
-                   bool means)
-      : builder(builder), loc(loc), partition(partition), means(means),
+                   bool prescaled)
+      : builder(builder), loc(loc), partition(partition), prescaled(prescaled),
         symbol(partition.getSymName()) {}
 
   void allReduce(const Bucket &bucket);
@@ -108,7 +108,7 @@ private:
   OpBuilder &builder;
   Location loc;
   PartitionOp partition;
-  bool means;
+  bool prescaled;
   StringRef symbol;
 };
 
@@ -157,7 +157,7 @@ void ReductionBuilder::accumulate(AccumulateForm form, Value value,
 void ReductionBuilder::allReduce(const Bucket &bucket) {
   auto op = AllReduceOp::create(
       builder, loc, pending(bucket, bucket.end - bucket.begin), symbol,
-      bucket.begin, bucket.end, values(bucket), names(bucket), means);
+      bucket.begin, bucket.end, values(bucket), names(bucket), prescaled);
   WaitOp done = wait(op.getPending());
   if (!bucket.gradients.empty())
     accumulate(AccumulateForm::Whole, done.getResult(0), bucket.begin,
@@ -171,7 +171,7 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
     slices.push_back((end - begin) / partition.getSlices());
   auto op = ReduceScatterOp::create(builder, loc, pending(bucket, slices),
                                     symbol, bucket.begin, bucket.end,
-                                    values(bucket), names(bucket), means);
+                                    values(bucket), names(bucket), prescaled);
   WaitOp done = wait(op.getPending());
   if (bucket.gradients.empty())
     return;
@@ -189,7 +189,7 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
   };
   auto op = BucketedReduceOp::create(
       builder, loc, pending(bucket, elements), symbol, bound(bucket.begin),
-      bound(bucket.end), names(bucket), values(bucket), means);
+      bound(bucket.end), names(bucket), values(bucket), prescaled);
   WaitOp done = wait(op.getPending());
   auto [begin, end] = op.getRange(partition);
   accumulate(AccumulateForm::Owned, done.getResult(0), begin, end,
@@ -203,9 +203,10 @@ void ReductionBuilder::reduceToOwners(const Bucket &bucket) {
 Reductions::Reductions(ModuleOp module, StepOp step, int64_t bucketElements)
     : module(module), step(step), training(*step.getTraining()),
       bucketElements(bucketElements) {
-  means = llvm::any_of(module.getOps<PartitionOp>(), [](PartitionOp partition) {
-    return partition.isTrainable() && partition.getComputeType().isF16();
-  });
+  prescaled =
+      llvm::any_of(module.getOps<PartitionOp>(), [](PartitionOp partition) {
+        return partition.isTrainable() && partition.getComputeType().isF16();
+      });
 }
 
 void Reductions::collectGradients() {
@@ -339,7 +340,7 @@ void Reductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
       });
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
-  ReductionBuilder reduction(builder, last.getLoc(), partition, means);
+  ReductionBuilder reduction(builder, last.getLoc(), partition, prescaled);
   if (partition.getLayout() == LayoutKind::Contiguous)
     reduction.reduceToOwners(bucket);
   else if (bucket.begin == bucket.end)
@@ -353,7 +354,7 @@ void Reductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
 void Reductions::reduceStored(PartitionOp partition) {
   Block &block = step.getRegionOp<ApplyOp>().getBody().front();
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
-  ReductionBuilder reduction(builder, partition.getLoc(), partition, means);
+  ReductionBuilder reduction(builder, partition.getLoc(), partition, prescaled);
   ArrayRef<int64_t> segments = partition.getSegments();
   for (size_t i = 1; i < segments.size(); ++i) {
     Bucket bucket;
@@ -374,20 +375,11 @@ void Reductions::reduceStored(PartitionOp partition) {
 void Reductions::reduceReplicas(PartitionOp partition) {
   Block &block = step.getRegionOp<ApplyOp>().getBody().front();
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
-  ArrayRef<int64_t> segments = partition.getSegments();
-  for (size_t first = 0; first + 1 < segments.size();) {
-    size_t last = first + 1;
-    while (last + 1 < segments.size() &&
-           segments[last + 1] - segments[first] <= bucketElements)
-      ++last;
-    if (segments[last] > segments[first]) {
-      auto start = AllReduceOwnedOp::create(
-          builder, partition.getLoc(),
-          PendingType::get(module.getContext(), {}), partition.getSymName(),
-          segments[first], segments[last], means);
-      WaitOp::create(builder, partition.getLoc(), start.getPending());
-    }
-    first = last;
+  for (auto [begin, end] : partition.getSegmentRuns(bucketElements)) {
+    auto start = AllReduceOwnedOp::create(
+        builder, partition.getLoc(), PendingType::get(module.getContext(), {}),
+        partition.getSymName(), begin, end, prescaled);
+    WaitOp::create(builder, partition.getLoc(), start.getPending());
   }
 }
 

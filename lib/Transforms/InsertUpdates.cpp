@@ -4,6 +4,8 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
+#include "program/Collective.h"
+
 #include "mlir/IR/Builders.h"
 
 namespace mlir::zero {
@@ -21,11 +23,14 @@ struct InsertUpdates : public zero::impl::InsertUpdatesBase<InsertUpdates> {
 };
 } // namespace
 
-/// What is left of 1/n: fp16 reductions give means, all others sums.
-static double leftOfMean(StepOp step, int64_t ranks) {
-  bool isMean = false;
-  step.walk([&](Operation *op) { isMean |= op->hasAttr("mean"); });
-  return isMean ? 1.0 : static_cast<double>(ranks);
+/// What the update divides by, besides the loss scale. All partitions are
+/// reduced over the same groups.
+static double findDivisor(StepOp step, ArrayRef<PartitionOp> trained) {
+  bool prescaled = false;
+  step.walk([&](CollectiveOpInterface op) {
+    prescaled |= op.getReduction() == zrt::Reduction::PrescaledSum;
+  });
+  return PartitionOp(trained.front()).getDivisor(prescaled);
 }
 
 static Value judge(OpBuilder &builder, StepOp step,
@@ -42,26 +47,17 @@ static Value judge(OpBuilder &builder, StepOp step,
                                   training.getStage() == 0);
   return JudgeOp::create(builder, loc, VerdictType::get(builder.getContext()),
                          stats, llvm::APFloat(training.getClip()),
-                         llvm::APFloat(leftOfMean(step, training.getRanks())),
+                         llvm::APFloat(findDivisor(step, trained)),
                          skipsUpdates(trained));
 }
 
 static void refresh(OpBuilder &builder, PartitionOp partition,
                     int64_t bucketElements) {
-  ArrayRef<int64_t> segments = partition.getSegments();
-  for (size_t first = 0; first + 1 < segments.size();) {
-    size_t last = first + 1;
-    while (last + 1 < segments.size() &&
-           segments[last + 1] - segments[first] <= bucketElements)
-      ++last;
-    if (segments[last] > segments[first]) {
-      auto start = RefreshOp::create(builder, partition.getLoc(),
-                                     PendingType::get(builder.getContext(), {}),
-                                     partition.getSymName(), segments[first],
-                                     segments[last]);
-      WaitOp::create(builder, partition.getLoc(), start.getPending());
-    }
-    first = last;
+  for (auto [begin, end] : partition.getSegmentRuns(bucketElements)) {
+    auto start = RefreshOp::create(builder, partition.getLoc(),
+                                   PendingType::get(builder.getContext(), {}),
+                                   partition.getSymName(), begin, end);
+    WaitOp::create(builder, partition.getLoc(), start.getPending());
   }
 }
 

@@ -127,41 +127,54 @@ LogicalResult Updates::verifyStats() {
   return success();
 }
 
-/// Whether the reductions leave means, not sums; an error where they disagree.
-static FailureOr<bool> findMean(const Tables &tables) {
-  Operation *first = nullptr;
-  WalkResult walk = tables.step->walk([&](Operation *op) {
-    if (!isReduction(op) && !isa<AllReduceOwnedOp>(op))
+static bool isPrescaled(CollectiveOpInterface op) {
+  return op.getReduction() == zrt::Reduction::PrescaledSum;
+}
+
+/// Whether the reductions prescale; an error where they disagree.
+static FailureOr<bool> findPrescaled(const Tables &tables) {
+  CollectiveOpInterface first;
+  WalkResult walk = tables.step->walk([&](CollectiveOpInterface op) {
+    if (!op.getReduction() ||
+        op.getTrafficClass() != zrt::TrafficClass::Gradient)
       return WalkResult::advance();
     if (!first)
       first = op;
-    if (op->hasAttr("mean") == first->hasAttr("mean"))
+    if (isPrescaled(op) == isPrescaled(first))
       return WalkResult::advance();
-    InFlightDiagnostic error =
-        op->emitOpError(op->hasAttr("mean") ? "gives a mean" : "gives a sum");
+    InFlightDiagnostic error = op->emitOpError(
+        isPrescaled(op) ? "is 'prescaled'" : "is not 'prescaled'");
     error.attachNote(first->getLoc())
-        << "this one does not, and one factor is for both";
+        << "this one is otherwise, and one factor is for both";
     return WalkResult::interrupt();
   });
   if (walk.wasInterrupted())
     return failure();
-  return first && first->hasAttr("mean");
+  return first && isPrescaled(first);
+}
+
+static LogicalResult verifyDivisor(JudgeOp op, PartitionOp partition,
+                                   bool prescaled) {
+  const double found = op.getDivisor().convertToDouble();
+  const double wanted = partition.getDivisor(prescaled);
+  if (found == wanted)
+    return success();
+  return op.emitOpError("divides by ")
+         << found << ", and the gradients of @" << partition.getSymName()
+         << " are " << (prescaled ? "prescaled sums" : "sums") << " over "
+         << partition.getOver().getSize() << " ranks; wanted " << wanted;
 }
 
 LogicalResult Updates::verifyJudge() {
   if (!judge)
     return tables.step.emitOpError("has no 'zero.judge'");
   auto op = cast<JudgeOp>(judge);
-  FailureOr<bool> isMean = findMean(tables);
-  if (failed(isMean))
+  FailureOr<bool> prescaled = findPrescaled(tables);
+  if (failed(prescaled))
     return failure();
-  double divisor =
-      *isMean ? 1.0 : static_cast<double>(tables.training.getRanks());
-  if (op.getDivisor().convertToDouble() != divisor)
-    return op.emitOpError("divides by ")
-           << op.getDivisor().convertToDouble() << ", and gradients are "
-           << (*isMean ? "means" : "sums") << " over "
-           << tables.training.getRanks() << " ranks; wanted " << divisor;
+  for (PartitionOp partition : tables.trained)
+    if (failed(verifyDivisor(op, partition, *prescaled)))
+      return failure();
   double clip = tables.training.getClip();
   if (op.getClip().convertToDouble() != clip)
     return op.emitOpError("clips at ")

@@ -57,7 +57,8 @@ OperationSignature signatureOf(uint64_t index, Meeting meeting,
                                Reduction reduction,
                                const std::vector<Transfer> &parts);
 
-/// For people: "all-reduce mean of 3 parts, 1024 elements (first: 512 x f16)".
+/// For people: "all-reduce prescaled sum of 3 parts, 1024 elements (first: 512
+/// x f16)".
 std::string describe(const OperationSignature &signature);
 
 /// "0.5 s"

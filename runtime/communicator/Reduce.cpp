@@ -123,7 +123,7 @@ ZERO_INLINE void reduceBlocks(const void *const *sources, int ranks,
   using Sum = typename Type::Sum;
   auto *const *typed = reinterpret_cast<const Stored *const *>(sources);
   auto *out = static_cast<Stored *>(destination);
-  Sum factor = scaled ? Sum(1) / Sum(ranks) : Sum(1);
+  Sum factor = scaled ? Sum(prescaleOf(ranks)) : Sum(1);
   for (size_t begin = 0; begin < count; begin += kBlock)
     reduceBlock<Type, Op, scaled>(typed, ranks, out, begin,
                                   std::min(kBlock, count - begin), factor);
@@ -165,7 +165,7 @@ Reducer chooseFor(Reduction reduction) {
   if (reduction == Reduction::Max)
     return choose<Portable, Native, Maximum, false>();
   if constexpr (std::is_floating_point_v<typename Portable::Sum>)
-    if (reduction == Reduction::Mean)
+    if (reduction == Reduction::PrescaledSum)
       return choose<Portable, Native, Add, true>();
   return choose<Portable, Native, Add, false>();
 }
@@ -210,7 +210,7 @@ bool isReducible(Reduction reduction, DataType type) {
   switch (reduction) {
   case Reduction::Sum:
     return type != DataType::I1;
-  case Reduction::Mean:
+  case Reduction::PrescaledSum:
     return isFloat(type);
   case Reduction::Max:
     return true;

@@ -26,13 +26,24 @@ constexpr const char *nameOf(Collective kind) {
 
 /// How a collective combines the elements of all ranks.
 enum class Reduction : uint8_t {
-  Sum,  ///< integers wrap around; not of i1
-  Mean, ///< f32 sum times 1/ranks, rounded once; of floats only
-  Max,  ///< a NaN wins
+  Sum,          ///< integers wrap around; not of i1
+  PrescaledSum, ///< f32 sum times `prescaleOf`, rounded once; of floats only
+  Max,          ///< a NaN wins
 };
 constexpr const char *nameOf(Reduction reduction) {
-  constexpr const char *names[] = {"sum", "mean", "max"};
+  constexpr const char *names[] = {"sum", "prescaled sum", "max"};
   return names[static_cast<int>(reduction)];
+}
+
+/// 2^-ceil(log2 `ranks`), the factor of a prescaled sum: the largest power of
+/// two with which no sum over `ranks` fp16 values overflows. Multiplying by it
+/// is exact but for subnormals, before the sum as after it.
+/// \pre ranks >= 1.
+constexpr double prescaleOf(int64_t ranks) {
+  double factor = 1;
+  for (int64_t power = 1; power < ranks; power *= 2)
+    factor /= 2;
+  return factor;
 }
 
 constexpr bool isReducing(Collective kind) {

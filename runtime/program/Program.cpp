@@ -140,7 +140,7 @@ static void hashCollectives(const Region &region, Hash &hash) {
     hash.add(static_cast<uint64_t>(command.collective));
     hash.add(command.group);
     hash.add(static_cast<uint64_t>(command.stream));
-    hash.add(command.mean);
+    hash.add(command.prescaled);
     hash.add(command.parts.size());
     for (const CollectivePart &part : command.parts) {
       hash.add(part.count);

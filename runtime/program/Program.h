@@ -140,7 +140,7 @@ struct Command {
   uint32_t group = kAllRanks; ///< of a collective: index into Mesh::groups
   Stream stream = Stream::Compute;
   uint32_t ticket = 0;
-  bool mean = false; ///< fp16 reductions: f32 sum times 1/n, rounded once
+  bool prescaled = false; ///< a sum times `prescaleOf` the group's ranks
   TrafficClass traffic = TrafficClass::Gradient;
   std::string label;    ///< what a person should read: parameters, layer, op
   std::string location; ///< file:line:column in the source .mlir

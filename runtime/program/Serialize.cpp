@@ -177,7 +177,7 @@ ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
            bytes)
 ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
 ZRT_FIELDS(Command, opcode, kernel, buffers, collective, parts, group, stream,
-           ticket, mean, traffic, label, location)
+           ticket, prescaled, traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
            partition, memberOffset, location)

@@ -172,9 +172,9 @@ Calibration::average(std::vector<TimedCommand> times) {
   transfer.count = seconds.size();
   transfer.type = DataType::F64;
   if (communicator.ranks() > 1 && !seconds.empty())
-    communicator.run(Collective::AllReduce, Reduction::Mean, {transfer});
+    communicator.run(Collective::AllReduce, Reduction::Sum, {transfer});
   for (size_t i = 0; i < times.size(); ++i)
-    times[i].seconds = seconds[i];
+    times[i].seconds = seconds[i] / communicator.ranks();
   return times;
 }
 

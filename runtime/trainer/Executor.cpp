@@ -161,7 +161,8 @@ Executor::Action Executor::planCollective(const Command &command) {
   // From units of the group's ranks to those of all.
   const auto share = uint64_t(communicator.ranks() / group.ranks());
   action.communicator = &group;
-  action.reduction = command.mean ? Reduction::Mean : Reduction::Sum;
+  action.reduction =
+      command.prescaled ? Reduction::PrescaledSum : Reduction::Sum;
   for (const CollectivePart &part : command.parts) {
     Transfer transfer;
     transfer.send = address(part.send);

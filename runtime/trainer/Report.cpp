@@ -75,7 +75,8 @@ void printCollective(const Command &command, std::ostream &os) {
   if (command.opcode == Opcode::Wait)
     return;
   os << " on " << nameOf(command.stream);
-  os << " " << nameOf(command.traffic) << (command.mean ? " mean" : "");
+  os << " " << nameOf(command.traffic)
+     << (command.prescaled ? " prescaled" : "");
   for (const CollectivePart &part : command.parts) {
     os << " [" << part.count << " x " << nameOf(part.type) << " "
        << readable(part.send) << " -> " << readable(part.receive);

@@ -105,15 +105,15 @@ private:
   std::vector<Transfer> transfers;
 };
 
-/// What programs have: sums of everything, and means of fp16.
+/// What programs have: sums of everything, and prescaled ones of floats.
 template <typename Body> void forEachForm(Body body) {
   for (Collective kind : kAllKinds)
     for (DataType type :
          {DataType::F32, DataType::F16, DataType::BF16, DataType::F64,
           DataType::I8, DataType::I32, DataType::I64}) {
       body(kind, Reduction::Sum, type);
-      if (isReducing(kind) && type == DataType::F16)
-        body(kind, Reduction::Mean, type);
+      if (isReducing(kind) && isFloat(type) && type != DataType::F64)
+        body(kind, Reduction::PrescaledSum, type);
     }
 }
 

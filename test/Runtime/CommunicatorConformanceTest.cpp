@@ -157,9 +157,10 @@ TEST(Conformance, SubGroups) {
       ASSERT_EQ(group->rank(), size - 1 - world.rank() / 2);
       for (Collective kind : kAllKinds)
         for (bool inPlace : {false, true}) {
-          Reduction mean = isReducing(kind) ? Reduction::Mean : Reduction::Sum;
+          Reduction sum =
+              isReducing(kind) ? Reduction::PrescaledSum : Reduction::Sum;
           runAndCheck(*group, {kind,
-                               mean,
+                               sum,
                                {{DataType::F16, 999, size - 1}},
                                inPlace,
                                static_cast<uint64_t>(color)});
@@ -170,7 +171,7 @@ TEST(Conformance, SubGroups) {
       auto alone = group->split(group->rank(), 0);
       ASSERT_EQ(alone->ranks(), 1);
       runAndCheck(*alone, {Collective::AllReduce,
-                           Reduction::Mean,
+                           Reduction::PrescaledSum,
                            {{DataType::F32, 7, 0}},
                            false,
                            1});

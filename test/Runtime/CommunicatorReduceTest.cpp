@@ -162,7 +162,7 @@ TEST(Reduce, SlicesGiveTheBitsOfTheWhole) {
     for (int rank = 0; rank < 3; ++rank)
       sources.push_back(makeElements(type, 9, rank, count));
     const std::vector<char> whole =
-        reduceByLoop(Reduction::Mean, type, sources);
+        reduceByLoop(Reduction::PrescaledSum, type, sources);
     std::vector<char> pieces(whole.size());
     for (uint64_t begin = 0, length = 1; begin < count;
          begin += length, length += 7) {
@@ -170,18 +170,30 @@ TEST(Reduce, SlicesGiveTheBitsOfTheWhole) {
       pointers.clear();
       for (auto &source : sources)
         pointers.push_back(source.data() + begin * sizeOf(type));
-      reduceInOrder(Reduction::Mean, type, pointers.data(), 3,
+      reduceInOrder(Reduction::PrescaledSum, type, pointers.data(), 3,
                     pieces.data() + begin * sizeOf(type), length);
     }
     EXPECT_EQ(pieces, whole);
   }
 }
 
+/// The sum over any number of ranks of the largest fp16 is finite, and of as
+/// many as there are it is at least half of it.
+TEST(Reduce, APrescaledSumFitsIntoHalf) {
+  for (int64_t ranks : {1, 2, 3, 4, 5, 1023, 1024, 1025, 16384, 16385, 70000}) {
+    const double sum = 65504.0 * double(ranks) * prescaleOf(ranks);
+    EXPECT_LE(sum, 65504) << ranks;
+    EXPECT_GT(sum, 32752) << ranks;
+    int exponent;
+    EXPECT_EQ(std::frexp(prescaleOf(ranks), &exponent), 0.5) << ranks;
+  }
+}
+
 TEST(Reduce, RefusesWhatHasNoMeaning) {
   EXPECT_FALSE(isReducible(Reduction::Sum, DataType::I1));
-  EXPECT_FALSE(isReducible(Reduction::Mean, DataType::I32));
+  EXPECT_FALSE(isReducible(Reduction::PrescaledSum, DataType::I32));
   EXPECT_TRUE(isReducible(Reduction::Max, DataType::I1));
-  EXPECT_TRUE(isReducible(Reduction::Mean, DataType::F64));
+  EXPECT_TRUE(isReducible(Reduction::PrescaledSum, DataType::F64));
 }
 
 TEST(Traffic, IsInUnitsOfOneOverRanks) {

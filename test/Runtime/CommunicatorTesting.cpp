@@ -107,9 +107,9 @@ std::vector<char> reduceAs(Reduction reduction,
       else
         sum = static_cast<decltype(sum)>(sum + next);
     }
-    if (reduction == Reduction::Mean)
-      sum =
-          sum * (decltype(sum)(1) / static_cast<decltype(sum)>(sources.size()));
+    if (reduction == Reduction::PrescaledSum)
+      for (size_t power = 1; power < sources.size(); power *= 2)
+        sum = static_cast<decltype(sum)>(sum / 2);
     put<T>(result, i, narrow<T>(sum));
   }
   return result;

@@ -80,8 +80,8 @@ inline constexpr DataType kAllTypes[] = {
 inline constexpr Collective kAllKinds[] = {
     Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather,
     Collective::Broadcast, Collective::Reduce,        Collective::AllToAll};
-inline constexpr Reduction kAllReductions[] = {Reduction::Sum, Reduction::Mean,
-                                               Reduction::Max};
+inline constexpr Reduction kAllReductions[] = {
+    Reduction::Sum, Reduction::PrescaledSum, Reduction::Max};
 
 } // namespace zrt::testing
 

@@ -1,6 +1,6 @@
 // The program's binary form: every field comes back, and damage is an error.
-#include "program/NcclParts.h"
 #include "program/Program.h"
+#include "program/NcclParts.h"
 #include "program/Signature.h"
 
 #include <gtest/gtest.h>
@@ -273,7 +273,8 @@ TEST(Program, TheCollectiveHashSeesWhatRanksMustAgreeOn) {
   EXPECT_TRUE(changed(
       [](Program &p) { p.apply.commands[1].parts[1].type = DataType::F32; }));
   EXPECT_TRUE(changed([](Program &p) { p.apply.commands[1].parts[1].root++; }));
-  EXPECT_TRUE(changed([](Program &p) { p.evaluate.commands[1].mean = false; }));
+  EXPECT_TRUE(
+      changed([](Program &p) { p.evaluate.commands[1].prescaled = false; }));
   EXPECT_TRUE(changed([](Program &p) { p.microLast.commands.pop_back(); }));
   EXPECT_TRUE(changed(
       [](Program &p) { std::swap(p.micro.commands[0], p.micro.commands[1]); }));

@@ -357,7 +357,7 @@ void Generator::swapFacts(Operation *op) {
 }
 
 void Generator::changeFlags(Operation *op) {
-  for (StringRef flag : {"mean", "loss_only"})
+  for (StringRef flag : {"prescaled", "loss_only"})
     if (op->getRegisteredInfo() &&
         llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(),
                            StringAttr::get(op->getContext(), flag)))

@@ -53,21 +53,22 @@ static zrt::Collective kindOf(Operation *op) {
   return cast<CollectiveOpInterface>(op).getKind();
 }
 
-static bool isMean(Operation *op) {
-  return cast<CollectiveOpInterface>(op).getReduction() == zrt::Reduction::Mean;
+static bool isPrescaled(Operation *op) {
+  return cast<CollectiveOpInterface>(op).getReduction() ==
+         zrt::Reduction::PrescaledSum;
 }
 
 /// The sum over the ranks `of`, in order.
 static std::vector<double>
 addUp(const std::vector<std::vector<double>> &buckets, ArrayRef<int64_t> of,
-      bool isMean) {
+      bool isPrescaled) {
   std::vector<double> sum(buckets.front().size(), 0.0);
   for (int64_t rank : of)
     for (size_t i = 0; i < sum.size(); ++i)
       sum[i] += buckets[rank][i];
-  if (isMean)
+  if (isPrescaled)
     for (double &element : sum)
-      element /= static_cast<double>(of.size());
+      element *= zrt::prescaleOf(int64_t(of.size()));
   return sum;
 }
 
@@ -79,7 +80,8 @@ bool ScheduleInterpreter::readReduction(Operation *op, PartitionOp partition,
     return false;
   AxesAttr group = cast<CollectiveOpInterface>(op).getGroup(table);
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    std::vector<double> sum = addUp(buckets, peersOf(rank, group), isMean(op));
+    std::vector<double> sum =
+        addUp(buckets, peersOf(rank, group), isPrescaled(op));
     if (kindOf(op) == zrt::Collective::AllReduce) {
       flight.payload.push_back({sum});
       continue;
@@ -115,7 +117,7 @@ bool ScheduleInterpreter::readBucketed(CollectiveOpInterface op,
   int64_t begin = range.begin, end = range.end;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     std::vector<double> own =
-        addUp(buckets, peersOf(rank, op.getGroup(table)), isMean(op));
+        addUp(buckets, peersOf(rank, op.getGroup(table)), isPrescaled(op));
     int64_t next = 0;
     for (auto symbol : op.getParameterNames().getAsRange<FlatSymbolRefAttr>()) {
       MemberAttr member = partition.findMember(symbol.getValue());
@@ -140,7 +142,7 @@ bool ScheduleInterpreter::readOwned(PartitionOp partition,
     return false;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     std::vector<double> sum =
-        addUp(stored, peersOf(rank, op.getGroup(table)), isMean(op));
+        addUp(stored, peersOf(rank, op.getGroup(table)), isPrescaled(op));
     for (int64_t i = begin; i < end; ++i)
       if (!isOwned(partition, i, rank, partition.hasShardedOptimizer()))
         sum[i - begin] = stored[rank][i - begin];

@@ -19,6 +19,8 @@
 // REDEFINE: %{precision} = f16
 // REDEFINE: %{gather} =
 // RUN: %{run} | FileCheck %s --check-prefix=F16
+// REDEFINE: %{options} = stage=2 ranks=3 precision=f16
+// RUN: %{run} | FileCheck %s --check-prefix=THREE
 
 // ONE: zero.apply {
 // ONE-NEXT: %[[S:.*]] = zero.grad_stats [@p0, @p1]
@@ -50,6 +52,11 @@
 // STAGE3-NOT: zero.refresh @
 // STAGE3: zero.refresh_resident [@fc1.b]
 
-// fp16 reductions give means, and a non-finite gradient skips the update.
-// F16: zero.reduce_scatter mean
+// fp16 reductions are prescaled, and a non-finite gradient skips the update.
+// F16: zero.reduce_scatter prescaled
 // F16: zero.judge {{.*}} divisor 1.000000e+00 skip
+
+// The sum over three ranks is multiplied by a fourth, and the update divides by
+// what is left of the mean.
+// THREE: zero.reduce_scatter prescaled
+// THREE: zero.judge {{.*}} divisor 7.500000e-01 skip

@@ -11,6 +11,8 @@
 // RUN:   | zero-opt --zero-verify-schedule | FileCheck %s --check-prefixes=CHECK,STAGE1
 // RUN: zero-opt %models/gpt-small.mlir --zero-pipeline='stage=0 mesh=replica=2,shard=4' \
 // RUN:   | zero-opt --zero-verify-schedule | FileCheck %s --check-prefixes=CHECK,STAGE0
+// RUN: zero-opt %models/tiny-gpt.mlir --zero-pipeline='stage=2 mesh=replica=3,shard=3 precision=f16' \
+// RUN:   | FileCheck %s --check-prefix=PRESCALED
 // RUN: zero-opt %t --zero-specialize-rank=rank=6 | FileCheck %s --check-prefix=RANK6
 
 // CHECK: zero.mesh @mesh <replica = 2, shard = 4> cut <shard = 4>
@@ -25,6 +27,11 @@
 // CHECK: zero.grad_stats
 // CHECK: zero.reduce_stats
 // CHECK: zero.judge {{.*}} divisor 8.0
+
+// Each group prescales its own sums: 9 / (4 x 4).
+// PRESCALED: zero.reduce_scatter prescaled @p0
+// PRESCALED: zero.all_reduce_owned prescaled @p0
+// PRESCALED: zero.judge {{.*}} divisor 5.625000e-01 skip
 
 // Rank 6 is the third of its group of four.
 // RANK6: zero.rank = 6

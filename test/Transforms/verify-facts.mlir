@@ -332,11 +332,42 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    // expected-error @+1 {{divides by 1.000000e+00, and gradients are sums over 2 ranks; wanted 2.000000e+00}}
+    // expected-error @+1 {{divides by 1.000000e+00, and the gradients of @p0 are sums over 2 ranks; wanted 2.000000e+00}}
     %v = zero.judge %t clip 0.0 divisor 1.0
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
+    zero.wait %f : <>
+  }
+}
+
+// -----
+
+// A sum over three ranks is a fourth of what it is without 'prescaled'.
+
+zero.parameter @a : tensor<12xf32> = #zero.ones
+zero.partition @p0 bucketed over 3 ranks stage 2 segments [0, 12]
+  members [#zero.member<@a at 0 size 12>] compute f32 gradient f32 optimizer #zero.adam<>
+zero.step @train(%x: tensor<12xf32>) training #zero.training<stage = 2, ranks = 3> {
+  zero.micro {
+    %a = zero.load @a : tensor<12xf32>
+    %0 = arith.addf %x, %a : tensor<12xf32>
+    %loss = nn.reduce sum %0 dims [0] : (tensor<12xf32>) -> tensor<f32>
+    %g9 = zero.gradient @a, %0 : tensor<12xf32>
+    %r = zero.reduce_scatter prescaled @p0[0 to 12] of [@a] (%g9 : tensor<12xf32>) : <tensor<4xf32>>
+    %s = zero.wait %r : <tensor<4xf32>>
+    zero.free %0 : tensor<12xf32>
+    zero.accumulate slice %s into @p0[0 to 12] : tensor<4xf32>
+    zero.yield %loss : tensor<f32>
+  }
+  zero.apply {
+    %st = zero.grad_stats [@p0]
+    %t = zero.reduce_stats %st
+    // expected-error @+1 {{divides by 1.000000e+00, and the gradients of @p0 are prescaled sums over 3 ranks; wanted 7.500000e-01}}
+    %v = zero.judge %t clip 0.0 divisor 1.0
+    zero.update @p0 if %v
+    zero.update_scale %v
+    %f = zero.refresh @p0[0 to 12] : <>
     zero.wait %f : <>
   }
 }
@@ -644,7 +675,7 @@ module @rank1 {
       %loss = nn.reduce sum %0 dims [0] : (tensor<8xf32>) -> tensor<f32>
       %g18 = zero.gradient @a, %0 : tensor<8xf32>
       // expected-error @+1 {{is what rank 1 does where rank 0 does 'zero.reduce_scatter' or the same of another kind, range, count or type}}
-      %r = zero.reduce_scatter mean @p0[0 to 8] of [@a] (%g18 : tensor<8xf32>) : <tensor<4xf32>>
+      %r = zero.reduce_scatter prescaled @p0[0 to 8] of [@a] (%g18 : tensor<8xf32>) : <tensor<4xf32>>
       %s = zero.wait %r : <tensor<4xf32>>
       zero.free %0 : tensor<8xf32>
       zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>

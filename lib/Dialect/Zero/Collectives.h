@@ -39,8 +39,8 @@ std::string makeLabel(Operation *op, StringRef partition, ArrayAttr parameters);
 std::string nameRange(StringRef what, StringRef partition, int64_t begin,
                       int64_t end);
 
-inline zrt::Reduction reductionOf(bool isMean) {
-  return isMean ? zrt::Reduction::Mean : zrt::Reduction::Sum;
+inline zrt::Reduction reductionOf(bool isPrescaled) {
+  return isPrescaled ? zrt::Reduction::PrescaledSum : zrt::Reduction::Sum;
 }
 
 } // namespace mlir::zero

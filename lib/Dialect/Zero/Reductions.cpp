@@ -80,7 +80,7 @@ std::string AllReduceOp::getLabel() { return labelReduction(*this); }
 LinkKind AllReduceOp::getLink() { return LinkKind::Ranks; }
 zrt::Collective AllReduceOp::getKind() { return zrt::Collective::AllReduce; }
 std::optional<zrt::Reduction> AllReduceOp::getReduction() {
-  return reductionOf(getMean());
+  return reductionOf(getPrescaled());
 }
 zrt::TrafficClass AllReduceOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;
@@ -159,7 +159,7 @@ zrt::Collective ReduceScatterOp::getKind() {
   return zrt::Collective::ReduceScatter;
 }
 std::optional<zrt::Reduction> ReduceScatterOp::getReduction() {
-  return reductionOf(getMean());
+  return reductionOf(getPrescaled());
 }
 zrt::TrafficClass ReduceScatterOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;
@@ -253,7 +253,7 @@ std::string BucketedReduceOp::getLabel() {
 LinkKind BucketedReduceOp::getLink() { return LinkKind::Ranks; }
 zrt::Collective BucketedReduceOp::getKind() { return zrt::Collective::Reduce; }
 std::optional<zrt::Reduction> BucketedReduceOp::getReduction() {
-  return reductionOf(getMean());
+  return reductionOf(getPrescaled());
 }
 zrt::TrafficClass BucketedReduceOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;

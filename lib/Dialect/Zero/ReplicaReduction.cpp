@@ -76,7 +76,7 @@ zrt::Collective AllReduceOwnedOp::getKind() {
   return zrt::Collective::AllReduce;
 }
 std::optional<zrt::Reduction> AllReduceOwnedOp::getReduction() {
-  return reductionOf(getMean());
+  return reductionOf(getPrescaled());
 }
 zrt::TrafficClass AllReduceOwnedOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;

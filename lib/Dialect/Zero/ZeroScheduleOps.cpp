@@ -36,6 +36,29 @@ MemberAttr PartitionOp::findMemberIn(StringRef parameter, int64_t begin,
   return {};
 }
 
+double PartitionOp::getDivisor(bool prescaled) {
+  const double ranks = static_cast<double>(getOver().getSize());
+  return prescaled ? ranks * zrt::prescaleOf(getSlices()) *
+                         zrt::prescaleOf(getReplicas())
+                   : ranks;
+}
+
+SmallVector<std::pair<int64_t, int64_t>>
+PartitionOp::getSegmentRuns(int64_t elements) {
+  SmallVector<std::pair<int64_t, int64_t>> runs;
+  ArrayRef<int64_t> segments = getSegments();
+  for (size_t first = 0; first + 1 < segments.size();) {
+    size_t last = first + 1;
+    while (last + 1 < segments.size() &&
+           segments[last + 1] - segments[first] <= elements)
+      ++last;
+    if (segments[last] > segments[first])
+      runs.emplace_back(segments[first], segments[last]);
+    first = last;
+  }
+  return runs;
+}
+
 SmallVector<std::pair<int64_t, int64_t>>
 PartitionOp::getSegmentsIn(int64_t begin, int64_t end) {
   ArrayRef<int64_t> segments = getSegments();

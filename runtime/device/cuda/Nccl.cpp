@@ -82,9 +82,11 @@ public:
       throw std::invalid_argument("a maximum: NCCL is used for sums only");
     for (const Transfer &part : parts) {
       typeOf(part.type);
-      if (reduction == Reduction::Mean && part.type != DataType::F16)
-        throw std::invalid_argument(std::string("a mean of ") +
-                                    nameOf(part.type) + ": wanted f16");
+      if (reduction == Reduction::PrescaledSum &&
+          !Channel::isPrescaled(part.type))
+        throw std::invalid_argument(std::string("a prescaled sum of ") +
+                                    nameOf(part.type) +
+                                    ": wanted f32, f16 or bf16");
       const bool aligned = (reinterpret_cast<uintptr_t>(part.send) |
                             reinterpret_cast<uintptr_t>(part.receive)) %
                                kNcclPayload ==
@@ -110,9 +112,6 @@ public:
       add(channel, on, kind, reduction, part);
     nccl::check(ncclGroupEnd(), "ncclGroupEnd");
     channel.settle();
-    if (reduction == Reduction::Mean)
-      for (const Transfer &part : parts)
-        finishMean(kind, part, on);
   }
 
   std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &, uint32_t) override {
@@ -131,8 +130,9 @@ private:
   static void add(const Channel &channel, cudaStream_t on, Collective kind,
                   Reduction reduction, const Transfer &part) {
     const ncclDataType_t type = typeOf(part.type);
-    const ncclRedOp_t sum =
-        reduction == Reduction::Mean ? channel.halve() : ncclSum;
+    const ncclRedOp_t sum = reduction == Reduction::PrescaledSum
+                                ? channel.prescaledSum(part.type)
+                                : ncclSum;
     switch (kind) {
     case Collective::AllReduce:
       return nccl::check(ncclAllReduce(part.send, part.receive, part.count,
@@ -176,17 +176,6 @@ private:
                            peer, channel.comm(), on),
                   "ncclRecv");
     }
-  }
-
-  /// What 2^-halvings left of 1 / ranks: one more rounding, and none where the
-  /// ranks are a power of two.
-  void finishMean(Collective kind, const Transfer &part,
-                  cudaStream_t on) const {
-    const int power = 1 << halvings(ranks());
-    if (power == ranks() || (kind == Collective::Reduce && part.root != rank()))
-      return;
-    cuda::scaleHalf(part.receive, float(power) / float(ranks()),
-                    int64_t(part.count), on);
   }
 
   Communicator &host;

@@ -1,8 +1,12 @@
 #include "device/cuda/NcclChannel.h"
 
+#include "program/Float16.h"
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -29,11 +33,22 @@ void zrt::nccl::check(ncclResult_t status, const char *call) {
     fail(status, call);
 }
 
-int zrt::nccl::halvings(int ranks) {
-  int count = 0;
-  while ((1 << count) < ranks)
-    ++count;
-  return count;
+namespace {
+
+struct ScalarType {
+  DataType type;
+  ncclDataType_t nccl;
+};
+constexpr ScalarType kPrescaled[] = {{DataType::F32, ncclFloat32},
+                                     {DataType::F16, ncclFloat16},
+                                     {DataType::BF16, ncclBfloat16}};
+
+} // namespace
+
+bool Channel::isPrescaled(DataType type) {
+  return std::any_of(
+      std::begin(kPrescaled), std::end(kPrescaled),
+      [type](const ScalarType &scalar) { return scalar.type == type; });
 }
 
 void Channel::connect(Communicator &ranks, double seconds) {
@@ -50,7 +65,7 @@ void Channel::connect(Communicator &ranks, double seconds) {
       ncclCommInitRankConfig(&handle, ranks.ranks(), id, ranks.rank(), &config),
       "ncclCommInitRankConfig");
   settle();
-  makeHalving();
+  makePrescaledSums();
 }
 
 void Channel::split(const Channel &all, int color, int key,
@@ -64,18 +79,25 @@ void Channel::split(const Channel &all, int color, int key,
   // The new communicator is one when the old one is done.
   all.settle();
   settle();
-  makeHalving();
+  makePrescaledSums();
 }
 
-void Channel::makeHalving() {
-  const int times = halvings(host->ranks());
-  if (times == 0)
+void Channel::makePrescaledSums() {
+  // One rank's sum is its own values.
+  prescaled.fill(ncclSum);
+  if (host->ranks() == 1)
     return;
-  // A power of two times an fp16 is exact, but for subnormals.
-  uint16_t factor = uint16_t((15 - times) << 10);
-  check(ncclRedOpCreatePreMulSum(&halving, &factor, ncclFloat16,
-                                 ncclScalarHostImmediate, handle),
-        "ncclRedOpCreatePreMulSum");
+  float factor = float(prescaleOf(host->ranks()));
+  for (const ScalarType &scalar : kPrescaled) {
+    uint16_t narrow = scalar.type == DataType::F16 ? f32ToF16Portable(factor)
+                                                   : f32ToBf16(factor);
+    void *value = scalar.type == DataType::F32 ? static_cast<void *>(&factor)
+                                               : static_cast<void *>(&narrow);
+    check(ncclRedOpCreatePreMulSum(&prescaled[size_t(scalar.type)], value,
+                                   scalar.nccl, ncclScalarHostImmediate,
+                                   handle),
+          "ncclRedOpCreatePreMulSum");
+  }
 }
 
 void Channel::settle() const {

@@ -6,6 +6,8 @@
 
 #include <nccl.h>
 
+#include <array>
+
 namespace zrt::nccl {
 
 /// Of the library that was loaded: 22809 is 2.28.9.
@@ -15,16 +17,17 @@ int versionCode();
 /// ncclInProgress is none.
 void check(ncclResult_t status, const char *call);
 
-/// How many times a mean halves before the sum: enough that no partial sum of
-/// fp16 overflows.
-int halvings(int ranks);
-
 class Channel {
 public:
   bool isOpen() const { return handle != nullptr; }
   ncclComm_t comm() const { return handle; }
-  /// The sum of what was halved `halvings` times.
-  ncclRedOp_t halve() const { return halving; }
+  /// The sum of what was multiplied by `prescaleOf` the ranks.
+  /// \pre isPrescaled(type).
+  ncclRedOp_t prescaledSum(DataType type) const {
+    return prescaled[static_cast<size_t>(type)];
+  }
+  /// Whether there are prescaled sums of `type`.
+  static bool isPrescaled(DataType type);
 
   /// Joins `ranks`, over which the id travels, and which it borrows. What waits
   /// for other ranks is an error after `timeoutSeconds`; 0: never.
@@ -43,10 +46,11 @@ public:
   void close() noexcept;
 
 private:
-  void makeHalving();
+  void makePrescaledSums();
 
   ncclComm_t handle = nullptr;
-  ncclRedOp_t halving = ncclSum;
+  /// By type; only those of `isPrescaled` are used.
+  std::array<ncclRedOp_t, kDataTypeCount> prescaled;
   Communicator *host = nullptr; ///< of `connect`
   double timeoutSeconds = 0;
 };

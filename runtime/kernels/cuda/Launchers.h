@@ -69,10 +69,6 @@ void update(const DeviceUpdate<Rule> &arguments, cudaStream_t stream);
 
 void updateScale(const ScaleRule &rule, Control *control, cudaStream_t stream);
 
-/// to[i] *= factor, rounded to f16. For means of more ranks than a power of
-/// two.
-void scaleHalf(void *to, float factor, int64_t elements, cudaStream_t stream);
-
 //===----------------------------------------------------------------------===//
 // Rows.cu: over the last dimension
 //===----------------------------------------------------------------------===//

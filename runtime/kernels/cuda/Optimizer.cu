@@ -50,18 +50,6 @@ __global__ void recordKernel(const T *loss, Control *control) {
   control->lossSum += toFloat(*loss);
 }
 
-__global__ void scaleHalfKernel(__half *to, float factor, int64_t elements,
-                                bool whole) {
-  forEachPack(elements, [=](int64_t i, int count) {
-    float values[kPack];
-    load(to, i, count, whole, values);
-#pragma unroll
-    for (int lane = 0; lane < kPack; ++lane)
-      values[lane] *= factor;
-    store(to, i, count, whole, values);
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Updates
 //===----------------------------------------------------------------------===//
@@ -309,14 +297,4 @@ void zrt::cuda::updateScale(const ScaleRule &rule, Control *control,
                             cudaStream_t stream) {
   updateScaleKernel<<<1, 1, 0, stream>>>(rule, control);
   checkLaunch("update_scale");
-}
-
-void zrt::cuda::scaleHalf(void *to, float factor, int64_t elements,
-                          cudaStream_t stream) {
-  if (elements == 0)
-    return;
-  scaleHalfKernel<<<blocksFor(elements / kPack + 1, kThreads), kThreads, 0,
-                    stream>>>(static_cast<__half *>(to), factor, elements,
-                              holdsPacks<__half>(to));
-  checkLaunch("scale");
 }

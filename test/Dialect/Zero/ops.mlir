@@ -91,8 +91,8 @@ zero.step @train(%x: tensor<2xf32> {zero.input = "x"})
   }
   // CHECK: zero.apply
   zero.apply {
-    // CHECK: zero.all_reduce mean @p0[0 to 12] : <tensor<12xf16>>
-    %r = zero.all_reduce mean @p0[0 to 12] : <tensor<12xf16>>
+    // CHECK: zero.all_reduce prescaled @p0[0 to 12] : <tensor<12xf16>>
+    %r = zero.all_reduce prescaled @p0[0 to 12] : <tensor<12xf16>>
     %t = zero.wait %r : <tensor<12xf16>>
     // CHECK: %[[S:.*]] = zero.grad_stats [@p0]
     %s = zero.grad_stats [@p0]

@@ -110,6 +110,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     int64_t getSlices() { return getCut().getSize(); }
     /// Ranks that own the same slice.
     int64_t getReplicas() { return getOver().getSize() / getSlices(); }
+    /// What makes a mean over ranks of reduced gradients: the ranks, times the
+    /// factors of the groups that reduce them where their sums are `prescaled`.
+    double getDivisor(bool prescaled);
+    /// Neighbouring segments as ranges of at most `elements`, or of one segment
+    /// where that has more; empty ranges are left out.
+    ::llvm::SmallVector<std::pair<int64_t, int64_t>> getSegmentRuns(int64_t elements);
     /// Whether slices travel: one rank's group is whole, unless its trivial
     /// collectives are kept.
     bool isCut() { return getSlices() > 1 || getLayout() != LayoutKind::Whole; }
@@ -186,10 +192,10 @@ class Zero_ReduceOp<string mnemonic>
                      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
       Variadic<AnyRankedTensor>:$gradients, OptionalAttr<FlatSymbolRefArrayAttr>:$parameters,
-      UnitAttr:$mean, DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
+      UnitAttr:$prescaled, DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = [{
-    (`mean` $mean^)? $partition `[` $begin `to` $end `]`
+    (`prescaled` $prescaled^)? $partition `[` $begin `to` $end `]`
     (`of` $parameters^ `(` $gradients `:` type($gradients) `)`)? (`on` $stream^)? attr-dict `:` type($pending)
   }];
 }
@@ -197,7 +203,9 @@ defvar ReduceSources = [{
     The sources are the gradients of the named members, as far as they lie in the
     range, and fill it but for padding; without any, the stored gradient of the
     range.
-    `mean` divides the f32 sum by the rank count and rounds once (fp16).
+    `prescaled` multiplies the f32 sum over n ranks by 2^-ceil(log2 n) and rounds
+    once: a sum of fp16 values would overflow. The rest of 1/n is in the divisor
+    of `zero.judge`.
     Constraints
     - (C1) the range begins and ends at segment boundaries of the partition.
     - (C2) gradients and parameters are equally many, each a member in the range,
@@ -246,11 +254,11 @@ def Zero_BucketedReduceOp
   }];
   let arguments = (ins FlatSymbolRefAttr:$partition, OptionalAttr<I64Attr>:$begin,
       OptionalAttr<I64Attr>:$end, FlatSymbolRefArrayAttr:$parameters,
-      Variadic<AnyRankedTensor>:$gradients, UnitAttr:$mean,
+      Variadic<AnyRankedTensor>:$gradients, UnitAttr:$prescaled,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = [{
-    (`mean` $mean^)? $partition (`[` $begin^ `to` $end `]`)? `of` $parameters `(` $gradients `:` type($gradients) `)` (`on` $stream^)? attr-dict `:` type($pending)
+    (`prescaled` $prescaled^)? $partition (`[` $begin^ `to` $end `]`)? `of` $parameters `(` $gradients `:` type($gradients) `)` (`on` $stream^)? attr-dict `:` type($pending)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -268,7 +276,8 @@ def Zero_AllReduceOwnedOp
     After the gradients of a range were reduced within the group that states are
     cut over: combines what this rank owns of the stored gradient, in place, with
     that of its replicas. It runs over the axes of the partition that are not cut.
-    `mean` divides the f32 sum by the number of replicas and rounds once.
+    `prescaled` means what it means in the reductions within the group, with the
+    number of replicas.
     Constraints
     - (C1) the range begins and ends at segment boundaries.
     - (C2) the partition has replicas.
@@ -277,10 +286,10 @@ def Zero_AllReduceOwnedOp
     %p = zero.all_reduce_owned @p0[0 to 12] : <>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end, UnitAttr:$mean,
+  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end, UnitAttr:$prescaled,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "(`mean` $mean^)? $partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
+  let assemblyFormat = "(`prescaled` $prescaled^)? $partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
 def Zero_AllGatherOp
