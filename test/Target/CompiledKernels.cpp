@@ -27,6 +27,24 @@ std::string temporaryFile(const char *suffix) {
   return std::string(path);
 }
 
+DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                  math::MathDialect, mlir::nn::NNDialect, tensor::TensorDialect,
+                  mlir::zero::ZeroDialect>();
+  return registry;
+}
+
+/// The module of `source` with its kernels as functions; null after an error.
+OwningOpRef<ModuleOp> outline(const std::string &source, MLIRContext &context) {
+  auto module = parseSourceString<ModuleOp>(source, &context);
+  PassManager passes(&context);
+  passes.addPass(mlir::zero::createOutlineElementwise());
+  if (module && failed(passes.run(*module)))
+    return {};
+  return module;
+}
+
 } // namespace
 
 CompiledKernels::CompiledKernels(const std::string &source,
@@ -35,19 +53,23 @@ CompiledKernels::CompiledKernels(const std::string &source,
   load(source, options, program);
 }
 
+std::string optimizedCode(const std::string &source,
+                          const mlir::zero::TargetOptions &options) {
+  MLIRContext context(makeRegistry());
+  auto module = outline(source, context);
+  std::string code;
+  llvm::raw_string_ostream out(code);
+  if (!module || failed(mlir::zero::emitLLVM(*module, "", options, out)))
+    ADD_FAILURE() << "no code for " << source;
+  return code;
+}
+
 void CompiledKernels::load(const std::string &source,
                            const mlir::zero::TargetOptions &options,
                            const std::string &program) {
-  DialectRegistry registry;
-  registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
-                  math::MathDialect, mlir::nn::NNDialect, tensor::TensorDialect,
-                  mlir::zero::ZeroDialect>();
-  MLIRContext context(registry);
-  auto module = parseSourceString<ModuleOp>(source, &context);
+  MLIRContext context(makeRegistry());
+  auto module = outline(source, context);
   ASSERT_TRUE(module);
-  PassManager passes(&context);
-  passes.addPass(mlir::zero::createOutlineElementwise());
-  ASSERT_TRUE(succeeded(passes.run(*module)));
   std::string object = temporaryFile("o"), shared = temporaryFile("so");
   {
     std::error_code code;

@@ -34,4 +34,8 @@ private:
   int64_t count = 0;
 };
 
+/// The optimised LLVM assembly of the kernels of `source`.
+std::string optimizedCode(const std::string &source,
+                          const mlir::zero::TargetOptions &options);
+
 #endif // ZERO_TEST_TARGET_COMPILEDKERNELS_H
