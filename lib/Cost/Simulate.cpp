@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-StringRef mlir::zero::stringifyStepRegion(StepRegion region) {
-  return region == StepRegion::Micro ? "micro" : "apply";
+StringRef mlir::zero::stringifyTimedRegion(TimedRegion region) {
+  return region == TimedRegion::Micro ? "micro" : "apply";
 }
 
 namespace {
@@ -45,7 +45,7 @@ private:
   };
 
   void runUpdate(int64_t update);
-  void runRegion(const zrt::Region &region, StepRegion kind);
+  void runRegion(const zrt::Region &region, TimedRegion kind);
   void runKernel(const zrt::Command &command);
   void start(const zrt::Command &command);
   void wait(const zrt::Command &command);
@@ -217,7 +217,7 @@ void Simulation::wait(const zrt::Command &command) {
   timeline.events[event].end = now;
 }
 
-void Simulation::runRegion(const zrt::Region &region, StepRegion kind) {
+void Simulation::runRegion(const zrt::Region &region, TimedRegion kind) {
   next.region = kind;
   for (const zrt::Command &command : region.commands) {
     if (command.opcode == zrt::Opcode::Kernel)
@@ -233,9 +233,9 @@ void Simulation::runUpdate(int64_t update) {
   next.update = update;
   for (int32_t i = 0; i < timeline.program->training.accumulation; ++i) {
     next.micro = i;
-    runRegion(timeline.program->regionOfMicro(i), StepRegion::Micro);
+    runRegion(timeline.program->regionOfMicro(i), TimedRegion::Micro);
   }
-  runRegion(timeline.program->apply, StepRegion::Apply);
+  runRegion(timeline.program->apply, TimedRegion::Apply);
 }
 
 //===----------------------------------------------------------------------===//

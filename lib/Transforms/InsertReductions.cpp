@@ -21,7 +21,7 @@ using namespace mlir::zero;
 namespace {
 
 /// When a partition's gradients travel.
-enum class Moment {
+enum class ReductionTime {
   Never,    ///< one rank: nothing travels
   Backward, ///< bucket by bucket, as gradients become ready
   Apply,    ///< from the stored gradient, once an update
@@ -51,7 +51,7 @@ private:
   void collectGradients();
   LogicalResult verifyGradients();
   void reducePartition(PartitionOp partition);
-  Moment chooseMoment(PartitionOp partition);
+  ReductionTime chooseTime(PartitionOp partition);
   SmallVector<Bucket> cutBuckets(PartitionOp partition);
   /// The gradients of a partition's members, in flat order.
   SmallVector<GradientOp> listGradients(PartitionOp partition);
@@ -219,17 +219,17 @@ void Reductions::collectGradients() {
   });
 }
 
-Moment Reductions::chooseMoment(PartitionOp partition) {
+ReductionTime Reductions::chooseTime(PartitionOp partition) {
   if (training.isSilent())
-    return Moment::Never;
+    return ReductionTime::Never;
   if (scattersInBackward(training))
-    return Moment::Backward;
+    return ReductionTime::Backward;
   // Stages 0 and 1 may add up locally and communicate once; a deterministic run
   // rounds where every other stage rounds.
   bool everyMicro =
       training.getDeterministic() || training.getAccumulation() == 1;
-  return partition.getStage() == 0 && everyMicro ? Moment::Backward
-                                                 : Moment::Apply;
+  return partition.getStage() == 0 && everyMicro ? ReductionTime::Backward
+                                                 : ReductionTime::Apply;
 }
 
 std::pair<int64_t, int64_t> Reductions::elementsOf(GradientOp gradient) {
@@ -405,15 +405,15 @@ LogicalResult Reductions::verifyGradients() {
 }
 
 void Reductions::reducePartition(PartitionOp partition) {
-  Moment moment = chooseMoment(partition);
-  if (moment == Moment::Never || moment == Moment::Apply)
+  ReductionTime time = chooseTime(partition);
+  if (time == ReductionTime::Never || time == ReductionTime::Apply)
     storeLocally(partition);
-  if (moment == Moment::Apply)
+  if (time == ReductionTime::Apply)
     reduceStored(partition);
-  if (moment == Moment::Backward)
+  if (time == ReductionTime::Backward)
     for (Bucket &bucket : cutBuckets(partition))
       reduceBucket(partition, bucket);
-  if (moment != Moment::Never && partition.getReplicas() > 1)
+  if (time != ReductionTime::Never && partition.getReplicas() > 1)
     reduceReplicas(partition);
 }
 

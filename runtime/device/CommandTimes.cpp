@@ -73,5 +73,5 @@ void CommandTimes::report() {
     return hostOrigin + int64_t(device.elapsed(origin, event) * 1e9);
   };
   for (const Row &row : rows)
-    trace(*row.command, timeOf(row.begin), timeOf(row.end));
+    hook(*row.command, timeOf(row.begin), timeOf(row.end));
 }

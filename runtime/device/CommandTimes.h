@@ -19,8 +19,10 @@ public:
   CommandTimes &operator=(const CommandTimes &) = delete;
 
   /// An empty one ends it.
-  void setTrace(Executor::Trace hook) { trace = std::move(hook); }
-  bool isOn() const { return static_cast<bool>(trace); }
+  void setCommandHook(Executor::CommandHook replacement) {
+    hook = std::move(replacement);
+  }
+  bool isOn() const { return static_cast<bool>(hook); }
 
   /// Times count from here; the device must have nothing to do.
   void beginUpdate();
@@ -29,7 +31,7 @@ public:
   /// Around what a collective puts on `queue`.
   void beginOn(Device::Queue queue);
   void endOn(Device::Queue queue);
-  /// Tells the trace about every command since `beginUpdate`, in order; all of
+  /// Calls the hook for every command since `beginUpdate`, in order; all of
   /// them must be done.
   void report();
 
@@ -42,7 +44,7 @@ private:
 
   Device &device;
   const Queues &queues;
-  Executor::Trace trace;
+  Executor::CommandHook hook;
   std::vector<Device::Event> timers; ///< of all updates, used again
   size_t used = 0;
   std::vector<Row> rows;

@@ -242,8 +242,8 @@ void DeviceBackend::evaluate(const FillMicro &fill) {
   bringBack();
 }
 
-void DeviceBackend::setTrace(Executor::Trace trace) {
-  times.setTrace(std::move(trace));
+void DeviceBackend::setCommandHook(Executor::CommandHook hook) {
+  times.setCommandHook(std::move(hook));
 }
 
 std::string DeviceBackend::describe() const {

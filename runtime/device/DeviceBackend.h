@@ -45,7 +45,7 @@ public:
   size_t workspaceBytes() const override { return executor.workspaceBytes(); }
   /// While it is on, updates are queued command by command: a graph has no
   /// events whose times can be read.
-  void setTrace(Executor::Trace trace) override;
+  void setCommandHook(Executor::CommandHook hook) override;
   bool timesOperations() const override { return true; }
   double deviceSeconds() const override { return secondsOfUpdate; }
   double repeatGraph(int64_t times) override;

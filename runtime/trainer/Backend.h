@@ -52,9 +52,9 @@ public:
   virtual std::vector<std::string> choices() const = 0;
 
   /// From the next update on, calls `trace` after each command, as
-  /// `Executor::setTrace`; an empty one ends it. Throws std::runtime_error
-  /// where the processor has no such times.
-  virtual void setTrace(Executor::Trace trace);
+  /// `Executor::setCommandHook`; an empty one ends it. Throws
+  /// std::runtime_error where the processor has no such times.
+  virtual void setCommandHook(Executor::CommandHook hook);
   /// Whether the times of a collective's start are those of the operation
   /// itself; otherwise it lasts from its start to the end of its wait.
   virtual bool timesOperations() const { return false; }

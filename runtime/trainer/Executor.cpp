@@ -276,7 +276,7 @@ void Executor::execute(const Action &action) {
 
 void Executor::run(const Region &region) {
   for (const Action &action : plans.at(&region)) {
-    const int64_t begin = trace ? now() : 0;
+    const int64_t begin = hook ? now() : 0;
     if (mark)
       mark(action.command);
     try {
@@ -288,8 +288,8 @@ void Executor::run(const Region &region) {
     }
     if (mark)
       mark(nullptr);
-    if (trace)
-      trace(*action.command, begin, now());
+    if (hook)
+      hook(*action.command, begin, now());
   }
 }
 
@@ -323,7 +323,9 @@ std::vector<std::string> Executor::choices() const {
   return lines;
 }
 
-void Executor::setTrace(Trace hook) { trace = std::move(hook); }
+void Executor::setCommandHook(CommandHook replacement) {
+  hook = std::move(replacement);
+}
 void Executor::setMark(std::function<void(const Command *command)> hook) {
   mark = std::move(hook);
 }

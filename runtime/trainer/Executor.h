@@ -47,7 +47,7 @@ class Executor {
 public:
   /// Called after each command with its begin and end on the steady clock, in
   /// nanoseconds.
-  using Trace =
+  using CommandHook =
       std::function<void(const Command &command, int64_t begin, int64_t end)>;
 
   /// All references are borrowed and must outlive the executor.
@@ -80,7 +80,7 @@ public:
   size_t workspaceBytes() const;
   /// "nn.attention of tensor<..>: cuDNN ..", for kernels that have a choice.
   std::vector<std::string> choices() const;
-  void setTrace(Trace trace);
+  void setCommandHook(CommandHook hook);
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);
 
@@ -124,7 +124,7 @@ private:
   void *workspace = nullptr;
   size_t workspaceSize = 0;
   Traffic sent;
-  Trace trace;
+  CommandHook hook;
   std::function<void(const Command *command)> mark;
 };
 

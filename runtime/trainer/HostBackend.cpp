@@ -12,7 +12,7 @@ using namespace zrt;
 
 Backend::~Backend() = default;
 
-void Backend::setTrace(Executor::Trace) {
+void Backend::setCommandHook(Executor::CommandHook) {
   throw std::runtime_error("this processor does not time its commands: run "
                            "without --trace");
 }
@@ -80,8 +80,8 @@ void HostBackend::evaluate(const FillMicro &fill) {
 
 void HostBackend::drain() { executor.drain(); }
 
-void HostBackend::setTrace(Executor::Trace trace) {
-  executor.setTrace(std::move(trace));
+void HostBackend::setCommandHook(Executor::CommandHook hook) {
+  executor.setCommandHook(std::move(hook));
 }
 
 void HostBackend::read(const BufferRef &buffer, uint64_t offset, void *to,

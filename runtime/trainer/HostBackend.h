@@ -27,7 +27,7 @@ public:
   std::vector<std::string> choices() const override {
     return executor.choices();
   }
-  void setTrace(Executor::Trace trace) override;
+  void setCommandHook(Executor::CommandHook hook) override;
 
 private:
   const Program &program;

@@ -201,13 +201,13 @@ UpdateReport RankRun::update(int64_t number) {
                         "with events around each, and are no graph");
     // The clocks of the ranks count from here.
     communicator.barrier();
-    backend->setTrace(trace->hook());
+    backend->setCommandHook(trace->hook());
   }
   trace->beginUpdate(number);
   UpdateReport result = trainer->update();
   trace->endUpdate();
   if (number == options.traceLast)
-    backend->setTrace({});
+    backend->setCommandHook({});
   return result;
 }
 

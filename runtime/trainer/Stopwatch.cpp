@@ -32,7 +32,7 @@ Stopwatch::Stopwatch(const Program &program, Backend &backend,
                   program.apply.commands.size());
 }
 
-Executor::Trace Stopwatch::hook() {
+Executor::CommandHook Stopwatch::hook() {
   return [this](const Command &command, int64_t begin, int64_t end) {
     double seconds = double(end - begin) * 1e-9;
     const bool isWait = command.opcode == Opcode::Wait;
@@ -88,7 +88,7 @@ std::vector<TimedCommand> Stopwatch::medians() const {
 
 std::vector<TimedCommand> Stopwatch::run(const FillMicro &fill,
                                          double seconds) {
-  backend.setTrace(hook());
+  backend.setCommandHook(hook());
   runOnce(fill); // touches all memory
   const double once = runOnce(fill);
   const int64_t updates = agree(std::clamp(
@@ -98,7 +98,7 @@ std::vector<TimedCommand> Stopwatch::run(const FillMicro &fill,
     runOnce(fill);
     samples.push_back(current);
   }
-  backend.setTrace({});
+  backend.setCommandHook({});
   backend.drain();
   return medians();
 }

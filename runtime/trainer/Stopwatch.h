@@ -29,7 +29,7 @@ public:
   std::vector<TimedCommand> run(const FillMicro &fill, double seconds);
 
 private:
-  Executor::Trace hook();
+  Executor::CommandHook hook();
   /// Fills `current`; returns the seconds of the update.
   double runOnce(const FillMicro &fill);
   int64_t agree(int64_t value);

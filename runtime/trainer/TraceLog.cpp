@@ -32,7 +32,7 @@ TraceLog::TraceLog(const Program &program, int64_t count, bool timesOperations)
   updates.resize(size_t(count));
 }
 
-Executor::Trace TraceLog::hook() {
+Executor::CommandHook TraceLog::hook() {
   return [this](const Command &command, int64_t begin, int64_t end) {
     if (rowCount < rows.size())
       rows[rowCount++] = {&command, begin, end};

@@ -15,7 +15,7 @@ public:
   TraceLog(const Program &program, int64_t updates, bool timesOperations);
 
   /// What to give the executor; it borrows the log.
-  Executor::Trace hook();
+  Executor::CommandHook hook();
 
   /// From here commands are of the update with this number, from 1. Times
   /// count from the first.

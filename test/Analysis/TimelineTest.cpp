@@ -124,7 +124,7 @@ TEST_F(Timelines, EveryMicroBatchRunsItsRegion) {
   EXPECT_DOUBLE_EQ(timeline.stepSeconds(), 11);
   EXPECT_EQ(timeline.events.size(), 8u);
   EXPECT_EQ(timeline.events[2].micro, 2);
-  EXPECT_EQ(timeline.events[3].region, StepRegion::Apply);
+  EXPECT_EQ(timeline.events[3].region, TimedRegion::Apply);
   EXPECT_EQ(timeline.events[4].update, 1);
 }
 

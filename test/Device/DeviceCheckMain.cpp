@@ -68,7 +68,7 @@ Outcome train(const Program &program, Backend &backend, int rank,
               TraceLog *log = nullptr) {
   Outcome outcome;
   if (log)
-    backend.setTrace(log->hook());
+    backend.setCommandHook(log->hook());
   backend.plan();
   const Arenas &arenas = backend.arenas();
   initializeControl(program, arenas, kSeed);

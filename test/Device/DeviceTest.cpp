@@ -384,11 +384,12 @@ TEST_F(OneKernel, TimesEveryCommandOnItsQueue) {
   std::vector<Row> rows;
   update(*backend);
   update(*backend);
-  backend->setTrace([&](const Command &command, int64_t begin, int64_t end) {
-    rows.push_back({command.opcode, begin, end});
-  });
+  backend->setCommandHook(
+      [&](const Command &command, int64_t begin, int64_t end) {
+        rows.push_back({command.opcode, begin, end});
+      });
   update(*backend);
-  backend->setTrace({});
+  backend->setCommandHook({});
   EXPECT_EQ(device->counts.launches, 1);
   update(*backend);
   EXPECT_EQ(device->counts.launches, 2);

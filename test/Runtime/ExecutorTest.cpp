@@ -61,7 +61,7 @@ TEST(Executor, TracesEachCommand) {
   const FakeKernels kernels = makeFakeKernels();
   rank.executor->plan(kernels.maker());
   std::vector<std::string> labels;
-  rank.executor->setTrace(
+  rank.executor->setCommandHook(
       [&](const Command &command, int64_t begin, int64_t end) {
         labels.push_back(command.label);
         EXPECT_LE(begin, end);

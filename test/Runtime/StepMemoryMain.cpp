@@ -147,7 +147,7 @@ struct Rank {
                          &pool);
     executor->runInitialize();
     // A trace is recorded without allocating, too.
-    executor->setTrace(trace.hook());
+    executor->setCommandHook(trace.hook());
   }
 
   void update() {

@@ -88,7 +88,7 @@ void Picture::chooseTimes() {
   int64_t last = timeline.program->training.accumulation - 1;
   for (const RegionTime &region : listRegions(timeline))
     if (region.update == 1 && region.micro >= 0 &&
-        (region.region == StepRegion::Apply || region.micro == last))
+        (region.region == TimedRegion::Apply || region.micro == last))
       regions.push_back(region);
   begin = regions.front().begin;
   end = regions.back().end;
@@ -99,7 +99,7 @@ void Picture::drawTitle(StringRef title) {
   int32_t micros = timeline.program->training.accumulation;
   for (const RegionTime &region : regions) {
     std::string name = region.getName();
-    if (region.region == StepRegion::Micro && micros > 1)
+    if (region.region == TimedRegion::Micro && micros > 1)
       name = "last of " + std::to_string(micros) + " micro-batches";
     svg.line(toX(region.begin), kTop - 18, toX(region.begin), kTop, "edge");
     svg.text(toX(region.begin) + 3, kTop - 8, name);
@@ -162,12 +162,12 @@ SmallVector<TimedBuffer> Picture::listStates(MemorySpace space) {
 /// Appends when each operation of a region's block is issued: at the begin of
 /// the next command that computes.
 void Picture::addTimes(Block &block, SmallVectorImpl<double> &times) const {
-  StepRegion kind =
-      isa<ApplyOp>(block.getParentOp()) ? StepRegion::Apply : StepRegion::Micro;
+  TimedRegion kind =
+      isa<ApplyOp>(block.getParentOp()) ? TimedRegion::Apply : TimedRegion::Micro;
   const RegionTime &time = *llvm::find_if(
       regions, [&](const RegionTime &time) { return time.region == kind; });
   const zrt::Region &commands =
-      kind == StepRegion::Micro ? timeline.program->regionOfMicro(time.micro)
+      kind == TimedRegion::Micro ? timeline.program->regionOfMicro(time.micro)
                                 : timeline.program->apply;
   std::vector<double> issued(commands.commands.size() + 1, -1);
   issued.back() = time.end;

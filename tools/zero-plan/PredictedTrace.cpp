@@ -14,7 +14,7 @@ using namespace mlir::zero;
 std::string RegionTime::getName() const {
   if (micro < 0)
     return "update " + std::to_string(update + 1);
-  return region == StepRegion::Micro ? "micro-batch " + std::to_string(micro)
+  return region == TimedRegion::Micro ? "micro-batch " + std::to_string(micro)
                                      : "apply";
 }
 
@@ -27,7 +27,7 @@ SmallVector<RegionTime> mlir::zero::listRegions(const Timeline &timeline) {
     if (times.empty() || times[update].update != event.update) {
       update = times.size();
       times.push_back(
-          {StepRegion::Micro, event.update, -1, event.begin, event.end});
+          {TimedRegion::Micro, event.update, -1, event.begin, event.end});
     }
     const RegionTime &last = times.back();
     if (last.micro < 0 || last.region != event.region ||

@@ -8,7 +8,7 @@ namespace mlir::zero {
 
 /// When a region ran; the update, where `micro` is -1.
 struct RegionTime {
-  StepRegion region = StepRegion::Micro;
+  TimedRegion region = TimedRegion::Micro;
   int64_t update = 0, micro = -1;
   double begin = 0, end = 0;
 

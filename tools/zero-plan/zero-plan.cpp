@@ -12,7 +12,7 @@
 #include "Drawings.h"
 #include "Estimate.h"
 #include "Explain.h"
-#include "Layout.h"
+#include "FlatSpace.h"
 #include "Model.h"
 #include "Modes.h"
 #include "Predict.h"
@@ -310,7 +310,7 @@ LogicalResult runPicture() {
   if (failed(planned))
     return failure();
   if (layout)
-    zero::printLayout(planned->get());
+    zero::printFlatSpace(planned->get());
   if (explain.getNumOccurrences() > 0)
     return zero::explainParameter(planned->get(), explain);
   return success();

@@ -19,8 +19,8 @@
 namespace mlir::zero {
 
 /// The regions of a program that an update runs.
-enum class StepRegion { Micro, Apply };
-StringRef stringifyStepRegion(StepRegion region);
+enum class TimedRegion { Micro, Apply };
+StringRef stringifyTimedRegion(TimedRegion region);
 
 /// One command of the timeline; times in seconds from its begin. A wait is on
 /// the compute stream and lasts while that does nothing.
@@ -29,7 +29,7 @@ struct TimelineEvent {
   /// What a wait is for.
   const zrt::Command *started = nullptr;
   zrt::Stream stream = zrt::Stream::Compute;
-  StepRegion region = StepRegion::Micro;
+  TimedRegion region = TimedRegion::Micro;
   int64_t update = 0, micro = 0;
   double begin = 0, end = 0;
   /// When compute came to the command.

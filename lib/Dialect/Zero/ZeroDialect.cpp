@@ -119,8 +119,7 @@ namespace {
 struct ZeroFoldInterface : public DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const final {
-    return isa<MicroOp, ApplyOp, EvaluateOp, InitializeOp>(
-        region->getParentOp());
+    return region->getParentOp()->hasTrait<StepRegion>();
   }
 };
 } // namespace

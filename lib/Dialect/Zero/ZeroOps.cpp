@@ -156,7 +156,7 @@ LogicalResult StepOp::verify() {
     applies += isa<ApplyOp>(op);
     micros += micro && !micro.getLast();
     lasts += micro && micro.getLast();
-    if (!isa<MicroOp, ApplyOp, EvaluateOp, InitializeOp>(op))
+    if (!op.hasTrait<StepRegion>())
       return op.emitOpError("stands between the regions of a schedule; a model "
                             "must end in 'zero.yield'");
     if (micro && micro.getLast() && (lasts > 1 || micros == 0))

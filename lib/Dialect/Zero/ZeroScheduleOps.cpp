@@ -15,8 +15,9 @@ using namespace mlir::zero;
 //===----------------------------------------------------------------------===//
 
 MemberAttr PartitionOp::findMember(StringRef parameter) {
+  auto name = StringAttr::get(getContext(), parameter);
   for (MemberAttr member : getMemberRange())
-    if (member.getParameter().getValue() == parameter)
+    if (member.getParameter().getAttr() == name)
       return member;
   return {};
 }
@@ -28,10 +29,11 @@ MemberAttr PartitionOp::findMemberIn(StringRef parameter, int64_t begin,
     auto member = cast<MemberAttr>(entry);
     return member.getOffset() + member.getSize() < begin;
   });
+  auto name = StringAttr::get(getContext(), parameter);
   for (; next != members.end(); ++next)
     if (auto member = cast<MemberAttr>(*next); member.getOffset() > end)
       break;
-    else if (member.getParameter().getValue() == parameter)
+    else if (member.getParameter().getAttr() == name)
       return member;
   return {};
 }

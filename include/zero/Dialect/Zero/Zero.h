@@ -38,6 +38,10 @@ struct RecomputeResource : SideEffects::Resource::Base<RecomputeResource> {
   StringRef getName() final { return "zero.recompute"; }
 };
 
+/// Of the operations that hold the regions of a step.
+template <typename ConcreteType>
+class StepRegion : public OpTrait::TraitBase<ConcreteType, StepRegion> {};
+
 /// A double as attributes store it: equal and hashed by its bits.
 struct Real {
   double value;

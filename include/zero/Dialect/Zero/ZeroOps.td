@@ -114,8 +114,13 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
   }];
 }
 
+/// What a schedule consists of.
+def Zero_StepRegion : NativeOpTrait<"StepRegion"> {
+  let cppNamespace = "::mlir::zero";
+}
+
 class Zero_RegionOp<string mnemonic> : Zero_Op<mnemonic,
-    [HasParent<"::mlir::zero::StepOp">, SingleBlock, NoTerminator]> {
+    [HasParent<"::mlir::zero::StepOp">, SingleBlock, NoTerminator, Zero_StepRegion]> {
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$body attr-dict";
 }

@@ -1,6 +1,6 @@
-//===- Layout.cpp - intervals, owners and padding, drawn ------------------===//
+//===- FlatSpace.cpp - intervals, owners and padding, drawn ---------------===//
 
-#include "Layout.h"
+#include "FlatSpace.h"
 
 #include "Table.h"
 
@@ -237,7 +237,7 @@ static void printBuckets(ArrayRef<int64_t> buckets, int64_t size) {
                << share(*llvm::max_element(buckets)) << "\n";
 }
 
-void mlir::zero::printLayout(ModuleOp module) {
+void mlir::zero::printFlatSpace(ModuleOp module) {
   auto buckets = findBuckets(module);
   StepOp step = *module.getOps<StepOp>().begin();
   int64_t size = step.getTraining()->getPlanning().getReduceBucketSize();
