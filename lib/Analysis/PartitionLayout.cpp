@@ -115,7 +115,7 @@ FlatLayout mlir::zero::layOutBuckets(ArrayRef<int64_t> sizes,
   SmallVector<int64_t> ordered;
   for (const Unit &unit : units)
     ordered.push_back(unit.end - unit.begin);
-  int64_t padTo = owned ? options.ranks * options.alignment : options.alignment;
+  int64_t padTo = owned ? options.slices * options.alignment : options.alignment;
   size_t next = 0;
   for (size_t bucketEnd :
        cutIntoBuckets(ordered, options.bucketElements, alone)) {
@@ -136,7 +136,7 @@ FlatLayout mlir::zero::layOutIntervals(ArrayRef<int64_t> sizes,
                                        const LayoutOptions &options) {
   FlatLayout layout;
   llvm::append_range(layout.order, llvm::seq<unsigned>(0, sizes.size()));
-  int64_t unit = options.ranks * options.alignment;
+  int64_t unit = options.slices * options.alignment;
   int64_t padded = roundUp(placeAll(layout, sizes), unit);
   int64_t largest = std::max(unit, options.bucketElements / unit * unit);
   int64_t interval = std::min(padded, largest);
@@ -151,12 +151,12 @@ FlatLayout mlir::zero::layOutContiguous(ArrayRef<int64_t> sizes,
   FlatLayout layout;
   llvm::append_range(layout.order, llvm::seq<unsigned>(0, sizes.size()));
   int64_t end = placeAll(layout, sizes);
-  layout.segments = {0, roundUp(end, options.ranks * options.alignment)};
+  layout.segments = {0, roundUp(end, options.slices * options.alignment)};
   return layout;
 }
 
 FlatLayout mlir::zero::layOutParameters(ArrayRef<int64_t> sizes,
-                                        ArrayRef<unsigned> order, int64_t ranks,
+                                        ArrayRef<unsigned> order, int64_t slices,
                                         int64_t sliceAlignment,
                                         BlockEnds blocks) {
   FlatLayout layout;
@@ -169,7 +169,7 @@ FlatLayout mlir::zero::layOutParameters(ArrayRef<int64_t> sizes,
     int64_t end = layout.offsets.back() + unit.end;
     layout.segments.push_back(
         unit.isLast ? layout.offsets.back() +
-                          roundUp(sizes[unit.index], ranks * sliceAlignment)
+                          roundUp(sizes[unit.index], slices * sliceAlignment)
                     : end);
   }
   return layout;

@@ -237,7 +237,7 @@ LayoutKind Partitioner::chooseLayout(const Group &group) {
 FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
                                Type computeType) {
   LayoutOptions options;
-  options.ranks = mesh.slices();
+  options.slices = mesh.slices();
   options.alignment = settings.alignment;
   options.bucketElements = settings.bucketElements;
   SmallVector<int64_t> sizes;
@@ -261,7 +261,7 @@ FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
   case LayoutKind::Contiguous:
     return layOutContiguous(sizes, options);
   case LayoutKind::Parameter:
-    return layOutParameters(sizes, order, options.ranks, gatherUnit,
+    return layOutParameters(sizes, order, options.slices, gatherUnit,
                             group.blocks);
   }
   llvm_unreachable("all layouts are covered");

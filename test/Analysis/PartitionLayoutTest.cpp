@@ -12,7 +12,7 @@ namespace {
 
 LayoutOptions options(int64_t ranks, int64_t alignment, int64_t bucket) {
   LayoutOptions result;
-  result.ranks = ranks;
+  result.slices = ranks;
   result.alignment = alignment;
   result.bucketElements = bucket;
   return result;

@@ -15,7 +15,7 @@
 namespace mlir::zero {
 
 struct LayoutOptions {
-  int64_t ranks = 1;
+  int64_t slices = 1;
   /// Elements that each rank's slice of a segment is a multiple of.
   int64_t alignment = 128;
   /// Most elements of a bucket or interval; a larger gradient goes by itself.
@@ -38,7 +38,7 @@ using BlockEnds = llvm::ArrayRef<llvm::SmallVector<int64_t>>;
 
 /// Stages 0 and 2: members in the order in which gradients become ready
 /// (`ready`, indices into `sizes`), cut into buckets; each is a segment padded
-/// to ranks x alignment (`owned`) or to the alignment. A block is a bucket by
+/// to slices x alignment (`owned`) or to the alignment. A block is a bucket by
 /// itself, and padding follows the last one.
 FlatLayout layOutBuckets(llvm::ArrayRef<int64_t> sizes,
                          llvm::ArrayRef<unsigned> ready,
@@ -46,7 +46,7 @@ FlatLayout layOutBuckets(llvm::ArrayRef<int64_t> sizes,
                          BlockEnds blocks = {});
 
 /// Stage 1: members in declaration order; intervals of at most the bucket size
-/// rounded down to ranks x alignment; the whole is padded so that intervals are
+/// rounded down to slices x alignment; the whole is padded so that intervals are
 /// whole.
 FlatLayout layOutIntervals(llvm::ArrayRef<int64_t> sizes,
                            const LayoutOptions &options);
@@ -58,7 +58,7 @@ FlatLayout layOutContiguous(llvm::ArrayRef<int64_t> sizes,
 /// Stage 3: one segment a parameter or block, padded after the last block so
 /// that a rank's slice is a multiple of `sliceAlignment` elements.
 FlatLayout layOutParameters(llvm::ArrayRef<int64_t> sizes,
-                            llvm::ArrayRef<unsigned> order, int64_t ranks,
+                            llvm::ArrayRef<unsigned> order, int64_t slices,
                             int64_t sliceAlignment, BlockEnds blocks = {});
 
 /// Cuts `sizes`, in order, into runs of at most `bucketElements`; a larger size

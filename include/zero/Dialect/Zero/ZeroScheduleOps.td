@@ -226,7 +226,7 @@ def Zero_ReduceScatterOp : Zero_ReduceOp<"reduce_scatter"> {
   let summary = "Start to combine a range of gradients; rank r gets slice r of each segment";
   let description = !strconcat(ReduceSources, [{
     - (C3) the pending holds one flat tensor a segment of the range, of the
-      segment's size / ranks.
+      segment's size / slices.
     ```mlir
     %r = zero.reduce_scatter @p0[0 to 8] of [@w] (%dw : tensor<2x4xf32>) : <tensor<4xf32>>
     ```
