@@ -5,14 +5,14 @@
 include "mlir/Pass/PassBase.td"
 
 def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
-  let summary = "Join operations with the products before them";
+  let summary = "Fuse operations into the kernels of the products before them";
   let description = [{
     Fuses each operation with `EpilogueOpInterface` into the one that produces its
     operand, where that has a kernel for both.
 
-    Of `nn`: a kernel of a matrix product can apply gelu to what it computes,
-    while that is in registers, and write both; likewise gelu's gradient, and the
-    sum of its rows. `nn.linear` and the `nn.gelu tanh` that reads it become
+    Of `nn`: a matrix product kernel can apply gelu to its result while that is
+    still in registers, and write both; likewise gelu's gradient, and the sum of
+    its rows. `nn.linear` and the `nn.gelu tanh` that reads it become
     `nn.linear_gelu`; an `nn.linear` without a bias, whose only reader is an
     `nn.gelu_grad tanh`, becomes `nn.linear_gelu_grad` with it, and with the
     `nn.reduce sum` over all but the last dimension of what it leaves, if there
@@ -38,10 +38,10 @@ def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
 }
 
 def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
-  let summary = "Turn groups of elementwise operations into kernels";
+  let summary = "Fuse elementwise operations into kernels";
   let description = [{
-    Joins elementwise operations of a `zero.step` into groups and makes each
-    group one `zero.launch` of a private function around one `linalg.generic`.
+    Groups the elementwise operations of a `zero.step` and turns each group into
+    one `zero.launch` of a private function around one `linalg.generic`.
     Members are upstream operations with the `Elementwise` trait and operations
     with `ElementwiseOpInterface`, on ranked static tensors of one shape.
     Arithmetic inside a kernel is f32: 16-bit inputs are extended when loaded
@@ -72,12 +72,12 @@ def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
 }
 
 def ExpandMath : Pass<"zero-expand-math"> {
-  let summary = "Turn math and bf16 conversions into plain vector arithmetic";
+  let summary = "Expand math functions and bf16 conversions into vector arithmetic";
   let description = [{
     Expands transcendental functions of f32 into polynomials, and conversions
     between f32 and bf16 into integer arithmetic that rounds to nearest even
     and keeps subnormals, which the native instructions flush. The results are
-    then the same on every machine.
+    then bitwise equal on every machine.
 
     - Leaves: functions without a polynomial (and all of f64), which become
       calls of the C library, an element at a time.
@@ -88,14 +88,15 @@ def ExpandMath : Pass<"zero-expand-math"> {
 }
 
 def VectorizeKernels : Pass<"zero-vectorize-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turn kernel functions into vector loops on raw buffers";
+  let summary = "Lower kernel functions to vector loops on raw buffers";
   let description = [{
     Every function with a body becomes a function of
     `(buffers: pointer to pointers, begin: i64, end: i64)` that computes the
     flat elements [begin, end) of its results: whole vectors first, the rest
-    with the same code under a mask. An element's bits do not depend on where
-    a range begins or ends. `extent` on the function is its number of
-    elements, `grain` the fewest elements worth a thread.
+    with the same code under a mask. The result for an element does not depend on
+    where a range begins or ends, bit by bit. `extent` on the function is its number of
+    elements, `grain` the smallest number of elements worth
+    giving to a thread.
 
     - Needs: functions as `zero-outline-elementwise` leaves them.
     - Leaves: `arith`, `math` and `vector` on vectors of `vector-width` lanes,
@@ -110,7 +111,7 @@ def VectorizeKernels : Pass<"zero-vectorize-kernels", "::mlir::ModuleOp"> {
 }
 
 def ThreadKernels : Pass<"zero-thread-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turn kernel functions into code of a GPU's threads";
+  let summary = "Lower kernel functions to GPU threads";
   let description = [{
     Every function with a body becomes a function of its buffers' pointers,
     inputs first, in which a thread computes every element whose number is its

@@ -5,16 +5,16 @@
 include "mlir/Pass/PassBase.td"
 
 def Free : Pass<"zero-free", "::mlir::ModuleOp"> {
-  let summary = "Say where gathered parameters and reduced gradients die";
+  let summary = "End the lifetimes of gathered parameters and reduced gradients";
   let description = [{
     Inserts `zero.free` after the last use of every gathered parameter, through
-    views, and of every gradient that a reduction has taken in.
+    views, and of every gradient once its reduction has read it.
 
     - Needs: all other `zero-insert-*` passes ran.
-    - Leaves: one free for each such value. Pure users are not ordered against a
-      free, so only verification, planning and lowering may run after.
-    - Not done here: activations; the memory plan reads their lifetimes off the
-      order.
+    - Leaves: one free for each such value. Nothing orders pure users against
+      a free, so only verification, planning and lowering may run afterwards.
+    - Not done here: activations, whose lifetimes the memory plan derives from the
+      order of operations.
 
     ```mlir
     %y = nn.linear %x, %w : ...
@@ -25,45 +25,47 @@ def Free : Pass<"zero-free", "::mlir::ModuleOp"> {
 }
 
 def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
-  let summary = "Reject a schedule that is wrong";
+  let summary = "Verify a schedule";
   let description = [{
-    Lets the schedule run on facts: initialize, two updates of up to three
-    micro-batches, evaluate, a third update. Errors, each at the operation, with
-    the reason and the other operation involved:
+    Executes the schedule symbolically: initialize, two updates of up to three
+    micro-batches, evaluate, a third update. Each error is reported at the operation,
+    with the reason and the other operation involved:
 
-    - handles: waited for or carried never or twice; carried while the one
-      before it is in flight; taken where tensors are wanted and nothing is in
-      flight; a reduction that is in flight after the update;
+    - handles: never waited for or carried, or more than once; carried while the
+      previous one is still in flight; received where nothing is in flight; a
+      reduction still in flight after the update;
     - lifetimes: a use after a free, through views; a double free; a free while a
       reduction reads; a gathered parameter or reduced gradient never freed;
     - reads: of a parameter that is not gathered, is being gathered, is stale
       after an update, or is another than the `zero.load` says; of a gathered
       value without a `zero.load`;
-    - gradients: stored or reduced never, twice, at another place, before all
-      micro-batches are in, or while another operation is at them; taken for
-      another than their `zero.gradient` says, or without one;
-    - updates: missing, doubled, before the check or before the reductions were
-      waited for; norms that are not combined; a factor that does not fit; a
-      clip other than the training's; 16-bit gradients without `skip`; updated
-      parameters that are not gathered;
-    - owners: a parameter in two partitions; one that is cut for other ranks or
-      another stage than the training's;
-    - traffic: other than partitions and uses say. With one rank, any at all;
-    - ranks, where the module holds a module for each: one that is missing, there
-      twice or under another name; collectives that differ in kind or order;
+    - gradients: never stored or reduced, or twice, or at the wrong place, or before
+      all micro-batches have been added, or while another operation accesses them;
+      used for a parameter other than the one their `zero.gradient` names, or
+      without one;
+    - updates: missing, duplicated, before the overflow check or before the
+      reductions have completed; norms that are not combined over ranks; a wrong
+      divisor; a clip value other than that of the training; 16-bit gradients
+      without `skip`; updated parameters that are not gathered;
+    - owners: a parameter in two partitions; a partition for other ranks or another
+      stage than those of the training;
+    - traffic: any that differs from what partitions and uses require; with one
+      rank, any at all;
+    - ranks, where the module holds one module per rank: a rank that is missing,
+      duplicated or misnamed; collectives that differ in kind or order;
       training, inputs, parameters, optimizers, partitions or attributes of other
-      operations that differ. Kernels and what computes are not compared;
-    - places, after `zero-plan-memory`: one that is missing, or of another
-      arena, size or stride than its owner has; a buffer that begins between
-      multiples of 64 bytes; states, inputs and constants that share bytes;
-    - streams: an access to bytes that an operation in flight writes, or a write
+      operations that differ. Compute operations are not compared;
+    - places, after `zero-plan-memory`: missing, or with an arena, size or stride
+      that does not match; buffers that are not aligned to 64 bytes; states,
+      inputs and constants that share bytes;
+    - data races: an access to bytes that an operation in flight writes, or a write
       to bytes that one reads, in its own region or a later one;
     - memory: buffers that overlap while both live, and values written over
       padding or over another parameter's state.
 
-    How often a parameter is gathered follows from its uses and from
-    `max_reuse_distance` of the training. `report` prints the traffic and what
-    saved it.
+    How often a parameter has to be gathered follows from its uses and from
+    `max_reuse_distance` of the training. `report` prints the traffic, and what
+    reduced it.
 
     - Needs: `zero-free` ran.
     - Leaves: the module unchanged.
@@ -75,25 +77,25 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "-1",
-      "Of zero-insert-gathers; negative: the training's">,
-    Option<"report", "report", "bool", "false", "Print the traffic and what saved it">];
+      "The value that zero-insert-gathers used; negative: that of the training">,
+    Option<"report", "report", "bool", "false", "Print the traffic, and what reduced it">];
 }
 
 def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "Give every buffer an address";
+  let summary = "Assign an address to every buffer";
   let description = [{
     Places every state of every partition and every buffer of every region: arena
     and byte offset, in the attributes `at` and `zero.at`. Views share their
-    root's buffer; gradients are produced at their place in a bucket; gathers and
-    reductions land in place; a launch takes the place of a dying input.
+    root's buffer; gradients are written directly into their bucket; gathers and reductions are
+    in place; a launch reuses the buffer of an input that it is the last to read.
 
-    With `memory-budget` the pass fails where all arenas of a rank together need
-    more, and names what is alive at the peak of each; `report` prints the same
+    With `memory-budget` the pass fails if the arenas of a rank need more in total,
+    and lists what is live at the peak of each; `report` prints the same
     as a remark, with the lower bound of each arena that is planned.
 
     - Needs: `zero-free` ran.
     - Leaves: places on every operation that makes a buffer, and on every partition.
-    - Not done here: order; the plan takes it as it is.
+    - Not done here: reordering; the order of operations is taken as given.
 
     ```mlir
     %h = nn.linear %x, %w {zero.at = [#zero.at<activations[0], 32000 bytes>]} : ...
@@ -102,10 +104,10 @@ def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
   let options = [
     Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
-      "Most bytes that all arenas of a rank may need together, such as 512MiB; "
-      "any if empty">,
+      "Limit on the total size of all arenas of a rank, such as 512MiB; "
+      "empty: no limit">,
     Option<"report", "report", "bool", "false",
-      "Print the memory of each arena in a remark">];
+      "Report the memory of each arena in a remark">];
 }
 
 #endif // ZERO_TRANSFORMS_MEMORYPASSES_TD

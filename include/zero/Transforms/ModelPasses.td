@@ -1,18 +1,18 @@
-//===- ModelPasses.td - from a model to its step on a device *- tablegen -*-===//
+//===- ModelPasses.td - from a model to its training step *- tablegen -*-===//
 #ifndef ZERO_TRANSFORMS_MODELPASSES_TD
 #define ZERO_TRANSFORMS_MODELPASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
 def Configure : Pass<"zero-configure", "::mlir::ModuleOp"> {
-  let summary = "Write what the configuration decides into the module";
+  let summary = "Record the configuration in the module";
   let description = [{
     Gives every `zero.step` its `training` attribute and every parameter group a
     `zero.optimizer`. `options` are those of `zero-pipeline`, `config` included.
 
-    - Needs: a model, with every parameter group known to the configuration or
-      taking its defaults.
-    - Leaves: everything that later passes ask of the configuration, in the IR.
+    - Needs: a model, with every parameter group either named in the configuration or
+      using its defaults.
+    - Leaves: everything that later passes need from the configuration, in the IR.
     - Not done here: precision; see `zero-set-precision`.
 
     ```mlir
@@ -27,12 +27,12 @@ def Configure : Pass<"zero-configure", "::mlir::ModuleOp"> {
 }
 
 def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
-  let summary = "Run zero-pipeline with options that the model completes";
+  let summary = "Run zero-pipeline with options completed from the model";
   let description = [{
     What `zero-pipeline` consists of. Resolves `options` against the module, as
-    `zero-compile` does: the model's micro-batch gives the accumulation, and the
-    configuration gives the precision and the sizes that later passes take as
-    options of their own. Then it runs them.
+    `zero-compile` does: the accumulation follows from the micro-batch of the model, and the
+    precision and the sizes that later passes take as options follow from the
+    configuration. Then it runs the passes.
 
     - Needs: a model.
     - Leaves: a planned schedule.
@@ -42,11 +42,11 @@ def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
 }
 
 def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
-  let summary = "Turn an f32 model into one that computes in 16 bits";
+  let summary = "Convert an f32 model to 16-bit compute";
   let description = [{
     In every `zero.step` in model form, f32 tensors become tensors of `compute`:
     what `zero.load` reads, the results of operations on it, and float arguments
-    of the step, which are rounded first. Three things stay f32:
+    of the step, which are rounded first. These stay f32:
 
     - statistics (mean, rstd, lse, masks, the loss), as `StatisticsOpInterface`
       says, and what is computed from them;
@@ -56,8 +56,8 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
       it, up to the model's `arith.truncf`.
 
     An operation on f32 and 16-bit values computes in f32. Values computed from
-    constants and integers alone stay f32 until they meet a 16-bit value, and
-    are rounded there: positions and masks keep their bits.
+    constants and integers alone stay f32 until they are combined with a 16-bit
+    value, and are rounded there: positions and masks stay exact.
 
     - Needs: model form; runs before `zero-differentiate`.
     - Leaves: parameters with their f32 type (the master), `zero.yield` with an
@@ -78,20 +78,20 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
 }
 
 def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
-  let summary = "Build the backward of every model: micro, apply, evaluate";
+  let summary = "Build the backward pass: the regions micro, apply and evaluate";
   let description = [{
     Turns a `zero.step` in model form into a schedule: `zero.micro` with the
-    forward, the backward from `zero.loss_seed` and one `zero.gradient` a
-    trainable parameter, right after its last contribution; an empty
+    forward pass, the backward pass from `zero.loss_seed` and one `zero.gradient`
+    per trainable parameter, right after its last contribution; an empty
     `zero.apply`; and `zero.evaluate` with the forward and all outputs.
 
     Only operations on a path from a trainable parameter to the loss are
     differentiated, through `DifferentiableOpInterface`. The contributions to a
     parameter that is loaded or used more than once are added in the order in
     which the backward computes them, those of 16 bits in f32; an
-    `nn.embedding_grad` takes the sum before it as its `init`. Nothing is built
-    for frozen parameters. A trainable parameter that the loss does not depend
-    on is named in a remark.
+    `nn.embedding_grad` takes the sum before it as its `init`. Frozen
+    parameters get no gradient. A remark names each trainable parameter that the
+    loss does not depend on.
 
     - Needs: `zero-set-precision` ran, where the step is not to be in f32.
     - Leaves: steps in schedule form, `zero.load` where it was. Steps that are
@@ -128,19 +128,19 @@ def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect", "::mlir::nn::NNDialect"];
   let options = [Option<"ignoreUnusedParameters", "ignore-unused-parameters",
-    "bool", "true", "Whether a trainable parameter without a gradient is named "
-    "in a remark; if not, it is an error">];
+    "bool", "true", "Report a trainable parameter without a gradient in a remark; "
+    "if false, it is an error">];
 }
 
 def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleOp"> {
-  let summary = "Recompute activations in the backward instead of keeping them";
+  let summary = "Recompute activations in the backward pass instead of keeping them";
   let description = [{
-    Divides the forward of `zero.micro` into layers: spans between places where
-    few bytes are alive, such as a single residual stream, that repeat.
-    `every=k` joins each k chosen layers to a span. Of a span the pass keeps
-    what takes fewest bytes, mostly its input alone, and computes what the
-    backward needs of it a second time, right before the backward needs it
-    first. With `policy=cheap`, results of products and attention are kept where
+    Divides the forward pass of `zero.micro` into layers: repeating spans between
+    points where few bytes are live, such as a single residual stream.
+    `every=k` groups k chosen layers into a span. Of each span the pass keeps the
+    cheapest set of values, usually its input alone, and recomputes what the
+    backward pass needs right before its first use. With `policy=cheap`, results
+    of products and attention are kept where
     they are needed, and only what moves data rather than computes is computed
     again; KernelOpInterface says which that is.
 
@@ -170,11 +170,11 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
   let options = [
     Option<"every", "every", "int64_t", "1",
-      "Layers between two borders that are kept">,
+      "Layers between two activations that are kept">,
     Option<"number", "number", "int64_t", "0",
-      "Spans to divide the layers into, instead of every; 0: every decides">,
+      "Number of spans to divide the layers into, instead of every; 0: use every">,
     ListOption<"layers", "layers", "int64_t",
-      "Layers to recompute, from 0 on; all if none is given">,
+      "Layers to recompute, counted from 0; all if none is given">,
     Option<"policy", "policy", "std::string", "\"all\"",
       "What to recompute: all, or cheap">];
 }

@@ -1,15 +1,15 @@
-//===- OverlapPasses.td - communication under computation --*- tablegen -*-===//
+//===- OverlapPasses.td - overlap of communication and computation --*- tablegen -*-===//
 #ifndef ZERO_TRANSFORMS_OVERLAPPASSES_TD
 #define ZERO_TRANSFORMS_OVERLAPPASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
 def PeelLastMicro : Pass<"zero-peel-last-micro", "::mlir::ModuleOp"> {
-  let summary = "Give the last micro-batch of an update a form of its own";
+  let summary = "Peel the last micro-batch of an update";
   let description = [{
     With several micro-batches an update, only the last one may leave reductions
-    running for the update, and only it completes what is added up locally. The
-    passes that follow change its form alone. Not with one micro-batch, where the
+    in flight for the update, and only it completes locally accumulated gradients.
+    The passes that follow change this copy alone. Not with one micro-batch, where the
     only form is the last, nor on one rank, where nothing travels.
 
     - Needs: `zero-insert-updates` ran.
@@ -29,14 +29,14 @@ def ReduceEarly : Pass<"zero-reduce-early", "::mlir::ModuleOp"> {
   let summary = "Reduce stored gradients as soon as they are complete";
   let description = [{
     Moves reductions of stored gradients (stages 0 and 1) from `zero.apply` into
-    the last micro-batch, each to right after the store that completes its range:
-    they travel while the backward goes on. `zero.apply` waits for them, in the
+    the last micro-batch, each to right after the store that completes its range,
+    so that they overlap the rest of the backward pass. `zero.apply` waits for them, in the
     order in which they started.
 
     - Needs: `zero-insert-updates`, and `zero-peel-last-micro` where an update
       has several micro-batches.
     - Leaves: starts that are carried, and their waits at the head of
-      `zero.apply`. Reduced in place, they need no memory, however many run.
+      `zero.apply`. Being in place, they need no extra memory, however many are in flight.
     - Not done here: reductions of gradients that are not stored whole
       (`zero-overlap-reductions`).
 
@@ -50,12 +50,12 @@ def ReduceEarly : Pass<"zero-reduce-early", "::mlir::ModuleOp"> {
 }
 
 def OverlapReductions : Pass<"zero-overlap-reductions", "::mlir::ModuleOp"> {
-  let summary = "Let gradients travel beside computation";
+  let summary = "Overlap gradient reductions with computation";
   let description = [{
     Moves the wait of a reduction, and the `zero.accumulate` that follows, down to
-    where the next one starts: while one bucket travels the next is filled, so two
-    buckets are alive (`overlap_comm`). What the last micro-batch leaves under
-    way, `zero.apply` waits for.
+    where the next one starts: while one bucket is reduced the next is filled, so two
+    buckets are live (`overlap_comm`). `zero.apply` waits for what the last
+    micro-batch leaves in flight.
 
     - Needs: `zero-insert-updates` ran; `zero-peel-last-micro` where an update
       has several micro-batches.
@@ -72,16 +72,16 @@ def OverlapReductions : Pass<"zero-overlap-reductions", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
   let options = [Option<"inFlight", "in-flight", "int64_t", "1",
-      "Reductions that may be under way while the next bucket is filled">];
+      "Reductions that may be in flight while the next bucket is filled">];
 }
 
 def SplitStatistics : Pass<"zero-split-statistics", "::mlir::ModuleOp"> {
-  let summary = "Check and measure gradients as their reductions end";
+  let summary = "Compute gradient norms as reductions complete";
   let description = [{
-    Where `zero.apply` waits for reductions, reads first what is there already,
-    then each range after its wait: one range is read while the next is on the
-    link. The deterministic norm is an exact sum, so its bits stay; the other one
-    adds the same terms in another order.
+    Where `zero.apply` waits for reductions, reads what has arrived first, then each
+    range after its wait, so that reading one range overlaps the reduction of the
+    next. The deterministic norm is an exact sum and does not change; the other
+    one adds the same terms in another order.
 
     - Needs: `zero-overlap-reductions` ran.
     - Leaves: a chain of `zero.grad_stats`, each adding to the one before.
@@ -98,12 +98,12 @@ def SplitStatistics : Pass<"zero-split-statistics", "::mlir::ModuleOp"> {
 }
 
 def OverlapGathers : Pass<"zero-overlap-gathers", "::mlir::ModuleOp"> {
-  let summary = "Let updated parameters travel under the next forward";
+  let summary = "Overlap gathers of updated parameters with the next forward pass";
   let description = [{
     Moves the waits for gathers of updated parameters (stages 1 and 2) and of
     resident copies (stage 3) into `zero.micro`, each before the first operation
     that reads one of them. The gathers of a partition start in the order in which
-    the forward needs them. The smallest partition is updated first: it holds
+    the forward pass needs them. The smallest partition is updated first: it holds
     what every layer has a little of, and all of its gathers are short.
 
     - Needs: `zero-insert-updates` ran.
@@ -127,16 +127,15 @@ def OverlapGathers : Pass<"zero-overlap-gathers", "::mlir::ModuleOp"> {
 def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
   let summary = "Stage 3: start gathers before they are needed";
   let description = [{
-    Moves each `zero.all_gather` up to before the wait of an earlier one, by the
-    cost model: as few are in flight as let the block end within 3 % of its time
-    with all that the limits allow, on elements gathered ahead of their use and
-    on those that are live in all; and each starts as late as leaves no wait
-    longer. On a machine whose collectives do nothing until they are waited for,
-    nothing moves.
+    Moves each `zero.all_gather` up to before the wait of an earlier one, as the
+    cost model suggests: as few gathers in flight as keep the block within 3 % of
+    its time with as many as the limits on prefetched and on live elements allow,
+    each starting as late as it can without a longer wait. On a machine whose
+    collectives make no progress until they are waited for, nothing moves.
 
-    With `gathers_in_flight` above 0 the time is not looked at: each starts as early as the
-    limits allow, with at most so many under way. No limit holds back a gather
-    that is needed now. The order of collectives stays.
+    With `gathers_in_flight` above 0 time plays no role: each starts as early as the
+    limits allow, with at most that many in flight. No limit delays a gather that
+    is needed now. The order of collectives stays.
 
     - Needs: `zero-insert-gathers` ran. Passes that move reductions come before
       it, as what waits for them counts.
@@ -159,13 +158,13 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"prefetchBucketSize", "prefetch-bucket-size", "int64_t", "-1",
-      "Most elements gathered ahead of their use; 0: no prefetch; negative: the training's">,
+      "Maximum elements gathered ahead of their use; 0: no prefetch; negative: that of the training">,
     Option<"maxLiveParameters", "max-live-parameters", "int64_t", "-1",
-      "Most elements of gathered parameters at once; negative: the training's">,
+      "Maximum elements of gathered parameters at once; negative: that of the training">,
     Option<"maxInFlight", "max-in-flight", "int64_t", "-1",
-      "Most gathers started and not waited for; 0: as the cost model says; negative: the training's">,
+      "Maximum gathers in flight; 0: the cost model decides; negative: that of the training">,
     Option<"machine", "machine", "std::string", /*default=*/"",
-      "What the cost model is of: host, a100, h100, h200, or a file of zero-plan --calibrate; empty: the training's">];
+      "The machine of the cost model: host, a100, h100, h200, or a file from zero-plan --calibrate; empty: that of the training">];
 }
 
 #endif // ZERO_TRANSFORMS_OVERLAPPASSES_TD

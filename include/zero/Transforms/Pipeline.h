@@ -48,18 +48,19 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
                              llvm::cl::desc("Weight decay"), llvm::cl::init(0)};
   Option<double> momentum{*this, "momentum", llvm::cl::desc("Momentum (sgd)"),
                           llvm::cl::init(0)};
-  Option<double> clip{*this, "clip",
-                      llvm::cl::desc("Bound on the gradient norm; 0: none"),
-                      llvm::cl::init(1.0)};
+  Option<double> clip{
+      *this, "clip", llvm::cl::desc("Gradient norm to clip at; 0: no clipping"),
+      llvm::cl::init(1.0)};
   Option<double> lossScale{
       *this, "loss-scale",
       llvm::cl::desc("Static loss scale (f16); 0: dynamic"), llvm::cl::init(0)};
-  Option<bool> deterministic{*this, "deterministic",
-                             llvm::cl::desc("Equal bits at every stage"),
-                             llvm::cl::init(false)};
+  Option<bool> deterministic{
+      *this, "deterministic",
+      llvm::cl::desc("Bitwise reproducible, and equal at every stage"),
+      llvm::cl::init(false)};
   Option<int64_t> reduceBucketSize{
       *this, "reduce-bucket-size",
-      llvm::cl::desc("Most elements of a gradient bucket or interval"),
+      llvm::cl::desc("Maximum elements of a gradient bucket or interval"),
       llvm::cl::init(PlanningDefaults::reduceBucketSize)};
   Option<int64_t> allgatherBucketSize{
       *this, "allgather-bucket-size",
@@ -69,7 +70,7 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(PlanningDefaults::allgatherBucketSize)};
   Option<int64_t> alignment{
       *this, "alignment",
-      llvm::cl::desc("Elements that a rank's part is a multiple of"),
+      llvm::cl::desc("A rank's part is a multiple of this many elements"),
       llvm::cl::init(PlanningDefaults::alignment)};
   Option<std::string> layout{*this, "layout",
                              llvm::cl::desc("Stage 2: bucketed or contiguous"),
@@ -94,38 +95,38 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(PlanningDefaults::parameterPersistenceThreshold)};
   Option<int64_t> modelPersistenceThreshold{
       *this, "model-persistence-threshold",
-      llvm::cl::desc("Stage 3: most elements that stay whole in all"),
+      llvm::cl::desc("Stage 3: maximum total elements that stay whole"),
       llvm::cl::init(PlanningDefaults::modelPersistenceThreshold)};
   Option<int64_t> prefetchBucketSize{
       *this, "prefetch-bucket-size",
-      llvm::cl::desc("Stage 3: most elements gathered ahead of their use"),
+      llvm::cl::desc("Stage 3: maximum elements gathered ahead of their use"),
       llvm::cl::init(PlanningDefaults::prefetchBucketSize)};
   Option<int64_t> maxLiveParameters{
       *this, "max-live-parameters",
-      llvm::cl::desc("Stage 3: most elements of gathered parameters at once"),
+      llvm::cl::desc("Stage 3: maximum elements of gathered parameters"),
       llvm::cl::init(PlanningDefaults::maxLiveParameters)};
   Option<int64_t> gathersInFlight{
       *this, "gathers-in-flight",
-      llvm::cl::desc("Stage 3: most gathers started and not waited for; 0: as "
-                     "the cost model says"),
+      llvm::cl::desc("Stage 3: maximum gathers in flight; 0: the cost model "
+                     "decides"),
       llvm::cl::init(PlanningDefaults::gathersInFlight)};
   Option<std::string> machine{
       *this, "machine",
-      llvm::cl::desc("What choices of time are made for: host, a100, h100, "
-                     "h200, or a file of zero-plan --calibrate; if not given, "
-                     "host where the target is named host, else h100")};
+      llvm::cl::desc("The machine to optimize for: host, a100, h100, h200, "
+                     "or a file from zero-plan --calibrate; default: host "
+                     "with target=host, else h100")};
   Option<bool> overlap{
       *this, "overlap",
-      llvm::cl::desc("Reductions travel while the next bucket is filled"),
+      llvm::cl::desc("Reduce a bucket while the next one is filled"),
       llvm::cl::init(false)};
   Option<int64_t> checkpointActivations{
       *this, "checkpoint-activations",
-      llvm::cl::desc("Recompute activations, and keep the border of every "
-                     "so many layers; 0: keep all"),
+      llvm::cl::desc("Recompute activations, keeping those between every so "
+                     "many layers; 0: keep all"),
       llvm::cl::init(0)};
   ListOption<int64_t> checkpointLayers{
       *this, "checkpoint-layers",
-      llvm::cl::desc("Layers to recompute, from 0 on; all if not given")};
+      llvm::cl::desc("Layers to recompute, counted from 0; default: all")};
   Option<std::string> checkpointPolicy{
       *this, "checkpoint-policy",
       llvm::cl::desc("What to recompute: all, or cheap, which keeps products "
@@ -133,27 +134,26 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init("all")};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
-      llvm::cl::desc("16-bit products do the gelu that follows them, and its "
-                     "gradient; if not given, on the target cuda"),
+      llvm::cl::desc("Fuse gelu and its gradient into 16-bit matrix products; "
+                     "default: with target=cuda"),
       llvm::cl::init(false)};
   Option<std::string> target{
       *this, "target",
-      llvm::cl::desc("Whose kernels the plan is for: host or cuda; if not "
-                     "given, the host's, timed for an h100")};
+      llvm::cl::desc("Kernels to plan for: host or cuda; default: those of "
+                     "the host, with the times of an h100")};
   Option<bool> ignoreUnused{
       *this, "ignore-unused-parameters",
-      llvm::cl::desc(
-          "Leave parameters without a gradient alone; otherwise an error"),
+      llvm::cl::desc("Leave parameters without a gradient unchanged; if false, "
+                     "they are an error"),
       llvm::cl::init(true)};
   Option<bool> keepTrivialCollectives{
       *this, "keep-trivial-collectives",
-      llvm::cl::desc("One rank has the collectives of its stage too, which "
-                     "move nothing: for tests of what runs them"),
+      llvm::cl::desc("Keep the collectives of a single rank, which move "
+                     "nothing, to test what runs them"),
       llvm::cl::init(false)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
-      llvm::cl::desc(
-          "Most bytes that a rank may need, such as 80GiB; any if empty")};
+      llvm::cl::desc("Memory limit of a rank, such as 80GiB; empty: none")};
 
   /// Reads options in the form `key=value key=value`; null, with an error that
   /// names the first one that cannot be read.

@@ -5,21 +5,22 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
-  let summary = "Make large gradients in blocks of rows";
+  let summary = "Compute large gradients in blocks of rows";
   let description = [{
     At stages 2 and 3, and at stage 1 where each of several micro-batches is
-    reduced, a rank takes in its slice of a gradient only. Where a gradient is
-    larger than a bucket, its operation makes blocks of rows instead
-    of the whole, each of at most a bucket, and each is a `zero.gradient` of a range
-    of elements: reduced and freed before the next one is made. What asks for rows
+    reduced, a rank keeps its slice of a gradient only. Where a gradient is
+    larger than a bucket, it is computed in blocks of rows of at most a bucket each,
+    and each block is a `zero.gradient` of a range of elements: reduced and freed
+    before the next one is computed. What asks for rows
     of another large value (a tied parameter's earlier contribution) gets them from
     its operation, if that costs less memory than the whole, or as a view of it.
 
-    A remark names a gradient that stays whole: its operation has no
-    `RowBlockOpInterface`, something else reads it, or no rows split over ranks.
+    A remark names each gradient that is not split: its operation has no
+    `RowBlockOpInterface`, it has other readers, or its rows do not divide evenly
+    over the ranks.
 
     - Needs: `zero-differentiate` and `zero-configure` ran.
-    - Leaves: blocks that split evenly over ranks, in order; `zero-partition` makes
+    - Leaves: blocks that divide evenly over the ranks, in order; `zero-partition` makes
       a segment of each.
     - Not done here: stages 0 and 1 where they store gradients whole and reduce
       them once an update.
@@ -35,16 +36,16 @@ def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "-1",
-      "Most elements of a block; negative: the training's">,
+      "Maximum elements of a block; negative: that of the training">,
     Option<"alignment", "alignment", "int64_t", "-1",
-      "Stages 1 and 2: elements that each rank's part of a block is a multiple of, where rows allow; negative: the training's">,
+      "Stages 1 and 2: each rank's part of a block is a multiple of this many elements, where rows allow; negative: that of the training">,
     Option<"contiguous", "contiguous", "bool", "false",
-      "Stage 2: blocks need not split over ranks, whatever the training says">];
+      "Stage 2: blocks need not divide over the ranks; overrides the training">];
   let dependentDialects = ["::mlir::zero::ZeroDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
-  let summary = "Decide who owns which slice of which state";
+  let summary = "Partition parameters, gradients and optimizer states over ranks";
   let description = [{
     Makes one `zero.partition` for the trainable parameters of each optimizer
     group and compute type, and one for parameters without a gradient. The layout
@@ -64,28 +65,29 @@ def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "-1",
-      "Most elements of a gradient bucket (stages 0, 2, 3) or interval (stage 1); negative: the training's">,
+      "Maximum elements of a gradient bucket (stages 0, 2, 3) or interval (stage 1); negative: that of the training">,
     Option<"alignment", "alignment", "int64_t", "-1",
-      "Elements that each rank's part of a segment is a multiple of; negative: the training's">,
+      "Each rank's part of a segment is a multiple of this many elements; negative: that of the training">,
     Option<"contiguous", "contiguous", "bool", "false",
-      "Stage 2: one slice a rank over the whole group, whatever the training says">,
+      "Stage 2: one contiguous slice per rank over the whole parameter group; overrides the training">,
     Option<"splitMaster", "split-master", "bool", "false",
-      "Keep the lower 16 bits of a bf16 parameter's master instead of all 32, whatever the training says">];
+      "Keep only the lower 16 bits of the master of a bf16 parameter; overrides the training">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
 def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
-  let summary = "Send gradients to their owners";
+  let summary = "Reduce gradients over ranks";
   let description = [{
-    Sends every `zero.gradient` on its way. On one rank `zero.accumulate` takes it.
-    Stage 0 combines buckets in the backward, stages 2 and 3 reduce buckets to
-    their owners there, stage 1 reduces its intervals in `zero.apply`. With several
+    Reduces or stores every `zero.gradient`. On one rank `zero.accumulate` stores it.
+    Stage 0 all-reduces buckets in the backward pass, stages 2 and 3 reduce-scatter
+    them there, stage 1 reduces its intervals in `zero.apply`. With several
     micro-batches an update, stages 0 and 1 add up locally and communicate in
     `zero.apply`, except in deterministic runs, where every stage reduces every
     micro-batch: there stage 1 reduces buckets in the backward, as stage 2 does.
 
     - Needs: `zero-partition` ran.
-    - Leaves: every `zero.gradient` taken, once; every start waited for at once.
+    - Leaves: every `zero.gradient` used exactly once; every collective waited for
+      right where it starts.
     - Not done here: overlap; buffers (`zero-plan-memory`).
 
     ```mlir
@@ -97,18 +99,18 @@ def InsertReductions : Pass<"zero-insert-reductions", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"reduceBucketSize", "reduce-bucket-size", "int64_t", "-1",
-      "Most elements of a gradient bucket where segments do not decide it; negative: the training's">];
+      "Maximum elements of a gradient bucket where segments do not determine it; negative: that of the training">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
 def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
-  let summary = "Stage 3: bring parameters together before their uses";
+  let summary = "Stage 3: gather parameters before their uses";
   let description = [{
-    Gives each `zero.load` of a sharded parameter a source: a `zero.all_gather` and
+    Provides each `zero.load` of a sharded parameter with a source: a `zero.all_gather` and
     its wait, before the first use of each group of uses. Uses are one group while
     fewer than `max_reuse_distance` elements of parameters are used in between, or
-    none at all; so a parameter is gathered in the forward and again in the
-    backward. Small parameters stay whole: `zero.load` remains, and
+    none at all; so a parameter is gathered in the forward pass and again in the
+    backward pass. Small parameters stay whole: `zero.load` remains, and
     `zero.initialize` gathers their resident copies.
 
     - Needs: `zero-partition` ran.
@@ -126,19 +128,19 @@ def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "-1",
-      "Keep a parameter when fewer elements of parameters are used before its next use; negative: the training's">,
+      "Keep a gathered parameter if fewer elements of parameters than this are used before its next use; negative: that of the training">,
     Option<"parameterPersistenceThreshold", "parameter-persistence-threshold", "int64_t", "-1",
-      "Parameters of at most this many elements stay whole; negative: the training's">,
+      "Parameters of at most this many elements stay whole; negative: that of the training">,
     Option<"modelPersistenceThreshold", "model-persistence-threshold", "int64_t", "-1",
-      "Most elements that stay whole in all; negative: the training's">];
+      "Maximum total elements that stay whole; negative: that of the training">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
 def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
-  let summary = "Norm, overflow check, optimizer and the gathers after it";
+  let summary = "Insert the gradient norm, overflow check, optimizer and gathers";
   let description = [{
     Fills `zero.apply`: found-inf and norm over the owned slices, combined over
-    all ranks, one verdict, one update a partition, the loss scale, and the
+    all ranks, one verdict, one update per partition, the loss scale, and the
     gathers of updated parameters (stages 1 and 2) or of resident copies (3).
 
     - Needs: `zero-insert-reductions` and, at stage 3, `zero-insert-gathers` ran.
@@ -154,19 +156,19 @@ def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"allgatherBucketSize", "allgather-bucket-size", "int64_t", "-1",
-      "Most elements of one gather of updated parameters, unless a segment is larger; negative: the training's">];
+      "Maximum elements of one gather of updated parameters, unless a segment is larger; negative: that of the training">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
 def SpecializeRank : Pass<"zero-specialize-rank", "::mlir::ModuleOp"> {
-  let summary = "One program a rank";
+  let summary = "Specialize the schedule for each rank";
   let description = [{
-    A schedule is one program for all ranks, with the rank in the strides of
-    places. With `rank`, the module becomes that rank's program: each stride is
+    A schedule is one program for all ranks, in which the rank appears only in the
+    strides of places. With `rank`, the module becomes that rank's program: each stride is
     part of the offset. Without, the module becomes one that holds a module
     `@rank0`, `@rank1`, ... for each rank; `zero-verify-schedule` takes that
-    form, and checks besides that all ranks are there, meet in the same
-    collectives, and differ in nothing of ZeRO's but places.
+    form, and also checks that all ranks are there, take part in the same
+    collectives, and differ in nothing but places.
 
     - Needs: a configured schedule; places where `zero-plan-memory` ran.
     - Leaves: places without stride, and `zero.rank` on the step.
@@ -178,7 +180,7 @@ def SpecializeRank : Pass<"zero-specialize-rank", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"rank", "rank", "int64_t", "-1",
-    "The rank to make a program of; negative: all of them">];
+    "The rank to specialize for; negative: all ranks">];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
