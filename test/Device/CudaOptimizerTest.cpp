@@ -156,7 +156,8 @@ TEST_F(CudaOptimizer, CopiesAccumulatesAndRecords) {
                                       randomArray(DataType::F32, {1023}, 2)};
       compare(makeSpec("zero.accumulate", sum, {}), sum, 0, control, &program);
       const std::vector<Array> one = {randomArray(from, {}, 3)};
-      compare(makeSpec("zero.loss_seed", {}, one), one, 0, control, &program);
+      compare(makeSpec("zero.loss_seed", {}, {one[0].type}), one, 0, control,
+              &program);
       compare(makeSpec("zero.record_loss", one, {}), one, 0, control, &program);
       compare(makeSpec("zero.clear", one, {}), one, 0, control, &program);
     }
