@@ -272,15 +272,6 @@ void ConfigReader::checkApplies(StringRef path, StringRef type) {
   }
 }
 
-/// Whether DeepSpeed knows the type name, whether or not there is such a rule.
-static bool isKnownOptimizer(StringRef lower) {
-  return llvm::StringSwitch<bool>(lower)
-      .Cases({"adagrad", "lamb", "onebitadam", "zerooneadam", "onebitlamb"},
-             true)
-      .Cases({"muadam", "muadamw", "musgd", "lion", "muon"}, true)
-      .Default(false);
-}
-
 void ConfigReader::readOptimizer() {
   constexpr StringRef typeKey = "optimizer.type";
   std::string type = values.text(typeKey);
@@ -289,10 +280,9 @@ void ConfigReader::readOptimizer() {
     lower = "adamw";
   const OptimizerRule *rule = findOptimizerRule(lower);
   if (!rule) {
-    reporter.error(
-        typeKey, "\"" + Twine(type) + "\" is " +
-                     (isKnownOptimizer(lower) ? "not supported" : "not known") +
-                     "; use one of " + listOptimizerRules() + ", in any case");
+    reporter.error(typeKey, "\"" + Twine(type) +
+                                "\" is not supported; use one of " +
+                                listOptimizerRules() + ", in any case");
     return;
   }
   if (context.overrides.optimizer)

@@ -145,7 +145,7 @@ TEST(Diagnostics, OptimizersAndSchedules) {
             "one of " +
                 listOptimizerRules() + ", in any case\n");
   EXPECT_EQ(invalid(R"("optimizer": {"type": "Adem"})"),
-            "c.json:2: error: optimizer.type: \"Adem\" is not known; use "
+            "c.json:2: error: optimizer.type: \"Adem\" is not supported; use "
             "one of " +
                 listOptimizerRules() + ", in any case\n");
   EXPECT_EQ(invalid(R"("optimizer": {"type": "SGD",
