@@ -115,7 +115,8 @@ FlatLayout mlir::zero::layOutBuckets(ArrayRef<int64_t> sizes,
   SmallVector<int64_t> ordered;
   for (const Unit &unit : units)
     ordered.push_back(unit.end - unit.begin);
-  int64_t padTo = owned ? options.slices * options.alignment : options.alignment;
+  int64_t padTo =
+      owned ? options.slices * options.alignment : options.alignment;
   size_t next = 0;
   for (size_t bucketEnd :
        cutIntoBuckets(ordered, options.bucketElements, alone)) {
@@ -156,8 +157,8 @@ FlatLayout mlir::zero::layOutContiguous(ArrayRef<int64_t> sizes,
 }
 
 FlatLayout mlir::zero::layOutParameters(ArrayRef<int64_t> sizes,
-                                        ArrayRef<unsigned> order, int64_t slices,
-                                        int64_t sliceAlignment,
+                                        ArrayRef<unsigned> order,
+                                        int64_t slices, int64_t sliceAlignment,
                                         BlockEnds blocks) {
   FlatLayout layout;
   layout.order.assign(order.begin(), order.end());

@@ -361,7 +361,8 @@ constexpr ConfigKey kKeys[] = {
      "bf16: keep only the lower 16 bits of master weights, whose upper half is "
      "the parameter itself; bitwise equal, with 2 bytes less per element"},
     {"zero.state_tiers", T::Object, "null", yes,
-     "where states of the optimizer are, by name; all others are on the device"},
+     "where states of the optimizer are, by name; all others are on the "
+     "device"},
     {"zero.state_tiers.*", T::Choice, "\"device\"", yes,
      "where one state is, such as exp_avg: in memory of the device, in pinned "
      "memory of the host, or in a file",

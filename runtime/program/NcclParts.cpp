@@ -38,8 +38,8 @@ std::string zrt::refusedByNccl(const Program &program) {
       const std::string refusal = refusalOf(command);
       if (!refusal.empty())
         return (command.location.empty() ? "" : command.location + ": ") +
-               nameOf(command) + " '" + command.label + "' in " + name +
-               ": " + refusal;
+               nameOf(command) + " '" + command.label + "' in " + name + ": " +
+               refusal;
     }
   return "";
 }

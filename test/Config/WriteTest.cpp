@@ -39,8 +39,7 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  reduce, gather, overlap, unused, prefetch, live, inFlight,
                  machine, parameter, model, reuse, checkpoint, deterministic,
                  split, tiers, layout, alignment, fuses, given, keepsTrivial,
-                 budget] =
-        config;
+                 budget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, micro, accumulation, batch,
                     precision, wire, clip, reduce, gather, overlap, unused,
                     prefetch, live, inFlight, machine, parameter, model, reuse,

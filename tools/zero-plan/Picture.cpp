@@ -162,13 +162,13 @@ SmallVector<TimedBuffer> Picture::listStates(MemorySpace space) {
 /// Appends when each operation of a region's block is issued: at the begin of
 /// the next command that computes.
 void Picture::addTimes(Block &block, SmallVectorImpl<double> &times) const {
-  TimedRegion kind =
-      isa<ApplyOp>(block.getParentOp()) ? TimedRegion::Apply : TimedRegion::Micro;
+  TimedRegion kind = isa<ApplyOp>(block.getParentOp()) ? TimedRegion::Apply
+                                                       : TimedRegion::Micro;
   const RegionTime &time = *llvm::find_if(
       regions, [&](const RegionTime &time) { return time.region == kind; });
   const zrt::Region &commands =
       kind == TimedRegion::Micro ? timeline.program->regionOfMicro(time.micro)
-                                : timeline.program->apply;
+                                 : timeline.program->apply;
   std::vector<double> issued(commands.commands.size() + 1, -1);
   issued.back() = time.end;
   for (const TimelineEvent &event : timeline.events)

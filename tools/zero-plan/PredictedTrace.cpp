@@ -15,7 +15,7 @@ std::string RegionTime::getName() const {
   if (micro < 0)
     return "update " + std::to_string(update + 1);
   return region == TimedRegion::Micro ? "micro-batch " + std::to_string(micro)
-                                     : "apply";
+                                      : "apply";
 }
 
 SmallVector<RegionTime> mlir::zero::listRegions(const Timeline &timeline) {

@@ -46,8 +46,8 @@ FlatLayout layOutBuckets(llvm::ArrayRef<int64_t> sizes,
                          BlockEnds blocks = {});
 
 /// Stage 1: members in declaration order; intervals of at most the bucket size
-/// rounded down to slices x alignment; the whole is padded so that intervals are
-/// whole.
+/// rounded down to slices x alignment; the whole is padded so that intervals
+/// are whole.
 FlatLayout layOutIntervals(llvm::ArrayRef<int64_t> sizes,
                            const LayoutOptions &options);
 

@@ -21,7 +21,7 @@ std::string mlir::zero::toText(double value) {
 }
 
 LogicalResult mlir::zero::expectAtLeast(EmitError emitError, StringRef name,
-                                   int64_t value, int64_t least) {
+                                        int64_t value, int64_t least) {
   if (value >= least)
     return success();
   return emitError() << name << " is " << value << ", wanted " << least
@@ -29,7 +29,7 @@ LogicalResult mlir::zero::expectAtLeast(EmitError emitError, StringRef name,
 }
 
 LogicalResult mlir::zero::expectCount(EmitError emitError, StringRef name,
-                                 int64_t value) {
+                                      int64_t value) {
   if (value >= 1 && value <= kMostCount)
     return success();
   return emitError() << name << " is " << value << ", wanted 1 to "
@@ -42,7 +42,7 @@ static bool isFinite(double value) {
 }
 
 LogicalResult mlir::zero::expectFinite(EmitError emitError, StringRef name,
-                                  double value) {
+                                       double value) {
   if (isFinite(value))
     return success();
   return emitError() << name << " is " << toText(value)
@@ -50,7 +50,7 @@ LogicalResult mlir::zero::expectFinite(EmitError emitError, StringRef name,
 }
 
 LogicalResult mlir::zero::expectNonNegative(EmitError emitError, StringRef name,
-                                       double value) {
+                                            double value) {
   if (value >= 0 && isFinite(value))
     return success();
   return emitError() << name << " is " << toText(value)
@@ -58,7 +58,7 @@ LogicalResult mlir::zero::expectNonNegative(EmitError emitError, StringRef name,
 }
 
 LogicalResult mlir::zero::expectPositive(EmitError emitError, StringRef name,
-                                    double value) {
+                                         double value) {
   if (static_cast<float>(value) > 0 && isFinite(value))
     return success();
   return emitError() << name << " is " << toText(value)
@@ -66,7 +66,7 @@ LogicalResult mlir::zero::expectPositive(EmitError emitError, StringRef name,
 }
 
 LogicalResult mlir::zero::expectFraction(EmitError emitError, StringRef name,
-                                    double value) {
+                                         double value) {
   if (value >= 0 && value < 1)
     return success();
   return emitError() << name << " is " << toText(value)

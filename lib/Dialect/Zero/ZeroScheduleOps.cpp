@@ -339,8 +339,7 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 /// What lands in states that ranks keep leaves the wait nothing to give.
-template <typename StateOp>
-static LogicalResult verifyNoTensors(StateOp op) {
+template <typename StateOp> static LogicalResult verifyNoTensors(StateOp op) {
   if (op.getPending().getType().getTypes().empty())
     return success();
   return op.emitOpError("gives ")
