@@ -8,7 +8,7 @@
 #include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"
-#include "program/Signature.h"
+#include "program/KernelKey.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -78,7 +78,7 @@ struct CostModel::Tables {
   /// Of the module whose operations are asked for.
   SymbolTableCollection symbols;
   std::optional<PartitionTable> partitions;
-  /// Seconds of a kernel by signature, and curves over its roofline by family.
+  /// Seconds of a kernel by key, and curves over its roofline by family.
   llvm::StringMap<std::map<int64_t, double>> kernels;
   llvm::StringMap<Curves> families;
   /// Curves over bytes by kind and element type.
@@ -102,7 +102,7 @@ CostModel::CostModel(const Machine &machine, GroupSpan all, GroupSpan cut,
     : machine(machine), ranks(all.ranks), all(all), cut(cut), mesh(mesh),
       tables(std::make_unique<Tables>()) {
   for (const MeasuredKernel &kernel : machine.kernels) {
-    tables->kernels[kernel.signature][kernel.ranks] = kernel.seconds;
+    tables->kernels[kernel.key][kernel.ranks] = kernel.seconds;
     double work =
         machine.roofline(kernel.flops, kernel.bytes, kernel.type, kernel.ranks);
     tables->families[kernel.family][kernel.ranks].push_back(
@@ -134,7 +134,7 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
                ? machine.coresOfRank(measured) / machine.coresOfRank(local)
                : 1.0;
   };
-  auto exact = tables->kernels.find(signatureOf(spec));
+  auto exact = tables->kernels.find(kernelKeyOf(spec));
   if (exact != tables->kernels.end())
     if (auto same = exact->second.find(local); same != exact->second.end())
       return part * same->second;

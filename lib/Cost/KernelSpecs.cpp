@@ -5,8 +5,8 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include "program/KernelKey.h"
 #include "program/KernelSchema.h"
-#include "program/Signature.h"
 
 using namespace mlir;
 using namespace mlir::zero;

@@ -182,7 +182,7 @@ static void readProtocols(Fields &fields, Machine &machine) {
 static void readMeasurements(Fields &fields, Machine &machine) {
   fields.forEach("kernels", false, [&](Fields &entry) {
     MeasuredKernel kernel;
-    entry.read("kernel", kernel.signature);
+    entry.read("kernel", kernel.key);
     entry.read("family", kernel.family);
     entry.read("type", kernel.type);
     entry.read("ranks", kernel.ranks);

@@ -31,7 +31,7 @@ static void writeMeasurements(llvm::json::OStream &json,
   json.attributeArray("kernels", [&] {
     for (const MeasuredKernel &kernel : machine.kernels)
       json.object([&] {
-        json.attribute("kernel", kernel.signature);
+        json.attribute("kernel", kernel.key);
         json.attribute("family", kernel.family);
         json.attribute("type", zrt::nameOf(kernel.type));
         json.attribute("ranks", kernel.ranks);

@@ -3,7 +3,7 @@
 #include "program/KernelPattern.h"
 
 #include "kernels/optimizer/UpdateRules.h"
-#include "program/Signature.h"
+#include "program/KernelKey.h"
 
 using namespace zrt;
 

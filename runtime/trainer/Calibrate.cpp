@@ -1,7 +1,7 @@
 #include "trainer/Calibrate.h"
 
 #include "data/Batches.h"
-#include "program/Signature.h"
+#include "program/KernelKey.h"
 #include "program/Trace.h"
 #include "state/Initialize.h"
 #include "trainer/Backend.h"
@@ -71,7 +71,7 @@ private:
   Communicator &communicator;
   int localRanks, cores, threads;
   bool onDevice = false; ///< each rank has one, with times of its own
-  std::map<std::string, KernelTime> kernels; ///< by signature
+  std::map<std::string, KernelTime> kernels; ///< by key
   std::vector<CollectiveTime> collectives;
 };
 
@@ -185,7 +185,7 @@ void Calibration::addKernels(const Program &program,
     if (timed.command->opcode != Opcode::Kernel)
       continue;
     const KernelSpec &spec = program.kernels[timed.command->kernel];
-    KernelTime &kernel = found[signatureOf(spec)];
+    KernelTime &kernel = found[kernelKeyOf(spec)];
     kernel.spec = spec;
     ++kernel.runs;
     // Where only the owner works, others' runs are part of the mean.
@@ -219,7 +219,7 @@ void Calibration::addCollectives(const std::vector<TimedCommand> &times) {
 /// `type`; 0 where nothing computes on them.
 double Calibration::bestRate(DataType type) const {
   double best = 0;
-  for (const auto &[signature, kernel] : kernels)
+  for (const auto &[key, kernel] : kernels)
     if (computeTypeOf(kernel.spec) == type && kernel.seconds > 0)
       best = std::max(best,
                       double(kernel.spec.flops) * kernel.runs / kernel.seconds);
@@ -234,7 +234,7 @@ double Calibration::bestRate(DataType type) const {
 double Calibration::memoryRate() const {
   uint64_t most = 0;
   double rate = 1e9;
-  for (const auto &[signature, kernel] : kernels)
+  for (const auto &[key, kernel] : kernels)
     if (kernel.spec.name == "zero.copy" && kernel.spec.bytes > most &&
         kernel.seconds > 0) {
       most = kernel.spec.bytes;
@@ -277,10 +277,10 @@ Json Calibration::describe() const {
       machine["flops"][nameOf(type)] = std::max(rate, 1e9);
   }
   Json measured = Json::array();
-  for (const auto &[signature, kernel] : kernels) {
+  for (const auto &[key, kernel] : kernels) {
     const double seconds = kernel.seconds / kernel.runs;
     least = std::min(least, seconds);
-    measured.push_back({{"kernel", signature},
+    measured.push_back({{"kernel", key},
                         {"family", familyOf(kernel.spec)},
                         {"type", nameOf(computeTypeOf(kernel.spec))},
                         {"ranks", localRanks},

@@ -1,8 +1,8 @@
 #include "trainer/Ladder.h"
 
 #include "program/Control.h"
+#include "program/KernelKey.h"
 #include "program/KernelSchema.h"
-#include "program/Signature.h"
 
 #include <set>
 

@@ -1,6 +1,6 @@
 #include "zero/Cost/CostModel.h"
 
-#include "program/Signature.h"
+#include "program/KernelKey.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ Machine makeHost() {
 
 MeasuredKernel measure(const zrt::KernelSpec &spec, int64_t ranks,
                        double seconds) {
-  return {zrt::signatureOf(spec),
+  return {zrt::kernelKeyOf(spec),
           zrt::familyOf(spec),
           ranks,
           double(spec.flops),
@@ -250,7 +250,7 @@ TEST(Signature, SaysWhatDecidesTheTime) {
   spec.ints["dims"] = {0, 1};
   spec.ints["kind"] = {2};
   spec.ints["partition"] = {3};
-  EXPECT_EQ(zrt::signatureOf(spec),
+  EXPECT_EQ(zrt::kernelKeyOf(spec),
             "zero.copy(f32[8],f32[8])->() dims=0,1 kind=2");
   EXPECT_EQ(zrt::familyOf(spec), "zero.copy(f32,f32)->() kind=2");
   zrt::KernelSpec launch;
@@ -259,7 +259,7 @@ TEST(Signature, SaysWhatDecidesTheTime) {
   launch.results = {{DataType::BF16, {2, 4}}};
   launch.flops = 40;
   EXPECT_EQ(zrt::familyOf(launch), "launch()->(bf16) operations=5");
-  EXPECT_EQ(zrt::signatureOf(launch), "launch()->(bf16[2x4]) operations=5");
+  EXPECT_EQ(zrt::kernelKeyOf(launch), "launch()->(bf16[2x4]) operations=5");
 }
 
 } // namespace

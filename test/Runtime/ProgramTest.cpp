@@ -1,7 +1,7 @@
 // The program's binary form: every field comes back, and damage is an error.
 #include "program/Program.h"
+#include "program/KernelKey.h"
 #include "program/NcclParts.h"
-#include "program/Signature.h"
 
 #include <gtest/gtest.h>
 

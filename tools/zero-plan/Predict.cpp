@@ -4,7 +4,7 @@
 
 #include "Table.h"
 
-#include "program/Signature.h"
+#include "program/KernelKey.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -34,21 +34,21 @@ static SmallVector<KernelLine> costliestKernels(const Timeline &timeline) {
       line.seconds += event.end - event.begin;
     }
   // Kernels that differ in which they are, not in what they do, are one line.
-  std::map<std::string, KernelLine> bySignature;
+  std::map<std::string, KernelLine> byKey;
   for (auto [spec, part] : llvm::zip_equal(timeline.program->kernels, byKernel))
     if (part.count > 0) {
-      KernelLine &line = bySignature[zrt::signatureOf(spec)];
+      KernelLine &line = byKey[zrt::kernelKeyOf(spec)];
       line.count += part.count;
       line.seconds += part.seconds;
     }
   SmallVector<KernelLine> lines;
-  for (auto &[signature, line] : bySignature) {
-    line.signature = signature;
+  for (auto &[key, line] : byKey) {
+    line.key = key;
     lines.push_back(line);
   }
   llvm::sort(lines, [](const KernelLine &left, const KernelLine &right) {
-    return std::tie(right.seconds, left.signature) <
-           std::tie(left.seconds, right.signature);
+    return std::tie(right.seconds, left.key) <
+           std::tie(left.seconds, right.key);
   });
   return lines;
 }
@@ -84,7 +84,7 @@ void mlir::zero::printPrediction(const Prediction &prediction, unsigned lines) {
   llvm::outs() << "costliest kernels of an update:\n";
   Table kernels;
   for (const KernelLine &line : ArrayRef(prediction.kernels).take_front(lines))
-    kernels.add({"  " + line.signature, formatCount(line.count) + " x",
+    kernels.add({"  " + line.key, formatCount(line.count) + " x",
                  formatSeconds(line.seconds / line.count),
                  formatSeconds(line.seconds),
                  formatShare(line.seconds, prediction.seconds)});
@@ -105,7 +105,7 @@ void mlir::zero::writePrediction(llvm::json::OStream &json,
     json.attributeArray("kernels", [&] {
       for (const KernelLine &line : prediction.kernels)
         json.object([&] {
-          json.attribute("kernel", line.signature);
+          json.attribute("kernel", line.key);
           json.attribute("count", line.count);
           json.attribute("seconds", line.seconds);
         });

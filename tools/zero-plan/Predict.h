@@ -8,9 +8,9 @@
 
 namespace mlir::zero {
 
-/// Kernels of one signature in an update.
+/// Kernels of one key in an update.
 struct KernelLine {
-  std::string signature;
+  std::string key;
   int64_t count = 0;
   double seconds = 0; ///< of all
 };

@@ -37,7 +37,7 @@ struct LinkProtocol {
 
 /// A kernel that was timed while `ranks` ranks of a node ran it at once.
 struct MeasuredKernel {
-  std::string signature, family;
+  std::string key, family;
   int64_t ranks = 1;
   double flops = 0, bytes = 0;
   zrt::DataType type = zrt::DataType::F32;

@@ -1,6 +1,6 @@
 // Names for kernels that machine files and reports key their figures by.
-#ifndef ZERO_RUNTIME_PROGRAM_SIGNATURE_H
-#define ZERO_RUNTIME_PROGRAM_SIGNATURE_H
+#ifndef ZERO_RUNTIME_PROGRAM_KERNELKEY_H
+#define ZERO_RUNTIME_PROGRAM_KERNELKEY_H
 
 #include "program/Program.h"
 
@@ -9,10 +9,10 @@ namespace zrt {
 /// What decides how long a kernel takes: name, types, shapes and attributes,
 /// such as "nn.linear(f32[8x4],f32[4x2])->(f32[8x2]) bias=0 transposed=1".
 /// A generated kernel is known by what it does an element, not by its symbol,
-/// so that the same one has the same signature in every program.
-std::string signatureOf(const KernelSpec &spec);
+/// so that the same one has the same key in every program.
+std::string kernelKeyOf(const KernelSpec &spec);
 
-/// The signature without what differs between kernels of one kind that take
+/// The key without what differs between kernels of one kind that take
 /// other sizes: no shapes, no lists.
 std::string familyOf(const KernelSpec &spec);
 
@@ -26,4 +26,4 @@ inline constexpr const char *kTimesKey = "times";
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_PROGRAM_SIGNATURE_H
+#endif // ZERO_RUNTIME_PROGRAM_KERNELKEY_H

@@ -1,4 +1,4 @@
-#include "program/Signature.h"
+#include "program/KernelKey.h"
 
 #include <algorithm>
 
@@ -56,7 +56,7 @@ std::string describe(const KernelSpec &spec, bool shapes) {
 
 } // namespace
 
-std::string zrt::signatureOf(const KernelSpec &spec) {
+std::string zrt::kernelKeyOf(const KernelSpec &spec) {
   return describe(spec, true);
 }
 
