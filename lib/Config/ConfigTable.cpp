@@ -34,7 +34,8 @@ constexpr const char *kOwnMetrics =
     "file";
 constexpr const char *kPlanned = "buffers are planned at compile time";
 constexpr const char *kSameMean =
-    "sums over ranks are f32, which do not overflow; the mean is the same";
+    "16-bit sums over ranks are scaled by a power of two, so that they do not "
+    "overflow; the mean is the same";
 constexpr const char *kStaticOrder =
     "the order of gathers is fixed at compile time; no trace is recorded";
 
@@ -365,7 +366,8 @@ constexpr ConfigKey kKeys[] = {
      "device"},
     {"zero.state_tiers.*", T::Choice, "\"device\"", yes,
      "where one state is, such as exp_avg: in memory of the device, in pinned "
-     "memory of the host, or in a file",
+     "memory of the host, or in a file (plans only: executables have no such "
+     "tier)",
      "", "device|host|file"},
     {"zero.mesh", T::Object, "null", yes,
      "ranks as a mesh of named axes, in row-major order, instead of one group"},

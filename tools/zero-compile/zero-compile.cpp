@@ -229,6 +229,22 @@ LogicalResult checkTarget() {
   return success();
 }
 
+/// Why the executable could not start; "" where it can. One rank and
+/// deterministic ranks do without NCCL.
+std::string refusalOf(const zrt::Program &program) {
+  for (const zrt::Partition &partition : program.partitions)
+    for (const zrt::State &state : partition.states)
+      for (const zrt::StateRange &range : state.ranges)
+        if (range.buffer.tier == zrt::Tier::File)
+          return "the state " + state.name +
+                 " is in a file, and executables have no such tier; give it "
+                 "the tier device or host (state-tiers, zero.state_tiers)";
+  if (target != "cuda" || program.training.deterministic ||
+      program.training.ranks == 1)
+    return "";
+  return zrt::refusedByNccl(program);
+}
+
 LogicalResult compile() {
   if (failed(checkTarget()) || failed(checkLinked()))
     return failure();
@@ -263,9 +279,8 @@ LogicalResult compile() {
   FailureOr<zrt::Program> program = zero::translateToProgram(*module);
   if (failed(program))
     return failure();
-  if (target == "cuda")
-    if (std::string refusal = zrt::refusedByNccl(*program); !refusal.empty())
-      return fail(refusal);
+  if (std::string refusal = refusalOf(*program); !refusal.empty())
+    return fail(refusal);
   return emitCode(*module, zrt::serialize(*program));
 }
 

@@ -1,10 +1,10 @@
 // NCCL, as a library of collectives of a device.
 //
-// Sums only: means are made by multiplying with powers of two before, which is
-// exact, and with the rest after. The parts of an operation are one group, in
-// place wherever the program says so. Each stream that the program uses has an
-// NCCL communicator of its own: operations of one communicator run one after
-// the other. Communicators do not block the host, and are aborted where a rank
+// Sums only; prescaled ones multiply by a power of two before, which is exact
+// but for subnormals. The parts of an operation are one group, in place
+// wherever the program says so. Each stream that the program uses has an NCCL
+// communicator of its own: operations of one communicator run one after the
+// other. Communicators do not block the host, and are aborted where a rank
 // fails.
 #ifndef ZERO_RUNTIME_DEVICE_CUDA_NCCL_H
 #define ZERO_RUNTIME_DEVICE_CUDA_NCCL_H
