@@ -41,9 +41,10 @@ static llvm::SetVector<Value> findMortal(Block &block,
       if (buffer.isFreed)
         mortal.insert(wait.getResult(buffer.result));
     for (Value operand : start->getOperands())
-      if (Value root = getRoot(operand);
-          root.getDefiningOp() && !root.getDefiningOp<LoadOp>())
-        mortal.insert(root);
+      if (Operation *producer = getRoot(operand).getDefiningOp();
+          producer && !isa<LoadOp>(producer) &&
+          !producer->hasTrait<OpTrait::ConstantLike>())
+        mortal.insert(getRoot(operand));
   }
   return mortal;
 }

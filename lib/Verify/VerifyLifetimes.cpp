@@ -63,8 +63,8 @@ LogicalResult Lifetimes::visitFree(FreeOp free) {
         producer->hasTrait<OpTrait::ConstantLike>())
       return free.emitOpError("frees memory that outlives the region");
     if (Operation *start = borrowed.lookup(root)) {
-      InFlightDiagnostic error =
-          free.emitOpError("frees a value that a reduction still reads");
+      InFlightDiagnostic error = free.emitOpError(
+          "frees a value that an operation in flight still reads");
       error.attachNote(start->getLoc()) << "started here and not waited for";
       return error;
     }

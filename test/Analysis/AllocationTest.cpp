@@ -191,7 +191,9 @@ uint64_t countCompared(std::vector<Lifetime> &buffers, int64_t alignment) {
   EXPECT_TRUE(listsStatistics);
   const uint64_t before = readCompared();
   allocate(buffers, alignment);
-  return readCompared() - before;
+  const uint64_t after = readCompared();
+  EXPECT_GT(after, before) << "the allocator counts nothing";
+  return after - before;
 }
 
 /// What is not alive with a buffer costs it nothing: all pairs of the larger

@@ -77,9 +77,6 @@ static constexpr Harmless kHarmless[] = {
     {"move", "before their own gradients are reduced",
      "one stream runs both, in their order, which the proof does not use"},
     {"swap", "before their own gradients are reduced", "as above"},
-    {"move", "before their own gradients are reduced",
-     "one stream runs both, in their order, which the proof does not use"},
-    {"swap", "before their own gradients are reduced", "as above"},
     {"axes", "is reduced over",
      "what travels in one group must be cut alike, so all partitions have the "
      "mesh's axes"},

@@ -25,6 +25,11 @@ zero.step @train(%x: tensor<8xf32> {zero.input = "x"}) training #zero.training<s
     // CHECK-DAG: zero.free %[[SENT]]
     // CHECK: %[[SUM:.+]] = arith.addf %[[GOT]]
     %sum = arith.addf %got, %beside : tensor<8xf32>
+    // A constant that is sent outlives the region, and nothing frees it.
+    // CHECK-NOT: zero.free %cst
+    %ones = arith.constant dense<1.0> : tensor<8xf32>
+    %q = zero.all_to_all %ones over <replica = 2> : tensor<8xf32> -> <tensor<8xf32>>
+    %unused = zero.wait %q : <tensor<8xf32>>
     // CHECK: zero.free %[[GOT]]
     %g = zero.gradient @a, %sum : tensor<8xf32>
     %loss = nn.reduce sum %sum dims [0] : (tensor<8xf32>) -> tensor<f32>

@@ -13,7 +13,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %g0 = zero.gradient @a, %0 : tensor<8xf32>
     // expected-note @+1 {{started here and not waited for}}
     %r = zero.reduce_scatter @p0[0 to 8] of [@a] (%g0 : tensor<8xf32>) : <tensor<4xf32>>
-    // expected-error @+1 {{frees a value that a reduction still reads}}
+    // expected-error @+1 {{frees a value that an operation in flight still reads}}
     zero.free %0 : tensor<8xf32>
     %s = zero.wait %r : <tensor<4xf32>>
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
