@@ -1,4 +1,7 @@
-// What an update reads and writes.
+// What an update reads and writes, and where.
+#include "CompilerTesting.h"
+
+#include "zero/Conversion/Translate.h"
 #include "zero/Cost/KernelSpecs.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Registration/Registration.h"
@@ -6,6 +9,8 @@
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
+
+#include <regex>
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -85,5 +90,75 @@ TEST(StatePlan, AnUpdateMovesWhatItReadsAndWrites) {
   EXPECT_EQ(bytesOf("compute f32 gradient f32", "#zero.sgd<>"), 12u);
   EXPECT_EQ(bytesOf("compute f32 gradient f32", "#zero.lion<>"), 20u);
 }
+
+class SplitState : public ::testing::TestWithParam<int>, public Compiler {
+protected:
+  /// Plans a model with the first `cut` elements of @p0's `exp_avg` on the
+  /// device and the rest on the host.
+  FailureOr<zrt::Program> plan(int64_t &cut, int64_t &elements) {
+    auto module =
+        parseSourceFile<ModuleOp>(ZERO_MODELS "/tiny-gpt.mlir", &context);
+    if (!module ||
+        !runPipeline(*module, "ranks=2 reduce-bucket-size=100 stage=" +
+                                  std::to_string(GetParam())))
+      return failure();
+    auto partition = *module->getOps<PartitionOp>().begin();
+    cut = partition.getSegments()[1];
+    elements = partition.getFlatElements();
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    text =
+        std::regex_replace(text, std::regex("exp_avg f32 at #zero\\.at<[^>]*>"),
+                           "exp_avg f32 [0 to " + std::to_string(cut) + "] [" +
+                               std::to_string(cut) + " to " +
+                               std::to_string(elements) + "] on host",
+                           std::regex_constants::format_first_only);
+    module = parseSourceString<ModuleOp>(text, &context);
+    PassManager passes(&context);
+    if (!module ||
+        failed(parsePassPipeline("zero-plan-memory,zero-verify-schedule",
+                                 passes)) ||
+        !run(passes, *module))
+      return failure();
+    return translateToProgram(*module);
+  }
+};
+
+/// Each part of the update reads and writes the part of the state that it is
+/// about, in the tier where that is, and goes on where the one before it ended.
+TEST_P(SplitState, IsUpdatedInParts) {
+  int64_t cut = 0, elements = 0;
+  FailureOr<zrt::Program> program = plan(cut, elements);
+  ASSERT_TRUE(succeeded(program)) << message;
+  ASSERT_GT(elements, cut);
+  const int64_t slices = GetParam() == 0 ? 1 : 2;
+  const zrt::State &state = program->partitions[0].states[0];
+  ASSERT_EQ(state.name, "exp_avg");
+  ASSERT_EQ(state.ranges.size(), 2u);
+  int64_t next = 0;
+  for (const zrt::Command &command : program->apply.commands) {
+    if (command.opcode != zrt::Opcode::Kernel)
+      continue;
+    const zrt::KernelSpec &spec = program->kernels[command.kernel];
+    if (spec.name.rfind("zero.adam", 0) != 0 || spec.integer("partition") != 0)
+      continue;
+    const bool isSecond = next >= cut / slices;
+    const zrt::BufferRef &part = state.ranges[isSecond].buffer;
+    // Gradient, parameter, exp_avg, exp_avg_sq.
+    EXPECT_EQ(command.buffers[2].tier,
+              isSecond ? zrt::Tier::Host : zrt::Tier::Device);
+    EXPECT_EQ(command.buffers[2].offset,
+              part.offset + 4 * (next - isSecond * cut / slices));
+    EXPECT_EQ(command.buffers[3].tier, zrt::Tier::Device);
+    EXPECT_EQ(command.buffers[3].offset,
+              program->partitions[0].states[1].ranges[0].buffer.offset +
+                  4 * next);
+    next += spec.operands[2].elements();
+    EXPECT_TRUE(isSecond || next <= cut / slices);
+  }
+  EXPECT_EQ(next, elements / slices);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stages, SplitState, ::testing::Values(0, 1, 2, 3));
 
 } // namespace
