@@ -12,15 +12,16 @@ namespace {
 using Shapes = const KernelShapes &;
 
 /// Stands for a kernel's attributes while a rule reads them: keeps the keys.
+/// None may be absent: what an optimizer's settings are, the compiler decides.
 class KeyReader {
 public:
-  double real(const std::string &key, double otherwise = 0) const {
-    attributes += " " + key + ":real?";
-    return otherwise;
+  double real(const std::string &key) const {
+    attributes += " " + key + ":real";
+    return 0;
   }
-  int64_t integer(const std::string &key, int64_t otherwise = 0) const {
-    attributes += " " + key + ":int?";
-    return otherwise;
+  int64_t integer(const std::string &key) const {
+    attributes += " " + key + ":int";
+    return 0;
   }
 
   mutable std::string attributes = "partition:int operations:int? times:ints?";

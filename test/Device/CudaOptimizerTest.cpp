@@ -33,9 +33,12 @@ constexpr int64_t kLengths[] = {1, 3, 4, 1023, 65536, 200001};
 KernelSpec makeUpdate(const ListedRule &rule,
                       const std::vector<Array> &buffers) {
   KernelSpec spec = makeSpec(rule.name, buffers, {});
-  spec.ints["partition"] = {1};
-  spec.floats["weight_decay"] = 0.1;
-  spec.floats["momentum"] = 0.9;
+  spec.ints = {{"partition", {1}}, {"bias_correction", {1}}, {"nesterov", {0}}};
+  spec.floats = {{"beta1", 0.9},
+                 {"beta2", 0.999},
+                 {"epsilon", 1e-8},
+                 {"weight_decay", 0.1},
+                 {"momentum", 0.9}};
   return onlyItsOwn(spec);
 }
 
@@ -87,7 +90,11 @@ TEST_F(CudaOptimizer, AnUpdateThatIsSkippedChangesNothing) {
                                       randomArray(DataType::F32, {100}, 3),
                                       randomArray(DataType::F32, {100}, 4)};
   KernelSpec spec = makeSpec("zero.adamw", buffers, {});
-  spec.ints["partition"] = {0};
+  spec.ints = {{"partition", {0}}, {"bias_correction", {1}}};
+  spec.floats = {{"beta1", 0.9},
+                 {"beta2", 0.999},
+                 {"epsilon", 1e-8},
+                 {"weight_decay", 0.1}};
   const auto after = runOnDevice(spec, buffers, control, &program);
   for (size_t i = 0; i < buffers.size(); ++i)
     EXPECT_TRUE(after[i] == buffers[i]);

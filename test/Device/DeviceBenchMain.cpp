@@ -86,8 +86,11 @@ public:
       fill(buffers.back(), type, bytes);
     }
     spec.name = "zero.adamw";
-    spec.ints["partition"] = {0};
-    spec.floats["weight_decay"] = 0.1;
+    spec.ints = {{"partition", {0}}, {"bias_correction", {1}}};
+    spec.floats = {{"beta1", 0.9},
+                   {"beta2", 0.999},
+                   {"epsilon", 1e-8},
+                   {"weight_decay", 0.1}};
     Control control = {};
     control.scale = control.factor = control.lossSeed = 1;
     control.finite = 1;

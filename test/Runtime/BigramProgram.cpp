@@ -119,7 +119,11 @@ void addApply(Program &program, const Value &table, const Value &gradient,
   scale.floats = {{"clip", 1.0}, {"divisor", double(program.training.ranks)}};
   KernelSpec &update = build.kernel(
       "zero.adamw", {gradient, {kFlat, table.buffer}, average, square});
-  update.ints = {{"partition", {0}}};
+  update.ints = {{"partition", {0}}, {"bias_correction", {1}}};
+  update.floats = {{"beta1", 0.9},
+                   {"beta2", 0.999},
+                   {"epsilon", 1e-8},
+                   {"weight_decay", 0.0}};
   build.kernel("zero.update_scale", {});
 }
 

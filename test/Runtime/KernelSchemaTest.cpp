@@ -128,6 +128,9 @@ TEST(KernelSchema, SaysWhatAStepsKernelsWant) {
 TEST(KernelSchema, SaysWhatAnUpdateWants) {
   KernelSpec update = spec("zero.sgd", {{BF16, {7}}, {F32, {7}}}, {});
   update.ints["partition"] = {0};
+  EXPECT_EQ(wrongWith(update), "attribute 'weight_decay' is missing");
+  update.floats = {{"weight_decay", 0.0}, {"momentum", 0.0}};
+  update.ints["nesterov"] = {0};
   EXPECT_EQ(wrongWith(update), "");
   update.floats["momentum"] = 0.9; // and so it has a state
   EXPECT_NE(wrongWith(update).find("found 2 buffers, wanted 3 or 4"),
@@ -173,8 +176,14 @@ TEST(KernelSchema, CountsWhatAnUpdateReadsAndWrites) {
     KernelSpec update = spec("zero.adamw", {}, {});
     for (const DataType type : types)
       update.operands.push_back({type, {10}});
-    update.ints = {
-        {"partition", {0}}, {"operations", {14}}, {"times", std::move(times)}};
+    update.ints = {{"partition", {0}},
+                   {"bias_correction", {1}},
+                   {"operations", {14}},
+                   {"times", std::move(times)}};
+    update.floats = {{"beta1", 0.9},
+                     {"beta2", 0.999},
+                     {"epsilon", 1e-8},
+                     {"weight_decay", 0.0}};
     countWork(update);
     EXPECT_EQ(update.flops, 140u);
     return update.bytes / 10;

@@ -100,7 +100,8 @@ KernelSpec specOf(const std::string &name, const Hyper &h, int64_t elements,
                   DataType gradient, DataType compute) {
   KernelSpec spec;
   spec.name = name;
-  spec.ints = {{"partition", {3}}, {"nesterov", {h.nesterov}}};
+  spec.ints = {
+      {"partition", {3}}, {"bias_correction", {1}}, {"nesterov", {h.nesterov}}};
   spec.floats = {{"beta1", h.beta1},
                  {"beta2", h.beta2},
                  {"epsilon", h.epsilon},

@@ -67,9 +67,8 @@ template <bool decoupled> struct AdamForm {
   };
 
   template <typename Spec> static Hyper read(const Spec &spec) {
-    return {spec.real("weight_decay"), spec.real("beta1", 0.9),
-            spec.real("beta2", 0.999), spec.real("epsilon", 1e-8),
-            spec.integer("bias_correction", 1) != 0};
+    return {spec.real("weight_decay"), spec.real("beta1"), spec.real("beta2"),
+            spec.real("epsilon"), spec.integer("bias_correction") != 0};
   }
   static int states(const Hyper &) { return kStates; }
 
@@ -151,8 +150,7 @@ struct Lion {
   };
 
   template <typename Spec> static Hyper read(const Spec &spec) {
-    return {spec.real("weight_decay"), spec.real("beta1", 0.9),
-            spec.real("beta2", 0.999)};
+    return {spec.real("weight_decay"), spec.real("beta1"), spec.real("beta2")};
   }
   static int states(const Hyper &) { return kStates; }
 
@@ -187,7 +185,7 @@ struct Adagrad {
   };
 
   template <typename Spec> static Hyper read(const Spec &spec) {
-    return {spec.real("weight_decay"), spec.real("epsilon", 1e-10)};
+    return {spec.real("weight_decay"), spec.real("epsilon")};
   }
   static int states(const Hyper &) { return kStates; }
 
