@@ -73,7 +73,12 @@ bool mlir::zero::isReduction(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   return collective && collective.getReduction() &&
          collective.getTrafficClass() == zrt::TrafficClass::Gradient &&
-         !isa<AllReduceOwnedOp>(op);
+         !collective.combinesReplicas();
+}
+
+bool mlir::zero::combinesReplicas(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective && collective.combinesReplicas();
 }
 
 bool mlir::zero::isCollective(Operation *op) {

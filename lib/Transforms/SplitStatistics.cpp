@@ -168,7 +168,7 @@ void Statistics::split(GradStatsOp whole) {
 
 void Statistics::run() {
   // What replicas combine is complete only when all of it has arrived.
-  if (!apply.getOps<AllReduceOwnedOp>().empty())
+  if (llvm::any_of(apply, [](Operation &op) { return combinesReplicas(&op); }))
     return;
   collect();
   auto statistics = apply.getOps<GradStatsOp>();

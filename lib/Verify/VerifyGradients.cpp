@@ -38,7 +38,9 @@ private:
                        ValueRange gradients);
   LogicalResult reduceStored(Operation *op, Store &store, int64_t begin,
                              int64_t end);
-  LogicalResult visitOwned(AllReduceOwnedOp reduce);
+  LogicalResult combineRange(CollectiveOpInterface reduce,
+                             const PartitionRange &range);
+  LogicalResult visitReplicas(CollectiveOpInterface reduce);
   void visitWait(WaitOp wait);
   LogicalResult visitStats(GradStatsOp stats);
   LogicalResult visitUpdate(UpdateOp update);
@@ -314,35 +316,42 @@ LogicalResult Gradients::visitReduce(CollectiveOpInterface reduce) {
 }
 
 /// Replicas combine what their groups have reduced, complete, and once.
-LogicalResult Gradients::visitOwned(AllReduceOwnedOp reduce) {
-  FailureOr<Store *> store = findStore(reduce, reduce.getPartitionAttr());
+LogicalResult Gradients::combineRange(CollectiveOpInterface reduce,
+                                      const PartitionRange &range) {
+  FailureOr<Store *> store = findStore(reduce, range.partition);
   if (failed(store))
     return failure();
-  for (Cell &cell : (*store)->range(reduce.getBegin(), reduce.getEnd())) {
+  for (Cell &cell : (*store)->range(range.begin, range.end)) {
     if (cell.checkedBy) {
-      InFlightDiagnostic error = reduce.emitOpError("reduces gradients of ")
-                                 << reduce.getPartitionAttr()
+      InFlightDiagnostic error = reduce->emitOpError("reduces gradients of ")
+                                 << range.partition
                                  << " after they were checked";
       error.attachNote(cell.checkedBy->getLoc()) << "checked here";
       return error;
     }
     if (cell.isCombined)
-      return reduce.emitOpError("combines replicas of ")
-             << reduce.getPartitionAttr() << " more than once";
+      return reduce->emitOpError("combines replicas of ")
+             << range.partition << " more than once";
     if (cell.inFlight || (cell.parameter && (cell.level == Level::Local ||
                                              cell.micros != now.micros)))
-      return reduce.emitOpError("combines replicas of ")
-             << reduce.getPartitionAttr()
-             << " before their own gradients are reduced";
-    cell.inFlight = reduce;
+      return reduce->emitOpError("combines replicas of ")
+             << range.partition << " before their own gradients are reduced";
+    cell.inFlight = reduce.getOperation();
     cell.isCombined = true;
   }
   return success();
 }
 
+LogicalResult Gradients::visitReplicas(CollectiveOpInterface reduce) {
+  for (const PartitionRange &range : reduce.getPartitionRanges(tables))
+    if (failed(combineRange(reduce, range)))
+      return failure();
+  return success();
+}
+
 void Gradients::visitWait(WaitOp wait) {
   Operation *start = tables.handles.findStart(wait.getPending());
-  if (!start || (!isReduction(start) && !isa<AllReduceOwnedOp>(start)))
+  if (!start || (!isReduction(start) && !combinesReplicas(start)))
     return;
   bool isEverywhere = cast<CollectiveOpInterface>(start).getKind() ==
                       zrt::Collective::AllReduce;
@@ -430,8 +439,8 @@ LogicalResult Gradients::visit(Operation &op) {
     return visitAccumulate(accumulate);
   if (isReduction(&op))
     return visitReduce(cast<CollectiveOpInterface>(op));
-  if (auto reduce = dyn_cast<AllReduceOwnedOp>(op))
-    return visitOwned(reduce);
+  if (combinesReplicas(&op))
+    return visitReplicas(cast<CollectiveOpInterface>(op));
   if (auto stats = dyn_cast<GradStatsOp>(op))
     return visitStats(stats);
   if (auto update = dyn_cast<UpdateOp>(op))

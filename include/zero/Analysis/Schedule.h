@@ -28,6 +28,8 @@ LogicalResult verifyStarts(Operation *op);
 /// Whether `op` combines gradients over the ranks that states are cut over.
 /// What replicas combine after it is none.
 bool isReduction(Operation *op);
+/// Whether `op` combines what replicas have each reduced in their own group.
+bool combinesReplicas(Operation *op);
 /// Whether `op` is a collective.
 bool isCollective(Operation *op);
 /// Whether `op` gathers parameters for operations that follow: its wait gives

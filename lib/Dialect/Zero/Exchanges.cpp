@@ -97,6 +97,7 @@ std::optional<zrt::Reduction> AllToAllOp::getReduction() { return {}; }
 zrt::TrafficClass AllToAllOp::getTrafficClass() {
   return zrt::TrafficClass::Activation;
 }
+bool AllToAllOp::combinesReplicas() { return false; }
 AxesAttr AllToAllOp::getGroup(const PartitionTable &) { return getOver(); }
 SmallVector<PartitionRange>
 AllToAllOp::getPartitionRanges(const PartitionTable &) {

@@ -137,6 +137,7 @@ std::optional<zrt::Reduction> AllGatherOp::getReduction() { return {}; }
 zrt::TrafficClass AllGatherOp::getTrafficClass() {
   return zrt::TrafficClass::Parameter;
 }
+bool AllGatherOp::combinesReplicas() { return false; }
 AxesAttr AllGatherOp::getGroup(const PartitionTable &partitions) {
   return gatherGroup(getParameters(), partitions);
 }
@@ -199,6 +200,7 @@ std::optional<zrt::Reduction> RefreshOp::getReduction() { return {}; }
 zrt::TrafficClass RefreshOp::getTrafficClass() {
   return zrt::TrafficClass::Parameter;
 }
+bool RefreshOp::combinesReplicas() { return false; }
 AxesAttr RefreshOp::getGroup(const PartitionTable &partitions) {
   return partitions.find(getPartitionAttr()).getCut();
 }
@@ -256,6 +258,7 @@ std::optional<zrt::Reduction> RefreshResidentOp::getReduction() { return {}; }
 zrt::TrafficClass RefreshResidentOp::getTrafficClass() {
   return zrt::TrafficClass::Parameter;
 }
+bool RefreshResidentOp::combinesReplicas() { return false; }
 AxesAttr RefreshResidentOp::getGroup(const PartitionTable &partitions) {
   return gatherGroup(getParameters(), partitions);
 }

@@ -85,6 +85,7 @@ std::optional<zrt::Reduction> AllReduceOp::getReduction() {
 zrt::TrafficClass AllReduceOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;
 }
+bool AllReduceOp::combinesReplicas() { return false; }
 AxesAttr AllReduceOp::getGroup(const PartitionTable &partitions) {
   return partitions.find(getPartitionAttr()).getCut();
 }
@@ -164,6 +165,7 @@ std::optional<zrt::Reduction> ReduceScatterOp::getReduction() {
 zrt::TrafficClass ReduceScatterOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;
 }
+bool ReduceScatterOp::combinesReplicas() { return false; }
 AxesAttr ReduceScatterOp::getGroup(const PartitionTable &partitions) {
   return partitions.find(getPartitionAttr()).getCut();
 }
@@ -258,6 +260,7 @@ std::optional<zrt::Reduction> BucketedReduceOp::getReduction() {
 zrt::TrafficClass BucketedReduceOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;
 }
+bool BucketedReduceOp::combinesReplicas() { return false; }
 AxesAttr BucketedReduceOp::getGroup(const PartitionTable &partitions) {
   return partitions.find(getPartitionAttr()).getCut();
 }

@@ -81,6 +81,7 @@ std::optional<zrt::Reduction> AllReduceOwnedOp::getReduction() {
 zrt::TrafficClass AllReduceOwnedOp::getTrafficClass() {
   return zrt::TrafficClass::Gradient;
 }
+bool AllReduceOwnedOp::combinesReplicas() { return true; }
 AxesAttr AllReduceOwnedOp::getGroup(const PartitionTable &partitions) {
   PartitionOp partition = partitions.find(getPartitionAttr());
   return partition.getOver().without(partition.getCut());

@@ -63,6 +63,7 @@ std::optional<zrt::Reduction> ReduceStatsOp::getReduction() {
 zrt::TrafficClass ReduceStatsOp::getTrafficClass() {
   return zrt::TrafficClass::Control;
 }
+bool ReduceStatsOp::combinesReplicas() { return false; }
 AxesAttr ReduceStatsOp::getGroup(const PartitionTable &) { return {}; }
 SmallVector<PartitionRange>
 ReduceStatsOp::getPartitionRanges(const PartitionTable &) {

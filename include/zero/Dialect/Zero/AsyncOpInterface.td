@@ -74,6 +74,11 @@ def CollectiveOpInterface
        InterfaceMethod<
            "What travels, for the traffic that is proved and counted.",
            "::zrt::TrafficClass", "getTrafficClass">,
+       InterfaceMethod<[{
+      Whether it combines what replicas have each reduced in their own group:
+      gradients that are reduced over more axes than they are cut over.
+    }],
+                       "bool", "combinesReplicas">,
        InterfaceMethod<
            "The axes of the mesh whose ranks meet in it; null for all ranks.",
            "::mlir::zero::AxesAttr", "getGroup",
