@@ -58,9 +58,9 @@ void BufferPlan::extend(Value value) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-int BufferPlan::newBuffer(ArenaKind arena, int64_t bytes, Operation *begin) {
+int BufferPlan::newBuffer(MemorySpace space, int64_t bytes, Operation *begin) {
   PlannedBuffer buffer;
-  buffer.arena = arena;
+  buffer.space = space;
   buffer.bytes = bytes;
   buffer.begin = buffer.end = order[begin];
   buffers.push_back(buffer);
@@ -69,7 +69,7 @@ int BufferPlan::newBuffer(ArenaKind arena, int64_t bytes, Operation *begin) {
 
 int BufferPlan::fixedBuffer(AtAttr place) {
   PlannedBuffer buffer;
-  buffer.arena = place.getArena();
+  buffer.space = place.getSpace();
   buffer.bytes = place.getBytes();
   buffer.fixed = place;
   buffers.push_back(buffer);
@@ -98,7 +98,7 @@ void BufferPlan::place(Value value, int bucket, int64_t offset) {
   bool canMove = buffer.parent < 0 && !buffer.fixed && source.offset == 0 &&
                  source.bytes == buffer.bytes &&
                  lastRead.lookup(getRoot(value)) <= now &&
-                 buffer.arena == ArenaKind::Activations;
+                 buffer.space == ArenaKind::Activations;
   if (!canMove)
     return;
   buffer.parent = bucket;
@@ -128,7 +128,7 @@ int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
     });
     if (isWhole && buffer.bytes == bytes && !buffer.fixed &&
         buffer.parent < 0 && !taken && !isReadInPart &&
-        buffer.arena == ArenaKind::Activations &&
+        buffer.space == ArenaKind::Activations &&
         borrowedUntil.lookup(getRoot(input)) <= now)
       return found->second.buffer;
   }
@@ -222,8 +222,10 @@ Memory BufferPlan::makeMemory(const AsyncBuffer &buffer,
                               ArrayRef<Memory> others, Operation *start) {
   int64_t bytes = elementBytes(buffer.type);
   if (buffer.memory == AsyncBuffer::Memory::Own)
-    return whole(
-        newBuffer(ArenaKind::Communication, buffer.elements * bytes, start));
+    return whole(newBuffer({ArenaKind::Communication, buffer.tier},
+                           buffer.elements * bytes, start));
+  if (buffer.memory == AsyncBuffer::Memory::Operand)
+    return memory.lookup(start->getOperand(buffer.index));
   if (buffer.memory != AsyncBuffer::Memory::Part)
     return whole(fixedBuffer(state.getPlace(buffer)));
   const Memory &holder = others[buffer.index];
@@ -274,35 +276,39 @@ void BufferPlan::visitAccumulate(AccumulateOp accumulate) {
 // Offsets
 //===----------------------------------------------------------------------===//
 
-static constexpr ArenaKind kPlannedArenas[] = {ArenaKind::Activations,
-                                               ArenaKind::Communication};
+ArrayRef<MemorySpace> BufferPlan::getSpaces() {
+  static const MemorySpace spaces[] = {
+      ArenaKind::Activations,
+      ArenaKind::Communication,
+      {ArenaKind::Communication, MemoryTier::Host}};
+  return spaces;
+}
 
 void BufferPlan::solve() {
-  for (ArenaKind arena : kPlannedArenas) {
+  for (MemorySpace space : getSpaces()) {
     SmallVector<Lifetime> lifetimes;
     SmallVector<int> owners;
     for (auto [index, buffer] : llvm::enumerate(buffers)) {
-      if (buffer.arena != arena || buffer.fixed || buffer.parent >= 0)
+      if (buffer.space != space || buffer.fixed || buffer.parent >= 0)
         continue;
       lifetimes.push_back({buffer.begin, buffer.end, buffer.bytes, 0});
       owners.push_back(index);
     }
-    needed[static_cast<int>(arena)] = allocate(lifetimes, kBufferAlignment);
-    live[static_cast<int>(arena)] =
-        zero::liveBytes(lifetimes, kBufferAlignment);
+    needed[space.index()] = allocate(lifetimes, kBufferAlignment);
+    live[space.index()] = zero::liveBytes(lifetimes, kBufferAlignment);
     for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
       buffers[owner].fixed =
-          AtAttr::get(training.getContext(), arena, lifetime.offset,
-                      lifetime.bytes, /*stride=*/0, MemoryTier::Device);
+          AtAttr::get(training.getContext(), space.arena, lifetime.offset,
+                      lifetime.bytes, /*stride=*/0, space.tier);
   }
 }
 
-int64_t BufferPlan::neededBytes(ArenaKind arena) const {
-  return needed[static_cast<int>(arena)];
+int64_t BufferPlan::neededBytes(MemorySpace space) const {
+  return needed[space.index()];
 }
 
-int64_t BufferPlan::liveBytes(ArenaKind arena) const {
-  return live[static_cast<int>(arena)];
+int64_t BufferPlan::liveBytes(MemorySpace space) const {
+  return live[space.index()];
 }
 
 SmallVector<std::pair<Operation *, SmallVector<AtAttr>>>

@@ -100,6 +100,8 @@ AtAttr StatePlaces::getState(PartitionOp partition, StateAttr state,
     auto [first, last] = partition.getBounds(range);
     if (begin < first || end > last)
       continue;
+    if (!range.getAt())
+      return {};
     return slice ? getSlice(partition, range.getAt(), sharded, bytes,
                             begin - first, end - first)
                  : range.getAt().getPart((begin - first) * bytes,
@@ -125,6 +127,10 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
     return {};
   PartitionOp partition =
       buffer.partition ? find(buffer.partition) : PartitionOp();
+  if (StateAttr state =
+          partition ? partition.findState(buffer.state) : StateAttr())
+    return getState(partition, state, buffer.begin, buffer.end,
+                    buffer.form == AccumulateForm::Slice);
   DictionaryAttr states = partition ? partition.getAtAttr() : DictionaryAttr();
   auto all = states ? states.getAs<AtAttr>(buffer.state) : AtAttr();
   if (!all)

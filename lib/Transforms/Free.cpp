@@ -42,7 +42,8 @@ static llvm::SetVector<Value> findMortal(Block &block,
         mortal.insert(wait.getResult(buffer.result));
     for (Value operand : start->getOperands())
       if (Operation *producer = getRoot(operand).getDefiningOp();
-          producer && !isa<LoadOp>(producer) &&
+          producer && isa<RankedTensorType>(operand.getType()) &&
+          !isa<LoadOp>(producer) &&
           !producer->hasTrait<OpTrait::ConstantLike>())
         mortal.insert(getRoot(operand));
   }

@@ -115,9 +115,9 @@ LogicalResult Planner::planRegions() {
     if (failed(plan.result()))
       return failure();
     plan.solve();
-    for (ArenaKind arena : {ArenaKind::Activations, ArenaKind::Communication}) {
-      int64_t &bound = bounds[MemorySpace{arena}.index()];
-      bound = std::max(bound, plan.liveBytes(arena));
+    for (MemorySpace space : BufferPlan::getSpaces()) {
+      int64_t &bound = bounds[space.index()];
+      bound = std::max(bound, plan.liveBytes(space));
     }
     for (auto &[op, places] : plan.getPlaces())
       if (auto start = dyn_cast<AsyncOpInterface>(op))

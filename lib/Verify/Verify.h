@@ -75,6 +75,7 @@ LogicalResult verifyLifetimes(const Tables &tables);
 LogicalResult verifyReads(const Tables &tables);
 LogicalResult verifyGradients(const Tables &tables);
 LogicalResult verifyUpdates(const Tables &tables);
+LogicalResult verifyOffload(const Tables &tables);
 /// `maxReuseDistance` as in zero-insert-gathers. With `report`, says what was
 /// saved.
 LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,

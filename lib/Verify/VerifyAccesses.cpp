@@ -171,13 +171,23 @@ void AccessTable::collectStats(GradStatsOp op, Accesses &accesses) {
 
 void AccessTable::collectUpdate(UpdateOp op, Accesses &accesses) {
   PartitionOp partition = tables.find(op.getPartitionAttr());
+  auto [begin, end] = op.getRange(partition);
   for (const UpdateOperand &operand : partition.getUpdateOperands()) {
     if (operand.kind != UpdateOperand::State) {
-      add(accesses.atOnce, stateOf(partition, operand.name), operand.isWritten);
+      AtAttr all = stateOf(partition, operand.name);
+      add(accesses.atOnce,
+          !all || !op.getBegin() ? all
+          : operand.isSharded
+              ? state.getSlice(partition, all, /*sharded=*/true,
+                               elementBytes(operand.type), begin, end)
+              : getPart(all, operand.type, begin, end - begin),
+          operand.isWritten);
       continue;
     }
     for (StateRangeAttr range : partition.findState(operand.name).getRanges())
-      add(accesses.atOnce, range.getAt(), operand.isWritten);
+      if (auto [first, last] = partition.getBounds(range);
+          first < end && begin < last)
+        add(accesses.atOnce, range.getAt(), operand.isWritten);
   }
 }
 

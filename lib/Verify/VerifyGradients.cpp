@@ -43,7 +43,9 @@ private:
   LogicalResult visitReplicas(CollectiveOpInterface reduce);
   void visitWait(WaitOp wait);
   LogicalResult visitStats(GradStatsOp stats);
-  LogicalResult visitUpdate(UpdateOp update);
+  LogicalResult visitCopy(CopyToHostOp copy);
+  LogicalResult visitUpdate(Operation *update, FlatSymbolRefAttr partition,
+                            std::optional<std::pair<int64_t, int64_t>> range);
   /// The store of a partition; an error at `op` where it has none.
   FailureOr<Store *> findStore(Operation *op, FlatSymbolRefAttr partition);
 
@@ -397,14 +399,38 @@ LogicalResult Gradients::visitStats(GradStatsOp stats) {
   return success();
 }
 
-LogicalResult Gradients::visitUpdate(UpdateOp update) {
-  FailureOr<Store *> store = findStore(update, update.getPartitionAttr());
+/// What leaves for the host must be complete.
+LogicalResult Gradients::visitCopy(CopyToHostOp copy) {
+  if (copy.getState() != "gradients")
+    return success();
+  FailureOr<Store *> store = findStore(copy, copy.getPartitionAttr());
   if (failed(store))
     return failure();
-  for (const Cell &cell : (*store)->cells)
+  const bool hasReplicas = (*store)->partition.getReplicas() > 1;
+  for (const Cell &cell : (*store)->range(copy.getBegin(), copy.getEnd())) {
+    bool isReduced = cell.level != Level::Local || tables.training.isSilent();
+    bool isWhole = isReduced && cell.micros == now.micros &&
+                   (cell.isCombined || !hasReplicas);
+    if (cell.inFlight || (cell.parameter && !isWhole))
+      return copy.emitOpError("copies gradients of ")
+             << copy.getPartitionAttr()
+             << " before they are reduced and complete";
+  }
+  return success();
+}
+
+LogicalResult
+Gradients::visitUpdate(Operation *update, FlatSymbolRefAttr partition,
+                       std::optional<std::pair<int64_t, int64_t>> range) {
+  FailureOr<Store *> store = findStore(update, partition);
+  if (failed(store))
+    return failure();
+  auto [begin, end] = range.value_or(
+      std::pair<int64_t, int64_t>(0, (*store)->partition.getFlatElements()));
+  for (const Cell &cell : (*store)->range(begin, end))
     if (!cell.checkedBy)
-      return update.emitOpError("updates ")
-             << update.getPartitionAttr()
+      return update->emitOpError("updates ")
+             << partition
              << ", whose gradients no 'zero.grad_stats' has checked";
   return success();
 }
@@ -443,8 +469,18 @@ LogicalResult Gradients::visit(Operation &op) {
     return visitReplicas(cast<CollectiveOpInterface>(op));
   if (auto stats = dyn_cast<GradStatsOp>(op))
     return visitStats(stats);
+  if (auto copy = dyn_cast<CopyToHostOp>(op))
+    return visitCopy(copy);
   if (auto update = dyn_cast<UpdateOp>(op))
-    return visitUpdate(update);
+    return visitUpdate(update, update.getPartitionAttr(),
+                       update.getBegin()
+                           ? std::optional(std::pair<int64_t, int64_t>(
+                                 *update.getBegin(), *update.getEnd()))
+                           : std::nullopt);
+  if (auto update = dyn_cast<UpdateOnHostOp>(op))
+    return visitUpdate(
+        update, update.getPartitionAttr(),
+        std::pair<int64_t, int64_t>(update.getBegin(), update.getEnd()));
   if (auto wait = dyn_cast<WaitOp>(op))
     visitWait(wait);
   return success();

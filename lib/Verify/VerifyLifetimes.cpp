@@ -97,8 +97,8 @@ void Lifetimes::visitWait(WaitOp wait) {
     if (borrowed.lookup(root) == start)
       borrowed.erase(root);
     Operation *producer = root.getDefiningOp();
-    if (producer && !isa<LoadOp>(producer) &&
-        !producer->hasTrait<OpTrait::ConstantLike>())
+    if (producer && isa<RankedTensorType>(operand.getType()) &&
+        !isa<LoadOp>(producer) && !producer->hasTrait<OpTrait::ConstantLike>())
       due[root] = start;
   }
 }

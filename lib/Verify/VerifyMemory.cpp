@@ -133,6 +133,12 @@ void LineMemory::collectStart(AsyncOpInterface start) {
         buffer.memory == AsyncBuffer::Memory::State && buffer.isRead;
     if (buffer.memory == AsyncBuffer::Memory::Own || isBucket)
       uses.push_back({place, from, last[index], start, Value()});
+    // An operand that becomes the result: its own use ends with the wait.
+    if (buffer.memory == AsyncBuffer::Memory::Operand && wait) {
+      int64_t next = positions.lookup(wait) + 1;
+      uses.push_back(
+          {place, next, std::max(next, last[index]), start, Value()});
+    }
   }
 }
 

@@ -45,6 +45,7 @@ private:
                                AtAttr place);
   LogicalResult verifyNames(AsyncOpInterface op, ArrayRef<AsyncBuffer> buffers);
   LogicalResult verifyBuffers(AsyncOpInterface op);
+  LogicalResult verifyInPlace(AsyncOpInterface op, Value operand, AtAttr place);
   LogicalResult verifyDisjoint();
 
   /// `place` in this program: of all ranks, or of the one that it is for.
@@ -221,6 +222,22 @@ LogicalResult Places::verifyNames(AsyncOpInterface op,
   return success();
 }
 
+/// An operand that becomes the result stays where another start has put it.
+LogicalResult Places::verifyInPlace(AsyncOpInterface op, Value operand,
+                                    AtAttr place) {
+  auto start = dyn_cast_if_present<AsyncOpInterface>(
+      tables.handles.findStartOf(operand));
+  if (!start)
+    return op->emitOpError("works in place on what no started operation gave");
+  auto buffers = start.getBuffers(tables, tables.training);
+  for (auto [buffer, known] :
+       llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
+    if (buffer.result ==
+        static_cast<int>(cast<OpResult>(operand).getResultNumber()))
+      return expect(op, place, known);
+  return success();
+}
+
 /// What is started has its own buffers in the communication arena, and what
 /// lies in a state or in another buffer where that is.
 LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
@@ -234,7 +251,10 @@ LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
     int64_t bytes = elementBytes(buffer.type), size = buffer.elements * bytes;
     LogicalResult result = success();
     if (buffer.memory == AsyncBuffer::Memory::Own)
-      result = expectSize(op, place, {ArenaKind::Communication}, size);
+      result =
+          expectSize(op, place, {ArenaKind::Communication, buffer.tier}, size);
+    else if (buffer.memory == AsyncBuffer::Memory::Operand)
+      result = verifyInPlace(op, op->getOperand(buffer.index), place);
     else if (buffer.memory == AsyncBuffer::Memory::Resident)
       result = verifyResident(op, buffer, place);
     else if (buffer.memory == AsyncBuffer::Memory::Part)

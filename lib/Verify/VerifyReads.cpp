@@ -45,7 +45,8 @@ private:
   LogicalResult startGather(Operation &op, const AsyncBuffer &buffer);
   LogicalResult startRefresh(Operation &op, const AsyncBuffer &buffer);
   LogicalResult startRefreshResident(Operation &op, const AsyncBuffer &buffer);
-  LogicalResult visitUpdate(UpdateOp update);
+  LogicalResult visitUpdate(Operation *update, PartitionOp partition,
+                            int64_t begin, int64_t end, Copy::State state);
   void visitWait(WaitOp wait);
 
   /// Calls `body` for each segment of the partition that [begin, end) touches.
@@ -244,6 +245,14 @@ LogicalResult Reads::startRefresh(Operation &op, const AsyncBuffer &buffer) {
           copy = {Copy::InFlight, &op};
           return success();
         }
+        if (copy.state == Copy::InFlight && !isCollective(copy.by)) {
+          InFlightDiagnostic error = op.emitOpError("gathers ")
+                                     << buffer.partition
+                                     << " while this rank's own update of it "
+                                        "is on its way; wait for it first";
+          error.attachNote(copy.by->getLoc()) << "started here";
+          return error;
+        }
         bool isSecond =
             copy.by && (copy.state == Copy::InFlight || now.update == 0);
         InFlightDiagnostic error =
@@ -283,7 +292,13 @@ LogicalResult Reads::startCopy(Operation &op, const AsyncBuffer &buffer) {
   case AsyncBuffer::Memory::Resident:
     return startRefreshResident(op, buffer);
   case AsyncBuffer::Memory::State:
-    return buffer.state == "parameters" ? startRefresh(op, buffer) : success();
+    if (buffer.state != "parameters")
+      return success();
+    // What no rank sends is this rank's own: its update.
+    return isCollective(&op)
+               ? startRefresh(op, buffer)
+               : visitUpdate(&op, tables.find(buffer.partition), buffer.begin,
+                             buffer.end, Copy::InFlight);
   case AsyncBuffer::Memory::Own:
     return buffer.parameter ? startGather(op, buffer) : success();
   case AsyncBuffer::Memory::Operand:
@@ -307,7 +322,7 @@ void Reads::visitWait(WaitOp wait) {
   // Where nothing is in flight, nothing is written.
   auto arrive = [&](Copy &copy) {
     if (copy.state == Copy::InFlight && copy.by == start)
-      copy.state = Copy::Fresh;
+      copy.state = isCollective(start) ? Copy::Fresh : Copy::Stale;
     return success();
   };
   for (const AsyncBuffer &buffer : start.getBuffers(tables, tables.training)) {
@@ -337,36 +352,42 @@ LogicalResult Reads::drain() {
 // Updates
 //===----------------------------------------------------------------------===//
 
-static LogicalResult updatesInFlight(UpdateOp update, Operation *gather) {
-  InFlightDiagnostic error = update.emitOpError("writes ")
-                             << update.getPartitionAttr()
+static LogicalResult updatesInFlight(Operation *update, PartitionOp partition,
+                                     Operation *gather) {
+  InFlightDiagnostic error = update->emitOpError("writes @")
+                             << partition.getSymName()
                              << " while a gather reads it";
   error.attachNote(gather->getLoc()) << "started here and not waited for";
   return error;
 }
 
-LogicalResult Reads::visitUpdate(UpdateOp update) {
-  PartitionOp partition = tables.find(update.getPartitionAttr());
+/// The parameters of [begin, end) change here, or from here to the wait for
+/// `update`: what other ranks own of them is in `state` then.
+LogicalResult Reads::visitUpdate(Operation *update, PartitionOp partition,
+                                 int64_t begin, int64_t end,
+                                 Copy::State state) {
   ++versions[partition];
   if (keepsWholeCopy(partition) &&
-      failed(forSegments(partition, 0, partition.getFlatElements(),
-                         [&](Copy &copy) {
-                           if (copy.state == Copy::InFlight)
-                             return updatesInFlight(update, copy.by);
-                           copy = {Copy::Stale, update};
-                           return success();
-                         })))
+      failed(forSegments(partition, begin, end, [&](Copy &copy) {
+        if (copy.state == Copy::InFlight)
+          return updatesInFlight(update, partition, copy.by);
+        copy = {state, update};
+        return success();
+      })))
     return failure();
   for (auto &[start, read] : started)
     for (const Gathered &copy : read)
       if (tables.ownerOf(copy.parameter) == partition)
-        return updatesInFlight(update, start);
+        return updatesInFlight(update, partition, start);
   for (MemberAttr member : partition.getMemberRange()) {
+    if (member.getOffset() >= end ||
+        member.getOffset() + member.getSize() <= begin)
+      continue;
     auto found = residents.find(member.getParameter().getAttr());
     if (found == residents.end())
       continue;
     if (found->second.state == Copy::InFlight)
-      return updatesInFlight(update, found->second.by);
+      return updatesInFlight(update, partition, found->second.by);
     found->second = {Copy::Stale, update};
   }
   return success();
@@ -383,8 +404,11 @@ LogicalResult Reads::visit(Operation &op) {
       if (failed(startCopy(op, buffer)))
         return failure();
   }
-  if (auto update = dyn_cast<UpdateOp>(op))
-    return visitUpdate(update);
+  if (auto update = dyn_cast<UpdateOp>(op)) {
+    PartitionOp partition = tables.find(update.getPartitionAttr());
+    auto [begin, end] = update.getRange(partition);
+    return visitUpdate(update, partition, begin, end, Copy::Stale);
+  }
   if (auto wait = dyn_cast<WaitOp>(op))
     visitWait(wait);
   return success();

@@ -33,7 +33,8 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   Tables tables(module, step);
   if (failed(verifyPartitions(tables)) || failed(verifyHandles(tables)) ||
       failed(verifyLifetimes(tables)) || failed(verifyReads(tables)) ||
-      failed(verifyUpdates(tables)) || failed(verifyGradients(tables)) ||
+      failed(verifyUpdates(tables)) || failed(verifyOffload(tables)) ||
+      failed(verifyGradients(tables)) ||
       failed(verifyTraffic(
           tables,
           getSetting(maxReuseDistance,

@@ -21,6 +21,9 @@ private:
   LogicalResult addStats(GradStatsOp part);
   LogicalResult verifyStats();
   LogicalResult verifyJudge();
+  LogicalResult addRange(Operation *op, PartitionOp partition, int64_t begin,
+                         int64_t end);
+  LogicalResult addUpdate(Operation *op);
   LogicalResult verifyUpdates();
   LogicalResult verifyScale();
   LogicalResult setOnce(Operation *&slot, Operation &op);
@@ -29,7 +32,14 @@ private:
   /// The last part of the check, which has what all parts found.
   Operation *stats = nullptr;
   Operation *reduce = nullptr, *judge = nullptr, *scale = nullptr;
-  SmallVector<UpdateOp> updates;
+  SmallVector<Operation *> updates;
+  /// What is updated of each partition: the first element and the last, and by
+  /// which operation.
+  struct Updated {
+    int64_t begin, end;
+    Operation *by;
+  };
+  DenseMap<StringAttr, SmallVector<Updated>> updated;
 };
 
 } // namespace
@@ -73,15 +83,16 @@ LogicalResult Updates::collect() {
                        : isa<JudgeOp>(op)       ? &judge
                        : isa<UpdateScaleOp>(op) ? &scale
                                                 : nullptr;
-    if (!slot && !isa<UpdateOp, GradStatsOp>(op))
+    if (!slot && !isa<UpdateOp, UpdateOnHostOp, GradStatsOp>(op))
       return WalkResult::advance();
     if (!isa<ApplyOp>(op->getParentOp())) {
       op->emitOpError("belongs into 'zero.apply', which runs once an update");
       return WalkResult::interrupt();
     }
-    if (auto update = dyn_cast<UpdateOp>(op))
-      updates.push_back(update);
-    else if (auto part = dyn_cast<GradStatsOp>(op)) {
+    if (isa<UpdateOp, UpdateOnHostOp>(op)) {
+      if (failed(addUpdate(op)))
+        return WalkResult::interrupt();
+    } else if (auto part = dyn_cast<GradStatsOp>(op)) {
       if (failed(addStats(part)))
         return WalkResult::interrupt();
     } else if (failed(setOnce(*slot, *op)))
@@ -186,21 +197,44 @@ LogicalResult Updates::verifyJudge() {
   return success();
 }
 
-LogicalResult Updates::verifyUpdates() {
-  DenseMap<StringAttr, UpdateOp> seen;
-  for (UpdateOp update : updates) {
-    auto [first, isNew] =
-        seen.try_emplace(update.getPartitionAttr().getAttr(), update);
-    if (isNew)
+LogicalResult Updates::addRange(Operation *op, PartitionOp partition,
+                                int64_t begin, int64_t end) {
+  for (const Updated &other : updated[partition.getSymNameAttr()]) {
+    if (end <= other.begin || other.end <= begin)
       continue;
-    InFlightDiagnostic error = update.emitOpError("updates ")
-                               << update.getPartitionAttr() << " a second time";
-    error.attachNote(first->second.getLoc()) << "the first time";
+    InFlightDiagnostic error = op->emitOpError("updates @")
+                               << partition.getSymName() << " a second time";
+    error.attachNote(other.by->getLoc()) << "the first time";
     return error;
   }
-  for (PartitionOp partition : tables.trained)
-    if (!seen.count(partition.getSymNameAttr()))
+  updated[partition.getSymNameAttr()].push_back({begin, end, op});
+  updates.push_back(op);
+  return success();
+}
+
+LogicalResult Updates::addUpdate(Operation *op) {
+  if (auto update = dyn_cast<UpdateOp>(op)) {
+    PartitionOp partition = tables.find(update.getPartitionAttr());
+    auto [begin, end] = update.getRange(partition);
+    return addRange(op, partition, begin, end);
+  }
+  auto update = cast<UpdateOnHostOp>(op);
+  return addRange(op, tables.find(update.getPartitionAttr()), update.getBegin(),
+                  update.getEnd());
+}
+
+LogicalResult Updates::verifyUpdates() {
+  for (PartitionOp partition : tables.trained) {
+    int64_t covered = 0;
+    for (const Updated &range : updated[partition.getSymNameAttr()])
+      covered += range.end - range.begin;
+    if (updated[partition.getSymNameAttr()].empty())
       return partition.emitOpError("is never updated");
+    if (covered != partition.getFlatElements())
+      return partition.emitOpError("has updates of ")
+             << covered << " of its " << partition.getFlatElements()
+             << " elements";
+  }
   return success();
 }
 
@@ -208,13 +242,16 @@ LogicalResult Updates::verifyScale() {
   if (!scale)
     return tables.step.emitOpError(
         "never counts its updates: 'zero.update_scale' is missing");
-  for (UpdateOp update : updates) {
-    if (update->getBlock() != scale->getBlock() ||
-        update->isBeforeInBlock(scale))
+  for (Operation *update : updates) {
+    Operation *end = update;
+    if (isa<AsyncOpInterface>(update))
+      end = tables.handles.findWait(update);
+    if (end && end->getBlock() == scale->getBlock() &&
+        end->isBeforeInBlock(scale))
       continue;
     InFlightDiagnostic error =
         scale->emitOpError("counts the update before it is done");
-    error.attachNote(update.getLoc())
+    error.attachNote(update->getLoc())
         << "this update reads the count and the scale";
     return error;
   }

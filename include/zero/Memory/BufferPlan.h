@@ -19,7 +19,7 @@ namespace mlir::zero {
 
 /// Memory that values share.
 struct PlannedBuffer {
-  ArenaKind arena = ArenaKind::Activations;
+  MemorySpace space = ArenaKind::Activations;
   int64_t bytes = 0;
   /// First and last operation that needs it, by position.
   int64_t begin = 0, end = 0;
@@ -50,12 +50,13 @@ public:
   /// Why planning failed, after a diagnostic; success otherwise.
   LogicalResult result() const { return status; }
 
-  /// Chooses offsets in activation and communication memory; returns the bytes
-  /// needed of `arena`.
+  /// Chooses offsets in every memory of `getSpaces`.
   void solve();
-  int64_t neededBytes(ArenaKind arena) const;
+  int64_t neededBytes(MemorySpace space) const;
   /// The most bytes alive at one time: no offsets need less.
-  int64_t liveBytes(ArenaKind arena) const;
+  int64_t liveBytes(MemorySpace space) const;
+  /// The memory that values and staging buffers share.
+  static ArrayRef<MemorySpace> getSpaces();
 
   /// The places of what each operation makes, in the order in which the
   /// lowering asks for them; for `zero.at`.
@@ -70,7 +71,7 @@ private:
   void visitStart(AsyncOpInterface start);
   void visitAccumulate(AccumulateOp accumulate);
 
-  int newBuffer(ArenaKind arena, int64_t bytes, Operation *begin);
+  int newBuffer(MemorySpace space, int64_t bytes, Operation *begin);
   int fixedBuffer(AtAttr place);
   Memory whole(int buffer) const;
   int rootOf(int buffer, int64_t &offset) const;
@@ -104,8 +105,8 @@ private:
   /// reduction borrows until its wait.
   DenseMap<Value, int64_t> lastRead, borrowedUntil;
   int64_t now = 0;
-  int64_t needed[getMaxEnumValForArenaKind() + 1] = {};
-  int64_t live[getMaxEnumValForArenaKind() + 1] = {};
+  int64_t needed[MemorySpace::kCount] = {};
+  int64_t live[MemorySpace::kCount] = {};
 };
 
 } // namespace mlir::zero

@@ -243,6 +243,22 @@ SmallVector<UpdateOperand> PartitionOp::getUpdateOperands() {
   return operands;
 }
 
+bool PartitionOp::readsParameters() {
+  return llvm::any_of(getUpdateOperands(), [](const UpdateOperand &operand) {
+    return operand.kind == UpdateOperand::Parameters && operand.isRead;
+  });
+}
+
+bool PartitionOp::isOnHost(int64_t begin, int64_t end) {
+  for (StateAttr state : getStateRange())
+    for (StateRangeAttr range : state.getRanges()) {
+      auto [first, last] = getBounds(range);
+      if (first < end && begin < last && range.getTier() != MemoryTier::Host)
+        return false;
+    }
+  return !getStateList().empty();
+}
+
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//

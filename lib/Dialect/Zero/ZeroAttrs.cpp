@@ -80,7 +80,8 @@ PlanningAttr PlanningAttr::getDefault(MLIRContext *context) {
              Defaults::parameterPersistenceThreshold,
              Defaults::modelPersistenceThreshold, Defaults::prefetchBucketSize,
              Defaults::maxLiveParameters, Defaults::gathersInFlight,
-             Defaults::machine, /*state_tiers=*/DictionaryAttr());
+             Defaults::machine, /*state_tiers=*/DictionaryAttr(),
+             /*offload=*/OffloadAttr());
 }
 
 MemoryTier PlanningAttr::getStateTier(StringRef state) const {
@@ -108,7 +109,8 @@ LogicalResult PlanningAttr::verify(
     int64_t alignment, bool, bool, int64_t maxReuseDistance,
     int64_t paramPersistenceThreshold, int64_t modelPersistenceThreshold,
     int64_t prefetchBucketSize, int64_t maxLiveParameters,
-    int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers) {
+    int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers,
+    OffloadAttr) {
   struct {
     StringRef name;
     int64_t value, least;
@@ -130,6 +132,14 @@ LogicalResult PlanningAttr::verify(
   if (failed(verifyStateTiers(emitError, stateTiers)))
     return failure();
   return expectCount(emitError, "alignment", alignment);
+}
+
+LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
+                                  int64_t subGroupSize, bool, bool) {
+  if (!(ratio > 0 && ratio <= 1))
+    return emitError() << "ratio is " << double(ratio)
+                       << ", wanted more than 0 and at most 1";
+  return expectAtLeast(emitError, "sub_group_size", subGroupSize, 1);
 }
 
 LogicalResult TrainingAttr::verify(EmitError emitError, int64_t stage,

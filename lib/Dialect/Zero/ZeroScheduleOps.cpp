@@ -2,6 +2,7 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "Checks.h"
 #include "PartitionStates.h"
 #include "program/Collective.h"
 
@@ -159,29 +160,6 @@ LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {
 //===----------------------------------------------------------------------===//
 // Shared checks
 //===----------------------------------------------------------------------===//
-
-static PartitionOp lookUpPartition(Operation *op, FlatSymbolRefAttr symbol,
-                                   SymbolTableCollection &tables) {
-  auto partition = tables.lookupNearestSymbolFrom<PartitionOp>(op, symbol);
-  if (!partition)
-    op->emitOpError("names ") << symbol << ", which is no 'zero.partition'";
-  return partition;
-}
-
-static LogicalResult verifyRange(Operation *op, PartitionOp partition,
-                                 int64_t begin, int64_t end) {
-  ArrayRef<int64_t> segments = partition.getSegments();
-  if (begin < end &&
-      std::binary_search(segments.begin(), segments.end(), begin) &&
-      std::binary_search(segments.begin(), segments.end(), end))
-    return success();
-  InFlightDiagnostic error =
-      op->emitOpError("range [")
-      << begin << " to " << end
-      << "] does not begin and end at segment boundaries";
-  error.attachNote(partition.getLoc()) << "partition declared here";
-  return error;
-}
 
 static LogicalResult verifyMembers(Operation *op, PartitionOp partition,
                                    ArrayAttr parameters, ValueRange gradients,
@@ -463,7 +441,14 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition.isTrainable())
     return emitOpError("updates ")
            << getPartitionAttr() << ", which has no optimizer";
-  return success();
+  auto [begin, end] = getRange(partition);
+  return getBegin() ? verifyRange(*this, partition, begin, end) : success();
+}
+
+void UpdateOp::build(OpBuilder &builder, OperationState &state,
+                     StringRef partition, Value verdict) {
+  build(builder, state, partition, /*begin=*/IntegerAttr(),
+        /*end=*/IntegerAttr(), verdict);
 }
 
 void GradStatsOp::build(OpBuilder &builder, OperationState &state,

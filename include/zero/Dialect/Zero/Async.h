@@ -28,7 +28,8 @@ class PartitionTable;
 struct AsyncBuffer {
   enum class Memory {
     Own,      ///< bytes of its own, from the start to the last use of a result
-    Operand,  ///< the operation's operand `index`, where it is
+    Operand,  ///< the operation's operand `index`, where it is; with a result,
+              ///< which it becomes
     State,    ///< elements [begin, end) of a partition's state
     Resident, ///< the resident copy of `parameter`
     Part,     ///< of buffer `index`, from element `offset` on
@@ -38,6 +39,8 @@ struct AsyncBuffer {
   Memory memory = Memory::Own;
   Type type;
   int64_t elements = 0;
+  /// Of `Own`: the memory that it is in.
+  MemoryTier tier = MemoryTier::Device;
   bool isRead = false, isWritten = false;
   /// Whether `zero.at` has its place, under its name.
   bool isPlaced = false;

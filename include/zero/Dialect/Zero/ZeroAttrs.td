@@ -163,6 +163,26 @@ def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
+def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
+  let summary = "What of the update is done on the host"
+                " (`zero_optimization.offload_optimizer`)";
+  let description = [{
+    Of each partition, the first segments that hold at least the fraction `ratio`
+    of its elements have their states in host memory, and are updated there, in
+    sub-groups of neighbouring segments: as many as have at most
+    `sub_group_size` elements on one rank, and at least one. With
+    `pipeline_read`, the gradients of the next sub-group are copied while one is
+    updated; with `pipeline_write`, the parameters of the one before.
+
+    `ratio` lies in (0, 1], `sub_group_size` is at least 1.
+  }];
+  let parameters = (ins F64Param<"1.0">:$ratio,
+      I64Param<"1000000000">:$sub_group_size,
+      BoolParam<"false">:$pipeline_read, BoolParam<"false">:$pipeline_write);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
   let summary = "What decides how states are cut, and when they travel";
   let description = [{
@@ -172,6 +192,7 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     `docs/Configuration.md`. `contiguous` and `split_master` are the keys
     `zero.layout` and `zero.split_master`. `state_tiers` says by name where states
     of optimizers are, such as `{exp_avg = "host"}`; all others are on the device.
+    `offload` says that the host keeps and updates them.
 
     Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
     all other numbers are at least 0.
@@ -188,7 +209,8 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
       I64Param<"::mlir::zero::PlanningDefaults::maxLiveParameters">:$max_live_parameters,
       I64Param<"::mlir::zero::PlanningDefaults::gathersInFlight">:$gathers_in_flight,
       StringRefParameter<"machine that times are of", "::mlir::zero::PlanningDefaults::machine.str()">:$machine,
-      OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers);
+      OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers,
+      OptionalParameter<"::mlir::zero::OffloadAttr">:$offload);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -398,14 +420,18 @@ def Zero_Stream : I32EnumAttr<"StreamKind", "a queue of operations", [
     I32EnumAttrCase<"Compute", 0, "compute">,
     I32EnumAttrCase<"Gather", 1, "gather">,
     I32EnumAttrCase<"Reduce", 2, "reduce">,
-    I32EnumAttrCase<"Copy", 3, "copy">]> {
+    I32EnumAttrCase<"Copy", 3, "copy">,
+    I32EnumAttrCase<"Upload", 4, "upload">,
+    I32EnumAttrCase<"Host", 5, "host">]> {
   let cppNamespace = "::mlir::zero";
 }
 
 def Zero_Link
     : I32EnumAttr<
           "LinkKind",
-          "what bytes move over", [I32EnumAttrCase<"Ranks", 0, "ranks">]> {
+          "what bytes move over", [I32EnumAttrCase<"Ranks", 0, "ranks">,
+                                   I32EnumAttrCase<"Bus", 1, "bus">,
+                                   I32EnumAttrCase<"HostMemory", 2, "host_memory">]> {
   let cppNamespace = "::mlir::zero";
 }
 

@@ -303,5 +303,6 @@ def Zero_RecomputeOp : Zero_Op<"recompute", [AllTypesMatch<["value", "result"]>,
 }
 
 include "zero/Dialect/Zero/ZeroScheduleOps.td"
+include "zero/Dialect/Zero/ZeroTierOps.td"
 
 #endif // ZERO_DIALECT_ZERO_ZEROOPS_TD

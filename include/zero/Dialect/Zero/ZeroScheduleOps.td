@@ -144,6 +144,14 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     auto getStateRange() { return getStateList().getAsRange<::mlir::zero::StateAttr>(); }
     /// The state of that name; null where there is none.
     ::mlir::zero::StateAttr findState(::llvm::StringRef name);
+    /// Of [begin, end), the elements that one rank owns.
+    int64_t getOwnedElements(int64_t begin, int64_t end) {
+      return (end - begin) / (hasShardedOptimizer() ? getSlices() : 1);
+    }
+    /// Whether the host keeps every state of [begin, end), and the device none.
+    bool isOnHost(int64_t begin, int64_t end);
+    /// Whether the update reads the parameter that the device computes with.
+    bool readsParameters();
     /// [begin, end) of a range of a state.
     std::pair<int64_t, int64_t> getBounds(::mlir::zero::StateRangeAttr range) {
       return {range.getBegin(), range.getEnd() < 0 ? getFlatElements() : range.getEnd()};
@@ -555,13 +563,24 @@ def Zero_UpdateOp : Zero_Op<"update", [Zero_StateEffects,
   let summary = "Fused optimizer on the owned slices, predicated on the verdict";
   let description = [{
     Reads the stored gradient, the master weights and the moments of what this
-    rank owns; writes them and the compute copy's owned part.
+    rank owns; writes them and the compute copy's owned part. With a range, only
+    of that range; the rest is updated on the host.
+    Constraints: (C1) a range begins and ends at segment boundaries.
     ```mlir
     zero.update @p0 if %v
+    zero.update @p0[8 to 12] if %v
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$partition, Zero_VerdictType:$verdict);
-  let assemblyFormat = "$partition `if` $verdict attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$partition, OptionalAttr<I64Attr>:$begin,
+      OptionalAttr<I64Attr>:$end, Zero_VerdictType:$verdict);
+  let assemblyFormat = "$partition (`[` $begin^ `to` $end `]`)? `if` $verdict attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::StringRef":$partition, "::mlir::Value":$verdict)>];
+  let extraClassDeclaration = [{
+    /// What is updated of `partition`: [first, second).
+    std::pair<int64_t, int64_t> getRange(PartitionOp partition) {
+      return {getBegin().value_or(0), getEnd().value_or(partition.getFlatElements())};
+    }
+  }];
 }
 def Zero_UpdateScaleOp : Zero_Op<"update_scale", [Zero_StateEffects]> {
   let summary = "Count the update or the skip, and move the loss scale";

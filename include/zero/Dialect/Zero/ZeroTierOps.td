@@ -1,0 +1,82 @@
+//===- ZeroTierOps.td - copies between tiers, and updates on the host -----===//
+#ifndef ZERO_DIALECT_ZERO_ZEROTIEROPS_TD
+#define ZERO_DIALECT_ZERO_ZEROTIEROPS_TD
+
+include "zero/Dialect/Zero/AsyncOpInterface.td"
+
+//===----------------------------------------------------------------------===//
+// Each starts; `zero.wait` ends it. A range begins and ends at segment
+// boundaries; what is copied of it is what this rank owns.
+//===----------------------------------------------------------------------===//
+
+class Zero_TierOp<string mnemonic>
+    : Zero_Op<mnemonic, [Zero_StateEffects,
+                         DeclareOpInterfaceMethods<AsyncOpInterface>,
+                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let results = (outs Zero_PendingType:$pending);
+}
+
+def Zero_CopyToHostOp : Zero_TierOp<"copy_to_host"> {
+  let summary = "Start to copy owned gradients or parameters to host memory";
+  let description = [{
+    Copies what this rank owns of a range, its slices one after the other, from
+    the memory of the device to a staging buffer in host memory. `state` is
+    `gradients`, the stored ones, or `parameters`.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries.
+    - (C2) the pending holds one flat tensor of the owned elements, in the type
+      in which the partition stores them.
+    ```mlir
+    %p = zero.copy_to_host "gradients" of @p0[0 to 12] : <tensor<6xbf16>>
+    ```
+  }];
+  let arguments = (ins StrAttr:$state, FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Copy">:$stream);
+  let assemblyFormat = "$state `of` $partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
+}
+
+def Zero_UpdateOnHostOp : Zero_TierOp<"update_on_host"> {
+  let summary = "Start the optimizer on the host, on owned slices of a range";
+  let description = [{
+    The update of `zero.update`, of a range whose states are in host memory, by
+    the host. `gradients` are a copy of the stored ones. Where the rule reads the
+    parameter (f32 training, and split masters), `parameters` is a copy of it, is
+    updated in place, and becomes the result; otherwise the result is a staging
+    buffer of its own, which a skipped update leaves undefined.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries, and all states of it
+      are on the host.
+    - (C2) there are `parameters` exactly where the rule reads them.
+    - (C3) operands and the pending's tensor are flat, with the owned elements.
+    ```mlir
+    %u = zero.update_on_host @p0[0 to 12] of %g if %v : (tensor<6xbf16>) -> <tensor<6xbf16>>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      AnyRankedTensor:$gradients, Optional<AnyRankedTensor>:$parameters, Zero_VerdictType:$verdict,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Host">:$stream);
+  let assemblyFormat = [{
+    $partition `[` $begin `to` $end `]` `of` $gradients (`in` $parameters^ `:` type($parameters))? `if` $verdict
+    (`on` $stream^)? attr-dict `:` `(` type($gradients) `)` `->` type($pending)
+  }];
+}
+
+def Zero_CopyToDeviceOp : Zero_TierOp<"copy_to_device"> {
+  let summary = "Start to copy updated parameters back to the device";
+  let description = [{
+    Copies what `zero.update_on_host` gave to where this rank's slices of the
+    parameters are; nothing where the update is skipped.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries.
+    - (C2) the value is flat, with the owned elements in the compute type; the
+      pending holds no tensors.
+    ```mlir
+    %p = zero.copy_to_device %x to @p0[0 to 12] if %v : tensor<6xbf16> -> <>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      Zero_VerdictType:$verdict, DefaultValuedAttr<Zero_Stream, "StreamKind::Upload">:$stream);
+  let assemblyFormat = "$value `to` $partition `[` $begin `to` $end `]` `if` $verdict (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
+}
+
+#endif // ZERO_DIALECT_ZERO_ZEROTIEROPS_TD

@@ -1,0 +1,258 @@
+//===- TierOps.cpp - copies between tiers, and updates on the host --------===//
+
+#include "Checks.h"
+#include "Collectives.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+using Memory = AsyncBuffer::Memory;
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+/// The trained partition of `op`, whose range is its segments'; null after an
+/// error.
+template <typename TierOp>
+static PartitionOp verifyTarget(TierOp op, SymbolTableCollection &tables) {
+  PartitionOp partition = lookUpPartition(op, op.getPartitionAttr(), tables);
+  if (!partition ||
+      failed(verifyRange(op, partition, op.getBegin(), op.getEnd())))
+    return {};
+  if (partition.isTrainable())
+    return partition;
+  op.emitOpError("is about the update of ")
+      << op.getPartitionAttr() << ", which has no optimizer";
+  return {};
+}
+
+/// What is given must be the owned elements of the range, one after the other.
+template <typename TierOp>
+static LogicalResult verifyOwned(TierOp op, PartitionOp partition, Type found,
+                                 Type element, StringRef what) {
+  auto wanted = RankedTensorType::get(
+      {partition.getOwnedElements(op.getBegin(), op.getEnd())}, element);
+  if (found == wanted)
+    return success();
+  return op.emitOpError("has ") << what << " of type " << found << ", wanted "
+                                << wanted << ": what a rank owns of the range";
+}
+
+/// The one tensor that `op` gives after its wait.
+template <typename TierOp>
+static LogicalResult verifyResult(TierOp op, PartitionOp partition,
+                                  Type element) {
+  ArrayRef<Type> types = op.getPending().getType().getTypes();
+  if (types.size() != 1)
+    return op.emitOpError("gives ")
+           << op.getPending().getType() << ", wanted one tensor";
+  return verifyOwned(op, partition, types.front(), element, "a result");
+}
+
+LogicalResult CopyToHostOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PartitionOp partition = verifyTarget(*this, tables);
+  if (!partition)
+    return failure();
+  if (getState() == "gradients")
+    return verifyResult(*this, partition, partition.getGradientType());
+  if (getState() == "parameters")
+    return verifyResult(*this, partition, partition.getComputeType());
+  return emitOpError("copies '")
+         << getState() << "', wanted 'gradients' or 'parameters'";
+}
+
+LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PartitionOp partition = verifyTarget(*this, tables);
+  if (!partition)
+    return failure();
+  if (!partition.isOnHost(getBegin(), getEnd())) // (C1)
+    return emitOpError("updates [")
+           << getBegin() << " to " << getEnd() << "] of " << getPartitionAttr()
+           << " on the host, wanted all of its states there";
+  if (partition.readsParameters() != (getParameters() != nullptr)) // (C2)
+    return emitOpError(partition.readsParameters()
+                           ? "updates parameters that it is not given, wanted "
+                             "a copy of them: 'in'"
+                           : "is given parameters, which its rule does not "
+                             "read; wanted no 'in'");
+  if (failed(verifyOwned(*this, partition, getGradients().getType(),
+                         partition.getGradientType(), "gradients")))
+    return failure();
+  if (getParameters() &&
+      failed(verifyOwned(*this, partition, getParameters().getType(),
+                         partition.getComputeType(), "parameters")))
+    return failure();
+  return verifyResult(*this, partition, partition.getComputeType());
+}
+
+LogicalResult CopyToDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PartitionOp partition = verifyTarget(*this, tables);
+  if (!partition || failed(verifyOwned(*this, partition, getValue().getType(),
+                                       partition.getComputeType(), "a value")))
+    return failure();
+  if (getPending().getType().getTypes().empty()) // (C2)
+    return success();
+  return emitOpError("gives ")
+         << getPending().getType() << ", wanted a pending without tensors";
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// This rank's part of [begin, end) of `state`: one buffer, or one a segment
+/// where its slices lie between those of other ranks.
+static void addOwned(SmallVectorImpl<AsyncBuffer> &buffers,
+                     PartitionOp partition, StringRef state, Type type,
+                     bool isSharded, int64_t begin, int64_t end) {
+  SmallVector<std::pair<int64_t, int64_t>> runs = {{begin, end}};
+  if (partition.hasShardedOptimizer() && !isSharded)
+    runs = partition.getSegmentsIn(begin, end);
+  auto form = partition.hasShardedOptimizer() ? AccumulateForm::Slice
+                                              : AccumulateForm::Whole;
+  for (auto [index, run] : llvm::enumerate(runs)) {
+    auto [first, last] = run;
+    AsyncBuffer buffer = makeBuffer(
+        runs.size() > 1 ? state + " " + Twine(index) : Twine(state),
+        Memory::State, type, partition.getOwnedElements(first, last));
+    buffers.push_back(
+        holdRange(std::move(buffer), partition, state, first, last, form));
+  }
+}
+
+static bool isSharded(PartitionOp partition, StringRef state) {
+  return state == "parameters" ? partition.hasShardedParameters()
+                               : partition.hasShardedGradients();
+}
+
+/// A staging buffer in host memory.
+static AsyncBuffer stage(const Twine &name, Type type, int64_t elements) {
+  AsyncBuffer staged = makeBuffer(name, Memory::Own, type, elements);
+  staged.tier = MemoryTier::Host;
+  staged.isWritten = staged.isPlaced = true;
+  staged.result = 0;
+  return staged;
+}
+
+static AsyncBuffer operandOf(const Twine &name, unsigned index, Value operand) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  AsyncBuffer buffer = makeBuffer(name, Memory::Operand, type.getElementType(),
+                                  type.getNumElements());
+  buffer.index = index;
+  buffer.isRead = true;
+  return buffer;
+}
+
+SmallVector<AsyncBuffer>
+CopyToHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
+  PartitionOp partition = partitions.find(getPartitionAttr());
+  Type type = elementTypeOf(getPending().getType());
+  SmallVector<AsyncBuffer> buffers;
+  addOwned(buffers, partition, getState(), type,
+           isSharded(partition, getState()), getBegin(), getEnd());
+  for (AsyncBuffer &buffer : buffers)
+    buffer.isRead = true;
+  buffers.push_back(
+      stage("staged", type, partition.getOwnedElements(getBegin(), getEnd())));
+  return buffers;
+}
+
+SmallVector<AsyncBuffer>
+UpdateOnHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
+  PartitionOp partition = partitions.find(getPartitionAttr());
+  SmallVector<AsyncBuffer> buffers;
+  for (const UpdateOperand &operand : partition.getUpdateOperands()) {
+    switch (operand.kind) {
+    case UpdateOperand::Gradients:
+      buffers.push_back(operandOf("gradients", 0, getGradients()));
+      break;
+    case UpdateOperand::Parameters:
+      if (!getParameters()) {
+        buffers.push_back(
+            stage("parameters", operand.type,
+                  partition.getOwnedElements(getBegin(), getEnd())));
+        break;
+      }
+      buffers.push_back(operandOf("parameters", 1, getParameters()));
+      buffers.back().isWritten = buffers.back().isPlaced = true;
+      buffers.back().result = 0;
+      break;
+    case UpdateOperand::State:
+      addOwned(buffers, partition, operand.name, operand.type,
+               /*isSharded=*/true, getBegin(), getEnd());
+      buffers.back().isRead = operand.isRead;
+      buffers.back().isWritten = operand.isWritten;
+      break;
+    }
+  }
+  return buffers;
+}
+
+SmallVector<AsyncBuffer>
+CopyToDeviceOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
+  PartitionOp partition = partitions.find(getPartitionAttr());
+  SmallVector<AsyncBuffer> buffers;
+  buffers.push_back(operandOf("updated", 0, getValue()));
+  addOwned(buffers, partition, "parameters", partition.getComputeType(),
+           partition.hasShardedParameters(), getBegin(), getEnd());
+  for (AsyncBuffer &buffer : llvm::drop_begin(buffers))
+    buffer.isWritten = true;
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Other answers
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> CopyToHostOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+SmallVector<int64_t> UpdateOnHostOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+SmallVector<int64_t> CopyToDeviceOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+
+LinkKind CopyToHostOp::getLink() { return LinkKind::Bus; }
+LinkKind UpdateOnHostOp::getLink() { return LinkKind::HostMemory; }
+LinkKind CopyToDeviceOp::getLink() { return LinkKind::Bus; }
+
+int64_t CopyToHostOp::getBytes(const PartitionTable &) {
+  return bytesOf(getPending().getType());
+}
+/// What the update reads and writes.
+int64_t UpdateOnHostOp::getBytes(const PartitionTable &partitions) {
+  PartitionOp partition = partitions.find(getPartitionAttr());
+  int64_t bytes = 0;
+  for (const UpdateOperand &operand : partition.getUpdateOperands())
+    bytes += elementBytes(operand.type) * (operand.isRead + operand.isWritten);
+  return bytes * partition.getOwnedElements(getBegin(), getEnd());
+}
+int64_t CopyToDeviceOp::getBytes(const PartitionTable &) {
+  auto type = cast<RankedTensorType>(getValue().getType());
+  return type.getNumElements() * elementBytes(type.getElementType());
+}
+
+std::string CopyToHostOp::getHandleName() {
+  return nameRange((getState() + " to host").str(), getPartition(), getBegin(),
+                   getEnd());
+}
+std::string UpdateOnHostOp::getHandleName() {
+  return nameRange("update on host", getPartition(), getBegin(), getEnd());
+}
+std::string CopyToDeviceOp::getHandleName() {
+  return nameRange("parameters to device", getPartition(), getBegin(),
+                   getEnd());
+}
+
+std::string CopyToHostOp::getLabel() {
+  return makeLabel(*this, getPartition(), {}) + " " + getState().str();
+}
+std::string UpdateOnHostOp::getLabel() {
+  return makeLabel(*this, getPartition(), {});
+}
+std::string CopyToDeviceOp::getLabel() {
+  return makeLabel(*this, getPartition(), {});
+}
