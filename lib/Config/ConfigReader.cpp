@@ -431,6 +431,7 @@ void ConfigReader::readExtension() {
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
                          values.boolean("zero.fuse_epilogues");
   readStateTiers();
+  readOffload(values, reporter, config);
   readCheckpoint();
   readGroups();
 }

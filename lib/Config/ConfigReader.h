@@ -19,6 +19,10 @@ void readMesh(const llvm::json::Object &root, const ConfigValues &values,
               const ConfigContext &context, Reporter &reporter,
               TrainConfig &config);
 
+/// Reads what is offloaded into `config`, whose stage and state tiers are read.
+void readOffload(const ConfigValues &values, Reporter &reporter,
+                 TrainConfig &config);
+
 } // namespace mlir::zero
 
 #endif // ZERO_LIB_CONFIG_CONFIGREADER_H

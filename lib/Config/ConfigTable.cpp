@@ -23,8 +23,9 @@ constexpr const char *kWarmup = "WarmupLR|WarmupDecayLR";
 constexpr const char *kTotal = "WarmupDecayLR|WarmupCosineLR";
 constexpr const char *kCosine = "WarmupCosineLR";
 
-constexpr const char *kNoOffload = "there is no offloading; a higher stage or "
-                                   "more ranks need less memory per rank";
+constexpr const char *kNoOffload =
+    "only optimizer states are offloaded (offload_optimizer); a higher stage "
+    "or more ranks need less memory per rank";
 constexpr const char *kNoQuantized =
     "collectives use the compute type; leave it out";
 constexpr const char *kNoGroups =
@@ -249,9 +250,9 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.allgather_partitions", T::Bool, "true", none,
      "gather updated parameters instead of broadcasting them",
      "parameters are always gathered; the result is the same"},
-    {"zero_optimization.sub_group_size", T::Count, "1000000000", none,
-     "elements of one sub-group of the update",
-     "the update is in place and needs no sub-groups"},
+    {"zero_optimization.sub_group_size", T::Count, "1000000000", yes,
+     "most elements of one rank that the host updates together, unless a "
+     "segment has more (offload_optimizer)"},
     {"zero_optimization.round_robin_gradients", T::Bool, "false", none,
      "distribute gradients round-robin for offloading",
      "the bucketed layout already gives every rank a part of each bucket"},
@@ -302,30 +303,34 @@ constexpr ConfigKey kKeys[] = {
      "pin memory", "nothing is offloaded"},
     {"zero_optimization.offload_optimizer", T::Object, "null", yes,
      "where optimizer states are kept"},
-    {"zero_optimization.offload_optimizer.device", T::Choice, "\"none\"", no,
-     "where optimizer states are kept", kNoOffload, "none|cpu|nvme"},
+    {"zero_optimization.offload_optimizer.device", T::Choice, "\"none\"", yes,
+     "where optimizer states are kept and updated, at stages 1 to 3; files "
+     "(nvme) are refused",
+     "", "none|cpu|nvme"},
     {"zero_optimization.offload_optimizer.nvme_path", T::Text, "null", none,
-     "directory for optimizer states", "nothing is offloaded"},
+     "directory for optimizer states", "there are no files"},
     {"zero_optimization.offload_optimizer.buffer_count", T::Count, "4", none,
-     "buffers in flight", "nothing is offloaded"},
+     "buffers in flight", "the plan gives each copy in flight a buffer"},
     {"zero_optimization.offload_optimizer.pin_memory", T::Bool, "true", none,
-     "pin memory", "nothing is offloaded"},
-    {"zero_optimization.offload_optimizer.pipeline", T::Bool, "false", none,
-     "overlap reads and writes", "nothing is offloaded"},
-    {"zero_optimization.offload_optimizer.pipeline_read", T::Bool, "false",
-     none, "overlap reads", "nothing is offloaded"},
+     "pin memory", "host memory is pinned wherever a device copies it"},
+    {"zero_optimization.offload_optimizer.pipeline", T::Bool, "false", yes,
+     "both pipeline_read and pipeline_write"},
+    {"zero_optimization.offload_optimizer.pipeline_read", T::Bool, "false", yes,
+     "copy the next sub-group's gradients while one is updated"},
     {"zero_optimization.offload_optimizer.pipeline_write", T::Bool, "false",
-     none, "overlap writes", "nothing is offloaded"},
+     yes, "copy a sub-group's parameters back while the next is updated"},
     {"zero_optimization.offload_optimizer.fast_init", T::Bool, "false", none,
-     "faster initialization", "nothing is offloaded"},
-    {"zero_optimization.offload_optimizer.ratio", T::NonNegative, "1.0", none,
-     "fraction that is offloaded", "nothing is offloaded"},
+     "faster initialization", "states are initialized where they are kept"},
+    {"zero_optimization.offload_optimizer.ratio", T::NonNegative, "1.0", yes,
+     "least part of each partition that is offloaded, from 0 to 1; it ends "
+     "at a segment"},
     {"zero_optimization.offload_optimizer.super_offload", T::Bool, "false", no,
      "asynchronous updates on the CPU", kNoOffload},
     {"zero_optimization.offload_optimizer.cpuadam_cores_perc", T::NonNegative,
-     "0.8", none, "fraction of cores for the update", "nothing is offloaded"},
-    {"zero_optimization.cpu_offload", T::Bool, "false", no,
-     "old name of offload_optimizer", kNoOffload},
+     "0.8", none, "fraction of cores for the update",
+     "--threads says how many cores a rank uses"},
+    {"zero_optimization.cpu_offload", T::Bool, "false", yes,
+     "old name of offload_optimizer with the device cpu"},
     {"zero_optimization.cpu_offload_param", T::Bool, "false", no,
      "old name of offload_param", kNoOffload},
     {"zero_optimization.cpu_offload_use_pin_memory", T::Bool, "false", no,

@@ -89,6 +89,16 @@ static bool isWorthSaying(llvm::StringRef path, const TrainConfig &config,
          config.*field != TrainConfig().*field;
 }
 
+static void writeOffload(OStream &json, const OffloadConfig &offload) {
+  json.attributeObject("offload_optimizer", [&] {
+    json.attribute("device", "cpu");
+    json.attribute("ratio", offload.ratio);
+    json.attribute("pipeline_read", offload.pipelineRead);
+    json.attribute("pipeline_write", offload.pipelineWrite);
+  });
+  json.attribute("sub_group_size", offload.subGroupSize);
+}
+
 static void writeZero(OStream &json, const TrainConfig &config) {
   json.attribute("stage", config.stage);
   json.attribute("reduce_bucket_size", config.reduceBucketSize);
@@ -97,6 +107,8 @@ static void writeZero(OStream &json, const TrainConfig &config) {
     json.attribute("allgather_bucket_size", config.allgatherBucketSize);
   json.attribute("overlap_comm", config.overlapCommunication);
   json.attribute("ignore_unused_parameters", config.ignoreUnusedParameters);
+  if (config.offloadOptimizer)
+    writeOffload(json, *config.offloadOptimizer);
   if (config.stage < 3)
     return;
   json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);

@@ -134,6 +134,14 @@ static DictionaryAttr makeStateTiers(MLIRContext *context,
   return tiers.empty() ? DictionaryAttr() : tiers.getDictionary(context);
 }
 
+static OffloadAttr makeOffload(MLIRContext *context,
+                               const std::optional<OffloadConfig> &offload) {
+  if (!offload)
+    return {};
+  return OffloadAttr::get(context, offload->ratio, offload->subGroupSize,
+                          offload->pipelineRead, offload->pipelineWrite);
+}
+
 static PlanningAttr makePlanning(MLIRContext *context,
                                  const TrainConfig &config) {
   return PlanningAttr::get(
@@ -144,7 +152,8 @@ static PlanningAttr makePlanning(MLIRContext *context,
       config.maxLiveParameters, config.gathersInFlight,
       config.machine.empty() ? StringRef(PlanningDefaults::machine)
                              : StringRef(config.machine),
-      makeStateTiers(context, config));
+      makeStateTiers(context, config),
+      makeOffload(context, config.offloadOptimizer));
 }
 
 static void createMesh(OpBuilder &builder, Location loc,

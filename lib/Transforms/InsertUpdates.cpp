@@ -61,6 +61,79 @@ static void refresh(OpBuilder &builder, PartitionOp partition,
   }
 }
 
+/// Sub-groups of [begin, end): neighbouring segments of at most `elements` on
+/// one rank, or one segment where that has more.
+static SmallVector<std::pair<int64_t, int64_t>>
+getSubGroups(PartitionOp partition, int64_t end, int64_t elements) {
+  SmallVector<std::pair<int64_t, int64_t>> groups;
+  for (auto [first, last] : partition.getSegmentsIn(0, end)) {
+    if (!groups.empty() &&
+        partition.getOwnedElements(groups.back().first, last) <= elements)
+      groups.back().second = last;
+    else
+      groups.push_back({first, last});
+  }
+  return groups;
+}
+
+/// A copy of what this rank owns of [begin, end) of gradients or parameters.
+static Value copyToHost(OpBuilder &builder, PartitionOp partition,
+                        StringRef state, Type type, int64_t begin,
+                        int64_t end) {
+  auto copied =
+      RankedTensorType::get({partition.getOwnedElements(begin, end)}, type);
+  auto start = CopyToHostOp::create(
+      builder, partition.getLoc(),
+      PendingType::get(builder.getContext(), {copied}), state,
+      partition.getSymName(), begin, end, StreamKind::Copy);
+  return WaitOp::create(builder, partition.getLoc(), start.getPending())
+      .getResult(0);
+}
+
+static void updateOnHost(OpBuilder &builder, PartitionOp partition,
+                         Value verdict, int64_t begin, int64_t end) {
+  Location loc = partition.getLoc();
+  Value gradients = copyToHost(builder, partition, "gradients",
+                               partition.getGradientType(), begin, end);
+  Value parameters;
+  if (partition.readsParameters())
+    parameters = copyToHost(builder, partition, "parameters",
+                            partition.getComputeType(), begin, end);
+  auto updated = RankedTensorType::get({partition.getOwnedElements(begin, end)},
+                                       partition.getComputeType());
+  auto update = UpdateOnHostOp::create(
+      builder, loc, PendingType::get(builder.getContext(), {updated}),
+      partition.getSymName(), begin, end, gradients, parameters, verdict,
+      StreamKind::Host);
+  Value result = WaitOp::create(builder, loc, update.getPending()).getResult(0);
+  auto copy = CopyToDeviceOp::create(
+      builder, loc, PendingType::get(builder.getContext(), {}), result,
+      partition.getSymName(), begin, end, verdict, StreamKind::Upload);
+  WaitOp::create(builder, loc, copy.getPending());
+}
+
+/// The segments whose states are on the host, which come first, are updated
+/// there; the device updates the rest.
+static void updatePartition(OpBuilder &builder, PartitionOp partition,
+                            OffloadAttr offload, Value verdict) {
+  int64_t hostEnd = 0, flat = partition.getFlatElements();
+  if (offload)
+    for (int64_t boundary : partition.getSegments())
+      if (boundary > 0 && partition.isOnHost(0, boundary))
+        hostEnd = boundary;
+  if (hostEnd > 0)
+    for (auto [begin, end] :
+         getSubGroups(partition, hostEnd, offload.getSubGroupSize()))
+      updateOnHost(builder, partition, verdict, begin, end);
+  if (hostEnd == 0)
+    UpdateOp::create(builder, partition.getLoc(), partition.getSymName(),
+                     verdict);
+  else if (hostEnd < flat)
+    UpdateOp::create(builder, partition.getLoc(), partition.getSymName(),
+                     builder.getI64IntegerAttr(hostEnd),
+                     builder.getI64IntegerAttr(flat), verdict);
+}
+
 /// A segment is gathered whole: what is smaller does not count.
 static void remarkBucketSize(StepOp step, ArrayRef<PartitionOp> trained,
                              int64_t bucketElements) {
@@ -134,9 +207,9 @@ void InsertUpdates::runOnOperation() {
   int64_t bucketElements =
       getSetting(allgatherBucketSize,
                  step.getTraining()->getPlanning().getAllgatherBucketSize());
+  OffloadAttr offload = step.getTraining()->getPlanning().getOffload();
   for (PartitionOp partition : trained) {
-    UpdateOp::create(builder, partition.getLoc(), partition.getSymName(),
-                     verdict);
+    updatePartition(builder, partition, offload, verdict);
     if (partition.hasShardedOptimizer() && !partition.hasShardedParameters())
       refresh(builder, partition, bucketElements);
   }

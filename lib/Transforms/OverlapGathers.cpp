@@ -132,7 +132,8 @@ void Gathers::reorder() {
         op, op->getAttrOfType<FlatSymbolRefAttr>("partition"));
   };
   SmallVector<UpdateOp> updates(apply.getOps<UpdateOp>());
-  if (updates.empty())
+  // Updates on the host take turns: what they give is gathered in their order.
+  if (updates.empty() || !apply.getOps<UpdateOnHostOp>().empty())
     return;
   llvm::stable_sort(updates, [&](UpdateOp a, UpdateOp b) {
     return partitionOf(a).getFlatElements() < partitionOf(b).getFlatElements();

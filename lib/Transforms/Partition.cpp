@@ -295,15 +295,41 @@ void Partitioner::createPartition(const Group &group, Type computeType,
     partition.setStatesAttr(placeStates(partition));
 }
 
+/// Where a partition's states leave the host: at the first segment boundary
+/// that has the asked part of its elements before it.
+static int64_t findOffloadedEnd(PartitionOp partition, OffloadAttr offload) {
+  const double wanted =
+      offload.getRatio() * static_cast<double>(partition.getFlatElements());
+  for (int64_t boundary : partition.getSegments())
+    if (static_cast<double>(boundary) >= wanted)
+      return boundary;
+  return partition.getFlatElements();
+}
+
 /// The states of `partition`, each in the tier that the training says.
 ArrayAttr Partitioner::placeStates(PartitionOp partition) {
   MLIRContext *context = step.getContext();
+  PlanningAttr planning = training.getPlanning();
+  SmallVector<StateRangeAttr> offloaded;
+  if (OffloadAttr offload = planning.getOffload()) {
+    int64_t end = findOffloadedEnd(partition, offload);
+    bool isAll = end == partition.getFlatElements();
+    offloaded.push_back(StateRangeAttr::get(context, 0, isAll ? -1 : end,
+                                            MemoryTier::Host, AtAttr()));
+    if (!isAll)
+      offloaded.push_back(StateRangeAttr::get(context, end,
+                                              partition.getFlatElements(),
+                                              MemoryTier::Device, AtAttr()));
+  }
   SmallVector<Attribute> placed;
   for (StateAttr state : partition.getStateRange()) {
     states.insert(state.getName().str());
     placed.push_back(
-        StateAttr::get(context, state.getName(), state.getType(),
-                       training.getPlanning().getStateTier(state.getName())));
+        offloaded.empty()
+            ? StateAttr::get(context, state.getName(), state.getType(),
+                             planning.getStateTier(state.getName()))
+            : StateAttr::get(context, state.getName(), state.getType(),
+                             offloaded));
   }
   return ArrayAttr::get(context, placed);
 }

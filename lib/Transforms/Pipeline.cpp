@@ -56,6 +56,8 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createInsertUpdates());
   if (config.overlapCommunication)
     addOverlapPasses(manager);
+  if (config.offloadOptimizer)
+    manager.addPass(createOverlapUpdates());
   manager.addPass(createPrefetch());
 }
 

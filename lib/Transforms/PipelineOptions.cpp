@@ -229,6 +229,49 @@ applyStateTiers(const ZeroPipelineOptions &options, TrainConfig &config,
   return success();
 }
 
+static LogicalResult
+applyOffload(const ZeroPipelineOptions &options, TrainConfig &config,
+             function_ref<InFlightDiagnostic()> emitError) {
+  if (options.offloadOptimizer.getNumOccurrences()) {
+    if (options.offloadOptimizer != "none" && options.offloadOptimizer != "cpu")
+      return emitError() << "offload-optimizer is '"
+                         << options.offloadOptimizer.getValue()
+                         << "', wanted none or cpu";
+    config.offloadOptimizer.reset();
+    if (options.offloadOptimizer == "cpu")
+      config.offloadOptimizer.emplace();
+  }
+  std::optional<OffloadConfig> &offload = config.offloadOptimizer;
+  bool isTuned = options.offloadRatio.getNumOccurrences() ||
+                 options.subGroupSize.getNumOccurrences() ||
+                 options.pipelineUpdates.getNumOccurrences();
+  if (!offload)
+    return isTuned ? emitError() << "nothing is offloaded, but offload-ratio, "
+                                    "sub-group-size or pipeline-updates is "
+                                    "given; give offload-optimizer=cpu"
+                   : success();
+  if (config.stage == 0)
+    return emitError() << "offload-optimizer is given at stage 0, which keeps "
+                          "all states on every rank's device; wanted a stage "
+                          "of 1 to 3";
+  if (options.offloadRatio.getNumOccurrences())
+    offload->ratio = options.offloadRatio;
+  if (options.subGroupSize.getNumOccurrences())
+    offload->subGroupSize = options.subGroupSize;
+  if (options.pipelineUpdates.getNumOccurrences())
+    offload->pipelineRead = offload->pipelineWrite = options.pipelineUpdates;
+  if (!config.stateTiers.empty())
+    return emitError() << "state-tiers says where states are, and so does "
+                          "offload-optimizer; wanted one of them";
+  if (!(offload->ratio > 0 && offload->ratio <= 1))
+    return emitError() << "offload-ratio is " << offload->ratio
+                       << ", wanted more than 0 and at most 1";
+  if (offload->subGroupSize < 1)
+    return emitError() << "sub-group-size is " << offload->subGroupSize
+                       << ", wanted at least 1";
+  return success();
+}
+
 /// Lets options that were given, and that nothing else follows from, override
 /// `config`.
 static LogicalResult
@@ -269,7 +312,8 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
     config.layout =
         options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
   }
-  if (failed(applyStateTiers(options, config, emitError)))
+  if (failed(applyStateTiers(options, config, emitError)) ||
+      failed(applyOffload(options, config, emitError)))
     return failure();
   return applyCheckpointOptions(options, config.checkpoint, emitError);
 }

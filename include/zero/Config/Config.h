@@ -170,6 +170,18 @@ struct MeshAxisConfig {
   }
 };
 
+/// Optimizer states in host memory, updated on the host; as the keys of
+/// `zero_optimization.offload_optimizer` and `sub_group_size` say.
+struct OffloadConfig {
+  /// The least part of each partition that is on the host; above 0, at most 1.
+  double ratio = 1;
+  /// Elements of one rank that are updated together.
+  int64_t subGroupSize = 1000000000;
+  /// Whether the gradients of the next sub-group, and the parameters of the one
+  /// before, are copied during an update.
+  bool pipelineRead = false, pipelineWrite = false;
+};
+
 /// One training run, complete: every default is filled in. A file that leaves a
 /// key out means the default of the table of keys, not that of the member.
 struct TrainConfig {
@@ -244,6 +256,8 @@ struct TrainConfig {
   /// The tiers of optimizer states by name, such as "exp_avg" and "host"; all
   /// others are on the device.
   std::map<std::string, std::string> stateTiers;
+  /// Optimizer states in host memory, and their update on the host.
+  std::optional<OffloadConfig> offloadOptimizer;
   /// Stage 2's layout.
   Layout layout = Layout::Bucketed;
   /// Elements that each rank's part of a bucket is padded to a multiple of.

@@ -124,6 +124,39 @@ def OverlapGathers : Pass<"zero-overlap-gathers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
 }
 
+def OverlapUpdates : Pass<"zero-overlap-updates", "::mlir::ModuleOp"> {
+  let summary = "Copy other sub-groups while the host updates one";
+  let description = [{
+    With `pipeline_read` of `#zero.offload`, the copies that a sub-group's update
+    on the host reads are started during the update before it; with
+    `pipeline_write`, the copy of its parameters to the device ends during the one
+    after it, if that is of the same partition. Each copy in flight has a staging
+    buffer of its own.
+
+    - Needs: `zero-insert-updates` ran.
+    - Leaves: updates in their order; without either flag, everything as it was.
+    - Not done here: copies during the backward pass.
+
+    Before, and after with `pipeline_read`:
+    ```mlir
+    %p = zero.copy_to_host "gradients" of @p0[0 to 8] : <tensor<4xbf16>>
+    %g = zero.wait %p : <tensor<4xbf16>>
+    %u = zero.update_on_host @p0[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
+    %x = zero.wait %u : <tensor<4xbf16>>
+    ...
+    %q = zero.copy_to_host "gradients" of @p0[8 to 16] : <tensor<4xbf16>>
+    ```
+    ```mlir
+    %p = zero.copy_to_host "gradients" of @p0[0 to 8] : <tensor<4xbf16>>
+    %g = zero.wait %p : <tensor<4xbf16>>
+    %u = zero.update_on_host @p0[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
+    %q = zero.copy_to_host "gradients" of @p0[8 to 16] : <tensor<4xbf16>>
+    %x = zero.wait %u : <tensor<4xbf16>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
 def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
   let summary = "Stage 3: start gathers before they are needed";
   let description = [{

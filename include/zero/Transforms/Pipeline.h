@@ -83,6 +83,25 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   ListOption<std::string> stateTiers{
       *this, "state-tiers",
       llvm::cl::desc("Where optimizer states are: exp_avg=host")};
+  Option<std::string> offloadOptimizer{
+      *this, "offload-optimizer",
+      llvm::cl::desc("Where optimizer states are kept and updated: none or "
+                     "cpu"),
+      llvm::cl::init("none")};
+  Option<double> offloadRatio{
+      *this, "offload-ratio",
+      llvm::cl::desc("The least part of each partition that is offloaded"),
+      llvm::cl::init(1)};
+  Option<int64_t> subGroupSize{
+      *this, "sub-group-size",
+      llvm::cl::desc("Maximum elements of one rank that the host updates "
+                     "together"),
+      llvm::cl::init(1000000000)};
+  Option<bool> pipelineUpdates{
+      *this, "pipeline-updates",
+      llvm::cl::desc("Copy gradients and parameters of other sub-groups while "
+                     "the host updates one"),
+      llvm::cl::init(false)};
   Option<int64_t> maxReuseDistance{
       *this, "max-reuse-distance",
       llvm::cl::desc(

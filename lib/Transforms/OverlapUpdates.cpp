@@ -1,0 +1,93 @@
+//===- OverlapUpdates.cpp - copy while the host updates -------------------===//
+
+#include "zero/Analysis/Schedule.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_OVERLAPUPDATES
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+struct OverlapUpdates : public zero::impl::OverlapUpdatesBase<OverlapUpdates> {
+  using OverlapUpdatesBase::OverlapUpdatesBase;
+  void runOnOperation() override;
+};
+
+/// The update of one sub-group on the host, with its copies.
+struct SubGroup {
+  SmallVector<CopyToHostOp> reads;
+  UpdateOnHostOp update;
+  CopyToDeviceOp write;
+  WaitOp writeWait;
+};
+
+} // namespace
+
+/// The only wait for `start`; an error where there is another number of them.
+static FailureOr<WaitOp> findWait(AsyncOpInterface start) {
+  if (start.getPending().hasOneUse())
+    if (auto wait = dyn_cast<WaitOp>(*start.getPending().user_begin()))
+      return wait;
+  return start->emitOpError("is not waited for once in its own region");
+}
+
+static FailureOr<SubGroup> collect(UpdateOnHostOp update) {
+  SubGroup group;
+  group.update = update;
+  for (Value operand : update->getOperands())
+    if (auto wait = operand.getDefiningOp<WaitOp>())
+      if (auto read = wait.getPending().getDefiningOp<CopyToHostOp>())
+        group.reads.push_back(read);
+  FailureOr<WaitOp> wait =
+      findWait(cast<AsyncOpInterface>(update.getOperation()));
+  if (failed(wait))
+    return failure();
+  for (Operation *user : wait->getResult(0).getUsers())
+    if (auto write = dyn_cast<CopyToDeviceOp>(user))
+      group.write = write;
+  if (!group.write)
+    return update.emitOpError("gives parameters that no "
+                              "'zero.copy_to_device' takes back");
+  FailureOr<WaitOp> writeWait =
+      findWait(cast<AsyncOpInterface>(group.write.getOperation()));
+  if (failed(writeWait))
+    return failure();
+  group.writeWait = *writeWait;
+  return group;
+}
+
+void OverlapUpdates::runOnOperation() {
+  FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
+  if (failed(step))
+    return signalPassFailure();
+  OffloadAttr offload = step->getTraining()->getPlanning().getOffload();
+  auto apply = step->getRegionOp<ApplyOp>();
+  if (!offload || !apply)
+    return;
+  SmallVector<SubGroup> groups;
+  for (auto update : apply.getBody().getOps<UpdateOnHostOp>()) {
+    FailureOr<SubGroup> group = collect(update);
+    if (failed(group))
+      return signalPassFailure();
+    groups.push_back(*group);
+  }
+  for (size_t i = 0; i + 1 < groups.size(); ++i) {
+    Operation *place = groups[i].update;
+    if (offload.getPipelineRead())
+      for (CopyToHostOp read : groups[i + 1].reads) {
+        read->moveAfter(place);
+        place = read;
+      }
+    // What is gathered next must have arrived.
+    if (offload.getPipelineWrite() &&
+        groups[i].update.getPartitionAttr() ==
+            groups[i + 1].update.getPartitionAttr())
+      groups[i].writeWait->moveBefore(groups[i + 1].write);
+  }
+}
