@@ -86,8 +86,7 @@ LogicalResult CommandBuilder::visitStart(AsyncOpInterface start) {
   auto buffers = start.getBuffers(state, *step.getTraining());
   if (auto collective = dyn_cast<CollectiveOpInterface>(start.getOperation()))
     return startCollective(collective, buffers);
-  return start->emitOpError("starts what no command is for; wanted a "
-                            "collective");
+  return startTierOp(start, buffers);
 }
 
 LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,

@@ -79,6 +79,15 @@ private:
   /// The bytes that travel, of a buffer of `op`.
   zrt::BufferRef refer(Operation *op, const AsyncBuffer &buffer, AtAttr place,
                        const BufferSlice &slice);
+  // TierCommands.cpp.
+  LogicalResult startTierOp(AsyncOpInterface start,
+                            ArrayRef<AsyncBuffer> buffers);
+  /// Copies between `pieces`, one after the other in `staging`, and their
+  /// places.
+  void copyPieces(AsyncOpInterface start, ArrayRef<AsyncBuffer> pieces,
+                  ArrayRef<AtAttr> places, AtAttr staging, bool toStaging);
+  void updateOnHost(UpdateOnHostOp update, ArrayRef<AsyncBuffer> buffers,
+                    ArrayRef<AtAttr> places);
   // UpdateCommands.cpp.
   void visitGradStats(GradStatsOp stats);
   void visitJudge(JudgeOp judge);

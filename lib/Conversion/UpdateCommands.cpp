@@ -96,8 +96,8 @@ void CommandBuilder::visitUpdate(UpdateOp update) {
   auto [name, spec] = describeUpdate(partition);
   spec.ints["partition"] = {partitionNumbers.lookup(update.getPartition())};
   SmallVector<UpdateOperand> operands = partition.getUpdateOperands();
-  for (const OwnedPiece &piece :
-       getOwnedPieces(partition, 0, partition.getFlatElements())) {
+  auto [begin, end] = update.getRange(partition);
+  for (const OwnedPiece &piece : getOwnedPieces(partition, begin, end)) {
     SmallVector<AtAttr> buffers;
     SmallVector<Type> types;
     for (const UpdateOperand &operand : operands) {

@@ -149,6 +149,18 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
                  machine.roofline(spec.flops, spec.bytes, type, local));
 }
 
+double CostModel::kernelSeconds(const zrt::KernelSpec &spec,
+                                StreamKind stream) const {
+  bool isCopy = stream == StreamKind::Copy || stream == StreamKind::Upload;
+  double rate = isCopy                       ? machine.busBandwidth
+                : stream == StreamKind::Host ? machine.hostBandwidth
+                                             : 0;
+  if (rate == 0)
+    return kernelSeconds(spec);
+  // A copy's bytes are read on one side and written on the other.
+  return machine.kernelOverhead + spec.bytes / (isCopy ? 2 : 1) / rate;
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -232,7 +244,8 @@ private:
   double collective(CollectiveOpInterface op) const;
   double accumulate(AccumulateOp op) const;
   double statistics(GradStatsOp op) const;
-  double update(UpdateOp op) const;
+  double update(PartitionOp partition, int64_t elements,
+                StreamKind stream) const;
   double flat(StringRef name, ArrayRef<FlatRange> ranges,
               zrt::KernelSpec attributes = {}) const {
     return model.kernelSeconds(describeFlatKernel(name, ranges, attributes));
@@ -288,14 +301,14 @@ double OperationCost::statistics(GradStatsOp op) const {
   return seconds;
 }
 
-double OperationCost::update(UpdateOp op) const {
-  PartitionOp partition = partitions.find(op.getPartitionAttr());
-  int64_t elements = ownedElements(partition);
+double OperationCost::update(PartitionOp partition, int64_t elements,
+                             StreamKind stream) const {
   SmallVector<FlatRange> ranges;
   for (const UpdateOperand &operand : partition.getUpdateOperands())
     ranges.push_back({elements, operand.type});
   auto [name, attributes] = describeUpdate(partition);
-  return flat(name, ranges, attributes);
+  return model.kernelSeconds(describeFlatKernel(name, ranges, attributes),
+                             stream);
 }
 
 double OperationCost::cost(Operation *op) const {
@@ -303,7 +316,26 @@ double OperationCost::cost(Operation *op) const {
       .Case([&](CollectiveOpInterface op) { return collective(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](GradStatsOp op) { return statistics(op); })
-      .Case([&](UpdateOp op) { return update(op); })
+      .Case([&](UpdateOp op) {
+        PartitionOp partition = partitions.find(op.getPartitionAttr());
+        auto [begin, end] = op.getRange(partition);
+        return update(partition, partition.getOwnedElements(begin, end),
+                      StreamKind::Compute);
+      })
+      .Case([&](UpdateOnHostOp op) {
+        PartitionOp partition = partitions.find(op.getPartitionAttr());
+        return update(partition,
+                      partition.getOwnedElements(op.getBegin(), op.getEnd()),
+                      op.getStream());
+      })
+      .Case<CopyToHostOp, CopyToDeviceOp>([&](AsyncOpInterface op) {
+        // In bytes, whatever their type.
+        Type byte = IntegerType::get(op->getContext(), 8);
+        int64_t bytes = op.getBytes(partitions);
+        return model.kernelSeconds(
+            describeFlatKernel("zero.copy", {{bytes, byte}, {bytes, byte}}),
+            op.getStream());
+      })
       .Default([](Operation *) { return 0.0; });
 }
 

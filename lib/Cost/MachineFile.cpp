@@ -259,6 +259,8 @@ FailureOr<Machine> mlir::zero::detail::parseMachine(StringRef text,
   readFlops(fields, machine);
   fields.read("bandwidth", machine.bandwidth);
   fields.read("core_bandwidth", machine.coreBandwidth, machine.cores > 0);
+  fields.read("bus_bandwidth", machine.busBandwidth, false);
+  fields.read("host_bandwidth", machine.hostBandwidth, false);
   fields.read("flops_efficiency", machine.flopsEfficiency, false);
   fields.read("bandwidth_efficiency", machine.bandwidthEfficiency, false);
   fields.read("kernel_overhead", machine.kernelOverhead, false);

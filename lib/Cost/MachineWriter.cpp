@@ -19,6 +19,8 @@ static void writeScalars(llvm::json::OStream &json, const Machine &machine) {
   });
   json.attribute("bandwidth", machine.bandwidth);
   json.attribute("core_bandwidth", machine.coreBandwidth);
+  json.attribute("bus_bandwidth", machine.busBandwidth);
+  json.attribute("host_bandwidth", machine.hostBandwidth);
   json.attribute("flops_efficiency", machine.flopsEfficiency);
   json.attribute("bandwidth_efficiency", machine.bandwidthEfficiency);
   json.attribute("kernel_overhead", machine.kernelOverhead);

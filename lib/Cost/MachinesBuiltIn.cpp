@@ -8,7 +8,10 @@
 // Hopper) and LL128 (0.92) reach. Kernels beside a collective are 1.19 times
 // slower (arXiv 2507.03114, mean of its measurements). What products reach of
 // the peak (0.7), streams of the memory's rate (0.85) and a launch (4 us) are
-// round figures; a calibrated file has better ones.
+// round figures; a calibrated file has better ones. The bus is PCIe of 16
+// lanes, generation 4 beside the A100 and 5 beside the others, at 0.85 of its
+// raw rate; a rank's share of the host's memory is an eighth of 16 channels of
+// DDR4-3200, or of DDR5-4800.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,17 +34,19 @@ struct GpuNode {
   double nvlink;  ///< of a ring, all links of a GPU
   double network; ///< of a ring, all adapters of a node
   double mostLL;  ///< of the protocol LL
+  double bus;     ///< to the host's memory and from it
+  double host;    ///< a rank's share of the host's memory
 };
 
 constexpr GpuNode kNodes[] = {
     // 12 links, 8 adapters of 200 Gb.
     {"a100", 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga, 240 * kGiga,
-     192 * kGiga, 120 * kGiga},
+     192 * kGiga, 120 * kGiga, 26.8 * kGiga, 51.2 * kGiga},
     // 18 links, 8 adapters of 400 Gb.
     {"h100", 989 * kTera, 67 * kTera, 67 * kTera, 3350 * kGiga, 370.8 * kGiga,
-     384 * kGiga, 141 * kGiga},
+     384 * kGiga, 141 * kGiga, 53.5 * kGiga, 76.8 * kGiga},
     {"h200", 989 * kTera, 67 * kTera, 67 * kTera, 4800 * kGiga, 370.8 * kGiga,
-     384 * kGiga, 141 * kGiga},
+     384 * kGiga, 141 * kGiga, 53.5 * kGiga, 76.8 * kGiga},
 };
 
 } // namespace
@@ -61,6 +66,8 @@ static Machine makeGpuMachine(const GpuNode &node) {
   machine.ranksPerNode = 8;
   setFlops(machine, node.half, node.single, node.twice);
   machine.bandwidth = node.memory;
+  machine.busBandwidth = node.bus;
+  machine.hostBandwidth = node.host;
   machine.flopsEfficiency = 0.7;
   machine.bandwidthEfficiency = 0.85;
   machine.kernelOverhead = 4 * kMicro;

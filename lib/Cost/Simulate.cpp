@@ -42,12 +42,14 @@ private:
     State state = State::Idle;
     const zrt::Command *command = nullptr;
     double issued = 0;
+    int64_t left = 0; ///< of what was started under it, not done
   };
 
   void runUpdate(int64_t update);
   void runRegion(const zrt::Region &region, TimedRegion kind);
   void runKernel(const zrt::Command &command);
   void start(const zrt::Command &command);
+  void startKernel(const zrt::Command &command);
   void wait(const zrt::Command &command);
   void finish(const Ticket &ticket);
   GroupSpan spanOf(const zrt::Command &command) const;
@@ -116,7 +118,8 @@ void Simulation::advance(double seconds) {
     if (first.seconds > kNothing)
       continue;
     timeline.events[first.event].end = now;
-    tickets[first.ticket].state = State::Done;
+    if (--tickets[first.ticket].left == 0)
+      tickets[first.ticket].state = State::Done;
     queue.entries.pop_front();
     if (!queue.entries.empty())
       timeline.events[queue.entries.front().event].begin = now;
@@ -178,7 +181,7 @@ void Simulation::runKernel(const zrt::Command &command) {
 
 void Simulation::start(const zrt::Command &command) {
   Ticket &ticket = tickets[command.ticket];
-  ticket = {State::Running, &command, now};
+  ticket = {State::Running, &command, now, /*left=*/1};
   if (machine.worksAtWait)
     return;
   Queue &queue = queues[static_cast<int>(command.stream)];
@@ -186,6 +189,19 @@ void Simulation::start(const zrt::Command &command) {
   queue.entries.push_back({event, command.ticket, secondsOf(command)});
   if (command.stream == zrt::Stream::Compute)
     finish(ticket);
+}
+
+/// A kernel on another queue than compute's; several may share a ticket.
+void Simulation::startKernel(const zrt::Command &command) {
+  Ticket &ticket = tickets[command.ticket];
+  if (ticket.state != State::Running)
+    ticket = {State::Running, &command, now};
+  ++ticket.left;
+  size_t event = record(command, command.stream);
+  queues[static_cast<int>(command.stream)].entries.push_back(
+      {event, command.ticket,
+       model.kernelSeconds(timeline.program->kernels[command.kernel],
+                           static_cast<StreamKind>(command.stream))});
 }
 
 void Simulation::finish(const Ticket &ticket) {
@@ -220,7 +236,9 @@ void Simulation::wait(const zrt::Command &command) {
 void Simulation::runRegion(const zrt::Region &region, TimedRegion kind) {
   next.region = kind;
   for (const zrt::Command &command : region.commands) {
-    if (command.opcode == zrt::Opcode::Kernel)
+    if (zrt::runsBeside(command) && !machine.worksAtWait)
+      startKernel(command);
+    else if (command.opcode == zrt::Opcode::Kernel)
       runKernel(command);
     else if (command.opcode == zrt::Opcode::Wait)
       wait(command);

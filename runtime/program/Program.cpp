@@ -38,7 +38,7 @@ const char *zrt::nameOf(const Command &command) {
 
 const char *zrt::nameOf(Stream stream) {
   constexpr const char *names[kStreamCount] = {"compute", "gather", "reduce",
-                                               "copy"};
+                                               "copy",    "upload", "host"};
   return names[static_cast<int>(stream)];
 }
 

@@ -107,15 +107,23 @@ struct KernelSpec {
 enum class Opcode : uint8_t {
   Kernel = 0, ///< kernels[kernel] on operands then results
   Start = 1,  ///< the collective of kind `collective` on `parts`
-  Wait = 2,   ///< for the start with the same `ticket`
+  Wait = 2,   ///< for what was started with the same `ticket`
 };
 inline constexpr int kOpcodeCount = 3;
 
 /// A queue of a device: its commands run in order, those of two queues side by
 /// side. A collective starts after every earlier command of Compute and of its
-/// own queue; Wait makes Compute wait for it. On a device each is a stream.
-enum class Stream : uint8_t { Compute = 0, Gather = 1, Reduce = 2, Copy = 3 };
-inline constexpr int kStreamCount = 4;
+/// own queue, and so does a kernel that is not on Compute; Wait makes Compute
+/// wait for it. On a device each is a stream, but for Host: the host's cores.
+enum class Stream : uint8_t {
+  Compute = 0,
+  Gather = 1,
+  Reduce = 2,
+  Copy = 3,   ///< to host memory
+  Upload = 4, ///< from host memory
+  Host = 5,   ///< updates on the host
+};
+inline constexpr int kStreamCount = 6;
 const char *nameOf(Stream stream);
 
 /// One part of a (possibly grouped) collective.
@@ -139,12 +147,16 @@ struct Command {
   std::vector<CollectivePart> parts;
   uint32_t group = kAllRanks; ///< of a collective: index into Mesh::groups
   Stream stream = Stream::Compute;
-  uint32_t ticket = 0;
+  uint32_t ticket = 0;    ///< of a start, a wait, and a kernel not on Compute
   bool prescaled = false; ///< a sum times `prescaleOf` the group's ranks
   TrafficClass traffic = TrafficClass::Gradient;
   std::string label;    ///< what a person should read: parameters, layer, op
   std::string location; ///< file:line:column in the source .mlir
 };
+/// Whether the command is a kernel that runs beside others until a wait.
+inline bool runsBeside(const Command &command) {
+  return command.opcode == Opcode::Kernel && command.stream != Stream::Compute;
+}
 /// "kernel", "wait", or the kind of collective that the command starts.
 const char *nameOf(const Command &command);
 

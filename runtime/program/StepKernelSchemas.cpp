@@ -46,8 +46,9 @@ uint64_t accumulateBytes(Shapes s) {
 
 const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
   static const std::vector<KernelSchema> schemas = {
-      {"zero.copy", "from:any[n] to:any[n] ->", "", nullptr, nullptr,
-       checkCopy},
+      // With `updated`, nothing where the update is skipped.
+      {"zero.copy", "from:any[n] to:any[n] ->", "updated:int?", nullptr,
+       nullptr, checkCopy},
       {"zero.clear", "to:any[..] ->"},
       // With `owner`, an index in `group`, only that rank adds.
       {"zero.accumulate", "from:T[n] sum:U[n] ->", "owner:int? group:int?",

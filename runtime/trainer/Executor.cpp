@@ -189,6 +189,8 @@ void Executor::planRegion(const Region &region, std::vector<Action> &actions,
       Action action;
       if (command.opcode == Opcode::Kernel) {
         action = planKernel(command);
+        if (runsBeside(command))
+          startedHere[command.ticket] = 1;
       } else if (command.opcode == Opcode::Wait) {
         action.mayBeIdle = !startedHere[command.ticket];
         startedHere[command.ticket] = 0;
@@ -233,10 +235,11 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
   size_t ticketCount = 0;
   for (const auto &[name, region] : program.regions())
     for (const Command &command : region->commands)
-      if (command.opcode != Opcode::Kernel)
+      if (command.opcode != Opcode::Kernel || runsBeside(command))
         ticketCount = std::max<size_t>(ticketCount, command.ticket + 1ul);
   tickets.assign(ticketCount, 0);
   started.assign(ticketCount, nullptr);
+  done.assign(ticketCount, 0);
 
   plans.clear();
   for (const auto &[name, region] : program.regions())
@@ -246,10 +249,15 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
 void Executor::execute(const Action &action) {
   const Command &command = *action.command;
   if (command.opcode == Opcode::Kernel) {
+    // One processor has nobody beside it: what would run there runs here.
     action.kernel->run(action.buffers.data(), workspace);
+    if (runsBeside(command))
+      done[command.ticket] = 1;
     return;
   }
   if (command.opcode == Opcode::Wait) {
+    if (std::exchange(done[command.ticket], 0))
+      return;
     if (!started[command.ticket]) {
       if (action.mayBeIdle)
         return;

@@ -119,6 +119,8 @@ private:
   std::vector<Communicator::Ticket> tickets;           ///< by program ticket
   /// By program ticket: whose operation runs; null where none does.
   std::vector<Communicator *> started;
+  /// By program ticket: whether kernels ran that its wait is for.
+  std::vector<char> done;
   std::unique_ptr<std::byte[]> workspaceStorage; ///< on the host
   Memory *memory = nullptr;                      ///< else, whose it is
   void *workspace = nullptr;

@@ -171,8 +171,14 @@ void ParameterLife::visitApply(Operation &op) {
         }
       })
       .Case([&](UpdateOp update) {
-        if (isAbout(update.getPartitionAttr()))
+        auto [begin, end] = update.getRange(partition);
+        if (isAbout(update.getPartitionAttr()) && overlaps(begin, end))
           add("owned slice is updated", op);
+      })
+      .Case([&](UpdateOnHostOp update) {
+        if (isAbout(update.getPartitionAttr()) &&
+            overlaps(update.getBegin(), update.getEnd()))
+          add("owned slice is updated on the host", op);
       })
       .Case([&](CollectiveOpInterface start) {
         if (!isRefresh(start) || indexInGather(start) < 0)

@@ -38,6 +38,10 @@ public:
   /// One run of a kernel on one rank, while the others do the same.
   double kernelSeconds(const zrt::KernelSpec &spec) const;
 
+  /// The same of a kernel that runs on `stream`: a copy over the bus, or an
+  /// update by the host.
+  double kernelSeconds(const zrt::KernelSpec &spec, StreamKind stream) const;
+
   /// A collective of the ranks of `group` from its start to its end where
   /// nothing else runs. `bytes` is what its whole buffer holds.
   double collectiveSeconds(zrt::Collective kind, double bytes,

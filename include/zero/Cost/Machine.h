@@ -67,6 +67,12 @@ struct Machine {
   double bandwidth = 0;
   /// Bytes a second of one core, where cores are shared.
   double coreBandwidth = 0;
+  /// Bytes a second between a device and the host's memory, each way; 0 where
+  /// kernels run in that memory.
+  double busBandwidth = 0;
+  /// Bytes a second of the host's memory that a rank's share of it has; 0 where
+  /// `bandwidth` says so.
+  double hostBandwidth = 0;
   /// Parts of `flops` and `bandwidth` that kernels reach.
   double flopsEfficiency = 1, bandwidthEfficiency = 1;
   /// Seconds that a kernel costs however little it does.

@@ -25,6 +25,11 @@ int multiprocessors();
 void convert(DataType fromType, const void *from, DataType toType, void *to,
              int64_t elements, cudaStream_t stream);
 
+/// Copies `bytes`, which may be the host's pinned ones, unless the update is
+/// skipped.
+void copyUpdated(const void *from, void *to, int64_t bytes,
+                 const Control *control, cudaStream_t stream);
+
 /// The first micro-batch of an update sets `to`, the others add to it.
 void accumulate(DataType fromType, const void *from, DataType toType, void *to,
                 int64_t elements, const Control *control, cudaStream_t stream);

@@ -38,6 +38,16 @@ __global__ void accumulateKernel(const From *from, To *to, int64_t elements,
   });
 }
 
+/// Two bytes a time: what is updated has types of two and of four.
+__global__ void copyUpdatedKernel(const uint16_t *from, uint16_t *to,
+                                  int64_t count, const Control *control) {
+  if (!control->finite)
+    return;
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
+       i += int64_t(gridDim.x) * blockDim.x)
+    to[i] = from[i];
+}
+
 template <typename T>
 __global__ void seedKernel(T *to, const Control *control) {
   *to = fromFloat<T>(control->lossSeed);
@@ -217,6 +227,17 @@ void zrt::cuda::convert(DataType fromType, const void *from, DataType toType,
     });
   });
   checkLaunch("convert");
+}
+
+void zrt::cuda::copyUpdated(const void *from, void *to, int64_t bytes,
+                            const Control *control, cudaStream_t stream) {
+  const int64_t count = bytes / int64_t(sizeof(uint16_t));
+  if (count == 0)
+    return;
+  copyUpdatedKernel<<<blocksFor(count, kThreads), kThreads, 0, stream>>>(
+      static_cast<const uint16_t *>(from), static_cast<uint16_t *>(to), count,
+      control);
+  checkLaunch("copy_updated");
 }
 
 void zrt::cuda::accumulate(DataType fromType, const void *from, DataType toType,

@@ -9,10 +9,17 @@ namespace {
 class CopyKernel final : public Kernel {
 public:
   CopyKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), from(spec.operands[0]),
-        to(spec.operands[1]) {}
+      : stream(context.cuda->stream), control(context.control),
+        from(spec.operands[0]), to(spec.operands[1]),
+        ofUpdate(spec.integer("updated") != 0) {
+    if (ofUpdate && from.type != to.type)
+      throw std::runtime_error("copies updated parameters from one type to "
+                               "another, wanted one type");
+  }
 
   void run(void *const *buffers, void *) override {
+    if (ofUpdate)
+      return copyUpdated(buffers[0], buffers[1], from.bytes(), control, stream);
     if (from.type != to.type)
       return convert(from.type, buffers[0], to.type, buffers[1],
                      from.elements(), stream);
@@ -24,7 +31,9 @@ public:
 
 private:
   cudaStream_t stream;
+  const Control *control;
   TensorType from, to;
+  bool ofUpdate;
 };
 
 class ClearKernel final : public Kernel {

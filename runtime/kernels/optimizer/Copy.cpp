@@ -38,12 +38,19 @@ protected:
   int64_t elements;
 };
 
+/// With an attribute `updated`, only where the update was not skipped.
 class CopyKernel : public TransferKernel {
 public:
-  using TransferKernel::TransferKernel;
+  CopyKernel(const KernelSpec &spec, const KernelContext &context)
+      : TransferKernel(spec, context), ofUpdate(spec.integer("updated") != 0) {}
+
   void run(void *const *buffers, void *) override {
-    copy(buffers[0], buffers[1]);
+    if (!ofUpdate || context.control->finite)
+      copy(buffers[0], buffers[1]);
   }
+
+private:
+  bool ofUpdate;
 };
 
 /// One buffer, set to zero: padding that shares memory with other values.
