@@ -188,3 +188,23 @@ std::array<void *, kSpaceCount> Arenas::addresses() const { return begins; }
 Control &Arenas::control() const {
   return *static_cast<Control *>(begins[static_cast<int>(Arena::Control)]);
 }
+
+void zrt::checkDeviceMemory(const Program &program, uint64_t workspace,
+                            uint64_t limit) {
+  uint64_t needed = workspace;
+  std::string arenas;
+  for (int i = 0; i < kSpaceCount; ++i)
+    if (const uint64_t bytes = bytesOf(program, i);
+        bytes && tierOf(i) == Tier::Device) {
+      needed += bytes;
+      arenas += nameOfSpace(i) + " " + std::to_string(bytes) + ", ";
+    }
+  if (limit == 0 || needed <= limit)
+    return;
+  throw std::runtime_error(
+      "a rank needs " + std::to_string(needed) + " bytes of the device tier (" +
+      arenas + "workspace " + std::to_string(workspace) +
+      "), and --device-memory is " + std::to_string(limit) +
+      ": offload more, or compile for more ranks, a higher stage, smaller "
+      "micro-batches or recomputed activations");
+}

@@ -93,6 +93,12 @@ private:
   std::array<Memory *, kSpaceCount> owners = {}; ///< null: the process's
 };
 
+/// Throws std::runtime_error, naming the arenas and their bytes, where a rank
+/// needs more than `limit` bytes of the device tier, `workspace` for kernels
+/// included; 0 stands for no limit.
+void checkDeviceMemory(const Program &program, uint64_t workspace,
+                       uint64_t limit);
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_STATE_ARENAS_H

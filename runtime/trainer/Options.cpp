@@ -119,6 +119,12 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "threads per rank (default: cores / local ranks)")
       ->type_name("N")
       ->check(wholeNumber<int>(1, mostThreads()));
+  app.add_option("--device-memory", options.deviceMemory,
+                 "refuse to run where a rank needs more than so many bytes of "
+                 "the device tier, as a device of that size would; units are "
+                 "KiB, MiB, GiB")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--loss-scale", options.lossScale,
                  "multiply the loss by X in every update, instead of by the "
                  "compiled scale; gradients are divided by it again")

@@ -25,8 +25,9 @@ struct Options {
   double validationFraction = 0.05;
   int64_t steps = -1; ///< updates; negative: not given
   uint64_t seed = 0;
-  double lossScale = 0; ///< in every update; 0: as compiled
-  int threads = 0;      ///< a rank; 0: cores / local ranks
+  double lossScale = 0;      ///< in every update; 0: as compiled
+  int threads = 0;           ///< a rank; 0: cores / local ranks
+  uint64_t deviceMemory = 0; ///< most bytes of a rank's device tier; 0: any
   std::string weights, saveWeights, metrics, trace;
   int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1
   std::string calibrate;                 ///< the machine file to write
