@@ -5,8 +5,8 @@ Usage: train_optimizers.py <folder> <type> states=<name>,.. [<key>=<value> ...]
 
 `states` names what the optimizer keeps beside a master, the others are its
 settings. Ranks are threads. bf16 with two micro-batches an update, so that there
-are master weights and f32 gradients: at every stage, with split masters, and
-with every state of the optimizer in the memory of the host.
+are master weights and f32 gradients: at every stage, with split masters, with
+every state of the optimizer in the memory of the host, and updated by the host.
 """
 
 import json
@@ -36,14 +36,18 @@ def main():
     losses = wanted.column("loss")
     check(losses[-1] < losses[0], f"{kind} does not learn: {losses}")
     for stage in range(4):
-        for other in (setup(stage, reduce_bucket_size=4000),
-                      setup(stage, split_master=True),
-                      setup(stage, pipeline=f"state-tiers={states}")):
+        others = [setup(stage, reduce_bucket_size=4000), setup(stage, split_master=True),
+                  setup(stage, pipeline=f"state-tiers={states}")]
+        if stage > 0:
+            others.append(setup(stage, reduce_bucket_size=4000,
+                                offload_optimizer={"device": "cpu", "pipeline": True}))
+        for other in others:
             run = execute(folder, other, steps=STEPS)
             found = difference(run, wanted)
             check(not found, f"{other.name}: {found}")
             memory = run.updates[-1]["memory"]
-            check(("optimizer on host" in memory) == ("pipeline" in other.options),
+            on_host = "pipeline" in other.options or "offload_optimizer" in other.options
+            check(("optimizer on host" in memory) == on_host,
                   f"{other.name} has the arenas {sorted(memory)}")
     print(f"{kind}: bitwise equal at all stages")
 

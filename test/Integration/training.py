@@ -19,7 +19,7 @@ GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 # Options of a `Setup` that go into these blocks of the configuration.
 ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
-             "stage3_max_reuse_distance", "overlap_comm")
+             "stage3_max_reuse_distance", "offload_optimizer", "sub_group_size")
 CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
 ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2}
@@ -57,6 +57,13 @@ def check(condition, message):
 
 # Configurations.
 
+def describe(value):
+    """An option's value in few words: of an optimizer, its type."""
+    if not isinstance(value, dict):
+        return value
+    return value.get("type") or "-".join(f"{key}={item}" for key, item in sorted(value.items()))
+
+
 class Setup:
     """One configuration: what is compiled, and its name in messages."""
 
@@ -73,8 +80,7 @@ class Setup:
         parts = [self.model, f"stage{self.stage}", f"ranks{self.ranks}", self.precision,
                  f"a{self.accumulation}"]
         parts += ["deterministic"] * self.deterministic
-        parts += [f"{key}={value['type'] if isinstance(value, dict) else value}"
-                  for key, value in sorted(self.options.items())]
+        parts += [f"{key}={describe(value)}" for key, value in sorted(self.options.items())]
         return re.sub(r"[^\w.=]+", "-", "-".join(parts)).strip("-")
 
     @property

@@ -77,6 +77,8 @@ static constexpr Harmless kHarmless[] = {
     {"move", "before their own gradients are reduced",
      "one stream runs both, in their order, which the proof does not use"},
     {"swap", "before their own gradients are reduced", "as above"},
+    {"move", "while this rank's own update of it is on its way",
+     "whether it reads too early is up to chance"},
     {"axes", "is reduced over",
      "what travels in one group must be cut alike, so all partitions have the "
      "mesh's axes"},
@@ -102,6 +104,8 @@ struct Settings {
   /// Groups of so many ranks hold whole states, and `ranks` are in all groups;
   /// 0: no mesh.
   int64_t shards = 0;
+  /// The part of the optimizer's states that the host keeps; 0: none.
+  double offload = 0;
 };
 
 class MutantTest : public ::testing::Test, protected Compiler {
@@ -153,6 +157,9 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   config.parameterPersistenceThreshold = settings.persistence;
   config.maxReuseDistance = settings.reuse;
   config.gathersInFlight = 2;
+  if (settings.offload > 0)
+    config.offloadOptimizer =
+        OffloadConfig{settings.offload, 6, settings.overlap, settings.overlap};
   PassManager passes(&context);
   passes.addPass(createConfigurePass(config));
   passes.addPass(createDifferentiate());
@@ -177,6 +184,7 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     passes.addPass(createOverlapGathers());
     passes.addPass(createPrefetch());
   }
+  passes.addPass(createOverlapUpdates());
   passes.addPass(createFree());
   EXPECT_TRUE(run(passes, *module)) << message;
   return module;
@@ -350,6 +358,24 @@ TEST_F(MutantTest, MeshesTrainAsStageZeroDoes) {
       }
 }
 
+TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
+  for (int64_t stage = 1; stage <= 3; ++stage)
+    for (int64_t ranks : {1, 2, 3, 5})
+      for (double part : {0.4, 1.0})
+        for (bool overlap : {false, true}) {
+          Settings settings{stage, ranks, /*accumulation=*/2};
+          settings.overlap = overlap;
+          settings.persistence = overlap ? 3 : 0;
+          settings.offload = part;
+          OwningOpRef<ModuleOp> module = schedule(settings);
+          message.clear();
+          EXPECT_TRUE(verifies(*module)) << message;
+          EXPECT_EQ(judge(*module, 2 * ranks), "")
+              << "stage " << stage << ", " << ranks << " ranks, part " << part
+              << (overlap ? ", overlapped" : "");
+        }
+}
+
 class StageMutants : public MutantTest,
                      public ::testing::WithParamInterface<int64_t> {};
 
@@ -368,6 +394,10 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   mutants += judgeMutants(mesh);
   mesh.overlap = true;
   mutants += judgeMutants(mesh);
+  Settings offload{stage, /*ranks=*/2, /*accumulation=*/2};
+  offload.offload = stage ? 0.4 : 0;
+  offload.overlap = true;
+  mutants += judgeMutants(offload);
   if (stage >= 1)
     mutants += judgeMutants({stage, 2, 2, /*deterministic=*/stage == 1, false,
                              0, 0, /*overlap=*/true, 0, /*blocks=*/true});

@@ -238,7 +238,7 @@ void Generator::changeRanges(Operation *op) {
 void Generator::changeHandles(Operation *op) {
   if (auto start = dyn_cast<AsyncOpInterface>(op); start && start.getPending())
     for (auto stream : {StreamKind::Compute, StreamKind::Gather,
-                        StreamKind::Reduce, StreamKind::Copy})
+                        StreamKind::Reduce, StreamKind::Copy, StreamKind::Host})
       if (stream != getStream(op))
         add(
             "stream",

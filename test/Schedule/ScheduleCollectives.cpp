@@ -190,7 +190,7 @@ bool ScheduleInterpreter::read(Flight &flight) {
   flight.isRead = true;
   auto op = dyn_cast<CollectiveOpInterface>(flight.op);
   if (!op)
-    return fail(*flight.op, "has no rule");
+    return readOffload(flight);
   if ((isGather(op) || isRefresh(op)) && op.getParameterNames())
     return readGather(op.getParameterNames(), flight);
   for (const PartitionRange &range : op.getPartitionRanges(table)) {
@@ -242,7 +242,9 @@ void ScheduleInterpreter::writeStored(Operation *op, PartitionOp partition,
 
 bool ScheduleInterpreter::write(Flight &flight) {
   flight.isDone = true;
-  auto op = cast<CollectiveOpInterface>(flight.op);
+  auto op = dyn_cast<CollectiveOpInterface>(flight.op);
+  if (!op)
+    return writeOffload(flight);
   ArrayAttr names = op.getParameterNames();
   if (isRefresh(op) && names) {
     for (auto [index, symbol] :
@@ -270,6 +272,9 @@ bool ScheduleInterpreter::write(Flight &flight) {
 
 /// What a collective may already have overwritten is no longer what it was.
 void ScheduleInterpreter::poisonTargets(Operation *op) {
+  if (auto copy = dyn_cast<CopyToDeviceOp>(op))
+    return poisonUpdated(partitions.lookup(copy.getPartition()),
+                         copy.getBegin(), copy.getEnd());
   if (!isRefresh(op))
     return;
   auto refresh = cast<CollectiveOpInterface>(op);

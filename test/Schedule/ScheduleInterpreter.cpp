@@ -366,25 +366,22 @@ bool ScheduleInterpreter::judge(JudgeOp op) {
   return true;
 }
 
-/// Momentum and decoupled decay, sensitive to the gradient's size and to how
-/// often it runs.
 bool ScheduleInterpreter::update(UpdateOp op) {
   PartitionOp partition = partitions.lookup(op.getPartition());
+  auto [begin, end] = op.getRange(partition);
   for (int64_t rank = 0; rank < ranks; ++rank) {
     RankState &own = states[op.getPartition()][rank];
-    for (int64_t i = 0; i < partition.getFlatElements(); ++i) {
-      if (!isOwned(partition, i, rank, partition.hasShardedOptimizer())) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (isOwned(partition, i, rank, partition.hasShardedOptimizer()))
+        updateElement(own.gradients[i], control[rank].factor, own.moment[i],
+                      own.parameters[i]);
+      else
         own.parameters[i] = NAN;
-        continue;
-      }
-      own.moment[i] =
-          0.9 * own.moment[i] + own.gradients[i] * control[rank].factor;
-      own.parameters[i] -=
-          (0.1 + 0.05 * count) * own.moment[i] + 0.01 * own.parameters[i];
     }
     for (MemberAttr member : partition.getMemberRange())
       if (auto found = residents.find(member.getParameter().getValue());
-          found != residents.end())
+          found != residents.end() && member.getOffset() < end &&
+          member.getOffset() + member.getSize() > begin)
         llvm::fill(found->second[rank], NAN);
   }
   return true;

@@ -116,6 +116,18 @@ private:
   void writeStored(Operation *op, PartitionOp partition, int64_t begin,
                    int64_t end, Flight &flight);
 
+  // Offload.
+  SmallVector<int64_t> listOwned(PartitionOp partition, int64_t begin,
+                                 int64_t end, int64_t rank);
+  void updateElement(double gradient, double factor, double &moment,
+                     double &parameter);
+  bool readToHost(CopyToHostOp op, Flight &flight);
+  bool readHostUpdate(UpdateOnHostOp op, Flight &flight);
+  bool readToDevice(CopyToDeviceOp op, Flight &flight);
+  bool readOffload(Flight &flight);
+  bool writeOffload(Flight &flight);
+  void poisonUpdated(PartitionOp partition, int64_t begin, int64_t end);
+
   // The rest of the schedule.
   bool accumulate(AccumulateOp op);
   bool storeOwned(AccumulateOp op, PartitionOp partition, int64_t rank,

@@ -59,7 +59,7 @@ bool ScheduleInterpreter::drain() {
 }
 
 bool ScheduleInterpreter::start(AsyncOpInterface op) {
-  if (ranks == 1)
+  if (ranks == 1 && isCollective(op))
     return fail(*op, "has no other rank");
   Value handle = op.getPending();
   if (flights.contains(handle))
@@ -130,7 +130,8 @@ bool ScheduleInterpreter::wait(WaitOp op) {
   if (!isTaken)
     for (Value operand : flight.op->getOperands())
       if (Operation *producer = getRoot(operand).getDefiningOp();
-          producer && !isa<LoadOp>(producer))
+          producer && isa<RankedTensorType>(operand.getType()) &&
+          !isa<LoadOp>(producer))
         due[getRoot(operand)] = flight.op;
   return true;
 }

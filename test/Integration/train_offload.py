@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Deterministic runs whose optimizer states are in host memory, and are updated
+there: the same losses and weights, bit by bit, as stage 0 on the device.
+
+Usage: train_offload.py <folder> <precision> <ranks> <kind>
+
+`kind` is `in-process`, where ranks are threads, or `mpi`. At stages 1 to 3: all
+states on the host; half of them, in small sub-groups whose copies overlap with
+updates; and with split masters (bf16). fp16 has a loss scale that overflows, so
+that some updates are skipped.
+"""
+
+from training import Setup, arguments, check, difference, execute, golden
+
+STEPS = 8
+
+
+def variants(precision):
+    """Options of each run beside stage 0's."""
+    small = {"reduce_bucket_size": 4000, "sub_group_size": 700}
+    yield {"offload_optimizer": {"device": "cpu"}}
+    yield {**small, "offload_optimizer": {"device": "cpu", "ratio": 0.5, "pipeline": True},
+           "overlap_comm": True}
+    yield {**small, "offload_optimizer": {"device": "cpu", "pipeline_read": True}}
+    if precision == "bf16":
+        yield {"offload_optimizer": {"device": "cpu"}, "split_master": True}
+
+
+def check_memory(name, options, run, plain):
+    """What the process measured of its tiers."""
+    memory, before = (r.updates[-1]["memory"] for r in (run, plain))
+    check("optimizer on host" in memory, f"{name} has the arenas {sorted(memory)}")
+    part = options["offload_optimizer"].get("ratio", 1)
+    kept = memory.get("optimizer", 0)
+    check((kept > 0) == (part < 1), f"{name} keeps {kept} bytes of optimizer state on the device")
+    check(memory["optimizer on host"] >= part * before["optimizer"] * 0.9,
+          f"{name} has {memory['optimizer on host']} bytes on the host, and "
+          f"{before['optimizer']} without offload")
+
+
+def main():
+    folder, precision, ranks, kind = arguments("precision", "ranks", "kind")
+    ranks = int(ranks)
+    extra = {"initial_scale_power": 20, "loss_scale_window": 4, "hysteresis": 1}
+    common = extra if precision == "f16" else {}
+    settings = golden()["settings"]
+    accumulation = max(1, settings["global_batch"] // settings["micro_batch"] // ranks)
+
+    def run(stage, mpi=False, **options):
+        setup = Setup(stage, ranks, precision, accumulation, True, **common, **options)
+        return setup, execute(folder, setup, steps=STEPS, mpi=mpi)
+
+    _, wanted = run(0)
+    if precision == "f16":
+        check(any(wanted.column("skipped")), "no update of stage 0 is skipped")
+    count = 0
+    for stage in (1, 2, 3):
+        for options in variants(precision):
+            setup, found = run(stage, kind == "mpi", **options)
+            different = difference(found, wanted)
+            check(not different, f"{setup.name}: {different}")
+            plain_options = {key: value for key, value in options.items()
+                             if key not in ("offload_optimizer", "sub_group_size")}
+            _, plain = run(stage, **plain_options)
+            check_memory(setup.name, options, found, plain)
+            count += 1
+    print(f"{count} offloaded runs in {precision} on {ranks} ranks: bitwise equal to stage 0")
+
+
+if __name__ == "__main__":
+    main()

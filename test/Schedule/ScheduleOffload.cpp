@@ -1,0 +1,114 @@
+//===- ScheduleOffload.cpp - copies to the host, and updates there --------===//
+
+#include "ScheduleInterpreter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// The elements of [begin, end) that `rank` owns, in order.
+SmallVector<int64_t> ScheduleInterpreter::listOwned(PartitionOp partition,
+                                                    int64_t begin, int64_t end,
+                                                    int64_t rank) {
+  SmallVector<int64_t> owned;
+  for (int64_t i = begin; i < end; ++i)
+    if (isOwned(partition, i, rank, partition.hasShardedOptimizer()))
+      owned.push_back(i);
+  return owned;
+}
+
+/// One element's update: momentum and decoupled decay, sensitive to the
+/// gradient's size and to how often it runs.
+void ScheduleInterpreter::updateElement(double gradient, double factor,
+                                        double &moment, double &parameter) {
+  moment = 0.9 * moment + gradient * factor;
+  parameter -= (0.1 + 0.05 * count) * moment + 0.01 * parameter;
+}
+
+bool ScheduleInterpreter::readToHost(CopyToHostOp op, Flight &flight) {
+  PartitionOp partition = partitions.lookup(op.getPartition());
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    RankState &own = states[op.getPartition()][rank];
+    const auto &source =
+        op.getState() == "gradients" ? own.gradients : own.parameters;
+    auto &copied = flight.payload[rank].emplace_back();
+    for (int64_t i : listOwned(partition, op.getBegin(), op.getEnd(), rank))
+      copied.push_back(source[i]);
+  }
+  return true;
+}
+
+/// Gives the parameters, and after them the moments that are to be stored.
+bool ScheduleInterpreter::readHostUpdate(UpdateOnHostOp op, Flight &flight) {
+  PartitionOp partition = partitions.lookup(op.getPartition());
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    Array gradients, parameters;
+    if (!op.getParameters() ||
+        !materialize(op.getGradients(), rank, gradients) ||
+        !materialize(op.getParameters(), rank, parameters))
+      return fail(*op, "reads what is not there");
+    std::vector<double> moments;
+    for (auto [index, i] : llvm::enumerate(
+             listOwned(partition, op.getBegin(), op.getEnd(), rank))) {
+      double moment = states[op.getPartition()][rank].moment[i];
+      updateElement(gradients.reals[index], control[rank].factor, moment,
+                    parameters.reals[index]);
+      moments.push_back(moment);
+    }
+    flight.payload[rank] = {parameters.reals, std::move(moments)};
+  }
+  return true;
+}
+
+bool ScheduleInterpreter::readToDevice(CopyToDeviceOp op, Flight &flight) {
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    Array value;
+    if (!materialize(op.getValue(), rank, value))
+      return false;
+    flight.payload[rank].push_back(value.reals);
+  }
+  return true;
+}
+
+bool ScheduleInterpreter::readOffload(Flight &flight) {
+  flight.payload.resize(ranks);
+  return llvm::TypeSwitch<Operation *, bool>(flight.op)
+      .Case([&](CopyToHostOp op) { return readToHost(op, flight); })
+      .Case([&](UpdateOnHostOp op) { return readHostUpdate(op, flight); })
+      .Case([&](CopyToDeviceOp op) { return readToDevice(op, flight); })
+      .Default([&](Operation *op) { return fail(*op, "has no rule"); });
+}
+
+bool ScheduleInterpreter::writeOffload(Flight &flight) {
+  auto store = [&](auto op, std::vector<double> RankState::*state,
+                   size_t result) {
+    PartitionOp partition = partitions.lookup(op.getPartition());
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (auto [index, i] : llvm::enumerate(
+               listOwned(partition, op.getBegin(), op.getEnd(), rank)))
+        (states[op.getPartition()][rank].*state)[i] =
+            flight.payload[rank][result][index];
+    return true;
+  };
+  if (auto update = dyn_cast<UpdateOnHostOp>(flight.op))
+    return store(update, &RankState::moment, 1);
+  if (auto copy = dyn_cast<CopyToDeviceOp>(flight.op))
+    return store(copy, &RankState::parameters, 0);
+  return true;
+}
+
+/// Parameters that are being written, and copies of what they were.
+void ScheduleInterpreter::poisonUpdated(PartitionOp partition, int64_t begin,
+                                        int64_t end) {
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto &parameters = states[partition.getSymName()][rank].parameters;
+    std::fill(parameters.begin() + begin, parameters.begin() + end, NAN);
+    for (MemberAttr member : partition.getMemberRange())
+      if (member.getOffset() < end &&
+          member.getOffset() + member.getSize() > begin)
+        if (auto found = residents.find(member.getParameter().getValue());
+            found != residents.end())
+          llvm::fill(found->second[rank], NAN);
+  }
+}
