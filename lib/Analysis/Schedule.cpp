@@ -106,12 +106,6 @@ bool mlir::zero::scattersInBackward(TrainingAttr training) {
   return training.getStage() >= 2 || (training.getStage() == 1 && everyMicro);
 }
 
-bool mlir::zero::skipsUpdates(ArrayRef<PartitionOp> trained) {
-  return llvm::any_of(trained, [](PartitionOp partition) {
-    return !partition.getComputeType().isF32();
-  });
-}
-
 StreamKind mlir::zero::getStream(Operation *op) {
   auto start = dyn_cast<AsyncOpInterface>(op);
   return start ? start.getStream() : StreamKind::Compute;

@@ -48,7 +48,7 @@ static Value judge(OpBuilder &builder, StepOp step,
   return JudgeOp::create(builder, loc, VerdictType::get(builder.getContext()),
                          stats, llvm::APFloat(training.getClip()),
                          llvm::APFloat(findDivisor(step, trained)),
-                         skipsUpdates(trained));
+                         /*skip=*/true);
 }
 
 static void refresh(OpBuilder &builder, PartitionOp partition,

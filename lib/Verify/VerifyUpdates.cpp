@@ -191,9 +191,9 @@ LogicalResult Updates::verifyJudge() {
     return op.emitOpError("clips at ")
            << op.getClip().convertToDouble() << ", wanted " << clip
            << ", the 'clip' of the step's 'training'; change both";
-  if (!op.getSkip() && skipsUpdates(tables.trained))
-    return op.emitOpError("applies gradients that are not finite, and a 16-bit "
-                          "compute type may overflow; wanted 'skip'");
+  if (!op.getSkip())
+    return op.emitOpError("applies gradients that are not finite, which would "
+                          "replace all parameters; wanted 'skip'");
   return success();
 }
 

@@ -4,9 +4,10 @@
 Usage: train_small.py <folder> <finite|overflow|minimum>
 
   finite    against the same training in Python, f32
-  overflow  one sample is too large: on the rank that meets it the gradient is
-            not finite, and all ranks must skip that update and no other; the
-            learning rate's schedule and the step count must not advance
+  overflow  one sample is too large, or NaN in f32: on the rank that meets it
+            the gradient is not finite, and all ranks must skip that update and
+            no other; the learning rate's schedule and the step count must not
+            advance
   minimum   every update overflows: a static loss scale skips them all and
             changes nothing; a dynamic one ends the run at its minimum
 """
@@ -54,16 +55,16 @@ def batch(update, size, count):
 
 
 class Data:
-    """Samples x, y = 2 x0 - x1 + x2 / 2; `large` is the x of one bad sample."""
+    """Samples x, y = 2 x0 - x1 + x2 / 2; `bad` is the x of one sample."""
 
-    def __init__(self, folder, name, count, large=None):
+    def __init__(self, folder, name, count, bad=None):
         rng = random.Random(5)
         self.path, self.count = os.path.join(folder, name), count
         self.x = [[rng.randrange(-16, 17) / 8 for _ in range(3)] for _ in range(count)]
         self.y = [2 * a - b + c / 2 for a, b, c in self.x]
-        self.bad = count // 2 if large else None
-        if large:
-            self.x[self.bad] = [large] * 3
+        self.bad = count // 2 if bad else None
+        if bad:
+            self.x[self.bad] = [bad] * 3
         flat = [value for row in self.x for value in row]
         write_tensors(self.path, {"x": ([count, 3], flat), "y": ([count, 1], self.y)})
 
@@ -165,7 +166,7 @@ def overflow_setup(stage, ranks, precision, accumulation, **options):
 def check_overflow(folder, setup, **options):
     """One setup of `overflow`, against the training in Python; returns its run."""
     data = Data(folder, setup.precision + ".safetensors", 24,
-                {"f16": 3e4, "bf16": 1e30}[setup.precision])
+                {"f16": 3e4, "bf16": 1e30, "f32": math.nan}[setup.precision])
     reference = Reference(data, 2 * setup.ranks * setup.accumulation, warm_up)
     for number in range(STEPS):
         reference.update(number)
@@ -183,7 +184,7 @@ def check_overflow(folder, setup, **options):
 
 
 def overflow(folder):
-    for precision in ("f16", "bf16"):
+    for precision in ("f16", "bf16", "f32"):
         for ranks, accumulation in ((2, 1), (4, 1), (3, 2)):
             first = None
             for stage in range(4):

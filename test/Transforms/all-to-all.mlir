@@ -43,7 +43,7 @@ zero.step @train(%x: tensor<8xf32> {zero.input = "x"}) training #zero.training<s
     zero.wait %o : <>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 4.0
+    %v = zero.judge %t clip 0.0 divisor 4.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>

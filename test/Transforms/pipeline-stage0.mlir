@@ -19,7 +19,7 @@
 // CHECK: zero.apply {
 // CHECK-NEXT: %[[S:.*]] = zero.grad_stats [@p0, @p1]
 // CHECK-NEXT: %[[T:.*]] = zero.reduce_stats loss_only %[[S]]
-// CHECK-NEXT: %[[V:.*]] = zero.judge %[[T]] clip 1.000000e+00 divisor 4.000000e+00
+// CHECK-NEXT: %[[V:.*]] = zero.judge %[[T]] clip 1.000000e+00 divisor 4.000000e+00 skip
 // CHECK-NEXT: zero.update @p0 if %[[V]]
 // CHECK-NEXT: zero.update @p1 if %[[V]]
 // CHECK-NEXT: zero.update_scale %[[V]]

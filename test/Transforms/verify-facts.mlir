@@ -22,7 +22,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -53,7 +53,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -85,7 +85,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -116,7 +116,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     // expected-note @+1 {{updated here}}
     zero.update @p0 if %v
     zero.update_scale %v
@@ -145,7 +145,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     // expected-note @+1 {{gathered here}}
@@ -180,7 +180,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %st = zero.grad_stats [@p0]
     %s = zero.wait %r : <tensor<4xf32>>
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -211,7 +211,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %s = zero.wait %r : <tensor<4xf32>>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -241,7 +241,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %s = zero.wait %r : <tensor<4xf32>>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -271,7 +271,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     // expected-error @+1 {{is never combined over ranks}}
     %st = zero.grad_stats [@p0]
-    %v = zero.judge %st clip 0.0 divisor 2.0
+    %v = zero.judge %st clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -302,7 +302,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %st = zero.grad_stats [@p0]
     // expected-error @+1 {{leaves each rank with the norm of its own slices}}
     %t = zero.reduce_stats loss_only %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -333,7 +333,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
     // expected-error @+1 {{divides by 1.000000e+00, and the gradients of @p0 are sums over 2 ranks; wanted 2.000000e+00}}
-    %v = zero.judge %t clip 0.0 divisor 1.0
+    %v = zero.judge %t clip 0.0 divisor 1.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -364,7 +364,7 @@ zero.step @train(%x: tensor<12xf32>) training #zero.training<stage = 2, ranks = 
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
     // expected-error @+1 {{divides by 1.000000e+00, and the gradients of @p0 are prescaled sums over 3 ranks; wanted 7.500000e-01}}
-    %v = zero.judge %t clip 0.0 divisor 1.0
+    %v = zero.judge %t clip 0.0 divisor 1.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 12] : <>
@@ -394,7 +394,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     // expected-error @+1 {{counts the update before it is done}}
     zero.update_scale %v
     // expected-note @+1 {{this update reads the count and the scale}}
@@ -429,7 +429,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     // expected-error @+1 {{runs a second time in one update}}
     %st2 = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -455,7 +455,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 0, ranks = 1
   }
   zero.apply {
     %st = zero.grad_stats [@p0]
-    %v = zero.judge %st clip 0.0 divisor 1.0
+    %v = zero.judge %st clip 0.0 divisor 1.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     // expected-error @+1 {{gathers @p0, which every rank has whole}}
@@ -485,7 +485,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 0, ranks = 1
   }
   zero.apply {
     %st = zero.grad_stats [@p0]
-    %v = zero.judge %st clip 0.0 divisor 1.0
+    %v = zero.judge %st clip 0.0 divisor 1.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -521,7 +521,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -550,7 +550,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -588,7 +588,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -620,7 +620,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -655,7 +655,7 @@ module @rank0 {
     zero.apply {
       %st = zero.grad_stats [@p0]
       %t = zero.reduce_stats %st
-      %v = zero.judge %t clip 0.0 divisor 2.0
+      %v = zero.judge %t clip 0.0 divisor 2.0 skip
       zero.update @p0 if %v
       zero.update_scale %v
     }
@@ -684,7 +684,7 @@ module @rank1 {
     zero.apply {
       %st = zero.grad_stats [@p0]
       %t = zero.reduce_stats %st
-      %v = zero.judge %t clip 0.0 divisor 1.0
+      %v = zero.judge %t clip 0.0 divisor 1.0 skip
       zero.update @p0 if %v
       zero.update_scale %v
     }

@@ -23,7 +23,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -232,7 +232,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     zero.accumulate slice %s into @p0[0 to 8] : tensor<4xf32>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     // expected-note @+1 {{started here}}
@@ -258,7 +258,7 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     // expected-error @+1 {{runs a second time in one update}}
     %t = zero.grad_stats [@p0] ranges [4, 8]
     %u = zero.reduce_stats %t
-    %v = zero.judge %u clip 0.0 divisor 2.0
+    %v = zero.judge %u clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -283,7 +283,7 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     %t = zero.grad_stats [@p0] ranges [4, 8] to %s
     // expected-error @+1 {{leaves out what was found last}}
     %u = zero.reduce_stats %s
-    %v = zero.judge %u clip 0.0 divisor 2.0
+    %v = zero.judge %u clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -306,7 +306,7 @@ zero.step @train(%l: tensor<f32>) training #zero.training<stage = 2, ranks = 2> 
     %s = zero.grad_stats [@p0]
     %u = zero.reduce_stats %s
     // expected-error @+1 {{judges what this rank alone has found}}
-    %v = zero.judge %s clip 0.0 divisor 2.0
+    %v = zero.judge %s clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>

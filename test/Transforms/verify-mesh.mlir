@@ -23,7 +23,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 4
     zero.wait %o : <>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 4.0
+    %v = zero.judge %t clip 0.0 divisor 4.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -55,7 +55,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 4
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 4.0
+    %v = zero.judge %t clip 0.0 divisor 4.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -91,7 +91,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 4
     zero.wait %o2 : <>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 4.0
+    %v = zero.judge %t clip 0.0 divisor 4.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -126,7 +126,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 4
     %o = zero.all_reduce_owned @p0[0 to 8] : <>
     zero.wait %o : <>
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 4.0
+    %v = zero.judge %t clip 0.0 divisor 4.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -160,7 +160,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 4
     zero.wait %o : <>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 4.0
+    %v = zero.judge %t clip 0.0 divisor 4.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>

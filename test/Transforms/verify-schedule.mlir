@@ -22,7 +22,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -50,7 +50,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -87,7 +87,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -118,7 +118,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -147,7 +147,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -180,7 +180,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -214,7 +214,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -245,7 +245,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -276,7 +276,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -309,7 +309,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -338,7 +338,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -372,7 +372,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }
@@ -404,7 +404,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update_scale %v
   }
 }
@@ -434,7 +434,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     // expected-note @+1 {{the first time}}
     zero.update @p0 if %v
     // expected-error @+1 {{updates @p0 a second time}}
@@ -468,7 +468,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 3, ranks = 2
   zero.apply {
     %st = zero.grad_stats []
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     // expected-error @+1 {{updates @p0, whose gradients no 'zero.grad_stats' has checked}}
     zero.update @p0 if %v
     zero.update_scale %v
@@ -496,7 +496,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %s = zero.wait %r : <tensor<4xf32>>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -527,7 +527,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %r = zero.reduce_scatter @p0[0 to 8] : <tensor<4xf32>>
     %s = zero.wait %r : <tensor<4xf32>>
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
@@ -558,7 +558,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
   zero.apply {
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     // expected-note @+1 {{updated here}}
     zero.update @p0 if %v
     zero.update_scale %v
@@ -590,7 +590,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     zero.wait %f : <>
     %st = zero.grad_stats [@p0]
     %t = zero.reduce_stats %st
-    %v = zero.judge %t clip 0.0 divisor 2.0
+    %v = zero.judge %t clip 0.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
   }

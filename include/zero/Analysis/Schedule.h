@@ -44,10 +44,6 @@ bool isRefresh(Operation *op);
 /// every rank stores all of the sum.
 bool scattersInBackward(TrainingAttr training);
 
-/// Whether an update is skipped where a gradient is not finite: a 16-bit type
-/// that gradients of `trained` are computed in may overflow.
-bool skipsUpdates(ArrayRef<PartitionOp> trained);
-
 /// The stream of a start; of any other operation, compute.
 StreamKind getStream(Operation *op);
 

@@ -45,7 +45,7 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
       without one;
     - updates: missing, duplicated, before the overflow check or before the
       reductions have completed; norms that are not combined over ranks; a wrong
-      divisor; a clip value other than that of the training; 16-bit gradients
+      divisor; a clip value other than that of the training; a verdict
       without `skip`; updated parameters that are not gathered;
     - owners: a parameter in two partitions; a partition for other ranks or another
       stage than those of the training;

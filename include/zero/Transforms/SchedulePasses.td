@@ -150,7 +150,7 @@ def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
     ```mlir
     %s = zero.grad_stats @p0
     %t = zero.reduce_stats %s
-    %v = zero.judge %t clip 1.0 divisor 2.0
+    %v = zero.judge %t clip 1.0 divisor 2.0 skip
     zero.update @p0 if %v
     zero.update_scale %v
     ```

@@ -546,8 +546,9 @@ def Zero_JudgeOp : Zero_Op<"judge", [Zero_StateEffects]> {
   let summary = "Norm, clip factor, and whether the update runs";
   let description = [{
     norm = sqrt(sum of squares) / s and factor = min(1, clip / (norm + 1e-6)) / s
-    with s = loss scale x `divisor`; no clip at 0. With `skip`, a non-finite
-    element anywhere skips the update on all ranks.
+    with s = loss scale x `divisor`; no clip at 0. With `skip`, which every
+    complete schedule has, a non-finite element anywhere skips the update on all
+    ranks.
     Constraints: (C1) `clip` is at least 0 and `divisor` above 0, both finite.
     ```mlir
     %v = zero.judge %t clip 1.0 divisor 4.0 skip
