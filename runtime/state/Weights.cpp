@@ -14,6 +14,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <memory>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <unistd.h>
@@ -275,6 +276,19 @@ static void writeShare(const FileHandle &file, uint64_t dataBegin,
   file.sync();
 }
 
+/// A name beside `path` that no other run writes to; the same on all ranks.
+static std::string partialName(const std::string &path,
+                               Communicator &communicator) {
+  std::random_device random;
+  uint64_t tag = uint64_t(random()) << 32 | random();
+  communicator.run(Collective::Broadcast, Reduction::Sum,
+                   {{&tag, &tag, 1, DataType::I64, 0}});
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx",
+                static_cast<unsigned long long>(tag));
+  return path + ".partial-" + text;
+}
+
 /// Puts the finished file in its place.
 static void publish(const std::string &partial, const std::string &path) {
   if (std::rename(partial.c_str(), path.c_str()) != 0)
@@ -291,7 +305,7 @@ void zrt::saveWeights(const std::string &path, const Program &program,
                       const Arenas &arenas, Communicator &communicator,
                       const StartingValues &start) {
   bool first = communicator.rank() == 0;
-  std::string partial = path + ".partial";
+  const std::string partial = partialName(path, communicator);
   try {
     std::vector<TensorEntry> entries;
     std::string header;
@@ -300,7 +314,7 @@ void zrt::saveWeights(const std::string &path, const Program &program,
       header = makeSafeTensorsHeader(entries, {{"format", "pt"}});
       if (!first)
         return;
-      FileHandle file(partial, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+      FileHandle file(partial, O_WRONLY | O_CREAT | O_EXCL, 0666);
       file.resize(header.size() + (entries.empty() ? 0 : entries.back().end));
       file.write(0, header.data(), header.size());
     });

@@ -32,9 +32,10 @@ StartingValues loadWeights(const std::string &path, const Program &program,
 /// Writes all parameters to `path`: from the f32 master where there is one, as
 /// F32, and in the model's type otherwise. A frozen parameter that is computed
 /// in fewer bits than the model's is written as it was at the start, bit by
-/// bit. Rank 0 sizes the file and each rank writes its share; `path` is
-/// replaced at the end, at once, or not at all. Called by all ranks, which see
-/// one file system; where one fails, all throw std::runtime_error.
+/// bit. Rank 0 sizes a file beside `path`, of a name of its own, and each rank
+/// writes its share; it replaces `path` at the end, at once, or not at all: of
+/// several runs the last stays. Called by all ranks, which see one file system;
+/// where one fails, all throw std::runtime_error.
 void saveWeights(const std::string &path, const Program &program,
                  const Arenas &arenas, Communicator &communicator,
                  const StartingValues &start);

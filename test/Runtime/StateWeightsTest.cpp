@@ -108,6 +108,31 @@ TEST(StateWeights, EveryStageWritesTheSameFile) {
   EXPECT_EQ(folder.entries(), 1u) << "a partial file was left";
 }
 
+/// Another run saves to the same path while this one writes its share.
+TEST(StateWeights, OfTwoRunsTheLastStaysWhole) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors"),
+                    alone = folder.file("alone.safetensors");
+  const Program program = sampleProgram(2, 1, DataType::BF16);
+  expectNone(save(alone, program, 3));
+  bool interrupted = false;
+  expectNone(onRanks(1, [&](Communicator &communicator) {
+    Arenas arenas(program);
+    initializeParameters(program, arenas, 0, 3, nullptr);
+    saveWeights(path, program, arenas, communicator,
+                [&](const Parameter &parameter, uint64_t element,
+                    uint64_t count, float *out) {
+                  initialValuesOf(3)(parameter, element, count, out);
+                  if (!interrupted)
+                    expectNone(save(path, program, 5));
+                  interrupted = true;
+                });
+  }));
+  EXPECT_TRUE(interrupted);
+  EXPECT_EQ(contentOf(path), contentOf(alone));
+  EXPECT_EQ(folder.entries(), 2u) << "a partial file was left";
+}
+
 /// `program` of one group's ranks on two or more such groups: `inner` if ranks
 /// of a group are neighbours.
 Program replicated(Program program, int replicas, bool inner) {
