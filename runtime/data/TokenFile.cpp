@@ -2,7 +2,9 @@
 
 #include "data/Permutation.h"
 
+#include <algorithm>
 #include <cstring>
+#include <fcntl.h>
 #include <stdexcept>
 
 using namespace zrt;
@@ -14,12 +16,6 @@ constexpr uint64_t kHeaderBytes = 1024;
 constexpr uint32_t kMagic = 20240520;
 constexpr uint32_t kVersion = 1;
 
-uint32_t word(const unsigned char *data, int index) {
-  uint32_t value;
-  std::memcpy(&value, data + 4 * index, 4);
-  return value;
-}
-
 bool endsWith(const std::string &text, const std::string &end) {
   return text.size() >= end.size() &&
          text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -27,45 +23,71 @@ bool endsWith(const std::string &text, const std::string &end) {
 
 } // namespace
 
-TokenFile::TokenFile(const std::string &path) : file(path) {
-  tokens = file.data();
-  count = file.size();
+TokenFile::TokenFile(const std::string &path)
+    : name(path), file(path, O_RDONLY | O_NONBLOCK) { // a pipe may never open
+  if (!file.isRegular())
+    throw std::runtime_error("cannot read '" + path +
+                             "': it is not a regular file");
+  bytes = count = file.size();
   if (!endsWith(path, ".bin"))
     return;
   bytesPerToken = 2;
-  if (file.size() >= kHeaderBytes && word(file.data(), 0) == kMagic)
+  uint32_t magic = 0;
+  if (bytes >= kHeaderBytes)
+    readBytes(0, &magic, sizeof(magic));
+  if (magic == kMagic)
     readHeader();
-  else if (file.size() % 2 == 0)
-    count = file.size() / 2;
+  else if (bytes % 2 == 0)
+    count = bytes / 2;
   else
-    throw std::runtime_error("'" + path + "' has " +
-                             std::to_string(file.size()) +
+    throw std::runtime_error("'" + path + "' has " + std::to_string(bytes) +
                              " bytes, an odd count: a .bin file holds 16-bit "
                              "token ids; name a text file .txt");
 }
 
 void TokenFile::readHeader() {
-  const uint32_t version = word(file.data(), 1);
-  if (version != kVersion)
-    throw std::runtime_error(
-        "'" + path() + "' has an llm.c header of version " +
-        std::to_string(version) + ", only version 1 (16-bit ids) is supported");
-  count = word(file.data(), 2);
-  tokens = file.data() + kHeaderBytes;
-  const uint64_t found = file.size() - kHeaderBytes;
+  uint32_t words[3]; // magic number, version, count
+  readBytes(0, words, sizeof(words));
+  if (words[1] != kVersion)
+    throw std::runtime_error("'" + name + "' has an llm.c header of version " +
+                             std::to_string(words[1]) +
+                             ", only version 1 (16-bit ids) is supported");
+  count = words[2];
+  begin = kHeaderBytes;
+  const uint64_t found = bytes - kHeaderBytes;
   if (found != 2 * count)
-    throw std::runtime_error("'" + path() + "' announces " +
+    throw std::runtime_error("'" + name + "' announces " +
                              std::to_string(count) + " tokens, " +
                              std::to_string(2 * count) + " bytes, but holds " +
                              std::to_string(found) + " bytes after its header");
 }
 
-int32_t TokenFile::operator[](uint64_t position) const {
-  if (bytesPerToken == 1)
-    return tokens[position];
-  uint16_t value;
-  std::memcpy(&value, tokens + 2 * position, 2);
-  return value;
+void TokenFile::readBytes(uint64_t offset, void *out, uint64_t number) const {
+  try {
+    file.read(offset, out, number);
+  } catch (const std::runtime_error &) {
+    const uint64_t now = file.size();
+    if (now >= bytes)
+      throw;
+    throw std::runtime_error(
+        "'" + name + "' was cut short during the run: it had " +
+        std::to_string(bytes) + " bytes at the start and has " +
+        std::to_string(now) + " now; leave data alone while it is used");
+  }
+}
+
+void TokenFile::read(uint64_t first, uint64_t number, int32_t *out) const {
+  // At the end of `out`, so that widening overwrites only what it has read.
+  const auto width = uint64_t(bytesPerToken);
+  auto *raw =
+      reinterpret_cast<unsigned char *>(out) + number * (sizeof(*out) - width);
+  readBytes(begin + first * width, raw, number * width);
+  for (uint64_t i = 0; i < number; ++i) {
+    uint16_t id = raw[i];
+    if (width == 2)
+      std::memcpy(&id, raw + 2 * i, 2);
+    out[i] = id;
+  }
 }
 
 int64_t zrt::sequenceLength(const std::vector<Input> &inputs) {
@@ -106,12 +128,12 @@ public:
         inputs(inputs), length(sequenceLength(inputs)) {
     const uint64_t tokens = end - begin;
     if (tokens < length + 1)
-      throw std::runtime_error(
-          "'" + this->file->path() +
-          "' is too short: " + std::to_string(tokens) + " of its " +
-          std::to_string(this->file->size()) +
-          " tokens are for this part, one sequence needs " +
-          std::to_string(length + 1));
+      throw std::runtime_error("'" + this->file->path() +
+                               "' is too short: this part of the data has " +
+                               std::to_string(tokens) + " of the file's " +
+                               std::to_string(this->file->size()) +
+                               " tokens, and one sequence needs " +
+                               std::to_string(length + 1));
     windows = (tokens - 1) / length;
     // One window less leaves room to cut anywhere.
     if (shift && windows > 1)
@@ -128,22 +150,21 @@ public:
     const uint64_t offset =
         shift ? mixBits(~seed, epoch) % (slack + 1) : uint64_t(0);
     const uint64_t first = begin + offset + index * length;
+    // One a rank's thread, so that a step allocates nothing.
+    static thread_local std::vector<int32_t> tokens;
+    tokens.resize(length + 1); // the last one is a target only
+    file->read(first, length + 1, tokens.data());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const uint64_t start = first + (inputs[i].name == "targets" ? 1 : 0);
+      const int32_t *from = tokens.data() + (inputs[i].name == "targets");
       const uint64_t at = uint64_t(row) * length;
       if (inputs[i].type.type == DataType::I32)
-        copy(start, static_cast<int32_t *>(destinations[i]) + at);
+        std::copy_n(from, length, static_cast<int32_t *>(destinations[i]) + at);
       else
-        copy(start, static_cast<int64_t *>(destinations[i]) + at);
+        std::copy_n(from, length, static_cast<int64_t *>(destinations[i]) + at);
     }
   }
 
 private:
-  template <typename T> void copy(uint64_t start, T *destination) const {
-    for (uint64_t i = 0; i < length; ++i)
-      destination[i] = (*file)[start + i];
-  }
-
   std::shared_ptr<TokenFile> file;
   uint64_t begin, seed;
   bool shift;

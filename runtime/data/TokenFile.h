@@ -3,29 +3,35 @@
 #define ZERO_RUNTIME_DATA_TOKENFILE_H
 
 #include "data/Dataset.h"
-#include "data/MappedFile.h"
+#include "state/SafeTensors.h"
 
 #include <memory>
 
 namespace zrt {
 
-/// A mapped file of tokens.
+/// An open file of tokens. They are read, not mapped: a file that is cut short
+/// while it is in use gives an error and no signal.
 class TokenFile {
 public:
   /// Throws std::runtime_error where the file is not what its name says.
   explicit TokenFile(const std::string &path);
 
-  const std::string &path() const { return file.path(); }
+  const std::string &path() const { return name; }
   uint64_t size() const { return count; }
-  int32_t operator[](uint64_t position) const;
+  /// Writes the `number` tokens from `first` on to `out`. Throws
+  /// std::runtime_error where they are not there any more.
+  void read(uint64_t first, uint64_t number, int32_t *out) const;
   /// True where a token is a byte of text.
   bool isText() const { return bytesPerToken == 1; }
 
 private:
   void readHeader();
+  void readBytes(uint64_t offset, void *out, uint64_t number) const;
 
-  MappedFile file;
-  const unsigned char *tokens = nullptr;
+  std::string name;
+  FileHandle file;
+  uint64_t bytes = 0; ///< of the file
+  uint64_t begin = 0; ///< of the tokens, in bytes
   uint64_t count = 0;
   int bytesPerToken = 1;
 };

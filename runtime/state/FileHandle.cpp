@@ -43,6 +43,13 @@ uint64_t FileHandle::size() const {
   return static_cast<uint64_t>(status.st_size);
 }
 
+bool FileHandle::isRegular() const {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0)
+    fail("its kind cannot be read");
+  return S_ISREG(status.st_mode);
+}
+
 void FileHandle::resize(uint64_t bytes) const {
   if (ftruncate(descriptor, static_cast<off_t>(bytes)) != 0)
     fail("cannot be made as large as the model");

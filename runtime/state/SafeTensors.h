@@ -57,6 +57,8 @@ public:
   ~FileHandle();
 
   uint64_t size() const;
+  /// Not a folder, a pipe or a device.
+  bool isRegular() const;
   void resize(uint64_t bytes) const;
   /// All `count` bytes at `offset`, or an exception.
   void read(uint64_t offset, void *out, uint64_t count) const;

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <set>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace zrt;
 using namespace zrt::test;
@@ -120,7 +122,9 @@ TEST(TokenData, ReadsBothKindsOfBin) {
   for (const TemporaryFile *file : {&raw, &withHeader}) {
     const TokenFile tokens(file->path());
     EXPECT_EQ(tokens.size(), 20u);
-    EXPECT_EQ(tokens[19], 50019);
+    std::vector<int32_t> found(3);
+    tokens.read(17, 3, found.data());
+    EXPECT_EQ(found, (std::vector<int32_t>{50017, 50018, 50019}));
     EXPECT_FALSE(tokens.isText());
   }
 }
@@ -148,16 +152,16 @@ TEST(TokenData, SplitsValidationOffTheEnd) {
 TEST(TokenData, ErrorsSayWhatIsWrong) {
   const std::vector<Input> inputs = tokenInputs(1);
   EXPECT_EQ(messageOf([&] { openData(dataOptions("/no/such.txt"), inputs); }),
-            "cannot open '/no/such.txt': No such file or directory");
+            "/no/such.txt: cannot be opened: No such file or directory");
   const TemporaryFile tiny(".txt", "abcd");
   EXPECT_EQ(messageOf([&] { openData(dataOptions(tiny.path()), inputs); }),
             "'" + tiny.path() +
-                "' is too short: 4 of its 4 tokens are for this part, one "
-                "sequence needs 5");
+                "' is too short: this part of the data has 4 of the file's 4 "
+                "tokens, and one sequence needs 5");
   const TemporaryFile empty(".txt", "");
   EXPECT_NE(messageOf([&] {
               openData(dataOptions(empty.path()), inputs);
-            }).find("is too short: 0 of its 0 tokens"),
+            }).find("has 0 of the file's 0 tokens"),
             std::string::npos);
   const TemporaryFile odd(".bin", "abc");
   EXPECT_NE(messageOf([&] {
@@ -181,6 +185,35 @@ TEST(TokenData, ErrorsSayWhatIsWrong) {
             std::string::npos);
 }
 
+/// A mapping would end the process by a signal.
+TEST(TokenData, AFileThatIsCutShortInUseIsAnError) {
+  for (const char *suffix : {".txt", ".bin"}) {
+    const TemporaryFile file(suffix, std::string(65536, 'x'));
+    const Data data = openData(dataOptions(file.path()), tokenInputs(1));
+    std::vector<int32_t> tokens(4), targets(4);
+    void *addresses[] = {tokens.data(), targets.data()};
+    const uint64_t last = data.training->samples() - 1;
+    data.training->read(0, last, 0, addresses);
+    ASSERT_EQ(::truncate(file.path().c_str(), 100), 0);
+    EXPECT_EQ(
+        messageOf([&] { data.training->read(0, last, 0, addresses); }),
+        "'" + file.path() +
+            "' was cut short during the run: it had 65536 bytes at the start "
+            "and has 100 now; leave data alone while it is used");
+    data.training->read(0, 0, 0, addresses);
+  }
+}
+
+/// Nor does a pipe that nobody writes to hang the run.
+TEST(TokenData, OnlyRegularFilesAreData) {
+  const TemporaryFile name(".txt");
+  ::unlink(name.path().c_str());
+  ASSERT_EQ(::mkfifo(name.path().c_str(), 0600), 0);
+  EXPECT_EQ(
+      messageOf([&] { openData(dataOptions(name.path()), tokenInputs(1)); }),
+      "cannot read '" + name.path() + "': it is not a regular file");
+}
+
 TEST(TokenData, RefusesStepsThatAreNotOfTokens) {
   std::vector<Input> inputs = tokenInputs(1);
   inputs[1].name = "image";
@@ -195,7 +228,7 @@ TEST(TokenData, NoValidationSaysWhy) {
   const TemporaryFile file(".txt", std::string(40, 'x'));
   const Data data = openData(dataOptions(file.path(), 0.05), tokenInputs(1));
   EXPECT_FALSE(data.validation);
-  EXPECT_NE(data.noValidation.find("is too short: 2 of its 40 tokens"),
+  EXPECT_NE(data.noValidation.find("has 2 of the file's 40 tokens"),
             std::string::npos);
 }
 

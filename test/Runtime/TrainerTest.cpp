@@ -385,7 +385,7 @@ TEST_F(Trainer, WrongFilesAreOneClearError) {
   const Program program = makeFakeProgram(2, 1);
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--data", "/no/such.txt", "--steps", "1"},
-       "cannot open '/no/such.txt': No such file or directory"},
+       "/no/such.txt: cannot be opened: No such file or directory"},
       {{"--data", text.path(), "--steps", "1", "--save-weights",
         "/no/such/w.safetensors"},
        "the folder '/no/such' does not exist"},
