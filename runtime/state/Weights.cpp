@@ -276,6 +276,10 @@ static void writeShare(const FileHandle &file, uint64_t dataBegin,
   file.sync();
 }
 
+/// Bytes of a file's name that leave room for an ending in the 255 that file
+/// systems take.
+static constexpr size_t kMostOfName = 220;
+
 /// A name beside `path` that no other run writes to; the same on all ranks.
 static std::string partialName(const std::string &path,
                                Communicator &communicator) {
@@ -286,7 +290,8 @@ static std::string partialName(const std::string &path,
   char text[17];
   std::snprintf(text, sizeof(text), "%016llx",
                 static_cast<unsigned long long>(tag));
-  return path + ".partial-" + text;
+  const size_t name = path.rfind('/') + 1; // 0 without a slash
+  return path.substr(0, name + kMostOfName) + ".partial-" + text;
 }
 
 /// Puts the finished file in its place.

@@ -4,6 +4,7 @@
 #include "communicator/Mpi.h"
 #include "state/Weights.h"
 #include "trainer/Calibrate.h"
+#include "trainer/Outputs.h"
 #include "trainer/RankRun.h"
 #include "trainer/Signals.h"
 
@@ -11,9 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <ostream>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace zrt;
 
@@ -47,27 +46,6 @@ Data openRunData(const Run &run) {
   if (options.evalEvery > 0 && !data.validation)
     throw std::runtime_error(data.noValidation);
   return data;
-}
-
-/// Fails now rather than after hours of training. A file takes the place of
-/// what is at its path, which must be nothing or a regular file: a device or a
-/// pipe would be lost.
-void checkOutput(const std::string &path, const char *flag) {
-  if (path.empty())
-    return;
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0               ? "/"
-                                                        : path.substr(0, slash);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw std::runtime_error("cannot write '" + path + "': the folder '" +
-                             folder + "' does not exist or is not writable");
-  struct stat status;
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw std::runtime_error(
-        "cannot write '" + path + "': it is " +
-        (S_ISDIR(status.st_mode) ? "a folder" : "no regular file") +
-        "; name a file for " + flag);
 }
 
 void runRank(const Run &run, const Data &data, Communicator &communicator,
@@ -161,9 +139,7 @@ int launchProcess(const Run &run) {
 } // namespace
 
 int zrt::launch(const Run &run) {
-  checkOutput(run.options.saveWeights, "--save-weights");
-  checkOutput(run.options.trace, "--trace");
-  checkOutput(run.options.calibrate, "--calibrate");
+  checkOutputs(run.options);
   // Before any thread: threads inherit what is blocked. A calibration leaves
   // nothing behind that a clean stop would save.
   std::optional<StopSignals> signals;

@@ -433,17 +433,71 @@ TEST_F(Trainer, WeightsTakeThePlaceOfFilesOnly) {
   EXPECT_EQ(save().code, 0); // there is a file
 }
 
+/// What a run reads is not what it writes, by whatever name.
+TEST_F(Trainer, OutputsThatAreInputsAreRefused) {
+  const TemporaryFile weights(".safetensors", "weights"), link(".txt");
+  ::unlink(link.path().c_str());
+  ASSERT_EQ(::symlink(text.path().c_str(), link.path().c_str()), 0);
+  const size_t slash = text.path().rfind('/');
+  const std::string other = text.path().substr(0, slash) + "/." +
+                            text.path().substr(slash),
+                    absent = text.path() + ".absent", same = other + ".absent";
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--metrics", text.path()},
+       "--metrics '" + text.path() + "' would replace --data"},
+      {{"--save-weights", link.path()},
+       "--save-weights '" + link.path() + "' would replace --data"},
+      {{"--trace", other}, "--trace '" + other + "' would replace --data"},
+      {{"--save-weights", "/proc/self/exe"},
+       "--save-weights '/proc/self/exe' would replace this executable"},
+      {{"--weights", weights.path(), "--save-weights", weights.path()},
+       "--save-weights '" + weights.path() + "' would replace --weights"},
+      {{"--validation-data", weights.path(), "--eval-every", "1", "--metrics",
+        weights.path()},
+       "--metrics '" + weights.path() + "' would replace --validation-data"},
+      {{"--metrics", metrics.path(), "--trace", metrics.path()},
+       "--trace and --metrics are one file, '" + metrics.path() + "'"},
+      {{"--metrics", absent, "--save-weights", same},
+       "--save-weights and --metrics are one file, '" + absent + "'"},
+  };
+  for (auto [arguments, wanted] : cases) {
+    for (const char *more : {"--steps", "1", "--data"})
+      arguments.push_back(more);
+    arguments.push_back(text.path());
+    const Outcome outcome = runWith(makeFakeProgram(2, 1), arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.errors, "error: " + wanted + ": name "))
+        << outcome.errors;
+    EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
+  }
+  EXPECT_EQ(text.content(), someText());
+  EXPECT_EQ(weights.content(), "weights");
+  ::unlink(link.path().c_str());
+  // What any number may write to.
+  EXPECT_EQ(runWith(makeFakeProgram(2, 1), {"--data", text.path(), "--steps",
+                                            "1", "--metrics", "/dev/null"})
+                .code,
+            0);
+}
+
 TEST_F(Trainer, AnErrorOfAllRanksNamesOne) {
-  const TemporaryFile name(".safetensors");
-  const std::string partial = name.path() + ".partial";
-  ASSERT_EQ(::mkdir(partial.c_str(), 0700), 0);
+  char folder[] = "/tmp/zero-test-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/w.safetensors";
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.update"] = [&](const KernelContext &, void *const *) {
+    ::rmdir(folder); // it was there at the start
+  };
   const Outcome outcome =
-      runWith(makeFakeProgram(3, 1), {"--data", text.path(), "--steps", "1",
-                                      "--save-weights", name.path()});
-  ::rmdir(partial.c_str());
+      runWith(makeFakeProgram(3, 1), kernels,
+              {"--data", text.path(), "--steps", "1", "--save-weights", path});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.errors, "error: rank 0: " + partial +
-                                ": cannot be opened: Is a directory\n");
+  EXPECT_TRUE(contains(outcome.errors, "error: rank 0: " + path + ".partial-"))
+      << outcome.errors;
+  EXPECT_TRUE(contains(outcome.errors,
+                       ": cannot be opened: No such file or directory\n"))
+      << outcome.errors;
+  EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
 }
 
 TEST_F(Trainer, ManyGroupsHaveTheirOwnRates) {
