@@ -2,6 +2,7 @@
 
 #include "trainer/Report.h"
 #include "trainer/Run.h"
+#include "trainer/StandardStreams.h"
 
 #include <iostream>
 #include <unistd.h>
@@ -72,6 +73,7 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
 
 int zrt::trainerMain(int argc, char **argv, const EmbeddedProgram &embedded,
                      const BackendMaker &makeBackend) {
+  prepareStandardStreams();
   Program program;
   std::string reason;
   if (!parse(embedded.bytes, size_t(embedded.size), program, reason)) {
@@ -79,6 +81,7 @@ int zrt::trainerMain(int argc, char **argv, const EmbeddedProgram &embedded,
               << std::endl;
     return kFailed;
   }
-  return runTrainer(argc, argv, program, embedded, makeBackend, std::cout,
-                    std::cerr);
+  return finishOutput(runTrainer(argc, argv, program, embedded, makeBackend,
+                                 std::cout, std::cerr),
+                      std::cout, std::cerr);
 }

@@ -87,7 +87,11 @@ bool signalsAreTaken(pid_t process) {
 /// A child process with its output in files.
 class Child {
 public:
-  Child(std::vector<std::string> arguments, int ranks, int accumulation) {
+  /// `output` is written instead of `out` where it is a descriptor, and
+  /// nothing is open where it is `kClosed`.
+  static constexpr int kFile = -1, kClosed = -2;
+  Child(std::vector<std::string> arguments, int ranks, int accumulation,
+        int output = kFile) {
     process = ::fork();
     if (process != 0)
       return;
@@ -95,6 +99,10 @@ public:
     ::setenv("ZERO_TEST_ACCUMULATION", std::to_string(accumulation).c_str(), 1);
     redirect(out, STDOUT_FILENO);
     redirect(errors, STDERR_FILENO);
+    if (output == kClosed)
+      ::close(STDOUT_FILENO);
+    else if (output != kFile)
+      ::dup2(output, STDOUT_FILENO);
     std::vector<char *> argv;
     for (std::string &argument : arguments)
       argv.push_back(argument.data());
@@ -271,6 +279,35 @@ TEST_F(TrainerProcess, WrongFlagsExitWithTwo) {
   EXPECT_EQ(child.out.content(), "");
   EXPECT_EQ(child.errors.content(), "error: unknown argument '--frobnicate'; "
                                     "--help lists all flags\n");
+}
+
+/// Not written is an error; not wanted is none.
+TEST_F(TrainerProcess, OutputThatIsLostIsAnError) {
+  const int full = ::open("/dev/full", O_WRONLY);
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  ::close(pipe[0]);
+  const std::vector<std::string> commands[] = {{ZERO_BIGRAM, "--help"},
+                                               {ZERO_BIGRAM, "--schedule"},
+                                               {ZERO_BIGRAM, "--memory"},
+                                               {ZERO_BIGRAM, "--info"},
+                                               command(3)};
+  for (const std::vector<std::string> &command : commands) {
+    Child toFull(command, 1, 1, full);
+    EXPECT_EQ(exitCode(toFull.wait()), 1) << command[1];
+    EXPECT_EQ(toFull.errors.content(),
+              "error: cannot write to standard output: No space left on "
+              "device\n");
+    for (const int output : {pipe[1], Child::kClosed}) {
+      Child unread(command, 1, 1, output);
+      EXPECT_EQ(exitCode(unread.wait()), 0) << command[1];
+      EXPECT_EQ(unread.errors.content(), "");
+    }
+  }
+  EXPECT_EQ(losses().size(), 3u);
+  EXPECT_GT(weights.content().size(), size_t(256 * 256 * 4));
+  ::close(full);
+  ::close(pipe[1]);
 }
 
 #ifdef ZERO_MPIEXEC

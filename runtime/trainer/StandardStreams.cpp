@@ -1,0 +1,32 @@
+#include "trainer/StandardStreams.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <ostream>
+#include <unistd.h>
+
+using namespace zrt;
+
+void zrt::prepareStandardStreams() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(number, F_GETFD) < 0 && errno == EBADF)
+      // The lowest number that is free is this one.
+      (void)!::open("/dev/null", O_RDWR);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+int zrt::finishOutput(int code, std::ostream &out, std::ostream &errors) {
+  out.flush();
+  if (out)
+    return code;
+  // The stream has forgotten why; another byte finds out.
+  const bool succeeds = ::write(STDOUT_FILENO, "\n", 1) == 1;
+  if (!succeeds && errno == EPIPE)
+    return code;
+  errors << "error: cannot write to standard output: "
+         << (succeeds ? "a part of the output was lost" : std::strerror(errno))
+         << std::endl;
+  return code == 0 ? 1 : code;
+}
