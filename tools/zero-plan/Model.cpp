@@ -4,6 +4,7 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Registration/Registration.h"
+#include "zero/Transforms/Passes.h"
 #include "zero/Transforms/Pipeline.h"
 
 #include "mlir/Parser/Parser.h"
@@ -87,6 +88,11 @@ FailureOr<OwningOpRef<ModuleOp>> ModelFile::plan(const PlanOptions &options) {
                 options.text() + "' are for a model");
   if (!options.machine.empty())
     machine = options.machine;
+  // It may come from anywhere: what it does not do costs nothing.
+  PassManager passes(&context, ModuleOp::getOperationName());
+  passes.addPass(createVerifySchedule());
+  if (failed(passes.run(*planned)))
+    return failure();
   return planned;
 }
 
