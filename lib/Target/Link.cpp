@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -83,6 +84,39 @@ LogicalResult runLinker(ArrayRef<std::string> arguments, std::string &error) {
 
 } // namespace
 
+/// Links by `link` what then takes the place of `output`: as a whole, or not at
+/// all. A linker that succeeds without a result is an error.
+static LogicalResult
+linkTo(StringRef output, StringRef compiler, std::string &error,
+       llvm::function_ref<LogicalResult(StringRef path)> link) {
+  namespace fs = llvm::sys::fs;
+  fs::file_status status;
+  if (!fs::status(output, status) && !fs::is_regular_file(status))
+    return link(output); // a device
+  SmallString<128> path;
+  if (auto code = fs::getPotentiallyUniqueFileName(output + ".partial-%%%%%%%%",
+                                                   path)) {
+    error = "no temporary file for '" + output.str() + "': " + code.message();
+    return failure();
+  }
+  llvm::FileRemover remover(path);
+  if (failed(link(path)))
+    return failure();
+  uint64_t bytes = 0;
+  if (fs::file_size(path, bytes) || bytes == 0) {
+    error = "'" + compiler.str() +
+            "' ends without an error and without a result; name a C++ "
+            "compiler with --cxx or ZERO_CXX";
+    return failure();
+  }
+  if (auto code = fs::rename(path, output)) {
+    error = "cannot write '" + output.str() + "': " + code.message();
+    return failure();
+  }
+  remover.releaseFile();
+  return success();
+}
+
 LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
                                          const LinkOptions &options,
                                          std::string &error) {
@@ -92,15 +126,17 @@ LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
   std::string runtime = findRuntime(options, error);
   if (runtime.empty())
     return failure();
-  SmallVector<std::string> arguments = {compiler, "-o", output.str(),
-                                        object.str()};
+  SmallVector<std::string> arguments = {compiler, object.str()};
   if (!options.files.empty()) {
     arguments.push_back("-Wl,--whole-archive");
     llvm::append_range(arguments, options.files);
     arguments.push_back("-Wl,--no-whole-archive");
   }
   arguments.push_back("@" + runtime);
-  return runLinker(arguments, error);
+  return linkTo(output, compiler, error, [&](StringRef path) {
+    llvm::append_range(arguments, std::vector<std::string>{"-o", path.str()});
+    return runLinker(arguments, error);
+  });
 }
 
 LogicalResult mlir::zero::linkShared(StringRef object, StringRef output,
@@ -109,6 +145,8 @@ LogicalResult mlir::zero::linkShared(StringRef object, StringRef output,
   std::string compiler = findCompiler(options, error);
   if (compiler.empty())
     return failure();
-  return runLinker(
-      {compiler, "-shared", "-o", output.str(), object.str(), "-lm"}, error);
+  return linkTo(output, compiler, error, [&](StringRef path) {
+    return runLinker(
+        {compiler, "-shared", "-o", path.str(), object.str(), "-lm"}, error);
+  });
 }

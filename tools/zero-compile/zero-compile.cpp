@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Output.h"
+
 #include "zero/Conversion/Translate.h"
 #include "zero/Registration/Registration.h"
 #include "zero/Target/Target.h"
@@ -23,7 +25,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -138,18 +139,13 @@ LogicalResult runPipeline(ModuleOp module) {
 LogicalResult
 writeFile(StringRef path,
           llvm::function_ref<LogicalResult(llvm::raw_pwrite_stream &)> write) {
-  std::error_code code;
-  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_None);
-  if (code)
-    return fail("cannot write '" + path + "': " + code.message());
   // Objects need a stream that seeks, which standard output may not be.
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   if (failed(write(stream)))
     return failure();
-  file.os() << bytes;
-  file.keep();
-  return success();
+  std::string error = zero::writeBytes(path, bytes);
+  return error.empty() ? success() : fail(error);
 }
 
 LogicalResult emitCode(ModuleOp module, StringRef program) {
@@ -212,6 +208,18 @@ LogicalResult checkLinked() {
   return success();
 }
 
+/// Checks `-o`: what is read is not written.
+LogicalResult checkOutput() {
+  std::vector<zero::NamedFile> inputs = {{"the model", input},
+                                         {"the configuration", config}};
+  for (const std::string &path : linked)
+    inputs.push_back({"a file of --link", path});
+  for (const std::string &path : plugins)
+    inputs.push_back({"a dialect plugin", path});
+  std::string error = zero::findReplaced({{"-o", output}}, inputs);
+  return error.empty() ? success() : fail(error);
+}
+
 /// Checks `--target`, and that it has what `--emit` asks for.
 LogicalResult checkTarget() {
   bool isCuda = target == "cuda";
@@ -254,6 +262,8 @@ LogicalResult compile() {
       return fail("nowhere to write to; name the output with -o");
     output = "-";
   }
+  if (failed(checkOutput()))
+    return failure();
   std::string message;
   auto file = openInputFile(input, &message);
   if (!file)
@@ -287,7 +297,8 @@ LogicalResult compile() {
 } // namespace
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  zero::checkStandardOutput("zero-compile");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "zero graph compiler: from a model to an "

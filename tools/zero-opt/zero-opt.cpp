@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Output.h"
+
 #include "zero/Registration/Registration.h"
 #include "zero/Transforms/Passes.h"
 
@@ -60,7 +62,8 @@ static LogicalResult runConfigured(StringRef input, StringRef output,
 }
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  zero::checkStandardOutput("zero-opt");
   DialectRegistry registry;
   zero::registerDialects(registry);
   zero::registerPasses();

@@ -2,11 +2,11 @@
 
 #include "PredictedTrace.h"
 
+#include "../Output.h"
 #include "Model.h"
 
 #include "program/Trace.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -78,11 +78,6 @@ LogicalResult mlir::zero::checkWritable(StringRef path) {
 }
 
 LogicalResult mlir::zero::writeTextFile(StringRef path, StringRef text) {
-  std::error_code code;
-  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return fail("cannot write '" + path + "': " + code.message());
-  file.os() << text;
-  file.keep();
-  return success();
+  std::string error = writeBytes(path, text);
+  return error.empty() ? success() : fail(error);
 }

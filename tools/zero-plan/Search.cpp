@@ -3,15 +3,14 @@
 #include "Search.h"
 
 #include "Predict.h"
+#include "PredictedTrace.h"
 #include "Report.h"
 #include "Table.h"
 
 #include "zero/Search/PlanSearch.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -104,16 +103,10 @@ static void printSearch(const SearchResult &result, const TrainConfig &base,
 
 static LogicalResult writeFile(StringRef path,
                                llvm::function_ref<void(raw_ostream &)> write) {
-  std::error_code code;
-  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return fail("cannot write '" + path + "': " + code.message());
-  write(file.os());
-  file.os().flush();
-  if (file.os().has_error())
-    return fail("cannot write '" + path + "': " + file.os().error().message());
-  file.keep();
-  return success();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  write(os);
+  return writeTextFile(path, text);
 }
 
 static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {

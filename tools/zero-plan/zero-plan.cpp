@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Output.h"
 #include "Allocate.h"
 #include "Calibrate.h"
 #include "Compare.h"
@@ -16,15 +17,14 @@
 #include "Model.h"
 #include "Modes.h"
 #include "Predict.h"
+#include "PredictedTrace.h"
 #include "Report.h"
 #include "Search.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -199,11 +199,9 @@ LogicalResult runEstimate() {
 }
 
 LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
-  std::error_code code;
-  llvm::ToolOutputFile file(jsonFile, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return zero::fail("cannot write '" + jsonFile + "': " + code.message());
-  llvm::json::OStream json(file.os(), /*IndentSize=*/2);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, /*IndentSize=*/2);
   auto writeAll = [&] {
     for (const zero::PlanReport &plan : plans)
       zero::writeJson(json, plan);
@@ -212,9 +210,8 @@ LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
     writeAll();
   else
     json.array(writeAll);
-  file.os() << "\n";
-  file.keep();
-  return success();
+  os << "\n";
+  return zero::writeTextFile(jsonFile, text);
 }
 
 /// The figures of a plan, with its time on the model's machine; draws it where
@@ -337,9 +334,26 @@ LogicalResult runSearch() {
                                  lines});
 }
 
+/// What is read is not written.
+LogicalResult checkOutputs() {
+  std::vector<zero::NamedFile> read = {{"the configuration", config},
+                                       {"the machine", machineName},
+                                       {"the buffers", allocateFile}};
+  for (const std::string &path : inputs)
+    read.push_back({"the model", path});
+  std::string error = zero::findReplaced({{"--json", jsonFile},
+                                          {"--work-json", workFile},
+                                          {"--trace", traceFile},
+                                          {"--picture", pictureFile},
+                                          {"--calibrate", calibrateFile},
+                                          {"--write-config", configFile}},
+                                         read);
+  return error.empty() ? success() : zero::fail(error);
+}
+
 LogicalResult run(const char *tool) {
   FailureOr<zero::Mode> mode = zero::readMode(!inputs.empty());
-  if (failed(mode))
+  if (failed(mode) || failed(checkOutputs()))
     return failure();
   auto counts = zero::readRankCounts(ranks, *mode);
   if (failed(counts))
@@ -368,17 +382,15 @@ LogicalResult run(const char *tool) {
 
 /// What planning did, which is the same on every machine: its time is not.
 static LogicalResult writeWork() {
-  std::error_code code;
-  llvm::ToolOutputFile file(workFile, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return zero::fail("cannot write '" + workFile + "': " + code.message());
-  llvm::PrintStatisticsJSON(file.os());
-  file.keep();
-  return success();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::PrintStatisticsJSON(os);
+  return zero::writeTextFile(workFile, text);
 }
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  zero::checkStandardOutput("zero-plan");
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "zero graph compiler: what a plan needs, before it runs\n");

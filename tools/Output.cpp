@@ -1,0 +1,87 @@
+//===- Output.cpp - what the tools write ----------------------------------===//
+
+#include "Output.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace mlir;
+
+static const char *toolName;
+
+/// Runs before the stream's destructor, which would end the process without
+/// saying what could not be written.
+static void finishStandardOutput() {
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out.flush();
+  if (!out.has_error())
+    return;
+  std::error_code error = out.error();
+  out.clear_error();
+  if (error == std::errc::broken_pipe)
+    return;
+  llvm::WithColor::error(llvm::errs(), toolName)
+      << "cannot write to standard output: " << error.message() << "\n";
+  _exit(1);
+}
+
+void zero::checkStandardOutput(const char *tool) {
+  toolName = tool;
+  std::signal(SIGPIPE, SIG_IGN);
+  llvm::outs(); // before the handler, so that it is destroyed after it
+  std::atexit(finishStandardOutput);
+}
+
+std::string zero::writeBytes(StringRef path, StringRef bytes) {
+  if (path == "-") { // see finishStandardOutput
+    llvm::outs() << bytes;
+    return "";
+  }
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_None);
+  if (!code) {
+    file.os() << bytes;
+    file.os().flush();
+    code = file.os().error();
+    file.os().clear_error();
+  }
+  if (code)
+    return ("cannot write '" + path + "': " + code.message()).str();
+  file.keep();
+  return "";
+}
+
+static bool isFile(const zero::NamedFile &file) {
+  return !file.path.empty() && file.path != "-";
+}
+
+/// Of files that are there; of others, whether they have one name.
+static bool areOne(StringRef a, StringRef b) {
+  return a == b ||
+         (llvm::sys::fs::is_regular_file(a) && llvm::sys::fs::equivalent(a, b));
+}
+
+std::string zero::findReplaced(ArrayRef<NamedFile> outputs,
+                               ArrayRef<NamedFile> inputs) {
+  for (const NamedFile *output = outputs.begin(); output != outputs.end();
+       ++output) {
+    if (!isFile(*output))
+      continue;
+    std::string path = " '" + output->path.str() + "'";
+    for (const NamedFile &input : inputs)
+      if (isFile(input) && areOne(output->path, input.path))
+        return output->name + path + " would replace " + input.name +
+               ": name another file";
+    for (const NamedFile &other : ArrayRef(outputs.begin(), output))
+      if (isFile(other) && areOne(output->path, other.path))
+        return std::string(other.name) + " and " + output->name +
+               " are one file," + path + ": name two";
+  }
+  return "";
+}
