@@ -125,6 +125,9 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "KiB, MiB, GiB")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_flag("--overcommit", options.overcommit,
+               "start although the ranks would need more memory than this "
+               "machine has left");
   app.add_option("--loss-scale", options.lossScale,
                  "multiply the loss by X in every update, instead of by the "
                  "compiled scale; gradients are divided by it again")

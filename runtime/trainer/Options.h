@@ -28,6 +28,7 @@ struct Options {
   double lossScale = 0;      ///< in every update; 0: as compiled
   int threads = 0;           ///< a rank; 0: cores / local ranks
   uint64_t deviceMemory = 0; ///< most bytes of a rank's device tier; 0: any
+  bool overcommit = false;   ///< start without enough memory
   std::string weights, saveWeights, metrics, trace;
   int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1
   std::string calibrate;                 ///< the machine file to write

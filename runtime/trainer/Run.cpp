@@ -4,14 +4,19 @@
 #include "communicator/Mpi.h"
 #include "state/Weights.h"
 #include "trainer/Calibrate.h"
+#include "trainer/MachineMemory.h"
 #include "trainer/Outputs.h"
 #include "trainer/RankRun.h"
 #include "trainer/Signals.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 
 using namespace zrt;
@@ -48,6 +53,17 @@ Data openRunData(const Run &run) {
   return data;
 }
 
+/// Throws where the ranks would need more than this machine has. On all ranks
+/// of it before any of them takes something.
+void checkMemory(const Run &run, const LocalRanks &ranks) {
+  if (run.options.action != Options::Action::Train || run.options.overcommit)
+    return;
+  const std::string lack = lackOfMemory(
+      hostBytesOf(run.program, run.isForDevice), ranks, memoryLimits());
+  if (!lack.empty())
+    throw std::runtime_error(lack);
+}
+
 void runRank(const Run &run, const Data &data, Communicator &communicator,
              int localRanks, Failure &failure) {
   try {
@@ -63,9 +79,19 @@ void runRank(const Run &run, const Data &data, Communicator &communicator,
         communicator.ranks() > 1
             ? "rank " + std::to_string(communicator.rank()) + ": "
             : "";
-    failure.record(who + error.what());
-    communicator.abort(error.what());
+    const bool outOfMemory = dynamic_cast<const std::bad_alloc *>(&error);
+    const std::string what =
+        outOfMemory ? "there is not enough memory" : error.what();
+    failure.record(who + what);
+    communicator.abort(what);
   }
+}
+
+/// Why a thread does not start; its stack is memory, too.
+std::string describeStart(const std::string &what,
+                          const std::system_error &error) {
+  return "cannot start " + what + ": " + error.code().message() +
+         "; allow more threads (ulimit -u) or more memory (ulimit -v)";
 }
 
 int finish(const Run &run, const Failure &failure) {
@@ -77,28 +103,41 @@ int finish(const Run &run, const Failure &failure) {
 }
 
 int launchThreads(const Run &run) {
-  const Data data = openRunData(run);
   const int ranks = run.program.training.ranks;
+  checkMemory(run, {ranks, ranks});
+  const Data data = openRunData(run);
   const auto communicators = makeInProcess(ranks);
   Failure failure;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      runRank(run, data, *communicators[size_t(rank)], ranks, failure);
-    });
+  threads.reserve(size_t(ranks));
+  try {
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        runRank(run, data, *communicators[size_t(rank)], ranks, failure);
+      });
+  } catch (const std::system_error &error) {
+    const size_t rank = threads.size();
+    const std::string reason =
+        describeStart("the thread of rank " + std::to_string(rank) + " of " +
+                          std::to_string(ranks),
+                      error);
+    failure.record(reason);
+    communicators[rank]->abort(reason); // those that run wait for it
+  }
   for (std::thread &thread : threads)
     thread.join();
   return finish(run, failure);
 }
 
-/// Ranks of this job on this machine, as the launcher reports.
-int localRanksOfJob(int ranks) {
+/// Ranks of this job on this machine, as the launcher reports; 0 where it does
+/// not.
+int localRanksOfJob() {
   for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                            "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"})
     if (const char *value = std::getenv(name))
       if (const int count = std::atoi(value); count > 0)
         return count;
-  return ranks;
+  return 0;
 }
 
 int launchProcess(const Run &run) {
@@ -119,7 +158,9 @@ int launchProcess(const Run &run) {
   Failure failure;
   Data data;
   std::string error;
+  const int localRanks = localRanksOfJob();
   try {
+    checkMemory(run, {1, std::max(localRanks, 1)});
     data = openRunData(run);
   } catch (const std::exception &problem) {
     error = problem.what();
@@ -132,7 +173,8 @@ int launchProcess(const Run &run) {
     finish(run, failure);
     return 1;
   }
-  runRank(run, data, *communicator, localRanksOfJob(ranks), failure);
+  runRank(run, data, *communicator, localRanks > 0 ? localRanks : ranks,
+          failure);
   return finish(run, failure);
 }
 
@@ -143,7 +185,13 @@ int zrt::launch(const Run &run) {
   // Before any thread: threads inherit what is blocked. A calibration leaves
   // nothing behind that a clean stop would save.
   std::optional<StopSignals> signals;
-  if (run.options.action == Options::Action::Train)
-    signals.emplace();
+  if (run.options.action == Options::Action::Train) {
+    try {
+      signals.emplace();
+    } catch (const std::system_error &error) {
+      throw std::runtime_error(
+          describeStart("the thread that waits for signals", error));
+    }
+  }
   return launchedUnderMpi() ? launchProcess(run) : launchThreads(run);
 }

@@ -19,12 +19,14 @@ struct Run {
   std::ostream &out;        ///< progress and summary
   std::ostream &errors;
   bool terminal = false; ///< `out` is one
+  bool isForDevice = false;
 };
 
 /// Trains, evaluates, saves and samples as the options say: one thread a rank,
 /// or this process's rank under a launcher of MPI. Returns the exit code: 0,
 /// also after a stop by a signal; 1 when a rank failed, which stops the others
-/// and names the rank in `errors`; 2 when the launcher's process count is not
+/// and names the rank in `errors`, or when the machine has less memory than its
+/// ranks would take; 2 when the launcher's process count is not
 /// the compiled rank count.
 int launch(const Run &run);
 

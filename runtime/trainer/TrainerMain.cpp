@@ -5,6 +5,7 @@
 #include "trainer/StandardStreams.h"
 
 #include <iostream>
+#include <new>
 #include <unistd.h>
 
 using namespace zrt;
@@ -44,8 +45,9 @@ int act(const Options &options, const Program &program,
     break;
   }
   const bool terminal = &out == &std::cout && ::isatty(STDOUT_FILENO);
-  const Run run{program,     options, embedded.kernels, embedded.kernelCount,
-                makeBackend, out,     errors,           terminal};
+  const Run run{
+      program, options, embedded.kernels, embedded.kernelCount, makeBackend,
+      out,     errors,  terminal,         embedded.isForDevice};
   return launch(run);
 }
 
@@ -65,6 +67,9 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
   } catch (const UsageError &error) {
     errors << "error: " << error.what() << std::endl;
     return kWrongUsage;
+  } catch (const std::bad_alloc &) {
+    errors << "error: there is not enough memory to start" << std::endl;
+    return kFailed;
   } catch (const std::exception &error) {
     errors << "error: " << error.what() << std::endl;
     return kFailed;

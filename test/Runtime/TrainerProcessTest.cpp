@@ -310,6 +310,20 @@ TEST_F(TrainerProcess, OutputThatIsLostIsAnError) {
   ::close(pipe[1]);
 }
 
+/// Stacks of a GiB: two fit, with what else there is.
+TEST_F(TrainerProcess, ARankWhoseThreadCannotStartIsAnError) {
+  Child child({"/bin/sh", "-c",
+               "ulimit -s 1000000; ulimit -v 3500000; exec \"$0\" \"$@\"",
+               ZERO_BIGRAM, "--data", text.path(), "--steps", "3", "--threads",
+               "1"},
+              8, 1);
+  EXPECT_EQ(exitCode(child.wait()), 1);
+  const std::string errors = child.errors.content();
+  EXPECT_EQ(errors.find("error: cannot start the thread of rank "), 0u)
+      << errors;
+  EXPECT_EQ(errors.find('\n'), errors.size() - 1) << errors;
+}
+
 #ifdef ZERO_MPIEXEC
 std::vector<std::string> underMpi(std::vector<std::string> command,
                                   int processes) {
