@@ -1,5 +1,6 @@
 //===- Config.cpp - From a DeepSpeed JSON file to plain data ----*- C++ -*-===//
 #include "zero/Config/Config.h"
+#include "zero/Config/Nesting.h"
 
 #include "ConfigKeys.h"
 #include "ConfigReader.h"
@@ -88,9 +89,6 @@ StringRef mlir::zero::stringify(Layout layout) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-/// Many more levels than any key has.
-constexpr unsigned kMostNesting = 100;
-
 /// Splits the message of the JSON parser, `[3:14, byte=42]: text`.
 static ConfigDiagnostic describeSyntaxError(llvm::Error error) {
   std::string message = llvm::toString(std::move(error));
@@ -108,10 +106,10 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
     StringRef text, const ConfigContext &context,
     llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
   // The parser calls itself for each level.
-  if (unsigned line = findDeepNesting(text, kMostNesting)) {
+  if (unsigned line = findDeepNesting(text, kMostJsonNesting)) {
     diagnostics.push_back(
         {ConfigSeverity::Error, "", line,
-         ("objects and arrays are nested more than " + Twine(kMostNesting) +
+         ("objects and arrays are nested more than " + Twine(kMostJsonNesting) +
           " deep; no key takes that, remove the inner ones")
              .str()});
     return std::nullopt;

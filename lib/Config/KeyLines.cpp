@@ -83,26 +83,6 @@ private:
 };
 } // namespace
 
-unsigned mlir::zero::findDeepNesting(StringRef text, size_t most) {
-  unsigned line = 1;
-  size_t depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '\n')
-      ++line;
-    else if (inString && c == '\\')
-      ++i;
-    else if (c == '"')
-      inString = !inString;
-    else if (!inString && (c == '{' || c == '[') && ++depth > most)
-      return line;
-    else if (!inString && (c == '}' || c == ']') && depth)
-      --depth;
-  }
-  return 0;
-}
-
 KeyLines mlir::zero::findKeyLines(StringRef text) {
   return Scanner(text).run();
 }

@@ -21,10 +21,6 @@ struct KeyLines {
   std::vector<std::pair<std::string, unsigned>> repeated;
 };
 
-/// The line, from 1, where more than `most` objects and arrays of `text` are
-/// open at once; 0 where that never is. The text need not be JSON.
-unsigned findDeepNesting(llvm::StringRef text, size_t most);
-
 /// Finds the keys of `text`, which must be JSON that a parser accepted. The
 /// parser itself keeps no places.
 KeyLines findKeyLines(llvm::StringRef text);

@@ -1,5 +1,6 @@
 //===- MachineFile.cpp - a machine from a JSON file -----------------------===//
 
+#include "zero/Config/Nesting.h"
 #include "zero/Cost/Machine.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -9,6 +10,10 @@ using namespace mlir;
 using namespace mlir::zero;
 
 namespace {
+
+/// What no machine exceeds, in whatever unit. Sums of products of a few such
+/// numbers and counts are finite.
+constexpr double kLeastNumber = 1e-24, kMostNumber = 1e24;
 
 /// The fields of one JSON object. The first thing that is wrong is kept; a
 /// field that nobody asked for is wrong too.
@@ -32,10 +37,11 @@ public:
     if (!found)
       return;
     auto number = found->getAsNumber();
-    if (number && *number >= 0)
+    if (number &&
+        (*number == 0 || (*number >= kLeastNumber && *number <= kMostNumber)))
       value = *number;
     else
-      complain(key, "a number of at least 0");
+      complain(key, "0, or a number from 1e-24 to 1e+24");
   }
   void read(StringRef key, int64_t &value, bool wanted = true) {
     const llvm::json::Value *found = find(key, "a whole number", wanted);
@@ -240,6 +246,13 @@ static std::string findOutOfRange(const Machine &machine) {
 FailureOr<Machine> mlir::zero::detail::parseMachine(StringRef text,
                                                     std::string &error) {
   error.clear();
+  if (unsigned line = findDeepNesting(text, kMostJsonNesting)) {
+    error =
+        ("line " + Twine(line) + ": objects and lists are nested more than " +
+         Twine(kMostJsonNesting) + " deep; remove the inner ones")
+            .str();
+    return failure();
+  }
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
   if (!value) {
     error = llvm::toString(value.takeError());

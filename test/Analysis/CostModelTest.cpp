@@ -216,8 +216,14 @@ TEST(Machine, RefusesWhatItDoesNotUnderstand) {
             "found no JSON object, wanted the fields of a machine");
   EXPECT_EQ(refusal("{}"), "name is missing; wanted text");
   EXPECT_EQ(refusal(R"({"name": 1})"), "name: found 1, wanted text");
-  EXPECT_EQ(refusal(R"({"name": "x", "flops": {"f32": "fast"}})"),
-            "flops.f32: found \"fast\", wanted a number of at least 0");
+  EXPECT_EQ(
+      refusal(R"({"name": "x", "flops": {"f32": "fast"}})"),
+      "flops.f32: found \"fast\", wanted 0, or a number from 1e-24 to 1e+24");
+  for (const char *absurd : {"-1", "1e308", "1e-300"})
+    EXPECT_EQ(
+        refusal(std::string(kLeast) + R"(, "kernel_overhead": )" + absurd + "}")
+            .find("kernel_overhead: found "),
+        0u);
   EXPECT_EQ(refusal(std::string(kLeast) + R"(, "cores": 1.5})"),
             "cores: found 1.5, wanted a whole number of at least 0");
   EXPECT_EQ(refusal(std::string(kLeast) + R"(, "cores": 2})"),

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Input.h"
 #include "../Output.h"
 
 #include "zero/Conversion/Translate.h"
@@ -265,7 +266,7 @@ LogicalResult compile() {
   if (failed(checkOutput()))
     return failure();
   std::string message;
-  auto file = openInputFile(input, &message);
+  auto file = zero::openModel(input, message);
   if (!file)
     return fail(message);
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Input.h"
 #include "../Output.h"
 
 #include "zero/Registration/Registration.h"
@@ -16,6 +17,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
@@ -31,12 +33,10 @@ static LogicalResult fail(const llvm::Twine &message) {
   return failure();
 }
 
-/// Runs zero-pipeline with `configFile`.
-static LogicalResult runConfigured(StringRef input, StringRef output,
-                                   DialectRegistry &registry) {
-  MlirOptMainConfig given = MlirOptMainConfig::createFromCLOptions();
+/// Makes `given` run zero-pipeline with `configFile`.
+static MlirOptMainConfig configured(const MlirOptMainConfig &given) {
   MlirOptMainConfig config = given;
-  config.setPassPipelineSetupFn([&](PassManager &manager) -> LogicalResult {
+  config.setPassPipelineSetupFn([given](PassManager &manager) -> LogicalResult {
     if (failed(given.setupPassPipeline(manager)))
       return failure();
     if (!manager.empty())
@@ -48,8 +48,16 @@ static LogicalResult runConfigured(StringRef input, StringRef output,
     manager.addPass(zero::createRunPipeline(options));
     return success();
   });
+  return config;
+}
+
+static LogicalResult run(StringRef input, StringRef output,
+                         DialectRegistry &registry,
+                         const MlirOptMainConfig &config) {
+  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "(reads from standard input; end it with ctrl-d)\n";
   std::string message;
-  auto source = openInputFile(input, &message);
+  auto source = zero::openModel(input, message);
   if (!source)
     return fail(message);
   auto file = openOutputFile(output, &message);
@@ -69,7 +77,10 @@ int main(int argc, char **argv) {
   zero::registerPasses();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "zero graph compiler: pass driver\n", registry);
-  return asMainReturnCode(configFile.empty()
-                              ? MlirOptMain(argc, argv, input, output, registry)
-                              : runConfigured(input, output, registry));
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return asMainReturnCode(
+      run(input, output, registry,
+          configFile.empty() ? config : configured(config)));
 }

@@ -2,6 +2,8 @@
 
 #include "Model.h"
 
+#include "../Input.h"
+
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Registration/Registration.h"
 #include "zero/Transforms/Passes.h"
@@ -53,7 +55,7 @@ ModelFile::~ModelFile() = default;
 LogicalResult ModelFile::read(StringRef file) {
   path = file.str();
   std::string message;
-  auto buffer = openInputFile(path, &message);
+  auto buffer = openModel(path, message);
   if (!buffer)
     return fail(message);
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
