@@ -14,6 +14,25 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+/// Why there is no code for `cpu`; "" where there is. LLVM itself would go on
+/// with another one, or end the process.
+static std::string checkCpu(const llvm::Target &target,
+                            const llvm::Triple &triple,
+                            const std::string &cpu) {
+  auto describe = [&](StringRef name) {
+    return std::unique_ptr<llvm::MCSubtargetInfo>(
+        target.createMCSubtargetInfo(triple, name, ""));
+  };
+  if (!describe("")->isCPUStringValid(cpu))
+    return "unknown cpu '" + cpu + "' for " + triple.str() +
+           "; wanted a name that `clang --print-supported-cpus` lists";
+  if (triple.isX86() && triple.isArch64Bit() &&
+      !describe(cpu)->checkFeatures("+64bit"))
+    return "cpu '" + cpu + "' has no 64-bit mode, and the program is for " +
+           triple.str() + "; wanted one such as x86-64-v3";
+  return "";
+}
+
 std::unique_ptr<llvm::TargetMachine>
 mlir::zero::createHostMachine(const mlir::zero::TargetOptions &options,
                               std::string &error) {
@@ -33,6 +52,9 @@ mlir::zero::createHostMachine(const mlir::zero::TargetOptions &options,
                   std::string(feature.second ? "+" : "-") +
                   feature.first().str();
   }
+  error = checkCpu(*target, triple, cpu);
+  if (!error.empty())
+    return nullptr;
   // A product and a sum stay two roundings unless the kernel says math.fma:
   // bits must not depend on what the code generator happens to join.
   llvm::TargetOptions codeOptions;
@@ -41,11 +63,8 @@ mlir::zero::createHostMachine(const mlir::zero::TargetOptions &options,
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, codeOptions, llvm::Reloc::PIC_, std::nullopt,
       level.value_or(llvm::CodeGenOptLevel::Aggressive)));
-  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
-    error = "unknown cpu '" + cpu + "' for " + triple.str() +
-            "; wanted a name that `clang --print-supported-cpus` lists";
-    return nullptr;
-  }
+  if (!machine)
+    error = "no code can be generated for " + triple.str();
   return machine;
 }
 

@@ -275,6 +275,8 @@ LogicalResult compile() {
   if (failed(loadPlugins(registry)))
     return failure();
   MLIRContext context(registry);
+  // A message shows the source; operations are for those who write passes.
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);

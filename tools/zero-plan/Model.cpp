@@ -49,7 +49,10 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-ModelFile::ModelFile() : context(makeRegistry()) {}
+ModelFile::ModelFile() : context(makeRegistry()) {
+  // A message shows the source; operations are for those who write passes.
+  context.printOpOnDiagnostic(false);
+}
 ModelFile::~ModelFile() = default;
 
 LogicalResult ModelFile::read(StringRef file) {
