@@ -335,10 +335,19 @@ SchedulerType ConfigReader::readSchedulerType(StringRef type) {
 
 void ConfigReader::readTotalSteps(StringRef type) {
   constexpr StringRef key = "scheduler.params.total_num_steps";
+  SchedulerConfig &scheduler = config.scheduler;
   if (std::optional<int64_t> total = values.optionalInteger(key))
-    config.scheduler.totalSteps = *total;
+    scheduler.totalSteps = *total;
   else
-    reporter.error(key, type + " needs a number: the updates of the whole run");
+    return reporter.error(
+        key, type + " needs a number: the updates of the whole run");
+  if (scheduler.totalSteps < scheduler.warmupSteps)
+    reporter.error(key, "found " + Twine(scheduler.totalSteps) +
+                            ", fewer updates than the warm-up of " +
+                            Twine(scheduler.warmupSteps) +
+                            ": the rate would fall at once behind it; give "
+                            "the updates of the whole run, or a lower "
+                            "warmup_num_steps");
 }
 
 void ConfigReader::readScheduler() {

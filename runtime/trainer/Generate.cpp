@@ -21,17 +21,19 @@ Vocabulary tokenVocabulary(const Program &program) {
   return {};
 }
 
+bool hasElements(DataType type) {
+  return type == DataType::F32 || type == DataType::F16 ||
+         type == DataType::BF16;
+}
+
 float element(const void *data, DataType type, int64_t index) {
   switch (type) {
-  case DataType::F32:
-    return static_cast<const float *>(data)[index];
   case DataType::F16:
     return f16ToF32(static_cast<const uint16_t *>(data)[index]);
   case DataType::BF16:
     return bf16ToF32(static_cast<const uint16_t *>(data)[index]);
   default:
-    throw std::runtime_error(std::string("cannot sample from logits of type ") +
-                             nameOf(type));
+    return static_cast<const float *>(data)[index];
   }
 }
 
@@ -109,6 +111,9 @@ Generator::Generator(const Program &program, Backend &backend, Trainer &trainer,
   if (logits->type.elements() != positions * vocabulary || vocabulary == 0)
     throw std::runtime_error("the step's output 'logits' has not one row for "
                              "each token: it cannot be sampled from");
+  if (!hasElements(logits->type.type))
+    throw std::runtime_error(std::string("cannot sample from logits of type ") +
+                             nameOf(logits->type.type));
 }
 
 void Generator::fillInputs(const std::vector<int32_t> &tokens, int64_t begin,

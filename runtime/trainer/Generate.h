@@ -14,7 +14,7 @@ class Generator {
 public:
   /// All references are borrowed. Throws std::runtime_error where the step has
   /// other inputs than `tokens` and `targets` or leaves no `logits` of shape
-  /// [samples, length, vocabulary].
+  /// [samples, length, vocabulary] and a float type.
   Generator(const Program &program, Backend &backend, Trainer &trainer,
             Communicator &communicator, uint64_t seed, double temperature);
 

@@ -119,6 +119,13 @@ void RankRun::prepare() {
                                         communicator.rank());
   trainer =
       std::make_unique<Trainer>(program, *backend, communicator, batches.get());
+  // What it refuses is known before the first update.
+  if (options.sample > 0) {
+    generator =
+        std::make_unique<Generator>(program, *backend, *trainer, communicator,
+                                    options.seed, options.temperature);
+    prompt = promptTokens(options.prompt, hasByteVocabulary(program), program);
+  }
   const Arenas &arenas = backend->arenas();
   initializeControl(program, arenas, options.seed);
   initializeConstants(program, arenas, communicator.rank());
@@ -233,13 +240,9 @@ void RankRun::train() {
 
 void RankRun::sample() {
   const bool bytes = hasByteVocabulary(program);
-  const std::vector<int32_t> prompt =
-      promptTokens(options.prompt, bytes, program);
-  Generator generator(program, *backend, *trainer, communicator, options.seed,
-                      options.temperature);
   if (speaks())
     run.out << options.prompt << (bytes ? "" : " ");
-  generator.run(prompt, options.sample, [&](int32_t token) {
+  generator->run(prompt, options.sample, [&](int32_t token) {
     if (speaks() && bytes)
       run.out << shown(token, run.terminal) << std::flush;
     else if (speaks())

@@ -49,6 +49,8 @@ private:
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Batches> batches;
   std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Generator> generator; ///< with --sample
+  std::vector<int32_t> prompt;
   std::unique_ptr<Progress> progress; ///< of the first rank
   std::unique_ptr<Metrics> metrics;   ///< of the first rank
   std::unique_ptr<TraceLog> trace;

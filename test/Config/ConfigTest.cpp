@@ -124,7 +124,7 @@ TEST(Config, SchedulersHaveDeepSpeedsDefaults) {
   EXPECT_FALSE(decay.logWarmup);
 
   SchedulerConfig cosine = valid(R"("scheduler": {"type": "WarmupCosineLR",
-    "params": {"total_num_steps": 500}})")
+    "params": {"total_num_steps": 1000}})")
                                .scheduler;
   EXPECT_EQ(cosine.type, SchedulerType::WarmupCosineLR);
   EXPECT_EQ(cosine.warmupMinRatio, 0);
@@ -205,7 +205,7 @@ TEST(Config, AutoReadsAsAbsent) {
     "train_batch_size": "auto",
     "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": "auto"}},
     "scheduler": {"type": "WarmupDecayLR", "params": {
-      "warmup_max_lr": "auto", "total_num_steps": 100}},
+      "warmup_max_lr": "auto", "total_num_steps": 1000}},
     "fp16": {"enabled": "auto"}})");
   ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
   EXPECT_EQ(parsed.config->accumulation, 1);

@@ -166,6 +166,12 @@ TEST(Diagnostics, OptimizersAndSchedules) {
   expectError(R"("scheduler": {"type": "WarmupCosineLR", "params": {}})",
               "c.json: error: scheduler.params.total_num_steps: "
               "WarmupCosineLR needs a number: the updates of the whole run");
+  expectError(R"("scheduler": {"type": "WarmupDecayLR",
+                 "params": {"total_num_steps": 5}})",
+              "c.json:4: error: scheduler.params.total_num_steps: found 5, "
+              "fewer updates than the warm-up of 1000: the rate would fall at "
+              "once behind it; give the updates of the whole run, or a lower "
+              "warmup_num_steps");
   expectError(R"("scheduler": {"type": "WarmupLR",
                  "params": {"total_num_steps": 5}})",
               "c.json:4: error: scheduler.params.total_num_steps: WarmupLR "

@@ -92,12 +92,13 @@ INSTANTIATE_TEST_SUITE_P(
              "consecutive_hysteresis": true})",
         R"("fp16": {"enabled": true, "loss_scale": 48.5},
            "scheduler": {"type": "WarmupDecayLR", "params": {
-             "total_num_steps": 90, "warmup_max_lr": "auto"}})",
+             "total_num_steps": 9000, "warmup_max_lr": "auto"}})",
         R"("scheduler": {"type": "WarmupDecayLR", "params": {
-             "total_num_steps": 90, "warmup_max_lr": 0.02}},
+             "total_num_steps": 90, "warmup_num_steps": 90,
+             "warmup_max_lr": 0.02}},
            "activation_checkpointing": {"number_checkpoints": 5})",
         R"("scheduler": {"type": "WarmupCosineLR", "params": {
-             "total_num_steps": 90, "warmup_min_ratio": 0.1,
+             "total_num_steps": 9000, "warmup_min_ratio": 0.1,
              "cos_min_ratio": 0.2}},
            "zero_optimization": {"stage": 3, "reduce_bucket_size": 11,
              "allgather_bucket_size": 12, "overlap_comm": false,

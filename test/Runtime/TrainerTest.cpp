@@ -395,10 +395,13 @@ TEST_F(Trainer, WrongFilesAreOneClearError) {
         "--eval-every", "1"},
        "there is no validation data: --validation-fraction is 0"},
       {{"--steps", "0", "--sample", "3"}, "leaves no output 'logits'"},
+      {{"--data", text.path(), "--steps", "5", "--sample", "3"},
+       "leaves no output 'logits'"},
   };
   for (const auto &[arguments, wanted] : cases) {
     const Outcome outcome = runWith(program, arguments);
     EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.out, ""); // nothing was trained
     EXPECT_TRUE(contains(outcome.errors, wanted)) << outcome.errors;
     EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
   }

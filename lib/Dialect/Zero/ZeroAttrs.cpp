@@ -69,6 +69,11 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, ScheduleKind type,
     return emitError() << stringifyScheduleKind(type)
                        << " needs total, the updates of the whole run; wanted "
                           "1 or more";
+  if (decays && total < warmup)
+    return emitError() << stringifyScheduleKind(type)
+                       << " has total = " << total
+                       << ", fewer updates than its warmup of " << warmup
+                       << ": wanted the updates of the whole run";
   return success();
 }
 

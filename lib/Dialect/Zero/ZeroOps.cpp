@@ -8,6 +8,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -27,6 +28,12 @@ LogicalResult ParameterOp::verify() {
            << getInit()
            << " is none of #zero.zeros, #zero.ones, #zero.constant, "
               "#zero.normal, #zero.uniform";
+  if (getSymName() == "__metadata__") // (C3)
+    return emitOpError("has the name that weights files keep for their "
+                       "metadata; give it another one");
+  if (!llvm::json::isUTF8(getSymName()))
+    return emitOpError("has a name that is not UTF-8, as names in weights "
+                       "files are; give it another one");
   return success();
 }
 
@@ -141,7 +148,13 @@ LogicalResult StepOp::verify() {
       return emitOpError("argument ")
              << index << " of type " << type
              << " must be a ranked tensor of static shape";
-    std::string name = inputName(*this, index); // (C3)
+    Attribute given = getArgAttr(index, "zero.input"); // (C3)
+    auto text = dyn_cast_or_null<StringAttr>(given);
+    if (given && (!text || text.empty() || !llvm::json::isUTF8(text)))
+      return emitOpError("argument ")
+             << index << " has 'zero.input' = " << given
+             << ", wanted a name in quotes, in UTF-8";
+    std::string name = inputName(*this, index);
     for (unsigned other = 0; other < index; ++other)
       if (inputName(*this, other) == name)
         return emitOpError("arguments ")

@@ -155,6 +155,14 @@ zero.step @schedule_decay(%x: tensor<f32>) training #zero.training<stage = 0, ra
 
 // -----
 
+// expected-error @+2 {{WarmupDecayLR has total = 9, fewer updates than its warmup of 1000: wanted the updates of the whole run}}
+// expected-error @+1 {{failed to parse}}
+zero.step @schedule_short(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 1, schedule = <type = WarmupDecayLR, total = 9>> {
+  zero.yield %x : tensor<f32>
+}
+
+// -----
+
 // expected-error @+2 {{WarmupCosineLR needs total}}
 // expected-error @+1 {{failed to parse Zero_TrainingAttr parameter 'schedule'}}
 zero.step @schedule_cosine(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 1, schedule = <type = WarmupCosineLR>> {

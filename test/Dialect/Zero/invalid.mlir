@@ -492,3 +492,27 @@ zero.step @empty_first_group(%x: tensor<1x6xf32>, %loss: tensor<f32>) {
   %y = tensor.expand_shape %x [[], [0, 1]] output_shape [2, 3] : tensor<1x6xf32> into tensor<2x3xf32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+// expected-error @+1 {{'zero.parameter' op has the name that weights files keep for their metadata; give it another one}}
+zero.parameter @__metadata__ : tensor<4xf32> = #zero.zeros
+
+// -----
+
+// expected-error @+1 {{'zero.parameter' op has a name that is not UTF-8, as names in weights files are; give it another one}}
+zero.parameter @"a\FFb" : tensor<4xf32> = #zero.zeros
+
+// -----
+
+// expected-error @+1 {{argument 0 has 'zero.input' = 3 : i64, wanted a name in quotes, in UTF-8}}
+zero.step @input_number(%x: tensor<f32> {zero.input = 3}) {
+  zero.yield %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has 'zero.input' = "", wanted a name in quotes, in UTF-8}}
+zero.step @input_empty(%x: tensor<f32> {zero.input = ""}) {
+  zero.yield %x : tensor<f32>
+}

@@ -67,7 +67,8 @@ def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
         lse[..] = log of the sum over v of exp(logits[.., v])
         loss    = mean over rows with target != ignore_index of (lse - logits[target])
 
-    With every row ignored the loss is 0, and so is its gradient. A target that is
+    `ignore_index` is -100 if not given, as in PyTorch: rows with that target do not
+    count. With every row ignored the loss is 0, and so is its gradient. A target that is
     neither `ignore_index` nor in [0, V) is an error at run time.
 
     Constraints

@@ -22,6 +22,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     Constraints
     - (C1) the type is a ranked tensor of static shape and float elements.
     - (C2) the initial value is `#zero.zeros`, `ones`, `constant`, `normal` or `uniform`.
+    - (C3) the name, which it also has in weights files, is UTF-8 and not `__metadata__`.
 
     ```mlir
     zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
@@ -78,7 +79,7 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     - (C2) the body is a model (ends in `zero.yield`) or a schedule (has exactly
       one `zero.micro`, at most one `zero.micro last` after it and one
       `zero.apply`, and no `zero.yield` of its own).
-    - (C3) no two arguments are one input.
+    - (C3) `zero.input` is a name, and no two arguments are one input.
 
     ```mlir
     zero.step @train(%x: tensor<32x784xf32>, %y: tensor<32xi32>) {
