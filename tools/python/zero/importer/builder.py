@@ -1,0 +1,383 @@
+"""Tensor arithmetic in zero's dialects, as converters write it.
+
+Each method is one step of meaning (reshape, broadcast, add) and emits whatever
+operations say it. Identities emit nothing: a reshape to the same shape, a
+transpose back, a broadcast of what has the shape already.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Sequence
+
+import torch
+
+from zero.importer import text
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Block, Value, conversion, of_operand, of_select, same
+
+Shape = tuple[int, ...]
+
+# What a comparison is called for floats and for signed integers. PyTorch's `!=`
+# is true where an operand is NaN, its other comparisons are false.
+PREDICATES = {
+    "eq": ("oeq", "eq"),
+    "ne": ("une", "ne"),
+    "lt": ("olt", "slt"),
+    "le": ("ole", "sle"),
+    "gt": ("ogt", "sgt"),
+    "ge": ("oge", "sge"),
+}
+
+
+def coarsest_groups(first: Shape, second: Shape) -> list[tuple[list[int], list[int]]]:
+    """Cuts both shapes into the shortest runs of dimensions of equal products."""
+    groups, i, j = [], 0, 0
+    while i < len(first) or j < len(second):
+        left, right = [], []
+        if i < len(first):
+            left, i = [i], i + 1
+        if j < len(second):
+            right, j = [j], j + 1
+        while math.prod(first[d] for d in left) != math.prod(second[d] for d in right):
+            if math.prod(first[d] for d in left) < math.prod(second[d] for d in right):
+                left, i = left + [i], i + 1
+            else:
+                right, j = right + [j], j + 1
+        groups.append((left, right))
+    # A group needs dimensions on both sides: ones join their neighbours.
+    merged: list[tuple[list[int], list[int]]] = []
+    for left, right in groups:
+        if merged and (not left or not right or not merged[-1][0] or not merged[-1][1]):
+            merged[-1] = (merged[-1][0] + left, merged[-1][1] + right)
+        else:
+            merged.append((left, right))
+    return merged
+
+
+class Builder(Block):
+    """A block with methods for what converters need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emitted: dict[int, tuple[torch.Tensor, Value]] = {}
+        self.dropouts = 0
+        self.micro_batch = 1
+
+    # Constants
+
+    def constant(self, values: torch.Tensor) -> Value:
+        """A constant, whose text appears where it is first used."""
+        return Value(tuple(values.shape), values.dtype, constant=values)
+
+    def fill(self, shape: Sequence[int], value: float, dtype: torch.dtype) -> Value:
+        """A constant of equal elements."""
+        return self.constant(torch.tensor(value, dtype=dtype).expand(tuple(shape)))
+
+    def like(self, value: Value, number: float) -> Value:
+        return self.fill(value.shape, number, value.dtype)
+
+    def materialize(self, value: Value) -> Value:
+        """The operation of a constant, made once; any other value as it is."""
+        if value.constant is None:
+            return value
+        known = self.emitted.get(id(value.constant))
+        if known:
+            return known[1]
+        made = self._emit_constant(value.constant)
+        self.emitted[id(value.constant)] = (value.constant, made)
+        return made
+
+    def _emit_constant(self, values: torch.Tensor) -> Value:
+        shape = tuple(values.shape)
+        if not values.is_floating_point() and values.dtype != torch.bool:
+            values = values.to(torch.int64)
+        first = values.flatten()[0] if values.numel() else None
+        if first is not None and bool((values == first).all()):
+            return self._dense(shape, values.dtype, text.number(first.item(), values.dtype))
+        # What repeats along a dimension is written once.
+        kept = [
+            dim
+            for dim, size in enumerate(shape)
+            if size > 1
+            and not bool((values.narrow(dim, 0, 1) == values).all())
+        ]
+        index = tuple(slice(None) if dim in kept else 0 for dim in range(len(shape)))
+        small = values[index]
+        made = self._dense(tuple(small.shape), small.dtype, text.dense(small))
+        return self.broadcast_dims(made, kept, shape)
+
+    def _dense(self, shape: Shape, dtype: torch.dtype, elements: str) -> Value:
+        return self.add(
+            "arith.constant", [], [(shape, dtype)], f"dense<{elements}>".replace("{", "{{"), same
+        )[0]
+
+    def add(self, kind, operands, results, form="", types=None, **attributes):
+        """Appends an operation; its operands may be constants."""
+        operands = [self.materialize(value) for value in operands]
+        if types is None:
+            return super().add(kind, operands, results, form, **attributes)
+        return super().add(kind, operands, results, form, types, **attributes)
+
+    # Shapes
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """Any reshape, as a collapse and an expansion."""
+        shape = tuple(shape)
+        if x.shape == shape:
+            return x
+        if x.constant is not None:
+            return self.constant(x.constant.reshape(shape))
+        while x.op and x.op.kind in ("tensor.collapse_shape", "tensor.expand_shape"):
+            x = x.op.operands[0]
+        if x.shape == shape:
+            return x
+        if 0 in shape:
+            raise CannotImport("a tensor without elements")
+        groups = coarsest_groups(x.shape, shape)
+        middle = tuple(math.prod(x.shape[d] for d in left) for left, _ in groups)
+        if not x.shape or not shape:
+            middle = ()
+        if middle != x.shape:
+            x = self._reassociate("collapse", x, middle, [g[0] for g in groups])
+        if middle != shape:
+            x = self._reassociate("expand", x, shape, [g[1] for g in groups])
+        return x
+
+    def _reassociate(self, way: str, x: Value, shape: Shape, groups: list) -> Value:
+        if not shape or not x.shape:
+            groups = []
+        form = "{} " + str([list(group) for group in groups])
+        if way == "expand":
+            form += f" output_shape {list(shape)}"
+        kind = f"tensor.{way}_shape"
+        return self.add(kind, [x], [(shape, x.dtype)], form, conversion("into"))[0]
+
+    def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
+        permutation = [int(dim) for dim in permutation]
+        if permutation == sorted(permutation):
+            return x
+        if x.constant is not None:
+            return self.constant(x.constant.permute(permutation).contiguous())
+        if x.op and x.op.kind == "nn.transpose":
+            inner = x.op.attributes["permutation"]
+            return self.transpose(x.op.operands[0], [inner[dim] for dim in permutation])
+        shape = tuple(x.shape[dim] for dim in permutation)
+        # What moves dimensions of one element only is a reshape.
+        long = [dim for dim in permutation if x.shape[dim] > 1]
+        if long == sorted(long):
+            return self.reshape(x, shape)
+        return self.add(
+            "nn.transpose",
+            [x],
+            [(shape, x.dtype)],
+            f"{{}} permutation {permutation}",
+            permutation=permutation,
+        )[0]
+
+    def swap(self, x: Value, first: int, second: int) -> Value:
+        permutation = list(range(x.rank))
+        permutation[first], permutation[second] = permutation[second], permutation[first]
+        return self.transpose(x, permutation)
+
+    def broadcast_dims(self, x: Value, dims: Sequence[int], shape: Shape) -> Value:
+        """Dimension i of `x` becomes `dims[i]` of `shape`."""
+        if x.shape == tuple(shape):
+            return x
+        return self.add(
+            "nn.broadcast", [x], [(shape, x.dtype)], f"{{}} dims {list(dims)}"
+        )[0]
+
+    def broadcast(self, x: Value, shape: Sequence[int]) -> Value:
+        """`x` in `shape`, by PyTorch's rule."""
+        shape = tuple(shape)
+        if x.shape == shape:
+            return x
+        if x.constant is not None:
+            return self.constant(x.constant.expand(shape))
+        offset = len(shape) - x.rank
+        kept = [
+            dim
+            for dim in range(x.rank)
+            if x.shape[dim] == shape[dim + offset] and shape[dim + offset] != 1
+        ]
+        x = self.reshape(x, [x.shape[dim] for dim in kept])
+        return self.broadcast_dims(x, [dim + offset for dim in kept], shape)
+
+    def slice(self, x: Value, starts: Sequence[int], sizes: Sequence[int],
+              steps: Sequence[int] | None = None) -> Value:
+        steps = list(steps or [1] * x.rank)
+        if tuple(sizes) == x.shape:
+            return x
+        form = f"{{}}{list(starts)} {list(sizes)} {steps}"
+        return self.add(
+            "tensor.extract_slice", [x], [(tuple(sizes), x.dtype)], form, conversion("to")
+        )[0]
+
+    def narrow(self, x: Value, dim: int, start: int, size: int, step: int = 1) -> Value:
+        starts, sizes, steps = [0] * x.rank, list(x.shape), [1] * x.rank
+        starts[dim], sizes[dim], steps[dim] = start, size, step
+        return self.slice(x, starts, sizes, steps)
+
+    def split(self, x: Value, dim: int, sizes: Sequence[int]) -> list[Value]:
+        if len(sizes) == 1:
+            return [x]
+        shapes = [x.shape[:dim] + (size,) + x.shape[dim + 1 :] for size in sizes]
+        return self.add(
+            "nn.split",
+            [x],
+            [(shape, x.dtype) for shape in shapes],
+            f"{{}} dim {dim} sizes {list(sizes)}",
+        )
+
+    def concat(self, values: Sequence[Value], dim: int) -> Value:
+        values = [value for value in values if value.size]
+        if len(values) == 1:
+            return values[0]
+        shape = list(values[0].shape)
+        shape[dim] = sum(value.shape[dim] for value in values)
+        form = f"dim({dim}) " + ", ".join(["{}"] * len(values))
+        return self.add("tensor.concat", values, [(tuple(shape), values[0].dtype)], form)[0]
+
+    # Elements
+
+    def unary(self, kind: str, x: Value) -> Value:
+        return self.add(kind, [x], [(x.shape, x.dtype)], "{}", same)[0]
+
+    def binary(self, name: str, x: Value, y: Value | float) -> Value:
+        """`name` is add, sub, mul, div, and, or, xor, maximum, minimum."""
+        if not isinstance(y, Value):
+            y = self.like(x, y)
+        shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
+        x, y = self.broadcast(x, shape), self.broadcast(y, shape)
+        if name in ("maximum", "minimum"):
+            kind = f"arith.{name}f" if x.is_float else f"arith.{name[:3]}si"
+        elif name == "div":
+            kind = "arith.divf" if x.is_float else "arith.divsi"
+        else:
+            kind = f"arith.{name}{'f' if x.is_float else 'i'}"
+        return self.add(kind, [x, y], [(shape, x.dtype)], "", same)[0]
+
+    def plus(self, x: Value, y: Value | float) -> Value:
+        return self.binary("add", x, y)
+
+    def minus(self, x: Value, y: Value | float) -> Value:
+        return self.binary("sub", x, y)
+
+    def times(self, x: Value, y: Value | float) -> Value:
+        return self.binary("mul", x, y)
+
+    def over(self, x: Value, y: Value | float) -> Value:
+        return self.binary("div", x, y)
+
+    def negative(self, x: Value) -> Value:
+        return self.unary("arith.negf", x) if x.is_float else self.minus(self.like(x, 0), x)
+
+    def compare(self, name: str, x: Value, y: Value | float) -> Value:
+        if not isinstance(y, Value):
+            y = self.like(x, y)
+        shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
+        x, y = self.broadcast(x, shape), self.broadcast(y, shape)
+        kind, which = ("arith.cmpf", 0) if x.is_float else ("arith.cmpi", 1)
+        form = f"{PREDICATES[name][which]}, {{}}, {{}}"
+        return self.add(kind, [x, y], [(shape, torch.bool)], form, of_operand)[0]
+
+    def select(self, condition: Value, x: Value, y: Value) -> Value:
+        shape = tuple(torch.broadcast_shapes(condition.shape, x.shape, y.shape))
+        operands = [self.broadcast(value, shape) for value in (condition, x, y)]
+        return self.add("arith.select", operands, [(shape, x.dtype)], "", of_select)[0]
+
+    def cast(self, x: Value, dtype: torch.dtype) -> Value:
+        """`x` with elements of `dtype`, as `Tensor.to` converts them."""
+        if x.constant is not None:
+            return self.constant(x.constant.to(dtype))
+        source, target = text.element(x.dtype), text.element(dtype)
+        if source == target:
+            return x
+        if dtype == torch.bool:
+            return self.compare("ne", x, 0)
+        if dtype.is_floating_point and x.dtype.is_floating_point:
+            return self._cast_float(x, dtype)
+        if dtype.is_floating_point:
+            kind = "arith.uitofp" if x.dtype == torch.bool else "arith.sitofp"
+        elif x.dtype == torch.bool:
+            kind = "arith.extui"
+        elif x.dtype.is_floating_point:
+            kind = "arith.fptosi"
+        else:
+            raise CannotImport(f"a conversion from {x.dtype} to {dtype}")
+        return self.add(kind, [x], [(x.shape, dtype)], "{}", conversion("to"))[0]
+
+    def _cast_float(self, x: Value, dtype: torch.dtype) -> Value:
+        wide = {torch.float16: 16, torch.bfloat16: 16, torch.float32: 32, torch.float64: 64}
+        if wide[x.dtype] == wide[dtype]:
+            x = self._cast_float(x, torch.float32)
+        kind = "arith.extf" if wide[x.dtype] < wide[dtype] else "arith.truncf"
+        return self.add(kind, [x], [(x.shape, dtype)], "{}", conversion("to"))[0]
+
+    # Sums and products
+
+    def reduce(self, kind: str, x: Value, dims: Sequence[int], keep: bool = False) -> Value:
+        """`kind` is sum, mean or max, over `dims`."""
+        dims = sorted(dim % x.rank for dim in dims)
+        shape = tuple(size for dim, size in enumerate(x.shape) if dim not in dims)
+        y = x
+        if dims:
+            y = self.add("nn.reduce", [x], [(shape, x.dtype)], f"{kind} {{}} dims {dims}")[0]
+        if keep:
+            y = self.reshape(
+                y, [1 if dim in dims else size for dim, size in enumerate(x.shape)]
+            )
+        return y
+
+    def linear(self, x: Value, w: Value, bias: Value | None, transposed: bool) -> Value:
+        features = w.shape[0] if transposed else w.shape[1]
+        operands, form = [x, w], "{}, {}"
+        if bias is not None:
+            operands, form = operands + [bias], form + " bias {}"
+        if transposed:
+            form += " transposed"
+        return self.add("nn.linear", operands, [(x.shape[:-1] + (features,), x.dtype)], form)[0]
+
+    def matmul(self, a: Value, b: Value, transpose_b: bool = False) -> Value:
+        """A product of stacks of matrices, whose leading dimensions broadcast."""
+        lead = tuple(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+        a = self.broadcast(a, lead + a.shape[-2:])
+        b = self.broadcast(b, lead + b.shape[-2:])
+        columns = b.shape[-2] if transpose_b else b.shape[-1]
+        form = "{}, {}" + (" transpose_b" if transpose_b else "")
+        return self.add("nn.matmul", [a, b], [(lead + (a.shape[-2], columns), a.dtype)], form)[0]
+
+    def softmax(self, x: Value, dim: int = -1) -> Value:
+        dim %= x.rank
+        y = self.swap(x, dim, x.rank - 1)
+        y = self.add("nn.softmax", [y], [(y.shape, y.dtype)], "{}", same)[0]
+        return self.swap(y, dim, x.rank - 1)
+
+    def dropout(self, x: Value, p: float) -> Value:
+        """Dropout with an id of its own. zero takes dimension 0 for the samples;
+        where it is something else, the elements are dealt to as many rows as
+        there are samples, so that no two samples of a run share a mask."""
+        if p == 0:
+            return x
+        if not 0 <= p < 1:
+            raise CannotImport(f"dropout with p = {p}: wanted 0 <= p < 1")
+        rows = self.micro_batch if x.size % self.micro_batch == 0 else 1
+        shape = x.shape if x.shape[:1] == (rows,) else (rows, x.size // rows)
+        y = self.reshape(x, shape)
+        form = f"{{}} p {text.decimal(p)} id {self.dropouts}"
+        self.dropouts += 1
+        y = self.add("nn.dropout", [y], [(y.shape, y.dtype)], form, same)[0]
+        return self.reshape(y, x.shape)
+
+    def positions(self, shape: Shape, dim: int) -> Value:
+        """i32: the index along `dim`."""
+        view = [1] * len(shape)
+        view[dim] = shape[dim]
+        return self.constant(torch.arange(shape[dim]).reshape(view).expand(shape))
+
+    def one_hot(self, ids: Value, classes: int) -> Value:
+        """i1 of shape [ids.., classes]."""
+        shape = ids.shape + (classes,)
+        wide = self.broadcast(self.reshape(ids, ids.shape + (1,)), shape)
+        return self.compare("eq", self.positions(shape, len(shape) - 1), wide)
