@@ -1,0 +1,120 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+from zero.importer.builder import Builder
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value, same
+
+
+def gelu_of(b: Builder, x: Value, form: str) -> Value:
+    return b.add("nn.gelu", [x], [(x.shape, x.dtype)], f"{form} {{}}", same)[0]
+
+
+def silu_of(b: Builder, x: Value) -> Value:
+    return b.add("nn.silu", [x], [(x.shape, x.dtype)], "{}", same)[0]
+
+
+def sigmoid_of(b: Builder, x: Value) -> Value:
+    """1 / (1 + exp(-x)), which is right at both ends."""
+    return b.over(b.like(x, 1.0), b.plus(b.unary("math.exp", b.negative(x)), 1.0))
+
+
+def softplus_of(b: Builder, x: Value) -> Value:
+    """max(x, 0) + log(1 + exp(-|x|)). At 0 the gradients of the two terms add up to
+    1/2 only if the maximum's goes to x and the other is 0, or half each; |x| has
+    gradient 0 there, so x / 2 + |x| / 2 takes the maximum's place."""
+    size = b.unary("math.absf", x)
+    tail = b.unary("math.log1p", b.unary("math.exp", b.negative(size)))
+    return b.plus(b.times(b.plus(x, size), 0.5), tail)
+
+
+@converts("aten.gelu.default", to="nn.gelu")
+def gelu(b: Builder, self, approximate="none"):
+    forms = {"none": "exact", "tanh": "tanh"}
+    if approximate not in forms:
+        raise CannotImport(f"gelu with approximate = '{approximate}'")
+    return gelu_of(b, self, forms[approximate])
+
+
+@converts("aten.silu.default", to="nn.silu")
+def silu(b: Builder, self):
+    return silu_of(b, self)
+
+
+@converts("aten.relu.default", to="arith.maximumf")
+def relu(b: Builder, self):
+    # The constant first: at 0 PyTorch's gradient is 0.
+    return b.binary("maximum", b.like(self, 0), self)
+
+
+@converts("aten.hardtanh.default", "aten.relu6.default", to="arith.maximumf, minimumf")
+def hardtanh(b: Builder, self, min_val=0.0, max_val=6.0):
+    # Constants first: at the bounds PyTorch's gradient is 0.
+    x = b.binary("maximum", b.like(self, min_val), self)
+    return b.binary("minimum", b.like(x, max_val), x)
+
+
+@converts("aten.sigmoid.default", to="1 / (1 + exp(-x))")
+def sigmoid(b: Builder, self):
+    return sigmoid_of(b, self)
+
+
+@converts("aten.log_sigmoid.default", to="-softplus(-x)")
+def log_sigmoid(b: Builder, self):
+    return b.negative(softplus_of(b, b.negative(self)))
+
+
+@converts("aten.softplus.default", to="max(x, 0) + log1p(exp(-|x|))")
+def softplus(b: Builder, self, beta=1, threshold=20):
+    x = self if beta == 1 else b.times(self, beta)
+    y = softplus_of(b, x)
+    y = y if beta == 1 else b.over(y, beta)
+    # Above the threshold PyTorch takes the line.
+    return b.select(b.compare("gt", x, threshold), self, y)
+
+
+@converts("aten.leaky_relu.default", to="arith.select")
+def leaky_relu(b: Builder, self, negative_slope=0.01):
+    return b.select(b.compare("gt", self, 0), self, b.times(self, negative_slope))
+
+
+@converts("aten.elu.default", to="arith.select and math.expm1")
+def elu(b: Builder, self, alpha=1, scale=1, input_scale=1):
+    # The exponent is clipped, so that the branch not taken has no infinity.
+    below = b.binary("minimum", b.like(self, 0), b.times(self, input_scale))
+    low = b.times(b.unary("math.expm1", below), alpha * scale)
+    return b.select(b.compare("gt", self, 0), b.times(self, scale), low)
+
+
+@converts("aten.softmax.int", "aten._softmax.default", to="nn.softmax")
+def softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
+    x = self if dtype is None else b.cast(self, dtype)
+    return b.softmax(x, dim)
+
+
+@converts("aten.log_softmax.int", "aten._log_softmax.default", to="x - max - log(sum(exp))")
+def log_softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
+    x = self if dtype is None else b.cast(self, dtype)
+    dim %= x.rank
+    return b.minus(x, log_sum_exp(b, x, dim))
+
+
+def log_sum_exp(b: Builder, x: Value, dim: int) -> Value:
+    """log(sum(exp(x))) over `dim`, which stays with one element. The maximum's own
+    gradient cancels."""
+    largest = b.reduce("max", x, [dim], keep=True)
+    total = b.reduce("sum", b.unary("math.exp", b.minus(x, largest)), [dim], keep=True)
+    return b.plus(b.unary("math.log", total), largest)
+
+
+@converts("aten.logsumexp.default", to="max + log(sum(exp(x - max)))")
+def logsumexp(b: Builder, self, dim, keepdim=False):
+    if len(dim) != 1:
+        raise CannotImport(f"logsumexp over the dimensions {list(dim)}: wanted one")
+    axis = dim[0] % self.rank
+    y = log_sum_exp(b, self, axis)
+    if keepdim:
+        return y
+    return b.reshape(y, [size for i, size in enumerate(y.shape) if i != axis])

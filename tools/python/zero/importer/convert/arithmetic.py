@@ -1,0 +1,368 @@
+"""Arithmetic on elements: sums, products, powers, comparisons, conversions."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from zero.importer.builder import Builder
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value
+
+Number = (bool, int, float)
+
+
+def promoted(b: Builder, x: Value | float, y: Value | float) -> tuple[Value, Value]:
+    """Both operands as tensors of the type that PyTorch computes in."""
+    example_x = _example(x)
+    example_y = _example(y)
+    dtype = torch.result_type(example_x, example_y)
+    return _as(b, x, y, dtype), _as(b, y, x, dtype)
+
+
+def _example(x: Value | float):
+    if not isinstance(x, Value):
+        return x
+    return torch.empty((0,) * min(x.rank, 1) if x.rank else (), dtype=x.dtype)
+
+
+def _as(b: Builder, x: Value | float, other: Value | float, dtype: torch.dtype) -> Value:
+    if isinstance(x, Value):
+        return b.cast(x, dtype)
+    return b.fill((), x, dtype)
+
+
+def arithmetic(b: Builder, name: str, x, y) -> Value:
+    return b.binary(name, *promoted(b, x, y))
+
+
+def scaled(b: Builder, x, alpha: float):
+    if alpha == 1:
+        return x
+    return b.times(x, alpha) if isinstance(x, Value) else x * alpha
+
+
+@converts("aten.add.Tensor", "aten.add.Scalar", to="arith.addf, arith.addi")
+def add(b: Builder, self, other, alpha=1):
+    return arithmetic(b, "add", self, scaled(b, other, alpha))
+
+
+@converts("aten.sub.Tensor", "aten.sub.Scalar", to="arith.subf, arith.subi")
+def sub(b: Builder, self, other, alpha=1):
+    return arithmetic(b, "sub", self, scaled(b, other, alpha))
+
+
+@converts("aten.rsub.Tensor", "aten.rsub.Scalar", to="arith.subf, arith.subi")
+def rsub(b: Builder, self, other, alpha=1):
+    return arithmetic(b, "sub", other, scaled(b, self, alpha))
+
+
+@converts("aten.mul.Tensor", "aten.mul.Scalar", to="arith.mulf, arith.muli")
+def mul(b: Builder, self, other):
+    x, y = promoted(b, self, other)
+    if x.dtype == torch.bool:
+        return b.binary("and", x, y)
+    return b.times(x, y)
+
+
+@converts("aten.div.Tensor", "aten.div.Scalar", to="arith.divf")
+def div(b: Builder, self, other):
+    x, y = promoted(b, self, other)
+    if not x.is_float:
+        x, y = b.cast(x, torch.float32), b.cast(y, torch.float32)
+    return b.over(x, y)
+
+
+@converts(
+    "aten.div.Tensor_mode",
+    "aten.div.Scalar_mode",
+    to="arith.divf and math.floor; arith.floordivsi",
+)
+def div_mode(b: Builder, self, other, rounding_mode):
+    if rounding_mode is None:
+        return div(b, self, other)
+    x, y = promoted(b, self, other)
+    if rounding_mode not in ("floor", "trunc"):
+        raise CannotImport(f"a division with rounding_mode = {rounding_mode}")
+    if x.is_float:
+        kind = "math.floor" if rounding_mode == "floor" else "math.trunc"
+        return b.unary(kind, b.over(x, y))
+    return floored(b, x, y) if rounding_mode == "floor" else b.over(x, y)
+
+
+@converts("aten.floor_divide.default", to="math.floor; arith.divsi and a correction")
+def floor_divide(b: Builder, self, other):
+    return div_mode(b, self, other, "floor")
+
+
+def floored(b: Builder, x: Value, y: Value) -> Value:
+    """Integer division rounded down: the quotient, less 1 where signs differ and
+    there is a remainder."""
+    quotient = b.over(x, y)
+    rest = b.minus(x, b.times(quotient, y))
+    differs = b.compare("lt", b.times(rest, y), 0)
+    inexact = b.compare("ne", rest, 0)
+    down = b.binary("and", differs, inexact)
+    return b.select(down, b.minus(quotient, 1), quotient)
+
+
+@converts("aten.remainder.Scalar", "aten.remainder.Tensor", to="x - y * floor(x / y)")
+def remainder(b: Builder, self, other):
+    x, y = promoted(b, self, other)
+    if x.is_float:
+        return b.minus(x, b.times(y, b.unary("math.floor", b.over(x, y))))
+    return b.minus(x, b.times(y, floored(b, x, y)))
+
+
+UNARY = {
+    "exp": "math.exp",
+    "expm1": "math.expm1",
+    "log": "math.log",
+    "log1p": "math.log1p",
+    "log2": "math.log2",
+    "sqrt": "math.sqrt",
+    "rsqrt": "math.rsqrt",
+    "tanh": "math.tanh",
+    "erf": "math.erf",
+    "sin": "math.sin",
+    "cos": "math.cos",
+    "floor": "math.floor",
+    "ceil": "math.ceil",
+    "round": "math.roundeven",
+    "trunc": "math.trunc",
+}
+
+
+def _register_unary(name: str, kind: str) -> None:
+    @converts(f"aten.{name}.default", to=kind)
+    def function(b: Builder, self):
+        if not self.is_float:
+            self = b.cast(self, torch.float32)
+        return b.unary(kind, self)
+
+
+for _name, _kind in UNARY.items():
+    _register_unary(_name, _kind)
+
+
+@converts("aten.neg.default", to="arith.negf")
+def neg(b: Builder, self):
+    return b.negative(self)
+
+
+@converts("aten.abs.default", to="math.absf")
+def absolute(b: Builder, self):
+    if self.is_float:
+        return b.unary("math.absf", self)
+    return b.binary("maximum", self, b.negative(self))
+
+
+@converts("aten.reciprocal.default", to="arith.divf")
+def reciprocal(b: Builder, self):
+    return b.over(b.like(self, 1.0), self)
+
+
+@converts("aten.square.default", to="arith.mulf")
+def square(b: Builder, self):
+    return b.times(self, self)
+
+
+@converts("aten.sign.default", "aten.sgn.default", to="two arith.select")
+def sign(b: Builder, self):
+    negative = b.select(b.compare("lt", self, 0), b.like(self, -1), b.like(self, 0))
+    return b.select(b.compare("gt", self, 0), b.like(self, 1), negative)
+
+
+@converts("aten.pow.Tensor_Scalar", to="products, math.sqrt, math.rsqrt; math.powf")
+def power(b: Builder, self, exponent):
+    x = self
+    if not x.is_float:
+        if not isinstance(exponent, int) or exponent < 0:
+            x = b.cast(x, torch.float32)
+    if exponent == 0:
+        return b.like(x, 1)
+    if exponent == int(exponent) and 0 < exponent <= 4:
+        result = x
+        for _ in range(int(exponent) - 1):
+            result = b.times(result, x)
+        return result
+    if exponent == 0.5:
+        return b.unary("math.sqrt", x)
+    if exponent == -0.5:
+        return b.unary("math.rsqrt", x)
+    if exponent == -1:
+        return reciprocal(b, x)
+    if exponent == -2:
+        return reciprocal(b, b.times(x, x))
+    return b.add("math.powf", [x, b.like(x, float(exponent))], [(x.shape, x.dtype)], "", _same)[0]
+
+
+def _same(operation) -> str:
+    return operation.results[0].type
+
+
+@converts("aten.pow.Tensor_Tensor", to="math.powf")
+def power_tensors(b: Builder, self, exponent):
+    x, y = promoted(b, self, exponent)
+    shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
+    operands = [b.broadcast(x, shape), b.broadcast(y, shape)]
+    return b.add("math.powf", operands, [(shape, x.dtype)], "", _same)[0]
+
+
+@converts("aten.pow.Scalar", to="math.exp")
+def power_of(b: Builder, self, exponent):
+    if self <= 0:
+        raise CannotImport(f"a power of the number {self}: wanted a positive base")
+    return b.unary("math.exp", b.times(exponent, math.log(self)))
+
+
+# Extrema. PyTorch halves the gradient of `maximum` at a tie; arith gives it to
+# the first operand. Both are subgradients, and ties of two computed tensors
+# have measure 0. Where one operand is a number ties are common (relu at 0), and
+# the order of the operands is chosen to give PyTorch's gradient.
+
+
+@converts("aten.maximum.default", "aten.max.other", to="arith.maximumf")
+def maximum(b: Builder, self, other):
+    return arithmetic(b, "maximum", self, other)
+
+
+@converts("aten.minimum.default", "aten.min.other", to="arith.minimumf")
+def minimum(b: Builder, self, other):
+    return arithmetic(b, "minimum", self, other)
+
+
+@converts(
+    "aten.clamp.default",
+    "aten.clamp_min.default",
+    "aten.clamp_max.default",
+    to="arith.maximumf, arith.minimumf",
+)
+def clamp(b: Builder, self, min=None, max=None):
+    # At a bound the gradient passes: the value is the first operand.
+    x = self
+    if min is not None:
+        x = b.binary("maximum", x, b.like(x, min))
+    if max is not None:
+        x = b.binary("minimum", x, b.like(x, max))
+    return x
+
+
+@converts("aten.clamp.Tensor", to="arith.maximumf, arith.minimumf")
+def clamp_tensor(b: Builder, self, min=None, max=None):
+    x = self
+    if min is not None:
+        x = arithmetic(b, "maximum", x, min)
+    if max is not None:
+        x = arithmetic(b, "minimum", x, max)
+    return x
+
+
+def _register_comparison(name: str) -> None:
+    @converts(f"aten.{name}.Tensor", f"aten.{name}.Scalar", to="arith.cmpf, arith.cmpi")
+    def function(b: Builder, self, other):
+        x, y = promoted(b, self, other)
+        if x.dtype == torch.bool:
+            x, y = b.cast(x, torch.int32), b.cast(y, torch.int32)
+        return b.compare(name, x, y)
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _register_comparison(_name)
+
+
+@converts(
+    "aten.__and__.Tensor",
+    "aten.bitwise_and.Tensor",
+    "aten.logical_and.default",
+    to="arith.andi",
+)
+def logical_and(b: Builder, self, other):
+    return _logical(b, "and", self, other)
+
+
+@converts(
+    "aten.__or__.Tensor",
+    "aten.bitwise_or.Tensor",
+    "aten.logical_or.default",
+    to="arith.ori",
+)
+def logical_or(b: Builder, self, other):
+    return _logical(b, "or", self, other)
+
+
+@converts(
+    "aten.__xor__.Tensor",
+    "aten.bitwise_xor.Tensor",
+    "aten.logical_xor.default",
+    to="arith.xori",
+)
+def logical_xor(b: Builder, self, other):
+    return _logical(b, "xor", self, other)
+
+
+def _logical(b: Builder, name: str, x: Value, y: Value) -> Value:
+    if x.dtype != torch.bool or y.dtype != torch.bool:
+        raise CannotImport(f"a bitwise '{name}' of {x.dtype} and {y.dtype}: wanted bool")
+    return b.binary(name, x, y)
+
+
+@converts("aten.bitwise_not.default", "aten.logical_not.default", to="arith.xori")
+def logical_not(b: Builder, self):
+    if self.dtype != torch.bool:
+        raise CannotImport(f"a logical 'not' of {self.dtype}: wanted bool")
+    return b.binary("xor", self, b.like(self, True))
+
+
+@converts("aten.where.self", to="arith.select")
+def where(b: Builder, condition, self, other):
+    x, y = promoted(b, self, other)
+    return b.select(condition, x, y)
+
+
+@converts(
+    "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar", to="arith.select"
+)
+def where_scalar(b: Builder, condition, self, other):
+    return where(b, condition, self, other)
+
+
+@converts("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", to="arith.select")
+def masked_fill(b: Builder, self, mask, value):
+    if isinstance(value, Value):
+        return b.select(mask, b.broadcast(b.cast(value, self.dtype), self.shape), self)
+    return b.select(mask, b.like(self, value), self)
+
+
+@converts(
+    "aten._to_copy.default",
+    "aten.to.dtype",
+    "aten.to.dtype_layout",
+    "aten.to.device",
+    "aten.to.other",
+    to="arith.extf, truncf, sitofp, uitofp, fptosi; nothing where the type is the same",
+)
+def to_copy(b: Builder, self, dtype=None, other=None):
+    if other is not None:
+        dtype = other.dtype
+    return self if dtype is None else b.cast(self, dtype)
+
+
+@converts(
+    "aten.clone.default",
+    "aten.contiguous.default",
+    "aten.lift_fresh_copy.default",
+    "aten.alias.default",
+    to="nothing: every tensor is dense",
+)
+def identity(b: Builder, self):
+    return self
+
+
+@converts("aten.detach.default", to="nothing, where no gradient would flow")
+def detach(b: Builder, self):
+    if self.trained:
+        raise CannotImport("a detach that the importer has not seen before decomposing")
+    return self

@@ -1,0 +1,128 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+import math
+
+from zero.importer.builder import Builder
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value
+
+
+@converts("aten.linear.default", to="nn.linear transposed")
+def linear(b: Builder, input, weight, bias=None):
+    if weight.rank != 2:
+        raise CannotImport(f"a linear layer whose weight has {weight.rank} dimensions")
+    return b.linear(input, weight, bias, transposed=True)
+
+
+@converts("aten.addmm.default", to="nn.linear")
+def addmm(b: Builder, self, mat1, mat2):
+    if self.rank == 1:
+        return b.linear(mat1, mat2, self, transposed=False)
+    return b.plus(b.linear(mat1, mat2, None, transposed=False), self)
+
+
+@converts("aten.mm.default", to="nn.linear")
+def mm(b: Builder, self, mat2):
+    return product(b, self, mat2)
+
+
+@converts("aten.matmul.default", "aten.bmm.default", to="nn.linear, nn.matmul")
+def matmul(b: Builder, self, other=None, mat2=None):
+    return product(b, self, mat2 if mat2 is not None else other)
+
+
+@converts("aten.baddbmm.default", to="nn.matmul and additions")
+def baddbmm(b: Builder, self, batch1, batch2, beta=1, alpha=1):
+    x = b.matmul(batch1, batch2)
+    x = x if alpha == 1 else b.times(x, alpha)
+    if beta == 0:
+        return x
+    return b.plus(x, self if beta == 1 else b.times(self, beta))
+
+
+def product(b: Builder, x: Value, y: Value) -> Value:
+    """`torch.matmul` of any ranks."""
+    if x.rank == 0 or y.rank == 0:
+        raise CannotImport("a matrix product of a scalar")
+    if y.rank == 1:
+        column = product(b, x, b.reshape(y, (y.shape[0], 1)))
+        return b.reshape(column, x.shape[:-1])
+    if x.rank == 1:
+        row = product(b, b.reshape(x, (1, x.shape[0])), y)
+        return b.reshape(row, y.shape[:-2] + y.shape[-1:])
+    if y.op and y.op.kind == "nn.transpose":
+        # y is stored the other way round: multiply by what is stored.
+        order = y.op.attributes["permutation"]
+        swapped = list(range(y.rank - 2)) + [y.rank - 1, y.rank - 2]
+        if order == swapped:
+            stored = y.op.operands[0]
+            if y.rank == 2:
+                return b.linear(x, stored, None, transposed=True)
+            return b.matmul(x, stored, transpose_b=True)
+    if y.rank == 2:
+        return b.linear(x, y, None, transposed=False)
+    return b.matmul(x, y)
+
+
+@converts("aten.einsum.default", to="nn.transpose, nn.matmul, nn.reduce")
+def einsum(b: Builder, equation, tensors, path=None):
+    equation = equation.replace(" ", "")
+    left, arrow, target = equation.partition("->")
+    terms = left.split(",")
+    if not arrow or "." in equation:
+        raise CannotImport(
+            f"einsum '{equation}': write its result after '->', without '...'"
+        )
+    if any(len(set(term)) != len(term) for term in terms) or len(terms) > 2:
+        raise CannotImport(
+            f"einsum '{equation}': wanted one or two tensors, each index once in each"
+        )
+    values = list(tensors)
+    sizes = {
+        letter: size
+        for term, value in zip(terms, values)
+        for letter, size in zip(term, value.shape)
+    }
+    if len(terms) == 1:
+        return arrange(b, sum_missing(b, values[0], terms[0], target), terms[0], target)
+    return contract(b, values, terms, target, sizes)
+
+
+def sum_missing(b: Builder, x: Value, term: str, wanted: str) -> Value:
+    return b.reduce("sum", x, [i for i, letter in enumerate(term) if letter not in wanted])
+
+
+def arrange(b: Builder, x: Value, term: str, target: str) -> Value:
+    """`x`, whose dimensions are the letters of `term` that are in `target`, in the
+    target's order."""
+    term = "".join(letter for letter in term if letter in target)
+    return b.transpose(x, [term.index(letter) for letter in target])
+
+
+def contract(b: Builder, values, terms, target, sizes) -> Value:
+    """A product of two tensors as a stack of matrix products."""
+    first, second = terms
+    x = sum_missing(b, values[0], first, second + target)
+    y = sum_missing(b, values[1], second, first + target)
+    first = "".join(letter for letter in first if letter in second + target)
+    second = "".join(letter for letter in second if letter in first + target)
+    batch = [l for l in first if l in second and l in target]
+    inner = [l for l in first if l in second and l not in target]
+    rows = [l for l in first if l not in second]
+    columns = [l for l in second if l not in first]
+
+    def count(letters) -> int:
+        return math.prod(sizes[letter] for letter in letters)
+
+    x = b.transpose(x, [first.index(l) for l in batch + rows + inner])
+    y = b.transpose(y, [second.index(l) for l in batch + inner + columns])
+    x = b.reshape(x, (count(batch), count(rows), count(inner)))
+    y = b.reshape(y, (count(batch), count(inner), count(columns)))
+    result = "".join(batch + rows + columns)
+    z = b.reshape(b.matmul(x, y), [sizes[letter] for letter in result])
+    return b.transpose(z, [result.index(letter) for letter in target])
+
+
