@@ -1,0 +1,18 @@
+"""One function for each operation of PyTorch that can be imported."""
+
+from zero.importer.convert import (  # noqa: F401 (each registers its converters)
+    activations,
+    arithmetic,
+    attention,
+    fused,
+    losses,
+    lookups,
+    normalization,
+    products,
+    random,
+    reductions,
+    shapes,
+)
+from zero.importer.convert.registry import CONVERTERS, Converter, convert_node
+
+__all__ = ["CONVERTERS", "Converter", "convert_node"]

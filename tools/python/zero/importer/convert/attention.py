@@ -1,0 +1,132 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from zero.importer.builder import Builder
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value
+from zero.importer.text import decimal
+
+HEADS_LAST = (0, 2, 1, 3)  # [B, H, T, D] <-> [B, T, H, D]
+
+
+@converts("aten.scaled_dot_product_attention.default", to="nn.attention")
+def attention(b: Builder, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
+              scale=None, enable_gqa=False):
+    q, k, v = (four(b, x) for x in (query, key, value))
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    if k.shape[1] != v.shape[1] or q.shape[1] % k.shape[1]:
+        raise CannotImport(
+            f"attention of {q.shape[1]} query, {k.shape[1]} key and {v.shape[1]} value heads"
+        )
+    if is_causal and q.shape[2] != k.shape[2]:
+        seen = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool).tril()
+        attn_mask, is_causal = b.constant(seen), False
+    mask, causal, blind = None, is_causal, None
+    if attn_mask is not None:
+        mask, causal, blind = read_mask(b, attn_mask, q, k, is_causal)
+    # nn.attention has no dropout, no gradient of its mask, one width of heads.
+    learned = mask is not None and mask.trained
+    whole = dropout_p == 0 and not learned and v.shape[-1] == q.shape[-1]
+    compute = fused if whole else composed
+    y = compute(b, q, k, v, mask, causal, scale, dropout_p)
+    if blind is not None:
+        y = b.select(blind, b.like(y, 0), y)
+    return b.reshape(y, query.shape[:-1] + value.shape[-1:])
+
+
+def four(b: Builder, x: Value) -> Value:
+    """As [B, H, T, D]: leading dimensions are one batch, a missing one is 1."""
+    if x.rank == 3:
+        return b.reshape(x, (x.shape[0], 1) + x.shape[1:])
+    if x.rank == 2:
+        return b.reshape(x, (1, 1) + x.shape)
+    if x.rank > 4:
+        return b.reshape(x, (math.prod(x.shape[:-3]),) + x.shape[-3:])
+    return x
+
+
+def read_mask(b: Builder, mask: Value, q: Value, k: Value, is_causal: bool):
+    """An additive mask or None, whether it is the triangle, and which rows see no
+    key at all, or None: their result is 0, as PyTorch's is."""
+    if is_causal:
+        raise CannotImport("attention with a mask and is_causal at once")
+    if mask.constant is not None:
+        return read_constant(b, mask.constant, q, k)
+    low = torch.finfo(q.dtype).min
+    shape = (1,) * (4 - mask.rank) + mask.shape
+    mask = b.reshape(mask, shape)
+    if mask.dtype == torch.bool:
+        added = b.select(mask, b.fill(shape, 0, q.dtype), b.fill(shape, low, q.dtype))
+        sees = b.reduce("max", b.cast(mask, q.dtype), [3], keep=True)
+        return expanded(b, added, q, k), False, b.compare("eq", sees, 0)
+    # Finite everywhere, so that a row that sees nothing has no NaN; what a mask
+    # holds that is larger stays as it is.
+    added = b.binary("maximum", mask, b.fill(shape, low, q.dtype))
+    largest = b.reduce("max", mask, [3], keep=True)
+    return expanded(b, added, q, k), False, b.compare("eq", largest, -math.inf)
+
+
+def expanded(b: Builder, mask: Value, q: Value, k: Value) -> Value:
+    """With all queries and keys, which nn.attention wants."""
+    return b.broadcast(mask, mask.shape[:2] + (q.shape[2], k.shape[2]))
+
+
+def read_constant(b: Builder, mask: torch.Tensor, q: Value, k: Value):
+    queries, keys = q.shape[2], k.shape[2]
+    mask = mask.expand((1,) * (4 - mask.dim()) + (*mask.shape[:-2], queries, keys))
+    for dim in (0, 1):
+        if mask.shape[dim] > 1 and bool((mask == mask.narrow(dim, 0, 1)).all()):
+            mask = mask.narrow(dim, 0, 1)
+    seen = mask if mask.dtype == torch.bool else mask != -math.inf
+    is_bool = mask.dtype == torch.bool or bool(((mask == 0) | ~seen).all())
+    if is_bool and bool(seen.all()):
+        return None, False, None
+    triangle = torch.ones(queries, keys, dtype=torch.bool).tril()
+    if is_bool and queries == keys and mask.shape[:2] == (1, 1) and seen[0, 0].equal(triangle):
+        return None, True, None
+    low = torch.finfo(q.dtype).min
+    added = torch.where(seen, 0 if is_bool else mask, low).to(q.dtype)
+    blind = ~seen.any(-1, keepdim=True)
+    if mask.shape[:2] == (1, 1):
+        added = added[0, 0]
+    return b.constant(added), False, b.constant(blind) if bool(blind.any()) else None
+
+
+def fused(b, q, k, v, mask, causal, scale, dropout_p) -> Value:
+    operands = [b.transpose(x, HEADS_LAST) for x in (q, k, v)]
+    form = "{}, {}, {}"
+    if mask is not None:
+        operands, form = operands + [mask], form + " mask {}"
+    form += (" causal" if causal else "") + f" scale {decimal(scale)}"
+    rows = torch.float64 if q.dtype == torch.float64 else torch.float32
+    results = [(operands[0].shape, q.dtype), (q.shape[:3], rows)]
+    out = b.add("nn.attention", operands, results, form)[0]
+    return b.transpose(out, HEADS_LAST)
+
+
+def composed(b, q, k, v, mask, causal, scale, dropout_p) -> Value:
+    """Attention whose probabilities are tensors of their own."""
+    heads = q.shape[1]
+    k, v = (repeated(b, x, heads) for x in (k, v))
+    scores = b.times(b.matmul(q, k, transpose_b=True), scale)
+    if causal:
+        seen = b.constant(torch.ones(scores.shape[-2:], dtype=torch.bool).tril())
+        scores = b.select(seen, scores, b.like(scores, torch.finfo(q.dtype).min))
+    if mask is not None:
+        scores = b.plus(scores, mask)
+    return b.matmul(b.dropout(b.softmax(scores), dropout_p), v)
+
+
+def repeated(b: Builder, x: Value, heads: int) -> Value:
+    batch, groups, length, width = x.shape
+    if groups == heads:
+        return x
+    wide = (batch, groups, heads // groups, length, width)
+    x = b.broadcast(b.reshape(x, (batch, groups, 1, length, width)), wide)
+    return b.reshape(x, (batch, heads, length, width))

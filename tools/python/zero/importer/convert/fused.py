@@ -1,0 +1,40 @@
+"""What recognisers put in the place of chains."""
+
+from __future__ import annotations
+
+from zero.importer.builder import Builder
+from zero.importer.convert.activations import gelu_of, silu_of
+from zero.importer.convert.attention import HEADS_LAST
+from zero.importer.convert.normalization import rms_norm_of
+from zero.importer.convert.registry import converts
+from zero.importer.ir import same
+from zero.importer.text import decimal
+
+
+@converts("zero.rms_norm", to="nn.rms_norm")
+def rms_norm(b: Builder, x, weight, eps):
+    return rms_norm_of(b, x, weight, eps)
+
+
+@converts("zero.gelu", to="nn.gelu")
+def gelu(b: Builder, x, form):
+    return gelu_of(b, x, form)
+
+
+@converts("zero.silu", to="nn.silu")
+def silu(b: Builder, x):
+    return silu_of(b, x)
+
+
+@converts("zero.silu_mul", to="nn.silu_mul")
+def silu_mul(b: Builder, gate, up):
+    return b.add("nn.silu_mul", [gate, up], [(gate.shape, gate.dtype)], "", same)[0]
+
+
+@converts("zero.rotary", to="nn.rotary")
+def rotary(b: Builder, x, theta, interleaved):
+    """`x` is [B, H, T, D]; nn.rotary takes [B, T, H, D]."""
+    form = f"{{}} theta {decimal(theta)}" + (" interleaved" if interleaved else "")
+    y = b.transpose(x, HEADS_LAST)
+    y = b.add("nn.rotary", [y], [(y.shape, y.dtype)], form, same)[0]
+    return b.transpose(y, HEADS_LAST)

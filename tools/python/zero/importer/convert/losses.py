@@ -1,0 +1,172 @@
+"""Loss functions."""
+
+from __future__ import annotations
+
+import torch
+
+from zero.importer.builder import Builder
+from zero.importer.convert.activations import log_sum_exp, softplus_of
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value
+
+NONE, MEAN, SUM = 0, 1, 2
+
+
+def reduced(b: Builder, x: Value, reduction: int) -> Value:
+    if reduction == NONE:
+        return x
+    return b.reduce("mean" if reduction == MEAN else "sum", x, range(x.rank))
+
+
+@converts("aten.cross_entropy_loss.default", to="nn.cross_entropy")
+def cross_entropy(b: Builder, self, target, weight=None, reduction=MEAN, ignore_index=-100,
+                  label_smoothing=0.0):
+    logits = classes_last(b, self)
+    if target.is_float:
+        return with_probabilities(b, logits, classes_last(b, target), weight, reduction,
+                                  label_smoothing)
+    if weight is None and reduction != NONE:
+        loss = mean_cross_entropy(b, logits, target, ignore_index)
+        if label_smoothing:
+            # The mean over classes of -log p is lse - mean(logits), and
+            # lse - logits[target] is the loss itself.
+            picked = pick(b, logits, target)
+            spread = b.minus(picked, b.reduce("mean", logits, [logits.rank - 1]))
+            kept = valid(b, target, ignore_index, logits.dtype)
+            total = b.reduce("sum", b.times(spread, kept), range(kept.rank))
+            mean = b.over(total, count(b, kept))
+            loss = b.plus(loss, b.times(mean, label_smoothing))
+        if reduction == MEAN:
+            return loss
+        return b.times(loss, count(b, valid(b, target, ignore_index, logits.dtype)))
+    return by_rows(b, logits, target, weight, reduction, ignore_index, label_smoothing)
+
+
+def classes_last(b: Builder, x: Value) -> Value:
+    """PyTorch has the classes in dimension 1."""
+    if x.rank <= 2:
+        return x
+    return b.transpose(x, [0, *range(2, x.rank), 1])
+
+
+def mean_cross_entropy(b: Builder, logits: Value, target: Value, ignore_index: int) -> Value:
+    rows = torch.float64 if logits.dtype == torch.float64 else torch.float32
+    form = f"{{}}, {{}} ignore_index {ignore_index}"
+    results = [((), rows), (target.shape, rows)]
+    return b.add("nn.cross_entropy", [logits, target], results, form)[0]
+
+
+def valid(b: Builder, target: Value, ignore_index: int, dtype: torch.dtype) -> Value:
+    """1 where a target counts, 0 where it is ignored."""
+    return b.cast(b.compare("ne", target, ignore_index), dtype)
+
+
+def count(b: Builder, kept: Value) -> Value:
+    """How many count, at least 1: without any the sum is 0, and so is the mean."""
+    return b.binary("maximum", b.reduce("sum", kept, range(kept.rank)), 1)
+
+
+def pick(b: Builder, x: Value, target: Value) -> Value:
+    """x[.., target[..]], 0 where the target is no class."""
+    hot = b.one_hot(target, x.shape[-1])
+    return b.reduce("sum", b.select(hot, x, b.like(x, 0)), [x.rank - 1])
+
+
+def by_rows(b, logits, target, weight, reduction, ignore_index, smoothing) -> Value:
+    last = logits.rank - 1
+    log_p = b.minus(logits, log_sum_exp(b, logits, last))
+    kept = valid(b, target, ignore_index, logits.dtype)
+    scale = kept
+    if weight is not None:
+        hot = b.one_hot(target, logits.shape[-1])
+        wide = b.broadcast(weight, logits.shape)
+        scale = b.times(kept, b.reduce("sum", b.select(hot, wide, b.like(wide, 0)), [last]))
+    rows = b.times(b.negative(pick(b, log_p, target)), scale)
+    if smoothing:
+        spread = log_p if weight is None else b.times(log_p, weight)
+        spread = b.times(b.negative(b.reduce("mean", spread, [last])), kept)
+        rows = b.plus(b.times(rows, 1 - smoothing), b.times(spread, smoothing))
+    if reduction == NONE:
+        return rows
+    total = b.reduce("sum", rows, range(rows.rank))
+    return total if reduction == SUM else b.over(total, b.reduce("sum", scale, range(scale.rank)))
+
+
+def with_probabilities(b, logits, target, weight, reduction, smoothing) -> Value:
+    last = logits.rank - 1
+    log_p = b.minus(logits, log_sum_exp(b, logits, last))
+    if smoothing:
+        target = b.plus(b.times(target, 1 - smoothing), smoothing / logits.shape[-1])
+    terms = b.times(log_p, target)
+    terms = terms if weight is None else b.times(terms, weight)
+    rows = b.negative(b.reduce("sum", terms, [last]))
+    return reduced(b, rows, reduction)
+
+
+@converts("aten.nll_loss_nd.default", to="a one-hot mask and nn.reduce sum")
+def nll_loss(b: Builder, self, target, weight=None, reduction=MEAN, ignore_index=-100):
+    if weight is not None:
+        raise CannotImport("nll_loss with class weights: use cross_entropy")
+    log_p = classes_last(b, self)
+    kept = valid(b, target, ignore_index, log_p.dtype)
+    rows = b.times(b.negative(pick(b, log_p, target)), kept)
+    if reduction == NONE:
+        return rows
+    total = b.reduce("sum", rows, range(rows.rank))
+    return total if reduction == SUM else b.over(total, count(b, kept))
+
+
+@converts("aten.mse_loss.default", to="arithmetic and nn.reduce")
+def mse_loss(b: Builder, self, target, reduction=MEAN):
+    error = b.minus(self, target)
+    return reduced(b, b.times(error, error), reduction)
+
+
+@converts("aten.l1_loss.default", to="arithmetic and nn.reduce")
+def l1_loss(b: Builder, self, target, reduction=MEAN):
+    return reduced(b, b.unary("math.absf", b.minus(self, target)), reduction)
+
+
+def bent(b: Builder, error: Value, width: float, slope: float) -> Value:
+    """slope * (|e| - width / 2), and the parabola that meets it below `width`."""
+    size = b.unary("math.absf", error)
+    parabola = b.times(b.times(error, error), slope / 2 / width)
+    line = b.times(b.minus(size, width / 2), slope)
+    return b.select(b.compare("lt", size, width), parabola, line)
+
+
+@converts("aten.huber_loss.default", to="arithmetic and nn.reduce")
+def huber_loss(b: Builder, self, target, reduction=MEAN, delta=1.0):
+    return reduced(b, bent(b, b.minus(self, target), delta, delta), reduction)
+
+
+@converts("aten.smooth_l1_loss.default", to="arithmetic and nn.reduce")
+def smooth_l1_loss(b: Builder, self, target, reduction=MEAN, beta=1.0):
+    if beta == 0:
+        return l1_loss(b, self, target, reduction)
+    return reduced(b, bent(b, b.minus(self, target), beta, 1.0), reduction)
+
+
+@converts("aten.binary_cross_entropy.default", to="arithmetic and nn.reduce")
+def binary_cross_entropy(b: Builder, self, target, weight=None, reduction=MEAN):
+    def clipped_log(x: Value) -> Value:
+        # PyTorch keeps logarithms at -100 or more.
+        return b.binary("maximum", b.unary("math.log", x), -100.0)
+
+    one = b.like(self, 1)
+    yes = b.times(target, clipped_log(self))
+    no = b.times(b.minus(one, target), clipped_log(b.minus(one, self)))
+    rows = b.negative(b.plus(yes, no))
+    return reduced(b, rows if weight is None else b.times(rows, weight), reduction)
+
+
+@converts("aten.binary_cross_entropy_with_logits.default", to="softplus and nn.reduce")
+def binary_cross_entropy_with_logits(b: Builder, self, target, weight=None, pos_weight=None,
+                                     reduction=MEAN):
+    # (1 - y) x + softplus(-x) (1 + (w - 1) y)
+    tail = softplus_of(b, b.negative(self))
+    if pos_weight is not None:
+        tail = b.times(tail, b.plus(b.times(b.minus(pos_weight, 1), target), 1))
+    rows = b.plus(b.times(b.minus(b.like(target, 1), target), self), tail)
+    return reduced(b, rows if weight is None else b.times(rows, weight), reduction)

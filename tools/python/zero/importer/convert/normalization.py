@@ -1,0 +1,73 @@
+"""Layer norm, RMS norm and their relatives."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from zero.importer.builder import Builder
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value
+from zero.importer.text import decimal
+
+
+def layer_norm_of(b: Builder, x: Value, w: Value | None, bias: Value | None, eps: float) -> Value:
+    """Over the last dimension."""
+    size = x.shape[-1:]
+    w = b.fill(size, 1, x.dtype) if w is None else w
+    bias = b.fill(size, 0, x.dtype) if bias is None else bias
+    rows = (x.shape[:-1], torch.float64 if x.dtype == torch.float64 else torch.float32)
+    form = f"{{}}, {{}}, {{}} eps {decimal(eps)}"
+    return b.add("nn.layer_norm", [x, w, bias], [(x.shape, x.dtype), rows, rows], form)[0]
+
+
+def rms_norm_of(b: Builder, x: Value, w: Value | None, eps: float) -> Value:
+    """Over the last dimension."""
+    w = b.fill(x.shape[-1:], 1, x.dtype) if w is None else w
+    rows = (x.shape[:-1], torch.float64 if x.dtype == torch.float64 else torch.float32)
+    form = f"{{}}, {{}} eps {decimal(eps)}"
+    return b.add("nn.rms_norm", [x, w], [(x.shape, x.dtype), rows], form)[0]
+
+
+def flattened(b: Builder, x: Value, shape, parameters: list[Value | None]):
+    """`x` and its parameters with the normalised dimensions as one."""
+    count = math.prod(shape)
+    if tuple(x.shape[-len(shape) :]) != tuple(shape):
+        raise CannotImport(f"a norm over {list(shape)} of a tensor {list(x.shape)}")
+    x = b.reshape(x, x.shape[: x.rank - len(shape)] + (count,))
+    return x, [None if p is None else b.reshape(p, (count,)) for p in parameters]
+
+
+@converts("aten.layer_norm.default", to="nn.layer_norm")
+def layer_norm(b: Builder, input, normalized_shape, weight=None, bias=None, eps=1e-5,
+               cudnn_enable=True):
+    x, (w, shift) = flattened(b, input, normalized_shape, [weight, bias])
+    return b.reshape(layer_norm_of(b, x, w, shift, eps), input.shape)
+
+
+@converts("aten.rms_norm.default", to="nn.rms_norm")
+def rms_norm(b: Builder, input, normalized_shape, weight=None, eps=None):
+    x, (w,) = flattened(b, input, normalized_shape, [weight])
+    eps = torch.finfo(input.dtype).eps if eps is None else eps
+    return b.reshape(rms_norm_of(b, x, w, eps), input.shape)
+
+
+@converts("aten.group_norm.default", to="nn.layer_norm of each group, scale and shift")
+def group_norm(b: Builder, input, num_groups, weight=None, bias=None, eps=1e-5,
+               cudnn_enabled=True):
+    batch, channels = input.shape[:2]
+    x = b.reshape(input, (batch, num_groups, input.size // batch // num_groups))
+    x = b.reshape(layer_norm_of(b, x, None, None, eps), input.shape)
+    view = (channels,) + (1,) * (input.rank - 2)
+    if weight is not None:
+        x = b.times(x, b.reshape(weight, view))
+    return x if bias is None else b.plus(x, b.reshape(bias, view))
+
+
+@converts("aten._weight_norm.default", to="v * g / norm(v)")
+def weight_norm(b: Builder, v, g, dim=0):
+    dims = [d for d in range(v.rank) if dim == -1 or d != dim % v.rank]
+    squares = b.reduce("sum", b.times(v, v), dims, keep=True)
+    return b.times(v, b.over(b.reshape(g, squares.shape), b.unary("math.sqrt", squares)))

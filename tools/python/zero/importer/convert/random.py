@@ -1,0 +1,28 @@
+"""Dropout and what else is drawn."""
+
+from __future__ import annotations
+
+from zero.importer.builder import Builder
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+
+
+@converts("aten.native_dropout.default", to="nn.dropout, with an id of its own")
+def native_dropout(b: Builder, input, p, train=True):
+    if train is False:
+        return [input, None]
+    return [b.dropout(input, p), None]
+
+
+@converts("aten.dropout.default", to="nn.dropout, with an id of its own")
+def dropout(b: Builder, input, p, train):
+    return b.dropout(input, p) if train else input
+
+
+@converts("aten.bernoulli.p", to="nn.dropout of ones (stochastic depth)")
+def bernoulli(b: Builder, self, p):
+    """Ones with probability p, zeros otherwise: dropout scales its ones by 1/p."""
+    if not 0 < p <= 1:
+        raise CannotImport(f"bernoulli with p = {p}: wanted 0 < p <= 1")
+    ones = b.like(self, 1.0)
+    return ones if p == 1 else b.times(b.dropout(ones, 1 - p), p)

@@ -1,0 +1,131 @@
+"""Sums, means, extrema."""
+
+from __future__ import annotations
+
+import torch
+
+from zero.importer.builder import Builder
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value
+
+
+def listed(dim, rank: int) -> list[int]:
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return list(range(rank))
+    dims = [dim] if isinstance(dim, int) else dim
+    return sorted(d % rank for d in dims) if rank else []
+
+
+@converts("aten.sum.default", "aten.sum.dim_IntList", to="nn.reduce sum")
+def sum_of(b: Builder, self, dim=None, keepdim=False, dtype=None):
+    x = self if dtype is None else b.cast(self, dtype)
+    if x.dtype == torch.bool:
+        x = b.cast(x, torch.int64)
+    return total(b, x, listed(dim, x.rank), keepdim)
+
+
+def total(b: Builder, x: Value, dims: list[int], keep: bool = False) -> Value:
+    """A sum; nn.reduce is for floats, so integers are summed as floats, which are
+    exact to 2^24."""
+    if x.is_float:
+        return b.reduce("sum", x, dims, keep)
+    return b.cast(b.reduce("sum", b.cast(x, torch.float32), dims, keep), x.dtype)
+
+
+@converts("aten.mean.default", "aten.mean.dim", to="nn.reduce mean")
+def mean(b: Builder, self, dim=None, keepdim=False, dtype=None):
+    x = self if dtype is None else b.cast(self, dtype)
+    return b.reduce("mean", x, listed(dim, x.rank), keepdim)
+
+
+@converts("aten.amax.default", "aten.max.default", to="nn.reduce max")
+def amax(b: Builder, self, dim=None, keepdim=False):
+    # At a tie PyTorch spreads amax's gradient, and zero gives it to the first.
+    return extremum(b, self, listed(dim, self.rank), keepdim)
+
+
+def extremum(b: Builder, x: Value, dims: list[int], keep: bool, sign: int = 1) -> Value:
+    integer = None if x.is_float else x.dtype
+    y = x if integer is None else b.cast(x, torch.float32)
+    y = b.reduce("max", y if sign > 0 else b.negative(y), dims, keep)
+    y = y if sign > 0 else b.negative(y)
+    return y if integer is None else b.cast(y, integer)
+
+
+@converts("aten.amin.default", "aten.min.default", to="nn.reduce max of -x")
+def amin(b: Builder, self, dim=None, keepdim=False):
+    return extremum(b, self, listed(dim, self.rank), keepdim, sign=-1)
+
+
+@converts("aten.max.dim", to="nn.reduce max, and the first position of it")
+def max_dim(b: Builder, self, dim, keepdim=False):
+    dims = listed(dim, self.rank)
+    return [extremum(b, self, dims, keepdim), first_maximum(b, self, dims[0], keepdim)]
+
+
+def first_maximum(b: Builder, x: Value, dim: int, keep: bool) -> Value:
+    """The first position of the largest element along `dim`."""
+    x = x if x.is_float else b.cast(x, torch.float32)
+    largest = b.broadcast(b.reduce("max", x, [dim], keep=True), x.shape)
+    size = x.shape[dim]
+    at = b.cast(b.positions(x.shape, dim), torch.float32)
+    at = b.select(b.compare("eq", x, largest), at, b.fill(x.shape, size, torch.float32))
+    first = b.negative(b.reduce("max", b.negative(at), [dim], keep))
+    return b.cast(first, torch.int64)
+
+
+@converts("aten.argmax.default", to="the first position of the maximum, by nn.reduce max")
+def argmax(b: Builder, self, dim=None, keepdim=False):
+    if dim is None:
+        if keepdim:
+            raise CannotImport("argmax with keepdim and without dim")
+        return first_maximum(b, b.reshape(self, [self.size]), 0, False)
+    return first_maximum(b, self, dim % self.rank, keepdim)
+
+
+@converts("aten.any.default", "aten.any.dim", to="nn.reduce max of 0 and 1")
+def any_of(b: Builder, self, dim=None, keepdim=False):
+    x = b.cast(b.cast(self, torch.bool), torch.float32)
+    return b.compare("gt", b.reduce("max", x, listed(dim, x.rank), keepdim), 0)
+
+
+@converts("aten.all.default", "aten.all.dim", to="nn.reduce max of 0 and 1")
+def all_of(b: Builder, self, dim=None, keepdim=False):
+    x = b.cast(b.cast(self, torch.bool), torch.float32)
+    x = b.reduce("max", b.minus(b.like(x, 1), x), listed(dim, x.rank), keepdim)
+    return b.compare("eq", x, 0)
+
+
+@converts("aten.var.correction", to="nn.reduce mean of squares")
+def variance(b: Builder, self, dim=None, correction=None, keepdim=False):
+    dims = listed(dim, self.rank)
+    count = 1
+    for d in dims:
+        count *= self.shape[d]
+    centred = b.minus(self, b.reduce("mean", self, dims, keep=True))
+    squares = b.reduce("sum", b.times(centred, centred), dims, keepdim)
+    return b.over(squares, float(count - (1 if correction is None else correction)))
+
+
+@converts("aten.linalg_vector_norm.default", to="math.sqrt of a sum of squares")
+def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False):
+    if ord != 2:
+        raise CannotImport(f"a vector norm of order {ord}: wanted 2")
+    squares = b.times(self, self)
+    return b.unary("math.sqrt", b.reduce("sum", squares, listed(dim, self.rank), keepdim))
+
+
+@converts("aten.cumsum.default", to="nn.matmul with a constant triangle")
+def cumsum(b: Builder, self, dim, dtype=None):
+    x = self if dtype is None else b.cast(self, dtype)
+    integer = None
+    if not x.is_float:
+        integer = torch.int64
+        x = b.cast(x, torch.float32)
+    dim %= x.rank
+    size = x.shape[dim]
+    moved = b.swap(x, dim, x.rank - 1)
+    triangle = b.constant(torch.ones(size, size, dtype=x.dtype).triu())
+    y = b.swap(b.linear(moved, triangle, None, transposed=False), dim, x.rank - 1)
+    return y if integer is None else b.cast(y, integer)
