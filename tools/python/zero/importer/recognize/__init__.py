@@ -1,0 +1,14 @@
+"""Finds what is written out in a graph and has one operation in zero."""
+
+from __future__ import annotations
+
+from zero.importer.capture import Captured
+from zero.importer.recognize import activations, heads, norms, rotary
+
+RECOGNIZERS = (norms.rewrite, activations.rewrite, rotary.rewrite, heads.rewrite)
+
+
+def recognize(captured: Captured) -> None:
+    """Rewrites the graph. What it replaces stays, unused."""
+    for rewrite in RECOGNIZERS:
+        rewrite(captured)
