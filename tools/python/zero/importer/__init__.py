@@ -1,0 +1,6 @@
+"""Imports PyTorch models: `export(module, batch)`, and the command zero-import."""
+
+from zero.importer.errors import CannotImport
+from zero.importer.model import Model, export
+
+__all__ = ["CannotImport", "Model", "export"]

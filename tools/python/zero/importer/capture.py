@@ -1,0 +1,238 @@
+"""From a module to one functional graph of its loss.
+
+`torch.export` traces the module. What its decompositions would forget is marked
+before they run: where a gradient ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from torch.fx import Graph, GraphModule, Node
+
+from zero.importer.errors import CannotImport
+from zero.importer.places import place_of
+
+stop_library = torch.library.Library("zero_importer", "DEF")
+stop_library.define("stop_gradient(Tensor x) -> Tensor")
+stop_library.impl("stop_gradient", lambda x: x.clone(), "CompositeExplicitAutograd")
+stop_library.impl("stop_gradient", lambda x: torch.empty_like(x), "Meta")
+STOP = torch.ops.zero_importer.stop_gradient.default
+
+
+class LossOf(nn.Module):
+    """A module as a function of its batch to the loss and further outputs."""
+
+    def __init__(self, module: nn.Module, outputs: tuple[str, ...]):
+        super().__init__()
+        self.module = module
+        self.outputs = outputs
+
+    def forward(self, **batch):
+        result = self.module(**batch)
+        if isinstance(result, torch.Tensor):
+            loss = result
+        elif isinstance(result, dict):
+            loss = result.get("loss")
+        else:
+            loss = getattr(result, "loss", None)
+        if not isinstance(loss, torch.Tensor):
+            raise CannotImport(
+                f"forward(**batch) returns a {type(result).__name__} without a loss: "
+                "return the loss as a tensor, or an output with `.loss`; a Hugging Face "
+                "model wants `labels` in the batch"
+            )
+        named = [self._named(result, name) for name in self.outputs]
+        return (loss, *named)
+
+    @staticmethod
+    def _named(result: Any, name: str) -> torch.Tensor:
+        value = result.get(name) if isinstance(result, dict) else getattr(result, name, None)
+        if not isinstance(value, torch.Tensor):
+            raise CannotImport(f"the model's output has no tensor '{name}'")
+        return value
+
+
+@dataclass
+class Captured:
+    """The graph, and what its placeholders stand for."""
+
+    graph: Graph
+    parameters: dict[Node, str]  # by the name in the module
+    constants: dict[Node, Any]
+    inputs: dict[Node, str]
+    results: list[Node]
+
+
+def copies(batch: dict[str, Any]) -> dict[str, Any]:
+    """The batch with tensors of its own: export takes two uses of one tensor for
+    one input."""
+    return {
+        name: value.detach().clone() if isinstance(value, torch.Tensor) else value
+        for name, value in batch.items()
+    }
+
+
+def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) -> Captured:
+    """Traces `module(**batch)`. Raises CannotImport."""
+    wrapper = LossOf(module, outputs)
+    wrapper.train(module.training)
+    on_meta = any(parameter.is_meta for parameter in module.parameters())
+    buffers = dict(module.named_buffers(remove_duplicate=False))
+    batch = copies(batch)
+    if on_meta:
+        # Shapes are all that tracing reads. Buffers keep their values beside.
+        batch = {k: v.to("meta") if isinstance(v, torch.Tensor) else v for k, v in batch.items()}
+        set_buffers(module, {name: value.to("meta") for name, value in buffers.items()})
+    try:
+        program = torch.export.export(wrapper, (), batch, strict=False)
+    except CannotImport:
+        raise
+    except Exception as error:
+        raise CannotImport(
+            "torch.export cannot trace the model: "
+            f"{type(error).__name__}: {str(error).strip().splitlines()[0]}. A loss must be "
+            "one graph of tensors with static shapes: no branch on values, no "
+            "`use_reentrant=True` checkpoints"
+        ) from error
+    finally:
+        if on_meta:
+            set_buffers(module, buffers)
+    refuse_dynamic(program)
+    mark_stops(program, trainable(program, module))
+    return bind(program.run_decompositions(table()), buffers)
+
+
+def set_buffers(module: nn.Module, buffers: dict[str, torch.Tensor]) -> None:
+    for name, value in buffers.items():
+        owner, _, leaf = name.rpartition(".")
+        module.get_submodule(owner)._buffers[leaf] = value
+
+
+def table() -> dict:
+    """PyTorch's own decompositions of recurrent networks; all else stays whole."""
+    kept = ("aten.lstm", "aten.gru", "aten.rnn")
+    return {
+        operation: function
+        for operation, function in torch.export.default_decompositions().items()
+        if str(operation).startswith(kept)
+    }
+
+
+def refuse_dynamic(program) -> None:
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) or (
+            isinstance(value, torch.Tensor)
+            and any(isinstance(size, torch.SymInt) for size in value.shape)
+        ):
+            raise CannotImport(
+                f"{node.target} has a shape or a number that depends on values; "
+                "zero compiles static shapes",
+                place_of(node),
+            )
+
+
+# Where gradients end
+
+
+def trainable(program, module: nn.Module) -> set[Node]:
+    """The placeholders of parameters that training changes."""
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    names = {
+        spec.arg.name
+        for spec in program.graph_signature.input_specs
+        if spec.kind == InputKind.PARAMETER
+        and parameters[own_name(spec.target)].requires_grad
+    }
+    return {node for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
+
+
+def mark_stops(program, trained: set[Node]) -> None:
+    """Puts a stop on what a detach or a region without gradients makes of a
+    trained value. Decompositions would inline both and forget them."""
+    graph = program.graph_module.graph
+    dependent = set(trained)
+    for node in list(graph.nodes):
+        if node.op != "call_function":
+            continue
+        name = str(node.target)
+        if name == "wrap_with_autocast":
+            raise CannotImport(
+                "autocast: a model has no precision of its own; leave it out and set "
+                "`bf16` in the configuration",
+                place_of(node),
+            )
+        if not any(source in dependent for source in node.all_input_nodes):
+            continue
+        if name == "wrap_with_set_grad_enabled":
+            enabled = node.args[0]
+            if enabled:
+                dependent.add(node)
+                continue
+            for item in list(node.users):
+                stop_after(graph, item)
+        elif name in ("aten.detach.default", "aten.detach_.default"):
+            node.target = STOP
+        else:
+            dependent.add(node)
+    graph.lint()
+    program.graph_module.recompile()
+
+
+def stop_after(graph: Graph, node: Node) -> None:
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or not value.dtype.is_floating_point:
+        return
+    with graph.inserting_after(node):
+        stop = graph.call_function(STOP, (node,))
+    stop.meta = dict(node.meta)
+    node.replace_all_uses_with(stop, delete_user_cb=lambda user: user is not stop)
+
+
+# What placeholders stand for
+
+
+def own_name(target: str) -> str:
+    return target.removeprefix("module.")
+
+
+def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
+    module: GraphModule = program.graph_module
+    for node in list(module.graph.nodes):
+        if node.target is torch.ops.aten._assert_tensor_metadata.default:
+            module.graph.erase_node(node)
+    nodes = {node.name: node for node in module.graph.nodes if node.op == "placeholder"}
+    captured = Captured(module.graph, {}, {}, {}, [])
+    for spec in program.graph_signature.input_specs:
+        node = nodes[spec.arg.name]
+        if spec.kind == InputKind.PARAMETER:
+            captured.parameters[node] = own_name(spec.target)
+        elif spec.kind == InputKind.BUFFER:
+            captured.constants[node] = buffers[own_name(spec.target)]
+        elif spec.kind == InputKind.CONSTANT_TENSOR:
+            captured.constants[node] = program.constants[spec.target]
+        elif spec.kind == InputKind.USER_INPUT and isinstance(spec.arg, ConstantArgument):
+            captured.constants[node] = spec.arg.value
+        elif spec.kind == InputKind.USER_INPUT:
+            captured.inputs[node] = spec.arg.name
+        else:
+            raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
+    results = list(module.graph.output_node().args[0])
+    for spec, result in zip(program.graph_signature.output_specs, results):
+        if spec.kind == OutputKind.USER_OUTPUT:
+            captured.results.append(result)
+        elif spec.kind == OutputKind.BUFFER_MUTATION:
+            raise CannotImport(
+                f"the buffer '{own_name(spec.target)}' changes in each step (a running "
+                "statistic?), and zero's buffers are constants: use a norm without "
+                "running statistics, or put the layer into eval mode",
+                place_of(result) if isinstance(result, Node) else None,
+            )
+        else:
+            raise CannotImport(f"forward changes '{spec.target}' in place: return a new tensor")
+    return captured

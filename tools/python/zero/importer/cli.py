@@ -1,0 +1,117 @@
+"""The command zero-import."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from typing import Any
+
+import torch
+
+from zero.importer.errors import CannotImport
+from zero.importer.huggingface import TASKS, from_config
+from zero.importer.model import export
+
+EXAMPLES = """\
+examples:
+  zero-import train.py:make -o model.mlir --weights model.safetensors
+      make() returns (module, batch): module(**batch) is the loss, or has `.loss`
+  zero-import --hf config.json --task causal-lm --sequence 1024 --micro-batch 4 \\
+      -o model.mlir
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="zero-import",
+        description="Imports a PyTorch model for zero-compile.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("function", nargs="?", metavar="FILE.py:FUNCTION",
+                        help="a function that returns (module, batch)")
+    result.add_argument("-o", "--output", required=True, metavar="MODEL.mlir")
+    result.add_argument("--weights", metavar="MODEL.safetensors", help="write the weights, too")
+    result.add_argument("--output-tensor", action="append", default=[], metavar="NAME",
+                        help="a further output of the step, such as logits")
+    result.add_argument("--eval", action="store_true",
+                        help="import the module in eval mode: without dropout")
+    group = result.add_argument_group("Hugging Face models")
+    group.add_argument("--hf", metavar="CONFIG.json", help="a configuration of transformers")
+    group.add_argument("--task", choices=sorted(TASKS), default="causal-lm")
+    group.add_argument("--sequence", type=positive, metavar="N", help="tokens of a sample")
+    group.add_argument("--micro-batch", type=positive, metavar="M",
+                       help="samples of a micro-batch of one rank")
+    return result
+
+
+def positive(word: str) -> int:
+    value = int(word)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{word}: wanted 1 or more")
+    return value
+
+
+def load(word: str) -> tuple[torch.nn.Module, dict[str, Any]]:
+    """Calls FILE.py:FUNCTION."""
+    path, colon, name = word.rpartition(":")
+    if not colon or not path:
+        raise CannotImport(f"'{word}': wanted FILE.py:FUNCTION")
+    specification = importlib.util.spec_from_file_location("zero_import_model", path)
+    if specification is None or specification.loader is None:
+        raise CannotImport(f"'{path}' is no Python file")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    try:
+        specification.loader.exec_module(module)
+    except FileNotFoundError:
+        raise CannotImport(f"'{path}' does not exist") from None
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise CannotImport(f"'{path}' has no function '{name}'")
+    result = function()
+    if (
+        not isinstance(result, tuple)
+        or len(result) != 2
+        or not isinstance(result[0], torch.nn.Module)
+        or not isinstance(result[1], dict)
+    ):
+        raise CannotImport(f"{word} must return (module, batch), a Module and a dictionary")
+    return result
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if bool(arguments.hf) == bool(arguments.function):
+        raise CannotImport("wanted either FILE.py:FUNCTION or --hf CONFIG.json")
+    if arguments.hf:
+        for flag in ("sequence", "micro_batch"):
+            if getattr(arguments, flag) is None:
+                raise CannotImport(f"--hf wants --{flag.replace('_', '-')}")
+        module, batch = from_config(
+            arguments.hf,
+            arguments.task,
+            arguments.sequence,
+            arguments.micro_batch,
+            with_values=arguments.weights is not None,
+        )
+    else:
+        module, batch = load(arguments.function)
+    if arguments.eval:
+        module.eval()
+    model = export(module, batch, outputs=arguments.output_tensor)
+    model.save(arguments.output, arguments.weights)
+
+
+def main(words: list[str] | None = None) -> int:
+    arguments = parser().parse_args(words)
+    try:
+        run(arguments)
+    except CannotImport as error:
+        print(f"zero-import: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""`export`: from a module and an example batch to a model of zero."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from zero.importer.capture import capture
+from zero.importer.errors import CannotImport
+from zero.importer.fold import fold
+from zero.importer.parameters import Parameters
+from zero.importer.recognize import recognize
+from zero.importer.step import StepWriter
+
+
+@dataclass
+class Model:
+    """An imported model: the text that zero compiles, and the weights beside it.
+
+    `inputs` are the names of the step's inputs, which the data must have too, and
+    `aliases` gives tied parameters' further names: alias -> name.
+    """
+
+    text: str
+    inputs: list[str]
+    parameters: dict[str, torch.Tensor]
+    aliases: dict[str, str]
+
+    def save(self, path: str | os.PathLike, weights: str | os.PathLike | None = None) -> None:
+        """Writes the model, and its weights as safetensors where a path is given."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.text)
+        if weights is not None:
+            self.save_weights(weights)
+
+    def save_weights(self, path: str | os.PathLike) -> None:
+        """Writes the parameters, each storage once under its first name."""
+        missing = [name for name, value in self.parameters.items() if value.is_meta]
+        if missing:
+            raise CannotImport(
+                f"the parameter '{missing[0]}' is on the meta device and has no values to save"
+            )
+        tensors = {name: value.contiguous().cpu() for name, value in self.parameters.items()}
+        save_file(tensors, os.fspath(path), metadata={"format": "pt"})
+
+
+def export(module: nn.Module, batch: dict[str, Any], *, outputs: Sequence[str] = ()) -> Model:
+    """Imports `module`, whose `forward(**batch)` returns the loss or an output with
+    `.loss`.
+
+    `batch` is an example micro-batch: its tensors fix the shapes, and their names
+    become the step's inputs. The module's mode (train or eval) decides on dropout.
+    `outputs` names further tensors of the module's output, such as "logits". Raises
+    CannotImport, with module path and source line, for what zero cannot say.
+    """
+    parameters = Parameters(module)
+    captured = capture(module, batch, tuple(outputs))
+    fold(captured)
+    recognize(captured)
+    writer = StepWriter(captured, parameters, tuple(outputs))
+    results = writer.convert()
+    return Model(
+        writer.text(results),
+        list(captured.inputs.values()),
+        {parameter.name: parameter.data for parameter in parameters.all()},
+        {name: p.name for name, p in parameters.by_name.items() if name != p.name},
+    )

@@ -1,0 +1,87 @@
+"""Parameters of the step: names, ties, initial values, weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from zero.importer.errors import CannotImport
+from zero.importer.text import decimal, symbol, tensor_type
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One storage, under the first of its names."""
+
+    name: str
+    data: torch.Tensor
+    frozen: bool
+
+    def declaration(self) -> str:
+        # Weight decay is for matrices, by convention.
+        group = ' group "no_decay"' if self.data.dim() < 2 else ""
+        frozen = " frozen" if self.frozen else ""
+        kind = tensor_type(tuple(self.data.shape), self.data.dtype)
+        return f"zero.parameter {symbol(self.name)} : {kind} = {self.initial()}{group}{frozen}"
+
+    def initial(self) -> str:
+        """How to draw values where no weights are given: like the present ones."""
+        if self.data.is_meta:
+            if self.data.dim() >= 2:
+                return "#zero.normal<std = 0.02>"
+            return "#zero.zeros" if self.name.endswith("bias") else "#zero.ones"
+        first = self.data.flatten()[0].item() if self.data.numel() else 0.0
+        if bool((self.data == first).all()):
+            known = {0.0: "#zero.zeros", 1.0: "#zero.ones"}
+            return known.get(first, f"#zero.constant<value = {decimal(first)}>")
+        deviation = self.data.double().std(correction=0).item()
+        return f"#zero.normal<std = {decimal(float(f'{deviation:.4g}'))}>"
+
+
+def key_of(parameter: torch.Tensor):
+    """Equal for two parameters that are one."""
+    if parameter.is_meta:
+        return id(parameter)
+    return parameter.untyped_storage().data_ptr(), parameter.storage_offset(), parameter.shape
+
+
+class Parameters:
+    """The module's parameters by any of their names."""
+
+    def __init__(self, module: nn.Module):
+        self.by_name: dict[str, Parameter] = {}
+        first: dict = {}
+        for name, value in module.named_parameters(remove_duplicate=False):
+            key = key_of(value)
+            if key not in first:
+                self._check(name, value)
+                first[key] = Parameter(name, value.detach(), not value.requires_grad)
+            self.by_name[name] = first[key]
+        self._refuse_overlaps(first.values())
+
+    def _check(self, name: str, value: torch.Tensor) -> None:
+        if value.dtype not in (torch.float32, torch.float64):
+            raise CannotImport(
+                f"the parameter '{name}' is {value.dtype}: a model is f32, and the "
+                "configuration's `bf16` or `fp16` says in what it trains; call "
+                "module.float()"
+            )
+
+    def _refuse_overlaps(self, parameters) -> None:
+        storages: dict[int, str] = {}
+        for parameter in parameters:
+            if parameter.data.is_meta or not parameter.data.numel():
+                continue
+            pointer = parameter.data.untyped_storage().data_ptr()
+            other = storages.setdefault(pointer, parameter.name)
+            if other != parameter.name:
+                raise CannotImport(
+                    f"the parameters '{other}' and '{parameter.name}' are parts of one "
+                    "tensor: make them one parameter, or give each its own memory"
+                )
+
+    def all(self) -> list[Parameter]:
+        """Each storage once, in the module's order."""
+        return list(dict.fromkeys(self.by_name.values()))

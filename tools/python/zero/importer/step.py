@@ -1,0 +1,167 @@
+"""From a captured graph to the text of a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from zero.importer.builder import Builder
+from zero.importer.capture import Captured
+from zero.importer.convert import convert_node
+from zero.importer.errors import CannotImport, Place
+from zero.importer.ir import Names, Value, print_operations
+from zero.importer.parameters import Parameters
+from zero.importer.places import place_of
+from zero.importer.text import location, symbol
+
+
+def name_of(node: Node) -> str:
+    """What a converter is registered for: "aten.add.Tensor"."""
+    if isinstance(node.target, torch._ops.OpOverload):
+        return str(node.target)
+    module = getattr(node.target, "__module__", "") or ""
+    name = getattr(node.target, "__name__", str(node.target))
+    return ("zero." if module.startswith("zero.") else f"{module}.") + name
+
+
+def needed(results: list[Node]) -> set[Node]:
+    """The nodes that `results` depend on."""
+    found, stack = set(), list(results)
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack += node.all_input_nodes
+    return found
+
+
+class StepWriter:
+    """Converts the nodes of a graph in order, and prints the module."""
+
+    def __init__(self, captured: Captured, parameters: Parameters, outputs: tuple[str, ...]):
+        self.captured = captured
+        self.parameters = parameters
+        self.outputs = outputs
+        self.builder = Builder()
+        self.values: dict[Node, Any] = {}
+        self.loads: dict[str, Value] = {}
+        self.arguments: list[Value] = []
+        self.names = Names()
+        self.aliases: dict[Place, str] = {}
+
+    def convert(self) -> list[Value]:
+        """Emits everything that the results need."""
+        self._add_inputs()
+        live = needed(self.captured.results)
+        for node in self.captured.graph.nodes:
+            if node.op == "call_function" and node in live:
+                if node not in self.captured.constants:
+                    self._convert(node)
+        loss, *others = [self.value_of(node) for node in self.captured.results]
+        if loss.size != 1 or not loss.is_float:
+            raise CannotImport(f"the loss is a {loss.type}: wanted one float")
+        if not loss.trained:
+            raise CannotImport(
+                "the loss does not depend on a parameter that is trained: is all of the "
+                "forward pass in no_grad, or a checkpoint with use_reentrant=True?"
+            )
+        return [self.builder.reshape(loss, ()), *others]
+
+    def _add_inputs(self) -> None:
+        for node, name in self.captured.inputs.items():
+            example = node.meta["val"]
+            value = Value(tuple(example.shape), example.dtype, name=self.names.take(clean(name)))
+            self.values[node] = value
+            self.arguments.append(value)
+        samples = {value.shape[:1] for value in self.arguments}
+        if len(samples) != 1 or () in samples:
+            shapes = ", ".join(
+                f"{name} {list(value.shape)}"
+                for name, value in zip(self.captured.inputs.values(), self.arguments)
+            )
+            raise CannotImport(
+                "the tensors of the batch must agree in dimension 0, the samples of the "
+                f"micro-batch; found {shapes}"
+            )
+        self.builder.micro_batch = samples.pop()[0]
+
+    def _convert(self, node: Node) -> None:
+        place = place_of(node)
+        self.builder.place = place
+        self.builder.hint = clean(node.name)
+        if name_of(node) == "_operator.getitem":
+            self.values[node] = self.value_of(node.args[0])[node.args[1]]
+            return
+        try:
+            self.values[node] = convert_node(self.builder, name_of(node), node, self.value_of)
+        except CannotImport as error:
+            if error.place:
+                raise
+            raise CannotImport(str(error), place) from None
+
+    def value_of(self, node: Node) -> Any:
+        """The value of a node; parameters are loaded at their first use."""
+        if node in self.values:
+            return self.values[node]
+        if node in self.captured.parameters:
+            return self._load(self.captured.parameters[node])
+        constant = self.captured.constants[node]
+        if isinstance(constant, torch.Tensor):
+            constant = self.builder.constant(constant.detach())
+        elif isinstance(constant, (list, tuple)):
+            constant = [self.builder.constant(c.detach()) for c in constant]
+        self.values[node] = constant
+        return constant
+
+    def _load(self, name: str) -> Value:
+        parameter = self.parameters.by_name[name]
+        if parameter.name not in self.loads:
+            result = (tuple(parameter.data.shape), parameter.data.dtype)
+            form = symbol(parameter.name).replace("{", "{{").replace("}", "}}")
+            hint, self.builder.hint = self.builder.hint, clean(parameter.name)
+            value = self.builder.add(
+                "zero.load", [], [result], form, lambda operation: operation.results[0].type
+            )[0]
+            self.builder.hint = hint
+            value.trained = not parameter.frozen
+            self.loads[parameter.name] = value
+        return self.loads[parameter.name]
+
+    # Text
+
+    def text(self, results: list[Value]) -> str:
+        results = [self.builder.materialize(value) for value in results]
+        live = self.builder.live(results)
+        body = print_operations(live, self.names, self._location)
+        yielded = ", ".join(value.name for value in results)
+        names = ", ".join(f'"{name}"' for name in self.outputs)
+        types = ", ".join(value.type for value in results)
+        body.append(
+            f"  zero.yield {yielded}" + (f" outputs [{names}]" if names else "") + f" : {types}"
+        )
+        arguments = ", ".join(
+            f'{value.name}: {value.type} {{zero.input = "{name}"}}'
+            for name, value in zip(self.captured.inputs.values(), self.arguments)
+        )
+        lines = [p.declaration() for p in self.parameters.all()]
+        lines += ["", f"zero.step @train({arguments}) {{", *body, "}"]
+        if self.aliases:
+            lines += [""] + [f"{alias} = loc({location(place)})" for place, alias in self.aliases.items()]
+        return "\n".join(lines) + "\n"
+
+    def _location(self, place: Place) -> str:
+        if not location(place):
+            return ""
+        if place not in self.aliases:
+            self.aliases[place] = f"#loc{len(self.aliases)}"
+        return f"loc({self.aliases[place]})"
+
+
+def clean(name: str) -> str:
+    """A name that is allowed after '%'."""
+    kept = "".join(c if c.isalnum() or c in "_.$-" else "_" for c in name)
+    return kept if kept and not kept[0].isdigit() else "v" + kept
+
+
