@@ -1,8 +1,8 @@
-"""Sums the results of ctest, lit and the checks of sources: count_tests.py FOLDER
+"""Sums the results of all tests and of the checks of sources: count_tests.py FOLDER
 
-Reads FOLDER/ctest.xml (JUnit), FOLDER/lit.json and FOLDER/checks.json, which has
-lit's form, where they exist, prints why
-each skipped test was skipped and which ones failed, and ends with one line,
+Reads FOLDER/ctest.xml (JUnit), FOLDER/lit.json, and FOLDER/python.json and
+FOLDER/checks.json, which have lit's form, where they exist, prints why each
+skipped test was skipped and which ones failed, and ends with one line,
 `N passed, N failed, N skipped`. Exits with 1 when a test failed, when none
 passed, or when a runner left no results.
 """
@@ -68,6 +68,7 @@ def main(folder):
     for name, read in (
         ("ctest.xml", read_ctest),
         ("lit.json", read_lit),
+        ("python.json", read_lit),
         ("checks.json", read_lit),
     ):
         path = folder / name

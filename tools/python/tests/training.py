@@ -1,0 +1,105 @@
+"""Compiles an imported model, makes one update, and compares with PyTorch."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import zero
+
+# A power of two so large that what an update adds dwarfs the weights: the weights
+# after it are the gradients, with all of their bits.
+LEARNING_RATE = 2.0**24
+
+
+def tool(name: str) -> str:
+    """A tool of the build, from ZERO_BIN or the path."""
+    folder = os.environ.get("ZERO_BIN")
+    path = str(pathlib.Path(folder, name)) if folder else shutil.which(name)
+    if not path or not os.path.exists(path):
+        pytest.fail(f"{name} not found: set ZERO_BIN to the build's folder bin")
+    return path
+
+
+def run(command: list[str], folder: pathlib.Path) -> str:
+    result = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, f"{' '.join(command)}\n{result.stderr[-4000:]}"
+    return result.stdout
+
+
+def train_once(model: zero.Model, batch: dict, folder: pathlib.Path, *options: str):
+    """(loss, gradients by name) of one update on one micro-batch."""
+    model.save(folder / "model.mlir", folder / "weights.safetensors")
+    config = {
+        "optimizer": {"type": "SGD", "params": {"lr": LEARNING_RATE}},
+        "gradient_clipping": 0.0,
+        "train_micro_batch_size_per_gpu": next(iter(batch.values())).shape[0],
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file({name: value.clone() for name, value in batch.items()}, folder / "data.safetensors")
+    run(
+        [tool("zero-compile"), "model.mlir", "--config", "config.json", "--target", "host",
+         "--stage", "0", "-o", "train", *options],
+        folder,
+    )
+    run(
+        ["./train", "--data", "data.safetensors", "--steps", "1", "--weights",
+         "weights.safetensors", "--save-weights", "after.safetensors", "--metrics",
+         "metrics.jsonl", "--threads", "1", "--validation-fraction", "0"],
+        folder,
+    )
+    loss = json.loads((folder / "metrics.jsonl").read_text().splitlines()[0])["loss"]
+    before = load_file(folder / "weights.safetensors")
+    after = load_file(folder / "after.safetensors")
+    gradients = {
+        name: (before[name].double() - after[name].double()) / LEARNING_RATE for name in before
+    }
+    return loss, gradients
+
+
+def reference(module: torch.nn.Module, batch: dict):
+    """(loss, gradients by every name) of PyTorch."""
+    module.zero_grad()
+    result = module(**batch)
+    loss = result if isinstance(result, torch.Tensor) else result.loss
+    loss.backward()
+    gradients = {
+        name: (torch.zeros_like(p) if p.grad is None else p.grad).double()
+        for name, p in module.named_parameters(remove_duplicate=False)
+    }
+    return loss.item(), gradients
+
+
+def compare(module: torch.nn.Module, batch: dict, folder: pathlib.Path, **settings) -> zero.Model:
+    """Imports, trains one step, and asserts the loss and the gradients."""
+    torch.manual_seed(0)
+    model = zero.export(module, batch, **settings)
+    loss, gradients = train_once(model, batch, folder)
+    wanted_loss, wanted = reference(module, batch)
+    assert abs(loss - wanted_loss) <= 1e-6 * max(1, abs(wanted_loss))
+    error = norm(gradients[name] - wanted[name] for name in gradients)
+    assert error <= 2e-6 * norm(wanted[name] for name in gradients), worst(gradients, wanted)
+    return model
+
+
+def norm(tensors) -> float:
+    return float(sum(tensor.square().sum() for tensor in tensors)) ** 0.5
+
+
+def worst(gradients: dict, wanted: dict) -> str:
+    """The parameters that differ most, for a message."""
+    errors = {
+        name: norm([gradients[name] - wanted[name]]) / (norm([wanted[name]]) + 1e-30)
+        for name in gradients
+    }
+    listed = sorted(errors.items(), key=lambda item: -item[1])[:5]
+    return ", ".join(f"{name}: {error:.2e}" for name, error in listed)
