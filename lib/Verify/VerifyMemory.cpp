@@ -183,10 +183,19 @@ bool LineMemory::mayShare(const Use &earlier, const Use &later) {
 // States
 //===----------------------------------------------------------------------===//
 
-/// The launch result that takes the place of `value`, which it reads; null
-/// where there is none.
+/// Whether `op` is a view of all of `value`.
+static bool isWholeView(Operation *op, Value value) {
+  return getView(op) && tensorBytes(op->getResult(0).getType()) ==
+                            tensorBytes(value.getType());
+}
+
+/// The launch result that takes the place of `value`, which it reads, or a view
+/// of all of it; null where there is none.
 static Value findSuccessor(Value value, AtAttr place) {
   for (Operation *user : value.getUsers()) {
+    if (isWholeView(user, value))
+      if (Value successor = findSuccessor(user->getResult(0), place))
+        return successor;
     auto places = user->getAttrOfType<ArrayAttr>("zero.at");
     if (!isa<LaunchOp>(user) || !places)
       continue;
@@ -204,9 +213,7 @@ static bool isNamedGradientOf(Value value, MemberAttr member) {
     if (isa<GradientOp>(user))
       return isGradientOf(user->getResult(0), member.getParameter(), 0,
                           member.getSize());
-    return getView(user) &&
-           tensorBytes(user->getResult(0).getType()) ==
-               tensorBytes(value.getType()) &&
+    return isWholeView(user, value) &&
            isNamedGradientOf(user->getResult(0), member);
   });
 }
