@@ -37,10 +37,11 @@ bool addConstant(KernelDescription &kernel, Value value) {
     return true;
   }
   if (matchPattern(value, m_ConstantInt(&integer))) {
-    // An i1 is 0 or 1, not -1.
+    // An i1 is 0 or 1, not -1; other integers have a sign.
     bool isBool = integer.getBitWidth() == 1;
-    kernel.floats.emplace_back("value", isBool ? integer.getZExtValue()
-                                               : integer.getSExtValue());
+    double number = isBool ? static_cast<double>(integer.getZExtValue())
+                           : static_cast<double>(integer.getSExtValue());
+    kernel.floats.emplace_back("value", number);
     return true;
   }
   return false;
