@@ -58,6 +58,10 @@ void rules::addActivations(EvaluationRules &rules) {
     }
     return success();
   });
+  rules.add<nn::StopGradientOp>([](nn::StopGradientOp, Evaluation &e) {
+    e.out[0].reals = e.in[0]->reals;
+    return success();
+  });
   rules.add<nn::SiluMulOp>([](nn::SiluMulOp, Evaluation &e) {
     for (int64_t i = 0; i < e.out[0].size(); ++i) {
       double gate = e.in[0]->reals[i];

@@ -59,6 +59,12 @@ func.func @silu(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
   %y = nn.silu %x : tensor<3x4xf64>
   return %y : tensor<3x4xf64>
 }
+// The slope of what is stopped is zero for differences, too.
+func.func @stop_gradient(%x: tensor<3x4xf64>) -> tensor<3x4xf64> attributes {gradient.zero} {
+  %steps = math.floor %x : tensor<3x4xf64>
+  %y = nn.stop_gradient %steps : tensor<3x4xf64>
+  return %y : tensor<3x4xf64>
+}
 func.func @silu_mul(%gate: tensor<3x4xf64>, %up: tensor<3x4xf64>) -> tensor<3x4xf64> {
   %y = nn.silu_mul %gate, %up : tensor<3x4xf64>
   return %y : tensor<3x4xf64>

@@ -105,3 +105,7 @@ Value SiluGradOp::buildScalar(OpBuilder &builder, Location loc,
   Value slope = s.add(one, s.mul(x, s.sub(one, sigmoid)));
   return s.mul(dy, s.mul(sigmoid, slope));
 }
+
+Value StopGradientOp::buildScalar(OpBuilder &, Location, ValueRange scalars) {
+  return scalars[0];
+}

@@ -35,6 +35,13 @@ LogicalResult SiluOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
+/// The operand's gradient is zero, which is what null stands for.
+LogicalResult StopGradientOp::buildGradient(OpBuilder &, ArrayRef<Value>,
+                                            ArrayRef<bool>,
+                                            MutableArrayRef<Value>) {
+  return success();
+}
+
 LogicalResult DropoutOp::buildGradient(OpBuilder &builder,
                                        ArrayRef<Value> resultGradients,
                                        ArrayRef<bool> wanted,

@@ -80,6 +80,7 @@ func.func @norms(%x: tensor<4x16x64xbf16>, %w: tensor<64xbf16>, %z: tensor<3x5xf
 // CHECK: nn.gelu tanh %{{.*}} : tensor<4x16xf32>
 // CHECK: nn.gelu_grad exact %{{.*}}, %{{.*}} : tensor<4x16xf32>
 // CHECK: nn.silu %{{.*}} : tensor<4x16xf32>
+// CHECK: nn.stop_gradient %{{.*}} : tensor<4x16xf32>
 // CHECK: nn.silu_grad %{{.*}}, %{{.*}} : tensor<4x16xf32>
 // CHECK: nn.silu_mul %{{.*}}, %{{.*}} : tensor<4x16xf32>
 // CHECK: %{{.*}}, %{{.*}} = nn.silu_mul_grad %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x16xf32>
@@ -92,6 +93,7 @@ func.func @activations(%x: tensor<4x16xf32>) {
   %2 = nn.gelu tanh %x : tensor<4x16xf32>
   %3 = nn.gelu_grad exact %x, %2 : tensor<4x16xf32>
   %4 = nn.silu %x : tensor<4x16xf32>
+  %stopped = nn.stop_gradient %x : tensor<4x16xf32>
   %5 = nn.silu_grad %x, %4 : tensor<4x16xf32>
   %6 = nn.silu_mul %x, %5 : tensor<4x16xf32>
   %7, %8 = nn.silu_mul_grad %6, %x, %5 : tensor<4x16xf32>

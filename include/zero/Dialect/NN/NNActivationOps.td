@@ -60,6 +60,22 @@ def NN_SiluGradOp : NN_Op<"silu_grad", [
   let assemblyFormat = "$dy `,` $x attr-dict `:` type($x)";
 }
 
+def NN_StopGradientOp : NN_Op<"stop_gradient", [
+    NN_Differentiable, NN_Elementwise, SameOperandsAndResultType]> {
+  let summary = "The operand itself, through which no gradient flows";
+  let description = [{
+    What PyTorch's `detach` makes of a tensor, and a region without gradients of
+    its results: a constant for the backward pass.
+
+    ```mlir
+    %c = nn.stop_gradient %x : tensor<32x250xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x);
+  let results = (outs NN_FloatTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 def NN_SiluMulOp : NN_KernelOp<"silu_mul", [
     NN_Differentiable, SameOperandsAndResultType]> {
   let summary = "silu(gate) * up: the activation of a gated layer (SwiGLU)";
