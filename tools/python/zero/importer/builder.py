@@ -315,6 +315,14 @@ class Builder(Block):
         kind = "arith.extf" if wide[x.dtype] < wide[dtype] else "arith.truncf"
         return self.add(kind, [x], [(x.shape, dtype)], "{}", conversion("to"))[0]
 
+    def stop(self, x: Value) -> Value:
+        """`x` as a constant for the backward pass."""
+        if not x.trained:
+            return x
+        y = self.add("nn.stop_gradient", [x], [(x.shape, x.dtype)], "{}", same)[0]
+        y.trained = False
+        return y
+
     # Sums and products
 
     def reduce(self, kind: str, x: Value, dims: Sequence[int], keep: bool = False) -> Value:

@@ -19,6 +19,7 @@ OF_METADATA = {
     "ones_like",
     "full_like",
     "empty_like",
+    "fill",
 }
 
 
@@ -46,7 +47,9 @@ def evaluate(node: Node, constants: dict[Node, Any]) -> Any:
     if getattr(node.target, "_opname", "") in OF_METADATA:
         shape = node.args[0].meta["val"]
         args = (torch.empty((), dtype=shape.dtype).expand(shape.shape), *args[1:])
-    elif any(source not in constants for source in node.all_input_nodes):
+    sources: list[Node] = []
+    torch.fx.map_arg((args, kwargs), sources.append)
+    if any(source not in constants for source in sources):
         return None
     if "device" in kwargs and kwargs["device"] is not None:
         kwargs["device"] = torch.device("cpu")

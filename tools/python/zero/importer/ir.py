@@ -18,7 +18,8 @@ from zero.importer.errors import Place
 @dataclass(eq=False)
 class Value:
     """A tensor of the step: the result of an operation, an input or a constant.
-    `trained`: it depends on a parameter that training changes."""
+    `trained`: it depends on a parameter that training changes. A complex tensor is
+    its `pair`, with the real and the imaginary part in a last dimension of 2."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
@@ -26,6 +27,7 @@ class Value:
     name: str = ""
     constant: torch.Tensor | None = None
     trained: bool = False
+    pair: Value | None = None
 
     @property
     def rank(self) -> int:

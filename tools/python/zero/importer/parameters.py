@@ -33,10 +33,10 @@ class Parameter:
                 return "#zero.normal<std = 0.02>"
             return "#zero.zeros" if self.name.endswith("bias") else "#zero.ones"
         first = self.data.flatten()[0].item() if self.data.numel() else 0.0
-        if bool((self.data == first).all()):
+        if first >= 0 and bool((self.data == first).all()):
             known = {0.0: "#zero.zeros", 1.0: "#zero.ones"}
-            return known.get(first, f"#zero.constant<value = {decimal(first)}>")
-        deviation = self.data.double().std(correction=0).item()
+            return known.get(first, f"#zero.constant<{decimal(first)}>")
+        deviation = self.data.double().square().mean().sqrt().item()
         return f"#zero.normal<std = {decimal(float(f'{deviation:.4g}'))}>"
 
 

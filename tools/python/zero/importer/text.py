@@ -62,13 +62,13 @@ def decimal(value: float) -> str:
 
 def hexadecimal(scalar: torch.Tensor) -> str:
     """The bits of a float, which is how MLIR writes infinities and NaN."""
-    data = scalar.contiguous().view(torch.uint8).flatten().tolist()
+    data = scalar.reshape(1).view(torch.uint8).flatten().tolist()
     return "0x" + "".join(f"{byte:02X}" for byte in reversed(data))
 
 
 def dense(values: torch.Tensor) -> str:
     """The elements of a `dense` attribute, nested as the shape is."""
-    if values.dtype.is_floating_point and values.numel() > 64:
+    if values.dtype.is_floating_point and values.dim() and values.numel() > 64:
         data = values.contiguous().flatten().view(torch.uint8).numpy().tobytes()
         return f'"0x{data.hex().upper()}"'
     if values.dim() == 0:

@@ -88,6 +88,16 @@ def elu(b: Builder, self, alpha=1, scale=1, input_scale=1):
     return b.select(b.compare("gt", self, 0), b.times(self, scale), low)
 
 
+@converts("aten.selu.default", to="arith.select and math.expm1")
+def selu(b: Builder, self):
+    return elu(b, self, 1.6732632423543772, 1.0507009873554805)
+
+
+@converts("aten.celu.default", to="arith.select and math.expm1")
+def celu(b: Builder, self, alpha=1.0):
+    return elu(b, self, alpha, 1, 1 / alpha)
+
+
 @converts("aten.softmax.int", "aten._softmax.default", to="nn.softmax")
 def softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
     x = self if dtype is None else b.cast(self, dtype)
@@ -118,3 +128,32 @@ def logsumexp(b: Builder, self, dim, keepdim=False):
     if keepdim:
         return y
     return b.reshape(y, [size for i, size in enumerate(y.shape) if i != axis])
+
+
+@converts("aten.hardswish.default", to="x * hardsigmoid(x)")
+def hardswish(b: Builder, self):
+    return b.times(self, hardsigmoid(b, self))
+
+
+@converts("aten.hardsigmoid.default", to="min(max(x / 6 + 1/2, 0), 1)")
+def hardsigmoid(b: Builder, self):
+    return hardtanh(b, b.plus(b.times(self, 1 / 6), 0.5), 0.0, 1.0)
+
+
+@converts("aten.mish.default", to="x * tanh(softplus(x))")
+def mish(b: Builder, self):
+    return b.times(self, b.unary("math.tanh", softplus_of(b, self)))
+
+
+@converts("aten.glu.default", to="nn.split, arith.mulf")
+def glu(b: Builder, self, dim=-1):
+    dim %= self.rank
+    value, gate = b.split(self, dim, [self.shape[dim] // 2] * 2)
+    return b.times(value, sigmoid_of(b, gate))
+
+
+@converts("aten.prelu.default", "aten._prelu_kernel.default", to="arith.select")
+def prelu(b: Builder, self, weight):
+    view = (1, weight.size) + (1,) * (self.rank - 2) if self.rank > 1 else (weight.size,)
+    slope = b.broadcast(b.reshape(weight, view), self.shape)
+    return b.select(b.compare("gt", self, 0), self, b.times(self, slope))

@@ -61,10 +61,47 @@ def rsub(b: Builder, self, other, alpha=1):
 
 @converts("aten.mul.Tensor", "aten.mul.Scalar", to="arith.mulf, arith.muli")
 def mul(b: Builder, self, other):
+    if any(isinstance(x, Value) and x.dtype.is_complex for x in (self, other)):
+        return complex_product(b, self, other)
     x, y = promoted(b, self, other)
     if x.dtype == torch.bool:
         return b.binary("and", x, y)
     return b.times(x, y)
+
+
+# A complex tensor is a view of a float one, whose last dimension has the real and
+# the imaginary part. Products are all that is known of them.
+
+
+def complex_product(b: Builder, x: Value, y: Value) -> Value:
+    (a, c), (d, e) = parts(b, x), parts(b, y)
+    real = b.minus(b.times(a, d), b.times(c, e))
+    imaginary = b.plus(b.times(a, e), b.times(c, d))
+    shape = real.shape + (1,)
+    pair = b.concat([b.reshape(real, shape), b.reshape(imaginary, shape)], real.rank)
+    return Value(real.shape, torch.complex64, pair=pair)
+
+
+def parts(b: Builder, x: Value) -> list[Value]:
+    """The real and the imaginary part."""
+    if not isinstance(x, Value) or not x.dtype.is_complex:
+        raise CannotImport("a product of a complex tensor and a real one")
+    if x.constant is not None:
+        return [b.constant(x.constant.real.clone()), b.constant(x.constant.imag.clone())]
+    halves = b.split(x.pair, x.rank, [1, 1])
+    return [b.reshape(half, x.shape) for half in halves]
+
+
+@converts("aten.view_as_complex.default", to="pairs in a last dimension of 2")
+def view_as_complex(b: Builder, self):
+    if self.dtype != torch.float32:
+        raise CannotImport(f"a complex view of {self.dtype}: wanted float32")
+    return Value(self.shape[:-1], torch.complex64, pair=self)
+
+
+@converts("aten.view_as_real.default", to="pairs in a last dimension of 2")
+def view_as_real(b: Builder, self):
+    return self.pair
 
 
 @converts("aten.div.Tensor", "aten.div.Scalar", to="arith.divf")
@@ -342,6 +379,7 @@ def masked_fill(b: Builder, self, mask, value):
     "aten.to.dtype_layout",
     "aten.to.device",
     "aten.to.other",
+    "aten.type_as.default",
     to="arith.extf, truncf, sitofp, uitofp, fptosi; nothing where the type is the same",
 )
 def to_copy(b: Builder, self, dtype=None, other=None):
@@ -359,6 +397,31 @@ def to_copy(b: Builder, self, dtype=None, other=None):
 )
 def identity(b: Builder, self):
     return self
+
+
+@converts("zero_importer.stop_gradient.default", to="nn.stop_gradient")
+def stop_gradient(b: Builder, x):
+    return b.stop(x)
+
+
+@converts("aten.copy.default", to="nn.broadcast, after a conversion")
+def copy(b: Builder, self, src):
+    return b.broadcast(b.cast(src, self.dtype), self.shape)
+
+
+@converts("aten.addcmul.default", to="arith.mulf, arith.addf")
+def addcmul(b: Builder, self, tensor1, tensor2, value=1):
+    return arithmetic(b, "add", self, scaled(b, mul(b, tensor1, tensor2), value))
+
+
+@converts("aten.addcdiv.default", to="arith.divf, arith.addf")
+def addcdiv(b: Builder, self, tensor1, tensor2, value=1):
+    return arithmetic(b, "add", self, scaled(b, div(b, tensor1, tensor2), value))
+
+
+@converts("aten.lerp.Scalar", "aten.lerp.Tensor", to="x + w (y - x)")
+def lerp(b: Builder, self, end, weight):
+    return b.plus(self, b.times(b.minus(end, self), weight))
 
 
 @converts("aten.detach.default", to="nothing, where no gradient would flow")

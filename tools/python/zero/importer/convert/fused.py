@@ -6,6 +6,7 @@ from zero.importer.builder import Builder
 from zero.importer.convert.activations import gelu_of, silu_of
 from zero.importer.convert.attention import HEADS_LAST
 from zero.importer.convert.normalization import rms_norm_of
+from zero.importer.convert.random import bernoulli
 from zero.importer.convert.registry import converts
 from zero.importer.ir import same
 from zero.importer.text import decimal
@@ -32,9 +33,14 @@ def silu_mul(b: Builder, gate, up):
 
 
 @converts("zero.rotary", to="nn.rotary")
-def rotary(b: Builder, x, theta, interleaved):
-    """`x` is [B, H, T, D]; nn.rotary takes [B, T, H, D]."""
+def rotary(b: Builder, x, theta, interleaved, heads_first):
+    """nn.rotary takes [B, T, H, D]; `x` is that, or [B, H, T, D]."""
     form = f"{{}} theta {decimal(theta)}" + (" interleaved" if interleaved else "")
-    y = b.transpose(x, HEADS_LAST)
+    y = b.transpose(x, HEADS_LAST) if heads_first else x
     y = b.add("nn.rotary", [y], [(y.shape, y.dtype)], form, same)[0]
-    return b.transpose(y, HEADS_LAST)
+    return b.transpose(y, HEADS_LAST) if heads_first else y
+
+
+@converts("zero.keep_some", to="nn.dropout of ones (stochastic depth)")
+def keep_some(b: Builder, like, keep):
+    return bernoulli(b, like, keep)

@@ -7,6 +7,7 @@ import math
 import torch
 
 from zero.importer.builder import Builder
+from zero.importer.convert.reductions import total
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -21,7 +22,64 @@ def rows_of(b: Builder, ids: Value, table: Value) -> Value:
 def embedding(b: Builder, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if scale_grad_by_freq:
         raise CannotImport("an embedding with scale_grad_by_freq, which zero has not")
-    return rows_of(b, indices, weight)
+    return without_padding(b, rows_of(b, indices, weight), indices, padding_idx)
+
+
+def without_padding(b: Builder, rows: Value, ids: Value, padding_idx: int) -> Value:
+    """`rows`, where those of the padding get no gradient."""
+    if padding_idx < 0 or not rows.trained:
+        return rows
+    padding = b.reshape(b.compare("eq", ids, padding_idx), ids.shape + (1,))
+    return b.select(padding, b.stop(rows), rows)
+
+
+@converts("aten.embedding_bag.padding_idx", to="nn.embedding, nn.reduce, for bags of one size")
+def embedding_bag(b: Builder, weight, indices, offsets, scale_grad_by_freq=False, mode=0,
+                  sparse=False, per_sample_weights=None, include_last_offset=False,
+                  padding_idx=None):
+    starts = offsets.constant
+    if starts is None or indices.rank != 1 or include_last_offset:
+        raise CannotImport("bags of indices by offsets: give a matrix, with a bag a row")
+    size = indices.shape[0] // starts.numel()
+    if not starts.equal(torch.arange(starts.numel()) * size) or scale_grad_by_freq:
+        raise CannotImport("bags of different sizes, or scale_grad_by_freq")
+    if padding_idx not in (None, -1):
+        raise CannotImport("an embedding bag with padding_idx")
+    ids = b.reshape(indices, (starts.numel(), size))
+    rows = rows_of(b, ids, weight)
+    if per_sample_weights is not None:
+        rows = b.times(rows, b.reshape(per_sample_weights, ids.shape + (1,)))
+    kinds = {0: "sum", 1: "mean", 2: "max"}
+    return [b.reduce(kinds[mode], rows, [1]), None, None, None]
+
+
+@converts("aten.scatter.value", "aten.scatter.src", to="one-hot masks, arith.select")
+def scatter(b: Builder, self, dim, index, value=None, src=None):
+    """Along one dimension, whose size the work is linear in; where an index is
+    twice in a row the last one counts, as in PyTorch on a CPU."""
+    dim %= self.rank
+    last = self.rank - 1
+    x, ids = b.swap(self, dim, last), b.swap(index, dim, last)
+    if x.shape[:-1] != ids.shape[:-1]:
+        raise CannotImport("scatter with an index of another shape than the tensor")
+    if src is not None:
+        src = b.swap(src, dim, last)
+    for k in range(ids.shape[-1]):
+        hot = b.one_hot(b.reshape(b.narrow(ids, last, k, 1), ids.shape[:-1]), x.shape[-1])
+        new = b.like(x, value) if src is None else b.narrow(src, last, k, 1)
+        x = b.select(hot, b.broadcast(new, x.shape), x)
+    return b.swap(x, dim, last)
+
+
+@converts("aten.histc.default", to="a one-hot mask and nn.reduce sum, for counts of integers")
+def histc(b: Builder, self, bins=100, min=0, max=0):
+    if max - min != bins - 1 or int(min) != min:
+        raise CannotImport(
+            f"histc of {bins} bins from {min} to {max}: wanted counts of integers"
+        )
+    ids = b.reshape(b.minus(b.cast(self, torch.int64), int(min)), (self.size,))
+    hot = b.cast(b.one_hot(ids, bins), torch.float32)
+    return b.cast(b.reduce("sum", hot, [0]), self.dtype)
 
 
 @converts("aten.gather.default", to="a one-hot mask, arith.select, nn.reduce sum")
@@ -36,7 +94,7 @@ def gather(b: Builder, self, dim, index, sparse_grad=False):
     wide = lead + (ids.shape[-1], x.shape[-1])
     hot = b.one_hot(ids, x.shape[-1])
     x = b.broadcast(b.reshape(x, lead + (1, x.shape[-1])), wide)
-    picked = b.reduce("sum", b.select(hot, x, b.like(x, 0)), [len(wide) - 1])
+    picked = total(b, b.select(hot, x, b.like(x, 0)), [len(wide) - 1])
     return b.swap(picked, dim, last)
 
 

@@ -34,6 +34,16 @@ def matmul(b: Builder, self, other=None, mat2=None):
     return product(b, self, mat2 if mat2 is not None else other)
 
 
+@converts("aten.mv.default", "aten.dot.default", to="nn.linear")
+def vector_product(b: Builder, self, vec=None, tensor=None):
+    return product(b, self, vec if vec is not None else tensor)
+
+
+@converts("aten.outer.default", to="arith.mulf")
+def outer(b: Builder, self, vec2):
+    return b.times(b.reshape(self, self.shape + (1,)), vec2)
+
+
 @converts("aten.baddbmm.default", to="nn.matmul and additions")
 def baddbmm(b: Builder, self, batch1, batch2, beta=1, alpha=1):
     x = b.matmul(batch1, batch2)

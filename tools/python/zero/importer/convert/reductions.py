@@ -84,6 +84,21 @@ def argmax(b: Builder, self, dim=None, keepdim=False):
     return first_maximum(b, self, dim % self.rank, keepdim)
 
 
+@converts("aten.topk.default", to="nn.reduce max, k times (k <= 16)")
+def topk(b: Builder, self, k, dim=-1, largest=True, sorted=True):
+    """The largest element, then the largest of the others, and so on."""
+    if k > 16 or not largest or not self.is_float:
+        raise CannotImport(f"topk with k = {k}: wanted the largest of floats, 16 at most")
+    dim %= self.rank
+    x, values, places = self, [], []
+    for _ in range(k):
+        values.append(b.reduce("max", x, [dim], keep=True))
+        places.append(first_maximum(b, x, dim, keep=True))
+        found = b.compare("eq", b.positions(x.shape, dim), places[-1])
+        x = b.select(found, b.like(x, -float("inf")), x)
+    return [b.concat(values, dim), b.concat(places, dim)]
+
+
 @converts("aten.any.default", "aten.any.dim", to="nn.reduce max of 0 and 1")
 def any_of(b: Builder, self, dim=None, keepdim=False):
     x = b.cast(b.cast(self, torch.bool), torch.float32)
@@ -106,6 +121,29 @@ def variance(b: Builder, self, dim=None, correction=None, keepdim=False):
     centred = b.minus(self, b.reduce("mean", self, dims, keep=True))
     squares = b.reduce("sum", b.times(centred, centred), dims, keepdim)
     return b.over(squares, float(count - (1 if correction is None else correction)))
+
+
+@converts("aten.var.dim", to="nn.reduce mean of squares")
+def variance_unbiased(b: Builder, self, dim=None, unbiased=True, keepdim=False):
+    return variance(b, self, dim, int(unbiased), keepdim)
+
+
+@converts("aten.std.dim", to="math.sqrt of the variance")
+def deviation_unbiased(b: Builder, self, dim=None, unbiased=True, keepdim=False):
+    return deviation(b, self, dim, int(unbiased), keepdim)
+
+
+@converts("aten.std.correction", to="math.sqrt of the variance")
+def deviation(b: Builder, self, dim=None, correction=None, keepdim=False):
+    return b.unary("math.sqrt", variance(b, self, dim, correction, keepdim))
+
+
+@converts("aten.var_mean.correction", to="nn.reduce mean of squares, nn.reduce mean")
+def variance_and_mean(b: Builder, self, dim=None, correction=None, keepdim=False):
+    return [
+        variance(b, self, dim, correction, keepdim),
+        b.reduce("mean", self, listed(dim, self.rank), keepdim),
+    ]
 
 
 @converts("aten.linalg_vector_norm.default", to="math.sqrt of a sum of squares")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import torch
+
 from zero.importer.builder import Builder
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
@@ -75,6 +77,12 @@ def expand(b: Builder, self, size):
 @converts("aten.expand_as.default", to="nn.broadcast")
 def expand_as(b: Builder, self, other):
     return b.broadcast(self, other.shape)
+
+
+@converts("aten.broadcast_tensors.default", to="nn.broadcast")
+def broadcast_tensors(b: Builder, tensors):
+    shape = torch.broadcast_shapes(*(tensor.shape for tensor in tensors))
+    return [b.broadcast(tensor, shape) for tensor in tensors]
 
 
 @converts("aten.repeat.default", to="nn.broadcast, tensor.collapse_shape")
@@ -257,14 +265,12 @@ def triu(b: Builder, self, diagonal=0):
 
 
 def triangle(b: Builder, x: Value, diagonal: int, lower: bool) -> Value:
-    import torch
-
     ones = torch.ones(x.shape[-2:], dtype=torch.bool)
     kept = b.constant(ones.tril(diagonal) if lower else ones.triu(diagonal))
     return b.select(kept, x, b.like(x, 0))
 
 
-@converts("aten.slice_scatter.default", to="tensor.insert_slice")
+@converts("aten.slice_scatter.default", to="tensor.concat of slices")
 def slice_scatter(b: Builder, self, src, dim=0, start=None, end=None, step=1):
     dim %= self.rank
     start, end = bounds(start, end, self.shape[dim])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from zero.importer.capture import Captured
-from zero.importer.recognize import activations, heads, norms, rotary
+from zero.importer.recognize import activations, heads, norms, rotary, stochastic
 
-RECOGNIZERS = (norms.rewrite, activations.rewrite, rotary.rewrite, heads.rewrite)
+RECOGNIZERS = (norms.rewrite, activations.rewrite, rotary.rewrite, heads.rewrite,
+               stochastic.rewrite)
 
 
 def recognize(captured: Captured) -> None:

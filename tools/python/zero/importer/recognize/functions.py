@@ -19,9 +19,14 @@ def silu_mul(gate, up):
     raise NotImplementedError
 
 
-def rotary(x, theta, interleaved):
+def rotary(x, theta, interleaved, heads_first):
     raise NotImplementedError
 
 
-for _function in (rms_norm, gelu, silu, silu_mul, rotary):
+def keep_some(like, keep):
+    """Ones with probability `keep`, zeros otherwise."""
+    raise NotImplementedError
+
+
+for _function in (rms_norm, gelu, silu, silu_mul, rotary, keep_some):
     _function.__module__ = "zero.importer.recognize.functions"

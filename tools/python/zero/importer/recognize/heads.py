@@ -7,10 +7,9 @@ from typing import Any
 from torch.fx import Node
 
 from zero.importer.capture import Captured
-from zero.importer.recognize.patterns import aten, calls, is_call, shape_of
+from zero.importer.recognize.patterns import RESHAPES, aten, calls, is_call, shape_of
 
 COPIES = (aten.clone.default, aten.contiguous.default, aten.alias.default)
-RESHAPES = (aten.view.default, aten.reshape.default, aten._unsafe_view.default)
 
 
 def rewrite(captured: Captured) -> None:

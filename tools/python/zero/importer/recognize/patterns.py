@@ -10,6 +10,7 @@ from torch.fx import Node
 from zero.importer.capture import Captured
 
 aten = torch.ops.aten
+RESHAPES = (aten.view.default, aten.reshape.default, aten._unsafe_view.default)
 
 
 def is_call(node: Any, *targets) -> bool:

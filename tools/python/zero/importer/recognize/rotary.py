@@ -9,7 +9,15 @@ from torch.fx import Node
 
 from zero.importer.capture import Captured
 from zero.importer.recognize import functions
-from zero.importer.recognize.patterns import aten, calls, factors, is_call, replace, shape_of
+from zero.importer.recognize.patterns import (
+    RESHAPES,
+    aten,
+    calls,
+    factors,
+    is_call,
+    replace,
+    shape_of,
+)
 
 
 def rewrite(captured: Captured) -> None:
@@ -17,7 +25,12 @@ def rewrite(captured: Captured) -> None:
         found = match(captured, node)
         if found:
             x, theta = found
-            replace(captured, node, functions.rotary, x, theta, False)
+            replace(captured, node, functions.rotary, x, theta, False, True)
+    for node in calls(captured, aten.view_as_real.default):
+        found = match_complex(captured, node)
+        if found:
+            end, x, theta = found
+            replace(captured, end, functions.rotary, x, theta, True, False)
 
 
 def match(captured: Captured, node: Node) -> tuple[Node, float] | None:
@@ -36,6 +49,26 @@ def match(captured: Captured, node: Node) -> tuple[Node, float] | None:
         if theta:
             return x, theta
     return None
+
+
+def match_complex(captured: Captured, node: Node) -> tuple[Node, Node, float] | None:
+    """(end, x, theta), where `end` rotates pairs of x = [B, T, H, D] by a product of
+    complex numbers, and `node` is the view of the product as pairs."""
+    found = table_product(captured, node.args[0])
+    if not found or len(node.users) != 1 or not is_call(found[0], aten.view_as_complex.default):
+        return None
+    pairs, end = found[0].args[0], next(iter(node.users))
+    if not is_call(pairs, *RESHAPES) or not is_call(end, *RESHAPES, aten.flatten.using_ints):
+        return None
+    x, shape = pairs.args[0], shape_of(pairs)
+    if len(shape) != 5 or shape_of(end) != (*shape[:3], 2 * shape[3]) or shape_of(x) != shape_of(end):
+        return None
+    turns = found[1]
+    turns = turns.expand((1,) * (4 - turns.dim()) + tuple(turns.shape)).transpose(1, 2)
+    # As tables of nn.rotary, where pair i has the columns i and i + D / 2.
+    cos, sin = (torch.cat([table, table], -1) for table in (turns.real, turns.imag))
+    theta = angle_base((shape[0], shape[2], shape[1], 2 * shape[3]), cos, sin)
+    return (end, x, theta) if theta else None
 
 
 def table_product(captured: Captured, node: Any) -> tuple[Node, torch.Tensor] | None:
