@@ -1,0 +1,105 @@
+"""Where gradients end, and rows of attention that see nothing."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from training import compare
+
+
+class Stops(nn.Module):
+    """Detached factors, regions without gradients, a straight-through estimator."""
+
+    def __init__(self):
+        super().__init__()
+        names = ("detached", "region", "rounded", "free", "kept")
+        self.w = nn.ParameterDict({name: torch.randn(4, 6) for name in names})
+
+    def forward(self, x):
+        w = self.w
+        with torch.no_grad():
+            scale = (w["region"] * x).sigmoid()
+            count = x.abs().sum()
+        rounded = w["rounded"] + (w["rounded"].round() - w["rounded"]).detach()
+        y = w["detached"].detach() * w["free"] + scale * w["kept"] + rounded * x
+        y = y * w["detached"]
+        return (y * y).mean() + count * 0.01 * w["kept"].mean()
+
+
+def test_stops(tmp_path):
+    torch.manual_seed(4)
+    compare(Stops(), {"x": torch.randn(4, 6)}, tmp_path)
+
+
+class Padded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.e = nn.Embedding(7, 8, padding_idx=2)
+        self.o = nn.Linear(8, 7)
+        nn.init.normal_(self.e.weight)
+
+    def forward(self, ids, labels):
+        return F.cross_entropy(self.o(self.e(ids)).flatten(0, 1), labels.flatten())
+
+
+def test_padding_row_has_no_gradient(tmp_path):
+    torch.manual_seed(5)
+    ids = torch.tensor([[2, 1, 3], [4, 2, 2]])
+    model = compare(Padded(), {"ids": ids, "labels": torch.randint(0, 7, (2, 3))}, tmp_path)
+    assert "nn.stop_gradient" in model.text
+
+
+class Attended(nn.Module):
+    """Attention whose mask is data or a constant, in all its forms."""
+
+    def __init__(self, form):
+        super().__init__()
+        self.form = form
+        self.q, self.k, self.v = (nn.Linear(8, 8) for _ in range(3))
+        self.bias = nn.Parameter(torch.randn(1, 2, 5, 5))
+
+    def forward(self, x, keep):
+        q, k, v = (
+            layer(x).view(2, 5, 2, 4).transpose(1, 2) for layer in (self.q, self.k, self.v)
+        )
+        return F.scaled_dot_product_attention(q, k, v, **self.options(x, keep)).square().mean()
+
+    def options(self, x, keep):
+        window = torch.ones(5, 5, dtype=torch.bool).tril().triu(-1)
+        seen = keep[:, None, None, :] & torch.ones(5, 5, dtype=torch.bool).tril()
+        added = torch.zeros(2, 1, 5, 5).masked_fill(~seen, float("-inf"))
+        blind = window.clone()
+        blind[3] = False
+        return {
+            "none": {},
+            "causal": {"is_causal": True, "scale": 0.3},
+            "window": {"attn_mask": window},
+            "blind": {"attn_mask": blind},
+            "data": {"attn_mask": seen},
+            "added": {"attn_mask": added},
+            "learned": {"attn_mask": self.bias},
+        }[self.form]
+
+
+FORMS = ("none", "causal", "window", "blind", "data", "added", "learned")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_masks(form, tmp_path):
+    torch.manual_seed(6)
+    # The first tokens of the second sample are padding: their rows see nothing.
+    keep = torch.tensor([[True] * 5, [False, False, True, True, True]])
+    model = compare(Attended(form), {"x": torch.randn(2, 5, 8), "keep": keep}, tmp_path)
+    assert ("nn.attention" in model.text) == (form != "learned")
+    assert (" causal scale" in model.text) == (form == "causal")
+
+
+def test_left_padding_of_a_language_model(tmp_path):
+    from models import LLAMA, causal
+
+    torch.manual_seed(7)
+    module, batch = causal("llama", **LLAMA)
+    mask = torch.ones_like(batch["input_ids"])
+    mask[1, :5] = 0
+    labels = batch["labels"].masked_fill(mask == 0, -100)
+    compare(module.eval(), {**batch, "labels": labels, "attention_mask": mask}, tmp_path)

@@ -1,0 +1,191 @@
+"""Operations one by one: each gets a parameter of its own, so that the parameter
+whose gradient is wrong names the operation."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from training import compare
+
+ROWS, WIDTH = 4, 6
+
+
+class Sum(nn.Module):
+    """The sum over operations of their results times fixed numbers."""
+
+    def __init__(self, operations: dict, low: float, high: float):
+        super().__init__()
+        self.operations = operations
+        self.weights = nn.ParameterDict(
+            {
+                name: nn.Parameter(low + (high - low) * torch.rand(ROWS, WIDTH))
+                for name in operations
+            }
+        )
+
+    def forward(self, x, ids):
+        total = 0.0
+        for index, (name, operation) in enumerate(self.operations.items()):
+            y = operation(self.weights[name], x, ids)
+            scale = torch.linspace(0.5, 1.5, y.numel()).reshape(y.shape) + 0.01 * index
+            total = total + (y * scale).sum() / y.numel()
+        return total
+
+
+ELEMENTWISE = {
+    "add": lambda w, x, i: x + 2 * w,
+    "alpha": lambda w, x, i: torch.add(x, w, alpha=3),
+    "rsub": lambda w, x, i: 1 - w,
+    "mul": lambda w, x, i: w * x,
+    "div": lambda w, x, i: x / w,
+    "floor_div": lambda w, x, i: w * (i // 3),
+    "remainder": lambda w, x, i: w * (i % 5) + w * torch.remainder(x, 0.7),
+    "exp": lambda w, x, i: w.exp(),
+    "expm1": lambda w, x, i: w.expm1(),
+    "log": lambda w, x, i: w.log() + w.log1p() + w.log2(),
+    "sqrt": lambda w, x, i: w.sqrt() + w.rsqrt(),
+    "tanh": lambda w, x, i: w.tanh() + w.erf(),
+    "sin": lambda w, x, i: w.sin() * w.cos(),
+    "abs": lambda w, x, i: (w - 1).abs() + torch.sign(w - 1),
+    "powers": lambda w, x, i: w**2 + w**3 + w**-1 + w**0.5 + w**1.7,
+    "pow_tensor": lambda w, x, i: torch.pow(w, w) + 2.0**w,
+    "maximum": lambda w, x, i: torch.maximum(w, x) + torch.minimum(w, 2 * x),
+    "clamp": lambda w, x, i: w.clamp(0.7, 1.2) + w.clamp(min=1.0) + w.clamp(max=1.0),
+    "where": lambda w, x, i: torch.where(x > 0, w, 2 * w) + w.masked_fill(i == 1, 0.5),
+    "logic": lambda w, x, i: w * ((x > 0) & ~(i == 2) | (i >= 4)).float(),
+    "int_to_float": lambda w, x, i: w * i + w * i.float() / 3,
+    "lerp": lambda w, x, i: torch.lerp(x, w, 0.3) + torch.addcmul(x, w, x, value=0.5),
+}
+
+ACTIVATIONS = {
+    "relu": lambda w, x, i: F.relu(w) + F.relu(w * (x > 0)),
+    "relu6": lambda w, x, i: F.relu6(4 * w) + F.hardtanh(w),
+    "gelu": lambda w, x, i: F.gelu(w) + F.gelu(w, approximate="tanh"),
+    "silu": lambda w, x, i: F.silu(w) + F.silu(w) * x,
+    "sigmoid": lambda w, x, i: w.sigmoid() + F.logsigmoid(w),
+    "softplus": lambda w, x, i: F.softplus(w) + F.softplus(w * (x > 0)) + F.softplus(w, beta=2),
+    "leaky": lambda w, x, i: F.leaky_relu(w) + F.elu(w) + F.selu(w) + F.celu(w),
+    "hard": lambda w, x, i: F.hardswish(w) + F.hardsigmoid(w) + F.mish(w),
+    "glu": lambda w, x, i: F.glu(w),
+    "softmax": lambda w, x, i: w.softmax(-1) + w.softmax(0) + w.log_softmax(1),
+    "logsumexp": lambda w, x, i: w.logsumexp(1),
+    "gelu_by_hand": lambda w, x, i: 0.5 * w * (1 + torch.tanh(0.7978845608028654 * (w + 0.044715 * w**3))),
+    "gelu_by_erf": lambda w, x, i: w * 0.5 * (1.0 + torch.erf(w / 2**0.5)),
+    "swish_by_hand": lambda w, x, i: w * torch.sigmoid(w),
+    "not_gelu": lambda w, x, i: 0.5 * w * (1 + torch.tanh(0.8 * (w + 0.044715 * w**3))),
+}
+
+SHAPES = {
+    "reshape": lambda w, x, i: w.reshape(3, 2, 4).transpose(0, 2).reshape(8, 3),
+    "views": lambda w, x, i: w.view(2, 2, 6).permute(2, 0, 1).flatten(1).unflatten(0, (2, 3)),
+    "squeeze": lambda w, x, i: w[:, None].squeeze(1).unsqueeze(-1).squeeze(),
+    "expand": lambda w, x, i: w[:, None].expand(-1, 3, -1) * x[:, None],
+    "repeat": lambda w, x, i: w.repeat(2, 3) + w.repeat_interleave(2, 0).repeat(1, 3),
+    "slices": lambda w, x, i: w[1:3, ::2] + w[-2:, :3],
+    "select": lambda w, x, i: w[1] * w[:, 2, None],
+    "split": lambda w, x, i: sum(part * (k + 1) for k, part in enumerate(w.split(2, 1))),
+    "chunk": lambda w, x, i: w.chunk(2, 1)[0] + w.split([2, 1, 3], 1)[2] + w.unbind(0)[1][:3],
+    "cat": lambda w, x, i: torch.cat([w, x[:2], w[1:]], 0),
+    "stack": lambda w, x, i: torch.stack([w, x, 2 * w], 1),
+    "roll": lambda w, x, i: w.roll(1, 0) + w.roll((1, -2), (0, 1)) + w.flip(1),
+    "pad": lambda w, x, i: F.pad(w, (1, 2, 0, 1), value=0.5) + F.pad(w, (2, 1, 2, -1)),
+    "triangles": lambda w, x, i: w.tril() + w.triu(1),
+    "assign": lambda w, x, i: assigned(w, x),
+    "gather": lambda w, x, i: w.gather(1, i[:, :3]),
+    "index": lambda w, x, i: w[i[:, 0] % 4] + w[:, i[0] % 6] + w[i[0, :4] % 4, :],
+    "index_pair": lambda w, x, i: w[torch.arange(4), i[:, 1]],
+    "index_select": lambda w, x, i: w.index_select(1, i[0]),
+    "scatter": lambda w, x, i: torch.zeros(4, 6).scatter(1, i[:, :1], 2.0) * w,
+    "movedim": lambda w, x, i: w.T @ x + w.view(2, 2, 6).movedim(0, 2).reshape(6, 4)[:, :1],
+}
+
+
+def assigned(w, x):
+    y = x.clone()
+    y[1:3, 2:] = w[1:3, 2:]
+    y[0] = w[3]
+    return y
+
+
+REDUCTIONS = {
+    "sum": lambda w, x, i: w.sum(1) + w.sum() + w.sum((0, 1)),
+    "mean": lambda w, x, i: w.mean(0, keepdim=True) + w.mean() * x,
+    "max": lambda w, x, i: w.amax(1) + w.max(1).values + w.max() - w.amin(1),
+    "argmax": lambda w, x, i: w * (w.argmax(1, keepdim=True) == i),
+    "variance": lambda w, x, i: w.var(1) + w.std(1) + w.var(1, correction=0),
+    "norm": lambda w, x, i: F.normalize(w, dim=-1) + w.norm(),
+    "cumsum": lambda w, x, i: w.cumsum(1) + w.cumsum(0),
+    "topk": lambda w, x, i: w.topk(2, -1).values + w.topk(2, -1).indices * w[:, :2],
+    "any": lambda w, x, i: w[:, :1] * ((x > 1).any(1, keepdim=True) | (i > 1).all(1, keepdim=True)),
+    "layer_norm": lambda w, x, i: F.layer_norm(w, (6,)) + F.layer_norm(w, (4, 6)),
+    "rms_norm": lambda w, x, i: F.rms_norm(w, (6,)) + F.rms_norm(w, (6,), w[0], 1e-3),
+    "rms_by_hand": lambda w, x, i: w * torch.rsqrt(w.pow(2).mean(-1, keepdim=True) + 1e-2) * x[0],
+    "rms_by_root": lambda w, x, i: w / torch.sqrt((w * w).mean(-1, keepdim=True) + 1e-2),
+    "group_norm": lambda w, x, i: F.group_norm(w, 2) + F.group_norm(w, 3, x[0], x[1]),
+    "matmul": lambda w, x, i: w @ x.T + x @ w.T,
+    "vectors": lambda w, x, i: w @ x[0] + (w[0] @ x[1]) + torch.outer(w[:, 0], x[:, 1]).sum(0),
+    "bmm": lambda w, x, i: w.view(2, 2, 6) @ x.view(2, 6, 2) + x.view(2, 2, 6) @ w.view(2, 2, 6).mT,
+    "broadcast_matmul": lambda w, x, i: w.view(2, 2, 6) @ x.view(2, 1, 6, 2),
+    "addmm": lambda w, x, i: torch.addmm(x[0, :4], w, x.T),
+    "einsum": lambda w, x, i: torch.einsum("ac,bc->ab", w, x) + torch.einsum("ac->a", w),
+    "einsum_batch": lambda w, x, i: torch.einsum("abc,adc->bad", w.view(2, 2, 6), x.view(2, 2, 6)),
+    "pool": lambda w, x, i: F.adaptive_avg_pool2d(w[None], (2, 3)) + F.avg_pool2d(w[None], 2),
+    "upsample": lambda w, x, i: F.interpolate(w[None, None], scale_factor=2, mode="bilinear"),
+    "conv1d": lambda w, x, i: F.conv1d(x, w.view(4, 2, 3)[:, :, :2].repeat(1, 2, 1), padding=1, stride=2),
+    "depthwise": lambda w, x, i: F.conv1d(x, w.view(4, 1, 6)[..., :3], groups=4, dilation=2),
+    "conv2d": lambda w, x, i: F.conv2d(x[None, None, :, :5], w.view(4, 1, 2, 3)[:2], stride=(2, 3)),
+}
+
+FAMILIES = {
+    "elementwise": (ELEMENTWISE, 0.5, 1.5),
+    "activations": (ACTIVATIONS, -2.0, 2.0),
+    "shapes": (SHAPES, -1.0, 1.0),
+    "reductions": (REDUCTIONS, -1.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_family(family, tmp_path):
+    torch.manual_seed(2)
+    module = Sum(*FAMILIES[family])
+    batch = {"x": torch.randn(ROWS, WIDTH), "ids": torch.randint(0, WIDTH, (ROWS, WIDTH))}
+    compare(module, batch, tmp_path)
+
+
+LOSSES = {
+    "mean": lambda p, y, z: F.cross_entropy(p, y),
+    "sum": lambda p, y, z: F.cross_entropy(p, y, reduction="sum"),
+    "none": lambda p, y, z: F.cross_entropy(p, y, reduction="none").square().sum(),
+    "smooth": lambda p, y, z: F.cross_entropy(p, y, label_smoothing=0.2),
+    "smooth_sum": lambda p, y, z: F.cross_entropy(p, y, label_smoothing=0.2, reduction="sum"),
+    "weighted": lambda p, y, z: F.cross_entropy(p, y, weight=torch.tensor([1.0, 2, 3, 4, 5, 6])),
+    "weighted_smooth": lambda p, y, z: F.cross_entropy(
+        p, y, weight=torch.tensor([1.0, 2, 3, 4, 5, 6]), label_smoothing=0.1
+    ),
+    "probabilities": lambda p, y, z: F.cross_entropy(p, z.softmax(-1), label_smoothing=0.1),
+    "positions": lambda p, y, z: F.cross_entropy(p.view(2, 2, 6).mT, y.view(2, 2)),
+    "nll": lambda p, y, z: F.nll_loss(p.log_softmax(-1), y),
+    "mse": lambda p, y, z: F.mse_loss(p, z) + F.l1_loss(p, z, reduction="sum"),
+    "huber": lambda p, y, z: F.huber_loss(p, z, delta=0.5) + F.smooth_l1_loss(p, z, beta=2.0),
+    "binary": lambda p, y, z: F.binary_cross_entropy(p.sigmoid(), z.sigmoid()),
+    "logits": lambda p, y, z: F.binary_cross_entropy_with_logits(
+        p, z.sigmoid(), pos_weight=torch.full((6,), 2.0)
+    ),
+}
+
+
+class Losses(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.ParameterDict({name: torch.randn(ROWS, WIDTH) for name in LOSSES})
+
+    def forward(self, y, z):
+        return sum(loss(self.weights[name], y, z) for name, loss in LOSSES.items())
+
+
+def test_losses(tmp_path):
+    torch.manual_seed(3)
+    # One of the targets is ignored.
+    compare(Losses(), {"y": torch.tensor([1, -100, 5, 0]), "z": torch.randn(4, 6)}, tmp_path)
