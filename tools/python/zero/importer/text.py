@@ -84,8 +84,9 @@ def symbol(name: str) -> str:
 
 
 def location(place: Place) -> str:
-    """The location of an operation: the module's path over the source line."""
-    inner = f"{json.dumps(place.file)}:{place.line}:0" if place.file else "unknown"
-    if not place.module:
-        return inner if place.file else ""
-    return f"{json.dumps(place.module)}({inner})"
+    """The location of an operation, as diagnostics and reports will print it: the
+    module's path, then the source line."""
+    names = [name for name in (place.module, place.file) if name]
+    if not names:
+        return ""
+    return f"{json.dumps(', '.join(names))}:{place.line}:1"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from zero.importer.builder import Builder
 from zero.importer.convert.activations import gelu_of, silu_of
 from zero.importer.convert.attention import HEADS_LAST
@@ -42,5 +44,5 @@ def rotary(b: Builder, x, theta, interleaved, heads_first):
 
 
 @converts("zero.keep_some", to="nn.dropout of ones (stochastic depth)")
-def keep_some(b: Builder, like, keep):
-    return bernoulli(b, like, keep)
+def keep_some(b: Builder, shape, keep):
+    return bernoulli(b, b.fill(shape, 1, torch.float32), keep)

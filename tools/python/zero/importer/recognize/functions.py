@@ -23,7 +23,7 @@ def rotary(x, theta, interleaved, heads_first):
     raise NotImplementedError
 
 
-def keep_some(like, keep):
+def keep_some(shape, keep):
     """Ones with probability `keep`, zeros otherwise."""
     raise NotImplementedError
 

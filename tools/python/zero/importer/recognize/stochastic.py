@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from torch.fx import Node
+from typing import Any
 
 from zero.importer.capture import Captured
 from zero.importer.recognize import functions
-from zero.importer.recognize.patterns import aten, calls, factors, is_call, replace, scalar
+from zero.importer.recognize.patterns import aten, calls, factors, is_call, replace, scalar, shape_of
 
 
 def rewrite(captured: Captured) -> None:
@@ -16,12 +16,12 @@ def rewrite(captured: Captured) -> None:
             replace(captured, node, functions.keep_some, *found)
 
 
-def match(captured: Captured, total) -> tuple[Node, float] | None:
-    """(the random tensor, keep), where `total` is their sum."""
+def match(captured: Captured, total: Any) -> tuple[list[int], float] | None:
+    """(shape, keep), where `total` is a random tensor of the shape plus `keep`."""
     if not is_call(total, aten.add.Tensor) or total.kwargs:
         return None
     for uniform, keep in factors(total):
         keep = scalar(captured, keep)
         if keep is not None and is_call(uniform, aten.rand.default, aten.rand_like.default):
-            return uniform, keep
+            return list(shape_of(uniform)), keep
     return None

@@ -1,0 +1,75 @@
+"""The command, and models of any size without memory."""
+
+from __future__ import annotations
+
+import json
+
+from safetensors.torch import load_file
+
+from zero.importer import table
+from zero.importer.cli import main
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.f(x).mean()
+
+
+def make():
+    return Net(), {"x": torch.zeros(2, 3)}
+
+
+def wrong():
+    return Net()
+"""
+
+
+def test_file_and_weights(tmp_path):
+    (tmp_path / "net.py").write_text(MODEL)
+    words = [f"{tmp_path}/net.py:make", "-o", f"{tmp_path}/m.mlir", "--weights", f"{tmp_path}/m.st"]
+    assert main(words) == 0
+    assert "zero.parameter @f.weight : tensor<1x3xf32>" in (tmp_path / "m.mlir").read_text()
+    assert set(load_file(tmp_path / "m.st")) == {"f.weight", "f.bias"}
+
+
+def test_errors(tmp_path, capsys):
+    (tmp_path / "net.py").write_text(MODEL)
+    out = ["-o", f"{tmp_path}/m.mlir"]
+    for word, wanted in (
+        (f"{tmp_path}/net.py:other", "has no function 'other'"),
+        (f"{tmp_path}/net.py:wrong", "must return (module, batch)"),
+        (f"{tmp_path}/none.py:make", "does not exist"),
+        ("net", "wanted FILE.py:FUNCTION"),
+    ):
+        assert main([word, *out]) == 1
+        assert wanted in capsys.readouterr().err
+    assert main(out) == 1
+    assert "wanted either" in capsys.readouterr().err
+
+
+def test_configuration_of_any_size(tmp_path):
+    """Seven billion parameters, none of which gets memory."""
+    config = {
+        "model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096,
+        "intermediate_size": 11008, "num_attention_heads": 32, "vocab_size": 32000,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    words = ["--hf", f"{tmp_path}/config.json", "--task", "causal-lm", "--sequence", "512",
+             "--micro-batch", "1", "-o", f"{tmp_path}/m.mlir"]
+    assert main(words) == 0
+    text = (tmp_path / "m.mlir").read_text()
+    assert text.count("nn.attention") == 32 and text.count("nn.rotary") == 64
+    assert len(text) < 400_000
+
+
+def test_documented_operations():
+    page = table.PAGE.read_text()
+    assert table.page_with_table(page) == page, "run python -m zero.importer.table --write"

@@ -1,0 +1,117 @@
+"""What cannot be imported is refused: where, what, and what to do."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import zero
+
+
+class Module(nn.Module):
+    """A parameter and a function of it."""
+
+    def __init__(self, function, dtype=torch.float32):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, 4, dtype=dtype))
+        self.function = function
+
+    def forward(self, x):
+        return self.function(self.w, x)
+
+
+def refusal(module: nn.Module, **batch) -> str:
+    batch = batch or {"x": torch.randn(4, 4)}
+    with pytest.raises(zero.CannotImport) as caught:
+        zero.export(module, batch)
+    return str(caught.value)
+
+
+def branch(w, x):
+    return w.sum() if x.sum() > 0 else w.mean()
+
+
+def autocast(w, x):
+    with torch.autocast("cpu", torch.bfloat16):
+        return (w @ x).float().mean()
+
+
+def without_gradients(w, x):
+    with torch.no_grad():
+        return (w @ x).mean()
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (branch, "torch.export cannot trace the model"),
+        (lambda w, x: w[x > 0].sum(), "depends on values"),
+        (autocast, "`bf16` in the configuration"),
+        (without_gradients, "does not depend on a parameter that is trained"),
+        (lambda w, x: (w * x).sort().values.mean(), "aten.sort.default has no counterpart"),
+        (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
+        (lambda w, x: F.pad(w[None], (1, 1), mode="reflect").mean(), "mode = 'reflect'"),
+        (lambda w, x: {"logits": w}, "without a loss"),
+        (lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),
+         "scale_grad_by_freq"),
+        (lambda w, x: (torch.randn_like(w) * w).mean(), "aten.randn_like.default"),
+        (lambda w, x: w.norm(p=3), "order 3"),
+        (lambda w, x: w.median(), "aten.median.default"),
+    ],
+)
+def test_operations(function, words):
+    assert words in refusal(Module(function))
+
+
+def test_a_refusal_names_module_and_line():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.ModuleList([Module(lambda w, x: w), Sorting()])
+
+        def forward(self, x):
+            return self.inner[1](x)
+
+    class Sorting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(4))
+
+        def forward(self, x):
+            return (x * self.w).sort().values.sum()
+
+    text = refusal(Outer())
+    line = Sorting.forward.__code__.co_firstlineno + 1
+    assert f"test_refusals.py:{line}, in module 'inner.1': aten.sort.default" in text
+
+
+def test_batch_norm():
+    module = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), Module(lambda w, x: (w @ x).mean()))
+
+    class Wrapped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = module
+
+        def forward(self, x):
+            return self.layers(x)
+
+    text = refusal(Wrapped())
+    assert "buffer 'layers.1." in text and "running" in text
+
+
+def test_parameters():
+    assert "module.float()" in refusal(Module(lambda w, x: w.sum(), torch.bfloat16))
+    module = Module(lambda w, x: (w @ x).mean())
+    module.part = nn.Parameter(module.w.data[1:])
+    assert "parts of one tensor" in refusal(module)
+
+
+def test_samples():
+    module = nn.Module()
+    module.w = nn.Parameter(torch.randn(4))
+    module.forward = lambda x, edges: (x * module.w).sum() + edges.sum() * module.w.sum()
+    text = refusal(module, x=torch.randn(3, 4), edges=torch.ones(5, 2))
+    assert "x [3, 4], edges [5, 2]" in text
