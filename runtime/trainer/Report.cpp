@@ -57,6 +57,8 @@ void printKernel(const Program &program, const Command &command,
     if (index < command.buffers.size())
       os << " @" << readable(command.buffers[index]);
   };
+  if (runsBeside(command))
+    os << " ticket " << command.ticket << " on " << nameOf(command.stream);
   size_t index = 0;
   os << " (";
   for (const TensorType &type : spec.operands)

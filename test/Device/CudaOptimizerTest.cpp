@@ -171,4 +171,17 @@ TEST_F(CudaOptimizer, CopiesAccumulatesAndRecords) {
   }
 }
 
+TEST_F(CudaOptimizer, CopiesWhatWasUpdated) {
+  for (int32_t finite : {0, 1}) {
+    control.finite = finite;
+    for (DataType type : kFloats) {
+      const std::vector<Array> two = {randomArray(type, {1023}, 1),
+                                      randomArray(type, {1023}, 2)};
+      KernelSpec spec = makeSpec("zero.copy", two, {});
+      spec.ints["updated"] = {1};
+      compare(spec, two, 0, control, &program);
+    }
+  }
+}
+
 } // namespace

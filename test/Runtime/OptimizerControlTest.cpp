@@ -185,4 +185,17 @@ TEST(OptimizerCopy, MovesAnyTypeAsBytes) {
                std::invalid_argument);
 }
 
+TEST(OptimizerCopy, OfAnUpdateThatIsSkippedCopiesNothing) {
+  Bench bench;
+  KernelSpec spec = named("zero.copy", flat(3, {F32, F32}));
+  spec.ints["updated"] = {1};
+  std::vector<float> source = {1, 2, 3}, target = {7, 7, 7};
+  bench.control.finite = 0;
+  bench.run(spec, {source.data(), target.data()});
+  EXPECT_EQ(target, std::vector<float>({7, 7, 7}));
+  bench.control.finite = 1;
+  bench.run(spec, {source.data(), target.data()});
+  EXPECT_EQ(target, source);
+}
+
 } // namespace
