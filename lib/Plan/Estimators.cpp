@@ -72,3 +72,13 @@ Zero3Cases mlir::zero::estimateZero3Cases(const EstimateSetup &setup) {
   cases.optimizer = cases.largestLayer + spread(setup, 2);
   return cases;
 }
+
+PinnedBytes mlir::zero::estimatePinned(const EstimateSetup &setup) {
+  double share = setup.parameters / setup.nodes;
+  return {times(share, 6), times(share, 8), times(share, 4)};
+}
+
+int64_t mlir::zero::estimateActivations(const TransformerShape &shape) {
+  return (2 * shape.sequence * shape.heads + 16 * shape.hidden) *
+         shape.sequence * shape.batch;
+}

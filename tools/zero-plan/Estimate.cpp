@@ -87,44 +87,79 @@ static void printCases(const EstimateSetup &setup) {
   megabytes("case3 gpu memory", cases.optimizer);
 }
 
+/// What of the table's CPU bytes is pinned.
+static void printPinned(const EstimateSetup &setup) {
+  PinnedBytes pinned = estimatePinned(setup);
+  constexpr double kGiB = 1 << 30;
+  auto row = [&](StringRef options, int64_t bytes) {
+    llvm::outs() << llvm::format(" %7.2fGB | ", bytes / kGiB) << options
+                 << "\n";
+  };
+  llvm::outs()
+      << "\nOf these, pinned with pin_memory:\n  per CPU  |   Options\n";
+  row("offload_param=cpu , offload_optimizer=cpu", pinned.all);
+  row("offload_param=cpu , offload_optimizer=cpu, "
+      "gradient_accumulation_steps > 1",
+      pinned.allAccumulating);
+  row("offload_param=none, offload_optimizer=cpu", pinned.optimizer);
+}
+
+static void printActivations(const TransformerShape &shape) {
+  llvm::outs() << "\nActivations of a transformer, (2 * sequence * heads + 16 "
+                  "* hidden) * sequence * batch: "
+               << formatBytes(estimateActivations(shape)) << " per GPU\n";
+}
+
 //===----------------------------------------------------------------------===//
 // The plan
 //===----------------------------------------------------------------------===//
 
 /// Adds a row for `stage` over as many ranks as the estimate has GPUs.
 static LogicalResult addPlan(ModelFile &model, const EstimateRequest &request,
-                             StringRef stage, Table &table) {
+                             StringRef stage, bool offloads, Table &table) {
   PlanOptions options = request.plan;
   // The estimates assume 16-bit training; a configuration says otherwise.
   if (options.config.empty() && options.pipeline.empty())
     options.pipeline = "precision=bf16";
+  if (offloads)
+    options.pipeline += " offload-optimizer=cpu";
   options.stage = stage.str();
   options.ranks = std::to_string(request.setup.gpus());
   FailureOr<OwningOpRef<ModuleOp>> planned = model.plan(options);
   if (failed(planned))
     return failure();
   PlanSummary summary = summarizePlan(planned->get());
-  table.add({("  ZeRO-" + stage).str(),
+  table.add({("  ZeRO-" + stage).str(), offloads ? "cpu" : "none",
              formatBytes(summary.arena(ArenaKind::Parameters).bytes),
              formatBytes(summary.arena(ArenaKind::Gradients).bytes),
              formatBytes(summary.arena(ArenaKind::Optimizer).bytes),
              formatBytes(summary.arena(ArenaKind::Activations).bytes),
              formatBytes(summary.arena(ArenaKind::Communication).bytes),
-             formatBytes(summary.totalBytes())});
+             formatBytes(summary.totalBytes()),
+             formatBytes(summary.totalBytes(MemoryTier::Host))});
   return success();
 }
 
 static LogicalResult printPlans(ModelFile &model,
                                 const EstimateRequest &request) {
-  llvm::outs() << "\nWhat this compiler plans for a rank, nothing offloaded, "
+  llvm::outs() << "\nWhat this compiler plans for a rank, "
                << request.setup.gpus() << " ranks:\n";
   Table table;
-  table.add({"", "parameters", "gradients", "optimizer", "activations",
-             "communication", "all"});
-  if (failed(addPlan(model, request, "2", table)) ||
-      failed(addPlan(model, request, "3", table)))
-    return failure();
+  table.add({"", "offload_optimizer", "parameters", "gradients", "optimizer",
+             "activations", "communication", "all", "all on host"});
+  for (StringRef stage : {"2", "3"})
+    for (bool offloads : {true, false})
+      if (failed(addPlan(model, request, stage, offloads, table)))
+        return failure();
   table.print(llvm::outs());
+  llvm::outs()
+      << "The estimates count 2 bytes a parameter more: gradients in f32, "
+         "which "
+         "the update here reads in 16 bits\nunless micro-batches are "
+         "accumulated. They leave out activations, buckets and gathered "
+         "parameters, which\nthe plan has, and multiply CPU bytes by a buffer "
+         "factor; what is offloaded here is on the host to the byte,\nand "
+         "gradients stay on the device.\n";
   return success();
 }
 
@@ -132,6 +167,9 @@ LogicalResult mlir::zero::runEstimate(EstimateRequest request) {
   EstimateSetup &setup = request.setup;
   if (setup.gpusPerNode < 1 || setup.nodes < 1)
     return fail("--gpus-per-node and --nodes must be at least 1");
+  if (!request.transformer.isAbsent() && !request.transformer.isComplete())
+    return fail("activations take all of --sequence, --heads, --hidden and "
+                "--batch, each at least 1");
   ModelFile model;
   if (!request.model.empty()) {
     if (setup.parameters != 0 || setup.largestLayer != 0)
@@ -157,7 +195,10 @@ LogicalResult mlir::zero::runEstimate(EstimateRequest request) {
   llvm::outs() << "\nZeRO-3\n";
   printHeader(setup, /*withLayer=*/true);
   printRows(estimateZero3(setup), /*isZero3=*/true);
+  printPinned(setup);
   llvm::outs() << "\n";
   printCases(setup);
+  if (!request.transformer.isAbsent())
+    printActivations(request.transformer);
   return request.model.empty() ? success() : printPlans(model, request);
 }

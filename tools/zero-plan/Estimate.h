@@ -12,6 +12,8 @@ struct EstimateRequest {
   EstimateVersion version = EstimateVersion::Current;
   /// Parameter counts of 0 are taken from the model.
   EstimateSetup setup;
+  /// All 0 where no activations are asked for.
+  TransformerShape transformer;
   /// A model's file, or empty.
   std::string model;
   PlanOptions plan;

@@ -76,6 +76,10 @@ constexpr OptionRow kOptions[] = {
     {"gpus-per-node", kEstimate},
     {"nodes", kEstimate},
     {"buffer-factor", kEstimate},
+    {"sequence", kEstimate},
+    {"heads", kEstimate},
+    {"hidden", kEstimate},
+    {"batch", kEstimate},
     {"capacity", kAllocate},
     {"allocate-seconds", kAllocate},
 };

@@ -142,6 +142,15 @@ cl::opt<int64_t> gpusPerNode("gpus-per-node", cl::cat(category), cl::init(1),
                              cl::value_desc("n"), cl::desc("GPUs of a node"));
 cl::opt<int64_t> nodes("nodes", cl::cat(category), cl::init(1),
                        cl::value_desc("n"), cl::desc("Nodes"));
+cl::opt<int64_t> sequence("sequence", cl::cat(category), cl::value_desc("n"),
+                          cl::desc("Tokens of a sample, for the estimate of "
+                                   "activations"));
+cl::opt<int64_t> heads("heads", cl::cat(category), cl::value_desc("n"),
+                       cl::desc("Attention heads, for the same"));
+cl::opt<int64_t> hidden("hidden", cl::cat(category), cl::value_desc("n"),
+                        cl::desc("Width, for the same"));
+cl::opt<int64_t> batch("batch", cl::cat(category), cl::value_desc("n"),
+                       cl::desc("Samples on a GPU, for the same"));
 cl::opt<double> bufferFactor("buffer-factor", cl::cat(category), cl::init(1.5),
                              cl::value_desc("factor"),
                              cl::desc("DeepSpeed's additional_buffer_factor, "
@@ -192,6 +201,7 @@ LogicalResult runEstimate() {
     request.version = zero::EstimateVersion::Classic;
   request.setup = {parameterCount, largestLayer, gpusPerNode, nodes,
                    bufferFactor};
+  request.transformer = {sequence, heads, hidden, batch};
   if (!inputs.empty())
     request.model = inputs.front();
   request.plan = planOptions("");

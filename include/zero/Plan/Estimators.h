@@ -57,6 +57,29 @@ struct Zero3Cases {
 };
 Zero3Cases estimateZero3Cases(const EstimateSetup &setup);
 
+/// Pinned bytes of a node's CPUs at ZeRO-3 with pin_memory, a part of those of
+/// the table: 2 + 4 bytes a parameter with parameters and optimizer offloaded
+/// (16-bit parameters, f32 gradients), and 2 more with accumulation (16-bit
+/// gradients); 4 with the optimizer alone.
+struct PinnedBytes {
+  int64_t all = 0, allAccumulating = 0, optimizer = 0;
+};
+PinnedBytes estimatePinned(const EstimateSetup &setup);
+
+/// The shape of a transformer on one GPU.
+struct TransformerShape {
+  int64_t sequence = 0, heads = 0, hidden = 0, batch = 0;
+  bool isComplete() const {
+    return sequence > 0 && heads > 0 && hidden > 0 && batch > 0;
+  }
+  bool isAbsent() const {
+    return sequence == 0 && heads == 0 && hidden == 0 && batch == 0;
+  }
+};
+/// Bytes of a GPU for activations, by the documentation's guess:
+/// (2 sequence heads + 16 hidden) sequence batch.
+int64_t estimateActivations(const TransformerShape &shape);
+
 } // namespace mlir::zero
 
 #endif // ZERO_PLAN_ESTIMATORS_H
