@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -36,6 +37,11 @@ struct CommunicatorOptions {
   /// Seconds that a wait lasts without any progress before it is an error;
   /// 0 waits for ever.
   double timeoutSeconds = 600;
+  /// Seconds of the same after which `notice` is told, once an operation and
+  /// while the wait goes on, which ranks are waited for; 0 never tells it.
+  double noticeSeconds = 10;
+  /// Called on the thread that waits; it calls no communicator.
+  std::function<void(const std::string &what)> notice = nullptr;
 };
 
 /// A group of ranks. All ranks start the same operations in the same order;

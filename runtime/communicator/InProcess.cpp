@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 namespace zrt {
 namespace {
@@ -63,6 +64,7 @@ struct Operation {
   int firstRank = 0;
   std::vector<char> posted, waited; ///< by rank
   int waitedCount = 0;
+  bool noticed = false; ///< that a rank does not come
   InProcessWork work;
   std::vector<int> colors, keys;              ///< a split's arguments
   std::vector<std::shared_ptr<Group>> groups; ///< a split's results
@@ -113,6 +115,7 @@ struct Group {
     operation.posted.assign(ranks, 0);
     operation.waited.assign(ranks, 0);
     operation.waitedCount = 0;
+    operation.noticed = false;
     operation.work.reset(ranks);
     operation.postedCount = 0;
     operation.nextPiece = 0;
@@ -196,6 +199,9 @@ private:
   void postLast(Operation &operation);
   Operation &find(Ticket ticket);
   void awaitPosts(Operation &operation);
+  void failWhereLeft(const Operation &operation);
+  std::string describeLate(const Operation &operation, double seconds) const;
+  void tellLate(Operation &operation, std::unique_lock<std::mutex> &lock);
   void doPieces(Operation &operation);
   void awaitPieces(Operation &operation);
   [[noreturn]] void fail(const std::string &why);
@@ -321,39 +327,66 @@ Operation &InProcessCommunicator::find(Ticket ticket) {
   return operation;
 }
 
+/// `seconds` after `begin`; 0: years later.
+Clock::time_point after(Clock::time_point begin, double seconds) {
+  constexpr double kYears = 3e8;
+  return begin + std::chrono::duration_cast<Clock::duration>(
+                     std::chrono::duration<double>(
+                         seconds > 0 ? std::min(seconds, kYears) : kYears));
+}
+
 void InProcessCommunicator::awaitPosts(Operation &operation) {
   auto complete = [&] {
     return operation.postedCount == group_->ranks || world_.failed;
   };
   if (spin(group_->ranks, complete))
     return;
-  const double timeout = world_.options.timeoutSeconds;
-  const auto deadline =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(
-          std::chrono::duration<double>(timeout > 0 ? timeout : 0));
+  const CommunicatorOptions &options = world_.options;
+  const auto begin = Clock::now();
+  const auto end = after(begin, options.timeoutSeconds);
+  auto notice = after(begin, options.notice ? options.noticeSeconds : 0);
   std::unique_lock<std::mutex> lock(world_.mutex);
   while (!complete()) {
-    for (int rank = 0; group_->leftCount && rank < group_->ranks; ++rank)
-      if (group_->left[rank] && !operation.posted[rank])
-        world_.fail(where(operation.index) + " (" +
-                    describe(operation.signature) + "): rank " +
-                    std::to_string(rank) + " left without starting it");
+    failWhereLeft(operation);
     if (world_.failed)
       return;
-    if (timeout <= 0) {
-      world_.changed.wait(lock);
-    } else if (world_.changed.wait_until(lock, deadline) ==
-                   std::cv_status::timeout &&
-               !complete()) {
-      world_.fail(where(operation.index) + " (" +
-                  describe(operation.signature) +
-                  "): " + namesOf(operation.posted, 0) +
-                  " did not start it within " + formatSeconds(timeout) + ", " +
-                  namesOf(operation.posted, 1) + " did");
-      return;
-    }
+    world_.changed.wait_until(lock, std::min(notice, end));
+    const auto now = Clock::now();
+    if (complete() || now < std::min(notice, end))
+      continue;
+    if (now >= end)
+      return world_.fail(describeLate(operation, options.timeoutSeconds));
+    notice = after(begin, 0);
+    tellLate(operation, lock);
   }
+}
+
+/// Fails where a rank is gone that has not started it. \pre The lock is held.
+void InProcessCommunicator::failWhereLeft(const Operation &operation) {
+  for (int rank = 0; group_->leftCount && rank < group_->ranks; ++rank)
+    if (group_->left[rank] && !operation.posted[rank])
+      world_.fail(where(operation.index) + " (" +
+                  describe(operation.signature) + "): rank " +
+                  std::to_string(rank) + " left without starting it");
+}
+
+std::string InProcessCommunicator::describeLate(const Operation &operation,
+                                                double seconds) const {
+  return where(operation.index) + " (" + describe(operation.signature) +
+         "): " + namesOf(operation.posted, 0) + " did not start it within " +
+         formatSeconds(seconds) + ", " + namesOf(operation.posted, 1) + " did";
+}
+
+/// Tells once for all who wait. \pre The lock is held.
+void InProcessCommunicator::tellLate(Operation &operation,
+                                     std::unique_lock<std::mutex> &lock) {
+  if (std::exchange(operation.noticed, true))
+    return;
+  const std::string what =
+      describeLate(operation, world_.options.noticeSeconds);
+  lock.unlock();
+  world_.options.notice(what);
+  lock.lock();
 }
 
 /// Does what pieces are left. Other waiters do the same at the same time.

@@ -50,6 +50,8 @@ private:
   Pending *find(Ticket ticket);
   void checkOverdue(const Pending &pending, Clock::time_point since);
   std::string describeOverdue(const Pending &pending) const;
+  std::string describeLate(const Pending &pending,
+                           Clock::time_point since) const;
   [[noreturn]] void fail(const std::string &why);
 
   Engine &engine_;
@@ -238,9 +240,28 @@ void MpiCommunicator::checkOverdue(const Pending &pending,
          std::to_string(rank_) + " did");
 }
 
+/// What to tell of a wait in which nothing has moved for a while, or "": one
+/// rank is enough, the first of those that are there.
+std::string MpiCommunicator::describeLate(const Pending &pending,
+                                          Clock::time_point since) const {
+  const std::chrono::duration<double> idle =
+      Clock::now() - std::max(since, lastProgress_);
+  if (!options_.notice || options_.noticeSeconds <= 0 ||
+      idle.count() < options_.noticeSeconds)
+    return "";
+  for (int rank = 0; rank < rank_ && !pending.compared; ++rank)
+    if (pending.receives.isComplete((rank + ranks_ - rank_) % ranks_ - 1))
+      return "";
+  return describeOverdue(pending) + " within " +
+         formatSeconds(options_.noticeSeconds) + ", rank " +
+         std::to_string(rank_) + " did";
+}
+
 void MpiCommunicator::wait(Ticket ticket) {
   const auto since = Clock::now();
+  bool noticed = false;
   for (uint64_t turn = 1;; ++turn) {
+    std::string late;
     {
       auto lock = engine_.lock();
       engine_.progress();
@@ -261,6 +282,12 @@ void MpiCommunicator::wait(Ticket ticket) {
       }
       if (turn % 64 == 0)
         checkOverdue(*pending, since);
+      if (turn % 64 == 0 && !noticed)
+        late = describeLate(*pending, since);
+    }
+    if (!late.empty()) {
+      noticed = true;
+      options_.notice(late);
     }
     // Peers may need this core: first politely, then for longer.
     if (turn > 20000)

@@ -106,8 +106,20 @@ void Executor::makeWorkspace() {
               (kWorkspaceAlignment - begin % kWorkspaceAlignment);
 }
 
-std::string Executor::describe(const Command &command,
-                               const std::string &what) const {
+namespace {
+/// What a thread runs.
+struct Running {
+  const Executor *executor = nullptr;
+  const Command *command = nullptr;
+};
+thread_local Running running;
+} // namespace
+
+std::string Executor::describeRunning() {
+  return running.command ? running.executor->nameFor(*running.command) : "";
+}
+
+std::string Executor::nameFor(const Command &command) const {
   std::string message;
   if (command.opcode == Opcode::Kernel &&
       command.kernel < program.kernels.size())
@@ -118,7 +130,12 @@ std::string Executor::describe(const Command &command,
     message += " '" + command.label + "'";
   if (!command.location.empty())
     message += " at " + command.location;
-  return message + ": " + what;
+  return message;
+}
+
+std::string Executor::describe(const Command &command,
+                               const std::string &what) const {
+  return nameFor(command) + ": " + what;
 }
 
 void *Executor::address(const BufferRef &buffer) const {
@@ -287,13 +304,17 @@ void Executor::run(const Region &region) {
     const int64_t begin = hook ? now() : 0;
     if (mark)
       mark(action.command);
+    running = {this, action.command};
     try {
       execute(action);
     } catch (const CommunicationError &error) {
+      running = {};
       throw CommunicationError(describe(*action.command, error.what()));
     } catch (const std::exception &error) {
+      running = {};
       throw std::runtime_error(describe(*action.command, error.what()));
     }
+    running = {};
     if (mark)
       mark(nullptr);
     if (hook)

@@ -83,6 +83,9 @@ public:
   void setCommandHook(CommandHook hook);
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);
+  /// The command that this thread runs, with its label and its place in the
+  /// source: for messages from below. "" where it runs none.
+  static std::string describeRunning();
 
   /// The control block of this rank.
   Control &control() const { return *context.control; }
@@ -105,6 +108,7 @@ private:
   Action planCollective(const Command &command);
   void run(const Region &region);
   void execute(const Action &action);
+  std::string nameFor(const Command &command) const;
   std::string describe(const Command &command, const std::string &what) const;
 
   const Program &program;

@@ -128,6 +128,16 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
   app.add_flag("--overcommit", options.overcommit,
                "start although the ranks would need more memory than this "
                "machine has left");
+  app.add_option("--timeout", options.timeout,
+                 "end the run when a rank has waited for others for so long "
+                 "without any progress; 0 waits for ever (default 600)")
+      ->type_name("SECONDS")
+      ->check(number(0, 1e8));
+  app.add_option("--notice-after", options.noticeAfter,
+                 "say which rank the others wait for when it has been so long, "
+                 "and go on waiting; 0 never does (default 10)")
+      ->type_name("SECONDS")
+      ->check(number(0, 1e8));
   app.add_option("--loss-scale", options.lossScale,
                  "multiply the loss by X in every update, instead of by the "
                  "compiled scale; gradients are divided by it again")

@@ -29,6 +29,9 @@ struct Options {
   int threads = 0;           ///< a rank; 0: cores / local ranks
   uint64_t deviceMemory = 0; ///< most bytes of a rank's device tier; 0: any
   bool overcommit = false;   ///< start without enough memory
+  /// Seconds without any progress until the run ends, and until it says whom
+  /// it waits for; 0: never.
+  double timeout = 600, noticeAfter = 10;
   std::string weights, saveWeights, metrics, trace;
   int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1
   std::string calibrate;                 ///< the machine file to write

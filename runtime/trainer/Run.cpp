@@ -102,11 +102,26 @@ int finish(const Run &run, const Failure &failure) {
   return 1;
 }
 
+/// Says whom the ranks wait for, while they go on waiting.
+CommunicatorOptions communicatorOptions(const Run &run) {
+  CommunicatorOptions options;
+  options.timeoutSeconds = run.options.timeout;
+  options.noticeSeconds = run.options.noticeAfter;
+  options.notice = [&run](const std::string &what) {
+    static std::mutex mutex;
+    std::lock_guard<std::mutex> lock(mutex);
+    const std::string command = Executor::describeRunning();
+    run.errors << "remark: " << command << (command.empty() ? "" : ": ") << what
+               << "; the run goes on when it is there" << std::endl;
+  };
+  return options;
+}
+
 int launchThreads(const Run &run) {
   const int ranks = run.program.training.ranks;
   checkMemory(run, {ranks, ranks});
   const Data data = openRunData(run);
-  const auto communicators = makeInProcess(ranks);
+  const auto communicators = makeInProcess(ranks, communicatorOptions(run));
   Failure failure;
   std::vector<std::thread> threads;
   threads.reserve(size_t(ranks));
@@ -141,7 +156,8 @@ int localRanksOfJob() {
 }
 
 int launchProcess(const Run &run) {
-  const std::unique_ptr<Communicator> communicator = makeMpi();
+  const std::unique_ptr<Communicator> communicator =
+      makeMpi(communicatorOptions(run));
   const int ranks = run.program.training.ranks;
   if (communicator->ranks() != ranks) {
     if (communicator->rank() == 0)

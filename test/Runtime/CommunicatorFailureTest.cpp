@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <thread>
 
 using namespace zrt;
@@ -243,6 +244,39 @@ TEST(InProcessFailure, WaitingTwice) {
       communicators[0]->start(Collective::AllReduce, Reduction::Sum, {});
   communicators[0]->wait(ticket);
   EXPECT_THROW(communicators[0]->wait(ticket), CommunicationError);
+}
+
+/// It is told once, however many wait, and they go on.
+TEST(CommunicatorNotice, ALateRankIsNamedAndWaitedFor) {
+  std::promise<void> told;
+  std::vector<std::string> notices;
+  CommunicatorOptions options;
+  options.noticeSeconds = 1e-3;
+  options.notice = [&](const std::string &what) {
+    notices.push_back(what);
+    told.set_value();
+  };
+  auto communicators = makeInProcess(4, options);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 4; ++rank)
+    threads.emplace_back([&, rank] {
+      if (rank == 2)
+        told.get_future().wait();
+      communicators[rank]->barrier();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].find("operation 0 of a group of 4 ranks (barrier): "),
+            0u)
+      << notices[0];
+  // Others may be slow to start on a busy machine.
+  const size_t names = notices[0].find("): rank"),
+               end = notices[0].find(" did not start it within 0.001 s, ");
+  ASSERT_LT(names, end) << notices[0];
+  ASSERT_NE(end, std::string::npos) << notices[0];
+  EXPECT_NE(notices[0].substr(names, end - names).find("2"), std::string::npos)
+      << notices[0];
 }
 
 TEST(InProcessFailure, ArgumentsWithoutMeaning) {

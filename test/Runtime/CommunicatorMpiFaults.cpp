@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,6 +37,15 @@ void hang(Communicator &world) {
   world.barrier();
 }
 
+/// Rank 1 comes when another has said that it is late, by making `file`.
+void slow(Communicator &world, const std::string &file) {
+  world.barrier();
+  while (world.rank() == 1 && !std::ifstream(file))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  world.barrier();
+  std::printf("rank %d went on\n", world.rank());
+}
+
 void leave(Communicator &world) {
   world.barrier();
   if (world.rank() != 1)
@@ -62,12 +72,24 @@ void invalid(Communicator &world) {
 int main(int argc, char **argv) {
   const std::string fault = argc > 1 ? argv[1] : "";
   const bool waits = fault == "late" || fault == "hang";
-  auto world = makeMpi({waits ? 0.5 : 60.0});
+  const std::string file = argc > 2 ? argv[2] : "";
+  CommunicatorOptions options;
+  options.timeoutSeconds = waits ? 0.5 : 60;
+  if (fault == "slow") {
+    options.noticeSeconds = 0.2;
+    options.notice = [&](const std::string &what) {
+      std::printf("notice: %s\n", what.c_str());
+      std::ofstream(file) << what;
+    };
+  }
+  auto world = makeMpi(options);
   try {
     if (fault == "mismatch")
       mismatch(*world);
     else if (waits)
       fault == "late" ? late(*world) : hang(*world);
+    else if (fault == "slow")
+      slow(*world, file);
     else if (fault == "leave")
       leave(*world);
     else if (fault == "abort")

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -59,6 +61,25 @@ TEST(MpiFailure, LateRankTimesOut) {
                "operation 1 of a group of 3 ranks (barrier): rank 1 did not "
                "start it within 0.5 s");
   EXPECT_EQ(outcome.status, 3);
+}
+
+TEST(MpiFailure, ALateRankIsNamedAndWaitedFor) {
+  char folder[] = "/tmp/zero-test-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string file = std::string(folder) + "/late";
+  Outcome outcome = run("slow " + file);
+  unlink(file.c_str());
+  rmdir(folder);
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find(
+                "notice: operation 1 of a group of 3 ranks (barrier): rank 1 "
+                "did not start it within 0.2 s, rank 0 did\n"),
+            std::string::npos)
+      << outcome.output;
+  for (const char *rank : {"0", "1", "2"})
+    EXPECT_NE(outcome.output.find(std::string("rank ") + rank + " went on"),
+              std::string::npos)
+        << outcome.output;
 }
 
 TEST(MpiFailure, HangingRankDoesNotHoldTheJob) {

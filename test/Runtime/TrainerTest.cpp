@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <limits>
 #include <sstream>
@@ -248,6 +250,49 @@ TEST_F(Trainer, AFailingRankStopsTheOthers) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.errors, "error: rank 2: test.backward 'test.backward of "
                             "the test' at model.mlir:7:3: out of luck\n");
+}
+
+/// Says when it was told of `@w`.
+class Told : public std::stringbuf {
+public:
+  std::atomic<bool> done{false};
+
+private:
+  int sync() override {
+    done = done || contains(str(), "'@w'");
+    return 0;
+  }
+};
+
+TEST_F(Trainer, ALateRankIsNamedWithItsCommandAndWaitedFor) {
+  Told told;
+  FakeKernels kernels = makeFakeKernels();
+  const FakeKernels::Function backward = kernels.functions["test.backward"];
+  kernels.functions["test.backward"] = [&](const KernelContext &context,
+                                           void *const *buffers) {
+    while (context.rank == 1 && !told.done)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    backward(context, buffers);
+  };
+  std::string words[] = {"train", "--data",         text.path(), "--steps",
+                         "1",     "--notice-after", "0.001"};
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  std::ostringstream out;
+  std::ostream errors(&told);
+  EXPECT_EQ(runTrainer(int(arguments.size()), arguments.data(),
+                       makeFakeProgram(2, 1), {},
+                       backendsUnderTest(kernels.maker()), out, errors),
+            0)
+      << told.str();
+  const std::string all = told.str();
+  const size_t command = all.find("'@w'"), end = all.find('\n', command);
+  const std::string line = all.substr(command, end - command);
+  EXPECT_EQ(all.compare(all.rfind('\n', command) + 1, 8, "remark: "), 0) << all;
+  EXPECT_TRUE(contains(line, "rank 1 did not start it within 0.001 s, rank 0 "
+                             "did; the run goes on when it is there"))
+      << all;
 }
 
 TEST_F(Trainer, SigintEndsTheRunCleanly) {
