@@ -32,14 +32,19 @@ static auto fields(const CheckpointConfig &config) {
   return std::tie(every, number, layers, cheapOnly);
 }
 
+static auto fields(const OffloadConfig &config) {
+  const auto &[ratio, subGroup, reads, writes] = config;
+  return std::tie(ratio, subGroup, reads, writes);
+}
+
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
     const auto &[stage, ranks, mesh, shardAxes, micro, accumulation, batch,
                  precision, wire, optimizer, groups, scheduler, scale, clip,
                  reduce, gather, overlap, unused, prefetch, live, inFlight,
                  machine, parameter, model, reuse, checkpoint, deterministic,
-                 split, tiers, layout, alignment, fuses, given, keepsTrivial,
-                 budget] = config;
+                 split, tiers, offload, layout, alignment, fuses, given,
+                 keepsTrivial, budget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, micro, accumulation, batch,
                     precision, wire, clip, reduce, gather, overlap, unused,
                     prefetch, live, inFlight, machine, parameter, model, reuse,
@@ -51,6 +56,9 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   EXPECT_TRUE(fields(a.scheduler) == fields(b.scheduler));
   EXPECT_TRUE(fields(a.lossScale) == fields(b.lossScale));
   EXPECT_TRUE(fields(a.checkpoint) == fields(b.checkpoint));
+  ASSERT_EQ(a.offloadOptimizer.has_value(), b.offloadOptimizer.has_value());
+  if (a.offloadOptimizer)
+    EXPECT_TRUE(fields(*a.offloadOptimizer) == fields(*b.offloadOptimizer));
   ASSERT_EQ(a.parameterGroups.size(), b.parameterGroups.size());
   for (size_t i = 0; i < a.parameterGroups.size(); ++i) {
     EXPECT_EQ(a.parameterGroups[i].name, b.parameterGroups[i].name);
@@ -118,4 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         R"("gradient_accumulation_steps": 2, "bf16": {"enabled": true},
            "communication_data_type": "fp32",
            "zero_optimization": {"stage": 1, "allgather_bucket_size": 12},
-           "zero": {"alignment": 4})"));
+           "zero": {"alignment": 4})",
+        R"("zero_optimization": {"stage": 2, "sub_group_size": 77,
+             "offload_optimizer": {"device": "cpu", "ratio": 0.25,
+               "pipeline_write": true}})"));

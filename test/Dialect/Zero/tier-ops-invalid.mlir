@@ -1,14 +1,14 @@
 // RUN: zero-opt %s -split-input-file -verify-diagnostics
 
 zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-note @+1 {{partition declared here}}
 zero.partition @p bucketed over 2 ranks stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute bf16 gradient bf16 optimizer #zero.lion<>
   states [master f32 on host, exp_avg f32 on host]
-zero.step @train(%x: tensor<8xf32>) {
-  zero.apply {
-    // expected-error @+1 {{range [0 to 3] does not begin and end at segment boundaries}}
-    %p = zero.copy_to_host "gradients" of @p[0 to 3] : <tensor<2xbf16>>
-  }
+func.func @f() {
+  // expected-error @+1 {{range [0 to 3] does not begin and end at segment boundaries}}
+  %p = zero.copy_to_host "gradients" of @p[0 to 3] : <tensor<2xbf16>>
+  return
 }
 
 // -----
@@ -17,11 +17,10 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p bucketed over 2 ranks stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute bf16 gradient bf16 optimizer #zero.lion<>
   states [master f32 on host, exp_avg f32 on host]
-zero.step @train(%x: tensor<8xf32>) {
-  zero.apply {
-    // expected-error @+1 {{has a result of type 'tensor<4xbf16>', wanted 'tensor<2xbf16>': what a rank owns of the range}}
-    %p = zero.copy_to_host "gradients" of @p[0 to 4] : <tensor<4xbf16>>
-  }
+func.func @f() {
+  // expected-error @+1 {{has a result of type 'tensor<4xbf16>', wanted 'tensor<2xbf16>': what a rank owns of the range}}
+  %p = zero.copy_to_host "gradients" of @p[0 to 4] : <tensor<4xbf16>>
+  return
 }
 
 // -----
@@ -30,11 +29,10 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p bucketed over 2 ranks stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute bf16 gradient bf16 optimizer #zero.lion<>
   states [master f32 on host, exp_avg f32 on host]
-zero.step @train(%x: tensor<8xf32>) {
-  zero.apply {
-    // expected-error @+1 {{copies 'moments', wanted 'gradients' or 'parameters'}}
-    %p = zero.copy_to_host "moments" of @p[0 to 4] : <tensor<2xbf16>>
-  }
+func.func @f() {
+  // expected-error @+1 {{copies 'moments', wanted 'gradients' or 'parameters'}}
+  %p = zero.copy_to_host "moments" of @p[0 to 4] : <tensor<2xbf16>>
+  return
 }
 
 // -----
@@ -43,15 +41,14 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p bucketed over 2 ranks stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute bf16 gradient bf16 optimizer #zero.lion<>
   states [master f32 on host, exp_avg f32 [0 to 4] on host [4 to 8]]
-zero.step @train(%x: tensor<8xf32>) {
-  zero.apply {
-    %s = zero.grad_stats [@p]
-    %v = zero.judge %s clip 0.0 divisor 1.0
-    %p = zero.copy_to_host "gradients" of @p[0 to 8] : <tensor<4xbf16>>
-    %g = zero.wait %p : <tensor<4xbf16>>
-    // expected-error @+1 {{updates [0 to 8] of @p on the host, wanted all of its states there}}
-    %u = zero.update_on_host @p[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
-  }
+func.func @f() {
+  %s = zero.grad_stats [@p]
+  %v = zero.judge %s clip 0.0 divisor 1.0
+  %p = zero.copy_to_host "gradients" of @p[0 to 8] : <tensor<4xbf16>>
+  %g = zero.wait %p : <tensor<4xbf16>>
+  // expected-error @+1 {{updates [0 to 8] of @p on the host, wanted all of its states there}}
+  %u = zero.update_on_host @p[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
+  return
 }
 
 // -----
@@ -60,15 +57,14 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p bucketed over 2 ranks stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 optimizer #zero.lion<>
   states [exp_avg f32 on host]
-zero.step @train(%x: tensor<8xf32>) {
-  zero.apply {
-    %s = zero.grad_stats [@p]
-    %v = zero.judge %s clip 0.0 divisor 1.0
-    %p = zero.copy_to_host "gradients" of @p[0 to 8] : <tensor<4xf32>>
-    %g = zero.wait %p : <tensor<4xf32>>
-    // expected-error @+1 {{updates parameters that it is not given, wanted a copy of them: 'in'}}
-    %u = zero.update_on_host @p[0 to 8] of %g if %v : (tensor<4xf32>) -> <tensor<4xf32>>
-  }
+func.func @f() {
+  %s = zero.grad_stats [@p]
+  %v = zero.judge %s clip 0.0 divisor 1.0
+  %p = zero.copy_to_host "gradients" of @p[0 to 8] : <tensor<4xf32>>
+  %g = zero.wait %p : <tensor<4xf32>>
+  // expected-error @+1 {{updates parameters that it is not given, wanted a copy of them: 'in'}}
+  %u = zero.update_on_host @p[0 to 8] of %g if %v : (tensor<4xf32>) -> <tensor<4xf32>>
+  return
 }
 
 // -----
@@ -77,13 +73,12 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p bucketed over 2 ranks stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute bf16 gradient bf16 optimizer #zero.lion<>
   states [master f32 on host, exp_avg f32 on host]
-zero.step @train(%x: tensor<8xf32>) {
-  zero.apply {
-    %s = zero.grad_stats [@p]
-    %v = zero.judge %s clip 0.0 divisor 1.0
-    %p = zero.copy_to_host "gradients" of @p[0 to 8] : <tensor<4xbf16>>
-    %g = zero.wait %p : <tensor<4xbf16>>
-    // expected-error @+1 {{has a value of type 'tensor<4xbf16>', wanted 'tensor<2xbf16>'}}
-    %c = zero.copy_to_device %g to @p[0 to 4] if %v : tensor<4xbf16> -> <>
-  }
+func.func @f() {
+  %s = zero.grad_stats [@p]
+  %v = zero.judge %s clip 0.0 divisor 1.0
+  %p = zero.copy_to_host "gradients" of @p[0 to 8] : <tensor<4xbf16>>
+  %g = zero.wait %p : <tensor<4xbf16>>
+  // expected-error @+1 {{has a value of type 'tensor<4xbf16>', wanted 'tensor<2xbf16>'}}
+  %c = zero.copy_to_device %g to @p[0 to 4] if %v : tensor<4xbf16> -> <>
+  return
 }
