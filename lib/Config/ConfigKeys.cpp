@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace mlir::zero;
@@ -46,13 +47,18 @@ std::string mlir::zero::getNearestConfigKey(const ConfigKey *parent,
   StringRef parentPath = parent ? parent->path : "";
   StringRef nearest;
   unsigned best = std::numeric_limits<unsigned>::max();
+  // What differs in more than a third of its letters is another word.
+  const unsigned most = std::max<size_t>(1, (key.size() + 2) / 3);
   for (const ConfigKey &row : getConfigKeys()) {
     StringRef path = row.path;
     if (getName(path) == "*")
       continue;
+    unsigned distance = key.edit_distance_insensitive(
+        getName(path), /*AllowReplacements=*/true, most);
+    if (distance > most)
+      continue;
     // The wrong block counts as two wrong letters.
-    unsigned distance = key.edit_distance_insensitive(getName(path)) +
-                        (getParentPath(path) != parentPath ? 2 : 0);
+    distance += getParentPath(path) != parentPath ? 2 : 0;
     if (distance < best) {
       best = distance;
       nearest = path;

@@ -71,7 +71,8 @@ const ConfigKey *findConfigKey(const ConfigKey *parent, llvm::StringRef key);
 const ConfigKey &getConfigKey(llvm::StringRef path);
 
 /// The path of a known key that looks most like `key` in the block of
-/// `parent`; a key with the same name in another block counts as near.
+/// `parent`, or "" where none is near; a key with the same name in another
+/// block is.
 std::string getNearestConfigKey(const ConfigKey *parent, llvm::StringRef key);
 
 /// The value that an absent key has.

@@ -22,7 +22,7 @@ below, with DeepSpeed's default. A key is in one of three states:
   what to do instead. A block is accepted when it is empty or has
   `"enabled": false`.
 
-An unknown key is an error that suggests the nearest known one. Messages start
+An unknown key is an error that suggests a known one near it. Messages start
 with file and line. `"auto"` is treated as if the key were absent, and so is
 `null` where the default is `null`. The block `zero` is this project's own.
 

@@ -25,8 +25,14 @@ void Reporter::add(ConfigSeverity severity, StringRef key,
 }
 
 void Reporter::error(StringRef key, const Twine &message) {
+  if (isFull())
+    return;
   ++errors;
   add(ConfigSeverity::Error, key, message);
+  if (isFull())
+    add(ConfigSeverity::Error, "",
+        "has " + Twine(kMostErrors) +
+            " errors and may have more; mend these first");
 }
 
 void Reporter::remark(StringRef key, const Twine &message) {
@@ -153,9 +159,12 @@ public:
       return std::make_pair(a.first, StringRef(a.second->first)) <
              std::make_pair(b.first, StringRef(b.second->first));
     });
-    for (const auto &[line, entry] : entries)
+    for (const auto &[line, entry] : entries) {
+      if (reporter.isFull())
+        return;
       checkEntry(entry->first, entry->second, object, parent,
                  join(prefix, entry->first));
+    }
   }
 
   ConfigValues take() { return std::move(values); }
@@ -170,8 +179,13 @@ private:
                   const std::string &path) {
     const ConfigKey *row = findConfigKey(parent, key);
     if (!row) {
-      reporter.error(path, "unknown key; the nearest known one is '" +
-                               Twine(getNearestConfigKey(parent, key)) + "'");
+      std::string nearest = getNearestConfigKey(parent, key);
+      if (nearest.empty())
+        reporter.error(path, "unknown key, like none of those that "
+                             "docs/Configuration.md lists");
+      else
+        reporter.error(path, "unknown key; the nearest known one is '" +
+                                 Twine(nearest) + "'");
       return;
     }
     if (value.getAsString() == "auto" && row->type != KeyType::Object &&

@@ -22,11 +22,15 @@ public:
   void error(llvm::StringRef key, const llvm::Twine &message);
   void remark(llvm::StringRef key, const llvm::Twine &message);
   bool hasErrors() const { return errors != 0; }
+  /// More errors would not be read; they are not kept.
+  bool isFull() const { return errors >= kMostErrors; }
   const KeyLines &getLines() const { return lines; }
 
 private:
   void add(ConfigSeverity severity, llvm::StringRef key,
            const llvm::Twine &message);
+
+  static constexpr unsigned kMostErrors = 100;
 
   KeyLines lines;
   llvm::SmallVectorImpl<ConfigDiagnostic> &out;

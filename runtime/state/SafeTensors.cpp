@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <set>
 #include <stdexcept>
+#include <unordered_set>
 
 using namespace zrt;
 using nlohmann::json;
@@ -36,6 +36,43 @@ uint64_t zrt::sizeOf(TensorDataType type) {
 }
 
 namespace {
+
+/// Finds a key that an object has twice: the format forbids it, and the parser
+/// keeps the last one. Its callbacks would look at all keys after each object.
+class DuplicateKey : public json::json_sax_t {
+public:
+  std::string found; ///< "": none
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override {
+    keys.emplace_back();
+    return true;
+  }
+  bool key(string_t &name) override {
+    if (!keys.back().insert(name).second)
+      found = name;
+    return found.empty();
+  }
+  bool end_object() override {
+    keys.pop_back();
+    return true;
+  }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string &,
+                   const json::exception &) override {
+    return false;
+  }
+
+private:
+  std::vector<std::unordered_set<std::string>> keys; ///< of open objects
+};
 
 /// One header, and how to say what is wrong with it.
 class HeaderReader {
@@ -68,27 +105,16 @@ private:
   json parse() const {
     if (text.empty() || text[0] != '{')
       fail("the header does not begin with '{'");
-    // The parser keeps the last of two equal keys; the format forbids them.
-    std::vector<std::set<std::string>> keys;
-    std::string duplicate;
-    auto watch = [&](int, json::parse_event_t event, json &value) {
-      if (event == json::parse_event_t::object_start)
-        keys.emplace_back();
-      else if (event == json::parse_event_t::object_end)
-        keys.pop_back();
-      else if (event == json::parse_event_t::key &&
-               !keys.back().insert(value.get<std::string>()).second)
-        duplicate = value.get<std::string>();
-      return true;
-    };
     json header;
     try {
-      header = json::parse(text, watch);
+      header = json::parse(text);
     } catch (const json::exception &failure) {
       fail(std::string("the header is no JSON: ") + failure.what());
     }
-    if (!duplicate.empty())
-      fail("the header has the key '" + duplicate + "' twice");
+    DuplicateKey keys;
+    json::sax_parse(text, &keys);
+    if (!keys.found.empty())
+      fail("the header has the key '" + keys.found + "' twice");
     return header;
   }
 

@@ -20,6 +20,27 @@ TEST(Diagnostics, UnknownKeysNameTheNearest) {
               "known one is 'gradient_clipping'");
 }
 
+TEST(Diagnostics, AKeyThatIsLikeNoneNamesNone) {
+  for (const char *key : {"foo", "quux_enabled"})
+    expectError("\"" + std::string(key) + "\": 1",
+                "c.json:3: error: " + std::string(key) +
+                    ": unknown key, like none of those that "
+                    "docs/Configuration.md lists");
+}
+
+/// A file of another kind; comparing names takes long.
+TEST(Diagnostics, AHundredErrorsAreEnough) {
+  std::string keys;
+  for (int i = 0; i < 1000; ++i)
+    keys += (i ? ",\n\"q" : "\"q") + std::to_string(i) + "\": 1";
+  const std::string messages = invalid(keys);
+  EXPECT_EQ(std::count(messages.begin(), messages.end(), '\n'), 101);
+  EXPECT_NE(messages.find("c.json: error: has 100 errors and may have more; "
+                          "mend these first\n"),
+            std::string::npos)
+      << messages.substr(messages.size() - 200);
+}
+
 TEST(Diagnostics, AKeyInTheWrongBlockNamesTheRightOne) {
   expectError(R"("stage3_max_live_parameters": 5)",
               "c.json:3: error: stage3_max_live_parameters: unknown key; the "
