@@ -14,6 +14,10 @@ std::unique_ptr<llvm::MemoryBuffer> zero::openModel(llvm::StringRef path,
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &error);
   if (!file || isBytecode(file->getMemBufferRef()))
     return file;
+  if (hasByteOrderMark(file->getBuffer())) {
+    error = path.str() + ": " + kByteOrderMark;
+    return nullptr;
+  }
   unsigned line = findDeepNesting(file->getBuffer(), kMostModelNesting);
   if (line == 0)
     return file;

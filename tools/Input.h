@@ -12,7 +12,8 @@
 namespace mlir::zero {
 
 /// The MLIR file `path`, '-' for standard input. Null and one sentence in
-/// `error` where it cannot be read, or is nested deeper than a parser can go.
+/// `error` where it cannot be read, or begins with what
+/// no parser takes: a byte-order mark, or deeper nesting than it can go.
 std::unique_ptr<llvm::MemoryBuffer> openModel(llvm::StringRef path,
                                               std::string &error);
 

@@ -105,6 +105,10 @@ static ConfigDiagnostic describeSyntaxError(llvm::Error error) {
 std::optional<TrainConfig> mlir::zero::parseTrainConfig(
     StringRef text, const ConfigContext &context,
     llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
+  if (hasByteOrderMark(text)) {
+    diagnostics.push_back({ConfigSeverity::Error, "", 1, kByteOrderMark});
+    return std::nullopt;
+  }
   // The parser calls itself for each level.
   if (unsigned line = findDeepNesting(text, kMostJsonNesting)) {
     diagnostics.push_back(

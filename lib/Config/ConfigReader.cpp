@@ -45,7 +45,8 @@ public:
     config.given = values.paths();
     remarkIdleKeys();
     if (!values.has("optimizer") && !reporter.hasErrors())
-      reporter.remark("optimizer", "is not given: AdamW with its defaults");
+      reporter.remark("optimizer",
+                      "is absent; AdamW with its defaults is used");
     return std::move(config);
   }
 

@@ -262,8 +262,8 @@ private:
 ConfigValues mlir::zero::validateKeys(const json::Object &root,
                                       Reporter &reporter) {
   for (const auto &[path, line] : reporter.getLines().repeated)
-    reporter.error(path, "stands twice in the file, the second time in line " +
-                             Twine(line) + "; keep one");
+    reporter.error(path, "is in the file twice, again in line " + Twine(line) +
+                             "; keep one");
   Validator validator(reporter);
   validator.checkObject(root, nullptr, "");
   return validator.take();

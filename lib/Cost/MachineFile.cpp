@@ -246,6 +246,10 @@ static std::string findOutOfRange(const Machine &machine) {
 FailureOr<Machine> mlir::zero::detail::parseMachine(StringRef text,
                                                     std::string &error) {
   error.clear();
+  if (hasByteOrderMark(text)) {
+    error = kByteOrderMark;
+    return failure();
+  }
   if (unsigned line = findDeepNesting(text, kMostJsonNesting)) {
     error =
         ("line " + Twine(line) + ": objects and lists are nested more than " +

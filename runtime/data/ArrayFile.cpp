@@ -143,9 +143,9 @@ const TensorEntry &entryFor(const SafeTensorsFile &file,
   }
   const Family family = familyOf(entry->type);
   if (family != (isFloat(input.type.type) ? Family::Float : Family::Integer))
-    throw std::runtime_error(where + ": the array '" + input.name + "' is of " +
+    throw std::runtime_error(where + ": the array '" + input.name + "' holds " +
                              zrt::nameOf(entry->type) +
-                             ", which does not become " +
+                             ", which cannot be read as " +
                              zrt::nameOf(input.type.type));
   return *entry;
 }

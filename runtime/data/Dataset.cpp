@@ -21,8 +21,10 @@ int64_t zrt::microBatchOf(const std::vector<Input> &inputs) {
   for (const Input &input : inputs)
     if (input.type.shape[0] != inputs[0].type.shape[0])
       throw std::runtime_error(
-          "the step's inputs '" + inputs[0].name + "' and '" + input.name +
-          "' have different first dimensions: it must be the micro-batch");
+          "the first dimension of the step's input '" + input.name + "' is " +
+          std::to_string(input.type.shape[0]) + " and that of '" +
+          inputs[0].name + "' is " + std::to_string(inputs[0].type.shape[0]) +
+          ": both must be the micro-batch");
   return inputs[0].type.shape[0];
 }
 

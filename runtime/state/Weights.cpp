@@ -155,7 +155,7 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
     complaint->appendTo(text);
   if (!text.empty())
     throw std::runtime_error(path +
-                             ": these weights are not of this model:" + text);
+                             ": does not match the model:" + text);
 }
 
 StartingValues zrt::initialValuesOf(uint64_t seed) {

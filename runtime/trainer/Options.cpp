@@ -275,7 +275,11 @@ std::string sentence(const CLI::App &app, const CLI::ParseError &error) {
   if (dynamic_cast<const CLI::ExtrasError *>(&error))
     for (const std::string &extra : app.remaining())
       return "unknown argument '" + extra + "'" + nearestFlag(app, extra);
-  return error.what();
+  const std::string text = error.what();
+  if (const size_t more = text.find(": At Most 1 required");
+      more != std::string::npos)
+    return text.substr(0, more) + " is given more than once; give it once";
+  return text;
 }
 
 } // namespace

@@ -279,8 +279,8 @@ TEST(Diagnostics, KeysOfAnotherStage) {
 
 TEST(Diagnostics, RepeatedKeys) {
   expectError("\"gradient_clipping\": 1,\n\"gradient_clipping\": 2",
-              "c.json:3: error: gradient_clipping: stands twice in the file, "
-              "the second time in line 4; keep one");
+              "c.json:3: error: gradient_clipping: is in the file twice, "
+              "again in line 4; keep one");
 }
 
 TEST(Diagnostics, Syntax) {

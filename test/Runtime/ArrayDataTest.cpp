@@ -133,11 +133,12 @@ TEST(ArrayData, ErrorsNameTheArray) {
             where + ": the array 'image' has shape [4, 2], wanted samples of "
                     "shape [5]");
   EXPECT_EQ(message({input("label", DataType::F32, {3})}),
-            where + ": the array 'label' is of I64, which does not become f32");
+            where +
+                ": the array 'label' holds I64, which cannot be read as f32");
   EXPECT_EQ(message({input("image", DataType::F32, {3, 2}),
                      input("label", DataType::I32, {2})}),
-            "the step's inputs 'image' and 'label' have different first "
-            "dimensions: it must be the micro-batch");
+            "the first dimension of the step's input 'label' is 2 and that of "
+            "'image' is 3: both must be the micro-batch");
   const std::string scalar = "the step's input 'label' is a scalar: data is "
                              "read for inputs whose first dimension is the "
                              "micro-batch";

@@ -236,7 +236,7 @@ TEST(StateWeights, NamesShapesAndTypesMustBeTheModels) {
   other.parameters[2].shape = {33, 64};
   expectNone(save(path, other, 1));
   std::vector<std::string> errors = load(path, program);
-  expectAll(errors, "weights.safetensors: these weights are not of this model");
+  expectAll(errors, "weights.safetensors: does not match the model");
   expectAll(errors, "parameters that the file does not have: a.w");
   expectAll(errors, "tensors that are no parameters of this model: stranger");
   expectAll(errors, "c.w (found [33, 64], wanted [64, 33])");

@@ -389,6 +389,8 @@ TEST_F(Trainer, WrongFlagsAreOneClearError) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--stepz", "3"}, "unknown argument '--stepz'; did you mean '--steps'?"},
       {{"--steps", "3"}, "--data FILE is missing"},
+      {{"--steps", "3", "--steps", "4"},
+       "--steps is given more than once; give it once"},
       {{"--data", text.path()}, "--steps N is missing"},
       {{"--data", text.path(), "--steps", "-1"},
        "--steps: found '-1', wanted a whole number from 0 to "

@@ -16,6 +16,14 @@ inline constexpr size_t kMostJsonNesting = 100, kMostModelNesting = 1000;
 /// MLIR; the text need not be either.
 unsigned findDeepNesting(llvm::StringRef text, size_t most);
 
+/// Whether `text` begins with a byte-order mark, which editors add and parsers
+/// of JSON and MLIR refuse without a word that helps.
+inline bool hasByteOrderMark(llvm::StringRef text) {
+  return text.starts_with("\xEF\xBB\xBF");
+}
+inline constexpr const char *kByteOrderMark =
+    "begins with a byte-order mark; save it as UTF-8 without one";
+
 } // namespace mlir::zero
 
 #endif // ZERO_CONFIG_NESTING_H
