@@ -288,6 +288,16 @@ def mamba():
                   vocab_size=VOCABULARY, pad_token_id=None)
 
 
+@model
+def deepseek_v3():
+    return causal(
+        "deepseek_v3", **{**MOE, "num_key_value_heads": 4}, intermediate_size=96,
+        moe_intermediate_size=32, n_routed_experts=4, n_group=1, topk_group=1, q_lora_rank=16,
+        kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=16,
+        first_k_dense_replace=1,
+    )
+
+
 # Encoders
 
 
@@ -346,6 +356,12 @@ def modernbert_mlm():
 @model
 def mpnet_mlm():
     return masked("mpnet")
+
+
+@model
+def deberta_mlm():
+    return masked("deberta-v2", relative_attention=True, pos_att_type=["c2p", "p2c"],
+                  position_buckets=8)
 
 
 @model
@@ -432,6 +448,13 @@ def vit():
 @model
 def dinov2():
     module = made("dinov2", "AutoModelForImageClassification", **VIT, num_labels=5)
+    return module, {"pixel_values": torch.randn(BATCH, 3, 16, 16), "labels": torch.tensor([1, 4])}
+
+
+@model
+def swin():
+    module = made("swin", "AutoModelForImageClassification", image_size=16, patch_size=2,
+                  embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4, num_labels=5)
     return module, {"pixel_values": torch.randn(BATCH, 3, 16, 16), "labels": torch.tensor([1, 4])}
 
 

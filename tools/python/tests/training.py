@@ -58,28 +58,37 @@ def run(command: list[str], folder: pathlib.Path) -> str:
     return result.stdout
 
 
-def train_once(model: zero.Model, batch: dict, folder: pathlib.Path, *options: str):
-    """(loss, gradients by name) of one update on one micro-batch."""
+def train(model: zero.Model, batch: dict, folder: pathlib.Path, config: dict, *options: str,
+          steps: int = 1, micro_batch: int | None = None) -> list[float]:
+    """The losses of `steps` updates on `batch`, whose samples are the data. The
+    weights after them are in after.safetensors."""
     model.save(folder / "model.mlir", folder / "weights.safetensors")
-    config = {
-        "optimizer": {"type": "SGD", "params": {"lr": LEARNING_RATE}},
-        "gradient_clipping": 0.0,
-        "train_micro_batch_size_per_gpu": next(iter(batch.values())).shape[0],
-    }
+    samples = next(iter(batch.values())).shape[0]
+    config = {"train_micro_batch_size_per_gpu": micro_batch or samples, **config}
     (folder / "config.json").write_text(json.dumps(config))
     save_file(shuffled(batch), folder / "data.safetensors")
     run(
         [tool("zero-compile"), "model.mlir", "--config", "config.json", "--target", "host",
-         "--stage", "0", "-o", "train", *options],
+         "-o", "train", *options],
         folder,
     )
     run(
-        ["./train", "--data", "data.safetensors", "--steps", "1", "--weights",
+        ["./train", "--data", "data.safetensors", "--steps", str(steps), "--weights",
          "weights.safetensors", "--save-weights", "after.safetensors", "--metrics",
          "metrics.jsonl", "--threads", "1", "--validation-fraction", "0"],
         folder,
     )
-    loss = json.loads((folder / "metrics.jsonl").read_text().splitlines()[0])["loss"]
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line)["loss"] for line in lines]
+
+
+def train_once(model: zero.Model, batch: dict, folder: pathlib.Path):
+    """(loss, gradients by name) of one update on one micro-batch."""
+    config = {
+        "optimizer": {"type": "SGD", "params": {"lr": LEARNING_RATE}},
+        "gradient_clipping": 0.0,
+    }
+    (loss,) = train(model, batch, folder, config, "--stage", "0")
     before = load_file(folder / "weights.safetensors")
     after = load_file(folder / "after.safetensors")
     gradients = {

@@ -112,9 +112,9 @@ def log_softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
 
 
 def log_sum_exp(b: Builder, x: Value, dim: int) -> Value:
-    """log(sum(exp(x))) over `dim`, which stays with one element. The maximum's own
-    gradient cancels."""
-    largest = b.reduce("max", x, [dim], keep=True)
+    """log(sum(exp(x))) over `dim`, which stays with one element. What is subtracted
+    and added again gets no gradient."""
+    largest = b.stop(b.reduce("max", x, [dim], keep=True))
     total = b.reduce("sum", b.unary("math.exp", b.minus(x, largest)), [dim], keep=True)
     return b.plus(b.unary("math.log", total), largest)
 

@@ -49,7 +49,7 @@ def add(b: Builder, self, other, alpha=1):
     return arithmetic(b, "add", self, scaled(b, other, alpha))
 
 
-@converts("aten.sub.Tensor", "aten.sub.Scalar", to="arith.subf, arith.subi")
+@converts("aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor", to="arith.subf, arith.subi")
 def sub(b: Builder, self, other, alpha=1):
     return arithmetic(b, "sub", self, scaled(b, other, alpha))
 
@@ -59,7 +59,7 @@ def rsub(b: Builder, self, other, alpha=1):
     return arithmetic(b, "sub", other, scaled(b, self, alpha))
 
 
-@converts("aten.mul.Tensor", "aten.mul.Scalar", to="arith.mulf, arith.muli")
+@converts("aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", to="arith.mulf, arith.muli")
 def mul(b: Builder, self, other):
     if any(isinstance(x, Value) and x.dtype.is_complex for x in (self, other)):
         return complex_product(b, self, other)
@@ -104,7 +104,7 @@ def view_as_real(b: Builder, self):
     return self.pair
 
 
-@converts("aten.div.Tensor", "aten.div.Scalar", to="arith.divf")
+@converts("aten.div.Tensor", "aten.div.Scalar", "aten.divide.Tensor", "aten.true_divide.Tensor", to="arith.divf")
 def div(b: Builder, self, other):
     x, y = promoted(b, self, other)
     if not x.is_float:
@@ -184,12 +184,12 @@ for _name, _kind in UNARY.items():
     _register_unary(_name, _kind)
 
 
-@converts("aten.neg.default", to="arith.negf")
+@converts("aten.neg.default", "aten.negative.default", to="arith.negf")
 def neg(b: Builder, self):
     return b.negative(self)
 
 
-@converts("aten.abs.default", to="math.absf")
+@converts("aten.abs.default", "aten.absolute.default", to="math.absf")
 def absolute(b: Builder, self):
     if self.is_float:
         return b.unary("math.absf", self)

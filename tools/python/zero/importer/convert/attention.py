@@ -53,23 +53,24 @@ def four(b: Builder, x: Value) -> Value:
 
 def read_mask(b: Builder, mask: Value, q: Value, k: Value, is_causal: bool):
     """An additive mask or None, whether it is the triangle, and which rows see no
-    key at all, or None: their result is 0, as PyTorch's is."""
+    key at all, or None: their result is 0, as PyTorch's is. For their scores such
+    rows see every key, so that they have neither NaN nor a gradient that is NaN."""
     if is_causal:
         raise CannotImport("attention with a mask and is_causal at once")
     if mask.constant is not None:
         return read_constant(b, mask.constant, q, k)
-    low = torch.finfo(q.dtype).min
     shape = (1,) * (4 - mask.rank) + mask.shape
     mask = b.reshape(mask, shape)
+    zeros = b.fill(shape, 0, q.dtype)
     if mask.dtype == torch.bool:
-        added = b.select(mask, b.fill(shape, 0, q.dtype), b.fill(shape, low, q.dtype))
         sees = b.reduce("max", b.cast(mask, q.dtype), [3], keep=True)
-        return expanded(b, added, q, k), False, b.compare("eq", sees, 0)
-    # Finite everywhere, so that a row that sees nothing has no NaN; what a mask
-    # holds that is larger stays as it is.
-    added = b.binary("maximum", mask, b.fill(shape, low, q.dtype))
-    largest = b.reduce("max", mask, [3], keep=True)
-    return expanded(b, added, q, k), False, b.compare("eq", largest, -math.inf)
+        blind = b.compare("eq", sees, 0)
+        seen = b.binary("or", mask, blind)
+        added = b.select(seen, zeros, b.fill(shape, torch.finfo(q.dtype).min, q.dtype))
+    else:
+        blind = b.compare("eq", b.reduce("max", mask, [3], keep=True), -math.inf)
+        added = b.select(blind, zeros, mask)
+    return expanded(b, added, q, k), False, blind
 
 
 def expanded(b: Builder, mask: Value, q: Value, k: Value) -> Value:
@@ -93,6 +94,7 @@ def read_constant(b: Builder, mask: torch.Tensor, q: Value, k: Value):
     low = torch.finfo(q.dtype).min
     added = torch.where(seen, 0 if is_bool else mask, low).to(q.dtype)
     blind = ~seen.any(-1, keepdim=True)
+    added = added.masked_fill(blind, 0)
     if mask.shape[:2] == (1, 1):
         added = added[0, 0]
     return b.constant(added), False, b.constant(blind) if bool(blind.any()) else None

@@ -26,8 +26,8 @@ def sum_of(b: Builder, self, dim=None, keepdim=False, dtype=None):
 
 
 def total(b: Builder, x: Value, dims: list[int], keep: bool = False) -> Value:
-    """A sum; nn.reduce is for floats, so integers are summed as floats, which are
-    exact to 2^24."""
+    """A sum; nn.reduce is for floats, so integers are summed in f32, which is
+    exact to 2^24, and which stays f32 in runs of 16 bits: it comes from integers."""
     if x.is_float:
         return b.reduce("sum", x, dims, keep)
     return b.cast(b.reduce("sum", b.cast(x, torch.float32), dims, keep), x.dtype)

@@ -94,7 +94,7 @@ def repeat(b: Builder, self, repeats):
 
 
 @converts("aten.repeat_interleave.self_int", to="nn.broadcast, tensor.collapse_shape")
-def repeat_interleave(b: Builder, self, repeats, dim=None):
+def repeat_interleave(b: Builder, self, repeats, dim=None, output_size=None):
     x = self if dim is not None else b.reshape(self, [self.size])
     dim = (dim or 0) % x.rank
     lead, rest = x.shape[: dim + 1], x.shape[dim + 1 :]
