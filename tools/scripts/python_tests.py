@@ -52,7 +52,7 @@ def run_tests(root, build, python):
 
 def main(root, build, result, python=None):
     if python:
-        tests = run_tests(pathlib.Path(root), pathlib.Path(build), python)
+        tests = run_tests(pathlib.Path(root), pathlib.Path(build).resolve(), python)
     else:
         tests = [entry(NAME, "SKIPPED", "skipped, run tools/check --with-torch")]
     pathlib.Path(result).write_text(json.dumps({"tests": tests}, indent=1))

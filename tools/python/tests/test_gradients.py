@@ -6,6 +6,8 @@ import torch.nn.functional as F
 from torch import nn
 from training import compare
 
+import zero
+
 
 class Stops(nn.Module):
     """Detached factors, regions without gradients, a straight-through estimator."""
@@ -94,6 +96,26 @@ def test_masks(form, tmp_path):
     assert (" causal scale" in model.text) == (form == "causal")
 
 
+class Narrow(nn.Module):
+    """Values of another width than keys."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.q, self.k, self.v = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 2 * width)
+        self.width = width
+
+    def forward(self, x):
+        q, k = (f(x).view(2, 5, 2, 4).transpose(1, 2) for f in (self.q, self.k))
+        v = self.v(x).view(2, 5, 2, self.width).transpose(1, 2)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).square().mean()
+
+
+@pytest.mark.parametrize("width", [3, 6])
+def test_width_of_values(width, tmp_path):
+    torch.manual_seed(10)
+    assert "nn.attention" in compare(Narrow(width), {"x": torch.randn(2, 5, 8)}, tmp_path).text
+
+
 def test_left_padding_of_a_language_model(tmp_path):
     from models import LLAMA, causal
 
@@ -103,3 +125,18 @@ def test_left_padding_of_a_language_model(tmp_path):
     mask[1, :5] = 0
     labels = batch["labels"].masked_fill(mask == 0, -100)
     compare(module.eval(), {**batch, "labels": labels, "attention_mask": mask}, tmp_path)
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_activation_checkpoints(reentrant, tmp_path):
+    """They leave no trace, or everything is in a region without gradients."""
+    from models import LLAMA, causal
+
+    torch.manual_seed(11)
+    module, batch = causal("llama", **LLAMA)
+    module.train().gradient_checkpointing_enable({"use_reentrant": reentrant})
+    if reentrant:
+        with pytest.raises(zero.CannotImport, match="use_reentrant=True"):
+            zero.export(module, batch)
+    else:
+        compare(module, batch, tmp_path)

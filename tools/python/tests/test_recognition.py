@@ -87,6 +87,15 @@ def test_activations(function, operation):
     assert (found.group(0) if found else None) == operation
 
 
+@pytest.mark.parametrize(
+    "name, causal_layers", [("handwritten_attention", 2), ("gpt_neo", 1), ("gptj", 2), ("mpt", 0)]
+)
+def test_attention_by_hand(name, causal_layers):
+    text = imported(name)
+    assert counts(text).get("nn.attention") == 2 and "nn.softmax" not in text
+    assert text.count(" causal scale") == causal_layers
+
+
 def test_dropout_has_ids_and_samples():
     text = imported("gpt2", train=True)
     ids = re.findall(r"nn.dropout %\S+ p 0.1 id (\d+) : tensor<(\d+)", text)

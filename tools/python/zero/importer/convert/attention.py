@@ -30,9 +30,8 @@ def attention(b: Builder, query, key, value, attn_mask=None, dropout_p=0.0, is_c
     mask, causal, blind = None, is_causal, None
     if attn_mask is not None:
         mask, causal, blind = read_mask(b, attn_mask, q, k, is_causal)
-    # nn.attention has no dropout, no gradient of its mask, one width of heads.
-    learned = mask is not None and mask.trained
-    whole = dropout_p == 0 and not learned and v.shape[-1] == q.shape[-1]
+    # nn.attention has no dropout and no gradient of its mask.
+    whole = dropout_p == 0 and not (mask is not None and mask.trained)
     compute = fused if whole else composed
     y = compute(b, q, k, v, mask, causal, scale, dropout_p)
     if blind is not None:
@@ -101,7 +100,9 @@ def read_constant(b: Builder, mask: torch.Tensor, q: Value, k: Value):
 
 
 def fused(b, q, k, v, mask, causal, scale, dropout_p) -> Value:
-    operands = [b.transpose(x, HEADS_LAST) for x in (q, k, v)]
+    # One width of heads: zeros change neither a score nor the columns that are kept.
+    width, columns = max(q.shape[-1], v.shape[-1]), v.shape[-1]
+    operands = [b.transpose(widened(b, x, width), HEADS_LAST) for x in (q, k, v)]
     form = "{}, {}, {}"
     if mask is not None:
         operands, form = operands + [mask], form + " mask {}"
@@ -109,7 +110,14 @@ def fused(b, q, k, v, mask, causal, scale, dropout_p) -> Value:
     rows = torch.float64 if q.dtype == torch.float64 else torch.float32
     results = [(operands[0].shape, q.dtype), (q.shape[:3], rows)]
     out = b.add("nn.attention", operands, results, form)[0]
-    return b.transpose(out, HEADS_LAST)
+    return b.transpose(b.narrow(out, 3, 0, columns), HEADS_LAST)
+
+
+def widened(b: Builder, x: Value, width: int) -> Value:
+    if x.shape[-1] == width:
+        return x
+    zeros = b.fill(x.shape[:-1] + (width - x.shape[-1],), 0, x.dtype)
+    return b.concat([x, zeros], 3)
 
 
 def composed(b, q, k, v, mask, causal, scale, dropout_p) -> Value:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from zero.importer.capture import Captured
-from zero.importer.recognize import activations, heads, norms, rotary, stochastic
+from zero.importer.recognize import activations, attention, heads, norms, rotary, stochastic
 
-RECOGNIZERS = (norms.rewrite, activations.rewrite, rotary.rewrite, heads.rewrite,
-               stochastic.rewrite)
+RECOGNIZERS = (
+    norms.rewrite,
+    activations.rewrite,
+    rotary.rewrite,
+    attention.rewrite,
+    heads.rewrite,
+    stochastic.rewrite,
+)
 
 
 def recognize(captured: Captured) -> None:

@@ -28,5 +28,10 @@ def keep_some(shape, keep):
     raise NotImplementedError
 
 
-for _function in (rms_norm, gelu, silu, silu_mul, rotary, keep_some):
+def constant():
+    """A tensor that a recogniser made; its value is beside the graph."""
+    raise NotImplementedError
+
+
+for _function in (rms_norm, gelu, silu, silu_mul, rotary, keep_some, constant):
     _function.__module__ = "zero.importer.recognize.functions"
