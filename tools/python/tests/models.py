@@ -152,7 +152,11 @@ def qwen3():
 @model
 def gemma3_text():
     return causal(
-        "gemma3_text", **LLAMA, head_dim=16, sliding_window=8, query_pre_attn_scalar=16,
+        "gemma3_text",
+        **LLAMA,
+        head_dim=16,
+        sliding_window=8,
+        query_pre_attn_scalar=16,
         layer_types=["sliding_attention", "full_attention"],
     )
 
@@ -170,8 +174,14 @@ def phi3():
 @model
 def opt():
     return causal(
-        "opt", num_hidden_layers=2, hidden_size=64, ffn_dim=96, num_attention_heads=4,
-        vocab_size=VOCABULARY, max_position_embeddings=64, word_embed_proj_dim=64,
+        "opt",
+        num_hidden_layers=2,
+        hidden_size=64,
+        ffn_dim=96,
+        num_attention_heads=4,
+        vocab_size=VOCABULARY,
+        max_position_embeddings=64,
+        word_embed_proj_dim=64,
         pad_token_id=None,
     )
 
@@ -223,15 +233,22 @@ def phi():
 
 @model
 def gptj():
-    return causal("gptj", n_layer=2, n_embd=64, n_head=4, vocab_size=VOCABULARY, n_positions=64,
-                  rotary_dim=8)
+    return causal(
+        "gptj", n_layer=2, n_embd=64, n_head=4, vocab_size=VOCABULARY, n_positions=64, rotary_dim=8
+    )
 
 
 @model
 def gpt_neo():
     return causal(
-        "gpt_neo", num_layers=2, hidden_size=64, num_heads=4, vocab_size=VOCABULARY,
-        max_position_embeddings=64, attention_types=[[["global", "local"], 1]], window_size=8,
+        "gpt_neo",
+        num_layers=2,
+        hidden_size=64,
+        num_heads=4,
+        vocab_size=VOCABULARY,
+        max_position_embeddings=64,
+        attention_types=[[["global", "local"], 1]],
+        window_size=8,
     )
 
 
@@ -242,8 +259,9 @@ def bloom():
 
 @model
 def falcon():
-    return causal("falcon", num_hidden_layers=2, hidden_size=64, num_attention_heads=4,
-                  vocab_size=VOCABULARY)
+    return causal(
+        "falcon", num_hidden_layers=2, hidden_size=64, num_attention_heads=4, vocab_size=VOCABULARY
+    )
 
 
 @model
@@ -254,7 +272,11 @@ def mpt():
 @model
 def gemma2():
     return causal(
-        "gemma2", **LLAMA, head_dim=16, sliding_window=8, query_pre_attn_scalar=16,
+        "gemma2",
+        **LLAMA,
+        head_dim=16,
+        sliding_window=8,
+        query_pre_attn_scalar=16,
     )
 
 
@@ -272,28 +294,56 @@ def mixtral():
 
 @model
 def qwen3_moe():
-    return causal("qwen3_moe", **MOE, moe_intermediate_size=48, num_experts=4, head_dim=16,
-                  intermediate_size=96)
+    return causal(
+        "qwen3_moe",
+        **MOE,
+        moe_intermediate_size=48,
+        num_experts=4,
+        head_dim=16,
+        intermediate_size=96,
+    )
 
 
 @model
 def gpt_oss():
-    return causal("gpt_oss", **MOE, intermediate_size=48, num_local_experts=4, head_dim=16,
-                  layer_types=["sliding_attention", "full_attention"], sliding_window=8)
+    return causal(
+        "gpt_oss",
+        **MOE,
+        intermediate_size=48,
+        num_local_experts=4,
+        head_dim=16,
+        layer_types=["sliding_attention", "full_attention"],
+        sliding_window=8,
+    )
 
 
 @model
 def mamba():
-    return causal("mamba", num_hidden_layers=2, hidden_size=32, state_size=4,
-                  vocab_size=VOCABULARY, pad_token_id=None)
+    return causal(
+        "mamba",
+        num_hidden_layers=2,
+        hidden_size=32,
+        state_size=4,
+        vocab_size=VOCABULARY,
+        pad_token_id=None,
+    )
 
 
 @model
 def deepseek_v3():
     return causal(
-        "deepseek_v3", **{**MOE, "num_key_value_heads": 4}, intermediate_size=96,
-        moe_intermediate_size=32, n_routed_experts=4, n_group=1, topk_group=1, q_lora_rank=16,
-        kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=16,
+        "deepseek_v3",
+        **{**MOE, "num_key_value_heads": 4},
+        intermediate_size=96,
+        moe_intermediate_size=32,
+        n_routed_experts=4,
+        n_group=1,
+        topk_group=1,
+        q_lora_rank=16,
+        kv_lora_rank=16,
+        qk_rope_head_dim=8,
+        qk_nope_head_dim=8,
+        v_head_dim=16,
         first_k_dense_replace=1,
     )
 
@@ -332,8 +382,15 @@ def bert_mlm():
 
 @model
 def distilbert_mlm():
-    module = made("distilbert", "AutoModelForMaskedLM", n_layers=2, dim=64, hidden_dim=96,
-                  n_heads=4, vocab_size=VOCABULARY)
+    module = made(
+        "distilbert",
+        "AutoModelForMaskedLM",
+        n_layers=2,
+        dim=64,
+        hidden_dim=96,
+        n_heads=4,
+        vocab_size=VOCABULARY,
+    )
     return module, {"input_ids": tokens(), "labels": tokens()}
 
 
@@ -349,8 +406,15 @@ def electra_mlm():
 
 @model
 def modernbert_mlm():
-    return masked("modernbert", local_attention=8, pad_token_id=0, bos_token_id=1, eos_token_id=2,
-                  cls_token_id=1, sep_token_id=2)
+    return masked(
+        "modernbert",
+        local_attention=8,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        cls_token_id=1,
+        sep_token_id=2,
+    )
 
 
 @model
@@ -360,8 +424,9 @@ def mpnet_mlm():
 
 @model
 def deberta_mlm():
-    return masked("deberta-v2", relative_attention=True, pos_att_type=["c2p", "p2c"],
-                  position_buckets=8)
+    return masked(
+        "deberta-v2", relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=8
+    )
 
 
 @model
@@ -372,8 +437,13 @@ def roberta_classifier():
 
 @model
 def bert_regression():
-    module = made("bert", "AutoModelForSequenceClassification", **BERT, num_labels=1,
-                  problem_type="regression")
+    module = made(
+        "bert",
+        "AutoModelForSequenceClassification",
+        **BERT,
+        num_labels=1,
+        problem_type="regression",
+    )
     return module, {"input_ids": tokens(), "labels": torch.randn(BATCH)}
 
 
@@ -389,8 +459,9 @@ def bert_answers():
 
 @model
 def llama_classifier():
-    module = made("llama", "AutoModelForSequenceClassification",
-                  **{**LLAMA, "pad_token_id": 0}, num_labels=3)
+    module = made(
+        "llama", "AutoModelForSequenceClassification", **{**LLAMA, "pad_token_id": 0}, num_labels=3
+    )
     return module, {"input_ids": tokens(), "labels": torch.tensor([0, 2])}
 
 
@@ -399,17 +470,34 @@ def llama_classifier():
 
 @model
 def t5():
-    module = made("t5", "AutoModelForSeq2SeqLM", num_layers=2, d_model=64, d_kv=16, d_ff=96,
-                  num_heads=4, vocab_size=VOCABULARY, decoder_start_token_id=0)
+    module = made(
+        "t5",
+        "AutoModelForSeq2SeqLM",
+        num_layers=2,
+        d_model=64,
+        d_kv=16,
+        d_ff=96,
+        num_heads=4,
+        vocab_size=VOCABULARY,
+        decoder_start_token_id=0,
+    )
     return module, {"input_ids": tokens(), "labels": tokens()}
 
 
 @model
 def bart():
     module = made(
-        "bart", "AutoModelForSeq2SeqLM", encoder_layers=2, decoder_layers=2, d_model=64,
-        encoder_ffn_dim=96, decoder_ffn_dim=96, encoder_attention_heads=4,
-        decoder_attention_heads=4, vocab_size=VOCABULARY, max_position_embeddings=64,
+        "bart",
+        "AutoModelForSeq2SeqLM",
+        encoder_layers=2,
+        decoder_layers=2,
+        d_model=64,
+        encoder_ffn_dim=96,
+        decoder_ffn_dim=96,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        vocab_size=VOCABULARY,
+        max_position_embeddings=64,
     )
     return module, {"input_ids": tokens(), "labels": tokens()}
 
@@ -417,11 +505,25 @@ def bart():
 @model
 def whisper():
     module = made(
-        "whisper", "AutoModelForSpeechSeq2Seq", encoder_layers=2, decoder_layers=2, d_model=64,
-        encoder_ffn_dim=96, decoder_ffn_dim=96, encoder_attention_heads=4,
-        decoder_attention_heads=4, vocab_size=VOCABULARY, max_source_positions=16,
-        max_target_positions=32, num_mel_bins=8, pad_token_id=0, bos_token_id=1, eos_token_id=2,
-        decoder_start_token_id=1, suppress_tokens=None, begin_suppress_tokens=None,
+        "whisper",
+        "AutoModelForSpeechSeq2Seq",
+        encoder_layers=2,
+        decoder_layers=2,
+        d_model=64,
+        encoder_ffn_dim=96,
+        decoder_ffn_dim=96,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        vocab_size=VOCABULARY,
+        max_source_positions=16,
+        max_target_positions=32,
+        num_mel_bins=8,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=1,
+        suppress_tokens=None,
+        begin_suppress_tokens=None,
     )
     return module, {"input_features": torch.randn(BATCH, 8, 32), "labels": tokens()}
 
@@ -453,8 +555,17 @@ def dinov2():
 
 @model
 def swin():
-    module = made("swin", "AutoModelForImageClassification", image_size=16, patch_size=2,
-                  embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4, num_labels=5)
+    module = made(
+        "swin",
+        "AutoModelForImageClassification",
+        image_size=16,
+        patch_size=2,
+        embed_dim=16,
+        depths=[2, 2],
+        num_heads=[2, 4],
+        window_size=4,
+        num_labels=5,
+    )
     return module, {"pixel_values": torch.randn(BATCH, 3, 16, 16), "labels": torch.tensor([1, 4])}
 
 
@@ -659,7 +770,9 @@ def diffusion_transformer():
         def forward(self, x, c):
             a, b, g, d, e, f = self.ada(c)[:, None].chunk(6, -1)
             h = self.n(x) * (1 + b) + a
-            q, k, v = self.qkv(h).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+            q, k, v = (
+                self.qkv(h).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+            )
             h = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
             x = x + g * self.o(h)
             return x + f * self.f(self.n(x) * (1 + e) + d)

@@ -60,16 +60,66 @@ def test_errors(tmp_path, capsys):
 def test_configuration_of_any_size(tmp_path):
     """Seven billion parameters, none of which gets memory."""
     config = {
-        "model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096,
-        "intermediate_size": 11008, "num_attention_heads": 32, "vocab_size": 32000,
+        "model_type": "llama",
+        "num_hidden_layers": 32,
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_attention_heads": 32,
+        "vocab_size": 32000,
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    words = ["--hf", f"{tmp_path}/config.json", "--task", "causal-lm", "--sequence", "512",
-             "--micro-batch", "1", "-o", f"{tmp_path}/m.mlir"]
+    words = [
+        "--hf",
+        f"{tmp_path}/config.json",
+        "--task",
+        "causal-lm",
+        "--sequence",
+        "512",
+        "--micro-batch",
+        "1",
+        "-o",
+        f"{tmp_path}/m.mlir",
+    ]
     assert main(words) == 0
     text = (tmp_path / "m.mlir").read_text()
     assert text.count("nn.attention") == 32 and text.count("nn.rotary") == 64
     assert len(text) < 400_000
+
+
+def test_configurations_that_are_none(tmp_path, capsys):
+    path = tmp_path / "config.json"
+    words = ["--hf", str(path), "--sequence", "8", "-o", f"{tmp_path}/m.mlir"]
+    assert main(words) == 1
+    assert "--hf wants --micro-batch" in capsys.readouterr().err
+    for text, wanted in (
+        ("{}", "is no configuration of transformers"),
+        ("[", "is no configuration of transformers"),
+        ('{"model_type": "unheard-of"}', "unheard-of"),
+        ('{"model_type": "vit"}', "no model of this configuration and task"),
+    ):
+        path.write_text(text)
+        assert main([*words, "--micro-batch", "2"]) == 1
+        assert wanted in capsys.readouterr().err
+
+
+def test_tasks(tmp_path):
+    config = {
+        "model_type": "bert",
+        "num_hidden_layers": 1,
+        "hidden_size": 16,
+        "intermediate_size": 24,
+        "num_attention_heads": 2,
+        "vocab_size": 50,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    words = ["--hf", f"{tmp_path}/config.json", "--sequence", "8", "--micro-batch", "2"]
+    for task, labels in (
+        ("masked-lm", "tensor<2x8xi32>"),
+        ("sequence-classification", "tensor<2xi32>"),
+        ("token-classification", "tensor<2x8xi32>"),
+    ):
+        assert main([*words, "--task", task, "-o", f"{tmp_path}/m.mlir"]) == 0
+        assert f"%labels: {labels}" in (tmp_path / "m.mlir").read_text()
 
 
 def test_documented_operations():

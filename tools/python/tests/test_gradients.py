@@ -61,9 +61,7 @@ class Attended(nn.Module):
         self.bias = nn.Parameter(torch.randn(1, 2, 5, 5))
 
     def forward(self, x, keep):
-        q, k, v = (
-            layer(x).view(2, 5, 2, 4).transpose(1, 2) for layer in (self.q, self.k, self.v)
-        )
+        q, k, v = (layer(x).view(2, 5, 2, 4).transpose(1, 2) for layer in (self.q, self.k, self.v))
         return F.scaled_dot_product_attention(q, k, v, **self.options(x, keep)).square().mean()
 
     def options(self, x, keep):

@@ -71,7 +71,9 @@ ACTIVATIONS = {
     "glu": lambda w, x, i: F.glu(w),
     "softmax": lambda w, x, i: w.softmax(-1) + w.softmax(0) + w.log_softmax(1),
     "logsumexp": lambda w, x, i: w.logsumexp(1),
-    "gelu_by_hand": lambda w, x, i: 0.5 * w * (1 + torch.tanh(0.7978845608028654 * (w + 0.044715 * w**3))),
+    "gelu_by_hand": lambda w, x, i: (
+        0.5 * w * (1 + torch.tanh(0.7978845608028654 * (w + 0.044715 * w**3)))
+    ),
     "gelu_by_erf": lambda w, x, i: w * 0.5 * (1.0 + torch.erf(w / 2**0.5)),
     "swish_by_hand": lambda w, x, i: w * torch.sigmoid(w),
     "not_gelu": lambda w, x, i: 0.5 * w * (1 + torch.tanh(0.8 * (w + 0.044715 * w**3))),
@@ -133,7 +135,9 @@ REDUCTIONS = {
     "einsum_batch": lambda w, x, i: torch.einsum("abc,adc->bad", w.view(2, 2, 6), x.view(2, 2, 6)),
     "pool": lambda w, x, i: F.adaptive_avg_pool2d(w[None], (2, 3)) + F.avg_pool2d(w[None], 2),
     "upsample": lambda w, x, i: F.interpolate(w[None, None], scale_factor=2, mode="bilinear"),
-    "conv1d": lambda w, x, i: F.conv1d(x, w.view(4, 2, 3)[:, :, :2].repeat(1, 2, 1), padding=1, stride=2),
+    "conv1d": lambda w, x, i: F.conv1d(
+        x, w.view(4, 2, 3)[:, :, :2].repeat(1, 2, 1), padding=1, stride=2
+    ),
     "depthwise": lambda w, x, i: F.conv1d(x, w.view(4, 1, 6)[..., :3], groups=4, dilation=2),
     "conv2d": lambda w, x, i: F.conv2d(x[None, None, :, :5], w.view(4, 1, 2, 3)[:2], stride=(2, 3)),
 }

@@ -38,7 +38,9 @@ def test_llama_is_what_one_would_write():
 
 def test_llama_reads_grouped_heads():
     text = imported("llama")
-    assert re.search(r"nn.attention .* causal scale 0.25 : \(tensor<2x16x4x16xf32>, tensor<2x16x2x16xf32>", text)
+    assert re.search(
+        r"nn.attention .* causal scale 0.25 : \(tensor<2x16x4x16xf32>, tensor<2x16x2x16xf32>", text
+    )
 
 
 def test_gpt2_is_what_one_would_write():
@@ -73,8 +75,14 @@ class Function(nn.Module):
 @pytest.mark.parametrize(
     "function, operation",
     [
-        (lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608028654 * (x + 0.044715 * x**3))), "nn.gelu tanh"),
-        (lambda x: x * 0.5 * (1 + torch.tanh(0.79788456 * x * (1 + 0.044715 * x * x))), "nn.gelu tanh"),
+        (
+            lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608028654 * (x + 0.044715 * x**3))),
+            "nn.gelu tanh",
+        ),
+        (
+            lambda x: x * 0.5 * (1 + torch.tanh(0.79788456 * x * (1 + 0.044715 * x * x))),
+            "nn.gelu tanh",
+        ),
         (lambda x: x * (1 + torch.erf(x / 2**0.5)) / 2, "nn.gelu exact"),
         (lambda x: x * torch.sigmoid(x), "nn.silu"),
         (lambda x: x * torch.sigmoid(1.702 * x), None),
@@ -123,13 +131,16 @@ def test_ties_and_frozen_parameters():
     model = zero.export(module.eval(), batch)
     assert model.aliases == {"lm_head.weight": "transformer.wte.weight"}
     assert "@lm_head.weight" not in model.text
-    assert re.search(r"@transformer.wpe.weight : \S+ = \S+ frozen|@transformer.wpe.weight .* frozen", model.text)
+    assert re.search(
+        r"@transformer.wpe.weight : \S+ = \S+ frozen|@transformer.wpe.weight .* frozen", model.text
+    )
 
 
 def test_places():
     text = imported("llama")
     assert re.search(
-        r'loc\("model.layers.1.self_attn.q_proj, transformers/models/llama/modeling_llama.py":\d+:1\)', text
+        r'loc\("model.layers.1.self_attn.q_proj, transformers/models/llama/modeling_llama.py":\d+:1\)',
+        text,
     )
 
 
@@ -143,7 +154,9 @@ def test_one_tensor_for_two_inputs():
 def test_outputs():
     module, batch = MODELS["gpt2"]()
     text = zero.export(module, batch, outputs=["logits"]).text
-    assert re.search(r'zero.yield %\S+, %\S+ outputs \["logits"\] : tensor<f32>, tensor<2x16x128xf32>', text)
+    assert re.search(
+        r'zero.yield %\S+, %\S+ outputs \["logits"\] : tensor<f32>, tensor<2x16x128xf32>', text
+    )
 
 
 def test_nothing_is_left_of_masks():

@@ -54,8 +54,10 @@ def without_gradients(w, x):
         (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
         (lambda w, x: F.pad(w[None], (1, 1), mode="reflect").mean(), "mode = 'reflect'"),
         (lambda w, x: {"logits": w}, "without a loss"),
-        (lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),
-         "scale_grad_by_freq"),
+        (
+            lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),
+            "scale_grad_by_freq",
+        ),
         (lambda w, x: (torch.randn_like(w) * w).mean(), "aten.randn_like.default"),
         (lambda w, x: w.norm(p=3), "order 3"),
         (lambda w, x: w.median(), "aten.median.default"),
@@ -63,6 +65,11 @@ def without_gradients(w, x):
 )
 def test_operations(function, words):
     assert words in refusal(Module(function))
+
+
+def test_a_branch_is_named_by_its_line():
+    line = branch.__code__.co_firstlineno + 1
+    assert f"test_refusals.py:{line}: torch.export cannot trace" in refusal(Module(branch))
 
 
 def test_a_refusal_names_module_and_line():

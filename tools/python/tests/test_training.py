@@ -86,12 +86,26 @@ def planned(path: str, folder) -> tuple[int, float]:
 
 def test_gpt2_takes_what_the_one_by_hand_takes(tmp_path):
     config = {
-        "model_type": "gpt2", "vocab_size": 50304, "n_positions": 256, "resid_pdrop": 0,
-        "embd_pdrop": 0, "attn_pdrop": 0, "bos_token_id": 0, "eos_token_id": 0,
+        "model_type": "gpt2",
+        "vocab_size": 50304,
+        "n_positions": 256,
+        "resid_pdrop": 0,
+        "embd_pdrop": 0,
+        "attn_pdrop": 0,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    words = ["--hf", f"{tmp_path}/config.json", "--sequence", "256", "--micro-batch", "1",
-             "-o", f"{tmp_path}/gpt2.mlir"]
+    words = [
+        "--hf",
+        f"{tmp_path}/config.json",
+        "--sequence",
+        "256",
+        "--micro-batch",
+        "1",
+        "-o",
+        f"{tmp_path}/gpt2.mlir",
+    ]
     assert main(words) == 0
     by_hand = ROOT / "test/Models/gpt2-124m.mlir"
     found, wanted = planned("gpt2.mlir", tmp_path), planned(str(by_hand), tmp_path)

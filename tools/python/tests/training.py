@@ -58,8 +58,15 @@ def run(command: list[str], folder: pathlib.Path) -> str:
     return result.stdout
 
 
-def train(model: zero.Model, batch: dict, folder: pathlib.Path, config: dict, *options: str,
-          steps: int = 1, micro_batch: int | None = None) -> list[float]:
+def train(
+    model: zero.Model,
+    batch: dict,
+    folder: pathlib.Path,
+    config: dict,
+    *options: str,
+    steps: int = 1,
+    micro_batch: int | None = None,
+) -> list[float]:
     """The losses of `steps` updates on `batch`, whose samples are the data. The
     weights after them are in after.safetensors."""
     model.save(folder / "model.mlir", folder / "weights.safetensors")
@@ -68,14 +75,37 @@ def train(model: zero.Model, batch: dict, folder: pathlib.Path, config: dict, *o
     (folder / "config.json").write_text(json.dumps(config))
     save_file(shuffled(batch), folder / "data.safetensors")
     run(
-        [tool("zero-compile"), "model.mlir", "--config", "config.json", "--target", "host",
-         "-o", "train", *options],
+        [
+            tool("zero-compile"),
+            "model.mlir",
+            "--config",
+            "config.json",
+            "--target",
+            "host",
+            "-o",
+            "train",
+            *options,
+        ],
         folder,
     )
     run(
-        ["./train", "--data", "data.safetensors", "--steps", str(steps), "--weights",
-         "weights.safetensors", "--save-weights", "after.safetensors", "--metrics",
-         "metrics.jsonl", "--threads", "1", "--validation-fraction", "0"],
+        [
+            "./train",
+            "--data",
+            "data.safetensors",
+            "--steps",
+            str(steps),
+            "--weights",
+            "weights.safetensors",
+            "--save-weights",
+            "after.safetensors",
+            "--metrics",
+            "metrics.jsonl",
+            "--threads",
+            "1",
+            "--validation-fraction",
+            "0",
+        ],
         folder,
     )
     lines = (folder / "metrics.jsonl").read_text().splitlines()

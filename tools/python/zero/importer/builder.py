@@ -99,8 +99,7 @@ class Builder(Block):
         kept = [
             dim
             for dim, size in enumerate(shape)
-            if size > 1
-            and not bool((values.narrow(dim, 0, 1) == values).all())
+            if size > 1 and not bool((values.narrow(dim, 0, 1) == values).all())
         ]
         index = tuple(slice(None) if dim in kept else 0 for dim in range(len(shape)))
         small = values[index]
@@ -184,9 +183,7 @@ class Builder(Block):
         """Dimension i of `x` becomes `dims[i]` of `shape`."""
         if x.shape == tuple(shape):
             return x
-        return self.add(
-            "nn.broadcast", [x], [(shape, x.dtype)], f"{{}} dims {list(dims)}"
-        )[0]
+        return self.add("nn.broadcast", [x], [(shape, x.dtype)], f"{{}} dims {list(dims)}")[0]
 
     def broadcast(self, x: Value, shape: Sequence[int]) -> Value:
         """`x` in `shape`, by PyTorch's rule."""
@@ -204,8 +201,13 @@ class Builder(Block):
         x = self.reshape(x, [x.shape[dim] for dim in kept])
         return self.broadcast_dims(x, [dim + offset for dim in kept], shape)
 
-    def slice(self, x: Value, starts: Sequence[int], sizes: Sequence[int],
-              steps: Sequence[int] | None = None) -> Value:
+    def slice(
+        self,
+        x: Value,
+        starts: Sequence[int],
+        sizes: Sequence[int],
+        steps: Sequence[int] | None = None,
+    ) -> Value:
         steps = list(steps or [1] * x.rank)
         if tuple(sizes) == x.shape:
             return x
@@ -333,9 +335,7 @@ class Builder(Block):
         if dims:
             y = self.add("nn.reduce", [x], [(shape, x.dtype)], f"{kind} {{}} dims {dims}")[0]
         if keep:
-            y = self.reshape(
-                y, [1 if dim in dims else size for dim, size in enumerate(x.shape)]
-            )
+            y = self.reshape(y, [1 if dim in dims else size for dim, size in enumerate(x.shape)])
         return y
 
     def linear(self, x: Value, w: Value, bias: Value | None, transposed: bool) -> Value:

@@ -15,7 +15,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 
 from zero.importer.errors import CannotImport
-from zero.importer.places import place_of
+from zero.importer.places import place_of, place_of_error
 
 stop_library = torch.library.Library("zero_importer", "DEF")
 stop_library.define("stop_gradient(Tensor x) -> Tensor")
@@ -97,7 +97,8 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
             "torch.export cannot trace the model: "
             f"{type(error).__name__}: {str(error).strip().splitlines()[0]}. A loss must be "
             "one graph of tensors with static shapes: no branch on values, no "
-            "`use_reentrant=True` checkpoints"
+            "`use_reentrant=True` checkpoints",
+            place_of_error(error),
         ) from error
     finally:
         if on_meta:
@@ -146,8 +147,7 @@ def trainable(program, module: nn.Module) -> set[Node]:
     names = {
         spec.arg.name
         for spec in program.graph_signature.input_specs
-        if spec.kind == InputKind.PARAMETER
-        and parameters[own_name(spec.target)].requires_grad
+        if spec.kind == InputKind.PARAMETER and parameters[own_name(spec.target)].requires_grad
     }
     return {node for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
 
@@ -213,9 +213,9 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
         if spec.kind == InputKind.PARAMETER:
             captured.parameters[node] = own_name(spec.target)
         elif spec.kind == InputKind.BUFFER:
-            captured.constants[node] = buffers[own_name(spec.target)]
+            captured.constants[node] = buffers[own_name(spec.target)].detach().cpu()
         elif spec.kind == InputKind.CONSTANT_TENSOR:
-            captured.constants[node] = program.constants[spec.target]
+            captured.constants[node] = program.constants[spec.target].detach().cpu()
         elif spec.kind == InputKind.USER_INPUT and isinstance(spec.arg, ConstantArgument):
             captured.constants[node] = spec.arg.value
         elif spec.kind == InputKind.USER_INPUT:

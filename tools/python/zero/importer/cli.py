@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -29,20 +30,31 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("function", nargs="?", metavar="FILE.py:FUNCTION",
-                        help="a function that returns (module, batch)")
+    result.add_argument(
+        "function",
+        nargs="?",
+        metavar="FILE.py:FUNCTION",
+        help="a function that returns (module, batch)",
+    )
     result.add_argument("-o", "--output", required=True, metavar="MODEL.mlir")
     result.add_argument("--weights", metavar="MODEL.safetensors", help="write the weights, too")
-    result.add_argument("--output-tensor", action="append", default=[], metavar="NAME",
-                        help="a further output of the step, such as logits")
-    result.add_argument("--eval", action="store_true",
-                        help="import the module in eval mode: without dropout")
+    result.add_argument(
+        "--output-tensor",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further output of the step, such as logits",
+    )
+    result.add_argument(
+        "--eval", action="store_true", help="import the module in eval mode: without dropout"
+    )
     group = result.add_argument_group("Hugging Face models")
     group.add_argument("--hf", metavar="CONFIG.json", help="a configuration of transformers")
     group.add_argument("--task", choices=sorted(TASKS), default="causal-lm")
     group.add_argument("--sequence", type=positive, metavar="N", help="tokens of a sample")
-    group.add_argument("--micro-batch", type=positive, metavar="M",
-                       help="samples of a micro-batch of one rank")
+    group.add_argument(
+        "--micro-batch", type=positive, metavar="M", help="samples of a micro-batch of one rank"
+    )
     return result
 
 
@@ -75,10 +87,10 @@ def load(word: str) -> tuple[torch.nn.Module, dict[str, Any]]:
         not isinstance(result, tuple)
         or len(result) != 2
         or not isinstance(result[0], torch.nn.Module)
-        or not isinstance(result[1], dict)
+        or not isinstance(result[1], Mapping)
     ):
         raise CannotImport(f"{word} must return (module, batch), a Module and a dictionary")
-    return result
+    return result[0], dict(result[1])
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from typing import Any, Iterator
 
 import torch
@@ -12,11 +11,13 @@ from torch import nn
 
 from zero.importer.errors import CannotImport
 
-# The class of transformers for a task.
+# The class of transformers for a task, and whether each token has a label.
 TASKS = {
-    "causal-lm": "AutoModelForCausalLM",
-    "masked-lm": "AutoModelForMaskedLM",
-    "seq2seq-lm": "AutoModelForSeq2SeqLM",
+    "causal-lm": ("AutoModelForCausalLM", True),
+    "masked-lm": ("AutoModelForMaskedLM", True),
+    "seq2seq-lm": ("AutoModelForSeq2SeqLM", True),
+    "sequence-classification": ("AutoModelForSequenceClassification", False),
+    "token-classification": ("AutoModelForTokenClassification", True),
 }
 
 
@@ -31,22 +32,32 @@ def from_config(
     try:
         import transformers
     except ImportError:
-        raise CannotImport("--hf needs transformers: pip install 'zero-compiler[huggingface]'") from None
+        raise CannotImport(
+            "--hf needs transformers: pip install 'zero-compiler[huggingface]'"
+        ) from None
+    config = read_config(path)
+    with contextlib.nullcontext() if with_values else parameters_on_meta():
+        kind, of_tokens = TASKS[task]
+        model = build(getattr(transformers, kind), config)
+    model.train()
+    ids = torch.zeros(micro_batch, sequence, dtype=torch.int64)
+    labels = ids.clone() if of_tokens else torch.zeros(micro_batch, dtype=torch.int64)
+    return model, {"input_ids": ids, "labels": labels}
+
+
+def read_config(path: str):
+    """The configuration in the file, for training in f32."""
+    import transformers
+
     try:
         with open(path, encoding="utf-8") as file:
             settings = json.load(file)
-    except (OSError, json.JSONDecodeError) as error:
-        raise CannotImport(f"'{path}' is no configuration: {error}") from None
-    if "model_type" not in settings:
-        raise CannotImport(f"'{os.fspath(path)}' has no 'model_type', which names the architecture")
-    config = transformers.AutoConfig.for_model(**settings)
+        config = transformers.AutoConfig.for_model(**settings)
+    except (OSError, TypeError, ValueError) as error:
+        raise CannotImport(f"'{path}' is no configuration of transformers: {error}") from None
     config.use_cache = False
     config.dtype = torch.float32
-    with contextlib.nullcontext() if with_values else parameters_on_meta():
-        model = build(getattr(transformers, TASKS[task]), config)
-    model.train()
-    ids = torch.zeros(micro_batch, sequence, dtype=torch.int64)
-    return model, {"input_ids": ids, "labels": ids.clone()}
+    return config
 
 
 def build(kind, config) -> nn.Module:
@@ -54,7 +65,12 @@ def build(kind, config) -> nn.Module:
     try:
         return kind.from_config(config, attn_implementation="sdpa")
     except ValueError:
+        pass
+    try:
         return kind.from_config(config, attn_implementation="eager")
+    except ValueError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise CannotImport(f"no model of this configuration and task: {reason}") from None
 
 
 @contextlib.contextmanager

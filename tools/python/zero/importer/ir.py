@@ -113,14 +113,10 @@ class Block:
         def write(names: list[str]) -> str:
             return f"{kind} {form.format(*names)} : {types(operation)}"
 
-        operation = Operation(
-            list(operands), [], write, self.place, self.hint, kind, attributes
-        )
+        operation = Operation(list(operands), [], write, self.place, self.hint, kind, attributes)
         trained = any(value.trained for value in operands)
         operation.results = [
-            Value(
-                tuple(shape), dtype, operation, trained=trained and dtype.is_floating_point
-            )
+            Value(tuple(shape), dtype, operation, trained=trained and dtype.is_floating_point)
             for shape, dtype in results
         ]
         self.operations.append(operation)

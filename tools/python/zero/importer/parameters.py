@@ -62,7 +62,7 @@ class Parameters:
         self._refuse_overlaps(first.values())
 
     def _check(self, name: str, value: torch.Tensor) -> None:
-        if value.dtype not in (torch.float32, torch.float64):
+        if value.dtype != torch.float32:
             raise CannotImport(
                 f"the parameter '{name}' is {value.dtype}: a model is f32, and the "
                 "configuration's `bf16` or `fp16` says in what it trains; call "

@@ -6,6 +6,7 @@ import os
 import re
 import site
 import sysconfig
+import traceback
 
 import torch
 from torch.fx import Node
@@ -30,6 +31,15 @@ def place_of(node: Node) -> Place:
         if not name.startswith((TORCH, PACKAGE)):
             file, line = name, int(number)
     return Place(module, shortened(file), line)
+
+
+def place_of_error(error: BaseException) -> Place | None:
+    """The innermost line of an exception's traceback that is the user's."""
+    place = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if os.path.exists(frame.filename) and not frame.filename.startswith((TORCH, PACKAGE)):
+            place = Place("", shortened(frame.filename), frame.lineno or 0)
+    return place
 
 
 def module_path(path: str) -> str:

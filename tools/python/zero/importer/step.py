@@ -148,7 +148,9 @@ class StepWriter:
         lines = [p.declaration() for p in self.parameters.all()]
         lines += ["", f"zero.step @train({arguments}) {{", *body, "}"]
         if self.aliases:
-            lines += [""] + [f"{alias} = loc({location(place)})" for place, alias in self.aliases.items()]
+            lines += [""] + [
+                f"{alias} = loc({location(place)})" for place, alias in self.aliases.items()
+            ]
         return "\n".join(lines) + "\n"
 
     def _location(self, place: Place) -> str:
@@ -163,5 +165,3 @@ def clean(name: str) -> str:
     """A name that is allowed after '%'."""
     kept = "".join(c if c.isalnum() or c in "_.$-" else "_" for c in name)
     return kept if kept and not kept[0].isdigit() else "v" + kept
-
-

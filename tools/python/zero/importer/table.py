@@ -1,7 +1,7 @@
 """Prints the table of operations that can be imported, for docs/PyTorch.md:
 
-    python -m zero.importer.table          the table
-    python -m zero.importer.table --write  into the page, between its markers
+python -m zero.importer.table          the table
+python -m zero.importer.table --write  into the page, between its markers
 """
 
 from __future__ import annotations

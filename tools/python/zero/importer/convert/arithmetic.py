@@ -104,7 +104,13 @@ def view_as_real(b: Builder, self):
     return self.pair
 
 
-@converts("aten.div.Tensor", "aten.div.Scalar", "aten.divide.Tensor", "aten.true_divide.Tensor", to="arith.divf")
+@converts(
+    "aten.div.Tensor",
+    "aten.div.Scalar",
+    "aten.divide.Tensor",
+    "aten.true_divide.Tensor",
+    to="arith.divf",
+)
 def div(b: Builder, self, other):
     x, y = promoted(b, self, other)
     if not x.is_float:
@@ -297,118 +303,6 @@ def clamp_tensor(b: Builder, self, min=None, max=None):
     return x
 
 
-def _register_comparison(name: str) -> None:
-    @converts(f"aten.{name}.Tensor", f"aten.{name}.Scalar", to="arith.cmpf, arith.cmpi")
-    def function(b: Builder, self, other):
-        x, y = promoted(b, self, other)
-        if x.dtype == torch.bool:
-            x, y = b.cast(x, torch.int32), b.cast(y, torch.int32)
-        return b.compare(name, x, y)
-
-
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _register_comparison(_name)
-
-
-@converts(
-    "aten.__and__.Tensor",
-    "aten.bitwise_and.Tensor",
-    "aten.logical_and.default",
-    to="arith.andi",
-)
-def logical_and(b: Builder, self, other):
-    return _logical(b, "and", self, other)
-
-
-@converts(
-    "aten.__or__.Tensor",
-    "aten.bitwise_or.Tensor",
-    "aten.logical_or.default",
-    to="arith.ori",
-)
-def logical_or(b: Builder, self, other):
-    return _logical(b, "or", self, other)
-
-
-@converts(
-    "aten.__xor__.Tensor",
-    "aten.bitwise_xor.Tensor",
-    "aten.logical_xor.default",
-    to="arith.xori",
-)
-def logical_xor(b: Builder, self, other):
-    return _logical(b, "xor", self, other)
-
-
-def _logical(b: Builder, name: str, x: Value, y: Value) -> Value:
-    if x.dtype != torch.bool or y.dtype != torch.bool:
-        raise CannotImport(f"a bitwise '{name}' of {x.dtype} and {y.dtype}: wanted bool")
-    return b.binary(name, x, y)
-
-
-@converts("aten.bitwise_not.default", "aten.logical_not.default", to="arith.xori")
-def logical_not(b: Builder, self):
-    if self.dtype != torch.bool:
-        raise CannotImport(f"a logical 'not' of {self.dtype}: wanted bool")
-    return b.binary("xor", self, b.like(self, True))
-
-
-@converts("aten.where.self", to="arith.select")
-def where(b: Builder, condition, self, other):
-    x, y = promoted(b, self, other)
-    return b.select(condition, x, y)
-
-
-@converts(
-    "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar", to="arith.select"
-)
-def where_scalar(b: Builder, condition, self, other):
-    return where(b, condition, self, other)
-
-
-@converts("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", to="arith.select")
-def masked_fill(b: Builder, self, mask, value):
-    if isinstance(value, Value):
-        return b.select(mask, b.broadcast(b.cast(value, self.dtype), self.shape), self)
-    return b.select(mask, b.like(self, value), self)
-
-
-@converts(
-    "aten._to_copy.default",
-    "aten.to.dtype",
-    "aten.to.dtype_layout",
-    "aten.to.device",
-    "aten.to.other",
-    "aten.type_as.default",
-    to="arith.extf, truncf, sitofp, uitofp, fptosi; nothing where the type is the same",
-)
-def to_copy(b: Builder, self, dtype=None, other=None):
-    if other is not None:
-        dtype = other.dtype
-    return self if dtype is None else b.cast(self, dtype)
-
-
-@converts(
-    "aten.clone.default",
-    "aten.contiguous.default",
-    "aten.lift_fresh_copy.default",
-    "aten.alias.default",
-    to="nothing: every tensor is dense",
-)
-def identity(b: Builder, self):
-    return self
-
-
-@converts("zero_importer.stop_gradient.default", to="nn.stop_gradient")
-def stop_gradient(b: Builder, x):
-    return b.stop(x)
-
-
-@converts("aten.copy.default", to="nn.broadcast, after a conversion")
-def copy(b: Builder, self, src):
-    return b.broadcast(b.cast(src, self.dtype), self.shape)
-
-
 @converts("aten.addcmul.default", to="arith.mulf, arith.addf")
 def addcmul(b: Builder, self, tensor1, tensor2, value=1):
     return arithmetic(b, "add", self, scaled(b, mul(b, tensor1, tensor2), value))
@@ -422,10 +316,3 @@ def addcdiv(b: Builder, self, tensor1, tensor2, value=1):
 @converts("aten.lerp.Scalar", "aten.lerp.Tensor", to="x + w (y - x)")
 def lerp(b: Builder, self, end, weight):
     return b.plus(self, b.times(b.minus(end, self), weight))
-
-
-@converts("aten.detach.default", to="nothing, where no gradient would flow")
-def detach(b: Builder, self):
-    if self.trained:
-        raise CannotImport("a detach that the importer has not seen before decomposing")
-    return self

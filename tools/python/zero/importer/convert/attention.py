@@ -16,8 +16,17 @@ HEADS_LAST = (0, 2, 1, 3)  # [B, H, T, D] <-> [B, T, H, D]
 
 
 @converts("aten.scaled_dot_product_attention.default", to="nn.attention")
-def attention(b: Builder, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
-              scale=None, enable_gqa=False):
+def attention(
+    b: Builder,
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+):
     q, k, v = (four(b, x) for x in (query, key, value))
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     if k.shape[1] != v.shape[1] or q.shape[1] % k.shape[1]:

@@ -58,9 +58,7 @@ def conv1d(b: Builder, input, weight, bias=None, stride=1, padding=0, dilation=1
     features, _, taps = weight.shape
     channels = x.shape[1]
     length = (x.shape[2] - gap * (taps - 1) - 1) // step + 1
-    slices = [
-        b.narrow(x, 2, tap * gap, (length - 1) * step + 1) for tap in range(taps)
-    ]
+    slices = [b.narrow(x, 2, tap * gap, (length - 1) * step + 1) for tap in range(taps)]
     slices = [b.narrow(part, 2, 0, length, step) if step > 1 else part for part in slices]
     if groups == channels == features:
         y = depthwise(b, slices, weight, bias)

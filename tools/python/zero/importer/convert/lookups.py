@@ -34,9 +34,18 @@ def without_padding(b: Builder, rows: Value, ids: Value, padding_idx: int) -> Va
 
 
 @converts("aten.embedding_bag.padding_idx", to="nn.embedding, nn.reduce, for bags of one size")
-def embedding_bag(b: Builder, weight, indices, offsets, scale_grad_by_freq=False, mode=0,
-                  sparse=False, per_sample_weights=None, include_last_offset=False,
-                  padding_idx=None):
+def embedding_bag(
+    b: Builder,
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq=False,
+    mode=0,
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
     starts = offsets.constant
     if starts is None or indices.rank != 1 or include_last_offset:
         raise CannotImport("bags of indices by offsets: give a matrix, with a bag a row")
@@ -74,9 +83,7 @@ def scatter(b: Builder, self, dim, index, value=None, src=None):
 @converts("aten.histc.default", to="a one-hot mask and nn.reduce sum, for counts of integers")
 def histc(b: Builder, self, bins=100, min=0, max=0):
     if max - min != bins - 1 or int(min) != min:
-        raise CannotImport(
-            f"histc of {bins} bins from {min} to {max}: wanted counts of integers"
-        )
+        raise CannotImport(f"histc of {bins} bins from {min} to {max}: wanted counts of integers")
     ids = b.reshape(b.minus(b.cast(self, torch.int64), int(min)), (self.size,))
     hot = b.cast(b.one_hot(ids, bins), torch.float32)
     return b.cast(b.reduce("sum", hot, [0]), self.dtype)

@@ -20,12 +20,14 @@ def reduced(b: Builder, x: Value, reduction: int) -> Value:
 
 
 @converts("aten.cross_entropy_loss.default", to="nn.cross_entropy")
-def cross_entropy(b: Builder, self, target, weight=None, reduction=MEAN, ignore_index=-100,
-                  label_smoothing=0.0):
+def cross_entropy(
+    b: Builder, self, target, weight=None, reduction=MEAN, ignore_index=-100, label_smoothing=0.0
+):
     logits = classes_last(b, self)
     if target.is_float:
-        return with_probabilities(b, logits, classes_last(b, target), weight, reduction,
-                                  label_smoothing)
+        return with_probabilities(
+            b, logits, classes_last(b, target), weight, reduction, label_smoothing
+        )
     if weight is None and reduction != NONE:
         loss = mean_cross_entropy(b, logits, target, ignore_index)
         if label_smoothing:
@@ -162,8 +164,9 @@ def binary_cross_entropy(b: Builder, self, target, weight=None, reduction=MEAN):
 
 
 @converts("aten.binary_cross_entropy_with_logits.default", to="softplus and nn.reduce")
-def binary_cross_entropy_with_logits(b: Builder, self, target, weight=None, pos_weight=None,
-                                     reduction=MEAN):
+def binary_cross_entropy_with_logits(
+    b: Builder, self, target, weight=None, pos_weight=None, reduction=MEAN
+):
     # (1 - y) x + softplus(-x) (1 + (w - 1) y)
     tail = softplus_of(b, b.negative(self))
     if pos_weight is not None:

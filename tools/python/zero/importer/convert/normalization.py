@@ -41,8 +41,9 @@ def flattened(b: Builder, x: Value, shape, parameters: list[Value | None]):
 
 
 @converts("aten.layer_norm.default", to="nn.layer_norm")
-def layer_norm(b: Builder, input, normalized_shape, weight=None, bias=None, eps=1e-5,
-               cudnn_enable=True):
+def layer_norm(
+    b: Builder, input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True
+):
     x, (w, shift) = flattened(b, input, normalized_shape, [weight, bias])
     return b.reshape(layer_norm_of(b, x, w, shift, eps), input.shape)
 
@@ -55,8 +56,7 @@ def rms_norm(b: Builder, input, normalized_shape, weight=None, eps=None):
 
 
 @converts("aten.group_norm.default", to="nn.layer_norm of each group, scale and shift")
-def group_norm(b: Builder, input, num_groups, weight=None, bias=None, eps=1e-5,
-               cudnn_enabled=True):
+def group_norm(b: Builder, input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
     batch, channels = input.shape[:2]
     x = b.reshape(input, (batch, num_groups, input.size // batch // num_groups))
     x = b.reshape(layer_norm_of(b, x, None, None, eps), input.shape)

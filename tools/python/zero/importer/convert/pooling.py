@@ -50,9 +50,7 @@ def avg_pool2d(b: Builder, self, kernel_size, stride=(), padding=0):
     return tiled_mean(b, self, [size // k for size, k in zip(sizes, kernel)])
 
 
-@converts(
-    "aten.upsample_bilinear2d.vec", to="nn.linear with constant interpolation matrices"
-)
+@converts("aten.upsample_bilinear2d.vec", to="nn.linear with constant interpolation matrices")
 def upsample_bilinear2d(b: Builder, input, output_size, align_corners, scale_factors=None):
     height, width = input.shape[-2:]
     example = torch.nn.functional.interpolate
@@ -62,10 +60,12 @@ def upsample_bilinear2d(b: Builder, input, output_size, align_corners, scale_fac
         options["scale_factor"] = tuple(scale_factors)
     else:
         options["size"] = tuple(output_size)
-    rows = example(torch.eye(height).reshape(height, 1, height, 1).expand(-1, -1, -1, width),
-                   **options)[:, 0, :, 0]
-    columns = example(torch.eye(width).reshape(width, 1, 1, width).expand(-1, -1, height, -1),
-                      **options)[:, 0, 0, :]
+    rows = example(
+        torch.eye(height).reshape(height, 1, height, 1).expand(-1, -1, -1, width), **options
+    )[:, 0, :, 0]
+    columns = example(
+        torch.eye(width).reshape(width, 1, 1, width).expand(-1, -1, height, -1), **options
+    )[:, 0, 0, :]
     x = b.linear(input, b.constant(columns.contiguous()), None, transposed=False)
     x = b.swap(x, x.rank - 2, x.rank - 1)
     x = b.linear(x, b.constant(rows.contiguous()), None, transposed=False)

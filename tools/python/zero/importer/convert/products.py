@@ -83,9 +83,7 @@ def einsum(b: Builder, equation, tensors, path=None):
     left, arrow, target = equation.partition("->")
     terms = left.split(",")
     if not arrow or "." in equation:
-        raise CannotImport(
-            f"einsum '{equation}': write its result after '->', without '...'"
-        )
+        raise CannotImport(f"einsum '{equation}': write its result after '->', without '...'")
     if any(len(set(term)) != len(term) for term in terms) or len(terms) > 2:
         raise CannotImport(
             f"einsum '{equation}': wanted one or two tensors, each index once in each"
@@ -134,5 +132,3 @@ def contract(b: Builder, values, terms, target, sizes) -> Value:
     result = "".join(batch + rows + columns)
     z = b.reshape(b.matmul(x, y), [sizes[letter] for letter in result])
     return b.transpose(z, [result.index(letter) for letter in target])
-
-

@@ -90,7 +90,5 @@ def convert_node(
         value = arguments.pop(key)
         if key not in IGNORED and value != known.get(key):
             raise CannotImport(f"{name} with {key} = {value}, which is not known here")
-    arguments = {
-        key: torch.fx.map_arg(value, value_of) for key, value in arguments.items()
-    }
+    arguments = {key: torch.fx.map_arg(value, value_of) for key, value in arguments.items()}
     return converter.function(builder, **arguments)

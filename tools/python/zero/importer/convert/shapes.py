@@ -44,9 +44,7 @@ def unsqueeze(b: Builder, self, dim):
 def squeeze(b: Builder, self, dim=None):
     dims = range(self.rank) if dim is None else [dim] if isinstance(dim, int) else dim
     dims = {d % self.rank for d in dims if self.rank}
-    return b.reshape(
-        self, [s for i, s in enumerate(self.shape) if not (i in dims and s == 1)]
-    )
+    return b.reshape(self, [s for i, s in enumerate(self.shape) if not (i in dims and s == 1)])
 
 
 @converts("aten.flatten.using_ints", to="tensor.collapse_shape")
@@ -68,9 +66,7 @@ def unflatten(b: Builder, self, dim, sizes):
 @converts("aten.expand.default", to="nn.broadcast")
 def expand(b: Builder, self, size):
     offset = len(size) - self.rank
-    shape = [
-        self.shape[i - offset] if want == -1 else want for i, want in enumerate(size)
-    ]
+    shape = [self.shape[i - offset] if want == -1 else want for i, want in enumerate(size)]
     return b.broadcast(self, shape)
 
 

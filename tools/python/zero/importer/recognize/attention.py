@@ -12,7 +12,15 @@ from torch.fx import Node
 
 from zero.importer.capture import Captured
 from zero.importer.recognize import functions
-from zero.importer.recognize.patterns import aten, calls, dtype_of, is_call, replace, scalar, shape_of
+from zero.importer.recognize.patterns import (
+    aten,
+    calls,
+    dtype_of,
+    is_call,
+    replace,
+    scalar,
+    shape_of,
+)
 
 # What models add to hide a key: no score is large enough to undo it in f32.
 HIDES = -1e9

@@ -61,7 +61,11 @@ def match_complex(captured: Captured, node: Node) -> tuple[Node, Node, float] | 
     if not is_call(pairs, *RESHAPES) or not is_call(end, *RESHAPES, aten.flatten.using_ints):
         return None
     x, shape = pairs.args[0], shape_of(pairs)
-    if len(shape) != 5 or shape_of(end) != (*shape[:3], 2 * shape[3]) or shape_of(x) != shape_of(end):
+    if (
+        len(shape) != 5
+        or shape_of(end) != (*shape[:3], 2 * shape[3])
+        or shape_of(x) != shape_of(end)
+    ):
         return None
     turns = found[1]
     turns = turns.expand((1,) * (4 - turns.dim()) + tuple(turns.shape)).transpose(1, 2)

@@ -6,7 +6,15 @@ from typing import Any
 
 from zero.importer.capture import Captured
 from zero.importer.recognize import functions
-from zero.importer.recognize.patterns import aten, calls, factors, is_call, replace, scalar, shape_of
+from zero.importer.recognize.patterns import (
+    aten,
+    calls,
+    factors,
+    is_call,
+    replace,
+    scalar,
+    shape_of,
+)
 
 
 def rewrite(captured: Captured) -> None:
