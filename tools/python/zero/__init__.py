@@ -6,6 +6,6 @@
 `docs/PyTorch.md` is the page for users.
 """
 
-from zero.importer import CannotImport, Model, export
+from zero.importer import CannotImport, Model, export, load_weights
 
-__all__ = ["CannotImport", "Model", "export"]
+__all__ = ["CannotImport", "Model", "export", "load_weights"]

@@ -2,5 +2,6 @@
 
 from zero.importer.errors import CannotImport
 from zero.importer.model import Model, export
+from zero.importer.weights import load_weights
 
-__all__ = ["CannotImport", "Model", "export"]
+__all__ = ["CannotImport", "Model", "export", "load_weights"]
