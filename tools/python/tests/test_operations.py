@@ -139,6 +139,8 @@ REDUCTIONS = {
         x, w.view(4, 2, 3)[:, :, :2].repeat(1, 2, 1), padding=1, stride=2
     ),
     "depthwise": lambda w, x, i: F.conv1d(x, w.view(4, 1, 6)[..., :3], groups=4, dilation=2),
+    "grouped": lambda w, x, i: F.conv1d(x, w.view(4, 2, 3), x[:, 0], groups=2),
+    "unfold": lambda w, x, i: F.unfold(w.view(2, 2, 2, 3), 2, padding=1, stride=(2, 1)),
     "conv2d": lambda w, x, i: F.conv2d(x[None, None, :, :5], w.view(4, 1, 2, 3)[:2], stride=(2, 3)),
 }
 

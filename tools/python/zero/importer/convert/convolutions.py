@@ -58,19 +58,34 @@ def conv1d(b: Builder, input, weight, bias=None, stride=1, padding=0, dilation=1
     features, _, taps = weight.shape
     channels = x.shape[1]
     length = (x.shape[2] - gap * (taps - 1) - 1) // step + 1
-    slices = [b.narrow(x, 2, tap * gap, (length - 1) * step + 1) for tap in range(taps)]
-    slices = [b.narrow(part, 2, 0, length, step) if step > 1 else part for part in slices]
+    slices = [b.narrow(x, 2, tap * gap, length, step) for tap in range(taps)]
     if groups == channels == features:
         y = depthwise(b, slices, weight, bias)
-    elif groups == 1:
-        shape = (x.shape[0], length, channels, 1)
-        columns = [b.reshape(b.swap(part, 1, 2), shape) for part in slices]
-        columns = b.reshape(b.concat(columns, 3), shape[:2] + (channels * taps,))
-        y = b.linear(columns, b.reshape(weight, (features, channels * taps)), bias, True)
-        y = b.swap(y, 1, 2)
     else:
-        raise CannotImport(f"a convolution of {channels} channels in {groups} groups")
+        parts = [
+            columns_product(b, [group(b, part, groups, g) for part in slices], matrix)
+            for g, matrix in enumerate(b.split(weight, 0, [features // groups] * groups))
+        ]
+        y = b.concat(parts, 1)
+        y = y if bias is None else b.plus(y, b.reshape(bias, (features, 1)))
     return y if input.rank == 3 else b.reshape(y, y.shape[1:])
+
+
+def group(b: Builder, x: Value, groups: int, index: int) -> Value:
+    """The channels of a group."""
+    size = x.shape[1] // groups
+    return b.narrow(x, 1, index * size, size)
+
+
+def columns_product(b: Builder, slices: list[Value], weight: Value) -> Value:
+    """[B, C, L] for each tap and [features, C, taps] to [B, features, L]."""
+    batch, channels, length = slices[0].shape
+    features, _, taps = weight.shape
+    shape = (batch, length, channels, 1)
+    columns = b.concat([b.reshape(b.swap(part, 1, 2), shape) for part in slices], 3)
+    columns = b.reshape(columns, shape[:2] + (channels * taps,))
+    y = b.linear(columns, b.reshape(weight, (features, channels * taps)), None, True)
+    return b.swap(y, 1, 2)
 
 
 def depthwise(b: Builder, slices: list[Value], weight: Value, bias: Value | None) -> Value:
@@ -80,3 +95,22 @@ def depthwise(b: Builder, slices: list[Value], weight: Value, bias: Value | None
         term = b.times(part, factor)
         total = term if total is None else b.plus(total, term)
     return total if bias is None else b.plus(total, b.reshape(bias, (bias.size, 1)))
+
+
+@converts("aten.im2col.default", to="slices and tensor.concat")
+def im2col(b: Builder, self, kernel_size, dilation, padding, stride):
+    """[B, C, H, W] to [B, C kh kw, L]: the windows as columns."""
+    (kh, kw), gaps, (top, left), steps = kernel_size, dilation, padding, stride
+    x = padded(b, self, [0, 0, top, left], [0, 0, top, left], 0)
+    batch, channels = x.shape[:2]
+    rows, columns = (
+        (size - gap * (taps - 1) - 1) // step + 1
+        for size, gap, taps, step in zip(x.shape[2:], gaps, kernel_size, steps)
+    )
+    shape = (batch, channels, 1, rows * columns)
+    parts = []
+    for i in range(kh):
+        for j in range(kw):
+            part = b.narrow(x, 2, i * gaps[0], rows, steps[0])
+            parts.append(b.reshape(b.narrow(part, 3, j * gaps[1], columns, steps[1]), shape))
+    return b.reshape(b.concat(parts, 2), (batch, channels * kh * kw, rows * columns))
