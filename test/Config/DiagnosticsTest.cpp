@@ -130,10 +130,11 @@ TEST(Diagnostics, AllFaultsAreNamedAtOnce) {
 
 TEST(Diagnostics, RefusedValuesSayWhatToDo) {
   expectError(R"("zero_optimization": {
-                 "offload_optimizer": {"device": "cpu"}})",
-              "c.json:4: error: zero_optimization.offload_optimizer.device: "
-              "\"cpu\" is not supported: there is no offloading; a higher "
-              "stage or more ranks need less memory per rank");
+                 "offload_param": {"device": "cpu"}})",
+              "c.json:4: error: zero_optimization.offload_param.device: "
+              "\"cpu\" is not supported: only optimizer states are offloaded "
+              "(offload_optimizer); a higher stage or more ranks need less "
+              "memory per rank");
   expectError(R"("sparse_gradients": true)",
               "c.json:3: error: sparse_gradients: true is not supported: "
               "gradients are slices of flat groups; leave it out");

@@ -79,6 +79,8 @@ static constexpr Harmless kHarmless[] = {
     {"swap", "before their own gradients are reduced", "as above"},
     {"move", "while this rank's own update of it is on its way",
      "whether it reads too early is up to chance"},
+    {"move", "before they are reduced and complete", "as above"},
+    {"swap", "before they are reduced and complete", "as above"},
     {"axes", "is reduced over",
      "what travels in one group must be cut alike, so all partitions have the "
      "mesh's axes"},
