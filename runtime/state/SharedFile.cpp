@@ -164,7 +164,11 @@ uint64_t zrt::agreeOnFile(Communicator &communicator, const std::string &flag,
   bool same = true;
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].given != all[0].given)
-      refuse(flag, rank);
+      throw std::runtime_error(flag + " is given on rank " +
+                               std::to_string(all[0].given ? 0 : rank) +
+                               " and not on rank " +
+                               std::to_string(all[0].given ? rank : 0) +
+                               ": start all ranks with the same file");
     if (all[rank].bytes != all[0].bytes)
       refuse("the size of " + flag, rank);
     same = same && all[rank] == all[0];

@@ -1,5 +1,6 @@
 #include "trainer/TrainerMain.h"
 
+#include "communicator/Mpi.h"
 #include "trainer/Report.h"
 #include "trainer/Run.h"
 #include "trainer/StandardStreams.h"
@@ -44,7 +45,10 @@ int act(const Options &options, const Program &program,
   case Options::Action::Calibrate:
     break;
   }
-  const bool terminal = &out == &std::cout && ::isatty(STDOUT_FILENO);
+  // Launchers of MPI give each rank a terminal of its own, whose text may go
+  // to a file: there, lines are not drawn over.
+  const bool terminal =
+      &out == &std::cout && ::isatty(STDOUT_FILENO) && !launchedUnderMpi();
   const Run run{
       program, options, embedded.kernels, embedded.kernelCount, makeBackend,
       out,     errors,  terminal,         embedded.isForDevice};

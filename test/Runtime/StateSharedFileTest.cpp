@@ -89,7 +89,12 @@ TEST_F(SharedFileTest, SizesAndFilesNotGivenAreRefused) {
   write("a", "12345678");
   write("b", std::string("12345678\0", 9));
   expectRefusal({"a", "b"}, "the size of --data of rank 1");
-  expectRefusal({"a", "a", ""}, "--data of rank 2");
+  for (const std::string &error : agree({"a", "a", ""}))
+    EXPECT_EQ(error, "--data is given on rank 0 and not on rank 2: start all "
+                     "ranks with the same file");
+  for (const std::string &error : agree({"", "a"}))
+    EXPECT_EQ(error, "--data is given on rank 1 and not on rank 0: start all "
+                     "ranks with the same file");
   for (const std::string &error : agree({"a", "none"}))
     EXPECT_NE(error.find("none: cannot be opened: No such file"),
               std::string::npos)

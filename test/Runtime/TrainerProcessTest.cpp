@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <pty.h>
 #include <sys/wait.h>
 #include <thread>
 
@@ -340,6 +341,23 @@ TEST_F(TrainerProcess, MpiTrainsAsThreadsDo) {
   Child processes(underMpi(command(20), 3), 3, 2);
   ASSERT_EQ(exitCode(processes.wait()), 0) << processes.errors.content();
   EXPECT_EQ(losses(), wanted);
+}
+
+/// A launcher on a terminal gives one to each rank, and may log what it takes
+/// from there.
+TEST_F(TrainerProcess, MpiRanksDrawNoProgressLine) {
+  int reader = -1, terminal = -1;
+  ASSERT_EQ(::openpty(&reader, &terminal, nullptr, nullptr, nullptr), 0);
+  ::fcntl(reader, F_SETFL, O_NONBLOCK);
+  Child child(underMpi(command(3), 2), 2, 1, terminal);
+  EXPECT_EQ(exitCode(child.wait()), 0) << child.errors.content();
+  std::string shown(1 << 16, '\0');
+  const ssize_t count = ::read(reader, shown.data(), shown.size());
+  shown.resize(count > 0 ? size_t(count) : 0);
+  EXPECT_NE(shown.find("step 3/3"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find('\033'), std::string::npos) << shown;
+  ::close(reader);
+  ::close(terminal);
 }
 
 /// The processes that `launcher` started.
