@@ -104,6 +104,10 @@ LogicalResult PartitionOp::verify() {
   if (!getOver().contains(getCut())) // (C6)
     return emitOpError("is cut over ")
            << getCut() << ", wanted axes of " << getOver() << " in their order";
+  for (Type type : {getComputeType(), getGradientType()}) // (C8)
+    if (!isa<FloatType>(type))
+      return emitOpError("holds parameters or gradients of ")
+             << type << ", wanted a float type such as f32";
   if (getStage() < 0 || getStage() > 3)
     return emitOpError("is of stage ") << getStage() << ", wanted 0 to 3";
   if (segments.empty() || segments.front() != 0 || !llvm::is_sorted(segments))

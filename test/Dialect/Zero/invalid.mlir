@@ -516,3 +516,15 @@ zero.step @input_number(%x: tensor<f32> {zero.input = 3}) {
 zero.step @input_empty(%x: tensor<f32> {zero.input = ""}) {
   zero.yield %x : tensor<f32>
 }
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{'zero.partition' op holds parameters or gradients of 'index', wanted a float type such as f32}}
+zero.partition @p0 whole over 2 ranks stage 0 segments [0, 4] members [#zero.member<@w at 0 size 4>] compute index gradient f32
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{'zero.partition' op holds parameters or gradients of 'i32', wanted a float type such as f32}}
+zero.partition @p0 whole over 2 ranks stage 0 segments [0, 4] members [#zero.member<@w at 0 size 4>] compute f32 gradient i32

@@ -76,6 +76,7 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C6) `cut` has axes of `over`, in their order; both are of the mesh.
     - (C7) the states are those of the optimizer, in its order; ranges of a state
       cover the flat space and are cut at segment boundaries.
+    - (C8) `compute` and `gradient` are float types.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
