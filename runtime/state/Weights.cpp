@@ -154,8 +154,7 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
   for (const Complaint *complaint : {&missing, &extra, &shapes, &types})
     complaint->appendTo(text);
   if (!text.empty())
-    throw std::runtime_error(path +
-                             ": does not match the model:" + text);
+    throw std::runtime_error(path + ": does not match the model:" + text);
 }
 
 StartingValues zrt::initialValuesOf(uint64_t seed) {
