@@ -12,9 +12,8 @@ config.test_exec_root = config.zero_binary_dir + "/test"
 
 path = [config.zero_binary_dir + "/bin", config.llvm_tools_dir, config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
-for sanitizer in ("ASAN_OPTIONS", "LSAN_OPTIONS"):
-    if sanitizer in os.environ:
-        config.environment[sanitizer] = os.environ[sanitizer]
+if "ASAN_OPTIONS" in os.environ:
+    config.environment["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"]
 config.substitutions.append(("%models", config.test_source_root + "/Models"))
 config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
 config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-faults.link"))
