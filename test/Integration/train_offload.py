@@ -10,7 +10,11 @@ updates; and with split masters (bf16). fp16 has a loss scale that overflows, so
 that some updates are skipped.
 """
 
-from training import Setup, arguments, check, difference, execute, golden
+import os
+import subprocess
+
+from training import (GOLDENS, Setup, arguments, check, compile_model, difference, execute,
+                      golden)
 
 STEPS = 8
 
@@ -38,6 +42,16 @@ def check_memory(name, options, run, plain):
           f"{before['optimizer']} without offload")
 
 
+def check_cap(folder, setup):
+    """A device tier that is too small is one error before the first update."""
+    command = [compile_model(folder, setup), "--data", os.path.join(GOLDENS, "tiny.txt"),
+               "--steps", "1", "--device-memory", "4KiB"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    check(done.returncode == 1 and "bytes of the device tier" in done.stderr
+          and "--device-memory is 4096" in done.stderr,
+          f"{setup.name} in 4 KiB ends with {done.returncode}: {done.stderr[-500:]}")
+
+
 def main():
     folder, precision, ranks, kind = arguments("precision", "ranks", "kind")
     ranks = int(ranks)
@@ -54,6 +68,7 @@ def main():
     if precision == "f16":
         check(any(wanted.column("skipped")), "no update of stage 0 is skipped")
     count = 0
+    check_cap(folder, Setup(2, ranks, precision, accumulation, True, **common))
     for stage in (1, 2, 3):
         for options in variants(precision):
             setup, found = run(stage, kind == "mpi", **options)
