@@ -380,8 +380,10 @@ LogicalResult Reads::visitUpdate(Operation *update, PartitionOp partition,
       if (tables.ownerOf(copy.parameter) == partition)
         return updatesInFlight(update, partition, start);
   for (MemberAttr member : partition.getMemberRange()) {
-    if (member.getOffset() >= end ||
-        member.getOffset() + member.getSize() <= begin)
+    // A parameter without elements is in every range.
+    if (member.getSize() > 0 &&
+        (member.getOffset() >= end ||
+         member.getOffset() + member.getSize() <= begin))
       continue;
     auto found = residents.find(member.getParameter().getAttr());
     if (found == residents.end())
