@@ -294,17 +294,13 @@ void BufferPlan::solve() {
       lifetimes.push_back({buffer.begin, buffer.end, buffer.bytes, 0});
       owners.push_back(index);
     }
-    needed[space.index()] = allocate(lifetimes, kBufferAlignment);
+    allocate(lifetimes, kBufferAlignment);
     live[space.index()] = zero::liveBytes(lifetimes, kBufferAlignment);
     for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
       buffers[owner].fixed =
           AtAttr::get(training.getContext(), space.arena, lifetime.offset,
                       lifetime.bytes, /*stride=*/0, space.tier);
   }
-}
-
-int64_t BufferPlan::neededBytes(MemorySpace space) const {
-  return needed[space.index()];
 }
 
 int64_t BufferPlan::liveBytes(MemorySpace space) const {

@@ -4,6 +4,8 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
+#include "Carry.h"
+
 namespace mlir::zero {
 #define GEN_PASS_DEF_OVERLAPUPDATES
 #include "zero/Transforms/Passes.h.inc"
@@ -29,14 +31,6 @@ struct SubGroup {
 
 } // namespace
 
-/// The only wait for `start`; an error where there is another number of them.
-static FailureOr<WaitOp> findWait(AsyncOpInterface start) {
-  if (start.getPending().hasOneUse())
-    if (auto wait = dyn_cast<WaitOp>(*start.getPending().user_begin()))
-      return wait;
-  return start->emitOpError("is not waited for once in its own region");
-}
-
 static FailureOr<SubGroup> collect(UpdateOnHostOp update) {
   SubGroup group;
   group.update = update;
@@ -44,20 +38,22 @@ static FailureOr<SubGroup> collect(UpdateOnHostOp update) {
     if (auto wait = operand.getDefiningOp<WaitOp>())
       if (auto read = wait.getPending().getDefiningOp<CopyToHostOp>())
         group.reads.push_back(read);
-  FailureOr<WaitOp> wait =
-      findWait(cast<AsyncOpInterface>(update.getOperation()));
+  FailureOr<WaitOp> wait = findOwnWait(update);
   if (failed(wait))
     return failure();
-  for (Operation *user : wait->getResult(0).getUsers())
+  if (!*wait)
+    return update.emitOpError("is carried to another region");
+  for (Operation *user : (*wait).getResult(0).getUsers())
     if (auto write = dyn_cast<CopyToDeviceOp>(user))
       group.write = write;
   if (!group.write)
     return update.emitOpError("gives parameters that no "
                               "'zero.copy_to_device' takes back");
-  FailureOr<WaitOp> writeWait =
-      findWait(cast<AsyncOpInterface>(group.write.getOperation()));
+  FailureOr<WaitOp> writeWait = findOwnWait(group.write);
   if (failed(writeWait))
     return failure();
+  if (!*writeWait)
+    return group.write.emitOpError("is carried to another region");
   group.writeWait = *writeWait;
   return group;
 }

@@ -48,8 +48,7 @@ static KernelContext contextOf(const Run &run, Communicator &communicator,
 
 HostBackend::HostBackend(const Run &run, Communicator &communicator,
                          int localRanks, KernelMaker makeKernel)
-    : program(run.program), deviceMemory(run.options.deviceMemory),
-      makeKernel(std::move(makeKernel)),
+    : program(run.program), makeKernel(std::move(makeKernel)),
       pool(threadsPerRank(run.options.threads, localRanks)),
       memory(run.program),
       executor(run.program, memory.addresses(), communicator,
@@ -57,7 +56,6 @@ HostBackend::HostBackend(const Run &run, Communicator &communicator,
 
 void HostBackend::plan() {
   executor.plan(makeKernel);
-  checkDeviceMemory(program, executor.workspaceBytes(), deviceMemory);
   inputs.clear();
   for (const Input &input : program.inputs)
     inputs.push_back(executor.address(input.buffer));

@@ -31,7 +31,6 @@ public:
 
 private:
   const Program &program;
-  uint64_t deviceMemory; ///< most bytes of the device tier; 0: any
   KernelMaker makeKernel;
   ThreadPool pool;
   Arenas memory;

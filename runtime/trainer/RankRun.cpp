@@ -2,6 +2,7 @@
 
 #include "data/Permutation.h"
 #include "program/Trace.h"
+#include "state/Arenas.h"
 #include "state/Initialize.h"
 #include "state/SharedFile.h"
 #include "state/Weights.h"
@@ -114,6 +115,7 @@ void RankRun::prepare() {
   checkAgreement();
   backend = run.makeBackend(run, communicator, localRanks);
   backend->plan();
+  checkDeviceMemory(program, backend->workspaceBytes(), options.deviceMemory);
   if (data.training)
     batches = std::make_unique<Batches>(program, data, options.seed,
                                         communicator.rank());

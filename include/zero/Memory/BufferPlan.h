@@ -52,7 +52,6 @@ public:
 
   /// Chooses offsets in every memory of `getSpaces`.
   void solve();
-  int64_t neededBytes(MemorySpace space) const;
   /// The most bytes alive at one time: no offsets need less.
   int64_t liveBytes(MemorySpace space) const;
   /// The memory that values and staging buffers share.
@@ -105,7 +104,6 @@ private:
   /// reduction borrows until its wait.
   DenseMap<Value, int64_t> lastRead, borrowedUntil;
   int64_t now = 0;
-  int64_t needed[MemorySpace::kCount] = {};
   int64_t live[MemorySpace::kCount] = {};
 };
 
