@@ -4,6 +4,7 @@
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
+#include "zero/Memory/BufferPlan.h"
 #include "zero/Memory/LineBuffers.h"
 #include "zero/Plan/PlanSummary.h"
 
@@ -114,13 +115,15 @@ void LineBuffers::takeOver(AtAttr bucket, ValueRange operands, int64_t &begin) {
     }
 }
 
-/// "gathered @w", "bucket of @p0[0 to 12]".
-static std::string describeBuffer(const AsyncBuffer &buffer,
+/// "gathered @w", "bucket of @p0[0 to 12]", "gradients to host of p0[0 to 12]".
+static std::string describeBuffer(AsyncOpInterface start,
+                                  const AsyncBuffer &buffer, AtAttr place,
                                   const PartitionTable &partitions) {
   if (buffer.parameter)
     return ("gathered @" + buffer.parameter.getValue()).str();
   if (!buffer.partition)
-    return buffer.name;
+    return place.getSpace().tier == MemoryTier::Device ? buffer.name
+                                                       : start.getHandleName();
   std::string name =
       (buffer.name + " of @" + buffer.partition.getValue()).str();
   bool isAll =
@@ -148,14 +151,18 @@ void LineBuffers::visitStart(AsyncOpInterface op, DictionaryAttr places) {
     auto place = places.getAs<AtAttr>(buffer.name);
     if (!buffer.isPlaced || !place)
       continue;
-    bool isBucket =
-        buffer.memory == AsyncBuffer::Memory::State && buffer.isRead;
-    if (buffer.memory != AsyncBuffer::Memory::Own && !isBucket)
+    using Memory = AsyncBuffer::Memory;
+    bool isBucket = buffer.memory == Memory::State && buffer.isRead;
+    bool isUpdated = buffer.memory == Memory::Operand && buffer.result >= 0;
+    if (buffer.memory != Memory::Own && !isBucket && !isUpdated)
       continue;
     int64_t begin = order[op];
     if (buffer.isRead)
       takeOver(place, op->getOperands(), begin);
-    add(describeBuffer(buffer, partitions), place, begin, ends[index]);
+    add(describeBuffer(op, buffer, place, partitions), place, begin,
+        ends[index]);
+    if (wait && buffer.result >= 0)
+      owners[wait.getResult(buffer.result)] = buffers.size() - 1;
   }
 }
 
@@ -234,11 +241,11 @@ void mlir::zero::detail::summarizeBuffers(StepOp step, PlanSummary &summary) {
   Handles handles(step);
   for (const SmallVector<Block *> &line : getTimelines(step)) {
     LineBuffers buffers(line, handles);
-    for (ArenaKind kind : {ArenaKind::Activations, ArenaKind::Communication}) {
-      int index = MemorySpace{kind}.index();
+    for (MemorySpace space : BufferPlan::getSpaces()) {
+      int index = space.index();
       SmallVector<MemoryLine> alive;
       int64_t position = 0;
-      int64_t bytes = buffers.findPeak({kind}, alive, position);
+      int64_t bytes = buffers.findPeak(space, alive, position);
       if (bytes <= most[index])
         continue;
       most[index] = bytes;
