@@ -79,20 +79,25 @@ static void printArena(llvm::raw_ostream &os, const ArenaSummary &arena,
 
 LogicalResult mlir::zero::checkMemoryBudget(StepOp step,
                                             const PlanSummary &summary,
-                                            int64_t budget) {
-  int64_t total = summary.totalBytes();
+                                            MemoryTier tier, int64_t budget) {
+  bool isHost = tier == MemoryTier::Host;
+  int64_t total = summary.totalBytes(tier);
   if (total <= budget)
     return success();
   InFlightDiagnostic error =
       emitError(step.getLoc())
       << "'zero.step' op needs " << describeBytes(total)
-      << " on each rank, which exceeds the memory "
-      << "budget of " << describeBytes(budget) << " by "
+      << (isHost ? " of host memory" : "")
+      << " on each rank, which exceeds the " << (isHost ? "host " : "")
+      << "memory budget of " << describeBytes(budget) << " by "
       << describeBytes(total - budget)
-      << "; more ranks, a higher stage or a smaller micro-batch need less";
+      << (isHost ? "; more ranks, a smaller offload_optimizer.ratio or "
+                   "sub_group_size need less"
+                 : "; more ranks, a higher stage or a smaller micro-batch "
+                   "need less");
   SmallVector<const ArenaSummary *> arenas;
   for (const ArenaSummary &arena : summary.arenas)
-    if (arena.bytes > 0 && arena.space.tier == MemoryTier::Device)
+    if (arena.bytes > 0 && arena.space.tier == tier)
       arenas.push_back(&arena);
   llvm::stable_sort(arenas, [](const ArenaSummary *a, const ArenaSummary *b) {
     return a->bytes > b->bytes;

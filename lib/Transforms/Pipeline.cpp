@@ -70,6 +70,8 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
   PlanMemoryOptions plan;
   if (config.memoryBudget)
     plan.memoryBudget = std::to_string(config.memoryBudget);
+  if (config.hostMemoryBudget)
+    plan.hostMemoryBudget = std::to_string(config.hostMemoryBudget);
   manager.addPass(createPlanMemory(plan));
   manager.addPass(createVerifySchedule());
   manager.addPass(createCheckPlanPass(config));

@@ -351,6 +351,8 @@ static void recordGiven(const ZeroPipelineOptions &options, ModuleOp module,
   recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
   recordZero(options.persistenceThreshold,
              "stage3_param_persistence_threshold");
+  record(options.offloadOptimizer.getNumOccurrences() > 0,
+         "zero_optimization.offload_optimizer");
   record(options.checkpointActivations.getNumOccurrences() ||
              !options.checkpointLayers.empty() ||
              options.checkpointPolicy.getNumOccurrences() ||
@@ -389,20 +391,20 @@ checkMachine(const TrainConfig &config,
   return emitError() << error;
 }
 
-/// Reads `memory-budget`, which no configuration file has.
-static LogicalResult
-readMemoryBudget(const ZeroPipelineOptions &options, TrainConfig &config,
-                 function_ref<InFlightDiagnostic()> emitError) {
-  if (options.memoryBudget.empty())
+/// Reads a limit of memory, which no configuration file has.
+template <typename Option>
+static LogicalResult readBudget(const Option &option, int64_t &budget,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  if (option.empty())
     return success();
-  std::optional<int64_t> budget = parseBytes(options.memoryBudget);
-  if (!budget)
+  std::optional<int64_t> bytes = parseBytes(option.getValue());
+  if (!bytes)
     return emitError()
-           << "memory-budget '" << options.memoryBudget.getValue()
+           << option.getArgStr() << " '" << option.getValue()
            << "' is no number of bytes above 0, such as 512MiB; units "
               "are "
            << kByteUnits;
-  config.memoryBudget = *budget;
+  budget = *bytes;
   return success();
 }
 
@@ -418,7 +420,9 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
       failed(applyTarget(*this, *resolved, emitError)) ||
       failed(checkMachine(*resolved, emitError)) ||
-      failed(readMemoryBudget(*this, *resolved, emitError)))
+      failed(readBudget(memoryBudget, resolved->memoryBudget, emitError)) ||
+      failed(
+          readBudget(hostMemoryBudget, resolved->hostMemoryBudget, emitError)))
     return failure();
   recordGiven(*this, module, *resolved);
   SmallVector<ConfigDiagnostic> diagnostics;

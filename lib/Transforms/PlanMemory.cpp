@@ -137,21 +137,23 @@ LogicalResult Planner::run() {
 
 LogicalResult PlanMemory::checkAndReport(StepOp step,
                                          ArrayRef<int64_t> bounds) {
-  if (memoryBudget.empty() && !report)
+  if (memoryBudget.empty() && hostMemoryBudget.empty() && !report)
     return success();
   PlanSummary summary = summarizePlan(getOperation());
   if (report)
     remarkMemory(step, summary, bounds);
-  if (memoryBudget.empty())
-    return success();
-  std::optional<int64_t> budget = parseBytes(memoryBudget);
-  if (!budget)
+  auto check = [&](StringRef text, MemoryTier tier) -> LogicalResult {
+    if (text.empty())
+      return success();
+    if (std::optional<int64_t> budget = parseBytes(text))
+      return checkMemoryBudget(step, summary, tier, *budget);
     return emitError(step.getLoc())
-           << "'zero.step' op cannot be planned for the memory budget '"
-           << memoryBudget
+           << "'zero.step' op cannot be planned for the memory budget '" << text
            << "'; wanted bytes above 0, such as 512MiB; units are "
            << kByteUnits;
-  return checkMemoryBudget(step, summary, *budget);
+  };
+  return failure(failed(check(memoryBudget, MemoryTier::Device)) ||
+                 failed(check(hostMemoryBudget, MemoryTier::Host)));
 }
 
 void PlanMemory::runOnOperation() {

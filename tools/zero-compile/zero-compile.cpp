@@ -63,8 +63,12 @@ cl::opt<bool> keepTrivialCollectives(
              "nothing: for tests of what runs them"));
 cl::opt<std::string> memoryBudget(
     "memory-budget", cl::cat(category), cl::value_desc("bytes"),
-    cl::desc("Memory that a rank may need, such as 80GiB; a plan that "
+    cl::desc("Device memory that a rank may need, such as 80GiB; a plan that "
              "needs more is refused"));
+cl::opt<std::string> hostMemoryBudget(
+    "host-memory-budget", cl::cat(category), cl::value_desc("bytes"),
+    cl::desc("Host memory that a rank may need for what is offloaded; a plan "
+             "that needs more is refused"));
 cl::opt<std::string> pipeline(
     "pipeline", cl::cat(category), cl::value_desc("options"),
     cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
@@ -118,6 +122,7 @@ std::string pipelineText() {
   add("deterministic", deterministic ? "true" : "");
   add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);
+  add("host-memory-budget", hostMemoryBudget);
   return text;
 }
 

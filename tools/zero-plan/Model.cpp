@@ -24,7 +24,8 @@ LogicalResult mlir::zero::fail(const llvm::Twine &message) {
 
 bool PlanOptions::empty() const {
   return config.empty() && pipeline.empty() && stage.empty() && ranks.empty() &&
-         mesh.empty() && memoryBudget.empty() && target.empty();
+         mesh.empty() && memoryBudget.empty() && hostMemoryBudget.empty() &&
+         target.empty();
 }
 
 std::string PlanOptions::text() const {
@@ -38,6 +39,7 @@ std::string PlanOptions::text() const {
   add("ranks", ranks);
   add("mesh", mesh);
   add("memory-budget", memoryBudget);
+  add("host-memory-budget", hostMemoryBudget);
   add("target", target);
   add("machine", machine);
   return text;

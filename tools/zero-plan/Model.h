@@ -25,8 +25,8 @@ LogicalResult fail(const llvm::Twine &message);
 /// What zero-pipeline is to do: its configuration file, and options in text
 /// that override it.
 struct PlanOptions {
-  std::string config, pipeline, stage, ranks, mesh, memoryBudget, target,
-      machine;
+  std::string config, pipeline, stage, ranks, mesh, memoryBudget,
+      hostMemoryBudget, target, machine;
 
   /// A machine is no option of the plan: times are predicted for it, too.
   bool empty() const;

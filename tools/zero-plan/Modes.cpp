@@ -62,6 +62,7 @@ constexpr OptionRow kOptions[] = {
     {"config", kPlans | kCalibrate | kModelEstimate},
     {"pipeline", kPlans | kCalibrate | kModelEstimate},
     {"memory-budget", kPlans | kCalibrate | kModelEstimate},
+    {"host-memory-budget", kPlans | kCalibrate | kModelEstimate},
     {"target", kPlans | kCalibrate | kModelEstimate},
     {"machine", kPlans | kModelEstimate},
     {"json", kReport | kSearch},

@@ -58,8 +58,12 @@ cl::list<std::string> pipelines(
 
 cl::opt<std::string> memoryBudget(
     "memory-budget", cl::cat(category), cl::value_desc("bytes"),
-    cl::desc("Most bytes that a rank may need, such as 80GiB; any if not "
-             "given"));
+    cl::desc("Most bytes that a rank may need on its device, such as 80GiB; "
+             "any if not given"));
+cl::opt<std::string> hostMemoryBudget(
+    "host-memory-budget", cl::cat(category), cl::value_desc("bytes"),
+    cl::desc("Most bytes that a rank may need in host memory for what is "
+             "offloaded; --search offloads only where this is given"));
 cl::opt<std::string> target("target", cl::cat(category),
                             cl::value_desc("host|cuda"),
                             cl::desc("Whose kernels the plan is for; host if "
@@ -180,10 +184,8 @@ cl::opt<double> allocateSeconds("allocate-seconds", cl::cat(category),
 /// The options of zero-pipeline for `count` ranks, with all texts of
 /// --pipeline.
 zero::PlanOptions planOptions(StringRef count) {
-  return {config, llvm::join(pipelines, " "),
-          stage,  count.str(),
-          mesh,   memoryBudget,
-          target, machineName};
+  return {config,       llvm::join(pipelines, " "), stage,  count.str(), mesh,
+          memoryBudget, hostMemoryBudget,           target, machineName};
 }
 
 LogicalResult expectInputs(size_t count) {

@@ -272,9 +272,11 @@ struct TrainConfig {
   /// One rank communicates as several do: its collectives are trivial, but
   /// there. Not of the file: it is for tests of what runs collectives.
   bool keepTrivialCollectives = false;
-  /// Most bytes that one rank may need in all; 0: any. Not of the file: the
+  /// Most bytes that one rank may need of its device; 0: any. Not of the file: the
   /// machine is not a part of what is trained.
   int64_t memoryBudget = 0;
+  /// The same of host memory, beside a device's.
+  int64_t hostMemoryBudget = 0;
 
   /// Whether gradients travel once a micro-batch, as they are computed.
   /// Otherwise they are added up first, in f32, and travel once an update.

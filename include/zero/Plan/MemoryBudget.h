@@ -17,11 +17,11 @@ std::optional<int64_t> parseBytes(StringRef text);
 /// "1536 bytes (1.50 KiB)"; small numbers without the second form.
 std::string describeBytes(int64_t bytes);
 
-/// Fails where all arenas of the device together need more than `budget` bytes,
+/// Fails where all arenas of `tier` together need more than `budget` bytes,
 /// with an error at the step that names both, and a note for each arena with
 /// what is alive when it is fullest, the largest first.
 LogicalResult checkMemoryBudget(StepOp step, const PlanSummary &summary,
-                                int64_t budget);
+                                MemoryTier tier, int64_t budget);
 
 /// A remark at the step: the bytes of each arena, and of those that are planned
 /// the most that is alive at one time (`bounds`, by MemorySpace; 0: not

@@ -89,9 +89,10 @@ def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
     root's buffer; gradients are written directly into their bucket; gathers and reductions are
     in place; a launch reuses the buffer of an input that it is the last to read.
 
-    With `memory-budget` the pass fails if the arenas of a rank need more in total,
-    and lists what is live at the peak of each; `report` prints the same
-    as a remark, with the lower bound of each arena that is planned.
+    With `memory-budget` the pass fails if the arenas of a rank need more in total
+    on its device, and with `host-memory-budget` if those in host memory do; it
+    lists what is live at the peak of each. `report` prints the same as a remark,
+    with the lower bound of each arena that is planned.
 
     - Needs: `zero-free` ran.
     - Leaves: places on every operation that makes a buffer, and on every partition.
@@ -104,8 +105,10 @@ def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::zero::ZeroDialect"];
   let options = [
     Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
-      "Limit on the total size of all arenas of a rank, such as 512MiB; "
-      "empty: no limit">,
+      "Limit on the total size of all arenas of a rank on its device, such as "
+      "512MiB; empty: no limit">,
+    Option<"hostMemoryBudget", "host-memory-budget", "std::string", /*default=*/"",
+      "The same for the arenas in host memory">,
     Option<"report", "report", "bool", "false",
       "Report the memory of each arena in a remark">];
 }

@@ -172,7 +172,12 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(false)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
-      llvm::cl::desc("Memory limit of a rank, such as 80GiB; empty: none")};
+      llvm::cl::desc("Limit of a rank's device memory, such as 80GiB; empty: "
+                     "none")};
+  Option<std::string> hostMemoryBudget{
+      *this, "host-memory-budget",
+      llvm::cl::desc("Limit of what a rank offloads to host memory; empty: "
+                     "none")};
 
   /// Reads options in the form `key=value key=value`; null, with an error that
   /// names the first one that cannot be read.
