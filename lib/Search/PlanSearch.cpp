@@ -31,6 +31,11 @@ public:
 private:
   FailureOr<ModelFacts> findFacts();
   FailureOr<PlannedPoint> planOne(const TrainConfig &config);
+  int64_t leastStateBytes(const TrainConfig &config,
+                          const ModelFacts &facts) const;
+  bool mayOffload(const TrainConfig &config, int64_t stage) const {
+    return request.budgets.host > 0 && canChooseOffload(config, stage);
+  }
   std::vector<int64_t> getStages() const;
   LogicalResult refineSizes(MutableArrayRef<StageSearch> searches);
   void summarize();
@@ -72,11 +77,41 @@ FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
     return failure();
   PlannedPoint point;
   point.config = config;
-  point.bytes = summarizePlan(planned->get()).totalBytes();
+  PlanSummary summary = summarizePlan(planned->get());
+  point.bytes = summary.totalBytes();
+  point.hostBytes = summary.totalBytes(MemoryTier::Host);
   point.seconds = timeline->stepSeconds();
   ++result.planned;
   points.push_back(point);
   return point;
+}
+
+static Type getComputeType(MLIRContext *context, Precision precision) {
+  switch (precision) {
+  case Precision::F32:
+    return Float32Type::get(context);
+  case Precision::F16:
+    return Float16Type::get(context);
+  case Precision::BF16:
+    return BFloat16Type::get(context);
+  }
+  llvm_unreachable("unknown precision");
+}
+
+/// Bytes an element of the optimizer states that no tier is said for.
+static int64_t countOptimizerBytes(MLIRContext *context,
+                                   const TrainConfig &config) {
+  Attribute rule =
+      makeOptimizer(context, config.optimizer.type, [&](StringRef name) {
+        return config.optimizer.getSetting(name);
+      });
+  int64_t bytes = 0;
+  for (const OptimizerState &state : PartitionOp::describeStates(
+           getComputeType(context, config.precision), config.splitMaster, rule))
+    if (auto tier = config.stateTiers.find(state.name.str());
+        tier == config.stateTiers.end() || tier->second == "device")
+      bytes += elementBytes(state.type);
+  return bytes;
 }
 
 FailureOr<ModelFacts> PlanSearch::findFacts() {
@@ -88,6 +123,7 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   if (failed(oneDevice))
     return failure();
   ModelFacts facts;
+  facts.optimizerBytes = countOptimizerBytes(model.getContext(), config);
   for (ParameterOp parameter : model.getOps<ParameterOp>())
     if (!parameter.getFrozen()) {
       facts.trained += parameter.getElements();
@@ -103,38 +139,34 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
 }
 
 /// What outlives a step takes at least on the device, in bytes of a rank.
-static int64_t leastStateBytes(MLIRContext *context, const TrainConfig &config,
-                               int64_t trained) {
-  Type f32 = Float32Type::get(context), compute = f32;
-  if (config.precision != Precision::F32)
-    compute = config.precision == Precision::BF16
-                  ? Type(BFloat16Type::get(context))
-                  : Type(Float16Type::get(context));
-  int64_t parameter = elementBytes(compute);
+int64_t PlanSearch::leastStateBytes(const TrainConfig &config,
+                                    const ModelFacts &facts) const {
+  MLIRContext *context = ModuleOp(model).getContext();
+  int64_t parameter = elementBytes(getComputeType(context, config.precision));
   int64_t gradient = config.accumulation > 1 ? 4 : parameter;
-  Attribute rule =
-      makeOptimizer(context, config.optimizer.type, [&](StringRef name) {
-        return config.optimizer.getSetting(name);
-      });
-  int64_t optimizer = 0;
-  for (const OptimizerState &state :
-       PartitionOp::describeStates(compute, config.splitMaster, rule))
-    if (auto tier = config.stateTiers.find(state.name.str());
-        tier == config.stateTiers.end() || tier->second == "device")
-      optimizer += elementBytes(state.type);
   auto share = [&](int64_t bytes, int64_t fromStage) {
-    return bytes * trained / (config.stage >= fromStage ? config.slices() : 1);
+    return bytes * facts.trained /
+           (config.stage >= fromStage ? config.slices() : 1);
   };
-  return share(parameter, 3) + share(gradient, 2) + share(optimizer, 1);
+  int64_t optimizer = share(facts.optimizerBytes, 1);
+  if (config.offloadOptimizer) // Its last segment may hold all of the rest.
+    optimizer = 0;
+  else if (mayOffload(config, config.stage))
+    optimizer -= std::min(optimizer, request.budgets.host);
+  return share(parameter, 3) + share(gradient, 2) + optimizer;
 }
 
 std::vector<int64_t> PlanSearch::getStages() const {
-  // On one rank there is nothing to slice.
-  bool isFixed = llvm::is_contained(request.base.given,
-                                    std::string("zero_optimization.stage"));
-  if (isFixed || request.base.ranks == 1)
-    return {request.base.stage};
-  return {0, 1, 2, 3};
+  int64_t given = request.base.stage;
+  if (llvm::is_contained(request.base.given,
+                         std::string("zero_optimization.stage")))
+    return {given};
+  if (request.base.ranks > 1)
+    return {0, 1, 2, 3};
+  // On one rank there is nothing to slice, but something to offload.
+  if (given == 0 && mayOffload(request.base, /*stage=*/1))
+    return {0, 1};
+  return {given};
 }
 
 /// The front and the pick.
@@ -143,12 +175,19 @@ void PlanSearch::summarize() {
     return std::tie(a.bytes, a.seconds) < std::tie(b.bytes, b.seconds);
   });
   for (const PlannedPoint &point : points) {
-    if (!result.front.empty() && point.seconds >= result.front.back().seconds)
+    if (!request.budgets.holdHost(point) ||
+        (!result.front.empty() && point.seconds >= result.front.back().seconds))
       continue;
     result.front.push_back(point);
-    if (request.budget == 0 || point.bytes <= request.budget)
+    if (request.budgets.hold(point))
       result.pick = point;
   }
+  if (result.front.empty()) // The host has no room for what is fixed.
+    result.front.push_back(
+        *std::min_element(points.begin(), points.end(),
+                          [](const PlannedPoint &a, const PlannedPoint &b) {
+                            return a.hostBytes < b.hostBytes;
+                          }));
 }
 
 /// Sizes between those of the ladder, in the stages that can still win by them.
@@ -174,16 +213,16 @@ FailureOr<SearchResult> PlanSearch::run() {
   for (int64_t stage : getStages()) {
     TrainConfig base = request.base;
     base.stage = stage;
-    base.memoryBudget = 0;
-    if (request.budget &&
-        leastStateBytes(model.getContext(), base, facts->trained) >
-            request.budget &&
-        (stage < 3 && getStages().size() > 1)) {
+    base.memoryBudget = base.hostMemoryBudget = 0;
+    if (request.budgets.device &&
+        leastStateBytes(base, *facts) > request.budgets.device &&
+        stage != getStages().back()) {
       result.excludedStages.push_back(stage);
       continue;
     }
-    searches.emplace_back(base, makeDimensions(base, stage, *facts),
-                          request.budget, plan);
+    int64_t hostBytes = mayOffload(base, stage) ? request.budgets.host : 0;
+    searches.emplace_back(base, makeDimensions(base, stage, *facts, hostBytes),
+                          request.budgets, plan);
     if (failed(searches.back().run()))
       return failure();
   }

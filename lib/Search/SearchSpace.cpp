@@ -23,11 +23,13 @@ static constexpr StringRef kPersistence =
 static constexpr StringRef kReuse =
     "zero_optimization.stage3_max_reuse_distance";
 static constexpr StringRef kCheckpoint = "zero.checkpoint_activations";
+static constexpr StringRef kOffload = "zero_optimization.offload_optimizer";
+static constexpr StringRef kSubGroup = "zero_optimization.sub_group_size";
 
 ArrayRef<StringRef> mlir::zero::getSearchedKeys() {
-  static constexpr StringRef keys[] = {kStage,       kReduce,   kGather,
-                                       kOverlap,     kPrefetch, kLive,
-                                       kPersistence, kReuse,    kCheckpoint};
+  static constexpr StringRef keys[] = {
+      kStage,       kReduce, kGather,     kOverlap, kPrefetch, kLive,
+      kPersistence, kReuse,  kCheckpoint, kOffload, kSubGroup};
   return keys;
 }
 
@@ -43,6 +45,8 @@ public:
   void addBetween(int64_t TrainConfig::*field, int64_t from, int64_t to);
   void addOverlap();
   void addCheckpoint();
+  void addOffload(int64_t hostBytes);
+  void addSubGroups();
   std::vector<int64_t> makeLadder(bool withZero) const;
   std::vector<int64_t> makeThresholds() const;
   std::vector<Dimension> take();
@@ -181,13 +185,72 @@ void SpaceBuilder::addCheckpoint() {
   dimensions.push_back(std::move(dimension));
 }
 
+bool mlir::zero::canChooseOffload(const TrainConfig &base, int64_t stage) {
+  return stage > 0 && !base.offloadOptimizer && base.stateTiers.empty() &&
+         !llvm::is_contained(base.given, kOffload);
+}
+
+/// All optimizer states in host memory, then less and less of them. Copies
+/// overlap with updates, which takes a second staging buffer. The device
+/// updates what it keeps.
+void SpaceBuilder::addOffload(int64_t hostBytes) {
+  constexpr int64_t steps = 8;
+  if (facts.optimizerBytes == 0)
+    return;
+  Dimension dimension;
+  for (int64_t step = steps; step > 0; --step) {
+    double ratio = double(step) / steps;
+    if (ratio * facts.optimizerBytes * facts.trained / base.slices() >
+        hostBytes)
+      continue;
+    dimension.values.push_back([ratio](TrainConfig &config) {
+      if (!config.offloadOptimizer)
+        config.offloadOptimizer.emplace();
+      config.offloadOptimizer->ratio = ratio;
+      config.offloadOptimizer->pipelineRead = true;
+      config.offloadOptimizer->pipelineWrite = true;
+    });
+  }
+  if (dimension.values.empty())
+    return;
+  dimension.base = dimension.values.size();
+  dimension.values.push_back(
+      [](TrainConfig &config) { config.offloadOptimizer.reset(); });
+  dimension.stride = 2;
+  dimensions.push_back(std::move(dimension));
+  addSubGroups();
+}
+
+/// Parts of what a rank owns, down to a sixty-fourth.
+void SpaceBuilder::addSubGroups() {
+  if (isFixed(kSubGroup))
+    return;
+  Dimension dimension;
+  for (int64_t parts : {64, 16, 4, 1})
+    dimension.values.push_back(
+        [size = llvm::divideCeil(std::max<int64_t>(facts.trained, 1),
+                                 base.slices() * parts)](TrainConfig &config) {
+          if (config.offloadOptimizer)
+            config.offloadOptimizer->subGroupSize = size;
+        });
+  dimensions.push_back(std::move(dimension));
+}
+
 std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
                                                   int64_t stage,
-                                                  const ModelFacts &facts) {
+                                                  const ModelFacts &facts,
+                                                  int64_t hostBytes) {
   SpaceBuilder space(base, facts);
   space.addCheckpoint();
-  if (base.ranks == 1)
+  if (hostBytes > 0)
+    space.addOffload(hostBytes);
+  if (base.ranks == 1) {
+    // A bucket is the least that is offloaded by itself.
+    if (hostBytes > 0)
+      space.addSizes(kReduce, &TrainConfig::reduceBucketSize,
+                     space.makeLadder(/*withZero=*/false));
     return space.take();
+  }
   space.addOverlap();
   space.addSizes(kReduce, &TrainConfig::reduceBucketSize,
                  space.makeLadder(/*withZero=*/false));

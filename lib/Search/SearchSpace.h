@@ -21,6 +21,8 @@ struct ModelFacts {
   std::vector<int64_t> runs;
   /// Layers whose activations can be recomputed.
   int64_t layers = 0;
+  /// Bytes an element of the optimizer states.
+  int64_t optimizerBytes = 0;
 };
 
 /// A setting and the values to choose from.
@@ -42,9 +44,14 @@ struct Dimension {
   bool isRecomputation = false;
 };
 
-/// The open settings of one stage.
+/// Whether a search may say where optimizer states are.
+bool canChooseOffload(const TrainConfig &base, int64_t stage);
+
+/// The open settings of one stage. Optimizer states may be offloaded as far as
+/// they take at most `hostBytes` of a rank.
 std::vector<Dimension> makeDimensions(const TrainConfig &base, int64_t stage,
-                                      const ModelFacts &facts);
+                                      const ModelFacts &facts,
+                                      int64_t hostBytes);
 
 } // namespace mlir::zero
 

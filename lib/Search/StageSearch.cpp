@@ -21,9 +21,11 @@ FailureOr<PlannedPoint> StageSearch::evaluate(const Choice &choice) {
 }
 
 bool StageSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
-  if (fits(a) != fits(b))
-    return fits(a);
-  if (!fits(a))
+  if (budgets.hold(a) != budgets.hold(b))
+    return budgets.hold(a);
+  if (budgets.holdHost(a) != budgets.holdHost(b))
+    return budgets.holdHost(a);
+  if (!budgets.hold(a))
     return a.bytes < b.bytes;
   return std::tie(a.seconds, a.bytes) < std::tie(b.seconds, b.bytes);
 }
@@ -121,7 +123,7 @@ StageSearch::propose(const PlannedPoint &from,
     keepFront(proposals);
   }
   llvm::erase_if(proposals, [&](const Proposal &proposal) {
-    return budget != 0 && proposal.bytes > budget;
+    return budgets.device != 0 && proposal.bytes > budgets.device;
   });
   std::reverse(proposals.begin(), proposals.end());
   return proposals;
@@ -277,7 +279,7 @@ LogicalResult StageSearch::run() {
   if (failed(lean) || failed(climb(*lean)))
     return failure();
   // Where nothing fits, what is smallest is all that counts.
-  if (!fits(known.at(findBest())))
+  if (!fitsAny())
     return refine(findBest());
   // Gathering far ahead helps only where much may be live, and so on: what adds
   // up near one start does not near another.

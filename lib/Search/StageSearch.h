@@ -37,8 +37,8 @@ public:
       llvm::function_ref<FailureOr<PlannedPoint>(const TrainConfig &)>;
 
   StageSearch(const TrainConfig &base, std::vector<Dimension> dimensions,
-              int64_t budget, Planner plan)
-      : base(base), dimensions(std::move(dimensions)), budget(budget),
+              const MemoryBudgets &budgets, Planner plan)
+      : base(base), dimensions(std::move(dimensions)), budgets(budgets),
         plan(plan) {}
 
   LogicalResult run();
@@ -46,13 +46,10 @@ public:
   LogicalResult refineSizes();
   /// The best plan so far.
   const PlannedPoint &getBest() const { return known.at(findBest()); }
-  bool fitsAny() const { return fits(getBest()); }
+  bool fitsAny() const { return budgets.hold(getBest()); }
 
 private:
   FailureOr<PlannedPoint> evaluate(const Choice &choice);
-  bool fits(const PlannedPoint &point) const {
-    return budget == 0 || point.bytes <= budget;
-  }
   /// Whether `a` is to be preferred to `b`.
   bool isBetter(const PlannedPoint &a, const PlannedPoint &b) const;
   FailureOr<Choice> findLean();
@@ -69,7 +66,7 @@ private:
 
   TrainConfig base;
   std::vector<Dimension> dimensions;
-  int64_t budget;
+  MemoryBudgets budgets;
   Planner plan;
   std::map<Choice, PlannedPoint> known;
 };

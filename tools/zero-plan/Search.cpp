@@ -10,6 +10,7 @@
 #include "zero/Search/PlanSearch.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -41,38 +42,66 @@ static std::string describeCheckpoint(const CheckpointConfig &checkpoint) {
   return text;
 }
 
+/// "0.5 by 1,000,000" of the optimizer states, in elements of a sub-group.
+static std::string describeOffload(const TrainConfig &config) {
+  if (!config.offloadOptimizer)
+    return "-";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format("%g", config.offloadOptimizer->ratio) << " by "
+     << formatCount(config.offloadOptimizer->subGroupSize);
+  return text;
+}
+
 static bool isIn(const SearchResult &result, const PlannedPoint &point) {
   return result.pick && result.pick->bytes == point.bytes &&
+         result.pick->hostBytes == point.hostBytes &&
          result.pick->seconds == point.seconds;
 }
 
+static std::string describeNote(const SearchResult &result, int64_t budget,
+                                const PlannedPoint &point) {
+  if (isIn(result, point))
+    return "<- pick";
+  return budget && point.bytes > budget ? "above the budget" : "";
+}
+
+/// What of a table is about the host's memory comes where something is there.
 static void printFront(const SearchResult &result, int64_t budget) {
+  bool isOffloading = llvm::any_of(
+      result.front, [](const PlannedPoint &point) { return point.hostBytes; });
   Table table;
-  table.add({"memory", "an update", "stage", "recomputed", "overlap",
-             "reduce bucket", "gather bucket", "ahead", "live", "reuse",
-             "kept whole", ""});
+  auto add = [&](std::string memory, std::string host, std::string time,
+                 std::string stage, std::string recomputed,
+                 std::string offloaded, llvm::SmallVector<std::string> rest) {
+    llvm::SmallVector<std::string> row = {memory, time, stage, recomputed};
+    if (isOffloading)
+      row = {memory, host, time, stage, recomputed, offloaded};
+    llvm::append_range(row, rest);
+    table.add(std::move(row));
+  };
+  add("memory", "on host", "an update", "stage", "recomputed", "offloaded",
+      {"overlap", "reduce bucket", "gather bucket", "ahead", "live", "reuse",
+       "kept whole", ""});
   for (const PlannedPoint &point : result.front) {
     const TrainConfig &config = point.config;
     bool isThree = config.stage == 3;
     auto only = [](bool applies, int64_t value) {
       return applies ? formatCount(value) : "-";
     };
-    std::string note;
-    if (isIn(result, point))
-      note = "<- pick";
-    else if (budget && point.bytes > budget)
-      note = "above the budget";
-    table.add({formatBytes(point.bytes), formatSeconds(point.seconds),
-               std::to_string(config.stage),
-               describeCheckpoint(config.checkpoint),
-               config.overlapCommunication ? "yes" : "no",
-               formatCount(config.reduceBucketSize),
-               only(config.stage == 1 || config.stage == 2,
-                    config.allgatherBucketSize),
-               only(isThree, config.prefetchBucketSize),
-               only(isThree, config.maxLiveParameters),
-               only(isThree, config.maxReuseDistance),
-               only(isThree, config.parameterPersistenceThreshold), note});
+    add(formatBytes(point.bytes),
+        point.hostBytes ? formatBytes(point.hostBytes) : "-",
+        formatSeconds(point.seconds), std::to_string(config.stage),
+        describeCheckpoint(config.checkpoint), describeOffload(config),
+        {config.overlapCommunication ? "yes" : "no",
+         formatCount(config.reduceBucketSize),
+         only(config.stage == 1 || config.stage == 2,
+              config.allgatherBucketSize),
+         only(isThree, config.prefetchBucketSize),
+         only(isThree, config.maxLiveParameters),
+         only(isThree, config.maxReuseDistance),
+         only(isThree, config.parameterPersistenceThreshold),
+         describeNote(result, budget, point)});
   }
   table.print(llvm::outs());
 }
@@ -83,9 +112,13 @@ static void printSearch(const SearchResult &result, const TrainConfig &base,
                << plural(base.accumulation, "micro-batch", "es")
                << " an update, predicted for " << machine.name << "; ";
   if (base.memoryBudget)
-    llvm::outs() << formatBytes(base.memoryBudget) << " a rank\n";
+    llvm::outs() << formatBytes(base.memoryBudget) << " a rank";
   else
-    llvm::outs() << "any memory\n";
+    llvm::outs() << "any memory";
+  if (base.hostMemoryBudget)
+    llvm::outs() << ", and " << formatBytes(base.hostMemoryBudget)
+                 << " of the host";
+  llvm::outs() << "\n";
   for (StringRef key : getSearchedKeys())
     if (llvm::is_contained(base.given, key.str()))
       llvm::outs() << "fixed by the configuration: " << key << "\n";
@@ -113,9 +146,15 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
   const TrainConfig &config = point.config;
   json.object([&] {
     json.attribute("bytes", point.bytes);
+    json.attribute("host_bytes", point.hostBytes);
     json.attribute("seconds", point.seconds);
     json.attribute("stage", config.stage);
     json.attribute("recomputed", describeCheckpoint(config.checkpoint));
+    json.attribute("offload_ratio", config.offloadOptimizer
+                                        ? config.offloadOptimizer->ratio
+                                        : 0.0);
+    if (config.offloadOptimizer)
+      json.attribute("sub_group_size", config.offloadOptimizer->subGroupSize);
     json.attribute("overlap_comm", config.overlapCommunication);
     json.attribute("reduce_bucket_size", config.reduceBucketSize);
     json.attribute("allgather_bucket_size", config.allgatherBucketSize);
@@ -134,6 +173,7 @@ static void writeSearch(raw_ostream &os, const SearchResult &result,
     json.attribute("ranks", base.ranks);
     json.attribute("machine", machine.name);
     json.attribute("memory_budget", base.memoryBudget);
+    json.attribute("host_memory_budget", base.hostMemoryBudget);
     json.attribute("plans", result.planned);
     json.attributeArray("front", [&] {
       for (const PlannedPoint &point : result.front)
@@ -165,8 +205,11 @@ static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
   FailureOr<Timeline> timeline = simulate(planned->get(), *machine);
   if (failed(timeline))
     return failure();
-  int64_t bytes = summarizePlan(planned->get()).totalBytes();
-  if (bytes == pick.bytes && timeline->stepSeconds() == pick.seconds)
+  PlanSummary summary = summarizePlan(planned->get());
+  int64_t bytes = summary.totalBytes();
+  if (bytes == pick.bytes &&
+      summary.totalBytes(MemoryTier::Host) == pick.hostBytes &&
+      timeline->stepSeconds() == pick.seconds)
     return success();
   return fail("'" + options.configFile + "' gives a plan of " +
               formatBytes(bytes) + " and " +
@@ -191,7 +234,8 @@ static LogicalResult drawPick(ModuleOp model, const SearchOptions &options,
 
 /// The smallest plan, with what is alive where it is fullest.
 static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
-                                 const PlannedPoint &smallest, int64_t budget) {
+                                 const PlannedPoint &smallest,
+                                 const TrainConfig &base) {
   auto planned = planModel(model.get(), smallest.config);
   if (failed(planned))
     return failure();
@@ -200,9 +244,14 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
     printReport(summarizePlan(planned->get()), model.getPath(), options.lines);
     llvm::outs().flush();
   }
-  return fail("no plan fits into " + formatBytes(budget) +
+  auto describe = [](int64_t device, int64_t host) {
+    return (device ? formatBytes(device) : "any memory") +
+           (host ? " and " + formatBytes(host) + " of the host" : "");
+  };
+  return fail("no plan fits into " +
+              describe(base.memoryBudget, base.hostMemoryBudget) +
               " a rank; the smallest that was found needs " +
-              formatBytes(smallest.bytes) +
+              describe(smallest.bytes, smallest.hostBytes) +
               ": give more ranks, a smaller micro-batch or more memory");
 }
 
@@ -221,7 +270,7 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
   SearchRequest request;
   request.base = *base;
   request.machine = *machine;
-  request.budget = base->memoryBudget;
+  request.budgets = {base->memoryBudget, base->hostMemoryBudget};
   FailureOr<SearchResult> result = searchPlans(model.get(), request);
   if (failed(result))
     return failure();
@@ -233,8 +282,7 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
       })))
     return failure();
   if (!result->pick)
-    return reportNoFit(model, options, result->front.front(),
-                       base->memoryBudget);
+    return reportNoFit(model, options, result->front.front(), *base);
   if (failed(drawPick(model.get(), options, *result->pick, *machine)))
     return failure();
   if (options.configFile.empty())

@@ -1,7 +1,8 @@
 //===- PlanSearch.h - the fastest plan in a memory budget -------*- C++ -*-===//
 //
 // Chooses what a configuration leaves open: stage, sizes of buckets, what
-// stage 3 gathers ahead and keeps, and which activations are recomputed.
+// stage 3 gathers ahead and keeps, which activations are recomputed, and how
+// much of the optimizer states is offloaded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_SEARCH_PLANSEARCH_H
@@ -21,24 +22,38 @@ namespace mlir::zero {
 /// One configuration and what its plan comes to.
 struct PlannedPoint {
   TrainConfig config;
-  /// Bytes of all arenas of a rank.
-  int64_t bytes = 0;
+  /// Bytes of all arenas of a rank on its device, and in host memory.
+  int64_t bytes = 0, hostBytes = 0;
   /// Predicted seconds of an update.
   double seconds = 0;
 };
 
+/// Most bytes of a rank. Nothing is offloaded without a limit of host memory,
+/// but for what the configuration offloads.
+struct MemoryBudgets {
+  int64_t device = 0; ///< 0: any
+  int64_t host = 0;   ///< 0: none to choose from, any for what is fixed
+
+  bool holdHost(const PlannedPoint &point) const {
+    return host == 0 || point.hostBytes <= host;
+  }
+  bool hold(const PlannedPoint &point) const {
+    return (device == 0 || point.bytes <= device) && holdHost(point);
+  }
+};
+
 struct SearchRequest {
   /// What is fixed, and where open settings begin. Its `given` names the keys
-  /// that are fixed; its `memoryBudget` is not looked at.
+  /// that are fixed; its budgets are not looked at.
   TrainConfig base;
   Machine machine;
-  /// Most bytes of a rank; 0: any.
-  int64_t budget = 0;
+  MemoryBudgets budgets;
 };
 
 struct SearchResult {
-  /// Plans of which none takes less memory and less time than another, the
-  /// smallest first, in the budget or not.
+  /// Plans of which none takes less of the device's memory and less time than
+  /// another, the smallest first, in the device's budget or not; all within
+  /// that of the host.
   std::vector<PlannedPoint> front;
   /// The fastest one that fits; of equals the smallest. Nothing if none fits.
   std::optional<PlannedPoint> pick;
