@@ -11,6 +11,8 @@ namespace {
 
 /// The seed of the order of validation samples.
 constexpr uint64_t kValidationSeed = 0;
+/// Of a loss whose spec says nothing.
+constexpr int64_t kIgnoreIndex = -100;
 
 bool sameBuffer(const BufferRef &a, const BufferRef &b) {
   return a.arena == b.arena && a.offset == b.offset && a.stride == b.stride &&
@@ -27,22 +29,34 @@ Vocabulary limitOf(const Program &program, const Command &command,
       command.location.empty() ? "" : " at " + command.location;
   if (spec.name == "nn.embedding" &&
       sameBuffer(command.buffers[0], input.buffer))
-    return {spec.operands[1].shape.front(), "rows",
+    return {spec.operands[1].shape.front(), std::nullopt, "rows",
             "the embedding table" + where};
   if (spec.name == "nn.cross_entropy" &&
       sameBuffer(command.buffers[1], input.buffer))
-    return {spec.operands[0].shape.back(), "classes", "the loss" + where};
+    return {spec.operands[0].shape.back(),
+            spec.integer("ignore_index", kIgnoreIndex), "classes",
+            "the loss" + where};
   return {};
 }
 
-/// The first id in `ids` that is not below `limit`, or -1.
+/// The first id in `ids` that `limit` leaves out, or -1.
 template <typename T>
-int64_t firstOutside(const T *ids, int64_t count, int64_t limit,
-                     bool negative) {
+int64_t firstOutside(const T *ids, int64_t count, const Vocabulary &limit) {
   for (int64_t i = 0; i < count; ++i)
-    if (ids[i] >= limit || (ids[i] < 0 && !negative))
+    if ((ids[i] < 0 || ids[i] >= limit.size) && limit.ignored != ids[i])
       return i;
   return -1;
+}
+
+/// A sample by its epoch and its number there.
+struct Sample {
+  uint64_t epoch, index;
+};
+
+/// The sample at `position` of the sequence of epochs of order `key`.
+Sample sampleAt(const Dataset &dataset, uint64_t key, uint64_t position) {
+  const uint64_t samples = dataset.samples(), epoch = position / samples;
+  return {epoch, permute(position % samples, samples, mixBits(key, epoch))};
 }
 
 } // namespace
@@ -52,7 +66,11 @@ Vocabulary zrt::vocabularyOf(const Program &program, const Input &input) {
   for (const Region *region : {&program.micro, &program.evaluate})
     for (const Command &command : region->commands) {
       Vocabulary found = limitOf(program, command, input);
-      if (found.size >= 0 && (result.size < 0 || found.size < result.size))
+      if (found.size < 0)
+        continue;
+      if (result.size >= 0 && found.ignored != result.ignored)
+        found.ignored = result.ignored = std::nullopt;
+      if (result.size < 0 || found.size < result.size)
         result = std::move(found);
     }
   return result;
@@ -66,64 +84,71 @@ Batches::Batches(const Program &program, const Data &data, uint64_t seed,
     vocabularies.push_back(vocabularyOf(program, input));
 }
 
-void Batches::check(const Dataset &dataset, void *const *inputs) const {
+uint64_t Batches::rowsOf(const Dataset &dataset) const {
+  return dataset.wholeBatches() ? 1 : microBatch;
+}
+
+void Batches::check(const Dataset &dataset, uint64_t key, uint64_t first,
+                    void *const *inputs) const {
   for (size_t i = 0; i < vocabularies.size(); ++i) {
     const Vocabulary &limit = vocabularies[i];
     const TensorType &type = program.inputs[i].type;
     if (limit.size < 0)
       continue;
-    // Targets may be negative: the loss ignores them.
-    const bool negative = program.inputs[i].name != "tokens";
     const int64_t count = type.elements();
     int64_t at = -1, id = 0;
     if (type.type == DataType::I32) {
       const auto *ids = static_cast<const int32_t *>(inputs[i]);
-      at = firstOutside(ids, count, limit.size, negative);
+      at = firstOutside(ids, count, limit);
       id = at < 0 ? 0 : ids[at];
     } else if (type.type == DataType::I64) {
       const auto *ids = static_cast<const int64_t *>(inputs[i]);
-      at = firstOutside(ids, count, limit.size, negative);
+      at = firstOutside(ids, count, limit);
       id = at < 0 ? 0 : ids[at];
     }
-    if (at >= 0)
-      throw std::runtime_error(
-          "'" + dataset.path() + "' has id " + std::to_string(id) +
-          " for the input '" + program.inputs[i].name + "', but " +
-          limit.where + " has " + std::to_string(limit.size) + " " +
-          limit.unit + ": use other data or compile the model with more");
+    if (at < 0)
+      continue;
+    const uint64_t width = uint64_t(count) / rowsOf(dataset);
+    const Sample sample = sampleAt(dataset, key, first + uint64_t(at) / width);
+    throw std::runtime_error(
+        dataset.placeOf(i, sample.epoch, sample.index, uint64_t(at) % width) +
+        " has id " + std::to_string(id) + " for the input '" +
+        program.inputs[i].name + "', but " + limit.where + " has " +
+        std::to_string(limit.size) + " " + limit.unit +
+        (limit.ignored ? " and ignores " + std::to_string(*limit.ignored)
+                       : "") +
+        ": use other data or compile the model with more");
   }
 }
 
 void Batches::fill(const Dataset &dataset, uint64_t key, uint64_t first,
                    void *const *inputs) const {
-  const uint64_t samples = dataset.samples();
-  for (uint64_t row = 0; row < microBatch; ++row) {
-    const uint64_t position = first + row;
-    const uint64_t epoch = position / samples;
-    const uint64_t index =
-        permute(position % samples, samples, mixBits(key, epoch));
-    dataset.read(epoch, index, int64_t(row), inputs);
+  const uint64_t rows = rowsOf(dataset);
+  for (uint64_t row = 0; row < rows; ++row) {
+    const Sample sample = sampleAt(dataset, key, first + row);
+    dataset.read(sample.epoch, sample.index, int64_t(row), inputs);
   }
-  check(dataset, inputs);
+  check(dataset, key, first, inputs);
 }
 
 void Batches::fillTraining(uint64_t update, int micro,
                            void *const *inputs) const {
   const Training &training = program.training;
   const uint64_t batch = update * training.accumulation + micro;
-  fill(*data.training, seed, (batch * training.ranks + rank) * microBatch,
-       inputs);
+  fill(*data.training, seed,
+       (batch * training.ranks + rank) * rowsOf(*data.training), inputs);
 }
 
 void Batches::fillValidation(uint64_t batch, void *const *inputs) const {
   if (!data.validation)
     throw std::runtime_error(data.noValidation);
   fill(*data.validation, kValidationSeed,
-       (batch * program.training.ranks + rank) * microBatch, inputs);
+       (batch * program.training.ranks + rank) * rowsOf(*data.validation),
+       inputs);
 }
 
 uint64_t Batches::tokensPerUpdate() const {
   const Training &training = program.training;
-  return data.training->tokensPerSample() * microBatch * training.ranks *
-         training.accumulation;
+  return data.training->tokensPerSample() * rowsOf(*data.training) *
+         training.ranks * training.accumulation;
 }

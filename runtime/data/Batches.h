@@ -4,13 +4,20 @@
 
 #include "data/Dataset.h"
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace zrt {
 
-/// Most ids that an input may hold, from the program.
+/// Ids that an input may hold, from the program: those from 0 to `size` - 1,
+/// and `ignored`.
 struct Vocabulary {
   int64_t size = -1; ///< rows of the table; negative: the input is not an id
-  std::string unit;  ///< "rows" or "classes"
-  std::string where; ///< the operation that reads it, for messages
+  std::optional<int64_t> ignored; ///< what all losses leave out
+  std::string unit;               ///< "rows" or "classes"
+  std::string where;              ///< the operation that reads it, for messages
 };
 
 /// The rows of the embedding table that the step's input `input` indexes, or
@@ -43,7 +50,9 @@ public:
 private:
   void fill(const Dataset &dataset, uint64_t seed, uint64_t first,
             void *const *inputs) const;
-  void check(const Dataset &dataset, void *const *inputs) const;
+  uint64_t rowsOf(const Dataset &dataset) const;
+  void check(const Dataset &dataset, uint64_t key, uint64_t first,
+             void *const *inputs) const;
 
   const Program &program;
   const Data &data;

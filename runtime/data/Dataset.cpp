@@ -1,39 +1,31 @@
 #include "data/Dataset.h"
 
-#include "data/ArrayFile.h"
+#include "data/ArrayDataset.h"
 #include "data/TokenFile.h"
 
+#include <filesystem>
 #include <stdexcept>
 
 using namespace zrt;
 
 Dataset::~Dataset() = default;
 
+bool zrt::isTokenInput(const std::string &name) {
+  return name == "tokens" || name == "input_ids";
+}
+
 int64_t zrt::microBatchOf(const std::vector<Input> &inputs) {
   if (inputs.empty())
     throw std::runtime_error("the step has no inputs: there is nothing to "
                              "read data for");
-  for (const Input &input : inputs)
-    if (input.type.shape.empty())
-      throw std::runtime_error("the step's input '" + input.name +
-                               "' is a scalar: data is read for inputs whose "
-                               "first dimension is the micro-batch");
-  for (const Input &input : inputs)
-    if (input.type.shape[0] != inputs[0].type.shape[0])
-      throw std::runtime_error(
-          "the first dimension of the step's input '" + input.name + "' is " +
-          std::to_string(input.type.shape[0]) + " and that of '" +
-          inputs[0].name + "' is " + std::to_string(inputs[0].type.shape[0]) +
-          ": both must be the micro-batch");
+  if (inputs[0].type.shape.empty())
+    throw std::runtime_error("the step's first input '" + inputs[0].name +
+                             "' is a scalar: wanted one whose first dimension "
+                             "is the micro-batch");
   return inputs[0].type.shape[0];
 }
 
 namespace {
-
-bool endsWith(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 /// Where the part that is not trained on begins, of `size` tokens or samples.
 uint64_t splitPoint(uint64_t size, double fraction) {
@@ -74,35 +66,71 @@ Data openParts(const DataOptions &options, uint64_t size, Make make,
 }
 
 Data openTokens(const DataOptions &options, const std::vector<Input> &inputs) {
-  auto file = std::make_shared<TokenFile>(options.path);
+  const TokenFormat format = tokenFormatOf(options.format);
+  std::string remark;
+  const auto open = [&](const std::string &path) {
+    auto file = std::make_shared<TokenFile>(path, format);
+    if (remark.empty())
+      remark = file->remark();
+    return file;
+  };
+  const auto file = open(options.path);
   const auto make = [&](uint64_t begin, uint64_t end, bool training) {
     return makeTokenDataset(file, begin, end, inputs, /*shift=*/training,
                             options.seed);
   };
-  return openParts(options, file->size(), make, [&] {
-    auto other = std::make_shared<TokenFile>(options.validationPath);
+  Data data = openParts(options, file->size(), make, [&] {
+    const auto other = open(options.validationPath);
     return makeTokenDataset(other, 0, other->size(), inputs, /*shift=*/false,
                             options.seed);
   });
+  data.remark = remark;
+  return data;
 }
 
 Data openArrays(const DataOptions &options, const std::vector<Input> &inputs) {
-  const auto open = [&](const std::string &path) {
-    return std::make_shared<SafeTensorsFile>(path);
-  };
-  const auto file = open(options.path);
+  const BoundArrays arrays = bindArrays(options.path, inputs);
   const auto make = [&](uint64_t begin, uint64_t end, bool) {
-    return makeArrayDataset(file, options.path, begin, end, inputs);
+    return makeArrayDataset(arrays, begin, end, inputs);
   };
-  const uint64_t samples = samplesOf(*file, options.path, inputs);
-  Data data = openParts(options, samples, make, [&] {
-    const std::string &path = options.validationPath;
-    const auto other = open(path);
-    return makeArrayDataset(other, path, 0, samplesOf(*other, path, inputs),
-                            inputs);
+  Data data = openParts(options, arrays.count, make, [&] {
+    const BoundArrays others = bindArrays(options.validationPath, inputs);
+    return makeArrayDataset(others, 0, others.count, inputs);
   });
-  data.remark = remarkOnOthers(*file, options.path, inputs);
+  data.remark = remarkOnOthers(*arrays.file, inputs);
   return data;
+}
+
+/// Both parts must be of one kind: tokens, or arrays.
+void checkKinds(const DataOptions &options) {
+  for (const std::string &path : {options.path, options.validationPath})
+    if (!path.empty() && options.format.empty() && !isOfArrays(path))
+      refuseForeignFile(path);
+  if (!options.format.empty() && std::filesystem::is_directory(options.path))
+    throw std::runtime_error("'" + options.path +
+                             "' is a folder: --data-format is for files of "
+                             "tokens, and the files of a folder are arrays");
+  if (!options.validationPath.empty() && options.format.empty() &&
+      isOfArrays(options.path) != isOfArrays(options.validationPath))
+    throw std::runtime_error("'" + options.path + "' and '" +
+                             options.validationPath +
+                             "' must both be tokens or both be arrays");
+}
+
+/// Throws where an update would see a sample twice.
+void checkSize(const Data &data, const DataOptions &options,
+               const std::vector<Input> &inputs) {
+  const bool whole = data.training->wholeBatches();
+  const uint64_t rows = whole ? 1 : uint64_t(microBatchOf(inputs));
+  const uint64_t wanted = rows * uint64_t(options.ranks);
+  if (data.training->samples() >= wanted)
+    return;
+  throw std::runtime_error(
+      "'" + options.path + "' has " + std::to_string(data.training->samples()) +
+      (whole ? " micro-batches" : " samples") + " to train on, but " +
+      std::to_string(options.ranks) + " ranks take " + std::to_string(wanted) +
+      " at a time, a micro-batch each: give more data, hold out less of it, or "
+      "compile for fewer ranks or a smaller micro-batch");
 }
 
 } // namespace
@@ -110,7 +138,10 @@ Data openArrays(const DataOptions &options, const std::vector<Input> &inputs) {
 Data zrt::openData(const DataOptions &options,
                    const std::vector<Input> &inputs) {
   microBatchOf(inputs);
-  if (endsWith(options.path, ".safetensors"))
-    return openArrays(options, inputs);
-  return openTokens(options, inputs);
+  checkKinds(options);
+  const bool arrays = options.format.empty() && isOfArrays(options.path);
+  Data data =
+      arrays ? openArrays(options, inputs) : openTokens(options, inputs);
+  checkSize(data, options, inputs);
+  return data;
 }

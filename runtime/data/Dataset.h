@@ -12,7 +12,7 @@
 namespace zrt {
 
 /// Samples by number. One sample is one row (index of the first dimension) of
-/// every input of the program.
+/// every input of the program but those that all samples share.
 class Dataset {
 public:
   virtual ~Dataset();
@@ -24,8 +24,15 @@ public:
   /// Tokens that a sample counts for in tokens a second: the sequence length,
   /// or 1 where samples are no sequences.
   virtual uint64_t tokensPerSample() const = 0;
+  /// True where what counts as a sample fills all rows, a whole micro-batch.
+  virtual bool wholeBatches() const { return false; }
+  /// Where element `element` of input `input` comes from in sample `index` of
+  /// epoch `epoch`, for messages: the file, and the place in it.
+  virtual std::string placeOf(size_t input, uint64_t epoch, uint64_t index,
+                              uint64_t element) const = 0;
   /// Writes row `row` of each input, in the order of `Program::inputs`, from
   /// sample `index` of epoch `epoch`. `inputs` are the whole inputs' addresses.
+  /// Rows are written in order, the first of a micro-batch first.
   virtual void read(uint64_t epoch, uint64_t index, int64_t row,
                     void *const *inputs) const = 0;
 };
@@ -33,6 +40,8 @@ public:
 /// What to read.
 struct DataOptions {
   std::string path;
+  std::string format;               ///< of token files; empty: by name
+  int ranks = 0;                    ///< that want a micro-batch each; 0: any
   std::string validationPath;       ///< empty: split off the end of `path`
   double validationFraction = 0.05; ///< of the tokens or samples, in [0, 1)
   uint64_t seed = 0;
@@ -48,19 +57,23 @@ struct Data {
   std::string remark;
 };
 
-/// Opens the data for `inputs`; the kind of file follows from its name:
-/// `.safetensors` holds one array an input, of the input's name, with samples
-/// along the first dimension, and a remark names any others; `.bin` holds
-/// 16-bit token ids, with llm.c's header or without one; anything else is text,
-/// whose bytes are the tokens. Token files fill the input `tokens` and, one
-/// token later, `targets`.
+/// Opens the data for `inputs`; the kind of file follows from its name. A
+/// folder, `.npy` and `.safetensors` are arrays by the inputs' names, and a
+/// remark names what is not read. Anything else is a file of tokens, see
+/// `TokenFormat`; a file whose name ends as that of a format which is not read
+/// is refused unless `format` is given.
 ///
 /// Throws std::runtime_error with one sentence: which file, what is wrong.
 Data openData(const DataOptions &options, const std::vector<Input> &inputs);
 
-/// Samples in a micro-batch of one rank: the inputs' first dimension. Throws
-/// std::runtime_error where the inputs disagree.
+/// Samples in a micro-batch of one rank: the first dimension of the first
+/// input. Inputs that have another one are shared by all samples. Throws
+/// std::runtime_error where there is no input or the first is a scalar.
 int64_t microBatchOf(const std::vector<Input> &inputs);
+
+/// True for the names that inputs of token ids have: "tokens", and "input_ids"
+/// as in transformers.
+bool isTokenInput(const std::string &name);
 
 } // namespace zrt
 

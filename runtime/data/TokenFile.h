@@ -9,12 +9,26 @@
 
 namespace zrt {
 
+/// How a file of tokens is read. By name, `.bin` has the header of llm.c, which
+/// says the width of its ids, or is raw 16-bit ids; anything else is text,
+/// whose bytes are the tokens. Ids are little-endian.
+enum class TokenFormat { ByName, Text, U16, U32, LlmC };
+
+/// The format of that name: "", "text", "uint16", "uint32", "llm.c". Throws
+/// std::runtime_error for others.
+TokenFormat tokenFormatOf(const std::string &name);
+
+/// Throws std::runtime_error where the name of `path` ends as that of a format
+/// which is not read, and whose bytes nobody wants as text.
+void refuseForeignFile(const std::string &path);
+
 /// An open file of tokens. They are read, not mapped: a file that is cut short
 /// while it is in use gives an error and no signal.
 class TokenFile {
 public:
   /// Throws std::runtime_error where the file is not what its name says.
-  explicit TokenFile(const std::string &path);
+  explicit TokenFile(const std::string &path,
+                     TokenFormat format = TokenFormat::ByName);
 
   const std::string &path() const { return name; }
   uint64_t size() const { return count; }
@@ -23,9 +37,12 @@ public:
   void read(uint64_t first, uint64_t number, int32_t *out) const;
   /// True where a token is a byte of text.
   bool isText() const { return bytesPerToken == 1; }
+  /// What was assumed of the file and cannot be seen in it, or "".
+  const std::string &remark() const { return assumption; }
 
 private:
-  void readHeader();
+  void readHeader(uint32_t magic);
+  void checkWide(uint64_t first, uint64_t number, const int32_t *ids) const;
   void readBytes(uint64_t offset, void *out, uint64_t number) const;
 
   std::string name;
@@ -34,11 +51,14 @@ private:
   uint64_t begin = 0; ///< of the tokens, in bytes
   uint64_t count = 0;
   int bytesPerToken = 1;
+  std::string assumption;
 };
 
-/// The sequence length of token inputs: the second dimension of `tokens` and
-/// `targets`. Throws std::runtime_error where `inputs` are not `tokens` and
-/// optionally `targets`, both integers of one shape [samples, length].
+/// The sequence length of token inputs, their second dimension. `tokens` and
+/// `input_ids` are the tokens, `targets` one token later, `labels` the tokens
+/// themselves, as models of transformers shift them. Throws std::runtime_error
+/// where there is another input, none of the first two, or where they are not
+/// integers of one shape [samples, length].
 int64_t sequenceLength(const std::vector<Input> &inputs);
 
 /// Windows of the tokens [begin, end) of `file`. With `shift` each epoch cuts

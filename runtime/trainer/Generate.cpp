@@ -16,7 +16,7 @@ namespace {
 
 Vocabulary tokenVocabulary(const Program &program) {
   for (const Input &input : program.inputs)
-    if (input.name == "tokens")
+    if (isTokenInput(input.name))
       return vocabularyOf(program, input);
   return {};
 }
@@ -122,7 +122,7 @@ void Generator::fillInputs(const std::vector<int32_t> &tokens, int64_t begin,
     const Input &input = program.inputs[i];
     const int64_t rows = input.type.shape[0];
     std::memset(inputs[i], 0, input.type.bytes());
-    if (input.name != "tokens")
+    if (!isTokenInput(input.name))
       continue;
     const int64_t count = int64_t(tokens.size()) - begin;
     for (int64_t row = 0; row < rows; ++row)

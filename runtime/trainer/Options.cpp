@@ -1,5 +1,7 @@
 #include "trainer/Options.h"
 
+#include "data/Nearest.h"
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -8,9 +10,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 using namespace zrt;
 
@@ -57,34 +59,12 @@ CLI::Validator number(double low, double high) {
 /// The powers of two at which f32 still has room for the loss on either side.
 constexpr double kSmallestLossScale = 0x1p-64, kLargestLossScale = 0x1p64;
 
-/// Insertions, deletions and replacements between two words.
-size_t editDistance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
-
 /// ": did you mean '--steps'?" where a flag is near, else "".
 std::string nearestFlag(const CLI::App &app, const std::string &flag) {
-  std::string best;
-  size_t bestDistance = 3;
-  for (const CLI::Option *option : app.get_options()) {
-    const std::string name = "--" + option->get_single_name();
-    const size_t distance = editDistance(flag, name);
-    if (distance < bestDistance) {
-      bestDistance = distance;
-      best = name;
-    }
-  }
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options())
+    names.push_back("--" + option->get_single_name());
+  const std::string best = nearestOf(flag, names);
   return best.empty() ? "; --help lists all flags"
                       : "; did you mean '" + best + "'?";
 }
@@ -98,9 +78,14 @@ int mostThreads() {
 void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
   app.add_option(
          "--data", options.data,
-         "training data: text, .bin of 16-bit token ids, or .safetensors "
-         "arrays")
-      ->type_name("FILE");
+         "training data: text, .bin of token ids, .npy or .safetensors arrays, "
+         "or a folder of arrays")
+      ->type_name("PATH");
+  app.add_option("--data-format", options.dataFormat,
+                 "read the data as tokens of this form, whatever its name: "
+                 "text, uint16, uint32 or llm.c")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "uint16", "uint32", "llm.c"}));
   app.add_option("--steps", options.steps,
                  "number of updates (optimizer steps)")
       ->type_name("N")
@@ -207,8 +192,8 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
           ->type_name("X")
           ->check(number(0, 0.99));
   app.add_option("--validation-data", options.validationData,
-                 "evaluate on this file, train on all of --data")
-      ->type_name("FILE")
+                 "evaluate on this, train on all of --data")
+      ->type_name("PATH")
       ->needs(every)
       ->excludes(fraction);
   auto *sample = app.add_option("--sample", options.sample,

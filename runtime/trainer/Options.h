@@ -22,6 +22,7 @@ struct Options {
   std::string help; ///< the text, where `action` is `Help`
 
   std::string data, validationData;
+  std::string dataFormat; ///< of both; empty: by name
   double validationFraction = 0.05;
   int64_t steps = -1; ///< updates; negative: not given
   uint64_t seed = 0;

@@ -1,5 +1,7 @@
 #include "trainer/Outputs.h"
 
+#include "data/StoredArrays.h"
+
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -89,11 +91,13 @@ void zrt::checkOutputs(const Options &options) {
              {"--calibrate", options.calibrate}});
   std::vector<Named> outputs = given({{"--metrics", options.metrics}});
   outputs.insert(outputs.begin(), replaced.begin(), replaced.end());
-  const std::vector<Named> inputs =
-      given({{"--data", options.data},
-             {"--validation-data", options.validationData},
-             {"--weights", options.weights},
-             {"this executable", "/proc/self/exe"}});
+  std::vector<Named> inputs = given(
+      {{"--weights", options.weights}, {"this executable", "/proc/self/exe"}});
+  for (const Named &data :
+       given({{"--data", options.data},
+              {"--validation-data", options.validationData}}))
+    for (const std::string &file : dataFiles(data.path))
+      inputs.push_back({data.name, file});
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Identity identity = identityOf(outputs[i].path);
     for (const Named &input : inputs)

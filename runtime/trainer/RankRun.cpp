@@ -1,6 +1,7 @@
 #include "trainer/RankRun.h"
 
 #include "data/Permutation.h"
+#include "data/StoredArrays.h"
 #include "program/Trace.h"
 #include "state/Arenas.h"
 #include "state/Initialize.h"
@@ -24,6 +25,15 @@ int64_t hashOf(const std::string &text) {
   for (const char c : text)
     hash = mixBits(hash, static_cast<unsigned char>(c));
   return int64_t(hash);
+}
+
+/// Of the names of a folder's files of data, without the folder's own.
+int64_t hashOfFiles(const std::string &path) {
+  std::string names;
+  for (const std::string &file : dataFiles(path))
+    if (file != path)
+      names += file.substr(path.size()) + "\n";
+  return hashOf(names);
 }
 
 /// A byte of generated text. A terminal would obey control characters.
@@ -67,6 +77,10 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"the last update of --trace-steps", options.traceLast},
       {"the number of training samples",
        data.training ? int64_t(data.training->samples()) : 0},
+      {"--data-format", hashOf(options.dataFormat)},
+      {"the list of files of --data", hashOfFiles(options.data)},
+      {"the list of files of --validation-data",
+       hashOfFiles(options.validationData)},
   };
 }
 
@@ -105,8 +119,10 @@ void RankRun::checkAgreement() {
         throw std::runtime_error(
             std::string(claims[i].name) + " of rank " + std::to_string(rank) +
             " differs from that of rank 0: start all ranks alike");
-  agreeOnFile(communicator, "--data", options.data);
-  agreeOnFile(communicator, "--validation-data", options.validationData);
+  for (const std::string &file : dataFiles(options.data))
+    agreeOnFile(communicator, "--data", file);
+  for (const std::string &file : dataFiles(options.validationData))
+    agreeOnFile(communicator, "--validation-data", file);
   agreeOnFile(communicator, "--weights", options.weights);
 }
 

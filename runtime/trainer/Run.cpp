@@ -47,6 +47,8 @@ Data openRunData(const Run &run) {
   dataOptions.validationPath = options.validationData;
   dataOptions.validationFraction = options.validationFraction;
   dataOptions.seed = options.seed;
+  dataOptions.format = options.dataFormat;
+  dataOptions.ranks = run.program.training.ranks;
   Data data = openData(dataOptions, run.program.inputs);
   if (options.evalEvery > 0 && !data.validation)
     throw std::runtime_error(data.noValidation);

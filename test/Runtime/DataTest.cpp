@@ -1,4 +1,5 @@
 // Token files, the order of samples, and their errors.
+#include "DataTesting.h"
 #include "FakeProgram.h"
 #include "TemporaryFile.h"
 
@@ -36,23 +37,6 @@ DataOptions dataOptions(const std::string &path, double fraction = 0) {
   options.path = path;
   options.validationFraction = fraction;
   return options;
-}
-
-std::string messageOf(const std::function<void()> &function) {
-  try {
-    function();
-  } catch (const std::exception &error) {
-    return error.what();
-  }
-  return "(no error)";
-}
-
-std::string words(const std::vector<uint32_t> &values) {
-  return {reinterpret_cast<const char *>(values.data()), values.size() * 4};
-}
-
-std::string halves(const std::vector<uint16_t> &values) {
-  return {reinterpret_cast<const char *>(values.data()), values.size() * 2};
 }
 
 TEST(Permutation, IsABijection) {
@@ -117,8 +101,8 @@ TEST(TokenData, ReadsBothKindsOfBin) {
   header[0] = 20240520;
   header[1] = 1;
   header[2] = 20;
-  const TemporaryFile raw(".bin", halves(ids));
-  const TemporaryFile withHeader(".bin", words(header) + halves(ids));
+  const TemporaryFile raw(".bin", bytesOf(ids));
+  const TemporaryFile withHeader(".bin", bytesOf(header) + bytesOf(ids));
   for (const TemporaryFile *file : {&raw, &withHeader}) {
     const TokenFile tokens(file->path());
     EXPECT_EQ(tokens.size(), 20u);
@@ -127,6 +111,116 @@ TEST(TokenData, ReadsBothKindsOfBin) {
     EXPECT_EQ(found, (std::vector<int32_t>{50017, 50018, 50019}));
     EXPECT_FALSE(tokens.isText());
   }
+}
+
+/// A header of llm.c for `count` ids.
+std::vector<uint32_t> headerOf(uint32_t magic, uint32_t version,
+                               uint32_t count) {
+  std::vector<uint32_t> header(256);
+  header[0] = magic;
+  header[1] = version;
+  header[2] = count;
+  return header;
+}
+
+/// What opening a file of these bytes as `format` throws, without its name.
+std::string problemOf(const std::string &suffix, const std::string &bytes,
+                      TokenFormat format = TokenFormat::ByName) {
+  const TemporaryFile file(suffix, bytes);
+  std::string text = messageOf([&] { TokenFile tokens(file.path(), format); });
+  const size_t at = text.find(file.path());
+  return at == std::string::npos ? text
+                                 : text.substr(at + file.path().size() + 2);
+}
+
+TEST(TokenData, ReadsWideIds) {
+  const std::vector<uint32_t> ids = {1, 100000, 128255};
+  const TemporaryFile withHeader(".bin", bytesOf(headerOf(20240801, 7, 3)) +
+                                             bytesOf(ids));
+  const TemporaryFile raw(".data", bytesOf(ids));
+  for (const TokenFile &tokens : {TokenFile(withHeader.path()),
+                                  TokenFile(raw.path(), TokenFormat::U32)}) {
+    EXPECT_EQ(tokens.size(), 3u);
+    std::vector<int32_t> found(2);
+    tokens.read(1, 2, found.data());
+    EXPECT_EQ(found, (std::vector<int32_t>{100000, 128255}));
+    EXPECT_EQ(tokens.remark(), "");
+  }
+  const TemporaryFile large(".data", bytesOf<uint32_t>({0, 0x80000000}));
+  const TokenFile tokens(large.path(), TokenFormat::U32);
+  std::vector<int32_t> found(2);
+  EXPECT_EQ(messageOf([&] { tokens.read(0, 2, found.data()); }),
+            "'" + large.path() +
+                "': token 1 has id 2147483648, wanted at most 2147483647");
+}
+
+TEST(TokenData, NothingIsGuessedSilently) {
+  const TemporaryFile raw(".bin", bytesOf<uint16_t>({1, 2, 3}));
+  EXPECT_EQ(TokenFile(raw.path()).remark(),
+            "'" + raw.path() +
+                "' has no header and is read as 16-bit token ids; "
+                "--data-format says what it holds");
+  EXPECT_EQ(TokenFile(raw.path(), TokenFormat::U16).remark(), "");
+  EXPECT_TRUE(TokenFile(raw.path(), TokenFormat::Text).isText());
+  EXPECT_EQ(TokenFile(raw.path(), TokenFormat::Text).size(), 6u);
+  EXPECT_EQ(tokenFormatOf("llm.c"), TokenFormat::LlmC);
+  EXPECT_EQ(messageOf([] { tokenFormatOf("uint8"); }),
+            "the data format 'uint8' is none of text, uint16, uint32, llm.c");
+}
+
+TEST(TokenData, RefusesHeadersThatDoNotFit) {
+  const std::string ids = bytesOf<uint16_t>({1, 2, 3});
+  const std::string header = bytesOf(headerOf(20240520, 1, 3));
+  EXPECT_EQ(problemOf(".bin", (header + ids).substr(0, 700)),
+            "ends within its llm.c header: it has 700 of 1024 bytes");
+  EXPECT_EQ(problemOf(".bin", header + ids + "x"),
+            "announces 3 tokens, 6 bytes, but holds 7 bytes after its header");
+  EXPECT_EQ(problemOf(".bin", ids, TokenFormat::LlmC),
+            "has no header of llm.c: it begins with 131073, wanted 20240520 or "
+            "20240801");
+  EXPECT_EQ(problemOf(".bin", header + ids, TokenFormat::U16),
+            "has a header of llm.c: read it with --data-format llm.c");
+  EXPECT_EQ(problemOf(".bin", bytesOf(headerOf(__builtin_bswap32(20240520),
+                                               1 << 24, 3 << 24)) +
+                                  ids),
+            "has a header of llm.c in big-endian order, wanted little-endian");
+  EXPECT_EQ(problemOf(".bin", bytesOf(headerOf(20240520, 7, 3)) + ids),
+            "has an llm.c header of version 7, wanted 1 (16-bit ids)");
+  EXPECT_EQ(problemOf(".txt", ids, TokenFormat::U32),
+            "has 6 bytes, no multiple of 4: it does not hold 32-bit token ids "
+            "only; name a text file .txt");
+}
+
+TEST(TokenData, RefusesFilesOfForeignFormats) {
+  const TemporaryFile file(".npz", std::string(100, 'x'));
+  DataOptions options = dataOptions(file.path());
+  EXPECT_EQ(messageOf([&] { openData(options, tokenInputs(1)); }),
+            "'" + file.path() +
+                "' cannot be read: wanted text, .bin, .npy, .safetensors or a "
+                "folder of arrays; --data-format text reads its bytes as they "
+                "are");
+  options.format = "text";
+  EXPECT_EQ(messageOf([&] { openData(options, tokenInputs(1)); }),
+            "(no error)");
+  const TemporaryFolder folder;
+  options.path = folder.path();
+  EXPECT_NE(messageOf([&] {
+              openData(options, tokenInputs(1));
+            }).find("is a folder: --data-format is for files of tokens"),
+            std::string::npos);
+}
+
+TEST(TokenData, FillsInputsNamedAsInTransformers) {
+  const TemporaryFile file(".txt", "abcdefgh");
+  const Data data = openData(dataOptions(file.path()),
+                             {input("input_ids", DataType::I64, {1, 4}),
+                              input("labels", DataType::I64, {1, 4})});
+  std::vector<int64_t> ids(4), labels(4);
+  void *addresses[] = {ids.data(), labels.data()};
+  data.training->read(0, 0, 0, addresses);
+  // The model shifts them.
+  EXPECT_EQ(labels, ids);
+  EXPECT_EQ(ids[1], ids[0] + 1);
 }
 
 TEST(TokenData, SplitsValidationOffTheEnd) {
@@ -166,22 +260,23 @@ TEST(TokenData, ErrorsSayWhatIsWrong) {
   const TemporaryFile odd(".bin", "abc");
   EXPECT_NE(messageOf([&] {
               openData(dataOptions(odd.path()), inputs);
-            }).find("has 3 bytes, an odd count"),
+            }).find("has 3 bytes, no multiple of 2"),
             std::string::npos);
   std::vector<uint32_t> header(256);
   header[0] = 20240520;
   header[1] = 1;
   header[2] = 7;
-  const TemporaryFile cut(".bin", words(header) + halves({1, 2, 3}));
+  const TemporaryFile cut(".bin",
+                          bytesOf(header) + bytesOf<uint16_t>({1, 2, 3}));
   EXPECT_EQ(messageOf([&] { openData(dataOptions(cut.path()), inputs); }),
             "'" + cut.path() +
                 "' announces 7 tokens, 14 bytes, but holds 6 bytes after its "
                 "header");
   header[1] = 7;
-  const TemporaryFile newer(".bin", words(header));
+  const TemporaryFile newer(".bin", bytesOf(header));
   EXPECT_NE(messageOf([&] {
               openData(dataOptions(newer.path()), inputs);
-            }).find("header of version 7, only version 1"),
+            }).find("header of version 7, wanted 1 (16-bit ids)"),
             std::string::npos);
 }
 
@@ -282,16 +377,57 @@ TEST(Batches, ChecksIdsAgainstTheTable) {
   program.kernels.push_back(embedding);
   program.micro.commands.push_back(command);
 
-  const TemporaryFile file(".txt", std::string(100, 'z'));
+  std::string text(100, 'a');
+  text[37] = 'z';
+  const TemporaryFile file(".txt", text);
   const Data data = openData(dataOptions(file.path()), program.inputs);
   const Batches batches(program, data, 0, 0);
   std::vector<int32_t> tokens(8), targets(8);
   void *addresses[] = {tokens.data(), targets.data()};
-  EXPECT_EQ(messageOf([&] { batches.fillTraining(0, 0, addresses); }),
+  const auto epoch = [&] {
+    for (uint64_t update = 0; update < 12; ++update)
+      batches.fillTraining(update, 0, addresses);
+  };
+  EXPECT_EQ(messageOf(epoch),
             "'" + file.path() +
-                "' has id 122 for the input 'tokens', but the embedding table "
+                "': token 37 has id 122 for the input 'tokens', but the "
+                "embedding table "
                 "at gpt.mlir:4:5 has 100 rows: use other data or compile the "
                 "model with more");
+}
+
+TEST(Batches, TargetsAreClassesOrIgnored) {
+  Program program;
+  program.inputs = {input("label", DataType::I32, {1})};
+  KernelSpec loss;
+  loss.name = "nn.cross_entropy";
+  loss.operands = {{DataType::F32, {1, 10}}, program.inputs[0].type};
+  Command command;
+  command.buffers = {ref(Arena::Activations, 0, 40), program.inputs[0].buffer};
+  program.micro.commands.push_back(command);
+  const TemporaryFolder folder;
+  // Of one sample, which is all that an update sees.
+  const auto message = [&](int32_t label, int64_t ignored) {
+    loss.ints["ignore_index"] = {ignored};
+    program.kernels = {loss};
+    folder.write("label.npy",
+                 npyOf(npyHeader("<i4", "(1,)"), bytesOf<int32_t>({label})));
+    const Data data = openData(dataOptions(folder.path()), program.inputs);
+    int32_t row = 0;
+    void *addresses[] = {&row};
+    return messageOf(
+        [&] { Batches(program, data, 0, 0).fillTraining(0, 0, addresses); });
+  };
+  EXPECT_EQ(message(9, -100), "(no error)");
+  EXPECT_EQ(message(-100, -100), "(no error)");
+  EXPECT_EQ(message(255, 255), "(no error)");
+  EXPECT_EQ(message(-1, -100),
+            "'" + folder / "label.npy" +
+                "': the array 'label', sample 0, element 0 has id -1 for the "
+                "input 'label', but the loss has 10 classes and ignores -100: "
+                "use other data or compile the model with more");
+  EXPECT_NE(message(10, -100).find("has id 10"), std::string::npos);
+  EXPECT_NE(message(-100, 255).find("has id -100"), std::string::npos);
 }
 
 } // namespace
