@@ -13,6 +13,8 @@ BIN = os.path.join(ROOT, "bin")
 BEGIN = time.monotonic()  # of the process: what looks at the machine counts too
 OUTER = dict(os.environ)  # without what the bundle adds
 TAIL = 400  # characters of a failure's output that are shown
+NO_DEVICE = 3  # exit code of zero-device-bench where CUDA sees no GPU
+DEVICE_FILE = "/dev/nvidia0"  # is there where the driver has a GPU
 
 
 def run(command, limit, cwd=None, env=None):
@@ -42,16 +44,21 @@ def last_lines(output, count=3):
 
 
 class Machine:
-    """What is here; `missing` says why there is no GPU, or is None."""
+    """What is here. `missing` says why there is no GPU, or is None; `broken` says why one
+    cannot be asked for, or is None: then nothing is known of the target, which is a failure."""
 
     def __init__(self):
         code, output = run([binary("zero-device-bench"), "device"], 120)
         self.facts = json.loads(output.splitlines()[-1]) if code == 0 else {}
-        self.missing = None
+        self.missing = self.broken = None
         if code is None:
-            self.missing = "the GPU does not answer within two minutes"
+            self.broken = "the GPU does not answer within two minutes"
+        elif code == NO_DEVICE and os.path.exists(DEVICE_FILE):
+            self.broken = f"there is {DEVICE_FILE}, and CUDA sees none: {last_lines(output, 1)}"
+        elif code == NO_DEVICE:
+            self.missing = last_lines(output, 1)
         elif code != 0:
-            self.missing = last_lines(output, 1) or f"exit code {code}"
+            self.broken = f"zero-device-bench: exit code {code}: {last_lines(output)}"
         code, output = run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
                            30)
         if code == 0 and output.strip():
@@ -85,6 +92,8 @@ class Report:
         if self.only and self.only not in name:
             return
         begin = time.monotonic()
+        if self.machine.broken:
+            return self.add(name, "failed", 0, self.machine.broken)
         if self.machine.missing:
             return self.add(name, "skipped", 0, self.machine.missing)
         if self.left() < 5:
@@ -129,7 +138,8 @@ class Report:
         os.makedirs(self.folder, exist_ok=True)
         with open(path + ".json", "w") as file:
             json.dump({"part": self.part, "machine": self.machine.facts, "checks": self.rows,
-                       "missing": self.machine.missing, "summary": summary}, file, indent=1)
+                       "missing": self.machine.missing, "broken": self.machine.broken,
+                       "summary": summary}, file, indent=1)
         with open(path + ".md", "w") as file:
             file.write(f"# {self.part}: {summary}\n\n")
             for key, value in self.machine.facts.items():
