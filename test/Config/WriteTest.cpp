@@ -44,12 +44,12 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  reduce, gather, overlap, unused, prefetch, live, inFlight,
                  machine, parameter, model, reuse, checkpoint, deterministic,
                  split, tiers, offload, layout, alignment, fuses, given,
-                 keepsTrivial, budget] = config;
+                 keepsTrivial, budget, hostBudget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, micro, accumulation, batch,
                     precision, wire, clip, reduce, gather, overlap, unused,
                     prefetch, live, inFlight, machine, parameter, model, reuse,
                     deterministic, split, tiers, layout, alignment,
-                    keepsTrivial, budget, fuses);
+                    keepsTrivial, budget, hostBudget, fuses);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
