@@ -26,7 +26,8 @@ static constexpr double kTolerance = 0.03;
 /// By gather: elements of earlier ones that are still used when it is needed.
 static SmallVector<int64_t> elementsHeld(ArrayRef<GatherUse> gathers) {
   SmallVector<int64_t> held(gathers.size() + 1, 0);
-  for (auto [index, gather] : llvm::enumerate(gathers)) {
+  for (size_t index = 0; index < gathers.size(); ++index) {
+    const GatherUse &gather = gathers[index];
     auto next = gathers.drop_front(index + 1);
     auto after = llvm::partition_point(next, [&](const GatherUse &other) {
       return other.neededAt <= gather.lastUse;

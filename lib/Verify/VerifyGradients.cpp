@@ -151,7 +151,7 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
   }
   auto reduce = dyn_cast<CollectiveOpInterface>(start);
   if (!reduce || !isReduction(start) || !reduce.getParameterNames())
-    return reportForeign(accumulate, start), failure();
+    return reportForeign(accumulate, start);
   auto buffers =
       cast<AsyncOpInterface>(start).getBuffers(tables, tables.training);
   const AsyncBuffer *result = findResult(
@@ -165,7 +165,7 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
   if (isSame && result->form == AccumulateForm::Owned)
     isSame = reduce.getParameterNames() == accumulate.getParametersAttr();
   if (!isSame)
-    return reportForeign(accumulate, start), failure();
+    return reportForeign(accumulate, start);
   return result->form == AccumulateForm::Whole ? Level::Everywhere
                                                : Level::Owner;
 }

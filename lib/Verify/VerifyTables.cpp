@@ -161,7 +161,8 @@ LogicalResult verify::verifyPartitions(const Tables &tables) {
              << partition.getOver() << " and cut over " << partition.getCut()
              << ", wanted " << tables.mesh.all << " and " << tables.mesh.cut
              << ", the mesh's";
-    if (partition.getStage() != tables.training.getStage())
+    if (static_cast<int64_t>(partition.getStage()) !=
+        tables.training.getStage())
       return partition.emitOpError("is cut for stage ")
              << partition.getStage() << ", and the step trains at stage "
              << tables.training.getStage()
