@@ -22,6 +22,9 @@ int64_t zrt::microBatchOf(const std::vector<Input> &inputs) {
     throw std::runtime_error("the step's first input '" + inputs[0].name +
                              "' is a scalar: wanted one whose first dimension "
                              "is the micro-batch");
+  if (inputs[0].type.shape[0] < 1)
+    throw std::runtime_error("the step's inputs have a micro-batch of no "
+                             "samples: there is nothing to read data for");
   return inputs[0].type.shape[0];
 }
 

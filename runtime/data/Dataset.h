@@ -68,7 +68,8 @@ Data openData(const DataOptions &options, const std::vector<Input> &inputs);
 
 /// Samples in a micro-batch of one rank: the first dimension of the first
 /// input. Inputs that have another one are shared by all samples. Throws
-/// std::runtime_error where there is no input or the first is a scalar.
+/// std::runtime_error where there is no input, or the first is a scalar or
+/// holds no samples.
 int64_t microBatchOf(const std::vector<Input> &inputs);
 
 /// True for the names that inputs of token ids have: "tokens", and "input_ids"

@@ -203,7 +203,12 @@ int64_t zrt::sequenceLength(const std::vector<Input> &inputs) {
                                "' and '" + input.name +
                                "' have different shapes: a token file cannot "
                                "fill both");
-  return tokens->type.shape[1];
+  const int64_t length = tokens->type.shape[1];
+  if (length < 1)
+    throw std::runtime_error("the step's input '" + tokens->name +
+                             "' has sequences of no tokens: there is nothing "
+                             "to read data for");
+  return length;
 }
 
 namespace {

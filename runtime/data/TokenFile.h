@@ -58,7 +58,7 @@ private:
 /// `input_ids` are the tokens, `targets` one token later, `labels` the tokens
 /// themselves, as models of transformers shift them. Throws std::runtime_error
 /// where there is another input, none of the first two, or where they are not
-/// integers of one shape [samples, length].
+/// integers of one shape [samples, length], with a length of at least 1.
 int64_t sequenceLength(const std::vector<Input> &inputs);
 
 /// Windows of the tokens [begin, end) of `file`. With `shift` each epoch cuts

@@ -167,10 +167,12 @@ private:
   }
 
   TensorDataType readType(const json &value, const std::string &what) const {
-    if (value.is_string())
-      for (size_t i = 0; i < std::size(kTypes); ++i)
-        if (value.get_ref<const std::string &>() == kTypes[i].name)
-          return static_cast<TensorDataType>(i);
+    // Printing a list would call itself for each list inside.
+    if (!value.is_string())
+      fail(what + " has a dtype that is no string");
+    for (size_t i = 0; i < std::size(kTypes); ++i)
+      if (value.get_ref<const std::string &>() == kTypes[i].name)
+        return static_cast<TensorDataType>(i);
     fail(what + " has the unknown dtype " + value.dump());
   }
 

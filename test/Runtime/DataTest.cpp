@@ -319,6 +319,21 @@ TEST(TokenData, RefusesStepsThatAreNotOfTokens) {
             std::string::npos);
 }
 
+/// Such a model compiles: where nothing is a mean, nothing is divided by zero.
+TEST(TokenData, RefusesStepsWithoutTokens) {
+  std::vector<Input> inputs = tokenInputs(1);
+  for (Input &input : inputs)
+    input.type.shape[1] = 0;
+  const TemporaryFile file(".txt", std::string(100, 'x'));
+  EXPECT_EQ(messageOf([&] { openData(dataOptions(file.path()), inputs); }),
+            "the step's input 'tokens' has sequences of no tokens: there is "
+            "nothing to read data for");
+  EXPECT_EQ(
+      messageOf([&] { openData(dataOptions(file.path()), tokenInputs(0)); }),
+      "the step's inputs have a micro-batch of no samples: there is nothing to "
+      "read data for");
+}
+
 TEST(TokenData, NoValidationSaysWhy) {
   const TemporaryFile file(".txt", std::string(40, 'x'));
   const Data data = openData(dataOptions(file.path(), 0.05), tokenInputs(1));

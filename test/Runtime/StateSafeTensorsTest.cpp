@@ -131,6 +131,18 @@ TEST_F(SafeTensors, RefusesWrongEntries) {
   refused("F32", "[2]", "[0,4]", "need 8");
 }
 
+/// However deep: a message that prints it would overflow the stack.
+TEST_F(SafeTensors, RefusesDeepNesting) {
+  const std::string open(300'000, '['), close(300'000, ']');
+  const std::string deep = open + close;
+  expectRefused("{\"t\":{\"dtype\":" + deep +
+                    ",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                4, "tensor 't' has a dtype that is no string");
+  expectRefused("{" + tensor("t", "F32", deep, "[0,4]") + "}", 4, "no size");
+  expectRefused("{" + tensor("t", "F32", "[1]", deep) + "}", 4, "data_offsets");
+  expectRefused("{\"__metadata__\":{\"a\":" + deep + "}}", 0, "no string");
+}
+
 TEST_F(SafeTensors, RefusesHolesOverlapsAndRests) {
   std::string a = tensor("a", "U8", "[4]", "[0,4]");
   expectRefused("{" + a + "," + tensor("b", "U8", "[4]", "[5,9]") + "}", 9,
