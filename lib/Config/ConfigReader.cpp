@@ -500,7 +500,8 @@ void ConfigReader::readGroups() {
     if (!group)
       continue;
     config.parameterGroups.push_back(
-        {name, group->getNumber("lr"), group->getNumber("weight_decay")});
+        {name, withoutSignOfZero(group->getNumber("lr")),
+         withoutSignOfZero(group->getNumber("weight_decay"))});
   }
 }
 

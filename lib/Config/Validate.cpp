@@ -75,7 +75,7 @@ int64_t ConfigValues::integer(StringRef path) const {
 }
 
 double ConfigValues::number(StringRef path) const {
-  return *get(path).getAsNumber();
+  return *withoutSignOfZero(get(path).getAsNumber());
 }
 
 std::string ConfigValues::text(StringRef path) const {
@@ -87,7 +87,7 @@ std::optional<int64_t> ConfigValues::optionalInteger(StringRef path) const {
 }
 
 std::optional<double> ConfigValues::optionalNumber(StringRef path) const {
-  return get(path).getAsNumber();
+  return withoutSignOfZero(get(path).getAsNumber());
 }
 
 std::optional<std::string> ConfigValues::optionalText(StringRef path) const {
@@ -100,7 +100,7 @@ std::optional<std::string> ConfigValues::optionalText(StringRef path) const {
 llvm::SmallVector<double> ConfigValues::numbers(StringRef path) const {
   json::Value value = get(path);
   return llvm::map_to_vector(*value.getAsArray(), [](const json::Value &each) {
-    return *each.getAsNumber();
+    return *withoutSignOfZero(each.getAsNumber());
   });
 }
 

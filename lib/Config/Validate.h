@@ -8,10 +8,16 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mlir::zero {
+
+/// -0 is 0: it would be written as an integer, which has no sign.
+inline std::optional<double> withoutSignOfZero(std::optional<double> value) {
+  return value ? std::optional(*value + 0.0) : value;
+}
 
 /// Collects the messages about one file and knows where its keys stand.
 class Reporter {

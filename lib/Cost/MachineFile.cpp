@@ -39,7 +39,7 @@ public:
     auto number = found->getAsNumber();
     if (number &&
         (*number == 0 || (*number >= kLeastNumber && *number <= kMostNumber)))
-      value = *number;
+      value = *number + 0.0; // -0 is 0, and is written as such
     else
       complain(key, "0, or a number from 1e-24 to 1e+24");
   }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace mlir::zero;
 using zrt::Collective;
 using zrt::DataType;
@@ -209,6 +211,10 @@ TEST(Machine, ReadsAFile) {
   EXPECT_TRUE(machine->worksAtWait);
   EXPECT_EQ(machine->kernels[0].type, DataType::BF16);
   EXPECT_EQ(machine->collectives[0].kind, Collective::AllGather);
+  machine = detail::parseMachine(
+      std::string(kLeast) + R"(, "bus_bandwidth": -0.0})", error);
+  ASSERT_TRUE(succeeded(machine)) << error;
+  EXPECT_FALSE(std::signbit(machine->busBandwidth));
 }
 
 TEST(Machine, RefusesWhatItDoesNotUnderstand) {

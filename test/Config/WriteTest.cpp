@@ -1,6 +1,7 @@
 // What is written reads as what it was written from.
 #include "ConfigTesting.h"
 
+#include <cmath>
 #include <tuple>
 
 using namespace mlir::zero;
@@ -130,3 +131,14 @@ INSTANTIATE_TEST_SUITE_P(
         R"("zero_optimization": {"stage": 2, "sub_group_size": 77,
              "offload_optimizer": {"device": "cpu", "ratio": 0.25,
                "pipeline_write": true}})"));
+
+/// -0 is written as an integer, which has no sign: it is 0 from the start.
+TEST(WriteConfig, ZeroHasNoSign) {
+  const TrainConfig config = valid(R"("zero": {"parameter_groups": {
+    "slow": {"lr": -0.0, "weight_decay": -0}}},
+    "optimizer": {"type": "AdamW", "params": {"lr": -0.0, "betas": [-0.0, 0]}})");
+  EXPECT_FALSE(std::signbit(config.optimizer.learningRate));
+  EXPECT_FALSE(std::signbit(config.optimizer.beta1));
+  ASSERT_EQ(config.parameterGroups.size(), 1u);
+  EXPECT_FALSE(std::signbit(*config.parameterGroups[0].learningRate));
+}
