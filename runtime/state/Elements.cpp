@@ -127,35 +127,48 @@ template <typename Body> static void portions(uint64_t count, Body body) {
     body(done, std::min(kPortion, count - done));
 }
 
+/// Sets what `rank` stores of `parameter` in `stored`.
+static void fill(const Program &program, const Arenas &arenas, int rank,
+                 const Parameter &parameter, const Stored &stored, bool sharded,
+                 bool followsMaster, const ValueSource &source) {
+  std::vector<float> values;
+  std::vector<char> bytes;
+  const uint64_t width = sizeOf(stored.type);
+  forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
+    portions(piece.count, [&](uint64_t begin, uint64_t count) {
+      values.resize(count);
+      bytes.resize(count * width);
+      source(piece.element + begin, count, values.data());
+      storeElements(stored.type, followsMaster, values.data(), bytes.data(),
+                    count);
+      stored.forEachRun(parameter, piece.stored + begin, count,
+                        [&](char *to, uint64_t first, uint64_t part) {
+                          arenas.write(to, bytes.data() + first * width,
+                                       part * width);
+                        });
+    });
+  });
+}
+
+void zrt::setState(const Program &program, const Arenas &arenas, int rank,
+                   const Parameter &parameter, const State &state,
+                   const ValueSource &source) {
+  const Partition &partition = partitionOf(program, parameter);
+  const Stored stored(arenas, state, partition.shardedOptimizer, rank,
+                      program.ranksOf(partition.group));
+  fill(program, arenas, rank, parameter, stored, partition.shardedOptimizer,
+       false, source);
+}
+
 void zrt::setParameter(const Program &program, const Arenas &arenas, int rank,
                        const Parameter &parameter, const ValueSource &source) {
   const Partition &partition = partitionOf(program, parameter);
-  std::vector<float> values;
-  std::vector<char> bytes;
-  auto fill = [&](const Stored &stored, bool sharded, bool followsMaster) {
-    forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
-      portions(piece.count, [&](uint64_t begin, uint64_t count) {
-        values.resize(count);
-        bytes.resize(count * sizeOf(stored.type));
-        source(piece.element + begin, count, values.data());
-        storeElements(stored.type, followsMaster, values.data(), bytes.data(),
-                      count);
-        stored.forEachRun(parameter, piece.stored + begin, count,
-                          [&](char *to, uint64_t first, uint64_t part) {
-                            arenas.write(
-                                to, bytes.data() + first * sizeOf(stored.type),
-                                part * sizeOf(stored.type));
-                          });
-      });
-    });
-  };
   for (const State &state : partition.states)
     if (state.start != StateStart::Constant)
-      fill(Stored(arenas, state, partition.shardedOptimizer, rank,
-                  program.ranksOf(partition.group)),
-           partition.shardedOptimizer, false);
-  fill(Stored(arenas, partition.parameters, rank, partition.computeType),
-       partition.shardedParameters, partition.master() != nullptr);
+      setState(program, arenas, rank, parameter, state, source);
+  fill(program, arenas, rank, parameter,
+       Stored(arenas, partition.parameters, rank, partition.computeType),
+       partition.shardedParameters, partition.master() != nullptr, source);
 }
 
 void zrt::setConstantStates(const Program &program, const Arenas &arenas,
@@ -196,12 +209,7 @@ public:
     }
   }
 
-  bool isSharded() const {
-    return partition.master() ? partition.shardedOptimizer
-                              : partition.shardedParameters;
-  }
-
-  /// `piece` of what `isSharded` describes.
+  /// `piece` of what `isValueSharded` describes.
   void read(const Piece &piece, const ValueSink &sink) {
     values.resize(piece.count);
     const Stored &upper = isSplit ? compute : beside;
@@ -242,24 +250,65 @@ private:
 
 } // namespace
 
-void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
-                        const Parameter &parameter, const ValueSink &sink) {
-  Reader reader(program, arenas, rank, parameter);
-  bool sharded = reader.isSharded();
+bool zrt::isValueSharded(const Partition &partition) {
+  return partition.master() ? partition.shardedOptimizer
+                            : partition.shardedParameters;
+}
+
+void zrt::forEachShare(const Program &program, const Parameter &parameter,
+                       bool sharded, int rank,
+                       const std::function<void(const Piece &)> &body) {
   uint32_t group = partitionOf(program, parameter).group;
   uint64_t ranks = static_cast<uint64_t>(program.training.ranks);
   uint64_t copies =
       sharded ? ranks / static_cast<uint64_t>(program.ranksOf(group)) : ranks;
   uint64_t copy = static_cast<uint64_t>(
       sharded ? program.mesh.numberOf(group, rank) : rank);
-  forEachPiece(program, parameter, sharded, rank, [&](Piece piece) {
+  forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
     // Of what several ranks hold, each takes an equal share.
     uint64_t share = (piece.count + copies - 1) / copies;
     uint64_t first = std::min(piece.count, share * copy);
     uint64_t last = std::min(piece.count, first + share);
-    piece = {piece.element + first, last - first, piece.stored + first};
+    if (first < last)
+      body({piece.element + first, last - first, piece.stored + first});
+  });
+}
+
+void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
+                        const Parameter &parameter, const ValueSink &sink) {
+  Reader reader(program, arenas, rank, parameter);
+  const bool sharded = isValueSharded(partitionOf(program, parameter));
+  forEachShare(program, parameter, sharded, rank, [&](const Piece &piece) {
     portions(piece.count, [&](uint64_t begin, uint64_t count) {
       reader.read({piece.element + begin, count, piece.stored + begin}, sink);
     });
   });
+}
+
+void zrt::readState(const Program &program, const Arenas &arenas, int rank,
+                    const Parameter &parameter, const State &state,
+                    const ValueSink &sink) {
+  const Partition &partition = partitionOf(program, parameter);
+  const Stored stored(arenas, state, partition.shardedOptimizer, rank,
+                      program.ranksOf(partition.group));
+  const uint64_t width = sizeOf(state.type);
+  std::vector<float> values;
+  std::vector<char> bytes;
+  const auto read = [&](const Piece &piece) {
+    values.resize(piece.count);
+    bytes.resize(piece.count * width);
+    stored.forEachRun(parameter, piece.stored, piece.count,
+                      [&](const char *run, uint64_t first, uint64_t count) {
+                        arenas.read(bytes.data() + first * width, run,
+                                    count * width);
+                      });
+    loadElements(state.type, bytes.data(), values.data(), piece.count);
+    sink(piece.element, piece.count, values.data());
+  };
+  forEachShare(program, parameter, partition.shardedOptimizer, rank,
+               [&](const Piece &piece) {
+                 portions(piece.count, [&](uint64_t begin, uint64_t count) {
+                   read({piece.element + begin, count, piece.stored + begin});
+                 });
+               });
 }

@@ -46,6 +46,25 @@ void setConstantStates(const Program &program, const Arenas &arenas, int rank);
 void readParameter(const Program &program, const Arenas &arenas, int rank,
                    const Parameter &parameter, const ValueSink &sink);
 
+/// Whether ranks store slices of what `readParameter` reads.
+bool isValueSharded(const Partition &partition);
+
+/// Calls `body` with each piece that is `rank`'s to write of what it stores of
+/// `parameter`, in rising order. The pieces of all ranks are the parameter,
+/// each element once.
+void forEachShare(const Program &program, const Parameter &parameter,
+                  bool sharded, int rank,
+                  const std::function<void(const Piece &)> &body);
+
+/// `readParameter` and `setParameter` of one state of the parameter's
+/// partition that does not start as the parameter.
+void readState(const Program &program, const Arenas &arenas, int rank,
+               const Parameter &parameter, const State &state,
+               const ValueSink &sink);
+void setState(const Program &program, const Arenas &arenas, int rank,
+              const Parameter &parameter, const State &state,
+              const ValueSource &source);
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_STATE_ELEMENTS_H

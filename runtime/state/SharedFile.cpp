@@ -1,7 +1,7 @@
 #include "state/SharedFile.h"
 
-#include "state/SafeTensors.h"
-#include "state/Weights.h"
+#include "state/Digest.h"
+#include "state/Together.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,31 +16,6 @@
 using namespace zrt;
 
 namespace {
-
-constexpr uint64_t kBlock = uint64_t(4) << 20;
-
-/// SplitMix64's finaliser.
-uint64_t mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-/// A digest of the words of a block, in four chains that run side by side.
-/// Each step is a bijection of the chain and of the word, so that no single
-/// change of a word goes unseen.
-uint64_t digestWords(const std::vector<uint64_t> &words) {
-  uint64_t chains[4] = {1, 2, 3, 4};
-  for (size_t i = 0; i < words.size(); i += 4)
-    for (size_t j = 0; j < 4; ++j) {
-      const uint64_t x = (chains[j] ^ words[i + j]) * 0x9e3779b97f4a7c15u;
-      chains[j] = (x << 29 | x >> 35) + j;
-    }
-  uint64_t digest = 0;
-  for (const uint64_t chain : chains)
-    digest = mixed(digest ^ chain);
-  return digest;
-}
 
 /// What a rank knows of its file without reading it.
 struct Identity {
@@ -77,7 +52,7 @@ Identity identityOf(const std::string &path, int rank) {
   for (const uint64_t part :
        {uint64_t(status.st_dev), uint64_t(status.st_ino),
         uint64_t(status.st_mtim.tv_sec), uint64_t(status.st_mtim.tv_nsec)})
-    file = mixed(file + part);
+    file = mixDigest(file + part);
   identity.file = int64_t(file);
   return identity;
 }
@@ -90,19 +65,6 @@ std::vector<T> gather(Communicator &communicator, T mine) {
       Collective::AllGather, Reduction::Sum,
       {{&mine, all.data(), sizeof(T) / sizeof(int64_t), DataType::I64, 0}});
   return all;
-}
-
-/// What a rank throws that may be alone with it, is thrown on all.
-template <typename Body> auto together(Communicator &communicator, Body body) {
-  decltype(body()) result{};
-  std::string error;
-  try {
-    result = body();
-  } catch (const std::exception &failure) {
-    error = failure.what();
-  }
-  failTogether(communicator, error);
-  return result;
 }
 
 [[noreturn]] void refuse(const std::string &what, size_t rank) {
@@ -137,30 +99,12 @@ uint64_t digestOf(const std::vector<Identity> &all,
 
 } // namespace
 
-PartialDigest zrt::digestPart(const std::string &path, uint64_t part,
-                              uint64_t parts) {
-  const FileHandle file(path, O_RDONLY);
-  const uint64_t size = file.size();
-  PartialDigest digest;
-  std::vector<uint64_t> words;
-  for (uint64_t block = part; block * kBlock < size; block += parts) {
-    const uint64_t bytes = std::min(kBlock, size - block * kBlock);
-    // Zeros fill up the last words; the length tells them from the file's.
-    words.assign((bytes + 31) / 32 * 4, 0);
-    file.read(block * kBlock, words.data(), bytes);
-    digest.value += mixed(digestWords(words) + mixed(block) + bytes);
-    digest.bytesRead += bytes;
-  }
-  return digest;
-}
-
 uint64_t zrt::agreeOnFile(Communicator &communicator, const std::string &flag,
                           const std::string &path) {
   const size_t me = size_t(communicator.rank());
-  const std::vector<Identity> all =
-      gather(communicator, together(communicator, [&] {
-               return identityOf(path, communicator.rank());
-             }));
+  Identity mine;
+  together(communicator, [&] { mine = identityOf(path, communicator.rank()); });
+  const std::vector<Identity> all = gather(communicator, mine);
   bool same = true;
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].given != all[0].given)
@@ -176,12 +120,13 @@ uint64_t zrt::agreeOnFile(Communicator &communicator, const std::string &flag,
   if (same)
     return 0;
   const Share share = shareOf(all, me);
-  const PartialDigest mine = together(
-      communicator, [&] { return digestPart(path, share.part, share.parts); });
+  PartialDigest digest;
+  together(communicator,
+           [&] { digest = digestPart(path, share.part, share.parts); });
   const std::vector<int64_t> digests =
-      gather(communicator, int64_t(mine.value));
+      gather(communicator, int64_t(digest.value));
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (digestOf(all, digests, rank) != digestOf(all, digests, 0))
       refuse("the content of " + flag, rank);
-  return mine.bytesRead;
+  return digest.bytesRead;
 }

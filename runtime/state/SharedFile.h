@@ -9,18 +9,6 @@
 
 namespace zrt {
 
-/// The part of a file that one of `parts` readers digests: every `parts`th
-/// block of 4 MiB from block `part` on. The file's digest is the sum of all
-/// parts, modulo 2^64, whatever `parts` is. It tells files apart that differ by
-/// accident, not by intent. Throws std::runtime_error where `path` cannot be
-/// read.
-struct PartialDigest {
-  uint64_t value = 0;
-  uint64_t bytesRead = 0;
-};
-PartialDigest digestPart(const std::string &path, uint64_t part,
-                         uint64_t parts);
-
 /// Throws std::runtime_error on all ranks where the file that one of them was
 /// given by `flag` differs from rank 0's in size or content; PeerError on the
 /// others where one cannot read it. An empty path is none given.

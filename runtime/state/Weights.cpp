@@ -1,12 +1,12 @@
 #include "state/Weights.h"
 
 #include "program/Float16.h"
+#include "state/Digest.h"
 #include "state/Elements.h"
 #include "state/Initialize.h"
 #include "state/SafeTensors.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -20,41 +20,6 @@
 #include <unistd.h>
 
 using namespace zrt;
-
-void zrt::failTogether(Communicator &communicator, const std::string &error) {
-  int ranks = communicator.ranks(), rank = communicator.rank();
-  int32_t worst = error.empty() ? 0 : ranks - rank;
-  communicator.run(Collective::AllReduce, Reduction::Max,
-                   {{&worst, &worst, 1, DataType::I32, 0}});
-  if (worst == 0)
-    return;
-  int failed = ranks - worst;
-  std::array<char, 4096> message = {};
-  if (rank == failed)
-    error.copy(message.data(), message.size() - 1);
-  communicator.run(
-      Collective::Broadcast, Reduction::Sum,
-      {{message.data(), message.data(), message.size(), DataType::I8, failed}});
-  if (!error.empty())
-    throw std::runtime_error(error);
-  throw PeerError("rank " + std::to_string(failed) + ": " + message.data());
-}
-
-/// Runs `body` on this rank, and fails on all ranks where it fails on one.
-template <typename Body>
-static void together(Communicator &communicator, Body body) {
-  std::string error;
-  try {
-    body();
-  } catch (const CommunicationError &) {
-    throw;
-  } catch (const std::exception &failure) {
-    error = failure.what();
-    if (error.empty())
-      error = "unknown error";
-  }
-  failTogether(communicator, error);
-}
 
 /// The type that the model says.
 static TensorDataType typeInFiles(const Parameter &parameter) {
@@ -286,11 +251,8 @@ static std::string partialName(const std::string &path,
   uint64_t tag = uint64_t(random()) << 32 | random();
   communicator.run(Collective::Broadcast, Reduction::Sum,
                    {{&tag, &tag, 1, DataType::I64, 0}});
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx",
-                static_cast<unsigned long long>(tag));
   const size_t name = path.rfind('/') + 1; // 0 without a slash
-  return path.substr(0, name + kMostOfName) + ".partial-" + text;
+  return path.substr(0, name + kMostOfName) + ".partial-" + hexadecimal(tag);
 }
 
 /// Puts the finished file in its place.

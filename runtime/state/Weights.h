@@ -4,9 +4,9 @@
 
 #include "communicator/Communicator.h"
 #include "state/Arenas.h"
+#include "state/Together.h"
 
 #include <functional>
-#include <stdexcept>
 #include <string>
 
 namespace zrt {
@@ -39,17 +39,6 @@ StartingValues loadWeights(const std::string &path, const Program &program,
 void saveWeights(const std::string &path, const Program &program,
                  const Arenas &arenas, Communicator &communicator,
                  const StartingValues &start);
-
-/// Another rank failed, which `what()` names.
-class PeerError : public std::runtime_error {
-public:
-  using std::runtime_error::runtime_error;
-};
-
-/// Throws on all ranks where `error` is not empty on one: there
-/// std::runtime_error with `error`, elsewhere PeerError with the same and the
-/// rank's number. Called by all ranks.
-void failTogether(Communicator &communicator, const std::string &error);
 
 } // namespace zrt
 

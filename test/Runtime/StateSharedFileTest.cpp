@@ -1,6 +1,7 @@
 // Files that all ranks must find alike: what is refused, and what it reads.
 #include "StateTesting.h"
 
+#include "state/Digest.h"
 #include "state/SharedFile.h"
 
 #include <fstream>

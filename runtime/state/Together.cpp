@@ -1,0 +1,25 @@
+#include "state/Together.h"
+
+#include <array>
+#include <cstdint>
+
+using namespace zrt;
+
+void zrt::failTogether(Communicator &communicator, const std::string &error) {
+  int ranks = communicator.ranks(), rank = communicator.rank();
+  int32_t worst = error.empty() ? 0 : ranks - rank;
+  communicator.run(Collective::AllReduce, Reduction::Max,
+                   {{&worst, &worst, 1, DataType::I32, 0}});
+  if (worst == 0)
+    return;
+  int failed = ranks - worst;
+  std::array<char, 4096> message = {};
+  if (rank == failed)
+    error.copy(message.data(), message.size() - 1);
+  communicator.run(
+      Collective::Broadcast, Reduction::Sum,
+      {{message.data(), message.data(), message.size(), DataType::I8, failed}});
+  if (!error.empty())
+    throw std::runtime_error(error);
+  throw PeerError("rank " + std::to_string(failed) + ": " + message.data());
+}

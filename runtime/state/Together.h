@@ -1,0 +1,41 @@
+// Failures of one rank that are failures of all.
+#ifndef ZERO_RUNTIME_STATE_TOGETHER_H
+#define ZERO_RUNTIME_STATE_TOGETHER_H
+
+#include "communicator/Communicator.h"
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace zrt {
+
+/// Another rank failed, which `what()` names.
+class PeerError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws on all ranks where `error` is not empty on one: there
+/// std::runtime_error with `error`, elsewhere PeerError with the same and the
+/// rank's number. Called by all ranks.
+void failTogether(Communicator &communicator, const std::string &error);
+
+/// Runs `body` on this rank, and fails on all ranks where it fails on one.
+template <typename Body> void together(Communicator &communicator, Body body) {
+  std::string error;
+  try {
+    body();
+  } catch (const CommunicationError &) {
+    throw;
+  } catch (const std::exception &failure) {
+    error = failure.what();
+    if (error.empty())
+      error = "unknown error";
+  }
+  failTogether(communicator, error);
+}
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_STATE_TOGETHER_H
