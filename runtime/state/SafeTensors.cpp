@@ -35,6 +35,26 @@ uint64_t zrt::sizeOf(TensorDataType type) {
   return kTypes[static_cast<int>(type)].bytes;
 }
 
+bool zrt::findType(const std::string &name, TensorDataType &type) {
+  for (size_t i = 0; i < std::size(kTypes); ++i)
+    if (name == kTypes[i].name) {
+      type = static_cast<TensorDataType>(i);
+      return true;
+    }
+  return false;
+}
+
+bool zrt::isFloatType(TensorDataType type) {
+  return type == TensorDataType::F32 || type == TensorDataType::F16 ||
+         type == TensorDataType::BF16;
+}
+
+DataType zrt::floatTypeOf(TensorDataType type) {
+  return type == TensorDataType::F16    ? DataType::F16
+         : type == TensorDataType::BF16 ? DataType::BF16
+                                        : DataType::F32;
+}
+
 namespace {
 
 /// Finds a key that an object has twice: the format forbids it, and the parser
@@ -170,9 +190,9 @@ private:
     // Printing a list would call itself for each list inside.
     if (!value.is_string())
       fail(what + " has a dtype that is no string");
-    for (size_t i = 0; i < std::size(kTypes); ++i)
-      if (value.get_ref<const std::string &>() == kTypes[i].name)
-        return static_cast<TensorDataType>(i);
+    TensorDataType type;
+    if (findType(value.get<std::string>(), type))
+      return type;
     fail(what + " has the unknown dtype " + value.dump());
   }
 
@@ -245,11 +265,10 @@ void SafeTensorsFile::readFloats(const TensorEntry &entry, uint64_t first,
                                  uint64_t count, float *out) const {
   if (entry.type == TensorDataType::F32)
     return read(entry, first, count, out);
-  if (entry.type != TensorDataType::F16 && entry.type != TensorDataType::BF16)
+  if (!isFloatType(entry.type))
     throw std::runtime_error(path + ": tensor '" + entry.name + "' is " +
                              nameOf(entry.type) + ", wanted F32, F16 or BF16");
-  DataType type =
-      entry.type == TensorDataType::F16 ? DataType::F16 : DataType::BF16;
+  const DataType type = floatTypeOf(entry.type);
   std::vector<uint16_t> halves(std::min(count, kPortion));
   for (uint64_t done = 0; done < count; done += kPortion) {
     uint64_t portion = std::min(kPortion, count - done);

@@ -5,6 +5,8 @@
 #ifndef ZERO_RUNTIME_STATE_SAFETENSORS_H
 #define ZERO_RUNTIME_STATE_SAFETENSORS_H
 
+#include "program/DataType.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -33,6 +35,11 @@ enum class TensorDataType : uint8_t {
 /// The format's spelling: "F32", "BF16".
 const char *nameOf(TensorDataType type);
 uint64_t sizeOf(TensorDataType type);
+/// The type of that spelling; false where there is none.
+bool findType(const std::string &name, TensorDataType &type);
+/// F32, F16 or BF16; of these, the runtime's.
+bool isFloatType(TensorDataType type);
+DataType floatTypeOf(TensorDataType type);
 
 /// One tensor; `begin` and `end` are bytes after the header.
 struct TensorEntry {
@@ -86,6 +93,10 @@ public:
   /// Null where the file has no tensor of that name.
   const TensorEntry *find(const std::string &name) const;
   const std::map<std::string, std::string> &metadata() const { return strings; }
+  /// Where in the file the data of `entry` begins.
+  uint64_t placeOf(const TensorEntry &entry) const {
+    return dataBegin + entry.begin;
+  }
 
   /// Elements [first, first + count) of `entry`, as they are in the file.
   void read(const TensorEntry &entry, uint64_t first, uint64_t count,

@@ -37,22 +37,10 @@ static TensorDataType typeInFiles(const Parameter &parameter) {
   }
 }
 
-/// The type that is written: nothing of a master is lost.
-static TensorDataType writtenType(const Program &program,
-                                  const Parameter &parameter) {
+TensorDataType zrt::writtenType(const Program &program,
+                                const Parameter &parameter) {
   const Partition &partition = partitionOf(program, parameter);
   return partition.master() ? TensorDataType::F32 : typeInFiles(parameter);
-}
-
-static DataType dataTypeOf(TensorDataType type) {
-  return type == TensorDataType::F16    ? DataType::F16
-         : type == TensorDataType::BF16 ? DataType::BF16
-                                        : DataType::F32;
-}
-
-static bool isFloat(TensorDataType type) {
-  return type == TensorDataType::F32 || type == TensorDataType::F16 ||
-         type == TensorDataType::BF16;
 }
 
 static std::string textOf(const std::vector<int64_t> &shape) {
@@ -108,7 +96,7 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
     if (entry->shape != parameter.shape)
       shapes.add(parameter.name + " (found " + textOf(entry->shape) +
                  ", wanted " + textOf(parameter.shape) + ")");
-    if (!isFloat(entry->type))
+    if (!isFloatType(entry->type))
       types.add(parameter.name + " (found " + nameOf(entry->type) +
                 ", wanted F32, F16 or BF16)");
   }
@@ -187,8 +175,7 @@ static std::vector<TensorEntry> entriesOf(const Program &program) {
   return entries;
 }
 
-/// Whether the values of the start are all that tells a parameter exactly.
-static bool isRoundedStart(const Program &program, const Parameter &parameter) {
+bool zrt::isRoundedStart(const Program &program, const Parameter &parameter) {
   const Partition &partition = partitionOf(program, parameter);
   return !partition.trainable && partition.computeType != parameter.modelType;
 }
@@ -213,6 +200,19 @@ static std::vector<float> exactValues(const StartingValues &start,
   return values;
 }
 
+void zrt::readModelValues(const Program &program, const Arenas &arenas,
+                          int rank, const Parameter &parameter,
+                          const StartingValues &start, const ValueSink &sink) {
+  readParameter(program, arenas, rank, parameter,
+                [&](uint64_t element, uint64_t count, const float *values) {
+                  if (!isRoundedStart(program, parameter))
+                    return sink(element, count, values);
+                  const std::vector<float> exact = exactValues(
+                      start, program, parameter, element, count, values);
+                  sink(element, count, exact.data());
+                });
+}
+
 static void writeShare(const FileHandle &file, uint64_t dataBegin,
                        const std::vector<TensorEntry> &entries,
                        const Program &program, const Arenas &arenas, int rank,
@@ -220,22 +220,15 @@ static void writeShare(const FileHandle &file, uint64_t dataBegin,
   std::vector<char> bytes;
   for (size_t i = 0; i < entries.size(); ++i) {
     const TensorEntry &entry = entries[i];
-    const Parameter &parameter = program.parameters[i];
     uint64_t width = sizeOf(entry.type);
-    readParameter(program, arenas, rank, parameter,
-                  [&](uint64_t element, uint64_t count, const float *values) {
-                    std::vector<float> exact;
-                    if (isRoundedStart(program, parameter)) {
-                      exact = exactValues(start, program, parameter, element,
-                                          count, values);
-                      values = exact.data();
-                    }
-                    bytes.resize(count * width);
-                    storeElements(dataTypeOf(entry.type), false, values,
-                                  bytes.data(), count);
-                    file.write(dataBegin + entry.begin + element * width,
-                               bytes.data(), bytes.size());
-                  });
+    readModelValues(program, arenas, rank, program.parameters[i], start,
+                    [&](uint64_t element, uint64_t count, const float *values) {
+                      bytes.resize(count * width);
+                      storeElements(floatTypeOf(entry.type), false, values,
+                                    bytes.data(), count);
+                      file.write(dataBegin + entry.begin + element * width,
+                                 bytes.data(), bytes.size());
+                    });
   }
   file.sync();
 }

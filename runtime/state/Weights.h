@@ -4,6 +4,8 @@
 
 #include "communicator/Communicator.h"
 #include "state/Arenas.h"
+#include "state/Elements.h"
+#include "state/SafeTensors.h"
 #include "state/Together.h"
 
 #include <functional>
@@ -18,6 +20,20 @@ using StartingValues = std::function<void(
 
 /// Those of a run that starts from `seed`.
 StartingValues initialValuesOf(uint64_t seed);
+
+/// The type that a parameter's values have in files: nothing of a master is
+/// lost.
+TensorDataType writtenType(const Program &program, const Parameter &parameter);
+
+/// Whether the values of the start are all that tells a parameter exactly: it
+/// is frozen, and computed in fewer bits than the model's.
+bool isRoundedStart(const Program &program, const Parameter &parameter);
+
+/// Passes `rank`'s share of `parameter`, as `readParameter` does, but exactly
+/// where it is a rounded start.
+void readModelValues(const Program &program, const Arenas &arenas, int rank,
+                     const Parameter &parameter, const StartingValues &start,
+                     const ValueSink &sink);
 
 /// Sets all parameters from the file at `path`: each rank reads what it
 /// stores. Names and shapes must be the program's, each parameter once and

@@ -1,0 +1,176 @@
+#include "checkpoint/Folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <unistd.h>
+
+using namespace zrt;
+
+static constexpr const char *kPrefix = "update-";
+/// Of what is being written, and of what is being removed.
+static constexpr const char *kPartial = ".partial", *kRemoved = ".removed";
+
+std::string zrt::checkpointName(int64_t update) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%s%010lld", kPrefix,
+                static_cast<long long>(update));
+  return text;
+}
+
+std::string zrt::inFolder(const std::string &path, const std::string &name) {
+  return path.empty() || path.back() == '/' ? path + name : path + "/" + name;
+}
+
+/// The update that a name stands for; -1 where it is no checkpoint's.
+static int64_t updateOf(const std::string &name) {
+  const std::string prefix = kPrefix;
+  int64_t update = -1;
+  if (name.rfind(prefix, 0) != 0)
+    return -1;
+  const char *end = name.data() + name.size();
+  const auto [stop, error] =
+      std::from_chars(name.data() + prefix.size(), end, update);
+  const bool isOurs = error == std::errc() && stop == end && update >= 0 &&
+                      checkpointName(update) == name;
+  return isOurs ? update : -1;
+}
+
+/// Whether a crash has left it.
+static bool isLeft(const std::string &name) {
+  for (const std::string ending : {kPartial, kRemoved}) {
+    if (name.size() <= ending.size() ||
+        name.compare(name.size() - ending.size(), ending.size(), ending) != 0)
+      continue;
+    const std::string stem = name.substr(0, name.size() - ending.size());
+    if (updateOf(stem) >= 0 || stem == kPointerName)
+      return true;
+  }
+  return false;
+}
+
+Checkpoints zrt::findCheckpoints(const std::string &folder) {
+  Checkpoints found;
+  for (const std::string &name : FileSystem::disk().list(folder)) {
+    const int64_t update = updateOf(name);
+    if (update < 0)
+      continue;
+    const std::string path = inFolder(folder, name);
+    const std::string manifest = inFolder(path, kManifestName);
+    try {
+      found.complete.push_back(
+          {path, parseManifest(readText(manifest), manifest)});
+    } catch (const std::exception &error) {
+      found.broken.push_back({path, error.what()});
+    }
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static std::string folderAbove(const std::string &path) {
+  const size_t end = path.find_last_not_of('/');
+  const size_t slash = path.rfind('/', end);
+  if (end == std::string::npos || slash == 0)
+    return "/";
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+void CheckpointFolder::make() {
+  if (files.makeFolder(path))
+    files.syncFolder(folderAbove(path));
+  if (::access(path.c_str(), W_OK | X_OK) != 0)
+    throw std::runtime_error(
+        path + ": the folder is not writable: " + std::strerror(errno));
+}
+
+std::string CheckpointFolder::partialPath(const std::string &folder,
+                                          int64_t update) {
+  return inFolder(folder, checkpointName(update) + kPartial);
+}
+
+bool CheckpointFolder::begin(int64_t update) {
+  make();
+  clean();
+  const std::string name = checkpointName(update);
+  const Checkpoints found = findCheckpoints(path);
+  for (const FoundCheckpoint &old : found.complete)
+    if (old.manifest.update == update)
+      throw std::runtime_error(old.path +
+                               ": this checkpoint exists: name another folder, "
+                               "or remove it");
+  for (const BrokenCheckpoint &broken : found.broken)
+    if (broken.path == inFolder(path, name))
+      remove(name);
+  files.makeFolder(partialPath(path, update));
+  return true;
+}
+
+void CheckpointFolder::write(const std::string &folder, const std::string &name,
+                             const std::string &text) {
+  const std::string final = inFolder(folder, name), partial = final + kPartial;
+  {
+    const auto file = files.create(partial);
+    file->append(text.data(), text.size());
+    file->sync();
+  }
+  files.rename(partial, final);
+  files.syncFolder(folder);
+}
+
+void CheckpointFolder::commit(const Manifest &manifest) {
+  const std::string name = checkpointName(manifest.update);
+  const std::string partial = partialPath(path, manifest.update);
+  // The files' names first: a manifest promises them.
+  files.syncFolder(partial);
+  write(partial, kManifestName, writeManifest(manifest));
+  files.rename(partial, inFolder(path, name));
+  files.syncFolder(path);
+  write(path, kPointerName, name + "\n");
+}
+
+/// Removes a folder, whatever name it has.
+void CheckpointFolder::remove(const std::string &name) {
+  std::string left = name;
+  if (!isLeft(name)) {
+    // Without its name before it is without its files.
+    left = name + kRemoved;
+    files.rename(inFolder(path, name), inFolder(path, left));
+    files.syncFolder(path);
+  }
+  const std::string folder = inFolder(path, left);
+  for (const std::string &file : files.list(folder))
+    files.removeFile(inFolder(folder, file));
+  files.removeFolder(folder);
+}
+
+void CheckpointFolder::clean() {
+  for (const std::string &name : files.list(path)) {
+    if (!isLeft(name))
+      continue;
+    if (name == std::string(kPointerName) + kPartial)
+      files.removeFile(inFolder(path, name));
+    else
+      remove(name);
+  }
+}
+
+void CheckpointFolder::abandon(int64_t update) noexcept {
+  try {
+    remove(checkpointName(update) + kPartial);
+  } catch (const std::exception &) {
+    // The next checkpoint removes it.
+  }
+}
+
+void CheckpointFolder::prune(int64_t keep) {
+  const std::vector<FoundCheckpoint> complete = findCheckpoints(path).complete;
+  for (size_t i = 0; i + size_t(keep) < complete.size(); ++i)
+    remove(checkpointName(complete[i].manifest.update));
+}

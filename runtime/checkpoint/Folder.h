@@ -1,0 +1,75 @@
+// The folder of a run's checkpoints: a folder for each, and a pointer.
+#ifndef ZERO_RUNTIME_CHECKPOINT_FOLDER_H
+#define ZERO_RUNTIME_CHECKPOINT_FOLDER_H
+
+#include "checkpoint/FileSystem.h"
+#include "checkpoint/Manifest.h"
+
+namespace zrt {
+
+/// The file that names the newest complete checkpoint.
+inline constexpr const char *kPointerName = "latest";
+
+/// "update-0000000040"
+std::string checkpointName(int64_t update);
+
+/// A complete checkpoint: it has its name and a manifest.
+struct FoundCheckpoint {
+  std::string path;
+  Manifest manifest;
+};
+
+/// What is not complete, and why it is not.
+struct BrokenCheckpoint {
+  std::string path;
+  std::string reason;
+};
+
+struct Checkpoints {
+  std::vector<FoundCheckpoint> complete; ///< by rising update
+  std::vector<BrokenCheckpoint> broken;
+};
+
+/// What a folder holds; nothing where it does not exist. What was left by a
+/// crash while a checkpoint was written or removed is not listed.
+Checkpoints findCheckpoints(const std::string &folder);
+
+/// `path` + "/" + `name`
+std::string inFolder(const std::string &path, const std::string &name);
+
+/// The steps by which a checkpoint comes into being and goes, for one rank. At
+/// any moment each is complete, or it is not there under its name.
+class CheckpointFolder {
+public:
+  CheckpointFolder(std::string path, FileSystem &files)
+      : path(std::move(path)), files(files) {}
+
+  /// Makes the folder where it is missing. Throws where nothing can be written
+  /// into it.
+  void make();
+  /// Makes the folder where it is missing, removes what crashes have left, and
+  /// makes an empty folder for the checkpoint of `update`. Throws where there
+  /// is a complete one of that update. Returns true.
+  bool begin(int64_t update);
+  /// Where the files are written until the checkpoint is complete.
+  static std::string partialPath(const std::string &folder, int64_t update);
+  /// Publishes what `begin` began, whose files are synchronised.
+  void commit(const Manifest &manifest);
+  /// Removes what `begin` began, as far as that is possible.
+  void abandon(int64_t update) noexcept;
+  /// Removes all but the newest `keep`.
+  void prune(int64_t keep);
+
+private:
+  void write(const std::string &folder, const std::string &name,
+             const std::string &text);
+  void remove(const std::string &folder);
+  void clean();
+
+  std::string path;
+  FileSystem &files;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_CHECKPOINT_FOLDER_H

@@ -1,0 +1,257 @@
+#include "checkpoint/Shard.h"
+
+#include "checkpoint/Folder.h"
+#include "state/Digest.h"
+#include "state/Pieces.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <stdexcept>
+
+using namespace zrt;
+
+std::string zrt::shardName(int rank, int ranks) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "rank-%05d-of-%05d.safetensors", rank,
+                ranks);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes a file in blocks and digests them on the way.
+class DigestedFile {
+public:
+  DigestedFile(FileSystem &files, const std::string &path)
+      : file(files.create(path)), words(kDigestBlock / sizeof(uint64_t)) {}
+
+  void append(const void *data, uint64_t bytes) {
+    const char *from = static_cast<const char *>(data);
+    while (bytes) {
+      const uint64_t part = std::min(bytes, kDigestBlock - used);
+      std::memcpy(reinterpret_cast<char *>(words.data()) + used, from, part);
+      used += part;
+      from += part;
+      bytes -= part;
+      if (used == kDigestBlock)
+        flush();
+    }
+  }
+
+  /// The file's size and digest, once all is synchronised.
+  StoredFile finish() {
+    if (used)
+      flush();
+    file->sync();
+    return stored;
+  }
+
+private:
+  void flush() {
+    file->append(words.data(), used);
+    const uint64_t padded = (used + 31) / 32 * 32;
+    std::memset(reinterpret_cast<char *>(words.data()) + used, 0,
+                padded - used);
+    words.resize(padded / sizeof(uint64_t));
+    stored.digest += digestBlock(stored.bytes / kDigestBlock, words, used);
+    stored.bytes += used;
+    words.resize(kDigestBlock / sizeof(uint64_t));
+    used = 0;
+  }
+
+  std::unique_ptr<OutputFile> file;
+  std::vector<uint64_t> words; ///< a block
+  uint64_t used = 0;           ///< bytes of it
+  StoredFile stored;
+};
+
+std::string pieceName(const std::string &tensor, const std::string &state,
+                      uint64_t element) {
+  return tensor + "/" + state + "/" + std::to_string(element);
+}
+
+/// Calls `body(parameter, state, type)` for each of what a parameter keeps, in
+/// the order of files; `state` is null for its value.
+template <typename Body> void forEachKept(const Program &program, Body body) {
+  for (const Parameter &parameter : program.parameters) {
+    body(parameter, nullptr, writtenType(program, parameter));
+    for (const State &state : partitionOf(program, parameter).states)
+      if (state.start == StateStart::Constant)
+        body(parameter, &state,
+             state.type == DataType::F16    ? TensorDataType::F16
+             : state.type == DataType::BF16 ? TensorDataType::BF16
+                                            : TensorDataType::F32);
+  }
+}
+
+std::vector<TensorEntry> entriesOf(const Program &program, int rank) {
+  std::vector<TensorEntry> entries;
+  forEachKept(program, [&](const Parameter &parameter, const State *state,
+                           TensorDataType type) {
+    const Partition &partition = partitionOf(program, parameter);
+    const bool sharded =
+        state ? partition.shardedOptimizer : isValueSharded(partition);
+    forEachShare(program, parameter, sharded, rank, [&](const Piece &piece) {
+      TensorEntry entry;
+      entry.name = pieceName(parameter.name, state ? state->name : kValueName,
+                             piece.element);
+      entry.type = type;
+      entry.shape = {int64_t(piece.count)};
+      entries.push_back(std::move(entry));
+    });
+  });
+  return entries;
+}
+
+} // namespace
+
+StoredFile zrt::writeShard(FileSystem &files, const std::string &folder,
+                           const Program &program, const Arenas &arenas,
+                           int rank, const StartingValues &start) {
+  const std::string name = shardName(rank, program.training.ranks);
+  DigestedFile file(files, inFolder(folder, name));
+  std::vector<TensorEntry> entries = entriesOf(program, rank);
+  const std::string header = makeSafeTensorsHeader(entries, {{"format", "pt"}});
+  file.append(header.data(), header.size());
+  std::vector<char> bytes;
+  forEachKept(program, [&](const Parameter &parameter, const State *state,
+                           TensorDataType type) {
+    const auto write = [&](uint64_t, uint64_t count, const float *values) {
+      bytes.resize(count * sizeOf(type));
+      storeElements(floatTypeOf(type), false, values, bytes.data(), count);
+      file.append(bytes.data(), bytes.size());
+    };
+    if (state)
+      readState(program, arenas, rank, parameter, *state, write);
+    else
+      readModelValues(program, arenas, rank, parameter, start, write);
+  });
+  StoredFile stored = file.finish();
+  stored.name = name;
+  return stored;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Files that are open at once besides those that are held.
+static constexpr size_t kMostOpen = 8;
+
+ShardReader::ShardReader(std::string folder, const Manifest &manifest) {
+  for (const StoredFile &file : manifest.files)
+    paths.push_back(inFolder(folder, file.name));
+  for (size_t file = 0; file < paths.size(); ++file)
+    addFile(file);
+  checkCover(manifest);
+}
+
+void ShardReader::addFile(size_t file) {
+  const SafeTensorsFile tensors(paths[file]);
+  for (const TensorEntry &entry : tensors.tensors()) {
+    const size_t last = entry.name.rfind('/');
+    const size_t middle = last == std::string::npos || last == 0
+                              ? last
+                              : entry.name.rfind('/', last - 1);
+    Run run;
+    const char *end = entry.name.data() + entry.name.size();
+    const bool valid =
+        last != std::string::npos && middle != std::string::npos &&
+        middle < last &&
+        std::from_chars(entry.name.data() + last + 1, end, run.element).ptr ==
+            end &&
+        entry.shape.size() == 1 && isFloatType(entry.type);
+    if (!valid)
+      throw std::runtime_error(paths[file] + ": the tensor '" + entry.name +
+                               "' is no part of a checkpoint");
+    run.count = entry.elements();
+    run.file = file;
+    run.place = tensors.placeOf(entry);
+    run.type = entry.type;
+    runs[{entry.name.substr(0, middle),
+          entry.name.substr(middle + 1, last - middle - 1)}]
+        .push_back(run);
+  }
+}
+
+/// Every element once: what is missing would stay what it is by chance.
+void ShardReader::checkCover(const Manifest &manifest) {
+  for (const StoredTensor &tensor : manifest.tensors)
+    for (const StoredState &state : tensor.states) {
+      std::vector<Run> &parts = runs[{tensor.name, state.name}];
+      std::sort(parts.begin(), parts.end(), [](const Run &a, const Run &b) {
+        return a.element < b.element;
+      });
+      uint64_t end = 0;
+      for (const Run &run : parts) {
+        if (run.element != end)
+          throw std::runtime_error(paths[run.file] + ": found element " +
+                                   std::to_string(run.element) + " of " +
+                                   state.name + " of '" + tensor.name +
+                                   "', wanted element " + std::to_string(end));
+        end += run.count;
+      }
+      if (end != uint64_t(tensor.elements()))
+        throw std::runtime_error(
+            "the files of the checkpoint have " + std::to_string(end) +
+            " elements of " + state.name + " of '" + tensor.name +
+            "', wanted " + std::to_string(tensor.elements()));
+    }
+}
+
+const std::vector<ShardReader::Run> &
+ShardReader::runsOf(const std::string &tensor, const std::string &state) const {
+  const auto found = runs.find({tensor, state});
+  if (found == runs.end())
+    throw std::runtime_error("the checkpoint has no " + state + " of '" +
+                             tensor + "'");
+  return found->second;
+}
+
+const FileHandle &ShardReader::open(size_t file) const {
+  if (const auto found = held.find(file); found != held.end())
+    return found->second;
+  const auto found = recent.find(file);
+  if (found != recent.end())
+    return found->second;
+  if (recent.size() == kMostOpen)
+    recent.erase(recent.begin());
+  return recent.emplace(file, FileHandle(paths[file], O_RDONLY)).first->second;
+}
+
+void ShardReader::hold(const std::string &tensor) const {
+  for (const Run &run : runsOf(tensor, kValueName))
+    if (!held.count(run.file))
+      held.emplace(run.file, FileHandle(paths[run.file], O_RDONLY));
+}
+
+void ShardReader::read(const std::string &tensor, const std::string &state,
+                       uint64_t first, uint64_t count, float *out) const {
+  const std::vector<Run> &parts = runsOf(tensor, state);
+  auto part = std::upper_bound(
+      parts.begin(), parts.end(), first,
+      [](uint64_t element, const Run &run) { return element < run.element; });
+  part -= part != parts.begin();
+  std::vector<char> bytes;
+  for (const uint64_t end = first + count; first < end; ++part) {
+    if (part == parts.end())
+      throw std::out_of_range("the checkpoint has fewer elements of " + state +
+                              " of '" + tensor + "' than are wanted");
+    const uint64_t inside = first - part->element;
+    const uint64_t taken = std::min(end - first, part->count - inside);
+    const uint64_t width = sizeOf(part->type);
+    bytes.resize(taken * width);
+    open(part->file)
+        .read(part->place + inside * width, bytes.data(), bytes.size());
+    loadElements(floatTypeOf(part->type), bytes.data(), out, taken);
+    out += taken;
+    first += taken;
+  }
+}

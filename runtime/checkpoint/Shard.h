@@ -1,0 +1,64 @@
+// The file of one rank of a checkpoint, and reading any range from all files.
+//
+// A tensor of a file is a run of elements of one state of one parameter, flat:
+// "fc1.w/exp_avg/128" begins at element 128 of exp_avg of fc1.w.
+#ifndef ZERO_RUNTIME_CHECKPOINT_SHARD_H
+#define ZERO_RUNTIME_CHECKPOINT_SHARD_H
+
+#include "checkpoint/FileSystem.h"
+#include "checkpoint/Manifest.h"
+#include "state/Weights.h"
+
+#include <map>
+
+namespace zrt {
+
+/// "rank-00000-of-00004.safetensors"
+std::string shardName(int rank, int ranks);
+
+/// Writes and synchronises what is `rank`'s to write of all states: the files
+/// of all ranks have every element once.
+StoredFile writeShard(FileSystem &files, const std::string &folder,
+                      const Program &program, const Arenas &arenas, int rank,
+                      const StartingValues &start);
+
+/// The logical tensors of a checkpoint, whichever rank wrote what. Few files
+/// are open at a time. One thread at a time may use it.
+class ShardReader {
+public:
+  /// Reads the files' headers. Throws std::runtime_error, naming the file,
+  /// where one cannot be read, or where an element is in no file or in two.
+  ShardReader(std::string folder, const Manifest &manifest);
+
+  /// Elements [first, first + count) of a state, as f32.
+  void read(const std::string &tensor, const std::string &state, uint64_t first,
+            uint64_t count, float *out) const;
+
+  /// Opens the files that hold `tensor`'s own values and keeps them open, so
+  /// that they can be read after they are removed.
+  void hold(const std::string &tensor) const;
+
+private:
+  struct Run {
+    uint64_t element = 0, count = 0;
+    size_t file = 0;
+    uint64_t place = 0; ///< in the file
+    TensorDataType type = TensorDataType::F32;
+  };
+  using Key = std::pair<std::string, std::string>;
+
+  void addFile(size_t file);
+  void checkCover(const Manifest &manifest);
+  const std::vector<Run> &runsOf(const std::string &tensor,
+                                 const std::string &state) const;
+  const FileHandle &open(size_t file) const;
+
+  std::vector<std::string> paths; ///< of the files
+  std::map<Key, std::vector<Run>> runs;
+  mutable std::map<size_t, FileHandle> held;
+  mutable std::map<size_t, FileHandle> recent;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_CHECKPOINT_SHARD_H
