@@ -133,10 +133,25 @@ void Batches::fill(const Dataset &dataset, uint64_t key, uint64_t first,
 
 void Batches::fillTraining(uint64_t update, int micro,
                            void *const *inputs) const {
-  const Training &training = program.training;
-  const uint64_t batch = update * training.accumulation + micro;
   fill(*data.training, seed,
-       (batch * training.ranks + rank) * rowsOf(*data.training), inputs);
+       samplesBefore(update) +
+           (uint64_t(micro) * program.training.ranks + rank) *
+               rowsOf(*data.training),
+       inputs);
+}
+
+void Batches::startAt(uint64_t update, uint64_t sample) {
+  firstUpdate = update;
+  firstSample = sample;
+}
+
+uint64_t Batches::samplesBefore(uint64_t update) const {
+  return firstSample + (update - firstUpdate) * samplesPerUpdate();
+}
+
+uint64_t Batches::samplesPerUpdate() const {
+  return rowsOf(*data.training) * program.training.ranks *
+         program.training.accumulation;
 }
 
 void Batches::fillValidation(uint64_t batch, void *const *inputs) const {
@@ -148,7 +163,5 @@ void Batches::fillValidation(uint64_t batch, void *const *inputs) const {
 }
 
 uint64_t Batches::tokensPerUpdate() const {
-  const Training &training = program.training;
-  return data.training->tokensPerSample() * rowsOf(*data.training) *
-         training.ranks * training.accumulation;
+  return data.training->tokensPerSample() * samplesPerUpdate();
 }

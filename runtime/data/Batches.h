@@ -43,6 +43,14 @@ public:
   /// there is no validation data.
   void fillValidation(uint64_t batch, void *const *inputs) const;
 
+  /// Makes update `update` (from 0) begin with sample `sample` of the
+  /// sequence, and later updates follow; without it, update 0 begins with
+  /// sample 0.
+  void startAt(uint64_t update, uint64_t sample);
+  /// The number of the sample that update `update` begins with.
+  uint64_t samplesBefore(uint64_t update) const;
+  uint64_t samplesPerUpdate() const;
+
   /// Tokens (or samples, where there are no sequences) in an update, over all
   /// ranks.
   uint64_t tokensPerUpdate() const;
@@ -59,6 +67,7 @@ private:
   uint64_t seed;
   int rank;
   uint64_t microBatch;
+  uint64_t firstUpdate = 0, firstSample = 0;
   std::vector<Vocabulary> vocabularies; ///< by input
 };
 

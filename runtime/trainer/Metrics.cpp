@@ -4,16 +4,34 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 using namespace zrt;
 using Json = nlohmann::ordered_json;
 
+/// Cuts off the lines of updates after `updates`, and what is no such line.
+static void cutAfter(const std::string &path, int64_t updates) {
+  std::ifstream lines(path);
+  uint64_t kept = 0;
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !json.contains("step") ||
+        !json["step"].is_number_integer() || json["step"] > updates)
+      break;
+    kept += line.size() + 1;
+  }
+  std::error_code error; // what cannot be cut cannot be opened, too
+  std::filesystem::resize_file(path, kept, error);
+}
+
 Metrics::Metrics(const std::string &path, const Program &program,
-                 uint64_t tokensPerUpdate)
-    : path(path), file(path, std::ios::trunc), program(program),
-      tokensPerUpdate(tokensPerUpdate) {
+                 uint64_t tokensPerUpdate, int64_t updates)
+    : path(path), program(program), tokensPerUpdate(tokensPerUpdate) {
+  if (updates > 0)
+    cutAfter(path, updates);
+  file.open(path, updates > 0 ? std::ios::app : std::ios::trunc);
   if (!file)
     throw std::runtime_error("cannot write '" + path +
                              "': " + std::strerror(errno));

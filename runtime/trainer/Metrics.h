@@ -10,9 +10,11 @@ namespace zrt {
 
 class Metrics {
 public:
-  /// Throws std::runtime_error where `path` cannot be written.
+  /// Begins a new file; where the run goes on after `updates` updates of an
+  /// earlier one, keeps the lines of these. Throws std::runtime_error where
+  /// `path` cannot be written.
   Metrics(const std::string &path, const Program &program,
-          uint64_t tokensPerUpdate);
+          uint64_t tokensPerUpdate, int64_t updates = 0);
 
   /// Keys: step, loss, grad_norm, lr, loss_scale, skipped, tokens_per_s,
   /// step_s, memory (bytes of a rank by arena), traffic (sent by the first

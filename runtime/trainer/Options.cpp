@@ -138,6 +138,28 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
       ->type_name("FILE.jsonl");
 }
 
+void addCheckpointFlags(CLI::App &app, Options &options) {
+  auto *folder =
+      app.add_option("--checkpoint", options.checkpoint,
+                     "save the state of the run to a folder in DIR after the "
+                     "last update, and when SIGTERM or SIGINT stops the run")
+          ->type_name("DIR");
+  app.add_option("--checkpoint-every", options.checkpointEvery,
+                 "save it after every N updates, too")
+      ->type_name("N")
+      ->check(wholeNumber<int64_t>(1))
+      ->needs(folder);
+  app.add_option("--keep", options.keep,
+                 "remove all but the newest K checkpoints (default: keep all)")
+      ->type_name("K")
+      ->check(wholeNumber<int64_t>(1))
+      ->needs(folder);
+  app.add_flag("--resume", options.resume,
+               "go on from the newest complete checkpoint in DIR, or start "
+               "where there is none; --steps counts the updates of all runs")
+      ->needs(folder);
+}
+
 void addTraceFlags(CLI::App &app, Options &options, std::string &steps) {
   auto *trace =
       app.add_option("--trace", options.trace,
@@ -230,6 +252,7 @@ void addDeviceFlags(CLI::App &app, Options &options) {
       ->type_name("N")
       ->check(wholeNumber<int64_t>(1))
       ->excludes("--save-weights")
+      ->excludes("--checkpoint")
       ->excludes("--sample")
       ->excludes("--eager");
 }
@@ -279,6 +302,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
                " ranks at ZeRO stage " +
                std::to_string(program.training.stage) + ".");
   addTrainingFlags(app, options, claims);
+  addCheckpointFlags(app, options);
   addEvaluationFlags(app, options);
   std::string traceSteps;
   addTraceFlags(app, options, traceSteps);

@@ -34,6 +34,10 @@ struct Options {
   /// it waits for; 0: never.
   double timeout = 600, noticeAfter = 10;
   std::string weights, saveWeights, metrics, trace;
+  std::string checkpoint;      ///< the folder
+  int64_t checkpointEvery = 0; ///< updates between checkpoints; 0: at the end
+  int64_t keep = 0;            ///< newest checkpoints that stay; 0: all
+  bool resume = false;
   int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1
   std::string calibrate;                 ///< the machine file to write
   int64_t evalEvery = 0; ///< updates between evaluations; 0: none

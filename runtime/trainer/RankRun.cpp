@@ -67,6 +67,10 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"--prompt", hashOf(options.prompt)},
       {"--temperature", temperature},
       {"--save-weights", int64_t(!options.saveWeights.empty())},
+      {"--checkpoint", int64_t(!options.checkpoint.empty())},
+      {"--checkpoint-every", options.checkpointEvery},
+      {"--keep", options.keep},
+      {"--resume", int64_t(options.resume)},
       {"--trace", int64_t(!options.trace.empty())},
       {"--collectives", hashOf(options.collectives)},
       {"--eager", int64_t(options.eager)},
@@ -126,6 +130,30 @@ void RankRun::checkAgreement() {
   agreeOnFile(communicator, "--weights", options.weights);
 }
 
+/// From a checkpoint, else from weights, else from the seed.
+void RankRun::setState() {
+  const Arenas &arenas = backend->arenas();
+  initializeControl(program, arenas, options.seed);
+  initializeConstants(program, arenas, communicator.rank());
+  if (!options.checkpoint.empty()) {
+    checkpoints = std::make_unique<RunCheckpoints>(run, data, communicator,
+                                                   batches.get());
+    if (checkpoints->resume(arenas)) {
+      start = checkpoints->start();
+      trainer->startAfter(checkpoints->update());
+      skipped = checkpoints->skipped();
+      return;
+    }
+  }
+  if (options.weights.empty()) {
+    initializeParameters(program, arenas, communicator.rank(), options.seed,
+                         &pool);
+    start = initialValuesOf(options.seed);
+  } else {
+    start = loadWeights(options.weights, program, arenas, communicator);
+  }
+}
+
 void RankRun::prepare() {
   // Before anything that ranks of different programs would wait for.
   checkAgreement();
@@ -144,17 +172,13 @@ void RankRun::prepare() {
                                     options.seed, options.temperature);
     prompt = promptTokens(options.prompt, hasByteVocabulary(program), program);
   }
-  const Arenas &arenas = backend->arenas();
-  initializeControl(program, arenas, options.seed);
-  initializeConstants(program, arenas, communicator.rank());
-  if (options.weights.empty()) {
-    initializeParameters(program, arenas, communicator.rank(), options.seed,
-                         &pool);
-    start = initialValuesOf(options.seed);
-  } else {
-    start = loadWeights(options.weights, program, arenas, communicator);
-  }
+  setState();
   backend->initialize();
+  if (options.traceFirst > 0 && options.traceLast <= trainer->updates())
+    throw std::runtime_error(
+        "--trace-steps " + std::to_string(options.traceFirst) + ":" +
+        std::to_string(options.traceLast) + ": the run resumes after update " +
+        std::to_string(trainer->updates()) + "; name later ones");
   if (options.traceFirst > 0)
     trace = std::make_unique<TraceLog>(
         program, options.traceLast - options.traceFirst + 1,
@@ -169,7 +193,8 @@ void RankRun::prepare() {
     progress->message(choice);
   if (!options.metrics.empty())
     metrics = std::make_unique<Metrics>(options.metrics, program,
-                                        batches->tokensPerUpdate());
+                                        batches->tokensPerUpdate(),
+                                        trainer->updates());
 }
 
 bool RankRun::agreeToStop() {
@@ -181,7 +206,7 @@ bool RankRun::agreeToStop() {
 }
 
 void RankRun::report(const UpdateReport &update) {
-  if (update.update == 1)
+  if (first.update == 0)
     first = update;
   last = update;
   skipped += update.skipped;
@@ -218,7 +243,8 @@ void RankRun::evaluate(int64_t update) {
 UpdateReport RankRun::update(int64_t number) {
   if (!trace || number < options.traceFirst || number > options.traceLast)
     return trainer->update();
-  if (number == options.traceFirst) {
+  if (!isTracing) {
+    isTracing = true;
     if (speaks() && backend->timesOperations())
       progress->message("updates " + std::to_string(options.traceFirst) +
                         " to " + std::to_string(options.traceLast) +
@@ -236,6 +262,14 @@ UpdateReport RankRun::update(int64_t number) {
   return result;
 }
 
+void RankRun::saveCheckpoint() {
+  backend->drain();
+  const std::string path =
+      checkpoints->save(trainer->updates(), backend->arenas(), start);
+  if (speaks() && !path.empty())
+    progress->message("saved " + path);
+}
+
 void RankRun::writeTrace() {
   const std::vector<std::string> events =
       gatherTexts(communicator, trace->events(communicator.rank()));
@@ -244,14 +278,19 @@ void RankRun::writeTrace() {
 }
 
 void RankRun::train() {
-  for (int64_t update = 1; update <= options.steps; ++update) {
+  for (int64_t update = trainer->updates() + 1; update <= options.steps;
+       ++update) {
     if (agreeToStop())
       break;
     report(this->update(update));
     if (options.evalEvery > 0 && update % options.evalEvery == 0)
       evaluate(update);
+    if (checkpoints && checkpoints->isDue(update))
+      saveCheckpoint();
   }
   backend->drain();
+  if (checkpoints)
+    saveCheckpoint();
   if (progress)
     progress->finish();
 }

@@ -8,6 +8,7 @@
 #include "trainer/Metrics.h"
 #include "trainer/Progress.h"
 #include "trainer/Run.h"
+#include "trainer/RunCheckpoints.h"
 #include "trainer/TraceLog.h"
 #include "trainer/Trainer.h"
 
@@ -29,6 +30,8 @@ private:
   void checkAgreement();
   void prepare();
   void train();
+  void setState();
+  void saveCheckpoint();
   void evaluate(int64_t update);
   void report(const UpdateReport &update);
   bool agreeToStop();
@@ -48,12 +51,14 @@ private:
   StartingValues start;
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Batches> batches;
+  std::unique_ptr<RunCheckpoints> checkpoints; ///< with --checkpoint
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Generator> generator; ///< with --sample
   std::vector<int32_t> prompt;
   std::unique_ptr<Progress> progress; ///< of the first rank
   std::unique_ptr<Metrics> metrics;   ///< of the first rank
   std::unique_ptr<TraceLog> trace;
+  bool isTracing = false; ///< the first traced update has begun
   std::vector<Transfer> stopTransfer;
   int32_t stop = 0;
   int stopSignal = 0;

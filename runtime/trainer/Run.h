@@ -9,6 +9,8 @@
 
 namespace zrt {
 
+class FileSystem;
+
 /// What the ranks of a process share; all borrowed.
 struct Run {
   const Program &program;
@@ -20,6 +22,7 @@ struct Run {
   std::ostream &errors;
   bool terminal = false; ///< `out` is one
   bool isForDevice = false;
+  FileSystem *files = nullptr; ///< that checkpoints are written to; null: disk
 };
 
 /// Trains, evaluates, saves and samples as the options say: one thread a rank,

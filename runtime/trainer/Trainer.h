@@ -42,6 +42,9 @@ public:
   /// Runs the evaluation region on inputs that `fill` writes.
   void evaluateInputs(const std::function<void(void *const *inputs)> &fill);
 
+  /// Goes on after `updates` updates of an earlier run.
+  void startAfter(int64_t updates) { done = updates; }
+
   /// Updates begun, skipped ones included.
   int64_t updates() const { return done; }
 

@@ -51,7 +51,7 @@ int act(const Options &options, const Program &program,
       &out == &std::cout && ::isatty(STDOUT_FILENO) && !launchedUnderMpi();
   const Run run{
       program, options, embedded.kernels, embedded.kernelCount, makeBackend,
-      out,     errors,  terminal,         embedded.isForDevice};
+      out,     errors,  terminal,         embedded.isForDevice, embedded.files};
   return launch(run);
 }
 

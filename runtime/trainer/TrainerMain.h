@@ -8,14 +8,17 @@
 
 namespace zrt {
 
+class FileSystem;
+
 /// What the compiler put into the executable.
 struct EmbeddedProgram {
   const unsigned char *bytes = nullptr; ///< of `serialize`
   int64_t size = 0;
   const GeneratedKernel *kernels = nullptr;
   int64_t kernelCount = 0;
-  bool isForDevice = false; ///< it has the flags of a device
-  std::string attention;    ///< who computes it, where there is a choice
+  bool isForDevice = false;    ///< it has the flags of a device
+  std::string attention;       ///< who computes it, where there is a choice
+  FileSystem *files = nullptr; ///< for tests, as `Run::files`
 };
 
 /// Everything that the executable does. Returns its exit code: 0; 1 when the

@@ -1,0 +1,137 @@
+#include "trainer/RunCheckpoints.h"
+
+#include "state/Digest.h"
+
+#include <ostream>
+#include <stdexcept>
+
+using namespace zrt;
+
+/// Tells data apart by its first, middle and last samples: to read it all would
+/// take long.
+static uint64_t digestOf(const Program &program, const Dataset &data) {
+  std::vector<std::vector<char>> rows;
+  std::vector<void *> inputs;
+  for (const Input &input : program.inputs) {
+    rows.emplace_back(input.type.bytes());
+    inputs.push_back(rows.back().data());
+  }
+  uint64_t digest = 0;
+  const uint64_t last = data.samples() - 1;
+  for (const uint64_t sample : {uint64_t(0), last / 2, last}) {
+    data.read(0, sample, 0, inputs.data());
+    for (const std::vector<char> &row : rows)
+      digest = mixDigest(digest + digestBytes(row.data(), row.size()));
+  }
+  return digest;
+}
+
+RunCheckpoints::RunCheckpoints(const Run &run, const Data &data,
+                               Communicator &communicator, Batches *batches)
+    : run(run), options(run.options), communicator(communicator),
+      batches(batches), files(run.files ? *run.files : FileSystem::disk()) {
+  position.seed = options.seed;
+  if (batches) {
+    position.globalBatch = batches->samplesPerUpdate();
+    position.samples = data.training->samples();
+    position.digest = digestOf(run.program, *data.training);
+  }
+  together(communicator, [&] {
+    if (communicator.rank() == 0)
+      CheckpointFolder(options.checkpoint, files).make();
+  });
+}
+
+void RunCheckpoints::tell(const std::string &remark) const {
+  if (communicator.rank() == 0)
+    run.errors << "remark: " << remark << std::endl;
+}
+
+void RunCheckpoints::refuseExisting() const {
+  together(communicator, [&] {
+    if (communicator.rank() != 0)
+      return;
+    const Checkpoints found = findCheckpoints(options.checkpoint);
+    if (!found.complete.empty())
+      throw std::runtime_error(
+          "--checkpoint '" + options.checkpoint +
+          "' has checkpoints up to update " +
+          std::to_string(found.complete.back().manifest.update) +
+          " of an earlier run: give --resume to go on with it, or name another "
+          "folder");
+  });
+}
+
+/// Throws where the checkpoint is of a run with another seed or other data.
+void RunCheckpoints::checkRun() const {
+  const DataPosition &then = loaded.manifest.data;
+  const auto refuse = [&](const std::string &found, const std::string &wanted) {
+    throw std::runtime_error(found + ", but the run of " + loaded.path +
+                             " had " + wanted +
+                             ", or name another folder for a new run");
+  };
+  if (then.seed != position.seed)
+    refuse("--seed is " + std::to_string(position.seed),
+           std::to_string(then.seed) + ": give --seed " +
+               std::to_string(then.seed));
+  if (!batches)
+    return;
+  if (then.samples != position.samples)
+    refuse("--data has " + std::to_string(position.samples) +
+               " training samples",
+           std::to_string(then.samples) +
+               ": give the same --data and --validation-fraction");
+  if (then.digest != position.digest)
+    refuse("--data has " + std::to_string(position.samples) +
+               " training samples",
+           "other ones: give the same --data");
+}
+
+bool RunCheckpoints::resume(const Arenas &arenas) {
+  if (!options.resume) {
+    refuseExisting();
+    return false;
+  }
+  std::vector<std::string> remarks;
+  const auto found = findNewest(options.checkpoint, communicator, remarks);
+  for (const std::string &remark : remarks)
+    tell(remark);
+  if (!found) {
+    tell("'" + options.checkpoint +
+         "' has no checkpoint yet: the run starts with update 1");
+    return false;
+  }
+  loaded = {found->path, found->manifest, {}};
+  checkRun();
+  loaded = loadCheckpoint(*found, run.program, arenas, communicator);
+  saved = update();
+  const DataPosition &then = loaded.manifest.data;
+  if (batches)
+    batches->startAt(uint64_t(update()), then.consumed);
+  if (communicator.rank() == 0)
+    run.out << "resumes after update " << update() << " from " << loaded.path
+            << std::endl;
+  if (batches && then.globalBatch != position.globalBatch)
+    tell("an update has " + std::to_string(position.globalBatch) +
+         " samples, and had " + std::to_string(then.globalBatch) +
+         " before: the data goes on after sample " +
+         std::to_string(then.consumed));
+  return true;
+}
+
+bool RunCheckpoints::isDue(int64_t update) const {
+  return options.checkpointEvery > 0 && update % options.checkpointEvery == 0;
+}
+
+std::string RunCheckpoints::save(int64_t update, const Arenas &arenas,
+                                 const StartingValues &start) {
+  if (update == saved || !batches)
+    return "";
+  RunPosition now{update, position};
+  now.data.consumed = batches->samplesBefore(uint64_t(update));
+  const std::string path =
+      saveCheckpoint(options.checkpoint, run.program, arenas, communicator, now,
+                     start, options.keep, files);
+  saved = update;
+  return path;
+}
