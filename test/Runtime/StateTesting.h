@@ -62,6 +62,8 @@ public:
   }
 
   Program program;
+  /// Names of states that trained parameters have besides, and how they start.
+  std::vector<std::pair<const char *, double>> kept;
 
 private:
   BufferRef take(Arena arena, uint64_t elements, bool sharded, DataType kind,
@@ -86,6 +88,10 @@ private:
       addState(partition, "remainder", DataType::U16, StateStart::LowerHalf);
     else if (type != DataType::F32)
       addState(partition, "master", DataType::F32, StateStart::Parameter);
+    for (const auto &[name, value] : kept) {
+      addState(partition, name, DataType::F32, StateStart::Constant);
+      partition.states.back().constant = value;
+    }
   }
 
   /// The last segment's elements are on the host, unless it is all there is.

@@ -1,0 +1,144 @@
+// Errors: damaged files, other programs, full disks. All ranks end together.
+#include "CheckpointTesting.h"
+
+#include <fstream>
+
+using namespace zrt;
+using namespace zrt::testing;
+
+namespace {
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Loads the newest checkpoint; what each rank threw, and the remarks.
+std::vector<std::string> load(const Program &program, const std::string &root,
+                              std::vector<std::string> *remarks = nullptr) {
+  return onRanks(program.training.ranks, [&](Communicator &communicator) {
+    std::vector<std::string> said;
+    const auto found = findNewest(root, communicator, said);
+    if (communicator.rank() == 0 && remarks)
+      *remarks = said;
+    Arenas arenas(program);
+    initializeControl(program, arenas, 0);
+    if (found)
+      loadCheckpoint(*found, program, arenas, communicator);
+  });
+}
+
+class CheckpointFault : public ::testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_EQ(saveRound(program, root, 1), noErrors(program));
+    ASSERT_EQ(saveRound(program, root, 2), noErrors(program));
+  }
+  void expectError(const Program &target, const std::string &wanted) {
+    for (const std::string &error : load(target, root))
+      EXPECT_TRUE(contains(error, wanted)) << error;
+  }
+
+  const Program program = checkpointProgram(3, 3, DataType::F32);
+  TemporaryFolder folder;
+  const std::string root = folder.file("run");
+  const std::string shard =
+      root + "/update-0000000022/rank-00001-of-00003.safetensors";
+};
+
+} // namespace
+
+TEST_F(CheckpointFault, DamagedFilesAreNamedOnAllRanks) {
+  const std::string content = readText(shard);
+  std::string changed = content;
+  changed[content.size() - 5] ^= 16;
+  std::ofstream(shard, std::ios::binary) << changed;
+  const std::string advice =
+      ": the checkpoint is damaged; restore the file, or "
+      "remove the folder '" +
+      root + "/update-0000000022' to go on";
+  expectError(program, shard + ": found the checksum ");
+  expectError(program, advice);
+  std::ofstream(shard, std::ios::binary) << content.substr(0, 700);
+  expectError(program, shard + ": found 700 bytes, wanted " +
+                           std::to_string(content.size()) + advice);
+  std::filesystem::remove(shard);
+  expectError(program,
+              shard + ": cannot be opened: No such file or directory" + advice);
+  // And what it says helps.
+  std::filesystem::remove_all(root + "/update-0000000022");
+  EXPECT_EQ(expectNewest(program, root), 1);
+}
+
+TEST_F(CheckpointFault, WhatIsNotCompleteIsPassedOver) {
+  const std::string manifest = root + "/update-0000000022/manifest.json";
+  const std::string text = readText(manifest);
+  std::ofstream(manifest) << text.substr(0, text.size() / 2);
+  std::vector<std::string> remarks;
+  EXPECT_EQ(load(program, root, &remarks), noErrors(program));
+  ASSERT_EQ(remarks.size(), 2u);
+  EXPECT_TRUE(contains(remarks[0], "update-0000000022 is not complete and is "
+                                   "passed over"))
+      << remarks[0];
+  EXPECT_TRUE(contains(remarks[1], "latest names update-0000000022, which is "
+                                   "not there or not complete"))
+      << remarks[1];
+  EXPECT_EQ(expectNewest(program, root), 1);
+  // It stands in nobody's way.
+  EXPECT_EQ(saveRound(program, root, 2, 2), noErrors(program));
+  EXPECT_EQ(expectNewest(program, root), 2);
+  EXPECT_EQ(load(program, root, &remarks), noErrors(program));
+  EXPECT_TRUE(remarks.empty());
+}
+
+TEST_F(CheckpointFault, OtherProgramsAreToldWhatIsDifferent) {
+  Program other = program;
+  other.parameters[0].name = "fc2.w";
+  expectError(other, "\n  'fc2.w' is not in the checkpoint");
+  expectError(other, "\n  'fc1.w' is no parameter of this program");
+  other = program;
+  other.parameters[0].shape = {11, 7};
+  expectError(other, "\n  'fc1.w' has the shape [7, 11] in the checkpoint and "
+                     "[11, 7] in this program");
+  other = program;
+  other.partitions[1].states[0].name = "momentum";
+  expectError(other, "\n  'deep/er.w' is kept with exp_avg, sum, and this "
+                     "program trains it with momentum, sum");
+}
+
+TEST_F(CheckpointFault, AnUpdateIsSavedOnce) {
+  for (const std::string &error : saveRound(program, root, 2))
+    EXPECT_TRUE(contains(error, "update-0000000022: this checkpoint exists"))
+        << error;
+  EXPECT_EQ(expectNewest(program, root), 2);
+}
+
+/// A disk that is full at any operation costs the new checkpoint only.
+TEST_F(CheckpointFault, AFullDiskLeavesTheOldOnes) {
+  for (int stopAt = 1;; ++stopAt) {
+    bool failed = false;
+    WatchedFileSystem files([&](int operation, const std::string &what,
+                                const std::function<void()> &half) {
+      if (operation != stopAt)
+        return;
+      failed = true;
+      if (half)
+        half();
+      throw std::runtime_error(what + ": No space left on device");
+    });
+    const auto errors = saveRound(program, root, 3, 0, files);
+    if (!failed) {
+      EXPECT_EQ(errors, noErrors(program));
+      break;
+    }
+    for (const std::string &error : errors)
+      EXPECT_TRUE(contains(error, "No space left on device")) << error;
+    const int newest = expectNewest(program, root);
+    EXPECT_TRUE(newest == 2 || newest == 3) << newest;
+    // Nothing is left that takes room.
+    for (const std::string &name : FileSystem::disk().list(root))
+      EXPECT_FALSE(contains(name, "update") && contains(name, ".partial"))
+          << name << " after operation " << stopAt;
+    std::filesystem::remove_all(root + "/update-0000000033");
+  }
+  EXPECT_EQ(expectNewest(program, root), 3);
+}
