@@ -56,9 +56,6 @@ CLI::Validator number(double low, double high) {
   return CLI::Validator(check, "");
 }
 
-/// The powers of two at which f32 still has room for the loss on either side.
-constexpr double kSmallestLossScale = 0x1p-64, kLargestLossScale = 0x1p64;
-
 /// ": did you mean '--steps'?" where a flag is near, else "".
 std::string nearestFlag(const CLI::App &app, const std::string &flag) {
   std::vector<std::string> names;

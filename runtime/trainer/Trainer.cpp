@@ -63,6 +63,12 @@ void Trainer::setLearningRates() {
 }
 
 UpdateReport Trainer::update() {
+  return update([this](int64_t micro, void *const *inputs) {
+    batches->fillTraining(uint64_t(done), int(micro), inputs);
+  });
+}
+
+UpdateReport Trainer::update(const FillInputs &fill) {
   const Clock::time_point begin = Clock::now();
   const Traffic before = backend.traffic();
   const double scale = backend.control().scale;
@@ -72,7 +78,7 @@ UpdateReport Trainer::update() {
     control.evaluating = 0;
     control.microIndex = micro;
     control.batch = uint64_t(done) * program.training.accumulation + micro;
-    batches->fillTraining(done, micro, inputs);
+    fill(micro, inputs);
   });
   ++done;
   UpdateReport result = report(before, scale);
@@ -154,12 +160,16 @@ void Trainer::evaluateInputs(
 }
 
 double Trainer::evaluate(int64_t count) {
+  return evaluate(count, [this](int64_t micro, void *const *inputs) {
+    batches->fillValidation(uint64_t(micro), inputs);
+  });
+}
+
+double Trainer::evaluate(int64_t count, const FillInputs &fill) {
   const Output &loss = evaluationLoss(program);
   evaluationSum = 0;
   for (int64_t batch = 0; batch < count; ++batch) {
-    evaluateInputs([&](void *const *inputs) {
-      batches->fillValidation(uint64_t(batch), inputs);
-    });
+    evaluateInputs([&](void *const *inputs) { fill(batch, inputs); });
     float value;
     backend.read(loss.buffer, 0, &value, sizeof(value));
     evaluationSum += value;

@@ -6,6 +6,8 @@
 #include "program/Control.h"
 #include "trainer/Backend.h"
 
+#include <functional>
+
 namespace zrt {
 
 /// What one update did. Equal on all ranks but for the times.
@@ -25,19 +27,27 @@ struct UpdateReport {
   std::string blame;
 };
 
+/// Writes this rank's inputs, in the order of `Program::inputs`, of
+/// micro-batch `micro` of an update, or of an evaluation.
+using FillInputs = std::function<void(int64_t micro, void *const *inputs)>;
+
 class Trainer {
 public:
-  /// All references are borrowed; `batches` may be null where only
-  /// `evaluateInputs` is called. The control block is initialised already.
+  /// All references are borrowed; `batches` may be null where inputs are given
+  /// with each call. The control block is initialised already.
   Trainer(const Program &program, Backend &backend, Communicator &communicator,
           const Batches *batches);
 
   /// One update. Throws std::runtime_error when a command fails, or when the
   /// loss overflows at the smallest loss scale.
   UpdateReport update();
+  /// The same on inputs that `fill` writes.
+  UpdateReport update(const FillInputs &fill);
 
   /// Mean loss over `count` validation micro-batches a rank and over ranks.
   double evaluate(int64_t count);
+  /// The same on inputs that `fill` writes.
+  double evaluate(int64_t count, const FillInputs &fill);
 
   /// Runs the evaluation region on inputs that `fill` writes.
   void evaluateInputs(const std::function<void(void *const *inputs)> &fill);
