@@ -117,16 +117,21 @@ linkTo(StringRef output, StringRef compiler, std::string &error,
   return success();
 }
 
-LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
-                                         const LinkOptions &options,
-                                         std::string &error) {
+/// Links `object` and the runtime, with what `kind` asks of the compiler.
+static LogicalResult linkWithRuntime(ArrayRef<StringRef> kind, StringRef object,
+                                     StringRef output,
+                                     const LinkOptions &options,
+                                     std::string &error) {
   std::string compiler = findCompiler(options, error);
   if (compiler.empty())
     return failure();
   std::string runtime = findRuntime(options, error);
   if (runtime.empty())
     return failure();
-  SmallVector<std::string> arguments = {compiler, object.str()};
+  SmallVector<std::string> arguments = {compiler};
+  for (StringRef word : kind)
+    arguments.push_back(word.str());
+  arguments.push_back(object.str());
   if (!options.files.empty()) {
     arguments.push_back("-Wl,--whole-archive");
     llvm::append_range(arguments, options.files);
@@ -139,9 +144,21 @@ LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
   });
 }
 
+LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
+                                         const LinkOptions &options,
+                                         std::string &error) {
+  return linkWithRuntime({}, object, output, options, error);
+}
+
 LogicalResult mlir::zero::linkShared(StringRef object, StringRef output,
                                      const LinkOptions &options,
                                      std::string &error) {
+  return linkWithRuntime({"-shared"}, object, output, options, error);
+}
+
+LogicalResult mlir::zero::linkProgram(StringRef object, StringRef output,
+                                      const LinkOptions &options,
+                                      std::string &error) {
   std::string compiler = findCompiler(options, error);
   if (compiler.empty())
     return failure();

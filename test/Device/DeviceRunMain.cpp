@@ -3,7 +3,7 @@
 //
 //   zero-device-run program.so [flags of the executable]
 //
-// program.so is what `zero-compile --target cuda --emit shared` wrote.
+// program.so is what `zero-compile --target cuda --emit program` wrote.
 #include "../Runtime/ProgramLibrary.h"
 
 #include "device/cuda/CudaBackend.h"

@@ -9,7 +9,7 @@ def main():
     output, compile_flags, check_flags, *models = sys.argv[1:]
     for model in models:
         for stage in range(4):
-            command = ["zero-compile", model, "--emit=shared", "-o", output]
+            command = ["zero-compile", model, "--emit=program", "-o", output]
             command += [f"--stage={stage}"] + compile_flags.split("|")
             subprocess.run(command, check=True)
             for flags in check_flags.split("|"):

@@ -38,7 +38,7 @@
 // RUN: not zero-compile %s --load-dialect-plugin=%foreign_dialect.so --link=%t.none -o %t.bare 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: cannot link '{{.*}}.none': there is no such file
 // RUN: not zero-compile %s --load-dialect-plugin=%foreign_dialect.so --link=%foreign_kernels.a --emit=obj -o %t.o 2>&1 | FileCheck %s --check-prefix=EMIT
-// EMIT: error: --link is for executables; the output is to be of another kind
+// EMIT: error: --link is for what has a runtime, executables and shared libraries; the output is to be of another kind
 
 zero.parameter @w : tensor<3x4xf32> = #zero.normal<std = 0.5>
 

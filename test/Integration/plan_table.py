@@ -53,7 +53,7 @@ def main():
         sys.exit(f"{page} has no table of all stages, only {sorted(table)}")
     for (precision, stage), row in table.items():
         options = [f"--stage={stage}", f"--ranks={RANKS}", f"--pipeline=precision={precision}"]
-        output("zero-compile", model, "--emit=shared", "-o", program, *options)
+        output("zero-compile", model, "--emit=program", "-o", program, *options)
         plan = json.loads(output("zero-plan", model, "--json", "-", *options))
         planned = {name: arena["bytes"] for name, arena in plan["memory"].items()}
         arenas, total = asked(program)

@@ -159,7 +159,7 @@ def compile_model(folder, setup):
     command = ["zero-compile", setup.model_file(), "--config", path + ".json", *ranks, "-o", path]
     if TARGET == "cuda":
         # The oldest processor that GPUs of today are beside.
-        command += ["--target=cuda", "--emit=shared", "--cpu=x86-64-v3"]
+        command += ["--target=cuda", "--emit=program", "--cpu=x86-64-v3"]
     if "pipeline" in setup.options:
         command += ["--pipeline", setup.options["pipeline"]]
     if setup.options.get("keep_trivial"):

@@ -1,4 +1,4 @@
-// What zero-compile --emit=shared wrote, loaded.
+// What zero-compile --emit=program wrote, loaded.
 #ifndef ZERO_TEST_RUNTIME_PROGRAMLIBRARY_H
 #define ZERO_TEST_RUNTIME_PROGRAMLIBRARY_H
 

@@ -79,7 +79,7 @@ void CompiledKernels::load(const std::string &source,
         succeeded(mlir::zero::emitObject(*module, program, options, out)));
   }
   std::string error;
-  ASSERT_TRUE(succeeded(mlir::zero::linkShared(object, shared, {}, error)))
+  ASSERT_TRUE(succeeded(mlir::zero::linkProgram(object, shared, {}, error)))
       << error;
   library = dlopen(shared.c_str(), RTLD_NOW | RTLD_LOCAL);
   const char *message = library ? "" : dlerror();

@@ -33,7 +33,7 @@ namespace cl = llvm::cl;
 
 namespace {
 
-enum class Emit { Mlir, Llvm, Ptx, Object, Executable, Shared };
+enum class Emit { Mlir, Llvm, Ptx, Object, Executable, Shared, Program };
 
 cl::OptionCategory category("zero-compile options");
 
@@ -100,6 +100,9 @@ cl::opt<Emit> emit(
         clEnumValN(Emit::Ptx, "ptx", "PTX of the kernels (target cuda)"),
         clEnumValN(Emit::Object, "obj", "an object file"),
         clEnumValN(Emit::Shared, "shared",
+                   "a shared library with the runtime, for C and Python (see "
+                   "docs/Library.md)"),
+        clEnumValN(Emit::Program, "program",
                    "a shared library of kernels and program, without the "
                    "runtime")));
 
@@ -182,11 +185,15 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
   zero::LinkOptions link;
   link.compiler = compiler;
   link.files.assign(linked.begin(), linked.end());
-  if (target == "cuda")
+  if (emit == Emit::Shared)
+    link.runtimeName = "zero-runtime-shared.link";
+  else if (target == "cuda")
     link.runtimeName = "zero-runtime-cuda.link";
   std::string error;
   auto linked = emit == Emit::Shared
                     ? zero::linkShared(object, output, link, error)
+                : emit == Emit::Program
+                    ? zero::linkProgram(object, output, link, error)
                     : zero::linkExecutable(object, output, link, error);
   return succeeded(linked) ? success() : fail(error);
 }
@@ -205,9 +212,9 @@ LogicalResult loadPlugins(DialectRegistry &registry) {
 
 /// Checks `--link`: what has no executable has nothing to link.
 LogicalResult checkLinked() {
-  if (!linked.empty() && emit != Emit::Executable)
-    return fail("--link is for executables; the output is to be of another "
-                "kind");
+  if (!linked.empty() && emit != Emit::Executable && emit != Emit::Shared)
+    return fail("--link is for what has a runtime, executables and shared "
+                "libraries; the output is to be of another kind");
   for (const std::string &path : linked)
     if (!llvm::sys::fs::exists(path))
       return fail("cannot link '" + path + "': there is no such file");
@@ -236,8 +243,8 @@ LogicalResult checkTarget() {
     return fail("target 'cuda' is not in this build, which was configured "
                 "without the CUDA toolkit; wanted 'host'");
 #endif
-  if (isCuda && emit == Emit::Llvm)
-    return fail("target 'cuda' writes mlir, ptx, obj, shared and exe");
+  if (isCuda && (emit == Emit::Llvm || emit == Emit::Shared))
+    return fail("target 'cuda' writes mlir, ptx, obj, program and exe");
   if (!isCuda && emit == Emit::Ptx)
     return fail("only target 'cuda' writes ptx");
   return success();

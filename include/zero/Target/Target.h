@@ -82,10 +82,15 @@ struct LinkOptions {
 LogicalResult linkExecutable(StringRef object, StringRef output,
                              const LinkOptions &options, std::string &error);
 
-/// Links the object file `object`, alone, into the shared library `output`:
-/// the kernels and the program for a process that brings its own runtime.
+/// Links it with the runtime that `options` name, which shows the functions of
+/// runtime/capi/zero.h, into the shared library `output`.
 LogicalResult linkShared(StringRef object, StringRef output,
                          const LinkOptions &options, std::string &error);
+
+/// Links the object file `object`, alone, into the shared library `output`:
+/// the kernels and the program for a process that brings its own runtime.
+LogicalResult linkProgram(StringRef object, StringRef output,
+                          const LinkOptions &options, std::string &error);
 
 } // namespace mlir::zero
 

@@ -1,0 +1,194 @@
+/* A training run as a library.
+ *
+ *   zero-compile model.mlir --config ds_config.json --ranks 2 --emit=shared -o
+ * train.so
+ *
+ * writes a shared library with the functions of this header: the executable's
+ * program and runtime, driven by the caller. All ranks are threads of the
+ * caller's process.
+ *
+ * Errors. A function that can fail returns a `zero_status`, and
+ * `zero_last_error` then has the message; the library never ends the process.
+ * After ZERO_INVALID_ARGUMENT and ZERO_WRONG_STATE nothing has changed, and the
+ * run goes on. After ZERO_FAILED from a function that trains or evaluates, the
+ * run cannot go on: destroy it.
+ *
+ * Threads. Any thread may call any function. Calls with one run wait for each
+ * other; `zero_run_destroy` must be the last. The library's own threads take no
+ * signals. A process made by fork() cannot use its parent's runs.
+ *
+ * Structures that have a field `struct_size` may grow: set it to sizeof the
+ * structure before the call. Strings that are returned live as long as the
+ * library is loaded, unless said otherwise.
+ */
+#ifndef ZERO_H
+#define ZERO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows when functions or fields are added. A library can do what a caller of
+ * an earlier version wants. */
+#define ZERO_API_VERSION 1
+
+typedef enum zero_status {
+  ZERO_OK = 0,
+  ZERO_INVALID_ARGUMENT = 1, /* a name, shape, type or option is wrong */
+  ZERO_WRONG_STATE = 2,      /* not now, such as an update before a backward */
+  ZERO_FAILED = 3,           /* a file, a kernel or a rank failed */
+  ZERO_OUT_OF_MEMORY = 4
+} zero_status;
+
+typedef enum zero_type {
+  ZERO_F32 = 0,
+  ZERO_F16 = 1,
+  ZERO_BF16 = 2,
+  ZERO_F64 = 3,
+  ZERO_BOOL = 4, /* a byte, 0 or 1 */
+  ZERO_I8 = 5,
+  ZERO_I32 = 6,
+  ZERO_I64 = 7,
+  ZERO_U16 = 8
+} zero_type;
+
+/* ZERO_API_VERSION of the library. */
+int32_t zero_api_version(void);
+
+/* The message of the calling thread's last call that failed; "" where none
+ * has. Lives until the thread's next call. */
+const char *zero_last_error(void);
+
+/* -- What was compiled ---------------------------------------------------- */
+
+typedef struct zero_model {
+  size_t struct_size;
+  const char *name;
+  int32_t stage;
+  int32_t ranks;
+  int32_t accumulation;   /* micro-batches of a rank in one update */
+  int64_t micro_batch;    /* samples of a rank in one micro-batch */
+  int64_t update_samples; /* micro_batch * ranks * accumulation */
+  int32_t inputs;
+  int32_t parameters;
+  int32_t deterministic;
+} zero_model;
+
+zero_status zero_model_describe(zero_model *model);
+
+/* An input, of one micro-batch of one rank, or a parameter. */
+typedef struct zero_tensor {
+  size_t struct_size;
+  const char *name;
+  int32_t type; /* zero_type; of a parameter: that of the model */
+  int32_t dimensions;
+  const int64_t *shape;
+  int64_t elements;
+  int32_t trainable; /* 1: a parameter that updates change */
+  int32_t states;    /* of a trainable parameter, what its optimizer keeps */
+} zero_tensor;
+
+/* `index` counts from 0. */
+zero_status zero_model_input(int32_t index, zero_tensor *input);
+zero_status zero_model_parameter(int32_t index, zero_tensor *parameter);
+
+/* The name of state `state` of what the optimizer keeps of each element of
+ * parameter `parameter`, "exp_avg". Master weights are not among them:
+ * `zero_run_get_parameter` reads those. */
+zero_status zero_model_state(int32_t parameter, int32_t state,
+                             const char **name);
+
+/* -- A run ---------------------------------------------------------------- */
+
+typedef struct zero_run zero_run;
+
+/* As the executable's flags of the same names. Zero stands for the default. */
+typedef struct zero_options {
+  size_t struct_size;
+  uint64_t seed;      /* of initial values, data order and dropout */
+  int32_t threads;    /* of a rank; 0: cores / ranks */
+  int32_t overcommit; /* 1: start without enough memory */
+  double loss_scale;  /* in every update; 0: as compiled */
+  double timeout;     /* seconds without progress; 0: 600, negative: for ever */
+  const char *weights; /* a safetensors file to start from, or NULL */
+} zero_options;
+
+/* Makes the ranks and gives them initial values. `options` may be NULL. On
+ * failure `*run` is NULL. */
+zero_status zero_run_create(const zero_options *options, zero_run **run);
+
+/* Ends the ranks and frees their memory. `run` may be NULL. */
+void zero_run_destroy(zero_run *run);
+
+/* One array of a batch: row-major, dense, borrowed during the call.
+ *
+ * Dimension 0 counts samples, the others are the input's. An input may come in
+ * several arrays, which follow each other in the order given; each holds whole
+ * micro-batches. Rank r of n reads, in micro-batch a, the samples from
+ * (a * n + r) * micro_batch on. The type is the input's, or ZERO_I64 for one of
+ * ZERO_I32 where all values fit. */
+typedef struct zero_array {
+  const char *name; /* of the input */
+  const void *data;
+  int32_t type; /* zero_type */
+  int32_t dimensions;
+  const int64_t *shape;
+} zero_array;
+
+/* What an update did. */
+typedef struct zero_update {
+  size_t struct_size;
+  int64_t update;       /* from 1, skipped ones included */
+  double loss;          /* mean over the samples' micro-batches */
+  double gradient_norm; /* before clipping */
+  double learning_rate; /* of the first parameter group that is trained */
+  double loss_scale;    /* that multiplied this update's loss */
+  double next_loss_scale;
+  int32_t skipped; /* 1: a gradient was inf or NaN, nothing was updated */
+  double seconds;
+} zero_update;
+
+/* Opens data by the rules of the executable's --data, without a part for
+ * validation. Steps without arrays then read it: the samples that the
+ * executable's updates of the same numbers read. */
+zero_status zero_run_open_data(zero_run *run, const char *path);
+
+/* The order in which data of `samples` samples is read: writes the numbers of
+ * `count` samples, from position `first` of a sequence of epochs on, each of
+ * which is a permutation by the run's seed. */
+zero_status zero_run_order(zero_run *run, int64_t samples, int64_t first,
+                           int64_t count, int64_t *numbers);
+
+/* One update on `update_samples` samples of every input, or, where `count` is
+ * 0, on the next ones of the data that is open. `update` may be NULL. */
+zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
+                          zero_update *update);
+
+/* The mean loss over any whole number of micro-batches for each rank, without
+ * dropout; changes nothing. */
+zero_status zero_run_evaluate(zero_run *run, const zero_array *arrays,
+                              size_t count, double *loss);
+
+/* -- State, whole and as f32 ---------------------------------------------- */
+
+/* Each copies all `elements` of the parameter `name`, whatever rank and memory
+ * they are in. `elements` must be the parameter's. */
+
+/* The master weight where there is one, else the parameter. */
+zero_status zero_run_get_parameter(zero_run *run, const char *name,
+                                   float *values, int64_t elements);
+/* Rounds to the types that the program stores. The optimizer's state stays. */
+zero_status zero_run_set_parameter(zero_run *run, const char *name,
+                                   const float *values, int64_t elements);
+
+/* All parameters, as a safetensors file. */
+zero_status zero_run_save_weights(zero_run *run, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ZERO_H */

@@ -1,0 +1,111 @@
+/* Calls of zero.h that are refused, on the model tiny-mlp of 2 ranks; prints
+ * status and message of each. */
+#include "zero.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+static void expect(zero_status found, zero_status wanted, const char *what) {
+  if (found == wanted)
+    return;
+  ++failures;
+  printf("%s: found status %d, wanted %d: %s\n", what, found, wanted,
+         zero_last_error());
+}
+
+static void refused(zero_status status, const char *what) {
+  printf("%s: %d: %s\n", what, status, zero_last_error());
+}
+
+static const float xs[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+static const float ys[4] = {1, 0, 1, 0};
+static const int64_t x_shape[2] = {4, 3}, y_shape[2] = {4, 1};
+static const zero_array right[2] = {{"x", xs, ZERO_F32, 2, x_shape},
+                                    {"y", ys, ZERO_F32, 2, y_shape}};
+
+static void check_arrays(zero_run *run) {
+  const int64_t narrow[2] = {6, 2}, odd[2] = {3, 3}, few[2] = {2, 3},
+                few_y[2] = {2, 1};
+  zero_array batch[3];
+#define TRY(what, count, change)                                               \
+  memcpy(batch, right, sizeof right);                                          \
+  memcpy(batch + 2, right, sizeof *right);                                     \
+  change;                                                                      \
+  refused(zero_run_step(run, batch, count, NULL), what)
+  TRY("name", 2, batch[0].name = "z");
+  TRY("missing", 1, (void)0);
+  TRY("shape", 2, batch[0].shape = narrow);
+  TRY("dimensions", 2, batch[0].dimensions = 1);
+  TRY("micro-batches", 2, batch[0].shape = odd);
+  TRY("type", 2, batch[0].type = ZERO_F64);
+  TRY("no type", 2, batch[0].type = 99);
+  TRY("no data", 2, batch[0].data = NULL);
+  TRY("disagree", 2, batch[0].shape = few);
+  TRY("few", 2, (batch[0].shape = few, batch[1].shape = few_y));
+  TRY("twice", 3, (void)0);
+  refused(zero_run_step(run, NULL, 0, NULL), "no data open");
+  refused(zero_run_step(run, NULL, 1, NULL), "no arrays");
+}
+
+static void check_parameters(zero_run *run) {
+  float values[3], huge[3] = {1, 2, 3};
+  refused(zero_run_get_parameter(run, "fc9.w", values, 3), "no parameter");
+  refused(zero_run_get_parameter(run, "fc1.w", values, 2), "room");
+  refused(zero_run_get_parameter(run, "fc1.w", NULL, 3), "null");
+  expect(zero_run_set_parameter(run, "fc1.w", huge, 3), ZERO_OK, "set");
+  expect(zero_run_get_parameter(run, "fc1.w", values, 3), ZERO_OK, "get");
+  expect(memcmp(values, huge, sizeof huge) ? ZERO_FAILED : ZERO_OK, ZERO_OK,
+         "what was set is there");
+}
+
+/* Each sees the first's effect: the run goes on after what was refused. */
+static void check_updates(zero_run *run) {
+  zero_update unsized = {0}, update = {sizeof update};
+  refused(zero_run_step(run, right, 2, &unsized), "struct_size");
+  expect(zero_run_step(run, right, 2, &update), ZERO_OK, "step");
+  printf("update %lld\n", (long long)update.update);
+  /* An earlier version's structure ends earlier. */
+  zero_update old = {offsetof(zero_update, gradient_norm)};
+  old.gradient_norm = -5;
+  expect(zero_run_step(run, right, 2, &old), ZERO_OK, "step");
+  printf("update %lld norm %g\n", (long long)old.update, old.gradient_norm);
+  /* The same samples as four arrays: two micro-batches of two inputs. */
+  const int64_t half_x[2] = {2, 3}, half_y[2] = {2, 1};
+  const zero_array halves[4] = {{"x", xs, ZERO_F32, 2, half_x},
+                                {"y", ys, ZERO_F32, 2, half_y},
+                                {"x", xs + 6, ZERO_F32, 2, half_x},
+                                {"y", ys + 2, ZERO_F32, 2, half_y}};
+  double whole = 0, parts = 1;
+  expect(zero_run_evaluate(run, right, 2, &whole), ZERO_OK, "evaluate");
+  expect(zero_run_evaluate(run, halves, 4, &parts), ZERO_OK, "evaluate");
+  printf("in parts: %s\n", whole == parts ? "equal" : "different");
+}
+
+int main(void) {
+  zero_run *run = NULL;
+  zero_options options = {sizeof options};
+  zero_tensor tensor = {sizeof tensor};
+  refused(zero_model_input(9, &tensor), "input");
+  refused(zero_run_step(NULL, right, 2, NULL), "no run");
+  options.weights = "/nonexistent.safetensors";
+  refused(zero_run_create(&options, &run), "weights");
+  options.weights = NULL;
+  options.threads = -1;
+  refused(zero_run_create(&options, &run), "threads");
+  options.threads = 1;
+  options.struct_size = 1000;
+  refused(zero_run_create(&options, &run), "options");
+  options.struct_size = sizeof options;
+  expect(zero_run_create(&options, &run), ZERO_OK, "create");
+  check_arrays(run);
+  check_parameters(run);
+  check_updates(run);
+  refused(zero_run_save_weights(run, "/nonexistent/w"), "save");
+  expect(zero_run_step(run, right, 2, NULL), ZERO_OK,
+         "step after a failed save");
+  zero_run_destroy(run);
+  zero_run_destroy(NULL);
+  return failures != 0;
+}
