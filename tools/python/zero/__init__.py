@@ -1,11 +1,42 @@
-"""zero from Python: bring a PyTorch model in.
+"""zero from Python: compile a model, train it, and bring PyTorch models in.
 
     import zero
+    step = zero.compile(module, batch, config="ds_config.json", ranks=2)
+    loss = step(batch)
+
     zero.export(module, batch).save("model.mlir", "model.safetensors")
 
-`docs/PyTorch.md` is the page for users.
+Training needs NumPy only; what takes a module needs PyTorch. `docs/Python.md` and
+`docs/PyTorch.md` are the pages for users.
 """
 
-from zero.importer import CannotImport, Model, export, load_weights
+from zero.compiler import CompileError, compile
+from zero.errors import ArgumentError, Error, StateError
+from zero.step import Step, Tensor, Update, load
 
-__all__ = ["CannotImport", "Model", "export", "load_weights"]
+_IMPORTER = ("CannotImport", "Model", "export", "load_weights")
+
+__all__ = [
+    "ArgumentError",
+    "CannotImport",
+    "CompileError",
+    "Error",
+    "Model",
+    "StateError",
+    "Step",
+    "Tensor",
+    "Update",
+    "compile",
+    "export",
+    "load",
+    "load_weights",
+]
+
+
+def __getattr__(name: str):
+    # PyTorch is imported by whom needs it.
+    if name in _IMPORTER:
+        import zero.importer
+
+        return getattr(zero.importer, name)
+    raise AttributeError(f"module 'zero' has no attribute '{name}'")

@@ -1,0 +1,312 @@
+"""`zero.compile` and the step that it returns, beside the executable and PyTorch."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy
+import pytest
+import torch
+from models import MODELS
+from safetensors.torch import load_file, save_file
+from training import run, tool
+
+import zero
+
+MODELS_FOLDER = pathlib.Path(__file__).parents[3] / "test/Models"
+ADAM = {"lr": 1e-3, "betas": [0.9, 0.999], "eps": 1e-6, "weight_decay": 0.0}
+CONFIG = {"optimizer": {"type": "AdamW", "params": ADAM}, "gradient_clipping": 1.0}
+
+
+def mlp_batch(samples: int = 4) -> dict:
+    random = numpy.random.default_rng(3)
+    return {
+        "x": random.standard_normal((samples, 3), dtype=numpy.float32),
+        "y": random.standard_normal((samples, 1), dtype=numpy.float32),
+    }
+
+
+def compile_mlp(**settings) -> zero.Step:
+    settings = {"ranks": 2, "stage": 3, "threads": 1, **settings}
+    return zero.compile(MODELS_FOLDER / "tiny-mlp.mlir", **settings)
+
+
+@pytest.fixture(scope="module")
+def mlp():
+    with compile_mlp() as step:
+        yield step
+
+
+def llama(micro_batch: int = 2):
+    torch.manual_seed(8)
+    module, batch = MODELS["llama"]()
+    ids = torch.randint(1, 128, (8, batch["input_ids"].shape[1]))
+    data = {"input_ids": ids, "labels": ids.clone()}
+    return module.eval(), {name: value[:micro_batch] for name, value in data.items()}, data
+
+
+@pytest.mark.parametrize(("ranks", "stage"), [(1, 0), (2, 3)])
+def test_equals_the_executable(ranks, stage, tmp_path):
+    """The same losses and the same bits of weights after five updates."""
+    module, example, data = llama()
+    model = zero.export(module, example)
+    model.save(tmp_path / "model.mlir", tmp_path / "before.safetensors")
+    save_file(data, tmp_path / "data.safetensors")
+    settings = {**CONFIG, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    flags = ["--config", "config.json", f"--ranks={ranks}", f"--stage={stage}"]
+    run([tool("zero-compile"), "model.mlir", *flags, "--deterministic", "-o", "train"], tmp_path)
+    words = ["--data", "data.safetensors", "--weights", "before.safetensors", "--seed", "3"]
+    words += ["--validation-fraction", "0", "--threads", "1", "--steps", "5"]
+    words += ["--save-weights", "after.safetensors", "--metrics", "metrics.jsonl"]
+    run(["./train", *words], tmp_path)
+    wanted = [json.loads(line)["loss"] for line in (tmp_path / "metrics.jsonl").open()]
+    after = load_file(tmp_path / "after.safetensors")
+
+    with zero.compile(
+        module,
+        example,
+        config=settings,
+        ranks=ranks,
+        stage=stage,
+        deterministic=True,
+        threads=1,
+        seed=3,
+    ) as step:
+        assert (step.ranks, step.stage, step.accumulation) == (ranks, stage, 2)
+        found = step.train(data, steps=5, progress=False)
+        assert found == wanted
+        state = step.state_dict()
+        assert set(state) == set(after)
+        assert all(numpy.array_equal(state[name], after[name].numpy()) for name in state)
+        step.save_weights(tmp_path / "found.safetensors")
+    assert (tmp_path / "found.safetensors").read_bytes() == (
+        tmp_path / "after.safetensors"
+    ).read_bytes()
+
+
+def test_equals_pytorch():
+    """Twenty updates on batches of PyTorch's tensors, and the module has the weights."""
+    module, example, data = llama(4)
+    with zero.compile(module, example, config=CONFIG, ranks=2, stage=2) as step:
+        found = [step(data) for _ in range(20)]
+        optimizer = torch.optim.AdamW(module.parameters(), **{**ADAM, "betas": (0.9, 0.999)})
+        wanted = []
+        for _ in range(20):
+            optimizer.zero_grad()
+            loss = module(**data).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+            optimizer.step()
+            wanted.append(loss.item())
+        assert found == pytest.approx(wanted, rel=1e-5)
+        assert wanted[-1] < wanted[0] - 0.5
+        other, _, _ = llama()
+        step.load_into(other)
+        for name, value in module.named_parameters():
+            numpy.testing.assert_allclose(
+                other.get_parameter(name).detach(), value.detach(), rtol=1e-3, atol=1e-4
+            )
+        assert step.evaluate(data) == pytest.approx(other(**data).loss.item(), rel=1e-5)
+
+
+def test_describes_itself(mlp):
+    assert list(mlp.inputs) == ["x", "y"]
+    assert mlp.inputs["x"].shape == (2, 3) and mlp.inputs["x"].dtype == "float32"
+    tensor = mlp.parameters["fc1.w"]
+    assert tensor.trainable and tensor.states == ("exp_avg", "exp_avg_sq")
+    assert (mlp.ranks, mlp.micro_batch, mlp.update_samples) == (2, 2, 4)
+
+
+class OnlyInterface:
+    """Memory of another library, which NumPy sees through the array interface."""
+
+    def __init__(self, array):
+        self.__array_interface__ = array.__array_interface__
+        self.array = array
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        torch.from_numpy,
+        OnlyInterface,
+        lambda array: torch.from_numpy(array).requires_grad_(),
+        lambda array: numpy.asfortranarray(array),
+        lambda array: array.tolist(),
+    ],
+    ids=["torch", "interface", "gradient", "fortran", "list"],
+)
+def test_arrays_of_any_library(convert, mlp):
+    batch = mlp_batch()
+    if convert(batch["x"]).__class__ is list:
+        with pytest.raises(zero.ArgumentError, match="elements of type f64, wanted f32"):
+            mlp.evaluate({name: convert(value) for name, value in batch.items()})
+        return
+    wanted = mlp.evaluate(batch)
+    assert mlp.evaluate({name: convert(value) for name, value in batch.items()}) == wanted
+
+
+def test_dense_arrays_are_not_copied():
+    from zero.arrays import View
+
+    array = mlp_batch()["x"]
+    tensor = torch.from_numpy(array)
+    addresses = {View("x", value).address for value in (array, tensor, OnlyInterface(array))}
+    assert addresses == {array.ctypes.data}
+
+
+def test_micro_batches_may_come_one_by_one(mlp):
+    batch = mlp_batch()
+    parts = [{name: value[i : i + 2] for name, value in batch.items()} for i in (0, 2)]
+    assert mlp.evaluate(parts) == mlp.evaluate(batch)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"z": numpy.zeros(1)}, "no such input; its inputs are 'x', 'y'"),
+        ({"x": numpy.zeros((4, 3))}, "elements of type f64, wanted f32"),
+        ({"x": numpy.zeros((4, 2), "f4")}, r"shape \[4, 2\], wanted samples of shape \[3\]"),
+        ({"x": numpy.zeros((3, 3), "f4")}, "3 samples, wanted whole micro-batches of 2"),
+        ({"x": numpy.zeros((2, 3), "f4")}, "inputs disagree"),
+        ({"x": numpy.zeros((4, 3), "c8")}, "elements of type complex64"),
+    ],
+)
+def test_refused_batches(change, message, mlp):
+    with pytest.raises(zero.ArgumentError, match=message):
+        mlp({**mlp_batch(), **change})
+    with pytest.raises(ValueError):
+        mlp({**mlp_batch(), **change})
+    assert mlp.last is None  # nothing was done
+
+
+def test_ids_are_checked():
+    with zero.compile(MODELS_FOLDER / "tiny-gpt.mlir", threads=1) as step:
+        shape = (step.update_samples, *step.inputs["tokens"].shape[1:])
+        ids = numpy.zeros(shape, "i8")
+        batch = {"tokens": ids, "targets": ids}
+        assert step(batch) > 0
+        with pytest.raises(zero.ArgumentError, match="has id 999999 for the input 'tokens'"):
+            step({**batch, "tokens": ids + 999999})
+        with pytest.raises(zero.ArgumentError, match="does not fit i32|has id"):
+            step({**batch, "targets": ids + 2**40})
+        assert step(batch) > 0
+
+
+def test_parameters_are_set():
+    with compile_mlp() as step:
+        state = step.state_dict()
+        first = step(mlp_batch())
+        step.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
+        assert step.evaluate(mlp_batch()) == pytest.approx(first, rel=1e-6)
+        with pytest.raises(zero.ArgumentError, match="missing: fc1.w; unknown: other"):
+            step.load_state_dict({"other": state["fc1.w"]})
+        with pytest.raises(zero.ArgumentError, match=r"has shape \[3, 1\]; found \[3\]"):
+            step.set_parameter("fc1.w", numpy.zeros(3))
+        with pytest.raises(zero.ArgumentError, match="no parameter 'fc9.w'"):
+            step.parameter("fc9.w")
+
+
+def test_errors(tmp_path):
+    with pytest.raises(zero.CompileError, match="stage 7 is none of 0, 1, 2, 3"):
+        compile_mlp(stage=7)
+    with pytest.raises(zero.Error, match="no library of zero-compile --emit=shared"):
+        zero.load(__file__)
+    with pytest.raises(zero.Error, match="No such file"):
+        compile_mlp(weights=tmp_path / "none.safetensors")
+    with compile_mlp() as step:
+        with pytest.raises(zero.Error, match="No such file"):
+            step.save_weights(tmp_path / "none" / "w.safetensors")
+        assert step(mlp_batch()) > 0
+    with pytest.raises(zero.StateError, match="closed"):
+        step(mlp_batch())
+
+
+def test_a_library_is_kept_and_loaded(tmp_path):
+    with compile_mlp(output=tmp_path / "step.so", seed=5) as step:
+        losses = step.train([mlp_batch(), mlp_batch()], steps=3, progress=False)
+    with zero.load(tmp_path / "step.so", seed=5, threads=1) as one:
+        with zero.load(tmp_path / "step.so", seed=5, threads=1) as two:
+            batches = [mlp_batch()] * 3
+            found = [(one(batch), two(batch)) for batch in batches]
+    assert found == [(loss, loss) for loss in losses]
+
+
+def test_progress_line(capsys):
+    with compile_mlp() as step:
+        step.train([mlp_batch()], steps=2)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("step 2/2 loss ")
+    assert lines[1].endswith(" samples/s")
+
+
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+import numpy, zero
+step = zero.load(sys.argv[1], threads=1)
+ones = {"x": numpy.ones((4, 3), "f4"), "y": numpy.ones((4, 1), "f4")}
+print(step(ones), step.state_dict()["fc1.w"].shape)
+"""
+
+INTERRUPTED = """
+import itertools, os, signal, sys, threading
+import numpy, zero
+step = zero.load(sys.argv[1], threads=1)
+ones = {"x": numpy.ones((4, 3), "f4"), "y": numpy.ones((4, 1), "f4")}
+
+def batches():
+    for number in itertools.count():
+        if number == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+        yield ones
+
+try:
+    step.train(batches(), steps=10**9, progress=False)
+except KeyboardInterrupt:
+    before = step.last.number
+    step(ones)
+    print("interrupted", step.last.number == before + 1)
+"""
+
+FORKED = """
+import os, sys
+import numpy, zero
+step = zero.load(sys.argv[1], threads=1)
+if os.fork() == 0:
+    try:
+        step.parameter("fc1.w")
+    except zero.StateError as error:
+        print(error, flush=True)
+    del step
+    os._exit(0)
+os.wait()
+print(step.parameter("fc1.w").shape)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "wanted"),
+    [
+        (WITHOUT_TORCH, "(3, 1)"),
+        (INTERRUPTED, "interrupted True"),
+        (FORKED, "this one was forked from it"),
+    ],
+    ids=["without torch", "interrupted", "forked"],
+)
+def test_in_a_process_of_its_own(script, wanted, tmp_path):
+    compile_mlp(output=tmp_path / "step.so").close()
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "step.so")],
+        cwd=pathlib.Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert wanted in done.stdout

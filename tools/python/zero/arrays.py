@@ -1,0 +1,99 @@
+"""Arrays of any library as the runtime reads them, without copies where possible."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy
+
+from zero.errors import ArgumentError
+from zero.library import Array
+
+# By the names of NumPy's types, which PyTorch's share.
+TYPES = {
+    "float32": 0,
+    "float16": 1,
+    "bfloat16": 2,
+    "float64": 3,
+    "bool": 4,
+    "int8": 5,
+    "int32": 6,
+    "int64": 7,
+    "uint16": 8,
+}
+NAMES = {number: name for name, number in TYPES.items()}
+# The runtime has no such elements; i64 holds them all.
+_WIDENED = ("uint8", "int16", "uint32")
+
+
+class View:
+    """The address, type and shape of an array, and what keeps it alive."""
+
+    def __init__(self, name: str, value: Any):
+        if _is_torch(value):
+            self._from_torch(name, value)
+        else:
+            self._from_numpy(name, value)
+        self.shape = tuple(self.shape)
+
+    def _from_torch(self, name, value):
+        if value.device.type != "cpu":
+            raise ArgumentError(
+                f"the array '{name}' is on the device {value.device}, wanted the CPU: "
+                "call .cpu()"
+            )
+        kind = str(value.dtype).removeprefix("torch.")
+        if kind in _WIDENED:
+            value, kind = value.long(), "int64"
+        value = value.detach().contiguous()
+        self.owner, self.address, self.shape = value, value.data_ptr(), value.shape
+        self.type = _number(name, kind)
+
+    def _from_numpy(self, name, value):
+        if hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
+            try:
+                value = numpy.from_dlpack(value)
+            except (BufferError, RuntimeError, TypeError) as error:
+                raise ArgumentError(f"the array '{name}' cannot be read: {error}") from None
+        # Fortran order and strides are what is copied.
+        value = numpy.asarray(value)
+        value = value if value.flags.c_contiguous else numpy.ascontiguousarray(value)
+        if not value.dtype.isnative or value.dtype.name in _WIDENED:
+            kind = "int64" if value.dtype.name in _WIDENED else value.dtype.newbyteorder("=")
+            value = value.astype(kind)
+        self.owner, self.address, self.shape = value, value.ctypes.data, value.shape
+        self.type = _number(name, value.dtype.name)
+
+    def as_argument(self, name: str) -> Array:
+        """The structure of the C interface; this view must outlive it."""
+        shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
+        return Array(name.encode(), self.address, self.type, len(self.shape), shape)
+
+
+def _is_torch(value) -> bool:
+    return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "data_ptr")
+
+
+def _number(name: str, kind: str) -> int:
+    if kind not in TYPES:
+        raise ArgumentError(
+            f"the array '{name}' has elements of type {kind}, wanted one of {', '.join(TYPES)}"
+        )
+    return TYPES[kind]
+
+
+def as_floats(name: str, value: Any) -> numpy.ndarray:
+    """The values as dense f32, copied only where they are not that already."""
+    if _is_torch(value):
+        value = value.detach().cpu().float()
+    return numpy.ascontiguousarray(value, dtype=numpy.float32).reshape(numpy.shape(value))
+
+
+def rows(value: Any, numbers: numpy.ndarray) -> Any:
+    """Those rows of an array."""
+    if _is_torch(value):
+        import torch
+
+        return value[torch.from_numpy(numbers)]
+    return numpy.asarray(value)[numbers]

@@ -1,0 +1,105 @@
+"""`compile`: from a model to a step that trains, by zero-compile."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from typing import Any, Mapping, Sequence
+
+from zero.errors import Error
+from zero.step import Step
+
+
+class CompileError(Error):
+    """zero-compile refused the model or the configuration; it says why."""
+
+
+def find_tool(name: str) -> str:
+    """A tool of zero: in the folder ZERO_BIN of the environment, or on the path."""
+    folder = os.environ.get("ZERO_BIN")
+    path = shutil.which(name, path=folder) if folder else shutil.which(name)
+    if path is None:
+        where = f"in ZERO_BIN, which is '{folder}'" if folder else "on the path"
+        raise Error(
+            f"{name} is not {where}: build zero, and set ZERO_BIN to the folder bin of the build"
+        )
+    return path
+
+
+def compile(
+    model: Any,
+    batch: Mapping[str, Any] | None = None,
+    *,
+    config: str | os.PathLike | Mapping | None = None,
+    ranks: int | None = None,
+    stage: int | None = None,
+    mesh: str | None = None,
+    deterministic: bool = False,
+    options: Sequence[str] = (),
+    output: str | os.PathLike | None = None,
+    weights: str | os.PathLike | None = None,
+    **run,
+) -> Step:
+    """Compiles a model and starts a run of it in this process.
+
+    `model` is the path of a model for zero-compile, an imported `zero.Model`, or a
+    PyTorch module, which is imported with the example micro-batch `batch`. A module's
+    present weights, or an imported model's, are what the run starts from, unless
+    `weights` names a safetensors file.
+
+    `config` is a DeepSpeed configuration, its path or a dictionary; `ranks`, `stage`,
+    `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
+    The shared library is kept where `output` says, for `zero.load`. All else is as in
+    `zero.load`: seed, threads, loss_scale, overcommit, timeout.
+
+    Raises CompileError with the compiler's message.
+    """
+    with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
+        folder = pathlib.Path(scratch)
+        model, source, weights = _source_of(model, batch, weights, folder)
+        library = os.fspath(output or folder / "step.so")
+        command = [find_tool("zero-compile"), source, "--emit=shared", "-o", library]
+        if config is not None:
+            command += ["--config", _config_path(config, folder)]
+        for flag, value in (("ranks", ranks), ("stage", stage), ("mesh", mesh)):
+            if value is not None:
+                command.append(f"--{flag}={value}")
+        if deterministic:
+            command.append("--deterministic")
+        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise CompileError(done.stderr.strip() or f"zero-compile ended with {done.returncode}")
+        # What is loaded stays, whatever becomes of the files.
+        step = Step(library, weights=weights, **run)
+    step.aliases = dict(getattr(model, "aliases", {}))
+    return step
+
+
+def _source_of(model, batch, weights, folder: pathlib.Path):
+    """(the imported model or None, the path of the model, the path of its weights)"""
+    if isinstance(model, (str, os.PathLike)):
+        if batch is not None:
+            raise Error("a model that is a file has its own shapes: leave out the batch")
+        return None, os.fspath(model), weights
+    if not hasattr(model, "text"):
+        if batch is None:
+            raise Error("a module is imported with an example micro-batch: give the batch")
+        from zero.importer import export
+
+        model = export(model, dict(batch))
+    given = weights is not None
+    weights = weights if given else folder / "weights.safetensors"
+    model.save(folder / "model.mlir", None if given else weights)
+    return model, str(folder / "model.mlir"), weights
+
+
+def _config_path(config, folder: pathlib.Path) -> str:
+    if isinstance(config, Mapping):
+        path = folder / "ds_config.json"
+        path.write_text(json.dumps(dict(config), indent=1))
+        return str(path)
+    return os.fspath(config)

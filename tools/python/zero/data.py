@@ -1,0 +1,41 @@
+"""Arrays of many samples, drawn as the executable draws them."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping
+
+import numpy
+
+from zero.arrays import rows
+from zero.errors import ArgumentError
+
+
+class Shuffled:
+    """The batches of `step`'s next updates, without end."""
+
+    def __init__(self, step, data: Mapping[str, Any]):
+        self.step = step
+        self.data = dict(data)
+        # Of its own first dimension; all samples share the others.
+        shared = {
+            name for name, tensor in step.inputs.items() if tensor.shape[:1] != (step.micro_batch,)
+        }
+        self.sampled = [name for name in self.data if name not in shared]
+        sizes = {name: len(self.data[name]) for name in self.sampled}
+        if len(set(sizes.values())) != 1 or 0 in sizes.values():
+            listed = ", ".join(f"'{name}' {size}" for name, size in sizes.items())
+            raise ArgumentError(
+                "the arrays must have equal numbers of samples, at least one; "
+                f"found {listed or 'none'}"
+            )
+        self.samples = next(iter(sizes.values()))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        step = self.step
+        while True:
+            done = step.last.number if step.last else 0
+            numbers = step.order(self.samples, done * step.update_samples, step.update_samples)
+            batch = dict(self.data)
+            for name in self.sampled:
+                batch[name] = rows(self.data[name], numbers)
+            yield batch

@@ -1,0 +1,135 @@
+"""The functions of runtime/capi/zero.h, by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint64
+
+from zero.errors import ArgumentError, Error, StateError
+
+API_VERSION = 1
+
+
+class _Sized(ctypes.Structure):
+    """A structure whose first field is its size."""
+
+    def __init__(self, **fields):
+        super().__init__(struct_size=ctypes.sizeof(self), **fields)
+
+
+class Model(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("stage", c_int32),
+        ("ranks", c_int32),
+        ("accumulation", c_int32),
+        ("micro_batch", c_int64),
+        ("update_samples", c_int64),
+        ("inputs", c_int32),
+        ("parameters", c_int32),
+        ("deterministic", c_int32),
+    ]
+
+
+class TensorInfo(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("type", c_int32),
+        ("dimensions", c_int32),
+        ("shape", POINTER(c_int64)),
+        ("elements", c_int64),
+        ("trainable", c_int32),
+        ("states", c_int32),
+    ]
+
+
+class Options(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("seed", c_uint64),
+        ("threads", c_int32),
+        ("overcommit", c_int32),
+        ("loss_scale", c_double),
+        ("timeout", c_double),
+        ("weights", c_char_p),
+    ]
+
+
+class Array(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("data", ctypes.c_void_p),
+        ("type", c_int32),
+        ("dimensions", c_int32),
+        ("shape", POINTER(c_int64)),
+    ]
+
+
+class UpdateInfo(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("update", c_int64),
+        ("loss", c_double),
+        ("gradient_norm", c_double),
+        ("learning_rate", c_double),
+        ("loss_scale", c_double),
+        ("next_loss_scale", c_double),
+        ("skipped", c_int32),
+        ("seconds", c_double),
+    ]
+
+
+_RUN = ctypes.c_void_p
+_FLOATS = POINTER(c_float)
+_FUNCTIONS = {
+    "zero_model_describe": [POINTER(Model)],
+    "zero_model_input": [c_int32, POINTER(TensorInfo)],
+    "zero_model_parameter": [c_int32, POINTER(TensorInfo)],
+    "zero_model_state": [c_int32, c_int32, POINTER(c_char_p)],
+    "zero_run_create": [POINTER(Options), POINTER(_RUN)],
+    "zero_run_open_data": [_RUN, c_char_p],
+    "zero_run_order": [_RUN, c_int64, c_int64, c_int64, POINTER(c_int64)],
+    "zero_run_step": [_RUN, POINTER(Array), c_size_t, POINTER(UpdateInfo)],
+    "zero_run_evaluate": [_RUN, POINTER(Array), c_size_t, POINTER(c_double)],
+    "zero_run_get_parameter": [_RUN, c_char_p, _FLOATS, c_int64],
+    "zero_run_set_parameter": [_RUN, c_char_p, _FLOATS, c_int64],
+    "zero_run_save_weights": [_RUN, c_char_p],
+}
+_ERRORS = {1: ArgumentError, 2: StateError, 3: Error, 4: MemoryError}
+
+
+class Library:
+    """A library that `zero-compile --emit=shared` wrote. `call` runs a function
+    without the interpreter's lock and raises what it reports."""
+
+    def __init__(self, path: str | os.PathLike):
+        path = os.path.abspath(os.fspath(path))
+        try:
+            self._library = ctypes.CDLL(path)
+            version = self._library.zero_api_version()
+        except (OSError, AttributeError) as error:
+            raise Error(
+                f"'{path}' is no library of zero-compile --emit=shared: {error}"
+            ) from None
+        if version < API_VERSION:
+            raise Error(
+                f"'{path}' has version {version} of the interface, wanted {API_VERSION}: "
+                "compile the model again"
+            )
+        for name, arguments in _FUNCTIONS.items():
+            getattr(self._library, name).argtypes = arguments
+        self._library.zero_last_error.restype = c_char_p
+        self._library.zero_run_destroy.argtypes = [_RUN]
+        self._library.zero_run_destroy.restype = None
+
+    def call(self, function: str, *arguments) -> None:
+        status = getattr(self._library, function)(*arguments)
+        if status:
+            message = self._library.zero_last_error().decode(errors="replace")
+            raise _ERRORS.get(status, Error)(message)
+
+    def destroy(self, run) -> None:
+        self._library.zero_run_destroy(run)

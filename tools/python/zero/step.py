@@ -1,0 +1,333 @@
+"""A compiled training step: all ranks as threads of this process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
+
+import numpy
+
+from zero.arrays import NAMES, View, as_floats
+from zero.data import Shuffled
+from zero.errors import ArgumentError, StateError
+from zero.library import Array, Library, Model, Options, TensorInfo, UpdateInfo
+from zero.progress import Progress
+
+Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
+Data = Union[Mapping[str, Any], str, os.PathLike, Iterable[Batch]]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input, of one micro-batch of one rank, or a parameter. `states` are what the
+    optimizer keeps of a trainable parameter, such as "exp_avg"."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    trainable: bool = False
+    states: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Update:
+    """What an update did. A skipped one found a gradient that is inf or NaN, and
+    changed nothing but the loss scale."""
+
+    number: int
+    loss: float
+    gradient_norm: float
+    learning_rate: float
+    loss_scale: float
+    next_loss_scale: float
+    skipped: bool
+    seconds: float
+
+
+def load(path: str | os.PathLike, **run) -> Step:
+    """Starts a run of a library that `zero-compile --emit=shared` wrote; `Step` has
+    the options."""
+    return Step(path, **run)
+
+
+class Step:
+    """A run. `step(batch)` makes one update and returns the loss.
+
+    `seed`, `threads` (of a rank), `weights` (a safetensors file to start from),
+    `loss_scale`, `overcommit` and `timeout` (seconds without progress; negative: for
+    ever) are the executable's flags.
+
+    A batch is a mapping from the inputs' names to arrays: NumPy's, PyTorch's on the
+    CPU, or anything else that speaks DLPack or the array interface. Dense arrays of
+    the input's type are read where they are; i64 stands for i32 where values fit, and
+    f32 for 16-bit floats. Dimension 0 counts samples: `update_samples` in an update.
+    A batch may also be a sequence of such mappings, which follow each other: the
+    micro-batches of an update, for instance.
+
+    Calls of several threads wait for each other. An interrupt (Ctrl-C) takes effect
+    when the update that runs is done, so that the state is always that between two
+    updates.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        *,
+        seed: int = 0,
+        threads: int = 0,
+        weights: str | os.PathLike | None = None,
+        loss_scale: float = 0.0,
+        overcommit: bool = False,
+        timeout: float = 0.0,
+    ):
+        self._run = None
+        self._library = Library(path)
+        self._describe()
+        self.aliases: dict[str, str] = {}
+        self.last: Update | None = None
+        run = ctypes.c_void_p()
+        options = Options(
+            seed=seed,
+            threads=threads,
+            overcommit=overcommit,
+            loss_scale=loss_scale,
+            timeout=timeout,
+            weights=os.fsencode(weights) if weights is not None else None,
+        )
+        self._library.call("zero_run_create", ctypes.byref(options), ctypes.byref(run))
+        self._run = run
+
+    def _describe(self) -> None:
+        model = Model()
+        self._library.call("zero_model_describe", ctypes.byref(model))
+        self.name = model.name.decode()
+        self.stage, self.ranks = model.stage, model.ranks
+        self.accumulation = model.accumulation
+        self.micro_batch, self.update_samples = model.micro_batch, model.update_samples
+        self.deterministic = bool(model.deterministic)
+        inputs = [self._tensor("zero_model_input", i) for i in range(model.inputs)]
+        parameters = [self._tensor("zero_model_parameter", i) for i in range(model.parameters)]
+        self.inputs = {tensor.name: tensor for tensor in inputs}
+        self.parameters = {tensor.name: tensor for tensor in parameters}
+
+    def _tensor(self, function: str, index: int) -> Tensor:
+        found = TensorInfo()
+        self._library.call(function, index, ctypes.byref(found))
+        states = []
+        for state in range(found.states):
+            name = ctypes.c_char_p()
+            self._library.call("zero_model_state", index, state, ctypes.byref(name))
+            states.append(name.value.decode())
+        return Tensor(
+            found.name.decode(),
+            tuple(found.shape[: found.dimensions]),
+            NAMES[found.type],
+            bool(found.trainable),
+            tuple(states),
+        )
+
+    # Training
+
+    def __call__(self, batch: Batch | None = None, **arrays) -> float:
+        """One update; the mean loss. `last` then tells the rest."""
+        if (batch is None) == (not arrays):
+            raise ArgumentError("give a batch, or arrays by name")
+        return self._update(arrays if batch is None else batch)
+
+    def _update(self, batch: Batch | None) -> float:
+        update = UpdateInfo()
+        self._with_batch("zero_run_step", [] if batch is None else batch, update)
+        self.last = Update(
+            update.update,
+            update.loss,
+            update.gradient_norm,
+            update.learning_rate,
+            update.loss_scale,
+            update.next_loss_scale,
+            bool(update.skipped),
+            update.seconds,
+        )
+        return update.loss
+
+    def evaluate(self, batch: Batch) -> float:
+        """The mean loss over the batch, without dropout; changes nothing. The batch
+        has any whole number of micro-batches for each rank."""
+        loss = ctypes.c_double()
+        self._with_batch("zero_run_evaluate", batch, loss)
+        return loss.value
+
+    def train(
+        self, data: Data, steps: int, *, progress: bool = True, stream=None
+    ) -> list[float]:
+        """`steps` updates; their losses. `data` is one of
+
+        - a mapping from the inputs' names to arrays of any number of samples, drawn in
+          the order in which the executable draws them: each epoch is a permutation by
+          the run's seed, and an update continues where the last one ended;
+        - a path, read as the executable's --data;
+        - an iterable of batches, such as a DataLoader, which begins again when it ends.
+
+        A line of progress goes to `stream`, by default standard error. An interrupt
+        (Ctrl-C) ends the training between two updates.
+        """
+        losses: list[float] = []
+        unit, units = self._units()
+        line = Progress(steps, unit, units, progress, stream)
+        batches = self._batches(data)
+        try:
+            for number in range(1, steps + 1):
+                losses.append(self._update(next(batches)))
+                line.update(number, self.last)
+        finally:
+            line.finish()
+        return losses
+
+    def _batches(self, data: Data) -> Iterator[Batch | None]:
+        if isinstance(data, (str, os.PathLike)):
+            self._library.call("zero_run_open_data", self._handle(), os.fsencode(data))
+            while True:
+                yield None
+        elif isinstance(data, Mapping):
+            yield from Shuffled(self, data)
+        while True:
+            empty = True
+            for batch in data:
+                empty = False
+                yield batch
+            if empty:
+                raise ArgumentError("the data has no batch, or an iterator has ended")
+
+    def order(self, samples: int, first: int, count: int) -> numpy.ndarray:
+        """The numbers of the samples at `count` positions from `first` on in which
+        data of `samples` samples is read."""
+        numbers = numpy.empty(count, numpy.int64)
+        pointer = numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
+        self._library.call("zero_run_order", self._handle(), samples, first, count, pointer)
+        return numbers
+
+    def _units(self) -> tuple[str, int]:
+        for tensor in self.inputs.values():
+            if len(tensor.shape) == 2 and tensor.dtype in ("int32", "int64"):
+                return "tokens", self.update_samples * tensor.shape[1]
+        return "samples", self.update_samples
+
+    def _with_batch(self, function: str, batch: Batch, result) -> None:
+        parts = [batch] if isinstance(batch, Mapping) else list(batch)
+        for part in parts:
+            if not isinstance(part, Mapping):
+                raise ArgumentError(
+                    f"a batch is a mapping from names to arrays; found {type(part).__name__}"
+                )
+        views = [(name, View(name, value)) for part in parts for name, value in part.items()]
+        arrays = (Array * len(views))(*(view.as_argument(name) for name, view in views))
+        self._library.call(function, self._handle(), arrays, len(views), ctypes.byref(result))
+
+    # State
+
+    def parameter(self, name: str) -> numpy.ndarray:
+        """All elements of a parameter as f32, whatever rank holds them: of its master
+        weight, where there is one."""
+        return self._read("zero_run_get_parameter", name)
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Sets all elements of a parameter. What the optimizer keeps of it stays."""
+        tensor = self._tensor_named(name)
+        values = as_floats(name, value)
+        if values.shape != tensor.shape:
+            raise ArgumentError(
+                f"the parameter '{name}' has shape {list(tensor.shape)}; "
+                f"found {list(values.shape)}"
+            )
+        self._library.call(
+            "zero_run_set_parameter",
+            self._handle(),
+            tensor.name.encode(),
+            values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
+            values.size,
+        )
+
+    def state_dict(self) -> dict[str, numpy.ndarray]:
+        """All parameters by name, as f32."""
+        return {name: self.parameter(name) for name in self.parameters}
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+        """Sets parameters by name. With `strict`, all must be there and nothing else;
+        further names of tied parameters may be. Checked before anything is set."""
+        given = {self.aliases.get(name, name): value for name, value in state.items()}
+        missing = [name for name in self.parameters if name not in given]
+        extra = [name for name in given if name not in self.parameters]
+        if strict and (missing or extra):
+            text = "the state does not match the model"
+            text += f"; missing: {', '.join(missing)}" if missing else ""
+            text += f"; unknown: {', '.join(extra)}" if extra else ""
+            raise ArgumentError(text)
+        found = {name: given[name] for name in self.parameters if name in given}
+        for name, value in found.items():
+            if tuple(numpy.shape(value)) != self.parameters[name].shape:
+                raise ArgumentError(
+                    f"the parameter '{name}' has shape {list(self.parameters[name].shape)}; "
+                    f"found {list(numpy.shape(value))}"
+                )
+        for name, value in found.items():
+            self.set_parameter(name, value)
+
+    def load_into(self, module) -> None:
+        """Copies the parameters into the PyTorch module that was compiled."""
+        import torch
+
+        from zero.importer.parameters import Parameters
+
+        with torch.no_grad():
+            for parameter in Parameters(module).all():
+                parameter.data.copy_(torch.from_numpy(self.parameter(parameter.name)))
+
+    def save_weights(self, path: str | os.PathLike) -> None:
+        """Writes all parameters as safetensors, as the executable's --save-weights."""
+        self._library.call("zero_run_save_weights", self._handle(), os.fsencode(path))
+
+    def _read(self, function: str, name: str, *further) -> numpy.ndarray:
+        tensor = self._tensor_named(name)
+        values = numpy.empty(tensor.shape, numpy.float32)
+        self._library.call(
+            function,
+            self._handle(),
+            tensor.name.encode(),
+            *further,
+            values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
+            values.size,
+        )
+        return values
+
+    def _tensor_named(self, name: str) -> Tensor:
+        name = self.aliases.get(name, name)
+        if name not in self.parameters:
+            raise ArgumentError(f"there is no parameter '{name}'")
+        return self.parameters[name]
+
+    # Life
+
+    def close(self) -> None:
+        """Ends the run and frees its memory."""
+        run, self._run = self._run, None
+        if run is not None:
+            self._library.destroy(run)
+
+    def __enter__(self) -> Step:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_run", None) is not None:
+            self.close()
+
+    def _handle(self):
+        if self._run is None:
+            raise StateError("this run is closed")
+        return self._run
+
+    def __repr__(self) -> str:
+        return f"<zero.Step {self.name}: stage {self.stage}, {self.ranks} ranks>"
