@@ -35,6 +35,15 @@ template <typename OpT> static void real(EvaluationRules &rules, Real2 f) {
 }
 
 template <typename OpT>
+static void classify(EvaluationRules &rules, bool (*f)(double)) {
+  rules.add<OpT>([f](OpT, Evaluation &e) {
+    for (int64_t i = 0; i < e.out[0].size(); ++i)
+      e.out[0].integers[i] = f(e.in[0]->reals[i]);
+    return success();
+  });
+}
+
+template <typename OpT>
 static void integer(EvaluationRules &rules, Integer2 f) {
   rules.add<OpT>([f](OpT, Evaluation &e) {
     for (int64_t i = 0; i < e.out[0].size(); ++i)
@@ -213,6 +222,7 @@ static void addArith(EvaluationRules &rules) {
   real<SubFOp>(rules, [](double x, double y) { return x - y; });
   real<MulFOp>(rules, [](double x, double y) { return x * y; });
   real<DivFOp>(rules, [](double x, double y) { return x / y; });
+  real<RemFOp>(rules, [](double x, double y) { return std::fmod(x, y); });
   real<NegFOp>(rules, [](double x) { return -x; });
   real<MaximumFOp>(rules, [](double x, double y) {
     return propagateNaN(x, y, std::fmax(x, y));
@@ -254,6 +264,18 @@ static void addMath(EvaluationRules &rules) {
   real<ErfOp>(rules, [](double x) { return std::erf(x); });
   real<SinOp>(rules, [](double x) { return std::sin(x); });
   real<CosOp>(rules, [](double x) { return std::cos(x); });
+  real<TanOp>(rules, [](double x) { return std::tan(x); });
+  real<AtanOp>(rules, [](double x) { return std::atan(x); });
+  real<AsinOp>(rules, [](double x) { return std::asin(x); });
+  real<AcosOp>(rules, [](double x) { return std::acos(x); });
+  real<SinhOp>(rules, [](double x) { return std::sinh(x); });
+  real<CoshOp>(rules, [](double x) { return std::cosh(x); });
+  real<AsinhOp>(rules, [](double x) { return std::asinh(x); });
+  real<AcoshOp>(rules, [](double x) { return std::acosh(x); });
+  real<AtanhOp>(rules, [](double x) { return std::atanh(x); });
+  real<ErfcOp>(rules, [](double x) { return std::erfc(x); });
+  real<Log10Op>(rules, [](double x) { return std::log10(x); });
+  real<CbrtOp>(rules, [](double x) { return std::cbrt(x); });
   real<AbsFOp>(rules, [](double x) { return std::fabs(x); });
   real<FloorOp>(rules, [](double x) { return std::floor(x); });
   real<CeilOp>(rules, [](double x) { return std::ceil(x); });
@@ -261,8 +283,28 @@ static void addMath(EvaluationRules &rules) {
   real<RoundEvenOp>(rules, [](double x) { return std::nearbyint(x); });
   real<TruncOp>(rules, [](double x) { return std::trunc(x); });
   real<PowFOp>(rules, [](double x, double y) { return std::pow(x, y); });
+  real<Atan2Op>(rules, [](double y, double x) { return std::atan2(y, x); });
   real<CopySignOp>(rules,
                    [](double x, double y) { return std::copysign(x, y); });
+  rules.add<FPowIOp>([](FPowIOp, Evaluation &e) {
+    for (int64_t i = 0; i < e.out[0].size(); ++i)
+      e.out[0].reals[i] = std::pow(e.in[0]->reals[i],
+                                   static_cast<double>(e.in[1]->integers[i]));
+    return success();
+  });
+  rules.add<ClampFOp>([](ClampFOp, Evaluation &e) {
+    for (int64_t i = 0; i < e.out[0].size(); ++i) {
+      double x = e.in[0]->reals[i], low = e.in[1]->reals[i];
+      double high = e.in[2]->reals[i];
+      double value = std::fmin(std::fmax(x, low), high);
+      e.out[0].reals[i] = std::isnan(x) ? x : propagateNaN(low, high, value);
+    }
+    return success();
+  });
+  classify<IsFiniteOp>(rules, [](double x) { return std::isfinite(x); });
+  classify<IsInfOp>(rules, [](double x) { return std::isinf(x); });
+  classify<IsNaNOp>(rules, [](double x) { return std::isnan(x); });
+  classify<IsNormalOp>(rules, [](double x) { return std::isnormal(x); });
   rules.add<FmaOp>([](FmaOp, Evaluation &e) {
     for (int64_t i = 0; i < e.out[0].size(); ++i)
       e.out[0].reals[i] =

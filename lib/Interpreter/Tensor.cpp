@@ -140,6 +140,20 @@ void rules::addTensor(EvaluationRules &rules) {
       e.out[0].copyElement(i, *e.in[0], 0);
     return success();
   });
+  reshape<ReshapeOp>(rules);
+  rules.add<FromElementsOp>([](FromElementsOp, Evaluation &e) {
+    for (auto [i, element] : llvm::enumerate(e.in))
+      e.out[0].copyElement(static_cast<int64_t>(i), *element, 0);
+    return success();
+  });
+  rules.add<InsertOp>([](InsertOp op, Evaluation &e) -> LogicalResult {
+    FailureOr<int64_t> to = position(op, *e.in[1], e, 2);
+    if (failed(to))
+      return failure();
+    e.out[0] = *e.in[1];
+    e.out[0].copyElement(*to, *e.in[0], 0);
+    return success();
+  });
   rules.add<ExtractOp>([](ExtractOp op, Evaluation &e) -> LogicalResult {
     FailureOr<int64_t> from = position(op, *e.in[0], e, 1);
     if (failed(from))

@@ -116,3 +116,11 @@ func.func @constant(%x: tensor<2x2xf64>) -> tensor<2x2xf64> {
   %z = arith.mulf %x, %c : tensor<2x2xf64>
   return %z : tensor<2x2xf64>
 }
+func.func @remf(%x: tensor<4xf64> {gradient.range = [2.1, 2.4]}, %y: tensor<4xf64> {gradient.range = [0.9, 1.0]}) -> tensor<4xf64> {
+  %z = arith.remf %x, %y : tensor<4xf64>
+  return %z : tensor<4xf64>
+}
+func.func @remf_negative(%x: tensor<4xf64> {gradient.range = [-2.4, -2.1]}, %y: tensor<4xf64> {gradient.range = [0.9, 1.0]}) -> tensor<4xf64> {
+  %z = arith.remf %x, %y : tensor<4xf64>
+  return %z : tensor<4xf64>
+}

@@ -82,3 +82,30 @@ func.func @gather_vector(%x: tensor<7xf64>, %i: tensor<4x1xi64> {gradient.range 
   %y = tensor.gather %x[%i] gather_dims([0]) : (tensor<7xf64>, tensor<4x1xi64>) -> tensor<4xf64>
   return %y : tensor<4xf64>
 }
+func.func @reshape(%x: tensor<4x6xf64>) -> tensor<3x8xf64> {
+  %shape = arith.constant dense<[3, 8]> : tensor<2xindex>
+  %y = tensor.reshape %x(%shape) : (tensor<4x6xf64>, tensor<2xindex>) -> tensor<3x8xf64>
+  return %y : tensor<3x8xf64>
+}
+func.func @reshape_to_scalar(%x: tensor<1x1xf64>) -> tensor<f64> {
+  %shape = arith.constant dense<> : tensor<0xindex>
+  %y = tensor.reshape %x(%shape) : (tensor<1x1xf64>, tensor<0xindex>) -> tensor<f64>
+  return %y : tensor<f64>
+}
+func.func @extract(%x: tensor<3x4xf64>) -> tensor<2xf64> {
+  %i = arith.constant 1 : index
+  %j = arith.constant 2 : index
+  %s = tensor.extract %x[%i, %j] : tensor<3x4xf64>
+  %y = tensor.splat %s : tensor<2xf64>
+  return %y : tensor<2xf64>
+}
+func.func @insert(%s: f64, %x: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %i = arith.constant 1 : index
+  %j = arith.constant 2 : index
+  %y = tensor.insert %s into %x[%i, %j] : tensor<3x4xf64>
+  return %y : tensor<3x4xf64>
+}
+func.func @from_elements(%a: f64, %b: f64, %c: f64, %d: f64, %e: f64, %f: f64) -> tensor<3x2xf64> {
+  %y = tensor.from_elements %a, %b, %c, %d, %e, %f : tensor<3x2xf64>
+  return %y : tensor<3x2xf64>
+}

@@ -38,6 +38,18 @@ static LogicalResult divf(arith::DivFOp op, ImplicitLocOpBuilder &b, Value g,
   return success();
 }
 
+/// z = x - n y with an integer n, which is piecewise constant: n = (x - z) / y.
+static LogicalResult remf(arith::RemFOp op, ImplicitLocOpBuilder &b, Value g,
+                          OperandGradients operands) {
+  operands.set(0, [&] { return g; });
+  operands.set(1, [&] {
+    Value whole = arith::SubFOp::create(b, op.getLhs(), op.getResult());
+    Value count = arith::DivFOp::create(b, whole, op.getRhs());
+    return arith::NegFOp::create(b, arith::MulFOp::create(b, g, count));
+  });
+  return success();
+}
+
 static LogicalResult negf(arith::NegFOp, ImplicitLocOpBuilder &b, Value g,
                           OperandGradients operands) {
   operands.set(0, [&] { return arith::NegFOp::create(b, g); });
@@ -88,6 +100,7 @@ void mlir::zero::gradients::attachArith(MLIRContext &context) {
   attachRule<SubFOp, subf>(context);
   attachRule<MulFOp, mulf>(context);
   attachRule<DivFOp, divf>(context);
+  attachRule<RemFOp, remf>(context);
   attachRule<NegFOp, negf>(context);
   attachRule<MaximumFOp, extremum<MaximumFOp>>(context);
   attachRule<MinimumFOp, extremum<MinimumFOp>>(context);

@@ -76,6 +76,125 @@ static Value absGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
   return arith::SelectOp::create(b, positive, g, rest);
 }
 
+static Value onePlusSquare(ImplicitLocOpBuilder &b, Value x) {
+  Value one = constant(b, x.getType(), 1.0);
+  return arith::AddFOp::create(b, one, mul(b, x, x));
+}
+/// 1 - x^2 as a product, which keeps its bits near |x| = 1.
+static Value oneMinusSquare(ImplicitLocOpBuilder &b, Value x) {
+  Value one = constant(b, x.getType(), 1.0);
+  return mul(b, arith::SubFOp::create(b, one, x),
+             arith::AddFOp::create(b, one, x));
+}
+static Value divideByRoot(ImplicitLocOpBuilder &b, Value g, Value square) {
+  return arith::DivFOp::create(b, g, math::SqrtOp::create(b, square));
+}
+static Value tanGradient(ImplicitLocOpBuilder &b, Value g, Value, Value y) {
+  return mul(b, g, onePlusSquare(b, y));
+}
+static Value atanGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return arith::DivFOp::create(b, g, onePlusSquare(b, x));
+}
+static Value asinGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return divideByRoot(b, g, oneMinusSquare(b, x));
+}
+static Value acosGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return arith::NegFOp::create(b, divideByRoot(b, g, oneMinusSquare(b, x)));
+}
+static Value sinhGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return mul(b, g, math::CoshOp::create(b, x));
+}
+static Value coshGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return mul(b, g, math::SinhOp::create(b, x));
+}
+static Value asinhGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return divideByRoot(b, g, onePlusSquare(b, x));
+}
+static Value acoshGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  Value one = constant(b, x.getType(), 1.0);
+  Value square = mul(b, arith::SubFOp::create(b, x, one),
+                     arith::AddFOp::create(b, x, one));
+  return divideByRoot(b, g, square);
+}
+static Value atanhGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return arith::DivFOp::create(b, g, oneMinusSquare(b, x));
+}
+static Value erfcGradient(ImplicitLocOpBuilder &b, Value g, Value x, Value y) {
+  return arith::NegFOp::create(b, erfGradient(b, g, x, y));
+}
+static Value log10Gradient(ImplicitLocOpBuilder &b, Value g, Value x, Value) {
+  return arith::DivFOp::create(b, g, scale(b, x, std::log(10.0)));
+}
+static Value cbrtGradient(ImplicitLocOpBuilder &b, Value g, Value, Value y) {
+  return arith::DivFOp::create(b, g, scale(b, mul(b, y, y), 3.0));
+}
+
+/// z = atan2(y, x): dy = g x / (x^2 + y^2), dx = -g y / (x^2 + y^2).
+static LogicalResult atan2Rule(math::Atan2Op op, ImplicitLocOpBuilder &b,
+                               Value g, OperandGradients operands) {
+  Value y = op.getLhs(), x = op.getRhs();
+  Value square = arith::AddFOp::create(b, mul(b, x, x), mul(b, y, y));
+  Value part = arith::DivFOp::create(b, g, square);
+  operands.set(0, [&] { return mul(b, part, x); });
+  operands.set(1, [&] { return arith::NegFOp::create(b, mul(b, part, y)); });
+  return success();
+}
+
+/// z = |x| with the sign of y: the gradient of x changes its sign where z has
+/// another one than x; the sign of y is piecewise constant.
+static LogicalResult copysignRule(math::CopySignOp op, ImplicitLocOpBuilder &b,
+                                  Value g, OperandGradients operands) {
+  operands.set(0, [&] {
+    Value one = constant(b, g.getType(), 1.0);
+    Value from = math::CopySignOp::create(b, one, op.getLhs());
+    Value to = math::CopySignOp::create(b, one, op.getRhs());
+    return mul(b, g, mul(b, from, to));
+  });
+  return success();
+}
+
+/// z = x^n for an integer n: dx = g n x^(n-1), and 0 where n is 0, also at
+/// x = 0.
+static LogicalResult fpowiRule(math::FPowIOp op, ImplicitLocOpBuilder &b,
+                               Value g, OperandGradients operands) {
+  operands.set(0, [&] {
+    Value n = op.getRhs();
+    auto integer = [&](int64_t value) -> Value {
+      TypedAttr attr =
+          b.getIntegerAttr(getElementTypeOrSelf(n.getType()), value);
+      if (auto shaped = dyn_cast<ShapedType>(n.getType()))
+        attr = DenseElementsAttr::get(shaped, attr);
+      return arith::ConstantOp::create(b, attr);
+    };
+    Value less = arith::SubIOp::create(b, n, integer(1));
+    Value power = math::FPowIOp::create(b, op.getLhs(), less);
+    Value factor = arith::SIToFPOp::create(b, g.getType(), n);
+    Value isZero =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, n, integer(0));
+    return arith::SelectOp::create(b, isZero, constant(b, g.getType(), 0.0),
+                                   mul(b, mul(b, g, factor), power));
+  });
+  return success();
+}
+
+/// The gradient passes between the bounds and at them, and beyond a bound goes
+/// to it. Where the bounds cross, the result is the upper one.
+static LogicalResult clampfRule(math::ClampFOp op, ImplicitLocOpBuilder &b,
+                                Value g, OperandGradients operands) {
+  using P = arith::CmpFPredicate;
+  Value x = op.getValue(), low = op.getMin(), high = op.getMax();
+  Value zero = constant(b, g.getType(), 0.0);
+  Value above = arith::CmpFOp::create(b, P::OGT, x, high);
+  Value below = arith::CmpFOp::create(b, P::OLT, x, low);
+  auto where = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, condition, yes, no);
+  };
+  operands.set(0, [&] { return where(above, zero, where(below, zero, g)); });
+  operands.set(1, [&] { return where(above, zero, where(below, g, zero)); });
+  operands.set(2, [&] { return where(above, g, zero); });
+  return success();
+}
+
 /// z = x^y: dx = g y x^(y-1); dy = g z log(x), 0 where x = 0 (its limit for
 /// y > 0). A negative base has a gradient for the base only.
 static LogicalResult powf(math::PowFOp op, ImplicitLocOpBuilder &b, Value g,
@@ -118,9 +237,26 @@ void mlir::zero::gradients::attachMath(MLIRContext &context) {
   attachRule<ErfOp, unary<ErfOp, erfGradient>>(context);
   attachRule<SinOp, unary<SinOp, sinGradient>>(context);
   attachRule<CosOp, unary<CosOp, cosGradient>>(context);
+  attachRule<TanOp, unary<TanOp, tanGradient>>(context);
+  attachRule<AtanOp, unary<AtanOp, atanGradient>>(context);
+  attachRule<AsinOp, unary<AsinOp, asinGradient>>(context);
+  attachRule<AcosOp, unary<AcosOp, acosGradient>>(context);
+  attachRule<SinhOp, unary<SinhOp, sinhGradient>>(context);
+  attachRule<CoshOp, unary<CoshOp, coshGradient>>(context);
+  attachRule<AsinhOp, unary<AsinhOp, asinhGradient>>(context);
+  attachRule<AcoshOp, unary<AcoshOp, acoshGradient>>(context);
+  attachRule<AtanhOp, unary<AtanhOp, atanhGradient>>(context);
+  attachRule<ErfcOp, unary<ErfcOp, erfcGradient>>(context);
+  attachRule<Log10Op, unary<Log10Op, log10Gradient>>(context);
+  attachRule<CbrtOp, unary<CbrtOp, cbrtGradient>>(context);
   attachRule<AbsFOp, unary<AbsFOp, absGradient>>(context);
   attachRule<PowFOp, powf>(context);
   attachRule<FmaOp, fma>(context);
+  attachRule<Atan2Op, atan2Rule>(context);
+  attachRule<CopySignOp, copysignRule>(context);
+  attachRule<FPowIOp, fpowiRule>(context);
+  attachRule<ClampFOp, clampfRule>(context);
   // Piecewise constant: the gradient is zero wherever there is one.
   attachNoGradient<FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp>(context);
+  attachNoGradient<IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp>(context);
 }

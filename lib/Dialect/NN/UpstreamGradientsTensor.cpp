@@ -8,6 +8,7 @@
 #include "UpstreamGradients.h"
 
 #include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/NN/TensorForms.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -139,6 +140,48 @@ static LogicalResult pad(tensor::PadOp op, ImplicitLocOpBuilder &b, Value g,
   return success();
 }
 
+/// The indices of element `flat` of `type` in row-major order.
+static SmallVector<Value> indices(ImplicitLocOpBuilder &b,
+                                  RankedTensorType type, int64_t flat) {
+  SmallVector<Value> result;
+  for (int64_t size : llvm::reverse(type.getShape())) {
+    result.push_back(arith::ConstantIndexOp::create(b, flat % size));
+    flat /= size;
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+static LogicalResult extract(tensor::ExtractOp op, ImplicitLocOpBuilder &b,
+                             Value g, OperandGradients operands) {
+  operands.set(0, [&] {
+    Value zeros = constant(b, op.getTensor().getType(), 0.0);
+    return tensor::InsertOp::create(b, g, zeros, op.getIndices());
+  });
+  return success();
+}
+
+static LogicalResult insert(tensor::InsertOp op, ImplicitLocOpBuilder &b,
+                            Value g, OperandGradients operands) {
+  operands.set(
+      0, [&] { return tensor::ExtractOp::create(b, g, op.getIndices()); });
+  operands.set(1, [&] {
+    Value zero = constant(b, op.getScalar().getType(), 0.0);
+    return tensor::InsertOp::create(b, zero, g, op.getIndices());
+  });
+  return success();
+}
+
+static LogicalResult fromElements(tensor::FromElementsOp op,
+                                  ImplicitLocOpBuilder &b, Value g,
+                                  OperandGradients operands) {
+  for (unsigned i = 0; i < op.getElements().size(); ++i)
+    operands.set(i, [&] {
+      return tensor::ExtractOp::create(b, g, indices(b, op.getType(), i));
+    });
+  return success();
+}
+
 /// A scalar that fills a tensor gets the sum of the tensor's gradient.
 static LogicalResult splat(tensor::SplatOp op, ImplicitLocOpBuilder &b, Value g,
                            OperandGradients operands) {
@@ -153,39 +196,17 @@ static LogicalResult splat(tensor::SplatOp op, ImplicitLocOpBuilder &b, Value g,
   return success();
 }
 
-/// The indices of `op`, whose tuples have one entry, as i32 without the
-/// dimension of the tuples.
-static Value rowIds(tensor::GatherOp op, ImplicitLocOpBuilder &b) {
-  Value ids = op.getIndices();
-  RankedTensorType type = op.getIndicesType().clone(b.getI32Type());
-  if (op.getIndicesType().getElementType().isIndex())
-    ids = arith::IndexCastOp::create(b, type, ids);
-  else if (op.getIndicesType().getElementTypeBitWidth() > 32)
-    ids = arith::TruncIOp::create(b, type, ids);
-  else if (op.getIndicesType().getElementTypeBitWidth() < 32)
-    ids = arith::ExtUIOp::create(b, type, ids);
-  auto flat = RankedTensorType::get({type.getNumElements()}, b.getI32Type());
-  SmallVector<ReassociationIndices> all(1);
-  llvm::append_range(all[0], llvm::seq<int64_t>(type.getRank()));
-  return tensor::CollapseShapeOp::create(b, flat, ids, all);
-}
-
-/// Reshapes by way of one dimension, which any two shapes of one size allow.
-static Value reshape(ImplicitLocOpBuilder &b, Value value,
-                     RankedTensorType type) {
-  auto source = cast<RankedTensorType>(value.getType());
-  auto groups = [](int64_t rank) {
-    SmallVector<ReassociationIndices> all;
-    if (rank > 0)
-      llvm::append_range(all.emplace_back(), llvm::seq<int64_t>(rank));
-    return all;
-  };
-  if (source.getRank() > 1)
-    value = tensor::CollapseShapeOp::create(b, value, groups(source.getRank()));
-  if (type.getRank() > 1)
-    value =
-        tensor::ExpandShapeOp::create(b, type, value, groups(type.getRank()));
-  return value;
+static LogicalResult reshape(tensor::ReshapeOp op, ImplicitLocOpBuilder &b,
+                             Value g, OperandGradients operands) {
+  auto source = dyn_cast<RankedTensorType>(op.getSource().getType());
+  auto result = dyn_cast<RankedTensorType>(op.getType());
+  if (!source || !result || !source.hasStaticShape() ||
+      !result.hasStaticShape())
+    return op.emitOpError("has a dynamic shape, and only the gradient of a "
+                          "static reshape is known: give both types as ranked "
+                          "tensors of static shape");
+  operands.set(0, [&] { return nn::buildReshape(b, g, source); });
+  return success();
 }
 
 /// Gathering slices along dimension 0 is an embedding of flat rows.
@@ -202,13 +223,14 @@ static LogicalResult gather(tensor::GatherOp op, ImplicitLocOpBuilder &b,
     int64_t columns =
         ShapedType::getNumElements(source.getShape().drop_front());
     Type element = source.getElementType();
-    Value ids = rowIds(op, b);
+    Value ids = nn::buildRowIds(b, op);
     int64_t count = cast<RankedTensorType>(ids.getType()).getNumElements();
-    Value dy = reshape(b, g, RankedTensorType::get({count, columns}, element));
+    Value dy = nn::buildReshape(
+        b, g, RankedTensorType::get({count, columns}, element));
     Value table = nn::EmbeddingGradOp::create(
         b, RankedTensorType::get({rows, columns}, element), dy, ids, Value(),
         DenseI64ArrayAttr());
-    return reshape(b, table, source);
+    return nn::buildReshape(b, table, source);
   });
   return success();
 }
@@ -224,4 +246,8 @@ void mlir::zero::gradients::attachTensor(MLIRContext &context) {
   attachRule<PadOp, pad>(context);
   attachRule<SplatOp, splat>(context);
   attachRule<GatherOp, gather>(context);
+  attachRule<ReshapeOp, reshape>(context);
+  attachRule<ExtractOp, extract>(context);
+  attachRule<InsertOp, insert>(context);
+  attachRule<FromElementsOp, fromElements>(context);
 }
