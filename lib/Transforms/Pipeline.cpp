@@ -13,6 +13,7 @@ using namespace mlir::zero;
 void mlir::zero::buildModelPipeline(OpPassManager &manager,
                                     const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
+  manager.addPass(createRewriteTensorOps());
   SetPrecisionOptions precision;
   precision.compute = stringify(config.precision).str();
   manager.addPass(createSetPrecision(precision));

@@ -41,6 +41,41 @@ def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
       "Options of zero-pipeline, such as 'stage=2 ranks=4'">];
 }
 
+def RewriteTensorOps : Pass<"zero-rewrite-tensor-ops", "::mlir::ModuleOp"> {
+  let summary = "Rewrite operations of tensor without a kernel as ones with a kernel";
+  let description = [{
+    In every `zero.step` in model form:
+
+    - `tensor.reshape` of static shapes becomes `tensor.collapse_shape` and
+      `tensor.expand_shape`, which are views;
+    - `tensor.gather` of floats along one dimension becomes `nn.embedding`, after
+      an `nn.transpose` where the dimension is not the first;
+    - `tensor.extract` at constant indices becomes a slice of rank 0. Arithmetic
+      on such scalars is done on tensors of rank 0; `tensor.splat` of one becomes
+      `nn.broadcast`, `tensor.insert` an inserted slice, `tensor.from_elements`
+      a concatenation.
+
+    A constant index outside its tensor is an error. What else has no kernel is
+    left to `zero-outline-elementwise`, which reports it.
+
+    - Needs: model form; runs before `zero-set-precision`.
+    - Leaves: model form.
+
+    ```mlir
+    %i = arith.constant 2 : index                              // before
+    %s = tensor.extract %x[%i] : tensor<4xf32>
+    %t = math.exp %s : f32
+    %y = tensor.splat %t : tensor<3xf32>
+    %s = tensor.extract_slice %x[2] [1] [1] : tensor<4xf32> to tensor<f32>   // after
+    %t = math.exp %s : tensor<f32>
+    %y = nn.broadcast %t dims [] : (tensor<f32>) -> tensor<3xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::nn::NNDialect"];
+}
+
 def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
   let summary = "Convert an f32 model to 16-bit compute";
   let description = [{

@@ -1,0 +1,88 @@
+// RUN: zero-opt %s --split-input-file --verify-diagnostics --zero-rewrite-tensor-ops | FileCheck %s
+
+// CHECK-LABEL: zero.step @reshape
+// CHECK-NEXT:    %[[C:.*]] = arith.constant
+// CHECK-NEXT:    %[[FLAT:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1]] : tensor<4x6xf32> into tensor<24xf32>
+// CHECK-NEXT:    %[[X:.*]] = tensor.expand_shape %[[FLAT]] {{\[\[}}0, 1]] output_shape [3, 8] : tensor<24xf32> into tensor<3x8xf32>
+// CHECK-NEXT:    nn.reduce mean %[[X]]
+zero.step @reshape(%x: tensor<4x6xf32>) {
+  %shape = arith.constant dense<[3, 8]> : tensor<2xindex>
+  %y = tensor.reshape %x(%shape) : (tensor<4x6xf32>, tensor<2xindex>) -> tensor<3x8xf32>
+  %loss = nn.reduce mean %y dims [0, 1] : (tensor<3x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: zero.step @gather
+// CHECK:         %[[IDS:.*]] = tensor.collapse_shape %{{.*}} : tensor<2x3x1xi32> into tensor<6xi32>
+// CHECK:         %[[ROWS:.*]] = nn.embedding %[[IDS]], %{{.*}} : (tensor<6xi32>, tensor<5x4xf32>) -> tensor<6x4xf32>
+// CHECK:         tensor.expand_shape {{.*}} into tensor<2x3x4xf32>
+// CHECK:         %[[T:.*]] = nn.transpose %{{.*}} permutation [1, 0]
+// CHECK:         nn.embedding %{{.*}}, %[[T]] : (tensor<6xi32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+// CHECK-NOT:     tensor.gather
+zero.step @gather(%x: tensor<5x4xf32>, %i: tensor<2x3x1xi32>) {
+  %rows = tensor.gather %x[%i] gather_dims([0]) : (tensor<5x4xf32>, tensor<2x3x1xi32>) -> tensor<2x3x4xf32>
+  %columns = tensor.gather %x[%i] gather_dims([1]) : (tensor<5x4xf32>, tensor<2x3x1xi32>) -> tensor<2x3x5xf32>
+  %a = nn.reduce mean %rows dims [0, 1, 2] : (tensor<2x3x4xf32>) -> tensor<f32>
+  %b = nn.reduce mean %columns dims [0, 1, 2] : (tensor<2x3x5xf32>) -> tensor<f32>
+  %loss = arith.addf %a, %b : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// Scalars are tensors of rank 0, whatever is computed from them.
+// CHECK-LABEL: zero.step @scalars
+// CHECK:         %[[S:.*]] = tensor.extract_slice %{{.*}}[1, 2] [1, 1] [1, 1] : tensor<3x4xf32> to tensor<f32>
+// CHECK:         %[[E:.*]] = math.exp %[[S]] : tensor<f32>
+// CHECK:         %[[TWO:.*]] = arith.constant dense<2.000000e+00> : tensor<f32>
+// CHECK:         %[[P:.*]] = arith.mulf %[[E]], %[[TWO]] : tensor<f32>
+// CHECK:         %[[B:.*]] = nn.broadcast %[[P]] dims [] : (tensor<f32>) -> tensor<5xf32>
+// CHECK:         %[[I:.*]] = tensor.insert_slice %[[E]] into %[[B]][3] [1] [1] : tensor<f32> into tensor<5xf32>
+// CHECK:         tensor.expand_shape %[[S]] [] output_shape [1] : tensor<f32> into tensor<1xf32>
+// CHECK:         %[[F:.*]] = tensor.concat dim(0)
+// CHECK-NOT:     tensor.extract %
+zero.step @scalars(%x: tensor<3x4xf32>) {
+  %i = arith.constant 1 : index
+  %j = arith.constant 2 : index
+  %k = arith.constant 3 : index
+  %two = arith.constant 2.0 : f32
+  %s = tensor.extract %x[%i, %j] : tensor<3x4xf32>
+  %e = math.exp %s : f32
+  %p = arith.mulf %e, %two : f32
+  %b = tensor.splat %p : tensor<5xf32>
+  %y = tensor.insert %e into %b[%k] : tensor<5xf32>
+  %f = tensor.from_elements %s, %e, %two, %p, %e : tensor<5xf32>
+  %z = arith.addf %y, %f : tensor<5xf32>
+  %loss = nn.reduce mean %z dims [0] : (tensor<5xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// An index that is computed stays, and so does what fills with a constant.
+// CHECK-LABEL: zero.step @stays
+// CHECK:         tensor.splat
+// CHECK:         tensor.extract %
+zero.step @stays(%x: tensor<4xf32>, %n: tensor<1xi32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %c = tensor.splat %one : tensor<4xf32>
+  %y = arith.addf %x, %c : tensor<4xf32>
+  %m = tensor.extract %n[%zero] : tensor<1xi32>
+  %k = arith.index_cast %m : i32 to index
+  %s = tensor.extract %y[%k] : tensor<4xf32>
+  %loss = tensor.from_elements %s : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.step @outside(%x: tensor<4xf32>) {
+  %i = arith.constant 4 : index
+  // expected-error @+1 {{'tensor.extract' op has the index 4 in dimension 0 of 'tensor<4xf32>': wanted one from 0 to 3}}
+  %s = tensor.extract %x[%i] : tensor<4xf32>
+  %loss = tensor.from_elements %s : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
