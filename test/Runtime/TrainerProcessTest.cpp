@@ -211,6 +211,43 @@ TEST_F(TrainerProcess, LearnsATextAndContinuesIt) {
   EXPECT_LT(Json::parse(last)["loss"].get<double>(), 1.2);
 }
 
+/// A loop that starts a run again whenever it is killed ends where one does
+/// that never was.
+TEST_F(TrainerProcess, RestartsAfterKillsEndAlike) {
+  Child whole(command(8), 2, 1);
+  ASSERT_EQ(exitCode(whole.wait()), 0) << whole.errors.content();
+  const std::string wanted = weights.content(), log = metrics.content();
+  const std::filesystem::path folder = text.path() + ".checkpoints";
+  std::vector<std::string> arguments = command(8);
+  for (const std::string more :
+       {"--checkpoint", folder.c_str(), "--checkpoint-every", "1", "--keep",
+        "2", "--resume"})
+    arguments.push_back(more);
+  int kills = 0;
+  for (int round = 1;; ++round) {
+    ASSERT_LT(round, 100);
+    std::filesystem::resize_file(weights.path(), 0);
+    // In the second or third checkpoint of each run, elsewhere each time.
+    ::setenv("ZERO_TEST_KILL_AT", std::to_string(18 + round % 20).c_str(), 1);
+    Child child(arguments, 2, 1);
+    ::unsetenv("ZERO_TEST_KILL_AT");
+    const int status = child.wait();
+    if (WIFSIGNALED(status)) {
+      ++kills;
+      continue;
+    }
+    ASSERT_EQ(exitCode(status), 0) << child.errors.content();
+    break;
+  }
+  std::filesystem::remove_all(folder);
+  EXPECT_GE(kills, 4);
+  EXPECT_EQ(weights.content(), wanted);
+  EXPECT_EQ(losses().size(), 8u);
+  std::istringstream first(log), second(metrics.content());
+  for (std::string a, b; std::getline(first, a) && std::getline(second, b);)
+    EXPECT_EQ(Json::parse(a)["loss"], Json::parse(b)["loss"]);
+}
+
 /// A power of two changes no bit: what it multiplies is divided by it again.
 TEST_F(TrainerProcess, TheCallersLossScaleTrainsAlike) {
   Child compiled(command(10), 2, 2);

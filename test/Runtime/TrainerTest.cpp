@@ -1,71 +1,22 @@
 // Whole runs of hand-made programs, through the flags.
-#include "BackendUnderTest.h"
-#include "FakeProgram.h"
-#include "TemporaryFile.h"
+#include "TrainerTesting.h"
 
 #include "trainer/Signals.h"
-#include "trainer/TrainerMain.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <limits>
-#include <sstream>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace zrt;
 using namespace zrt::test;
-using Json = nlohmann::json;
 
 namespace {
-
-struct Outcome {
-  int code;
-  std::string out, errors;
-};
-
-Outcome runWith(const Program &program, const FakeKernels &kernels,
-                std::vector<std::string> arguments,
-                const EmbeddedProgram &embedded = {}) {
-  arguments.insert(arguments.begin(), "train");
-  std::vector<char *> argv;
-  for (std::string &argument : arguments)
-    argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  std::ostringstream out, errors;
-  const int code =
-      runTrainer(int(arguments.size()), argv.data(), program, embedded,
-                 backendsUnderTest(kernels.maker()), out, errors);
-  return {code, out.str(), errors.str()};
-}
-
-Outcome runWith(const Program &program, std::vector<std::string> arguments) {
-  return runWith(program, makeFakeKernels(), std::move(arguments));
-}
-
-std::string someText() {
-  std::string text;
-  for (int i = 0; i < 2000; ++i)
-    text += char('a' + i * i % 26);
-  return text;
-}
-
-std::vector<Json> linesOf(const TemporaryFile &file) {
-  std::vector<Json> lines;
-  std::istringstream stream(file.content());
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(Json::parse(line));
-  return lines;
-}
-
-bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
 
 class Trainer : public ::testing::Test {
 protected:

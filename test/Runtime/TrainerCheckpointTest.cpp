@@ -1,0 +1,187 @@
+// Runs that save checkpoints and go on from them.
+#include "FaultyFileSystem.h"
+#include "TrainerTesting.h"
+
+#include "checkpoint/Folder.h"
+#include "trainer/Signals.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+
+using namespace zrt;
+using namespace zrt::test;
+
+namespace {
+
+class TrainerCheckpoint : public ::testing::Test {
+protected:
+  ~TrainerCheckpoint() override { std::filesystem::remove_all(folder); }
+
+  Outcome run(int ranks, int steps, std::vector<std::string> more,
+              const EmbeddedProgram &embedded = {}) {
+    more.insert(more.end(), {"--steps", std::to_string(steps), "--data",
+                             text.path(), "--metrics", metrics.path(),
+                             "--save-weights", weights.path()});
+    return runWith(makeFakeProgram(ranks, 2), kernels, more, embedded);
+  }
+  Outcome resume(int ranks, int steps, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--checkpoint", folder, "--resume"});
+    return run(ranks, steps, more);
+  }
+  std::vector<double> losses() const {
+    std::vector<double> values;
+    for (const Json &line : linesOf(metrics))
+      values.push_back(line["loss"]);
+    return values;
+  }
+  std::vector<int64_t> saved() const {
+    std::vector<int64_t> updates;
+    for (const FoundCheckpoint &found : findCheckpoints(folder).complete)
+      updates.push_back(found.manifest.update);
+    return updates;
+  }
+
+  FakeKernels kernels = makeFakeKernels();
+  TemporaryFile text{".txt", someText()};
+  TemporaryFile metrics{".jsonl"}, weights{".safetensors"};
+  const std::string folder = text.path() + ".checkpoints";
+};
+
+} // namespace
+
+TEST_F(TrainerCheckpoint, AResumedRunIsTheOneThatWasNotStopped) {
+  ASSERT_EQ(run(2, 9, {}).code, 0);
+  const std::vector<double> wanted = losses();
+  const std::string bytes = weights.content();
+  Outcome outcome = resume(2, 5, {"--checkpoint-every", "2", "--keep", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.errors, "has no checkpoint yet: the run starts "
+                                       "with update 1"));
+  EXPECT_TRUE(contains(outcome.out, "saved " + folder + "/update-0000000004"));
+  EXPECT_EQ(saved(), (std::vector<int64_t>{4, 5}));
+  outcome = resume(2, 9);
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(outcome.errors, "");
+  EXPECT_TRUE(contains(outcome.out, "resumes after update 5 from " + folder +
+                                        "/update-0000000005\n"));
+  EXPECT_TRUE(contains(outcome.out, "9 updates, 0 skipped"));
+  EXPECT_EQ(losses(), wanted); // the lines of both runs
+  EXPECT_EQ(weights.content(), bytes);
+  EXPECT_EQ(saved(), (std::vector<int64_t>{4, 5, 9}));
+}
+
+/// Lines of updates that are done again give way to those of the new run.
+TEST_F(TrainerCheckpoint, MetricsHaveEachUpdateOnce) {
+  ASSERT_EQ(run(1, 7, {"--checkpoint", folder, "--checkpoint-every", "3"}).code,
+            0);
+  const std::vector<double> wanted = losses();
+  std::filesystem::remove_all(folder + "/update-0000000007");
+  const Outcome outcome = resume(1, 7);
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.errors, "latest names update-0000000007"));
+  EXPECT_EQ(losses(), wanted);
+}
+
+TEST_F(TrainerCheckpoint, ASignalSavesOne) {
+  const auto update = kernels.functions.at("test.update");
+  kernels.functions["test.update"] = [&](const KernelContext &context,
+                                         void *const *buffers) {
+    update(context, buffers);
+    if (context.rank != 1 || context.control->steps != 3)
+      return;
+    ::kill(::getpid(), SIGTERM);
+    while (StopSignals::received() == 0)
+      std::this_thread::yield();
+  };
+  const Outcome outcome =
+      run(2, 1000, {"--checkpoint", folder, "--checkpoint-every", "500"});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  const int64_t stopped = int64_t(losses().size());
+  EXPECT_LT(stopped, 100);
+  EXPECT_TRUE(contains(outcome.out, "stopped by SIGTERM after update " +
+                                        std::to_string(stopped)));
+  EXPECT_EQ(saved(), std::vector<int64_t>{stopped});
+}
+
+/// Other rank counts see the samples that come next.
+TEST_F(TrainerCheckpoint, OtherRankCountsGoOnWithTheData) {
+  ASSERT_EQ(run(2, 4, {"--checkpoint", folder}).code, 0);
+  const std::string bytes = weights.content();
+  Outcome outcome = resume(3, 4);
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(weights.content(), bytes);
+  EXPECT_TRUE(contains(outcome.errors,
+                       "an update has 12 samples, and had 8 before: the data "
+                       "goes on after sample 32"))
+      << outcome.errors;
+  ASSERT_EQ(resume(3, 6).code, 0);
+  EXPECT_EQ(findCheckpoints(folder).complete.back().manifest.data.consumed,
+            32u + 2 * 12);
+}
+
+TEST_F(TrainerCheckpoint, OtherRunsAreRefused) {
+  ASSERT_EQ(run(2, 3, {"--checkpoint", folder}).code, 0);
+  const TemporaryFile shorter(".txt", someText().substr(1000));
+  std::string changed = someText();
+  changed[1] ^= 1;
+  const TemporaryFile other(".txt", changed);
+  const auto refused = [&](const Outcome &outcome, const std::string &why) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_TRUE(contains(outcome.errors, why)) << outcome.errors;
+    EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
+  };
+  const std::string was =
+      ", but the run of " + folder + "/update-0000000003 had ";
+  refused(resume(2, 5, {"--seed", "4"}),
+          "--seed is 4" + was + "0: give --seed 0, or name another folder");
+  refused(run(2, 5, {"--checkpoint", folder}),
+          "has checkpoints up to update 3 of an earlier run: give --resume");
+  const auto onData = [&](const TemporaryFile &file) {
+    return runWith(makeFakeProgram(2, 2), kernels,
+                   {"--data", file.path(), "--steps", "5", "--checkpoint",
+                    folder, "--resume"});
+  };
+  refused(onData(shorter), was);
+  refused(onData(shorter), ": give the same --data and --validation-fraction");
+  refused(onData(other), was + "other ones: give the same --data");
+  const TemporaryFile trace(".json");
+  Outcome outcome =
+      resume(2, 5, {"--trace", trace.path(), "--trace-steps", "2:3"});
+  outcome.errors.erase(0, outcome.errors.rfind("error: "));
+  refused(outcome, "--trace-steps 2:3: the run resumes after update 3; name "
+                   "later ones");
+}
+
+TEST_F(TrainerCheckpoint, AFullDiskEndsTheRunAndLeavesTheLastOne) {
+  zrt::testing::WatchedFileSystem files(
+      [&](int, const std::string &what, const std::function<void()> &) {
+        if (contains(what, "append") && contains(what, "update-0000000004"))
+          throw std::runtime_error(what + ": No space left on device");
+      });
+  EmbeddedProgram embedded;
+  embedded.files = &files;
+  const Outcome outcome =
+      run(2, 6, {"--checkpoint", folder, "--checkpoint-every", "2"}, embedded);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.errors, "No space left on device"));
+  EXPECT_EQ(losses().size(), 4u);
+  EXPECT_EQ(saved(), std::vector<int64_t>{2});
+  EXPECT_EQ(resume(2, 6).code, 0);
+  EXPECT_EQ(saved(), (std::vector<int64_t>{2, 6}));
+}
+
+TEST_F(TrainerCheckpoint, FlagsNeedAFolder) {
+  for (const std::string flag :
+       {"--checkpoint-every=2", "--keep=2", "--resume"}) {
+    const Outcome outcome = run(1, 1, {flag});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.errors, "requires --checkpoint"))
+        << outcome.errors;
+  }
+  EXPECT_TRUE(contains(run(1, 1, {"--checkpoint", "/no/such/folder"}).errors,
+                       "/no/such/folder: the folder cannot be made"));
+}
