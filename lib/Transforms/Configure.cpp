@@ -174,11 +174,32 @@ static void createMesh(OpBuilder &builder, Location loc,
   MeshOp::create(builder, loc, "mesh", axes, cut == axes ? AxesAttr() : cut);
 }
 
+/// Inputs without the first one's batch dimension are the same for all samples,
+/// which may be meant or a mistake.
+static void remarkOnSharedInputs(StepOp step) {
+  int64_t microBatch = 0;
+  for (BlockArgument input : step.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    if (!type)
+      continue;
+    bool isFirst = input.getArgNumber() == 0;
+    if (isFirst && type.getRank() > 0)
+      microBatch = type.getDimSize(0);
+    else if (type.getRank() == 0 || type.getDimSize(0) != microBatch)
+      emitRemark(input.getLoc(), "input ")
+          << input.getArgNumber() << " has type " << type
+          << ": all samples share it, as its first dimension is not the "
+             "micro-batch, "
+          << microBatch << " in input 0";
+  }
+}
+
 void Configure::runOnOperation() {
   FailureOr<TrainConfig> resolved = resolve();
   if (failed(resolved) || failed(verifyModel(*resolved)))
     return signalPassFailure();
   StepOp step = *getOperation().getOps<StepOp>().begin();
+  remarkOnSharedInputs(step);
   step.setTrainingAttr(TrainingAttr::get(
       &getContext(), resolved->stage, resolved->ranks, resolved->accumulation,
       resolved->gradientClipping, resolved->deterministic,

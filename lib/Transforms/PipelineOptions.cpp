@@ -64,14 +64,15 @@ static int64_t getModelMicroBatch(ModuleOp module) {
   return 0;
 }
 
-/// Data is samples: they are the first dimension of every input.
+/// Data is samples: they are the first dimension of the first input.
 static LogicalResult verifyInputs(ModuleOp module) {
   for (StepOp step : module.getOps<StepOp>())
-    for (BlockArgument input : step.getArguments())
-      if (auto type = dyn_cast<RankedTensorType>(input.getType());
+    if (!step.getArgumentTypes().empty())
+      if (auto type =
+              dyn_cast<RankedTensorType>(step.getArgumentTypes().front());
           type && type.getRank() == 0)
-        return emitError(input.getLoc(), "input ")
-               << input.getArgNumber() << " has type " << type
+        return emitError(step.getArgument(0).getLoc(), "input 0 has type ")
+               << type
                << ", which has no batch dimension; wanted the samples of a "
                   "micro-batch first, such as "
                << RankedTensorType::get({1}, type.getElementType());

@@ -75,17 +75,14 @@ class StepWriter:
             value = Value(tuple(example.shape), example.dtype, name=self.names.take(clean(name)))
             self.values[node] = value
             self.arguments.append(value)
-        samples = {value.shape[:1] for value in self.arguments}
-        if len(samples) != 1 or () in samples:
-            shapes = ", ".join(
-                f"{name} {list(value.shape)}"
-                for name, value in zip(self.captured.inputs.values(), self.arguments)
-            )
+        first = next(iter(self.captured.inputs.values()), "")
+        if self.arguments and not self.arguments[0].shape:
             raise CannotImport(
-                "the tensors of the batch must agree in dimension 0, the samples of the "
-                f"micro-batch; found {shapes}"
+                f"the first tensor of the batch, '{first}', is a scalar: wanted one whose "
+                "dimension 0 is the samples of the micro-batch"
             )
-        self.builder.micro_batch = samples.pop()[0]
+        # What differs from it in dimension 0 is shared by all samples.
+        self.builder.micro_batch = self.arguments[0].shape[0] if self.arguments else 1
 
     def _convert(self, node: Node) -> None:
         place = place_of(node)
