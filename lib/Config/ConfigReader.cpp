@@ -436,6 +436,7 @@ void ConfigReader::readExtension() {
                       ? Layout::Contiguous
                       : Layout::Bucketed;
   config.alignment = values.integer("zero.alignment");
+  isCount("zero.alignment", config.alignment);
   config.gathersInFlight = values.integer("zero.gathers_in_flight");
   config.machine = values.optionalText("zero.machine").value_or("");
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&

@@ -254,6 +254,14 @@ TEST(Diagnostics, GradientsTravelInOneType) {
               "the compute type, bf16, and are added up in f32; leave it out");
 }
 
+/// Refused where it is written, not where the pipeline finds it out of range.
+TEST(Diagnostics, AlignmentBeyondACount) {
+  expectError(R"("zero": {"alignment": 2147483648})",
+              "c.json:3: error: zero.alignment: found 2147483648, wanted 1 to "
+              "2147483647");
+  valid(R"("zero": {"alignment": 2147483647})");
+}
+
 TEST(Diagnostics, KeysOfAnotherStage) {
   Parsed parsed = parseWithBatch(R"("optimizer": {},
     "zero_optimization": {"stage": 2, "allgather_bucket_size": 9,
