@@ -1,0 +1,292 @@
+// Targets: models, schedules and pass pipelines. An input is a line with a
+// pass pipeline, and a module that it runs on.
+#include "Mutate.h"
+#include "Target.h"
+
+#include "zero/Registration/Registration.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "zero/Config/Nesting.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <fstream>
+#include <sstream>
+
+using namespace fuzz;
+using namespace mlir;
+
+namespace {
+
+/// A compiler of its own for each run, so that none depends on another. Errors
+/// without a place or a text are violations.
+class Compiler {
+public:
+  Compiler()
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          check(diagnostic);
+          return success();
+        }) {
+    DialectRegistry registry;
+    zero::registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.disableMultithreading();
+    [[maybe_unused]] static const bool isRegistered = [] {
+      zero::registerPasses();
+      return true;
+    }();
+  }
+
+  OwningOpRef<ModuleOp> parse(const std::string &text) {
+    return parseSourceString<ModuleOp>(text, &context, "input.mlir");
+  }
+
+  /// Whether `passes` is a pipeline, and it succeeds on `module`.
+  bool run(const std::string &passes, ModuleOp module) {
+    PassManager manager(&context);
+    std::string error;
+    llvm::raw_string_ostream os(error);
+    if (failed(parsePassPipeline(passes, manager, os))) {
+      require(!error.empty(), "a pipeline is refused without a word");
+      return false;
+    }
+    errors = 0;
+    const bool succeeds = succeeded(manager.run(module));
+    require(succeeds || errors > 0, "passes fail without a word");
+    return succeeds;
+  }
+
+  int errors = 0;
+
+private:
+  /// A whole file, as its module has it, is a place.
+  static bool hasPlace(Location location) {
+    return location
+        ->walk([](Location part) {
+          auto place = dyn_cast<FileLineColLoc>(part);
+          return place && !place.getFilename().empty() ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  void check(const Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return;
+    ++errors;
+    const std::string message = diagnostic.str();
+    require(!message.empty(), "an error has no text");
+    require(hasPlace(diagnostic.getLocation()),
+            "an error has no place: " + message);
+  }
+
+  MLIRContext context;
+  ScopedDiagnosticHandler handler;
+};
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().enableDebugInfo(false));
+  return text;
+}
+
+/// Runs an input. What comes out must be read again.
+bool runModule(const std::string &input) {
+  const size_t end = std::min(input.find('\n'), input.size());
+  const std::string passes = input.substr(0, end);
+  const std::string text = input.substr(std::min(end + 1, input.size()));
+  // What the tools refuse before they parse.
+  if (zero::findDeepNesting(text, zero::kMostModelNesting))
+    return false;
+  Compiler compiler;
+  OwningOpRef<ModuleOp> module = compiler.parse(text);
+  if (!module) {
+    require(compiler.errors > 0, "a module is refused without a word");
+    return false;
+  }
+  if (!compiler.run(passes, *module))
+    return false;
+  const std::string written = print(*module);
+  require(bool(compiler.parse(written)), "what was written cannot be read");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+std::string readModel(const char *name) {
+  std::ostringstream text;
+  text << std::ifstream(std::string(ZERO_FUZZ_MODELS "/") + name).rdbuf();
+  return text.str();
+}
+
+constexpr const char *kModels[] = {"tiny-mlp.mlir", "mlp.mlir", "tiny-gpt.mlir",
+                                   "tiny-llama.mlir"};
+
+constexpr const char *kPipelines[] = {
+    "zero-pipeline{stage=0}",
+    "zero-pipeline{stage=1 ranks=2 reduce-bucket-size=64}",
+    "zero-pipeline{stage=1 ranks=3 accumulation=2 overlap=true}",
+    "zero-pipeline{stage=2 ranks=2 precision=bf16 reduce-bucket-size=100}",
+    "zero-pipeline{stage=2 ranks=3 layout=contiguous precision=f16}",
+    "zero-pipeline{stage=2 ranks=2 offload-optimizer=cpu sub-group-size=64 "
+    "pipeline-updates=true}",
+    "zero-pipeline{stage=3 ranks=2 param-persistence-threshold=0}",
+    "zero-pipeline{stage=3 ranks=4 overlap=true accumulation=3 "
+    "mesh=replica=2,shard=2}",
+    "zero-pipeline{stage=3 ranks=2 precision=bf16 split-master=true "
+    "checkpoint-activations=1 optimizer=sgd momentum=0.9}"};
+
+std::string join(const std::string &passes, const std::string &text) {
+  return passes + "\n" + text;
+}
+
+std::string passesOf(const std::string &input) {
+  return input.substr(0, input.find('\n'));
+}
+
+std::string textOf(const std::string &input) {
+  return input.substr(std::min(input.find('\n'), input.size() - 1) + 1);
+}
+
+std::vector<std::string> modelSeeds() {
+  std::vector<std::string> seeds;
+  for (size_t i = 0; i < std::size(kPipelines); ++i)
+    seeds.push_back(
+        join(kPipelines[i], readModel(kModels[i % std::size(kModels)])));
+  return seeds;
+}
+
+std::string makeModel(const std::string &seed, const std::string &other,
+                      Random &random) {
+  return join(random.pick(kPipelines),
+              mutateText(textOf(seed), textOf(other), 3, random));
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+constexpr const char *kPasses[] = {"canonicalize",
+                                   "cse",
+                                   "zero-set-precision{compute=bf16}",
+                                   "zero-differentiate",
+                                   "zero-fuse-epilogues",
+                                   "zero-outline-elementwise",
+                                   "zero-checkpoint-activations",
+                                   "zero-split-gradients",
+                                   "zero-partition",
+                                   "zero-insert-reductions",
+                                   "zero-insert-gathers",
+                                   "zero-insert-updates",
+                                   "zero-peel-last-micro",
+                                   "zero-reduce-early",
+                                   "zero-overlap-reductions",
+                                   "zero-split-statistics",
+                                   "zero-overlap-gathers",
+                                   "zero-overlap-updates",
+                                   "zero-prefetch",
+                                   "zero-free",
+                                   "zero-verify-schedule",
+                                   "zero-plan-memory",
+                                   "zero-specialize-rank{rank=1}"};
+
+std::string somePasses(size_t most, Random &random) {
+  std::string passes;
+  for (size_t left = 1 + random.below(most); left; --left)
+    passes += (passes.empty() ? "" : ",") + std::string(random.pick(kPasses));
+  return passes;
+}
+
+/// What the pipelines make of the models, as a person would edit it.
+std::vector<std::string> scheduleSeeds() {
+  std::vector<std::string> seeds;
+  for (const char *passes : kPipelines)
+    for (const char *model : {"tiny-mlp.mlir", "mlp.mlir"}) {
+      Compiler compiler;
+      OwningOpRef<ModuleOp> module = compiler.parse(readModel(model));
+      require(module && compiler.run(passes, *module),
+              std::string(passes) + " fails on " + model);
+      seeds.push_back(join("zero-verify-schedule", print(*module)));
+    }
+  return seeds;
+}
+
+std::string makeSchedule(const std::string &seed, const std::string &other,
+                         Random &random) {
+  const std::string passes = random.oneIn(2) ? "zero-verify-schedule"
+                             : random.oneIn(2)
+                                 ? "zero-verify-schedule,zero-plan-memory"
+                                 : somePasses(4, random);
+  return join(passes, mutateText(textOf(seed), textOf(other), 3, random));
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// The pipeline's own passes, with which a random order begins.
+constexpr const char *kOrder[] = {
+    "zero-configure{stage=3 ranks=2 param-persistence-threshold=0}",
+    "zero-differentiate",
+    "canonicalize,cse",
+    "zero-outline-elementwise",
+    "zero-split-gradients",
+    "zero-partition",
+    "zero-insert-reductions",
+    "zero-insert-gathers",
+    "zero-insert-updates",
+    "zero-peel-last-micro",
+    "zero-overlap-reductions",
+    "zero-free",
+    "zero-verify-schedule",
+    "zero-plan-memory"};
+
+/// The first passes of the pipeline, then any.
+std::string makePasses(const std::string &seed, const std::string &,
+                       Random &random) {
+  std::string passes;
+  for (size_t i = 0, count = random.below(std::size(kOrder)); i < count; ++i)
+    if (!random.oneIn(8))
+      passes += std::string(kOrder[i]) + ",";
+  return join(passes + somePasses(8, random), textOf(seed));
+}
+
+/// Options of pipelines, which are text.
+std::string makePipeline(const std::string &seed, const std::string &other,
+                         Random &random) {
+  std::string passes =
+      mutateText(random.pick(kPipelines), random.pick(kPipelines), 3, random);
+  if (random.oneIn(4))
+    passes = mutateText(passesOf(seed), passesOf(other), 3, random);
+  for (char &c : passes)
+    c = c == '\n' ? ' ' : c;
+  return join(passes, textOf(seed));
+}
+
+std::vector<std::string> smallSeeds() {
+  std::vector<std::string> seeds;
+  for (const char *passes : kPipelines)
+    seeds.push_back(join(passes, readModel("tiny-mlp.mlir")));
+  seeds.push_back(join(kPipelines[0], readModel("mlp.mlir")));
+  return seeds;
+}
+
+} // namespace
+
+const std::vector<Target> &fuzz::targets() {
+  static const std::vector<Target> all = {
+      {"model", modelSeeds, makeModel, runModule},
+      {"schedule", scheduleSeeds, makeSchedule, runModule},
+      {"passes", smallSeeds, makePasses, runModule},
+      {"pipeline", smallSeeds, makePipeline, runModule}};
+  return all;
+}

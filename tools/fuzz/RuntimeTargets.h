@@ -1,0 +1,25 @@
+// The readers of the runtime.
+#ifndef ZERO_TOOLS_FUZZ_RUNTIMETARGETS_H
+#define ZERO_TOOLS_FUZZ_RUNTIMETARGETS_H
+
+#include "Target.h"
+
+namespace fuzz {
+
+/// The program in an executable: bytes that `serialize` writes.
+Target programTarget();
+/// The command line of an executable, one word a line; the first line is
+/// `device` for a program of a device.
+Target optionsTarget();
+/// Weights, as loadWeights reads them.
+Target weightsTarget();
+/// Arrays as training data. After the types of the inputs, a digit each, and
+/// the end of a line, there is the file.
+Target arraysTarget();
+/// Token files. The first byte is the kind of file, the second the length of
+/// a sequence.
+Target tokensTarget();
+
+} // namespace fuzz
+
+#endif // ZERO_TOOLS_FUZZ_RUNTIMETARGETS_H
