@@ -8,13 +8,6 @@
 
 using namespace zrt;
 
-std::string zrt::shapeText(const std::vector<int64_t> &shape) {
-  std::string text;
-  for (const int64_t size : shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
 namespace {
 
 bool fits(int64_t value) {
@@ -29,13 +22,11 @@ bool converts(DataType from, DataType to) {
   return from == DataType::F32 && (to == DataType::F16 || to == DataType::BF16);
 }
 
-/// The first of `count` ids that `limit` does not have, or the end. Targets
-/// may be negative: the loss ignores them.
+/// The first of `count` ids that `limit` does not have, or the end.
 template <typename T>
-const T *findOutside(const T *ids, int64_t count, int64_t limit,
-                     bool negative) {
+const T *findOutside(const T *ids, int64_t count, const Vocabulary &limit) {
   return std::find_if(ids, ids + count, [&](T id) {
-    return id >= limit || (id < 0 && !negative);
+    return (id < 0 || id >= limit.size) && limit.ignored != id;
   });
 }
 
@@ -45,9 +36,8 @@ void checkIds(const Program &program, const Input &input,
   const Vocabulary limit = vocabularyOf(program, input);
   if (limit.size < 0)
     return;
-  const bool negative = input.name != "tokens";
   const auto refuseOutside = [&](const auto *ids) {
-    const auto *found = findOutside(ids, count, limit.size, negative);
+    const auto *found = findOutside(ids, count, limit);
     if (found != ids + count)
       throw ArgumentError("the batch has id " + std::to_string(*found) +
                           " for the input '" + input.name + "', but " +

@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_CAPI_BATCH_H
 
 #include "data/Batches.h"
+#include "data/StoredArrays.h"
 
 #include <cstdint>
 #include <stdexcept>
@@ -24,9 +25,6 @@ struct NamedArray {
   DataType type = DataType::F32;
   std::vector<int64_t> shape;
 };
-
-/// "[4, 16]".
-std::string shapeText(const std::vector<int64_t> &shape);
 
 /// Checked micro-batches. Arrays of one name follow each other; each holds
 /// whole micro-batches. An input whose first dimension is not the micro-batch
