@@ -45,10 +45,13 @@ bool zrt::hasByteVocabulary(const Program &program) {
 }
 
 std::vector<int32_t> zrt::promptTokens(const std::string &prompt, bool bytes,
-                                       const Program &program) {
+                                       const Program &program,
+                                       const Tokenizer *tokenizer) {
   const int64_t limit = tokenVocabulary(program).size;
   std::vector<int32_t> tokens;
-  if (bytes) {
+  if (tokenizer) {
+    tokens = tokenizer->encode(prompt.empty() ? "\n" : prompt);
+  } else if (bytes) {
     for (const char byte : prompt.empty() ? std::string("\n") : prompt)
       tokens.push_back(static_cast<unsigned char>(byte));
   } else {

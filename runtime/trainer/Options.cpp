@@ -223,6 +223,11 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
                  "prompt: text, or token ids where tokens are not bytes")
       ->type_name("TEXT")
       ->needs(sample);
+  app.add_option("--tokenizer", options.tokenizer,
+                 "read the prompt and write the sample as text of this "
+                 "byte-level BPE tokenizer")
+      ->type_name("TOKENIZER.json")
+      ->needs(sample);
   app.add_option("--temperature", options.temperature,
                  "sampling temperature; 0 is greedy (default 1)")
       ->type_name("X")

@@ -91,8 +91,9 @@ void zrt::checkOutputs(const Options &options) {
              {"--calibrate", options.calibrate}});
   std::vector<Named> outputs = given({{"--metrics", options.metrics}});
   outputs.insert(outputs.begin(), replaced.begin(), replaced.end());
-  std::vector<Named> inputs = given(
-      {{"--weights", options.weights}, {"this executable", "/proc/self/exe"}});
+  std::vector<Named> inputs = given({{"--weights", options.weights},
+                                     {"--tokenizer", options.tokenizer},
+                                     {"this executable", "/proc/self/exe"}});
   for (const Named &data :
        given({{"--data", options.data},
               {"--validation-data", options.validationData}}))

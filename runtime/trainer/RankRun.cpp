@@ -37,10 +37,11 @@ int64_t hashOfFiles(const std::string &path) {
 }
 
 /// A byte of generated text. A terminal would obey control characters.
-char shown(int32_t token, bool terminal) {
+char shown(char byte, bool terminal) {
+  const auto code = static_cast<unsigned char>(byte);
   const bool control =
-      (token < ' ' && token != '\n' && token != '\t') || token == 127;
-  return terminal && control ? '?' : char(token);
+      (code < ' ' && byte != '\n' && byte != '\t') || code == 127;
+  return terminal && control ? '?' : byte;
 }
 
 /// Something that all ranks must be started with alike.
@@ -128,6 +129,7 @@ void RankRun::checkAgreement() {
   for (const std::string &file : dataFiles(options.validationData))
     agreeOnFile(communicator, "--validation-data", file);
   agreeOnFile(communicator, "--weights", options.weights);
+  agreeOnFile(communicator, "--tokenizer", options.tokenizer);
 }
 
 /// From a checkpoint, else from weights, else from the seed.
@@ -170,7 +172,10 @@ void RankRun::prepare() {
     generator =
         std::make_unique<Generator>(program, *backend, *trainer, communicator,
                                     options.seed, options.temperature);
-    prompt = promptTokens(options.prompt, hasByteVocabulary(program), program);
+    if (!options.tokenizer.empty())
+      tokenizer = std::make_unique<Tokenizer>(options.tokenizer);
+    prompt = promptTokens(options.prompt, hasByteVocabulary(program), program,
+                          tokenizer.get());
   }
   setState();
   backend->initialize();
@@ -296,14 +301,17 @@ void RankRun::train() {
 }
 
 void RankRun::sample() {
-  const bool bytes = hasByteVocabulary(program);
+  const bool text = tokenizer || hasByteVocabulary(program);
   if (speaks())
-    run.out << options.prompt << (bytes ? "" : " ");
+    run.out << options.prompt << (text ? "" : " ");
   generator->run(prompt, options.sample, [&](int32_t token) {
-    if (speaks() && bytes)
-      run.out << shown(token, run.terminal) << std::flush;
-    else if (speaks())
-      run.out << token << " " << std::flush;
+    std::string next = tokenizer ? tokenizer->decode(token)
+                       : text    ? std::string(1, char(token))
+                                 : std::to_string(token) + " ";
+    for (char &byte : next)
+      byte = shown(byte, run.terminal);
+    if (speaks())
+      run.out << next << std::flush;
     return !agreeToStop();
   });
   if (speaks())
