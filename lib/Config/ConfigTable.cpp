@@ -37,6 +37,9 @@ constexpr const char *kPlanned = "buffers are planned at compile time";
 constexpr const char *kSameMean =
     "16-bit sums over ranks are scaled by a power of two, so that they do not "
     "overflow; the mean is the same";
+constexpr const char *kWholeWeights =
+    "--save-weights always writes whole weights, and zero-checkpoint export "
+    "--type bf16 those of a checkpoint in 16 bits";
 constexpr const char *kStaticOrder =
     "the order of gathers is fixed at compile time; no trace is recorded";
 
@@ -257,15 +260,18 @@ constexpr ConfigKey kKeys[] = {
      "distribute gradients round-robin for offloading",
      "the bucketed layout already gives every rank a part of each bucket"},
     {"zero_optimization.elastic_checkpoint", T::Bool, "false", none,
-     "write checkpoints for any rank count", "weights are saved whole"},
+     "write checkpoints for any rank count",
+     "every checkpoint can be resumed with any rank count and stage"},
     {"zero_optimization.load_from_fp32_weights", T::Bool, "true", no,
-     "restore master weights from f32", "they always are; leave it out"},
+     "restore master weights from f32",
+     "a checkpoint always restores master weights as they were; to start from "
+     "16-bit weights, use zero-checkpoint export and --weights"},
     {"zero_optimization.stage3_gather_16bit_weights_on_model_save", T::Bool,
      "false", none, "gather whole weights when saving",
-     "--save-weights always writes whole weights"},
+     kWholeWeights},
     {"zero_optimization.stage3_gather_fp16_weights_on_model_save", T::Bool,
      "false", none, "old name of stage3_gather_16bit_weights_on_model_save",
-     "--save-weights always writes whole weights"},
+     kWholeWeights},
     {"zero_optimization.stage3_module_granularity_threshold", T::Size, "0",
      none, "gather small modules together", kStaticOrder},
     {"zero_optimization.stage3_use_all_reduce_for_fetch_params", T::Bool,
@@ -453,15 +459,17 @@ constexpr ConfigKey kKeys[] = {
      "give weights by parameter name with --weights"},
     {"checkpoint.use_node_local_storage", T::Bool, "false", no,
      "write to node-local disks",
-     "--save-weights writes one file; leave it out"},
+     "all ranks write checkpoints to one file system; leave it out"},
     {"checkpoint.parallel_write", T::Block, "null", none,
-     "write from several ranks", "weights are streamed into one file"},
+     "write from several ranks",
+     "every rank always writes a file of its own"},
     {"checkpoint.writer", T::Block, "null", none, "settings of the writer",
-     "weights are streamed into one file"},
+     "every rank streams into a file of its own"},
     {"checkpoint.checkpoint_serialization", T::Bool, "true", none,
-     "use PyTorch's serialization", "weights are streamed into one file"},
+     "use PyTorch's serialization",
+     "checkpoints and weights are safetensors files"},
     {"nebula", T::Block, "null", no, "checkpoints to a service",
-     "use --save-weights"},
+     "use --checkpoint; leave it out"},
     {"aio", T::Block, "null", none, "settings of asynchronous file I/O",
      "nothing is offloaded"},
 
