@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <stdexcept>
+#include <sys/file.h>
 #include <unistd.h>
 
 using namespace zrt;
@@ -174,3 +176,21 @@ void CheckpointFolder::prune(int64_t keep) {
   for (size_t i = 0; i + size_t(keep) < complete.size(); ++i)
     remove(checkpointName(complete[i].manifest.update));
 }
+
+//===----------------------------------------------------------------------===//
+// Locking
+//===----------------------------------------------------------------------===//
+
+FolderLock::FolderLock(const std::string &path)
+    : descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor < 0)
+    throw std::runtime_error(path +
+                             ": cannot be opened: " + std::strerror(errno));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return;
+  ::close(descriptor);
+  throw std::runtime_error(path + ": another run writes its checkpoints there: "
+                                  "wait for its end, or name another folder");
+}
+
+FolderLock::~FolderLock() { ::close(descriptor); }

@@ -70,6 +70,20 @@ private:
   FileSystem &files;
 };
 
+/// Keeps a folder for one run, as long as it lives.
+class FolderLock {
+public:
+  /// Throws where another run, of this machine or of one that shares the file
+  /// system, holds it. A file system without locks gives none.
+  explicit FolderLock(const std::string &path);
+  ~FolderLock();
+  FolderLock(const FolderLock &) = delete;
+  FolderLock &operator=(const FolderLock &) = delete;
+
+private:
+  int descriptor;
+};
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_CHECKPOINT_FOLDER_H

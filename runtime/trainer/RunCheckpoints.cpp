@@ -37,8 +37,10 @@ RunCheckpoints::RunCheckpoints(const Run &run, const Data &data,
     position.digest = digestOf(run.program, *data.training);
   }
   together(communicator, [&] {
-    if (communicator.rank() == 0)
-      CheckpointFolder(options.checkpoint, files).make();
+    if (communicator.rank() != 0)
+      return;
+    CheckpointFolder(options.checkpoint, files).make();
+    lock = std::make_unique<FolderLock>(options.checkpoint);
   });
 }
 

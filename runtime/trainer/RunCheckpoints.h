@@ -11,7 +11,7 @@ namespace zrt {
 class RunCheckpoints {
 public:
   /// `batches` may be null where nothing is trained. Throws on all ranks where
-  /// the folder cannot be made.
+  /// the folder cannot be made, or another run writes to it.
   RunCheckpoints(const Run &run, const Data &data, Communicator &communicator,
                  Batches *batches);
 
@@ -43,6 +43,7 @@ private:
   Communicator &communicator;
   Batches *batches;
   FileSystem &files;
+  std::unique_ptr<FolderLock> lock; ///< of the first rank
   DataPosition position; ///< of this run's data, without what it consumed
   LoadedCheckpoint loaded;
   int64_t saved = 0; ///< the last update that is in a checkpoint

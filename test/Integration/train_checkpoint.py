@@ -72,7 +72,8 @@ def main():
             mine = copied(saved, os.path.join(home, "mine"))
             other = setup(stage, **options)
             run = execute(folder, other, steps=STEPS, tag=f"-{stop}-{index}", mpi=kind == "mpi",
-                          flags=("--checkpoint", mine, "--resume"))
+                          flags=("--checkpoint", mine, "--resume", "--checkpoint-every", "1",
+                                 "--keep", "2"))
             check(run.column("step") == list(range(stop + 1, STEPS + 1)),
                   f"{other.name} trains the updates {run.column('step')}")
             for key in ("loss", "grad_norm", "loss_scale", "skipped", "lr"):

@@ -174,6 +174,19 @@ TEST_F(TrainerCheckpoint, AFullDiskEndsTheRunAndLeavesTheLastOne) {
   EXPECT_EQ(saved(), (std::vector<int64_t>{2, 6}));
 }
 
+TEST_F(TrainerCheckpoint, AFolderIsForOneRunAtATime) {
+  std::filesystem::create_directory(folder);
+  {
+    const FolderLock other(folder);
+    const Outcome outcome = run(2, 2, {"--checkpoint", folder});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_TRUE(contains(outcome.errors,
+                         folder + ": another run writes its checkpoints there"))
+        << outcome.errors;
+  }
+  EXPECT_EQ(run(2, 2, {"--checkpoint", folder}).code, 0);
+}
+
 TEST_F(TrainerCheckpoint, FlagsNeedAFolder) {
   for (const std::string flag :
        {"--checkpoint-every=2", "--keep=2", "--resume"}) {
