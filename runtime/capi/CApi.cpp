@@ -4,7 +4,6 @@
 #include "capi/Session.h"
 #include "kernels/host/BuiltFor.h"
 #include "program/CpuFeatures.h"
-#include "state/Pieces.h"
 #include "trainer/HostBackend.h"
 
 #include <cmath>
@@ -129,16 +128,6 @@ const T &element(const std::vector<T> &list, int32_t index, const char *what) {
                         std::to_string(index) + ": there are " +
                         std::to_string(list.size()));
   return list[size_t(index)];
-}
-
-/// The states that are not another form of the parameter.
-std::vector<const State *> statesOf(const Parameter &parameter) {
-  std::vector<const State *> states;
-  if (parameter.trainable)
-    for (const State &state : partitionOf(program(), parameter).states)
-      if (state.start == StateStart::Constant)
-        states.push_back(&state);
-  return states;
 }
 
 zero_tensor tensorOf(const std::string &name, DataType type,
@@ -271,7 +260,7 @@ zero_status zero_model_parameter(int32_t index, zero_tensor *parameter) {
     const Parameter &found = element(program().parameters, index, "parameter");
     zero_tensor tensor = tensorOf(found.name, found.modelType, found.shape);
     tensor.trainable = found.trainable;
-    tensor.states = int32_t(statesOf(found).size());
+    tensor.states = int32_t(optimizerStatesOf(program(), found).size());
     give(parameter, tensor);
   });
 }
@@ -282,7 +271,8 @@ zero_status zero_model_state(int32_t parameter, int32_t state,
     const Parameter &found =
         element(program().parameters, parameter, "parameter");
     required(name, "name") =
-        element(statesOf(found), state, "state")->name.c_str();
+        element(optimizerStatesOf(program(), found), state, "state")
+            ->name.c_str();
   });
 }
 
@@ -320,8 +310,29 @@ zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
                           zero_update *update) {
   return withRun(run, [&](Session &session) {
     checkRoom(update);
-    giveReport(update, count == 0 ? session.stepOnData()
-                                  : session.step(arraysOf(arrays, count)));
+    giveReport(update, session.step(arraysOf(arrays, count)));
+  });
+}
+
+zero_status zero_run_backward(zero_run *run, const zero_array *arrays,
+                              size_t count) {
+  return withRun(run, [&](Session &session) {
+    session.backward(arraysOf(arrays, count));
+  });
+}
+
+zero_status zero_run_update(zero_run *run, zero_update *update) {
+  return withRun(run, [&](Session &session) {
+    checkRoom(update);
+    giveReport(update, session.update());
+  });
+}
+
+zero_status zero_run_position(zero_run *run, int64_t *updates,
+                              int64_t *samples) {
+  return withRun(run, [&](Session &session) {
+    required(updates, "updates") = session.updates();
+    required(samples, "samples") = session.samplesBefore();
   });
 }
 
@@ -345,6 +356,45 @@ zero_status zero_run_set_parameter(zero_run *run, const char *name,
   return withRun(run, [&](Session &session) {
     session.setParameter(&required(name, "name"), &required(values, "values"),
                          elements);
+  });
+}
+
+zero_status zero_run_get_state(zero_run *run, const char *name,
+                               const char *state, float *values,
+                               int64_t elements) {
+  return withRun(run, [&](Session &session) {
+    session.getState(&required(name, "name"), &required(state, "state"),
+                     &required(values, "values"), elements);
+  });
+}
+
+zero_status zero_run_set_state(zero_run *run, const char *name,
+                               const char *state, const float *values,
+                               int64_t elements) {
+  return withRun(run, [&](Session &session) {
+    session.setState(&required(name, "name"), &required(state, "state"),
+                     &required(values, "values"), elements);
+  });
+}
+
+zero_status zero_run_get_gradient(zero_run *run, const char *name,
+                                  float *values, int64_t elements) {
+  return withRun(run, [&](Session &session) {
+    session.getGradient(&required(name, "name"), &required(values, "values"),
+                        elements);
+  });
+}
+
+zero_status zero_run_save_checkpoint(zero_run *run, const char *folder,
+                                     int64_t keep) {
+  return withRun(run, [&](Session &session) {
+    session.saveCheckpoint(&required(folder, "folder"), keep);
+  });
+}
+
+zero_status zero_run_load_checkpoint(zero_run *run, const char *folder) {
+  return withRun(run, [&](Session &session) {
+    session.loadCheckpoint(&required(folder, "folder"));
   });
 }
 

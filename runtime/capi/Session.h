@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_CAPI_SESSION_H
 
 #include "capi/Batch.h"
+#include "capi/Gate.h"
 #include "capi/RankTeam.h"
 #include "communicator/Communicator.h"
 #include "state/Weights.h"
@@ -14,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,11 @@ struct Compiled {
   BackendMaker makeBackend;
 };
 
+/// What the optimizer keeps of a parameter: states that are no other form of
+/// its value.
+std::vector<const State *> optimizerStatesOf(const Program &program,
+                                             const Parameter &parameter);
+
 /// Calls must not overlap. All throw ArgumentError and StateError before
 /// anything has changed. Where a rank fails all fail, with std::runtime_error;
 /// later calls then are StateErrors that say why.
@@ -46,39 +53,71 @@ public:
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
 
-  const Program &program() const { return own; }
-
-  /// Opens data for `stepOnData`, as the executable does.
+  /// Opens data for steps without arrays, as the executable does.
   void openData(const std::string &path);
   /// Which of `samples` samples is at `position` of the sequence of epochs.
   int64_t sampleAt(int64_t samples, int64_t position) const;
 
-  UpdateReport stepOnData();
+  /// One update, on the data that is open where there are no arrays.
   UpdateReport step(const std::vector<NamedArray> &arrays);
+  /// The same in two parts: `backward` ends when all gradients are reduced and
+  /// judged, and before anything is updated.
+  void backward(const std::vector<NamedArray> &arrays);
+  UpdateReport update();
   double evaluate(const std::vector<NamedArray> &arrays);
+
+  /// Updates begun, and the position of the next one's first sample.
+  int64_t updates() const;
+  int64_t samplesBefore() const;
 
   /// All `count` elements of a parameter, as f32: of the master, where there is
   /// one.
   void getParameter(const std::string &name, float *values, int64_t count);
   void setParameter(const std::string &name, const float *values,
                     int64_t count);
+  /// The same of what the optimizer keeps.
+  void getState(const std::string &name, const std::string &state,
+                float *values, int64_t count);
+  void setState(const std::string &name, const std::string &state,
+                const float *values, int64_t count);
+  /// Between `backward` and `update`: the mean over the update's samples,
+  /// unscaled and not clipped.
+  void getGradient(const std::string &name, float *values, int64_t count);
+
   void saveWeights(const std::string &path);
+  /// Returns the checkpoint's path.
+  std::string saveCheckpoint(const std::string &folder, int64_t keep);
+  /// Goes on from the newest complete checkpoint of `folder`.
+  void loadCheckpoint(const std::string &folder);
 
 private:
   struct Rank;
-
+  /// An update between `backward` and `update`.
+  struct Held {
+    explicit Held(int ranks) : gate(ranks) {}
+    Gate gate;
+    UpdateReport report;
+  };
   /// What fills the inputs of one rank.
-  using RankFill = std::function<void(int rank, int64_t micro, void *const *)>;
+  using RankFill =
+      std::function<void(int rank, int64_t micro, void *const *inputs)>;
 
-  UpdateReport update(const RankFill &fill);
-  void runRanks(const RankTeam::Job &job);
-  void record(int rank, const std::exception &error);
-  void fail(const std::string &why);
-  void checkAlive() const;
   void prepare(int rank);
-  void settle(Rank &rank);
+  RankFill fillOf(const std::vector<NamedArray> &arrays);
+  UpdateReport updateRank(int rank, const RankFill &fill);
+
+  void runRanks(const RankTeam::Job &job);
+  void tryRank(int rank, const RankTeam::Job &job);
+  void throwFailure();
+  void runTogether(const std::function<void(int number, Rank &rank)> &body);
+  void record(int rank, const std::exception &error);
+  void checkAlive() const;
+  void checkIdle() const;
+
   const Parameter &parameterOf(const std::string &name, int64_t count) const;
-  bool storesRounded(const Parameter &parameter) const;
+  const State &stateOf(const Parameter &parameter,
+                       const std::string &name) const;
+  void readRanks(const std::function<void(int number, const Arenas &)> &read);
   StartingValues startingValues(const Rank &rank) const;
 
   Program own;
@@ -87,14 +126,25 @@ private:
   Run run;
   Data data;
   std::vector<std::unique_ptr<Batches>> batches; ///< of `data`, by rank
+  /// Update `firstUpdate` begins with sample `firstSample` of the sequence.
+  int64_t firstUpdate = 0, firstSample = 0;
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<std::unique_ptr<Rank>> ranks;
   /// Frozen parameters that the caller has set, and whose stored type does not
   /// tell them exactly.
   std::map<std::string, std::vector<float>> exact;
+  std::unique_ptr<Held> held;
   std::mutex failureMutex;
   std::string failure; ///< of the ranks; empty while all is well
   RankTeam team;       ///< the last: its threads use the rest
+};
+
+struct Session::Rank {
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Trainer> trainer;
+  StartingValues start;
+  /// Parameters have been set, and copies of them have not followed yet.
+  bool stale = false;
 };
 
 } // namespace zrt

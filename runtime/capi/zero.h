@@ -167,6 +167,20 @@ zero_status zero_run_order(zero_run *run, int64_t samples, int64_t first,
 zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
                           zero_update *update);
 
+/* The same update in two parts. After `zero_run_backward` all micro-batches are
+ * done and all gradients are reduced, and nothing is updated; then state and
+ * gradients can be read, and nothing else can be done until
+ * `zero_run_update`. */
+zero_status zero_run_backward(zero_run *run, const zero_array *arrays,
+                              size_t count);
+zero_status zero_run_update(zero_run *run, zero_update *update);
+
+/* How many updates were begun, those before a checkpoint that was loaded
+ * included, and the position, in the sequence of epochs, of the first sample
+ * of the next one. */
+zero_status zero_run_position(zero_run *run, int64_t *updates,
+                              int64_t *samples);
+
 /* The mean loss over any whole number of micro-batches for each rank, without
  * dropout; changes nothing. */
 zero_status zero_run_evaluate(zero_run *run, const zero_array *arrays,
@@ -184,8 +198,31 @@ zero_status zero_run_get_parameter(zero_run *run, const char *name,
 zero_status zero_run_set_parameter(zero_run *run, const char *name,
                                    const float *values, int64_t elements);
 
+/* What the optimizer keeps of a parameter; `zero_model_state` has the names. */
+zero_status zero_run_get_state(zero_run *run, const char *name,
+                               const char *state, float *values,
+                               int64_t elements);
+zero_status zero_run_set_state(zero_run *run, const char *name,
+                               const char *state, const float *values,
+                               int64_t elements);
+
+/* The gradient of a parameter that is trained, between `zero_run_backward` and
+ * `zero_run_update`: the mean over the update's samples, without the loss scale
+ * and before clipping. */
+zero_status zero_run_get_gradient(zero_run *run, const char *name,
+                                  float *values, int64_t elements);
+
 /* All parameters, as a safetensors file. */
 zero_status zero_run_save_weights(zero_run *run, const char *path);
+
+/* The whole state of the run as a checkpoint in `folder`, as the executable's
+ * --checkpoint; of older ones the newest `keep` stay, or all where it is 0. */
+zero_status zero_run_save_checkpoint(zero_run *run, const char *folder,
+                                     int64_t keep);
+
+/* Goes on from the newest complete checkpoint of `folder`, of whatever stage
+ * and number of ranks. The seed must be that of the run that saved it. */
+zero_status zero_run_load_checkpoint(zero_run *run, const char *folder);
 
 #ifdef __cplusplus
 }

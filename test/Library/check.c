@@ -83,7 +83,63 @@ static void check_updates(zero_run *run) {
   printf("in parts: %s\n", whole == parts ? "equal" : "different");
 }
 
-int main(void) {
+static void check_gradients(zero_run *run) {
+  float gradient[3], before[3], between[3], state[3];
+  zero_update update = {sizeof update};
+  refused(zero_run_update(run, NULL), "no backward");
+  refused(zero_run_get_gradient(run, "fc1.w", gradient, 3), "no gradient");
+  expect(zero_run_get_parameter(run, "fc1.w", before, 3), ZERO_OK, "get");
+  expect(zero_run_backward(run, right, 2), ZERO_OK, "backward");
+  refused(zero_run_step(run, right, 2, NULL), "held");
+  refused(zero_run_save_weights(run, "unused"), "held");
+  expect(zero_run_get_gradient(run, "fc1.w", gradient, 3), ZERO_OK, "gradient");
+  expect(zero_run_get_parameter(run, "fc1.w", between, 3), ZERO_OK, "get");
+  expect(memcmp(before, between, sizeof before) ? ZERO_FAILED : ZERO_OK,
+         ZERO_OK, "nothing is updated yet");
+  expect(zero_run_update(run, &update), ZERO_OK, "update");
+  double square = 0;
+  for (int i = 0; i < 3; ++i)
+    square += (double)gradient[i] * gradient[i];
+  double norm = update.gradient_norm * update.gradient_norm;
+  printf("norm: %s\n", square > 0.999 * norm && square < 1.001 * norm
+                           ? "equal"
+                           : "different");
+  expect(zero_run_get_parameter(run, "fc1.w", between, 3), ZERO_OK, "get");
+  expect(memcmp(before, between, sizeof before) ? ZERO_OK : ZERO_FAILED,
+         ZERO_OK, "now it is updated");
+  expect(zero_run_get_state(run, "fc1.w", "exp_avg", state, 3), ZERO_OK,
+         "state");
+  refused(zero_run_get_state(run, "fc1.w", "momentum", state, 3), "no state");
+  expect(zero_run_set_state(run, "fc1.w", "exp_avg", gradient, 3), ZERO_OK,
+         "set a state");
+  expect(zero_run_get_state(run, "fc1.w", "exp_avg", state, 3), ZERO_OK,
+         "state");
+  expect(memcmp(state, gradient, sizeof state) ? ZERO_FAILED : ZERO_OK, ZERO_OK,
+         "the state that was set is there");
+}
+
+static void check_checkpoints(zero_run *run, const char *folder) {
+  zero_run *other = NULL;
+  zero_options options = {sizeof options};
+  zero_update here = {sizeof here}, there = {sizeof there};
+  int64_t updates = 0, samples = 0;
+  expect(zero_run_save_checkpoint(run, folder, 1), ZERO_OK, "checkpoint");
+  expect(zero_run_create(&options, &other), ZERO_OK, "create");
+  refused(zero_run_load_checkpoint(other, "/nonexistent"), "no checkpoint");
+  expect(zero_run_load_checkpoint(other, folder), ZERO_OK, "load");
+  expect(zero_run_position(other, &updates, &samples), ZERO_OK, "position");
+  printf("position %lld, %lld\n", (long long)updates, (long long)samples);
+  expect(zero_run_step(run, right, 2, &here), ZERO_OK, "step");
+  expect(zero_run_step(other, right, 2, &there), ZERO_OK, "step");
+  printf("goes on: %s\n", here.loss == there.loss && here.update == there.update
+                              ? "equal"
+                              : "different");
+  /* Within an update, too, a run can be ended. */
+  expect(zero_run_backward(other, right, 2), ZERO_OK, "backward");
+  zero_run_destroy(other);
+}
+
+int main(int argc, char **argv) {
   zero_run *run = NULL;
   zero_options options = {sizeof options};
   zero_tensor tensor = {sizeof tensor};
@@ -105,6 +161,9 @@ int main(void) {
   refused(zero_run_save_weights(run, "/nonexistent/w"), "save");
   expect(zero_run_step(run, right, 2, NULL), ZERO_OK,
          "step after a failed save");
+  check_gradients(run);
+  if (argc > 1)
+    check_checkpoints(run, argv[1]);
   zero_run_destroy(run);
   zero_run_destroy(NULL);
   return failures != 0;

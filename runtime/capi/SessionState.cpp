@@ -1,0 +1,268 @@
+// What a session lets its caller see and change between updates.
+#include "capi/Session.h"
+
+#include "capi/Gradients.h"
+#include "checkpoint/Checkpoint.h"
+#include "data/StoredArrays.h"
+#include "state/Elements.h"
+#include "state/Pieces.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace zrt;
+
+namespace {
+
+/// Copies what it is given to its place among `values`.
+ValueSink copyTo(float *values) {
+  return [values](uint64_t element, uint64_t count, const float *from) {
+    std::copy(from, from + count, values + element);
+  };
+}
+
+ValueSource copyFrom(const float *values) {
+  return [values](uint64_t element, uint64_t count, float *out) {
+    std::copy(values + element, values + element + count, out);
+  };
+}
+
+/// Throws where a finite value would not be so in `type`.
+void checkRange(const Parameter &parameter, DataType type, const float *values,
+                int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    float rounded = values[i];
+    uint16_t half;
+    if (type != DataType::F32) {
+      storeElements(type, false, values + i, &half, 1);
+      loadElements(type, &half, &rounded, 1);
+    }
+    if (std::isfinite(values[i]) && !std::isfinite(rounded))
+      throw ArgumentError("element " + std::to_string(i) + " for '" +
+                          parameter.name + "' is " + std::to_string(values[i]) +
+                          ", which is too large for " + nameOf(type) +
+                          ", the type that this program stores");
+  }
+}
+
+} // namespace
+
+std::vector<const State *> zrt::optimizerStatesOf(const Program &program,
+                                                  const Parameter &parameter) {
+  std::vector<const State *> states;
+  if (parameter.trainable)
+    for (const State &state : partitionOf(program, parameter).states)
+      if (state.start == StateStart::Constant)
+        states.push_back(&state);
+  return states;
+}
+
+const Parameter &Session::parameterOf(const std::string &name,
+                                      int64_t count) const {
+  for (const Parameter &parameter : own.parameters) {
+    if (parameter.name != name)
+      continue;
+    if (parameter.elements() != count)
+      throw ArgumentError("the parameter '" + name + "' has " +
+                          std::to_string(parameter.elements()) +
+                          " elements, of shape " + shapeText(parameter.shape) +
+                          "; found room for " + std::to_string(count));
+    return parameter;
+  }
+  throw ArgumentError("there is no parameter '" + name + "'");
+}
+
+const State &Session::stateOf(const Parameter &parameter,
+                              const std::string &name) const {
+  std::string names;
+  for (const State *state : optimizerStatesOf(own, parameter)) {
+    if (state->name == name)
+      return *state;
+    names += (names.empty() ? "" : ", ") + state->name;
+  }
+  throw ArgumentError("the optimizer keeps no '" + name + "' of '" +
+                      parameter.name + "'; it keeps " +
+                      (names.empty() ? "nothing" : names));
+}
+
+/// Lets each rank read its share: on its own thread, or, while all ranks stand
+/// within an update, on this one.
+void Session::readRanks(
+    const std::function<void(int number, const Arenas &)> &read) {
+  if (held) {
+    for (int number = 0; number < own.training.ranks; ++number)
+      read(number, ranks[size_t(number)]->backend->arenas());
+    return;
+  }
+  runRanks([&](int number) {
+    Backend &backend = *ranks[size_t(number)]->backend;
+    backend.drain();
+    read(number, backend.arenas());
+  });
+}
+
+void Session::getParameter(const std::string &name, float *values,
+                           int64_t count) {
+  checkAlive();
+  const Parameter &parameter = parameterOf(name, count);
+  const auto kept = exact.find(name);
+  if (kept != exact.end()) {
+    std::copy(kept->second.begin(), kept->second.end(), values);
+    return;
+  }
+  readRanks([&](int number, const Arenas &arenas) {
+    if (isRoundedStart(own, parameter))
+      readModelValues(own, arenas, number, parameter,
+                      ranks[size_t(number)]->start, copyTo(values));
+    else
+      readParameter(own, arenas, number, parameter, copyTo(values));
+  });
+}
+
+void Session::setParameter(const std::string &name, const float *values,
+                           int64_t count) {
+  checkIdle();
+  const Parameter &parameter = parameterOf(name, count);
+  checkRange(parameter, partitionOf(own, parameter).computeType, values, count);
+  if (isRoundedStart(own, parameter))
+    exact[name].assign(values, values + count);
+  runRanks([&](int number) {
+    Rank &rank = *ranks[size_t(number)];
+    rank.backend->drain();
+    zrt::setParameter(own, rank.backend->arenas(), number, parameter,
+                      copyFrom(values));
+    rank.stale = true;
+  });
+}
+
+void Session::getState(const std::string &name, const std::string &state,
+                       float *values, int64_t count) {
+  checkAlive();
+  const Parameter &parameter = parameterOf(name, count);
+  const State &found = stateOf(parameter, state);
+  readRanks([&](int number, const Arenas &arenas) {
+    readState(own, arenas, number, parameter, found, copyTo(values));
+  });
+}
+
+void Session::setState(const std::string &name, const std::string &state,
+                       const float *values, int64_t count) {
+  checkIdle();
+  const Parameter &parameter = parameterOf(name, count);
+  const State &found = stateOf(parameter, state);
+  checkRange(parameter, found.type, values, count);
+  runRanks([&](int number) {
+    Backend &backend = *ranks[size_t(number)]->backend;
+    backend.drain();
+    zrt::setState(own, backend.arenas(), number, parameter, found,
+                  copyFrom(values));
+  });
+}
+
+void Session::getGradient(const std::string &name, float *values,
+                          int64_t count) {
+  checkAlive();
+  if (!held)
+    throw StateError("gradients are there between a backward pass and its "
+                     "update only");
+  const Parameter &parameter = parameterOf(name, count);
+  if (!partitionOf(own, parameter).trainable)
+    throw ArgumentError("the parameter '" + name +
+                        "' is not trained and has no gradient");
+  readRanks([&](int number, const Arenas &arenas) {
+    readGradient(own, arenas, number, parameter, copyTo(values));
+  });
+}
+
+/// The values of the start, or what the caller has set since.
+StartingValues Session::startingValues(const Rank &rank) const {
+  return [this, &rank](const Parameter &parameter, uint64_t element,
+                       uint64_t count, float *out) {
+    const auto kept = exact.find(parameter.name);
+    if (kept == exact.end())
+      return rank.start(parameter, element, count, out);
+    const auto from = kept->second.begin() + int64_t(element);
+    std::copy(from, from + int64_t(count), out);
+  };
+}
+
+/// Runs `body` on all ranks, at rest. Where it throws on one it throws on all,
+/// together, and the run goes on.
+void Session::runTogether(
+    const std::function<void(int number, Rank &rank)> &body) {
+  std::mutex mutex;
+  std::string problem;
+  runRanks([&](int number) {
+    Rank &rank = *ranks[size_t(number)];
+    rank.backend->drain();
+    try {
+      body(number, rank);
+    } catch (const CommunicationError &) {
+      throw;
+    } catch (const std::runtime_error &error) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!dynamic_cast<const PeerError *>(&error) || problem.empty())
+        problem = error.what();
+    }
+  });
+  if (!problem.empty())
+    throw std::runtime_error(problem);
+}
+
+void Session::saveWeights(const std::string &path) {
+  checkIdle();
+  runTogether([&](int number, Rank &rank) {
+    zrt::saveWeights(path, own, rank.backend->arenas(),
+                     *communicators[size_t(number)], startingValues(rank));
+  });
+}
+
+std::string Session::saveCheckpoint(const std::string &folder, int64_t keep) {
+  checkIdle();
+  if (keep < 0)
+    throw ArgumentError("keep is " + std::to_string(keep) +
+                        ", wanted a number of checkpoints, or 0 for all");
+  RunPosition position;
+  position.update = updates();
+  position.data.seed = options.seed;
+  position.data.globalBatch = uint64_t(microBatchOf(own.inputs)) *
+                              own.training.ranks * own.training.accumulation;
+  position.data.consumed = uint64_t(samplesBefore());
+  std::string saved;
+  runTogether([&](int number, Rank &rank) {
+    const std::string path = zrt::saveCheckpoint(
+        folder, own, rank.backend->arenas(), *communicators[size_t(number)],
+        position, startingValues(rank), keep);
+    if (number == 0)
+      saved = path;
+  });
+  return saved;
+}
+
+void Session::loadCheckpoint(const std::string &folder) {
+  checkIdle();
+  const Checkpoints found = findCheckpoints(folder);
+  if (found.complete.empty())
+    throw ArgumentError("'" + folder + "' has no complete checkpoint");
+  const FoundCheckpoint &newest = found.complete.back();
+  const Manifest &manifest = newest.manifest;
+  if (manifest.data.seed != options.seed)
+    throw ArgumentError("the run's seed is " + std::to_string(options.seed) +
+                        ", and that of " + newest.path + " is " +
+                        std::to_string(manifest.data.seed) +
+                        ": make the run with that seed");
+  runRanks([&](int number) {
+    Rank &rank = *ranks[size_t(number)];
+    rank.backend->drain();
+    LoadedCheckpoint loaded = zrt::loadCheckpoint(
+        newest, own, rank.backend->arenas(), *communicators[size_t(number)]);
+    rank.start = loaded.start;
+    rank.trainer->startAfter(manifest.update);
+    rank.stale = true;
+  });
+  exact.clear();
+  firstUpdate = manifest.update;
+  firstSample = int64_t(manifest.data.consumed);
+  for (const auto &batch : batches)
+    batch->startAt(uint64_t(firstUpdate), uint64_t(firstSample));
+}
