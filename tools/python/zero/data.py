@@ -33,8 +33,8 @@ class Shuffled:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         step = self.step
         while True:
-            done = step.last.number if step.last else 0
-            numbers = step.order(self.samples, done * step.update_samples, step.update_samples)
+            _, first = step.position()
+            numbers = step.order(self.samples, first, step.update_samples)
             batch = dict(self.data)
             for name in self.sampled:
                 batch[name] = rows(self.data[name], numbers)

@@ -93,10 +93,18 @@ _FUNCTIONS = {
     "zero_run_open_data": [_RUN, c_char_p],
     "zero_run_order": [_RUN, c_int64, c_int64, c_int64, POINTER(c_int64)],
     "zero_run_step": [_RUN, POINTER(Array), c_size_t, POINTER(UpdateInfo)],
+    "zero_run_backward": [_RUN, POINTER(Array), c_size_t],
+    "zero_run_update": [_RUN, POINTER(UpdateInfo)],
+    "zero_run_position": [_RUN, POINTER(c_int64), POINTER(c_int64)],
     "zero_run_evaluate": [_RUN, POINTER(Array), c_size_t, POINTER(c_double)],
     "zero_run_get_parameter": [_RUN, c_char_p, _FLOATS, c_int64],
     "zero_run_set_parameter": [_RUN, c_char_p, _FLOATS, c_int64],
+    "zero_run_get_state": [_RUN, c_char_p, c_char_p, _FLOATS, c_int64],
+    "zero_run_set_state": [_RUN, c_char_p, c_char_p, _FLOATS, c_int64],
+    "zero_run_get_gradient": [_RUN, c_char_p, _FLOATS, c_int64],
     "zero_run_save_weights": [_RUN, c_char_p],
+    "zero_run_save_checkpoint": [_RUN, c_char_p, c_int64],
+    "zero_run_load_checkpoint": [_RUN, c_char_p],
 }
 _ERRORS = {1: ArgumentError, 2: StateError, 3: Error, 4: MemoryError}
 

@@ -138,7 +138,22 @@ class Step:
 
     def _update(self, batch: Batch | None) -> float:
         update = UpdateInfo()
-        self._with_batch("zero_run_step", [] if batch is None else batch, update)
+        self._with_batch("zero_run_step", [] if batch is None else batch, ctypes.byref(update))
+        return self._report(update)
+
+    def backward(self, batch: Batch) -> None:
+        """The first part of an update: all micro-batches, until all gradients are
+        reduced. Until `update`, state and gradients can be read, and nothing else
+        can be done."""
+        self._with_batch("zero_run_backward", batch)
+
+    def update(self) -> float:
+        """The second part: clips and updates. Returns the loss, as `step(batch)`."""
+        update = UpdateInfo()
+        self._library.call("zero_run_update", self._handle(), ctypes.byref(update))
+        return self._report(update)
+
+    def _report(self, update: UpdateInfo) -> float:
         self.last = Update(
             update.update,
             update.loss,
@@ -155,7 +170,7 @@ class Step:
         """The mean loss over the batch, without dropout; changes nothing. The batch
         has any whole number of micro-batches for each rank."""
         loss = ctypes.c_double()
-        self._with_batch("zero_run_evaluate", batch, loss)
+        self._with_batch("zero_run_evaluate", batch, ctypes.byref(loss))
         return loss.value
 
     def train(
@@ -199,6 +214,19 @@ class Step:
             if empty:
                 raise ArgumentError("the data has no batch, or an iterator has ended")
 
+    @property
+    def updates(self) -> int:
+        """Updates so far, skipped ones and those before a checkpoint included."""
+        return self.position()[0]
+
+    def position(self) -> tuple[int, int]:
+        """(updates so far, the position of the next one's first sample)"""
+        updates, samples = ctypes.c_int64(), ctypes.c_int64()
+        self._library.call(
+            "zero_run_position", self._handle(), ctypes.byref(updates), ctypes.byref(samples)
+        )
+        return updates.value, samples.value
+
     def order(self, samples: int, first: int, count: int) -> numpy.ndarray:
         """The numbers of the samples at `count` positions from `first` on in which
         data of `samples` samples is read."""
@@ -213,7 +241,7 @@ class Step:
                 return "tokens", self.update_samples * tensor.shape[1]
         return "samples", self.update_samples
 
-    def _with_batch(self, function: str, batch: Batch, result) -> None:
+    def _with_batch(self, function: str, batch: Batch, *results) -> None:
         parts = [batch] if isinstance(batch, Mapping) else list(batch)
         for part in parts:
             if not isinstance(part, Mapping):
@@ -222,7 +250,7 @@ class Step:
                 )
         views = [(name, View(name, value)) for part in parts for name, value in part.items()]
         arrays = (Array * len(views))(*(view.as_argument(name) for name, view in views))
-        self._library.call(function, self._handle(), arrays, len(views), ctypes.byref(result))
+        self._library.call(function, self._handle(), arrays, len(views), *results)
 
     # State
 
@@ -233,20 +261,21 @@ class Step:
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Sets all elements of a parameter. What the optimizer keeps of it stays."""
-        tensor = self._tensor_named(name)
-        values = as_floats(name, value)
-        if values.shape != tensor.shape:
-            raise ArgumentError(
-                f"the parameter '{name}' has shape {list(tensor.shape)}; "
-                f"found {list(values.shape)}"
-            )
-        self._library.call(
-            "zero_run_set_parameter",
-            self._handle(),
-            tensor.name.encode(),
-            values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
-            values.size,
-        )
+        self._write("zero_run_set_parameter", name, value)
+
+    def optimizer_state(self, name: str, state: str) -> numpy.ndarray:
+        """What the optimizer keeps of a parameter, such as "exp_avg", as f32. The names
+        are `parameters[name].states`."""
+        return self._read("zero_run_get_state", name, state.encode())
+
+    def set_optimizer_state(self, name: str, state: str, value: Any) -> None:
+        """Sets it."""
+        self._write("zero_run_set_state", name, value, state.encode())
+
+    def gradient(self, name: str) -> numpy.ndarray:
+        """The gradient of a parameter, between `backward` and `update`: the mean over
+        the update's samples, without the loss scale and before clipping."""
+        return self._read("zero_run_get_gradient", name)
 
     def state_dict(self) -> dict[str, numpy.ndarray]:
         """All parameters by name, as f32."""
@@ -286,6 +315,33 @@ class Step:
     def save_weights(self, path: str | os.PathLike) -> None:
         """Writes all parameters as safetensors, as the executable's --save-weights."""
         self._library.call("zero_run_save_weights", self._handle(), os.fsencode(path))
+
+    def save_checkpoint(self, folder: str | os.PathLike, keep: int = 0) -> None:
+        """Saves the whole state as a checkpoint in `folder`, as the executable's
+        --checkpoint. Of older ones the newest `keep` stay, or all where it is 0."""
+        self._library.call("zero_run_save_checkpoint", self._handle(), os.fsencode(folder), keep)
+
+    def load_checkpoint(self, folder: str | os.PathLike) -> None:
+        """Goes on from the newest complete checkpoint of `folder`, of whatever stage and
+        number of ranks. The run must have the seed of the one that saved it."""
+        self._library.call("zero_run_load_checkpoint", self._handle(), os.fsencode(folder))
+
+    def _write(self, function: str, name: str, value: Any, *further) -> None:
+        tensor = self._tensor_named(name)
+        values = as_floats(name, value)
+        if values.shape != tensor.shape:
+            raise ArgumentError(
+                f"the parameter '{name}' has shape {list(tensor.shape)}; "
+                f"found {list(values.shape)}"
+            )
+        self._library.call(
+            function,
+            self._handle(),
+            tensor.name.encode(),
+            *further,
+            values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
+            values.size,
+        )
 
     def _read(self, function: str, name: str, *further) -> numpy.ndarray:
         tensor = self._tensor_named(name)
