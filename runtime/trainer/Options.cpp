@@ -133,6 +133,9 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
   app.add_option("--metrics", options.metrics,
                  "write one JSON object per update")
       ->type_name("FILE.jsonl");
+  app.add_option("--tensorboard", options.tensorboard,
+                 "write the scalars of each update for TensorBoard")
+      ->type_name("DIR");
 }
 
 void addCheckpointFlags(CLI::App &app, Options &options) {

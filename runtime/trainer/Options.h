@@ -38,6 +38,7 @@ struct Options {
   /// it waits for; 0: never.
   double timeout = 600, noticeAfter = 10;
   std::string weights, saveWeights, metrics, trace;
+  std::string tensorboard; ///< the folder of event files
   std::string checkpoint;      ///< the folder
   int64_t checkpointEvery = 0; ///< updates between checkpoints; 0: at the end
   int64_t keep = 0;            ///< newest checkpoints that stay; 0: all

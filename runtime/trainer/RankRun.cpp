@@ -200,6 +200,9 @@ void RankRun::prepare() {
     metrics = std::make_unique<Metrics>(options.metrics, program,
                                         batches->tokensPerUpdate(),
                                         trainer->updates());
+  if (!options.tensorboard.empty())
+    tensorBoard = std::make_unique<TensorBoard>(
+        options.tensorboard, batches->tokensPerUpdate(), trainer->updates());
 }
 
 bool RankRun::agreeToStop() {
@@ -232,6 +235,8 @@ void RankRun::report(const UpdateReport &update) {
   progress->update(update);
   if (metrics)
     metrics->update(update);
+  if (tensorBoard)
+    tensorBoard->update(update);
 }
 
 void RankRun::evaluate(int64_t update) {
@@ -243,6 +248,8 @@ void RankRun::evaluate(int64_t update) {
                     std::to_string(withoutSignOfNan(validationLoss)));
   if (metrics)
     metrics->evaluation(update, validationLoss);
+  if (tensorBoard)
+    tensorBoard->evaluation(update, validationLoss);
 }
 
 UpdateReport RankRun::update(int64_t number) {

@@ -9,6 +9,7 @@
 #include "trainer/Progress.h"
 #include "trainer/Run.h"
 #include "trainer/RunCheckpoints.h"
+#include "trainer/TensorBoard.h"
 #include "trainer/TraceLog.h"
 #include "trainer/Trainer.h"
 
@@ -56,8 +57,9 @@ private:
   std::unique_ptr<Generator> generator; ///< with --sample
   std::unique_ptr<Tokenizer> tokenizer; ///< with --tokenizer
   std::vector<int32_t> prompt;
-  std::unique_ptr<Progress> progress; ///< of the first rank
-  std::unique_ptr<Metrics> metrics;   ///< of the first rank
+  std::unique_ptr<Progress> progress;       ///< of the first rank
+  std::unique_ptr<Metrics> metrics;         ///< of the first rank
+  std::unique_ptr<TensorBoard> tensorBoard; ///< of the first rank
   std::unique_ptr<TraceLog> trace;
   bool isTracing = false; ///< the first traced update has begun
   std::vector<Transfer> stopTransfer;
