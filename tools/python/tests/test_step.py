@@ -129,16 +129,25 @@ class OnlyInterface:
         self.array = array
 
 
+class OnlyDlpack:
+    """Memory of another library, which NumPy sees through DLPack."""
+
+    def __init__(self, array):
+        self.__dlpack__ = array.__dlpack__
+        self.__dlpack_device__ = array.__dlpack_device__
+
+
 @pytest.mark.parametrize(
     "convert",
     [
         torch.from_numpy,
         OnlyInterface,
+        OnlyDlpack,
         lambda array: torch.from_numpy(array).requires_grad_(),
         lambda array: numpy.asfortranarray(array),
         lambda array: array.tolist(),
     ],
-    ids=["torch", "interface", "gradient", "fortran", "list"],
+    ids=["torch", "interface", "dlpack", "gradient", "fortran", "list"],
 )
 def test_arrays_of_any_library(convert, mlp):
     batch = mlp_batch()
@@ -195,6 +204,16 @@ def test_ids_are_checked():
         with pytest.raises(zero.ArgumentError, match="does not fit i32|has id"):
             step({**batch, "targets": ids + 2**40})
         assert step(batch) > 0
+
+
+def test_a_run_that_has_failed_says_why(tmp_path):
+    ids = numpy.full(4000, 60000, "<u2")
+    (tmp_path / "data.bin").write_bytes(ids.tobytes())
+    with zero.compile(MODELS_FOLDER / "tiny-gpt.mlir", ranks=2, stage=2, threads=1) as step:
+        with pytest.raises(zero.Error, match="id 60000"):
+            step.train(tmp_path / "data.bin", steps=1, progress=False)
+        with pytest.raises(zero.StateError, match="has failed and cannot go on: .*id 60000"):
+            step.parameter("wte.weight")
 
 
 def test_parameters_are_set():
