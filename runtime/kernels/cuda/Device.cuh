@@ -141,7 +141,9 @@ struct Largest {
 };
 
 /// `Join` of all threads' `value`, in an order that blockDim decides, in every
-/// thread. blockDim.x is a multiple of 32, at most 1,024. Ends with a barrier.
+/// thread. blockDim.x is a multiple of 32, at most 1,024. Two calls in a row
+/// need nothing in between: who writes in the second has met all who read in
+/// the first at a barrier.
 template <typename Join, typename T>
 __device__ inline T overBlock(T value, T identity) {
   __shared__ T parts[32];
@@ -160,9 +162,7 @@ __device__ inline T overBlock(T value, T identity) {
       total = value;
   }
   __syncthreads();
-  value = total;
-  __syncthreads();
-  return value;
+  return total;
 }
 
 /// Blocks for `items` items a thread each, at most a few waves.

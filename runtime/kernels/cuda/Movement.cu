@@ -236,9 +236,13 @@ __device__ __forceinline__ float termsAt(const ReduceShape &s, const T *from,
   });
 }
 
+/// Most threads of a result.
+constexpr int kReduceThreads = 512;
+
 /// A block a result: terms lie along the innermost dimension.
 template <typename T, typename Join, typename Index>
-__global__ void reduceRowsKernel(ReduceShape s, const T *x, T *y) {
+__global__ void __launch_bounds__(kReduceThreads)
+    reduceRowsKernel(ReduceShape s, const T *x, T *y) {
   const Index results = Index(s.results);
   for (Index i = blockIdx.x; i < results; i += gridDim.x) {
     const T *from = x + offsetOf(s.keptDims, s.keptSize, s.keptStride, i);
@@ -286,8 +290,8 @@ __global__ void reduceColumnsKernel(ReduceShape s, int64_t each, const T *x,
 constexpr int kJoined = 32, kSlices = 16;
 
 template <typename T, typename Join>
-__global__ void joinPartsKernel(ReduceShape s, int count, const float *parts,
-                                T *y) {
+__global__ void __launch_bounds__(kJoined *kSlices)
+    joinPartsKernel(ReduceShape s, int count, const float *parts, T *y) {
   __shared__ float slices[kSlices][kJoined];
   const int column = threadIdx.x, slice = threadIdx.y;
   // All threads of a block take the same rounds.
@@ -314,7 +318,9 @@ template <typename T, typename Join, typename Index>
 void runReduce(const ReduceShape &s, const T *x, T *y, void *workspace,
                cudaStream_t stream) {
   if (!s.innerKept) {
-    const int threads = s.terms < 64 ? 32 : s.terms < 1024 ? 128 : 512;
+    const int threads = s.terms < 64     ? 32
+                        : s.terms < 1024 ? 128
+                                         : kReduceThreads;
     reduceRowsKernel<T, Join, Index>
         <<<blocksFor(s.results, 1), threads, 0, stream>>>(s, x, y);
     return;

@@ -16,10 +16,16 @@ __device__ inline void forEachColumn(int64_t width, Body body) {
     body(c);
 }
 
+/// Most threads of a row. Kernels say so: the compiler would otherwise be free
+/// to use more registers than a block of so many has.
+constexpr int kRowThreads = 512;
+/// Threads of the one block that goes over all rows' losses.
+constexpr int kLossThreads = 1024;
+
 /// Threads for rows of `width`.
 int threadsFor(int64_t width) {
   int threads = 32;
-  while (threads < 512 && threads * 4 < width)
+  while (threads < kRowThreads && threads * 4 < width)
     threads *= 2;
   return threads;
 }
@@ -29,9 +35,9 @@ int threadsFor(int64_t width) {
 //===----------------------------------------------------------------------===//
 
 template <typename T, bool centred>
-__global__ void normKernel(int64_t rows, int64_t width, float epsilon,
-                           const T *x, const T *w, const T *b, T *y,
-                           float *mean, float *rstd) {
+__global__ void __launch_bounds__(kRowThreads)
+    normKernel(int64_t rows, int64_t width, float epsilon, const T *x,
+               const T *w, const T *b, T *y, float *mean, float *rstd) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *row = x + r * width;
     float average = 0;
@@ -62,9 +68,9 @@ __global__ void normKernel(int64_t rows, int64_t width, float epsilon,
 }
 
 template <typename T, bool centred>
-__global__ void normGradKernel(int64_t rows, int64_t width, const T *dy,
-                               const T *x, const T *w, const float *mean,
-                               const float *rstd, T *dx) {
+__global__ void __launch_bounds__(kRowThreads)
+    normGradKernel(int64_t rows, int64_t width, const T *dy, const T *x,
+                   const T *w, const float *mean, const float *rstd, T *dx) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *xs = x + r * width, *gs = dy + r * width;
     const float average = centred ? mean[r] : 0.0f, scale = rstd[r];
@@ -192,7 +198,8 @@ __device__ Exponentials exponentialsOf(const T *row, int64_t width) {
 }
 
 template <typename T>
-__global__ void softmaxKernel(int64_t rows, int64_t width, const T *x, T *y) {
+__global__ void __launch_bounds__(kRowThreads)
+    softmaxKernel(int64_t rows, int64_t width, const T *x, T *y) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const Exponentials e = exponentialsOf(x + r * width, width);
     const float scale = 1.0f / e.sum;
@@ -200,13 +207,13 @@ __global__ void softmaxKernel(int64_t rows, int64_t width, const T *x, T *y) {
       y[r * width + c] =
           fromFloat<T>(expf(toFloat(x[r * width + c]) - e.largest) * scale);
     });
-    __syncthreads();
   }
 }
 
 template <typename T>
-__global__ void softmaxGradKernel(int64_t rows, int64_t width, const T *dy,
-                                  const T *y, T *dx) {
+__global__ void __launch_bounds__(kRowThreads)
+    softmaxGradKernel(int64_t rows, int64_t width, const T *dy, const T *y,
+                      T *dx) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *gs = dy + r * width, *ys = y + r * width;
     float product = 0;
@@ -222,9 +229,10 @@ __global__ void softmaxGradKernel(int64_t rows, int64_t width, const T *dy,
 
 /// lse of each row, and its loss in `losses` (0 where it is ignored).
 template <typename T>
-__global__ void lossKernel(int64_t rows, int64_t width, int ignored,
-                           const T *logits, const int32_t *targets, float *lse,
-                           float *losses, Control *control) {
+__global__ void __launch_bounds__(kRowThreads)
+    lossKernel(int64_t rows, int64_t width, int ignored, const T *logits,
+               const int32_t *targets, float *lse, float *losses,
+               Control *control) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *row = logits + r * width;
     const Exponentials e = exponentialsOf(row, width);
@@ -237,16 +245,16 @@ __global__ void lossKernel(int64_t rows, int64_t width, int ignored,
     if (target == ignored)
       continue;
     if (target < 0 || target >= width)
-      control->outOfRange = 1;
+      atomicExch(&control->outOfRange, 1); // other blocks may do so too
     else
       losses[r] = whole - toFloat(row[target]);
   }
 }
 
 /// One block: the mean of the losses that count, in f64.
-__global__ void meanLossKernel(int64_t rows, int ignored,
-                               const int32_t *targets, const float *losses,
-                               float *loss) {
+__global__ void __launch_bounds__(kLossThreads)
+    meanLossKernel(int64_t rows, int ignored, const int32_t *targets,
+                   const float *losses, float *loss) {
   double sum = 0;
   int64_t counted = 0;
   for (int64_t r = threadIdx.x; r < rows; r += blockDim.x) {
@@ -260,9 +268,9 @@ __global__ void meanLossKernel(int64_t rows, int ignored,
 }
 
 /// One block: what each row's gradient is multiplied by.
-__global__ void lossScaleKernel(int64_t rows, int ignored,
-                                const int32_t *targets, const float *dloss,
-                                float *scale) {
+__global__ void __launch_bounds__(kLossThreads)
+    lossScaleKernel(int64_t rows, int ignored, const int32_t *targets,
+                    const float *dloss, float *scale) {
   int64_t counted = 0;
   for (int64_t r = threadIdx.x; r < rows; r += blockDim.x)
     counted += targets[r] != ignored;
@@ -274,10 +282,10 @@ __global__ void lossScaleKernel(int64_t rows, int ignored,
 /// Each thread reads an element before it writes it, so the result may take
 /// the logits' place.
 template <typename T>
-__global__ void lossGradKernel(int64_t rows, int64_t width, int ignored,
-                               const T *logits, const int32_t *targets,
-                               const float *lse, const float *scale,
-                               T *dlogits) {
+__global__ void __launch_bounds__(kRowThreads)
+    lossGradKernel(int64_t rows, int64_t width, int ignored, const T *logits,
+                   const int32_t *targets, const float *lse, const float *scale,
+                   T *dlogits) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const int32_t target = targets[r];
     const float shift = lse[r], factor = *scale;
@@ -373,8 +381,8 @@ void zrt::cuda::crossEntropy(const RowsShape &shape, int ignored,
                              static_cast<const T *>(logits), targets, lse,
                              losses, control);
     });
-  meanLossKernel<<<1, 1024, 0, stream>>>(shape.rows, ignored, targets, losses,
-                                         loss);
+  meanLossKernel<<<1, kLossThreads, 0, stream>>>(shape.rows, ignored, targets,
+                                                 losses, loss);
   checkLaunch("cross_entropy");
 }
 
@@ -386,8 +394,8 @@ void zrt::cuda::crossEntropyGrad(const RowsShape &shape, int ignored,
   if (shape.rows == 0)
     return;
   auto *scale = static_cast<float *>(workspace);
-  lossScaleKernel<<<1, 1024, 0, stream>>>(shape.rows, ignored, targets, dloss,
-                                          scale);
+  lossScaleKernel<<<1, kLossThreads, 0, stream>>>(shape.rows, ignored, targets,
+                                                  dloss, scale);
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
     lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor(shape.width), 0,

@@ -105,9 +105,13 @@ __global__ void termKernel(const T *gradient, int64_t elements, bool whole,
     terms[blockIdx.x] = {sum, count, first};
 }
 
+/// Threads of the block that joins the terms.
+constexpr int kFinishThreads = 1024;
+
 /// One block joins the terms, in an order that their number decides.
-__global__ void finishKernel(const Term *terms, int64_t count, int partition,
-                             bool exact, int64_t base, Control *control) {
+__global__ void __launch_bounds__(kFinishThreads)
+    finishKernel(const Term *terms, int64_t count, int partition, bool exact,
+                 int64_t base, Control *control) {
   double squares = 0;
   int64_t bad = 0, firstBad = kNone;
   for (int64_t i = threadIdx.x; i < count; i += blockDim.x) {
@@ -164,8 +168,8 @@ void zrt::cuda::gradientStatistics(const StatisticsArguments &a,
         termKernel<T, false><<<unsigned(count), kThreads, 0, stream>>>(
             gradient, a.elements, whole, terms, a.control->normLimbs);
     });
-  finishKernel<<<1, 1024, 0, stream>>>(terms, count, a.partition, a.exact,
-                                       a.base, a.control);
+  finishKernel<<<1, kFinishThreads, 0, stream>>>(terms, count, a.partition,
+                                                 a.exact, a.base, a.control);
   checkLaunch("grad_stats");
 }
 

@@ -26,7 +26,7 @@ __global__ void embeddingKernel(const int32_t *ids, int64_t tokens,
     const int32_t id = ids[t];
     const bool known = id >= 0 && id < entries;
     if (!known && threadIdx.x == 0)
-      control->outOfRange = 1;
+      atomicExch(&control->outOfRange, 1); // other blocks may do so too
     for (int64_t i = threadIdx.x; i < words; i += blockDim.x)
       to[t * words + i] = known ? table[id * words + i] : Word();
   }
