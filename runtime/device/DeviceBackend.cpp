@@ -65,12 +65,23 @@ DeviceBackend::~DeviceBackend() {
   // After a failure a peer may never come, and memory is released only when
   // the device is done with what it holds.
   if (std::uncaught_exceptions() > exceptions)
-    parts.collectives->abort();
-  if (step)
-    parts.device->destroy(step);
+    giveUp();
+  destroyStep();
   parts.device->destroy(begun);
   parts.device->destroy(finished);
   parts.device->release(staged);
+}
+
+void DeviceBackend::destroyStep() {
+  if (step)
+    parts.device->destroy(step);
+  step = nullptr;
+}
+
+/// The graph first: NCCL ends a communicator only when no graph holds it.
+void DeviceBackend::giveUp() {
+  destroyStep();
+  parts.collectives->abort();
 }
 
 void DeviceBackend::plan() {
@@ -221,7 +232,7 @@ void DeviceBackend::finish() {
   while (!parts.device->isDone(finished)) {
     parts.collectives->check();
     if (Clock::now() - begin > kPatience) {
-      parts.collectives->abort();
+      giveUp();
       throw CommunicationError("the device has not finished what it was given "
                                "for ten minutes: a peer may have failed");
     }

@@ -66,6 +66,8 @@ private:
   void runUpdate();
   void bringBack();
   void finish();
+  void destroyStep();
+  void giveUp();
 
   const Program &program;
   DeviceParts parts;

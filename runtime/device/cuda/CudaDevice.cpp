@@ -130,9 +130,15 @@ public:
   }
   bool isDone(Event handle) override {
     const cudaError_t status = cudaEventQuery(event(handle));
-    if (status != cudaErrorNotReady)
+    if (status != cudaErrorNotReady) {
       check(status, "cudaEventQuery");
-    return status == cudaSuccess;
+      return true;
+    }
+    // It stays the last error, and would be the next launch's.
+    const cudaError_t last = cudaGetLastError();
+    if (last != cudaErrorNotReady)
+      check(last, "cudaEventQuery");
+    return false;
   }
 
   void beginCapture(Queue queue) override {

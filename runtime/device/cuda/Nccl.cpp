@@ -5,12 +5,14 @@
 #include "kernels/cuda/Launchers.h"
 #include "program/NcclParts.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 using namespace zrt;
 using namespace zrt::nccl;
@@ -60,9 +62,11 @@ struct Channels {
   const Channel &operator[](Stream stream) const {
     return all[ofStream[static_cast<size_t>(stream)]];
   }
-  void abort() {
+  /// Adds those that are open to `to`.
+  void listOpen(std::vector<Channel *> &to) {
     for (Channel &channel : all)
-      channel.abort();
+      if (channel.isOpen())
+        to.push_back(&channel);
   }
 };
 
@@ -107,10 +111,10 @@ public:
     if (!channel.isOpen())
       throw CommunicationError("NCCL was ended after an error");
     const auto on = reinterpret_cast<cudaStream_t>(queue);
-    nccl::check(ncclGroupStart(), "ncclGroupStart");
+    CallGroup group;
     for (const Transfer &part : parts)
       add(channel, on, kind, reduction, part);
-    nccl::check(ncclGroupEnd(), "ncclGroupEnd");
+    group.end();
     channel.settle();
   }
 
@@ -123,7 +127,12 @@ public:
       if (channel.isOpen())
         channel.checkOperations();
   }
-  void abort() override { channels.abort(); }
+  /// Of a group: the other ranks' channels go on.
+  void abort() override {
+    std::vector<Channel *> open;
+    channels.listOpen(open);
+    Channel::abort(open);
+  }
   std::string describe() const override { return "NCCL " + ncclVersion(); }
 
 private:
@@ -204,11 +213,14 @@ public:
   ~Nccl() override {
     if (std::uncaught_exceptions())
       abort();
-    for (auto &[index, group] : groups)
-      for (Channel &channel : group.channels.all)
-        channel.close();
-    for (Channel &channel : channels.all)
-      channel.close();
+    // Groups first, which were split from the others.
+    std::vector<Channel *> open = openChannels();
+    std::reverse(open.begin(), open.end());
+    for (Channel *channel : open)
+      if (!channel->close()) {
+        abort();
+        break;
+      }
   }
 
   int rank() const override { return host.rank(); }
@@ -237,11 +249,7 @@ public:
           channel.checkOperations();
   }
 
-  void abort() override {
-    for (auto &[index, group] : groups)
-      group.channels.abort();
-    channels.abort();
-  }
+  void abort() override { Channel::abort(openChannels()); }
 
   Memory *memory() override { return known ? &*known : nullptr; }
 
@@ -295,14 +303,9 @@ private:
 
   std::vector<Channel *> openChannels() {
     std::vector<Channel *> open;
-    const auto add = [&](Channels &of) {
-      for (Channel &channel : of.all)
-        if (channel.isOpen())
-          open.push_back(&channel);
-    };
-    add(channels);
+    channels.listOpen(open);
     for (auto &[index, group] : groups)
-      add(group.channels);
+      group.channels.listOpen(open);
     return open;
   }
 

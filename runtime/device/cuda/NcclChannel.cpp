@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 
 using namespace zrt;
 using namespace zrt::nccl;
@@ -128,21 +129,26 @@ void Channel::checkOperations() const {
     fail(state, "a collective");
 }
 
-void Channel::abort() noexcept {
-  if (handle)
-    ncclCommAbort(handle);
-  handle = nullptr;
+void Channel::abort(const std::vector<Channel *> &channels) noexcept {
+  if (channels.empty())
+    return;
+  // An error here changes nothing: there is no other way to end them.
+  ncclGroupStart();
+  for (Channel *channel : channels)
+    if (channel->handle)
+      ncclCommAbort(std::exchange(channel->handle, nullptr));
+  ncclGroupEnd();
 }
 
-void Channel::close() noexcept {
+bool Channel::close() noexcept {
   if (!handle)
-    return;
+    return true;
   try {
     check(ncclCommFinalize(handle), "ncclCommFinalize");
     settle();
-    ncclCommDestroy(handle);
-    handle = nullptr;
+    ncclCommDestroy(std::exchange(handle, nullptr));
+    return true;
   } catch (const std::exception &) {
-    abort();
+    return false;
   }
 }

@@ -7,6 +7,7 @@
 #include <nccl.h>
 
 #include <array>
+#include <vector>
 
 namespace zrt::nccl {
 
@@ -16,6 +17,27 @@ int versionCode();
 /// Throws CommunicationError with NCCL's text where `status` is an error.
 /// ncclInProgress is none.
 void check(ncclResult_t status, const char *call);
+
+/// The calls of a thread between construction and `end` are one group. Where an
+/// error is thrown in between, the group ends too: a thread whose group stays
+/// open queues nothing any more.
+class CallGroup {
+public:
+  CallGroup() { check(ncclGroupStart(), "ncclGroupStart"); }
+  ~CallGroup() {
+    if (isOpen)
+      ncclGroupEnd();
+  }
+  CallGroup(const CallGroup &) = delete;
+  CallGroup &operator=(const CallGroup &) = delete;
+  void end() {
+    isOpen = false;
+    check(ncclGroupEnd(), "ncclGroupEnd");
+  }
+
+private:
+  bool isOpen = true;
+};
 
 class Channel {
 public:
@@ -40,10 +62,12 @@ public:
   void settle() const;
   /// Throws CommunicationError where an operation failed.
   void checkOperations() const;
-  /// Ends what is queued, and the communicator.
-  void abort() noexcept;
-  /// Waits for what is queued, and ends the communicator.
-  void close() noexcept;
+  /// Ends what is queued, and the communicators, in one group: NCCL would wait
+  /// in one of them for what another still does on the device.
+  static void abort(const std::vector<Channel *> &channels) noexcept;
+  /// Waits for what is queued, and ends the communicator. False where that
+  /// fails: it is then open still.
+  bool close() noexcept;
 
 private:
   void makePrescaledSums();
