@@ -51,8 +51,10 @@ TEST_F(CudaKernels, ProductsWithGelu) {
         grad.ints = {{"transposed", {transposed}}};
         if (second)
           grad.results.push_back({type, {56}});
+        // Sums over rows, too, may be of what was not rounded yet: the host's
+        // are of rounded terms, whose errors add up.
         compare(grad, {x[0], x[1], randomArray(type, result.shape, 4, 3)},
-                2 * toleranceOf(type));
+                (second ? 4 : 2) * toleranceOf(type));
         for (int64_t bias : {0, 1}) {
           if (bias)
             x.push_back(randomArray(type, {56}, 3));

@@ -2,6 +2,7 @@
 #include "../Runtime/UpdateRuleList.h"
 #include "CudaTesting.h"
 
+#include <cstring>
 #include <limits>
 
 using namespace zrt;

@@ -11,13 +11,23 @@ std::unique_ptr<CudaContext> CudaTest::context;
 std::string CudaTest::reason;
 
 void CudaTest::SetUpTestSuite() {
-  if (device || countCudaDevices(reason) == 0)
+  if (countCudaDevices(reason) == 0)
     return;
   device = makeCudaDevice(0);
   context = std::make_unique<CudaContext>();
   context->stream =
       reinterpret_cast<cudaStream_t>(device->makeQueue(/*highPriority=*/false));
   cuda::check(cublasLtCreate(&context->blas), "cublasLtCreate");
+}
+
+void CudaTest::TearDownTestSuite() {
+  if (!device)
+    return;
+  context->dnn.reset();
+  cublasLtDestroy(context->blas);
+  device->destroy(reinterpret_cast<Device::Queue>(context->stream));
+  context.reset();
+  device.reset();
 }
 
 void CudaTest::SetUp() {

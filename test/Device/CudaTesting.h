@@ -13,6 +13,8 @@ namespace zrt::test {
 class CudaTest : public ::testing::Test {
 protected:
   static void SetUpTestSuite();
+  /// Handles of libraries end here: when a process ends, CUDA may be gone.
+  static void TearDownTestSuite();
   void SetUp() override;
 
   /// What a kernel leaves in its buffers, operands then results.

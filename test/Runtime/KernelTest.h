@@ -65,7 +65,8 @@ std::vector<Array> runKernel(const KernelSpec &spec,
                              const std::vector<Array> &inputs,
                              const Setting &setting = {});
 
-/// Runs with 1, 2 and 3 threads; expects equal bits, no allocation in `run`,
+/// Runs with 1, 2 and 3 threads where kernels have any; expects equal bits, no
+/// allocation in `run`,
 /// and every element within tolerance * (|reference| + the largest |reference|
 /// of the result * 0.05 + floor).
 std::vector<Array> checkKernel(const KernelSpec &spec,

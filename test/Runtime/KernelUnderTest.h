@@ -16,6 +16,9 @@ std::unique_ptr<Kernel> makeKernelUnderTest(const KernelSpec &spec,
 /// Whether `run` must not allocate: a device's copies may.
 bool countsKernelAllocations();
 
+/// Whether the number of threads matters: to a device it is nothing.
+bool usesKernelThreads();
+
 } // namespace zrt::test
 
 #endif // ZERO_TEST_RUNTIME_KERNELUNDERTEST_H

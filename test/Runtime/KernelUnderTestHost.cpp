@@ -7,3 +7,4 @@ zrt::test::makeKernelUnderTest(const KernelSpec &spec,
 }
 
 bool zrt::test::countsKernelAllocations() { return true; }
+bool zrt::test::usesKernelThreads() { return true; }
