@@ -1,4 +1,5 @@
 import os
+import platform
 
 import lit.formats
 import lit.util
@@ -27,6 +28,8 @@ for tool in ("clang-format", "clang-tidy"):
     if lit.util.which(tool + "-22", config.environment["PATH"]):
         config.available_features.add(tool)
 
+if platform.machine() == "x86_64":  # the model of a device switches stacks
+    config.available_features.add("bench")
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
     config.available_features.add("mpi")
 # A folder with the files A to K of minimalloc's benchmark `challenging`.

@@ -1,10 +1,11 @@
 """Runs a program that was compiled for CUDA and compares every loss, of training
 and of evaluations, with those of the same program on the host:
 
-  compare_training.py HOST DATA TOLERANCE PROGRAM [FLAG...]
+  compare_training.py [--steps N] HOST DATA TOLERANCE PROGRAM [FLAG...]
   compare_training.py --record HOST DATA METRICS
 
-HOST is the host's executable, or the metrics (.jsonl) that --record wrote of it.
+HOST is the host's executable, or the metrics (.jsonl) that --record wrote of it. N is
+30, and a multiple of 10 otherwise.
 """
 
 import json
@@ -16,8 +17,8 @@ import tempfile
 STEPS = 30
 
 
-def train(command, data, path):
-    command = command + ["--data", data, "--steps", str(STEPS), "--seed", "1", "--metrics", path,
+def train(command, data, path, steps=STEPS):
+    command = command + ["--data", data, "--steps", str(steps), "--seed", "1", "--metrics", path,
                          "--eval-every", "10", "--eval-batches", "2", "--validation-data", data]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -31,14 +32,14 @@ def losses(path):
     return [[line[kind] for line in lines if kind in line] for kind in ("loss", "validation_loss")]
 
 
-def compare(host, data, tolerance, *program):
+def compare(steps, host, data, tolerance, *program):
     with tempfile.TemporaryDirectory() as folder:
         wanted, found = (os.path.join(folder, name) for name in ("host", "device"))
         if host.endswith(".jsonl"):
             wanted = host
         else:
-            train([host], data, wanted)
-        train(list(program), data, found)
+            train([host], data, wanted, steps)
+        train(list(program), data, found, steps)
         kinds = list(zip(losses(wanted), losses(found), strict=True))
     pairs = [pair for left, right in kinds for pair in zip(left, right, strict=True)]
     worst = max(abs(left - right) / abs(left) for left, right in pairs)
@@ -53,5 +54,7 @@ def compare(host, data, tolerance, *program):
 if __name__ == "__main__":
     if sys.argv[1] == "--record":
         train([sys.argv[2]], *sys.argv[3:5])
+    elif sys.argv[1] == "--steps":
+        compare(int(sys.argv[2]), *sys.argv[3:])
     else:
-        compare(*sys.argv[1:])
+        compare(STEPS, *sys.argv[1:])

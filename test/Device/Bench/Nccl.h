@@ -1,0 +1,14 @@
+// What tests ask of the model of NCCL, besides its own calls.
+#ifndef ZERO_TEST_DEVICE_BENCH_NCCL_MODEL_H
+#define ZERO_TEST_DEVICE_BENCH_NCCL_MODEL_H
+
+#include "include/nccl.h"
+
+namespace zrt::bench {
+
+/// Groups that this thread has begun and not ended.
+int openGroups();
+
+} // namespace zrt::bench
+
+#endif // ZERO_TEST_DEVICE_BENCH_NCCL_MODEL_H
