@@ -16,8 +16,10 @@
 #include "zero/Config/Nesting.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 using namespace fuzz;
 using namespace mlir;
@@ -233,31 +235,63 @@ std::string makeSchedule(const std::string &seed, const std::string &other,
 // Passes
 //===----------------------------------------------------------------------===//
 
-/// The pipeline's own passes, with which a random order begins.
-constexpr const char *kOrder[] = {
-    "zero-configure{stage=3 ranks=2 param-persistence-threshold=0}",
-    "zero-differentiate",
-    "canonicalize,cse",
-    "zero-outline-elementwise",
-    "zero-split-gradients",
-    "zero-partition",
-    "zero-insert-reductions",
-    "zero-insert-gathers",
-    "zero-insert-updates",
-    "zero-peel-last-micro",
-    "zero-overlap-reductions",
-    "zero-free",
-    "zero-verify-schedule",
-    "zero-plan-memory"};
+constexpr const char *kConfigurations[] = {
+    "zero-configure{options='stage=0'}",
+    "zero-configure{options='stage=1 ranks=2 reduce-bucket-size=2'}",
+    "zero-configure{options='stage=2 ranks=3 accumulation=2 overlap=true'}",
+    "zero-configure{options='stage=2 ranks=2 offload-optimizer=cpu "
+    "sub-group-size=1'}",
+    "zero-configure{options='stage=3 ranks=2 param-persistence-threshold=0'}",
+    "zero-configure{options='stage=3 ranks=4 overlap=true "
+    "mesh=replica=2,shard=2'}"};
 
-/// The first passes of the pipeline, then any.
+/// What follows in the pipeline.
+constexpr const char *kOrder[] = {"zero-differentiate",
+                                  "canonicalize",
+                                  "cse",
+                                  "zero-outline-elementwise",
+                                  "zero-split-gradients",
+                                  "zero-partition",
+                                  "zero-insert-reductions",
+                                  "zero-insert-gathers",
+                                  "zero-insert-updates",
+                                  "zero-peel-last-micro",
+                                  "zero-reduce-early",
+                                  "zero-overlap-reductions",
+                                  "zero-split-statistics",
+                                  "zero-overlap-gathers",
+                                  "zero-overlap-updates",
+                                  "zero-prefetch",
+                                  "zero-free",
+                                  "zero-verify-schedule",
+                                  "zero-plan-memory",
+                                  "zero-verify-schedule"};
+
+/// The pipeline with some passes left out, swapped, or added.
 std::string makePasses(const std::string &seed, const std::string &,
                        Random &random) {
-  std::string passes;
-  for (size_t i = 0, count = random.below(std::size(kOrder)); i < count; ++i)
-    if (!random.oneIn(8))
-      passes += std::string(kOrder[i]) + ",";
-  return join(passes + somePasses(8, random), textOf(seed));
+  std::vector<std::string> passes(std::begin(kOrder), std::end(kOrder));
+  passes.insert(passes.begin(), random.pick(kConfigurations));
+  for (size_t left = random.below(5); left; --left) {
+    const size_t at = random.below(passes.size());
+    switch (random.below(4)) {
+    case 0:
+      passes.erase(passes.begin() + ptrdiff_t(at));
+      break;
+    case 1:
+      std::swap(passes[at], passes[std::min(at + 1, passes.size() - 1)]);
+      break;
+    case 2:
+      std::swap(passes[at], random.pick(passes));
+      break;
+    default:
+      passes.insert(passes.begin() + ptrdiff_t(at), random.pick(kPasses));
+    }
+  }
+  std::string all;
+  for (const std::string &pass : passes)
+    all += (all.empty() ? "" : ",") + pass;
+  return join(all, textOf(seed));
 }
 
 /// Options of pipelines, which are text.

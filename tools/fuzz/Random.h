@@ -22,7 +22,7 @@ public:
   /// One of [0, count); 0 where `count` is 0.
   size_t below(size_t count) { return count ? next() % count : 0; }
   bool oneIn(size_t count) { return below(count) == 0; }
-  template <typename List> auto &pick(const List &list) {
+  template <typename List> auto &pick(List &list) {
     return list[below(std::size(list))];
   }
 
