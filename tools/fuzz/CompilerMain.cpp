@@ -3,6 +3,8 @@
 #include "Mutate.h"
 #include "Target.h"
 
+#include "zero/Config/Nesting.h"
+#include "zero/Conversion/Translate.h"
 #include "zero/Registration/Registration.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -13,7 +15,6 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "zero/Config/Nesting.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -99,6 +100,23 @@ std::string print(ModuleOp module) {
   return text;
 }
 
+/// Writes the program of `module`, which `passes` verified. The runtime must
+/// take it.
+void translate(const std::string &passes, Compiler &compiler, ModuleOp module) {
+  compiler.errors = 0;
+  FailureOr<zrt::Program> program = zero::translateToProgram(module);
+  if (failed(program)) {
+    require(compiler.errors > 0, "a schedule is not translated without a word");
+    return;
+  }
+  const std::string bytes = zrt::serialize(*program);
+  zrt::Program again;
+  std::string error;
+  const bool reads = zrt::parse(bytes.data(), bytes.size(), again, error);
+  require(reads || passes.find("zero-verify-schedule") == std::string::npos,
+          "the program of a verified schedule is refused: " + error);
+}
+
 /// Runs an input. What comes out must be read again.
 bool runModule(const std::string &input) {
   const size_t end = std::min(input.find('\n'), input.size());
@@ -115,6 +133,7 @@ bool runModule(const std::string &input) {
   }
   if (!compiler.run(passes, *module))
     return false;
+  translate(passes, compiler, *module);
   const std::string written = print(*module);
   require(bool(compiler.parse(written)), "what was written cannot be read");
   return true;
