@@ -5,7 +5,12 @@
 #include "zero/Config/Nesting.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
 #include "mlir/Support/FileUtilities.h"
+
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -26,4 +31,54 @@ std::unique_ptr<llvm::MemoryBuffer> zero::openModel(llvm::StringRef path,
           std::to_string(kMostModelNesting) +
           " deep; no model needs that, remove the inner ones";
   return nullptr;
+}
+
+/// The file that `loc` is all of; empty where it is a place in one.
+static StringRef findWholeFile(Location loc) {
+  auto place = dyn_cast<FileLineColLoc>(loc);
+  return place && place.getLine() == 0 ? place.getFilename().strref()
+                                       : StringRef();
+}
+
+static llvm::HighlightColor colorOf(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return llvm::HighlightColor::Error;
+  case DiagnosticSeverity::Warning:
+    return llvm::HighlightColor::Warning;
+  case DiagnosticSeverity::Note:
+    return llvm::HighlightColor::Note;
+  case DiagnosticSeverity::Remark:
+    return llvm::HighlightColor::Remark;
+  }
+  llvm_unreachable("every severity is handled");
+}
+
+static StringRef nameOf(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return "error: ";
+  case DiagnosticSeverity::Warning:
+    return "warning: ";
+  case DiagnosticSeverity::Note:
+    return "note: ";
+  case DiagnosticSeverity::Remark:
+    return "remark: ";
+  }
+  llvm_unreachable("every severity is handled");
+}
+
+void zero::printWholeFileDiagnostics(MLIRContext &context) {
+  context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
+    StringRef file = findWholeFile(diagnostic.getLocation());
+    // Notes may have places of their own, which the other handler shows.
+    if (file.empty() || !diagnostic.getNotes().empty())
+      return failure();
+    llvm::raw_ostream &os = llvm::errs();
+    os << file << ": ";
+    llvm::WithColor(os, colorOf(diagnostic.getSeverity()))
+        << nameOf(diagnostic.getSeverity());
+    os << diagnostic << "\n";
+    return success();
+  });
 }

@@ -3,6 +3,7 @@
 #ifndef ZERO_TOOLS_INPUT_H
 #define ZERO_TOOLS_INPUT_H
 
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -16,6 +17,12 @@ namespace mlir::zero {
 /// no parser takes: a byte-order mark, or deeper nesting than it can go.
 std::unique_ptr<llvm::MemoryBuffer> openModel(llvm::StringRef path,
                                               std::string &error);
+
+/// Has diagnostics of `context` that are about a file as a whole, such as an
+/// option that does not suit the model, printed as `FILE: error: ...`: MLIR
+/// would place them in line 0. Called after the handler of all the others is
+/// there.
+void printWholeFileDiagnostics(MLIRContext &context);
 
 } // namespace mlir::zero
 

@@ -29,6 +29,7 @@ private:
     switch (c) {
     case '\n':
       ++line;
+      lineBegin = position + 1;
       break;
     case '{':
     case '[':
@@ -72,10 +73,14 @@ private:
     result.order.try_emplace(path, result.order.size());
     if (!result.lines.try_emplace(path, line).second)
       result.repeated.emplace_back(path, line);
+    // The quote before the name.
+    auto at = static_cast<size_t>(name.begin() - text.begin());
+    result.columns.try_emplace(path, unsigned(at - lineBegin));
   }
 
   StringRef text;
   size_t position = 0;
+  size_t lineBegin = 0;
   unsigned line = 1;
   std::string path;
   std::vector<OpenValue> open;

@@ -11,10 +11,12 @@
 
 namespace mlir::zero {
 
-/// Lines, from 1, of all keys of objects that are not inside arrays.
+/// Lines and columns, from 1, of all keys of objects that are not inside arrays.
 struct KeyLines {
   /// By path with dots; the first one where a key is there twice.
   llvm::StringMap<unsigned> lines;
+  /// By path, of the same key as `lines`.
+  llvm::StringMap<unsigned> columns;
   /// The number of each key in the text, by path.
   llvm::StringMap<unsigned> order;
   /// Keys that an object has a second time: path and line.

@@ -21,7 +21,8 @@ namespace json = llvm::json;
 
 void Reporter::add(ConfigSeverity severity, StringRef key,
                    const Twine &message) {
-  out.push_back({severity, key.str(), lines.lines.lookup(key), message.str()});
+  out.push_back({severity, key.str(), lines.lines.lookup(key), message.str(),
+                 lines.columns.lookup(key)});
 }
 
 void Reporter::error(StringRef key, const Twine &message) {

@@ -138,7 +138,8 @@ static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
     if (!file.empty())
       // What the file lacks belongs to the whole of it.
       loc = FileLineColLoc::get(module.getContext(), file,
-                                std::max(each.line, 1u), 1);
+                                std::max(each.line, 1u),
+                                std::max(each.column, 1u));
     InFlightDiagnostic diagnostic = isError ? emitError(loc) : emitRemark(loc);
     if (!each.key.empty())
       diagnostic << each.key << ": ";

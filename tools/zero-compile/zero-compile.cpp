@@ -292,6 +292,7 @@ LogicalResult compile() {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  zero::printWholeFileDiagnostics(context);
   auto module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module || failed(runPipeline(*module)))
     return failure();

@@ -65,6 +65,7 @@ LogicalResult ModelFile::read(StringRef file) {
     return fail(message);
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   diagnostics = std::make_unique<SourceMgrDiagnosticHandler>(sources, &context);
+  printWholeFileDiagnostics(context);
   module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return failure();

@@ -338,6 +338,8 @@ struct ConfigDiagnostic {
   unsigned line;
   /// Lower case, without place: what was found, wanted, and what to do.
   std::string message;
+  /// Column of the key, from 1; 0 where the line is.
+  unsigned column = 0;
 };
 
 /// Prints `file:line: error: key: message`, one line each.
