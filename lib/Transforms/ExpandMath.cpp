@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -101,6 +102,157 @@ struct ExpandSinCos : OpRewritePattern<Op> {
   }
 };
 
+/// A formula for an operation of one operand in f32.
+template <typename Op, Value (*build)(const Formula &f, Value x)>
+struct ExpandFloat32 : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, build(Formula{b}, op.getOperand()));
+    return success();
+  }
+};
+
+Value compare(ImplicitLocOpBuilder &b, arith::CmpFPredicate predicate, Value x,
+              Value y) {
+  return arith::CmpFOp::create(b, predicate, x, y);
+}
+
+Value buildTan(const Formula &f, Value x) {
+  return arith::DivFOp::create(f.b, math::SinOp::create(f.b, x),
+                               math::CosOp::create(f.b, x));
+}
+
+/// Cephes: the argument is reduced to [0, tan(pi/8)].
+Value buildAtan(const Formula &f, Value x) {
+  ImplicitLocOpBuilder &b = f.b;
+  auto number = [&](double value) { return f.constant(x.getType(), value); };
+  auto select = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, condition, yes, no);
+  };
+  Value one = number(1.0), size = math::AbsFOp::create(b, x);
+  Value steep = compare(b, arith::CmpFPredicate::OGT, size, number(2.41421356));
+  Value middle =
+      compare(b, arith::CmpFPredicate::OGT, size, number(0.41421356));
+  Value inverse = arith::NegFOp::create(b, arith::DivFOp::create(b, one, size));
+  Value turned = arith::DivFOp::create(b, arith::SubFOp::create(b, size, one),
+                                       arith::AddFOp::create(b, size, one));
+  Value r = select(steep, inverse, select(middle, turned, size));
+  Value base = select(steep, number(M_PI_2),
+                      select(middle, number(M_PI_4), number(0.0)));
+  Value z = arith::MulFOp::create(b, r, r);
+  Value p = f.polynomial(z, {8.05374449538e-2, -1.38776856032e-1,
+                             1.99777106478e-1, -3.33329491539e-1});
+  p = math::FmaOp::create(b, arith::MulFOp::create(b, p, z), r, r);
+  return math::CopySignOp::create(b, arith::AddFOp::create(b, base, p), x);
+}
+
+/// asin(x) for 0 <= x <= 1/2, as Cephes has it.
+Value buildSmallAsin(const Formula &f, Value x) {
+  ImplicitLocOpBuilder &b = f.b;
+  Value z = arith::MulFOp::create(b, x, x);
+  Value p = f.polynomial(z, {4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2,
+                             7.4953002686e-2, 1.6666752422e-1});
+  return math::FmaOp::create(b, arith::MulFOp::create(b, p, z), x, x);
+}
+
+/// asin(|x|) or acos(|x|): above 1/2, both are of sqrt((1 - |x|) / 2).
+Value buildArc(const Formula &f, Value x, bool isCosine) {
+  ImplicitLocOpBuilder &b = f.b;
+  auto number = [&](double value) { return f.constant(x.getType(), value); };
+  Value size = math::AbsFOp::create(b, x);
+  Value large = compare(b, arith::CmpFPredicate::OGT, size, number(0.5));
+  Value half = arith::MulFOp::create(
+      b, arith::SubFOp::create(b, number(1.0), size), number(0.5));
+  Value r =
+      arith::SelectOp::create(b, large, math::SqrtOp::create(b, half), size);
+  Value arc = buildSmallAsin(f, r);
+  Value twice = arith::MulFOp::create(b, arc, number(2.0));
+  Value rest = arith::SubFOp::create(b, number(M_PI_2), isCosine ? arc : twice);
+  return isCosine ? arith::SelectOp::create(b, large, twice, rest)
+                  : arith::SelectOp::create(b, large, rest, arc);
+}
+
+Value buildAsin(const Formula &f, Value x) {
+  return math::CopySignOp::create(f.b, buildArc(f, x, /*isCosine=*/false), x);
+}
+
+Value buildAcos(const Formula &f, Value x) {
+  ImplicitLocOpBuilder &b = f.b;
+  Value arc = buildArc(f, x, /*isCosine=*/true);
+  Value negative =
+      compare(b, arith::CmpFPredicate::OLT, x, f.constant(x.getType(), 0.0));
+  Value mirrored = arith::SubFOp::create(b, f.constant(x.getType(), M_PI), arc);
+  return arith::SelectOp::create(b, negative, mirrored, arc);
+}
+
+/// (u + u / (u + 1)) / 2 with u = exp(|x|) - 1 keeps the bits near 0, which
+/// the difference of two exponentials loses.
+Value buildSinh(const Formula &f, Value x) {
+  ImplicitLocOpBuilder &b = f.b;
+  auto number = [&](double value) { return f.constant(x.getType(), value); };
+  Value u = math::ExpM1Op::create(b, math::AbsFOp::create(b, x));
+  Value rest =
+      arith::DivFOp::create(b, u, arith::AddFOp::create(b, u, number(1.0)));
+  // An infinite u has no quotient.
+  Value huge = compare(b, arith::CmpFPredicate::OGT, u, number(1e10));
+  rest = arith::SelectOp::create(b, huge, number(1.0), rest);
+  Value sum =
+      arith::MulFOp::create(b, arith::AddFOp::create(b, u, rest), number(0.5));
+  return math::CopySignOp::create(b, sum, x);
+}
+
+/// The upper bound wins where the bounds cross; NaN stays NaN.
+struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ClampFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value raised = arith::MaximumFOp::create(rewriter, op.getLoc(),
+                                             op.getValue(), op.getMin());
+    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, raised, op.getMax());
+    return success();
+  }
+};
+
+/// A power with an integer exponent: products for a small constant one, powf
+/// of the exponent as a float for others.
+struct ExpandIntegerPower : OpRewritePattern<math::FPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FPowIOp op,
+                                PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = op.getLhs();
+    APInt exponent;
+    if (!matchPattern(op.getRhs(), m_ConstantInt(&exponent)) ||
+        exponent.sgt(kProducts) || exponent.slt(-kProducts)) {
+      Value power = arith::SIToFPOp::create(b, x.getType(), op.getRhs());
+      rewriter.replaceOpWithNewOp<math::PowFOp>(op, x, power);
+      return success();
+    }
+    Value one = Formula{b}.constant(x.getType(), 1.0);
+    Value product = one;
+    for (uint64_t rest = exponent.abs().getZExtValue(); rest; rest >>= 1) {
+      if (rest & 1)
+        product = product == one ? x : arith::MulFOp::create(b, product, x);
+      if (rest > 1)
+        x = arith::MulFOp::create(b, x, x);
+    }
+    if (exponent.isNegative())
+      product = arith::DivFOp::create(b, one, product);
+    rewriter.replaceOp(op, product);
+    return success();
+  }
+
+private:
+  static constexpr int64_t kProducts = 64;
+};
+
 /// Whether upstream's polynomial for `name` is within 1e-6. Those of atan,
 /// asin, acos (3e-6) and of sin and cos of large arguments are not. The
 /// logarithms take subnormal arguments for the smallest normal number.
@@ -116,10 +268,16 @@ struct ExpandMath : mlir::zero::impl::ExpandMathBase<ExpandMath> {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandSinCos<math::SinOp, 0>, ExpandSinCos<math::CosOp, 1>>(
         &getContext());
+    patterns.add<ExpandFloat32<math::TanOp, buildTan>,
+                 ExpandFloat32<math::AtanOp, buildAtan>,
+                 ExpandFloat32<math::AsinOp, buildAsin>,
+                 ExpandFloat32<math::AcosOp, buildAcos>,
+                 ExpandFloat32<math::SinhOp, buildSinh>, ExpandClamp,
+                 ExpandIntegerPower>(&getContext());
     // Powers with constant exponents, and functions made of others. What the
     // target has as an instruction (fma, floor, ceil, roundeven) stays.
     populateMathAlgebraicSimplificationPatterns(patterns);
-    math::populateExpansionPatterns(patterns, {"cosh", "rsqrt", "sinh"});
+    math::populateExpansionPatterns(patterns, {"cosh", "rsqrt"});
     populateMathPolynomialApproximationPatterns(patterns,
                                                 hasAccuratePolynomial);
     arith::populateExpandBFloat16Patterns(patterns);

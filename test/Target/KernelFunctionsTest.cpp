@@ -40,7 +40,8 @@ TEST(KernelFunctions, SpecialValues) {
   const float inf = INFINITY, nan = NAN;
   const std::vector<float> x = {inf, -inf, nan, 0.0f, -0.0f, 1e-37f, 100, -100};
   std::string source;
-  for (const char *name : {"exp", "tanh", "erf", "sin", "log", "log1p"})
+  for (const char *name : {"exp", "tanh", "erf", "sin", "log", "log1p", "atan",
+                           "asin", "acos", "sinh"})
     source += flat(std::string(name) + "_0", x.size(), "f32",
                    std::string("    %r = math.") + name + " %a0 : f32");
   CompiledKernels kernels(source);
@@ -64,6 +65,10 @@ TEST(KernelFunctions, SpecialValues) {
   check("sin", std::sin);
   check("log", std::log);
   check("log1p", std::log1p);
+  check("atan", std::atan);
+  check("asin", std::asin);
+  check("acos", std::acos);
+  check("sinh", std::sinh);
 }
 
 TEST(KernelFunctions, PolynomialsAreAccurate) {
@@ -78,11 +83,18 @@ TEST(KernelFunctions, PolynomialsAreAccurate) {
       {"erf", std::erf, -6, 6, 1e-6, 0.1},
       {"sin", std::sin, -9000, 9000, 1e-6, 0.1},
       {"cos", std::cos, -9000, 9000, 1e-6, 0.1},
-      {"atan", std::atan, -50, 50, 1e-6, 0.1},
+      {"tan", std::tan, -1.5f, 1.5f, 1e-6, 0.1},
+      {"atan", std::atan, -50, 50, 1e-6, 0},
+      {"asin", std::asin, -1, 1, 1e-6, 0},
+      {"acos", std::acos, -1, 1, 1e-6, 0.1},
       {"sqrt", std::sqrt, 0, 1e6f, 1e-6, 0},
       {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-6f, 1e6f, 1e-6,
        0},
-      {"sinh", std::sinh, -8, 8, 2e-6, 1},
+      {"sinh", std::sinh, -80, 80, 2e-6, 0},
+      {"asinh", std::asinh, -50, 50, 1e-6, 0.1},
+      {"acosh", std::acosh, 1, 50, 1e-6, 0.1},
+      {"erfc", std::erfc, -3, 3, 1e-6, 0.1},
+      {"log10", std::log10, 1e-6f, 1000, 1e-6, 0.1},
       {"cosh", std::cosh, -8, 8, 2e-6, 1},
       {"cbrt", std::cbrt, -100, 100, 1e-6, 0.1},
       {"atanh", std::atanh, -0.99f, 0.99f, 1e-6, 0.1},
