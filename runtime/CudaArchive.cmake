@@ -8,10 +8,14 @@ if(ZERO_HAVE_CUDNN)
   cmake_path(GET ZERO_CUDNN_LIBRARY PARENT_PATH folder)
   set(cudnn "\"${ZERO_CUDNN_LIBRARY}\"\n\"$<TARGET_FILE:CUDA::nvrtc>\"\n-Wl,-rpath,\"${folder}\"\n")
 endif()
-file(GENERATE
-  OUTPUT ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/zero-runtime-cuda.link
-  CONTENT "\"${zero_runtime_cuda_ARCHIVE}\"
-\"${zero_runtime_ARCHIVE}\"
+function(zero_add_cuda_link suffix arch)
+  set(stem ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/zero-runtime-cuda${suffix})
+  set(archive ${zero_runtime${suffix}_ARCHIVE})
+  zero_write_features(${stem}.features ${arch})
+  file(GENERATE
+    OUTPUT ${stem}.link
+    CONTENT "\"${zero_runtime_cuda_ARCHIVE}\"
+\"${archive}\"
 \"$<TARGET_FILE:CUDA::cudart_static>\"
 -Wl,--as-needed
 \"$<TARGET_FILE:CUDA::cublasLt>\"
@@ -23,3 +27,8 @@ ${cudnn}-Wl,-rpath,\"${CUDAToolkit_LIBRARY_DIR}\"
 -ldl
 -lrt
 ")
+endfunction()
+zero_add_cuda_link("" ${ZERO_HOST_ARCH})
+foreach(arch IN LISTS ZERO_FURTHER_ARCHS)
+  zero_add_cuda_link(.${arch} ${arch})
+endforeach()

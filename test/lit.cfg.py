@@ -18,6 +18,7 @@ if "ASAN_OPTIONS" in os.environ:
 config.substitutions.append(("%models", config.test_source_root + "/Models"))
 config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
 config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-faults.link"))
+config.substitutions.append(("%lib", config.zero_binary_dir + "/lib"))
 config.substitutions.append(("%foreign", config.zero_binary_dir + "/lib/zero_foreign"))
 config.substitutions.append(("%python", config.python))
 scripts = os.path.join(os.path.dirname(config.test_source_root), "tools", "scripts")
@@ -28,8 +29,11 @@ for tool in ("clang-format", "clang-tidy"):
     if lit.util.which(tool + "-22", config.environment["PATH"]):
         config.available_features.add(tool)
 
-if platform.machine() == "x86_64":  # the model of a device switches stacks
-    config.available_features.add("bench")
+if platform.machine() in ("x86_64", "AMD64"):
+    config.available_features.add("x86_64")
+    config.available_features.add("bench")  # the model of a device switches stacks
+if lit.util.which("qemu-x86_64", config.environment["PATH"]):
+    config.available_features.add("qemu")
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
     config.available_features.add("mpi")
 # A folder with the files A to K of minimalloc's benchmark `challenging`.

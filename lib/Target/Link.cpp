@@ -2,7 +2,10 @@
 
 #include "zero/Target/Target.h"
 
+#include "Embed.h"
+
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -39,24 +42,98 @@ std::string findCompiler(const LinkOptions &options, std::string &error) {
   return "";
 }
 
+/// A runtime in a folder, and the features of a CPU that it uses.
+struct Runtime {
+  std::string link;
+  SmallVector<std::string> features;
+};
+
+/// The runtimes `name`.link and `name`.ARCH.link of `folder`, the first of them
+/// first. One that has no file of its features beside it is an error.
+SmallVector<Runtime> findRuntimes(StringRef folder, StringRef name,
+                                  std::string &error) {
+  namespace path = llvm::sys::path;
+  SmallVector<std::string> found;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator file(folder, code), end;
+       file != end && !code; file.increment(code)) {
+    StringRef rest = path::filename(file->path());
+    if (rest.consume_front(name) && rest.consume_back(".link") &&
+        (rest.empty() || rest.starts_with(".")))
+      found.push_back(file->path());
+  }
+  llvm::sort(found, [](StringRef a, StringRef b) {
+    return std::make_pair(a.size(), a) < std::make_pair(b.size(), b);
+  });
+  SmallVector<Runtime> runtimes;
+  for (const std::string &link : found) {
+    SmallString<256> features(link);
+    path::replace_extension(features, "features");
+    auto text = llvm::MemoryBuffer::getFile(features, /*IsText=*/true);
+    if (!text) {
+      error = "cannot read '" + features.str().str() +
+              "', what the runtime beside it wants of a CPU: " +
+              text.getError().message() + "; build the runtime again";
+      return {};
+    }
+    SmallVector<StringRef> names;
+    llvm::SplitString((*text)->getBuffer(), names);
+    runtimes.push_back({link, {names.begin(), names.end()}});
+  }
+  return runtimes;
+}
+
+/// Of `runtimes` the one that uses most of `available`, the features of a CPU,
+/// and nothing else; the first of several, null where there is none.
+const Runtime *chooseRuntime(ArrayRef<Runtime> runtimes, StringRef available) {
+  SmallVector<StringRef> names;
+  llvm::SplitString(available, names);
+  llvm::StringSet<> has;
+  has.insert(names.begin(), names.end());
+  const Runtime *best = nullptr;
+  for (const Runtime &runtime : runtimes)
+    if (llvm::all_of(runtime.features,
+                     [&](StringRef name) { return has.contains(name); }) &&
+        (!best || runtime.features.size() > best->features.size()))
+      best = &runtime;
+  return best;
+}
+
 /// The response file of the runtime, or nothing and `error`.
 std::string findRuntime(const LinkOptions &options, std::string &error) {
   std::string wanted = options.runtime;
   if (wanted.empty())
     wanted = environment("ZERO_RUNTIME_LINK");
-  if (wanted.empty()) {
-    static int anchor;
-    std::string tool = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
-    SmallString<256> path(
-        llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)));
-    llvm::sys::path::append(path, "lib", options.runtimeName);
-    wanted = std::string(path);
+  if (!wanted.empty()) {
+    if (llvm::sys::fs::exists(wanted))
+      return wanted;
+    error = "no runtime to link with: '" + wanted + "' does not exist";
+    return "";
   }
-  if (llvm::sys::fs::exists(wanted))
-    return wanted;
-  error = "no runtime to link with: '" + wanted +
-          "' does not exist; build or install the runtime, or name its link "
-          "file with ZERO_RUNTIME_LINK";
+  static int anchor;
+  std::string tool = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
+  SmallString<256> folder(
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)));
+  llvm::sys::path::append(folder, "lib");
+  TargetOptions target;
+  target.cpu = options.cpu;
+  auto machine = createHostMachine(target, error);
+  if (!machine)
+    return "";
+  auto runtimes = findRuntimes(folder, options.runtimeName, error);
+  if (!error.empty())
+    return "";
+  if (const Runtime *runtime = chooseRuntime(runtimes, cpuFeaturesOf(*machine)))
+    return runtime->link;
+  error = runtimes.empty()
+              ? "no runtime to link with: '" + std::string(folder) +
+                    "' has no " + options.runtimeName +
+                    ".link; build or install the runtime, or name its link "
+                    "file with ZERO_RUNTIME_LINK"
+              : "no runtime for the CPU '" + machine->getTargetCPU().str() +
+                    "': each of those in '" + std::string(folder) +
+                    "' uses more than it has; build one for it with "
+                    "ZERO_PORTABLE_ARCHS, or name a newer CPU with --cpu";
   return "";
 }
 

@@ -56,7 +56,7 @@ void zrt::requireCpu(const char *wanted, const char *what) {
   fprintf(stderr,
           "error: %s of this executable was compiled for a CPU with %s, which "
           "this one lacks; compile the model on this machine, or name its CPU "
-          "with zero-compile --cpu and build the runtime with ZERO_HOST_ARCH\n",
+          "with zero-compile --cpu\n",
           what, missing);
   exit(1);
 }

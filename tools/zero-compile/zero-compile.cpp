@@ -77,7 +77,9 @@ cl::opt<std::string> target("target", cl::cat(category), cl::init("host"),
                             cl::value_desc("host|cuda"),
                             cl::desc("What the program runs on"));
 cl::opt<std::string> cpu("cpu", cl::cat(category), cl::init("native"),
-                         cl::desc("CPU to generate code for"));
+                         cl::desc("CPU that the executable is for, such as "
+                                  "x86-64-v2 or x86-64-v3; this machine's if "
+                                  "not given"));
 cl::opt<std::string> compiler("cxx", cl::cat(category),
                               cl::value_desc("clang++"),
                               cl::desc("C++ compiler to link with; ZERO_CXX in "
@@ -184,11 +186,12 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
     return failure();
   zero::LinkOptions link;
   link.compiler = compiler;
+  link.cpu = cpu;
   link.files.assign(linked.begin(), linked.end());
   if (emit == Emit::Shared)
-    link.runtimeName = "zero-runtime-shared.link";
+    link.runtimeName = "zero-runtime-shared";
   else if (target == "cuda")
-    link.runtimeName = "zero-runtime-cuda.link";
+    link.runtimeName = "zero-runtime-cuda";
   std::string error;
   auto linked = emit == Emit::Shared
                     ? zero::linkShared(object, output, link, error)

@@ -68,10 +68,13 @@ struct LinkOptions {
   /// the first of clang++-22, clang++, c++ on the path.
   std::string compiler;
   /// The response file that names the runtime libraries; empty:
-  /// `ZERO_RUNTIME_LINK` of the environment, else `runtimeName` in `lib` beside
-  /// the folder of the running tool.
+  /// `ZERO_RUNTIME_LINK` of the environment, else one of those that `lib`
+  /// beside the folder of the running tool has by the name of `runtimeName`:
+  /// the one that uses most of what the CPU has.
   std::string runtime;
-  std::string runtimeName = "zero-runtime.link";
+  std::string runtimeName = "zero-runtime";
+  /// What the executable runs on, as in TargetOptions.
+  std::string cpu;
   /// Objects and archives to link before the runtime, whole: what registers
   /// itself when a process starts is used by nothing that a linker sees.
   std::vector<std::string> files;
