@@ -7,21 +7,23 @@
 
 using namespace zrt;
 
-/// Tells data apart by its first, middle and last samples: to read it all would
-/// take long.
-static uint64_t digestOf(const Program &program, const Dataset &data) {
-  std::vector<std::vector<char>> rows;
+/// Tells data apart by its first, middle and last samples, whatever the size of
+/// micro-batches, which have `rows`: to read it all would take long.
+static uint64_t digestOf(const Program &program, const Dataset &data,
+                         uint64_t rows) {
+  std::vector<std::vector<char>> batch;
   std::vector<void *> inputs;
   for (const Input &input : program.inputs) {
-    rows.emplace_back(input.type.bytes());
-    inputs.push_back(rows.back().data());
+    batch.emplace_back(input.type.bytes());
+    inputs.push_back(batch.back().data());
   }
   uint64_t digest = 0;
   const uint64_t last = data.samples() - 1;
   for (const uint64_t sample : {uint64_t(0), last / 2, last}) {
     data.read(0, sample, 0, inputs.data());
-    for (const std::vector<char> &row : rows)
-      digest = mixDigest(digest + digestBytes(row.data(), row.size()));
+    for (const std::vector<char> &input : batch)
+      digest =
+          mixDigest(digest + digestBytes(input.data(), input.size() / rows));
   }
   return digest;
 }
@@ -34,7 +36,11 @@ RunCheckpoints::RunCheckpoints(const Run &run, const Data &data,
   if (batches) {
     position.globalBatch = batches->samplesPerUpdate();
     position.samples = data.training->samples();
-    position.digest = digestOf(run.program, *data.training);
+    const Training &training = run.program.training;
+    const uint64_t microBatches =
+        uint64_t(training.ranks) * uint64_t(training.accumulation);
+    position.digest = digestOf(run.program, *data.training,
+                               position.globalBatch / microBatches);
   }
   together(communicator, [&] {
     if (communicator.rank() != 0)
