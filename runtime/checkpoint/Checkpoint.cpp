@@ -271,36 +271,41 @@ static void restoreControl(const Program &program, const Arenas &arenas,
   arenas.write(&arenas.control(), &control, sizeof(control));
 }
 
+/// Sets the elements that `rank` stores of all parameters and states.
+static void restoreElements(const Program &program, const Arenas &arenas,
+                            int rank, const ShardReader &reader) {
+  setConstantStates(program, arenas, rank); // padding, too
+  for (const Parameter &parameter : program.parameters) {
+    const auto source = [&](const std::string &state) -> ValueSource {
+      return [&reader, &parameter, state](uint64_t element, uint64_t count,
+                                          float *out) {
+        reader.read(parameter.name, state, element, count, out);
+      };
+    };
+    setParameter(program, arenas, rank, parameter, source(kValueName));
+    for (const State &state : partitionOf(program, parameter).states)
+      if (state.start == StateStart::Constant)
+        setState(program, arenas, rank, parameter, state, source(state.name));
+    if (isRoundedStart(program, parameter))
+      reader.hold(parameter.name);
+  }
+}
+
 LoadedCheckpoint zrt::loadCheckpoint(const FoundCheckpoint &found,
                                      const Program &program,
                                      const Arenas &arenas,
                                      Communicator &communicator) {
-  const int rank = communicator.rank();
+  const size_t rank = size_t(communicator.rank());
   const std::vector<StoredFile> &files = found.manifest.files;
-  together(communicator, [&] {
-    checkTensors(found, program);
-    for (size_t i = size_t(rank); i < files.size();
-         i += size_t(communicator.ranks()))
-      verifyFile(found.path, files[i]);
-  });
   std::shared_ptr<ShardReader> reader;
   together(communicator, [&] {
+    checkTensors(found, program);
+    for (size_t i = rank; i < files.size(); i += size_t(communicator.ranks()))
+      verifyFile(found.path, files[i]);
+  });
+  together(communicator, [&] {
     reader = std::make_shared<ShardReader>(found.path, found.manifest);
-    setConstantStates(program, arenas, rank);
-    for (const Parameter &parameter : program.parameters) {
-      const auto source = [&](const char *state) {
-        return [&, state](uint64_t element, uint64_t count, float *out) {
-          reader->read(parameter.name, state, element, count, out);
-        };
-      };
-      setParameter(program, arenas, rank, parameter, source(kValueName));
-      for (const State &state : partitionOf(program, parameter).states)
-        if (state.start == StateStart::Constant)
-          setState(program, arenas, rank, parameter, state,
-                   source(state.name.c_str()));
-      if (isRoundedStart(program, parameter))
-        reader->hold(parameter.name);
-    }
+    restoreElements(program, arenas, int(rank), *reader);
     restoreControl(program, arenas, found.manifest);
   });
   return {found.path, found.manifest,
