@@ -331,7 +331,7 @@ void RankRun::summarize() {
     out << "stopped by " << (stopSignal == SIGTERM ? "SIGTERM" : "SIGINT")
         << " after update " << trainer->updates() << " of " << options.steps
         << "\n";
-  if (trainer->updates() > 0) {
+  if (last.update > 0) {
     out << trainer->updates() << " updates, " << skipped << " skipped; loss "
         << withoutSignOfNan(first.loss) << " -> "
         << withoutSignOfNan(last.loss);
@@ -347,7 +347,7 @@ void RankRun::summarize() {
     out << "the device: " << device << "\n";
   if (graphSeconds > 0)
     out << "the step's graph alone: " << graphSeconds * 1e3 << " ms\n";
-  if (trainer->updates() > 0)
+  if (last.update > 0)
     printTraffic(program, last.traffic, out);
   out << std::flush;
 }

@@ -124,6 +124,9 @@ bool RunCheckpoints::resume(const Arenas &arenas) {
          " samples, and had " + std::to_string(then.globalBatch) +
          " before: the data goes on after sample " +
          std::to_string(then.consumed));
+  if (options.steps > 0 && options.steps <= update())
+    tell("--steps " + std::to_string(options.steps) +
+         " counts the updates of all runs: there are none left");
   return true;
 }
 

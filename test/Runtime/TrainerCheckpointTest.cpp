@@ -74,6 +74,25 @@ TEST_F(TrainerCheckpoint, AResumedRunIsTheOneThatWasNotStopped) {
   EXPECT_EQ(saved(), (std::vector<int64_t>{4, 5, 9}));
 }
 
+TEST_F(TrainerCheckpoint, NothingIsLeftToDo) {
+  ASSERT_EQ(run(2, 4, {"--checkpoint", folder}).code, 0);
+  const std::string bytes = weights.content();
+  Outcome outcome = resume(2, 3);
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.errors, "--steps 3 counts the updates of all "
+                                       "runs: there are none left"));
+  EXPECT_FALSE(contains(outcome.out, "updates, "));
+  EXPECT_EQ(weights.content(), bytes);
+  // A checkpoint's weights without data.
+  std::filesystem::resize_file(weights.path(), 0);
+  outcome = runWith(makeFakeProgram(1, 1), kernels,
+                    {"--steps", "0", "--checkpoint", folder, "--resume",
+                     "--save-weights", weights.path()});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(weights.content(), bytes);
+  EXPECT_EQ(saved(), std::vector<int64_t>{4});
+}
+
 /// Lines of updates that are done again give way to those of the new run.
 TEST_F(TrainerCheckpoint, MetricsHaveEachUpdateOnce) {
   ASSERT_EQ(run(1, 7, {"--checkpoint", folder, "--checkpoint-every", "3"}).code,
