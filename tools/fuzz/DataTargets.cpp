@@ -5,9 +5,11 @@
 
 #include "communicator/InProcess.h"
 #include "data/Batches.h"
+#include "data/Tokenizer.h"
 #include "state/SafeTensors.h"
 #include "state/Weights.h"
 
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
@@ -221,6 +223,76 @@ bool runTokens(const std::string &input) {
                    inputOf("targets", type, {2, length})});
 }
 
+/// Of version 1, with the length of `header`.
+std::string npyOf(const std::string &header, const std::string &data) {
+  return std::string("\x93NUMPY\1\0", 8) + char(header.size()) +
+         char(header.size() >> 8) + header + data;
+}
+
+std::vector<std::string> npySeeds() {
+  const std::string end = ", 'fortran_order': False, 'shape': ";
+  return {"0\n" + npyOf("{'descr': '<f4'" + end + "(8, 3), }\n",
+                        std::string(96, '\1')),
+          "6\n" + npyOf("{'descr': '<i8'" + end + "(2, 2, 3)}",
+                        std::string(96, '\0')),
+          "4\n" + npyOf("{\"descr\": '|b1'" + end + "(4,3)}",
+                        std::string(12, '\1'))};
+}
+
+bool runNpy(const std::string &input) {
+  if (input.size() < 2 || input[1] != '\n')
+    return false;
+  return readData(input.substr(2), ".npy",
+                  {inputOf("x", typeOf(input[0]), {2, 3})});
+}
+
+/// Changes bytes, or the header, whose length is then right.
+std::string makeNpy(const std::string &seed, const std::string &other,
+                    Random &random) {
+  const size_t begin = 2 + 10;
+  const size_t end = seed.find('}');
+  if (seed.size() < begin || end == std::string::npos || end < begin ||
+      random.oneIn(3))
+    return makeBytes(seed, other, random);
+  const std::string header =
+      mutateText(seed.substr(begin, end + 1 - begin), other, 3, random);
+  return seed.substr(0, 2) + npyOf(header, seed.substr(end + 1));
+}
+
+/// All bytes, a merge and an added token.
+std::vector<std::string> tokenizerSeeds() {
+  std::string vocabulary = "\"he\":300";
+  unsigned others = 256;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const bool isPrintable =
+        (byte > 32 && byte < 127) || byte > 173 || (byte > 160 && byte < 173);
+    const unsigned code = isPrintable ? byte : others++;
+    char letter[32];
+    std::snprintf(letter, sizeof(letter), ",\"\\u%04x\":%u", code, byte);
+    vocabulary += letter;
+  }
+  const std::string begin =
+      R"({"added_tokens":[{"id":256,"content":"<|end|>","lstrip":false}],)"
+      R"("normalizer":null,"pre_tokenizer":{"type":"ByteLevel",)"
+      R"("add_prefix_space":false,"use_regex":true},)"
+      R"("decoder":{"type":"ByteLevel"},"model":{"type":"BPE",)"
+      R"("dropout":null,"merges":)";
+  return {begin + R"([["h","e"]],"vocab":{)" + vocabulary + "}}}",
+          begin + R"(["h e"],"vocab":{)" + vocabulary + "}}}"};
+}
+
+bool runTokenizer(const std::string &input) {
+  const ScratchFile file(input, ".json");
+  return accepts(file.path(), [&] {
+    const Tokenizer tokenizer(file.path());
+    const std::string text = "hello, he's  here<|end|>\n\t42\x01";
+    std::string back;
+    for (const int32_t token : tokenizer.encode(text))
+      back += tokenizer.decode(token);
+    tokenizer.decode(-1);
+  });
+}
+
 /// Changes bytes, or the header's text, whose length is then right. There are
 /// `skipped` bytes before the file.
 std::string makeTensors(const std::string &seed, const std::string &other,
@@ -256,6 +328,12 @@ Target fuzz::weightsTarget() {
 
 Target fuzz::arraysTarget() {
   return {"arrays", arraysSeeds, makeArrays, runArrays};
+}
+
+Target fuzz::npyTarget() { return {"npy", npySeeds, makeNpy, runNpy}; }
+
+Target fuzz::tokenizerTarget() {
+  return {"tokenizer", tokenizerSeeds, makeText, runTokenizer};
 }
 
 Target fuzz::tokensTarget() {

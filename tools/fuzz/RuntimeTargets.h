@@ -16,6 +16,11 @@ Target weightsTarget();
 /// Arrays as training data. After the types of the inputs, a digit each, and
 /// the end of a line, there is the file.
 Target arraysTarget();
+/// A .npy file as training data, after the type of the input, a digit, and the
+/// end of a line.
+Target npyTarget();
+/// The tokenizer.json of prompts and samples.
+Target tokenizerTarget();
 /// Token files. The first byte is the kind of file, the second the length of
 /// a sequence.
 Target tokensTarget();
