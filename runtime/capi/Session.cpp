@@ -3,6 +3,7 @@
 #include "communicator/InProcess.h"
 #include "data/Permutation.h"
 #include "kernels/Kernel.h"
+#include "state/Gradients.h"
 #include "state/Initialize.h"
 #include "trainer/MachineMemory.h"
 
@@ -12,10 +13,6 @@
 using namespace zrt;
 
 namespace {
-
-/// The kernel after which all gradients are reduced and judged, and none of
-/// them has been used.
-constexpr const char *kJudge = "zero.grad_scale";
 
 /// `program` with the loss scale of `options`.
 Program configured(const Program &program, const Options &options) {
@@ -36,11 +33,6 @@ void checkMemory(const Program &program, const Options &options) {
                          {ranks, ranks}, memoryLimits());
   if (!lack.empty())
     throw std::runtime_error(lack);
-}
-
-bool isJudge(const Program &program, const Command &command) {
-  return command.opcode == Opcode::Kernel &&
-         program.kernels[command.kernel].name == kJudge;
 }
 
 /// Lets copies of parameters follow what was set.
@@ -240,7 +232,7 @@ void Session::backward(const std::vector<NamedArray> &arrays) {
   checkIdle();
   bool judges = false;
   for (const Command &command : own.apply.commands)
-    judges |= isJudge(own, command);
+    judges |= judgesGradients(own, command);
   if (!judges)
     throw ArgumentError("this program trains no parameter");
   const RankFill fill = fillOf(arrays);
@@ -249,7 +241,7 @@ void Session::backward(const std::vector<NamedArray> &arrays) {
   const RankTeam::Job job = [this, &hold, fill](int rank) {
     Backend &backend = *ranks[size_t(rank)]->backend;
     backend.setCommandHook([&](const Command &command, int64_t, int64_t) {
-      if (isJudge(own, command) && !hold.gate.arrive())
+      if (judgesGradients(own, command) && !hold.gate.arrive())
         throw std::runtime_error("the run ends within an update");
     });
     const UpdateReport mine = updateRank(rank, fill);

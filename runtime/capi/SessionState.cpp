@@ -1,10 +1,10 @@
 // What a session lets its caller see and change between updates.
 #include "capi/Session.h"
 
-#include "capi/Gradients.h"
 #include "checkpoint/Checkpoint.h"
 #include "data/StoredArrays.h"
 #include "state/Elements.h"
+#include "state/Gradients.h"
 #include "state/Pieces.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "trainer/Options.h"
 
 #include "data/Nearest.h"
+#include "trainer/Dump.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -171,6 +172,23 @@ void addTraceFlags(CLI::App &app, Options &options, std::string &steps) {
       ->needs(trace);
 }
 
+void addDumpFlags(CLI::App &app, Options &options) {
+  auto *dump =
+      app.add_option("--dump", options.dump,
+                     "write the parameter, its optimizer state and its "
+                     "gradient, whole and as f32; may be given several times")
+          ->type_name("@NAME")
+          ->excludes("--trace");
+  app.add_option("--dump-file", options.dumpFile, "where --dump writes to")
+      ->type_name("FILE.safetensors")
+      ->needs(dump);
+  app.add_option("--dump-update", options.dumpUpdate,
+                 "the update that --dump is about (default: the last)")
+      ->type_name("N")
+      ->check(wholeNumber<int64_t>(1))
+      ->needs(dump);
+}
+
 /// Reads "a:b"; without it the second to the fourth update, as far as there
 /// are.
 void readTraceSteps(const std::string &text, Options &options) {
@@ -313,6 +331,8 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
   addTraceFlags(app, options, traceSteps);
   if (isForDevice)
     addDeviceFlags(app, options);
+  else
+    addDumpFlags(app, options);
   auto *scheduleFlag = app.add_flag("--schedule", schedule,
                                     "print the commands of a step and exit");
   auto *memoryFlag =
@@ -346,6 +366,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
   if (options.action == Options::Action::Train) {
     checkTraining(options);
     readTraceSteps(traceSteps, options);
+    checkDump(options, program);
   }
   return options;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace zrt {
 
@@ -38,7 +39,10 @@ struct Options {
   /// it waits for; 0: never.
   double timeout = 600, noticeAfter = 10;
   std::string weights, saveWeights, metrics, trace;
-  std::string tensorboard; ///< the folder of event files
+  std::string tensorboard;       ///< the folder of event files
+  std::vector<std::string> dump; ///< parameters to write
+  std::string dumpFile;
+  int64_t dumpUpdate = 0;      ///< the update after which; 0: the last
   std::string checkpoint;      ///< the folder
   int64_t checkpointEvery = 0; ///< updates between checkpoints; 0: at the end
   int64_t keep = 0;            ///< newest checkpoints that stay; 0: all

@@ -88,6 +88,7 @@ void zrt::checkOutputs(const Options &options) {
   const std::vector<Named> replaced =
       given({{"--save-weights", options.saveWeights},
              {"--trace", options.trace},
+             {"--dump-file", options.dumpFile},
              {"--calibrate", options.calibrate}});
   std::vector<Named> outputs = given({{"--metrics", options.metrics}});
   outputs.insert(outputs.begin(), replaced.begin(), replaced.end());

@@ -44,6 +44,13 @@ char shown(char byte, bool terminal) {
   return terminal && control ? '?' : byte;
 }
 
+int64_t hashOfNames(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += name + "\n";
+  return hashOf(text);
+}
+
 /// Something that all ranks must be started with alike.
 struct Claim {
   const char *name;
@@ -73,6 +80,8 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"--keep", options.keep},
       {"--resume", int64_t(options.resume)},
       {"--trace", int64_t(!options.trace.empty())},
+      {"--dump", hashOfNames(options.dump)},
+      {"--dump-update", options.dumpUpdate},
       {"--collectives", hashOf(options.collectives)},
       {"--eager", int64_t(options.eager)},
       {"--repeat-graph", options.repeatGraph},
@@ -184,6 +193,9 @@ void RankRun::prepare() {
         "--trace-steps " + std::to_string(options.traceFirst) + ":" +
         std::to_string(options.traceLast) + ": the run resumes after update " +
         std::to_string(trainer->updates()) + "; name later ones");
+  if (!options.dump.empty())
+    dump = std::make_unique<Dump>(program, options, communicator,
+                                  trainer->updates());
   if (options.traceFirst > 0)
     trace = std::make_unique<TraceLog>(
         program, options.traceLast - options.traceFirst + 1,
@@ -253,6 +265,12 @@ void RankRun::evaluate(int64_t update) {
 }
 
 UpdateReport RankRun::update(int64_t number) {
+  if (dump && dump->isDue(number)) {
+    UpdateReport result;
+    dump->watch(*backend, [&] { result = trainer->update(); });
+    dump->write(*backend);
+    return result;
+  }
   if (!trace || number < options.traceFirst || number > options.traceLast)
     return trainer->update();
   if (!isTracing) {

@@ -4,6 +4,7 @@
 
 #include "data/Batches.h"
 #include "state/Weights.h"
+#include "trainer/Dump.h"
 #include "trainer/Generate.h"
 #include "trainer/Metrics.h"
 #include "trainer/Progress.h"
@@ -61,6 +62,7 @@ private:
   std::unique_ptr<Metrics> metrics;         ///< of the first rank
   std::unique_ptr<TensorBoard> tensorBoard; ///< of the first rank
   std::unique_ptr<TraceLog> trace;
+  std::unique_ptr<Dump> dump;
   bool isTracing = false; ///< the first traced update has begun
   std::vector<Transfer> stopTransfer;
   int32_t stop = 0;

@@ -1,4 +1,4 @@
-#include "capi/Gradients.h"
+#include "state/Gradients.h"
 
 #include "state/Pieces.h"
 
@@ -8,10 +8,17 @@
 
 using namespace zrt;
 
+static constexpr const char *kJudge = "zero.grad_scale";
+
+bool zrt::judgesGradients(const Program &program, const Command &command) {
+  return command.opcode == Opcode::Kernel &&
+         program.kernels[command.kernel].name == kJudge;
+}
+
 /// What is left of the mean over ranks after the reductions.
 static double divisorOf(const Program &program) {
   for (const KernelSpec &kernel : program.kernels)
-    if (kernel.name == "zero.grad_scale")
+    if (kernel.name == kJudge)
       return kernel.real("divisor", 1);
   throw std::runtime_error("the program judges no gradients");
 }
