@@ -69,8 +69,15 @@ ArrayRole roleOf(const StoredArrays &file, const StoredArray &array,
     return ArrayRole::Batches;
   if (hasSamples(input, microBatch) && restIs(shape.begin() + 1))
     return ArrayRole::Samples;
-  if (!hasSamples(input, microBatch) && array.shape == shape)
+  if (!hasSamples(input, microBatch) && array.shape == shape) {
+    if (array.pieces.size() > 1)
+      throw std::runtime_error(
+          quoted(file.path()) + ": the array '" + input.name +
+          "', which all samples share, is in " +
+          std::to_string(array.pieces.size()) +
+          " files: put it into one, since it has no samples to divide");
     return ArrayRole::Shared;
+  }
   throw std::runtime_error(quoted(file.path()) + ": the array '" + input.name +
                            "' has shape " + shapeText(array.shape) +
                            ", wanted " + describeWanted(input, microBatch));

@@ -108,7 +108,11 @@ void Batches::check(const Dataset &dataset, uint64_t key, uint64_t first,
     }
     if (at < 0)
       continue;
-    const uint64_t width = uint64_t(count) / rowsOf(dataset);
+    // All samples of a micro-batch share an input that has no rows of them.
+    const bool hasRows =
+        !type.shape.empty() && uint64_t(type.shape[0]) == microBatch;
+    const uint64_t width =
+        uint64_t(count) / (hasRows ? rowsOf(dataset) : uint64_t(1));
     const Sample sample = sampleAt(dataset, key, first + uint64_t(at) / width);
     throw std::runtime_error(
         dataset.placeOf(i, sample.epoch, sample.index, uint64_t(at) % width) +

@@ -11,8 +11,15 @@
 using namespace zrt;
 using Json = nlohmann::ordered_json;
 
-/// Cuts off the lines of updates after `updates`, and what is no such line.
+/// Cuts off the lines of updates after `updates`, and what is no such line. A
+/// pipe has nothing to cut, and reading from it would wait for ever; standard
+/// output may be a log of other things.
 static void cutAfter(const std::string &path, int64_t updates) {
+  std::error_code none;
+  const std::string target = std::filesystem::path(path).parent_path().string();
+  if (!std::filesystem::is_regular_file(path, none) || target == "/dev" ||
+      target == "/dev/fd" || target.rfind("/proc/", 0) == 0)
+    return;
   std::ifstream lines(path);
   uint64_t kept = 0;
   for (std::string line; std::getline(lines, line) && !lines.eof();) {

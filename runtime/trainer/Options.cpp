@@ -144,7 +144,10 @@ void addCheckpointFlags(CLI::App &app, Options &options) {
       app.add_option("--checkpoint", options.checkpoint,
                      "save the state of the run to a folder in DIR after the "
                      "last update, and when SIGTERM or SIGINT stops the run")
-          ->type_name("DIR");
+          ->type_name("DIR")
+          ->check([](const std::string &name) {
+            return name.empty() ? "found no name, wanted a folder's" : "";
+          });
   app.add_option("--checkpoint-every", options.checkpointEvery,
                  "save it after every N updates, too")
       ->type_name("N")

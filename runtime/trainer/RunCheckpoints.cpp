@@ -67,6 +67,12 @@ void RunCheckpoints::refuseExisting() const {
           std::to_string(found.complete.back().manifest.update) +
           " of an earlier run: give --resume to go on with it, or name another "
           "folder");
+    if (!found.broken.empty())
+      throw std::runtime_error(
+          "--checkpoint '" + options.checkpoint + "' holds " +
+          found.broken.back().path + ", which cannot be read (" +
+          found.broken.back().reason +
+          "): restore or remove it, or name another folder");
   });
 }
 

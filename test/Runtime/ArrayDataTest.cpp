@@ -328,6 +328,23 @@ TEST(ArrayData, InputsOfAnotherFirstDimensionAreShared) {
   EXPECT_EQ(scale[0], 7);
 }
 
+TEST(ArrayData, WhatIsSharedIsInOneFile) {
+  const TemporaryFolder folder;
+  for (const char *name : {"a.safetensors", "b.safetensors"})
+    folder.write(
+        name,
+        fileOf({array<float>("x", TensorDataType::F32, {2, 1}, {1, 2}),
+                array<float>("scale", TensorDataType::F32, {3}, {7, 8, 9})}));
+  EXPECT_EQ(messageOf([&] {
+              openData(dataOptions(folder.path()),
+                       {input("x", DataType::F32, {2, 1}),
+                        input("scale", DataType::F32, {6})});
+            }),
+            "'" + folder.path() +
+                "': the array 'scale', which all samples share, is in 2 files: "
+                "put it into one, since it has no samples to divide");
+}
+
 /// Two graphs of three nodes and two edges, a micro-batch each.
 TEST(ArrayData, ArraysOfWholeMicroBatches) {
   const std::vector<Input> inputs = {input("x", DataType::F32, {3, 1}),

@@ -411,6 +411,38 @@ TEST(Batches, ChecksIdsAgainstTheTable) {
                 "model with more");
 }
 
+/// An input of fewer elements than a micro-batch has samples.
+TEST(Batches, ChecksIdsThatAllSamplesShare) {
+  Program program;
+  program.inputs = {input("x", DataType::F32, {4, 1}),
+                    input("position", DataType::I32, {2})};
+  KernelSpec embedding;
+  embedding.name = "nn.embedding";
+  embedding.operands = {program.inputs[1].type, {DataType::F32, {10, 8}}};
+  program.inputs[1].buffer = ref(Arena::Inputs, 64, 8);
+  Command command;
+  command.buffers = {program.inputs[1].buffer, ref(Arena::Parameters, 0, 320),
+                     ref(Arena::Activations, 0, 64)};
+  program.kernels = {embedding};
+  program.micro.commands.push_back(command);
+  const TemporaryFolder folder;
+  folder.write("x.npy",
+               npyOf(npyHeader("<f4", "(4, 1)"), bytesOf<float>({1, 2, 3, 4})));
+  folder.write("position.npy",
+               npyOf(npyHeader("<i4", "(2,)"), bytesOf<int32_t>({3, 12})));
+  const Data data = openData(dataOptions(folder.path()), program.inputs);
+  const Batches batches(program, data, 0, 0);
+  std::vector<float> x(4);
+  std::vector<int32_t> position(2);
+  void *addresses[] = {x.data(), position.data()};
+  const std::string message =
+      messageOf([&] { batches.fillTraining(0, 0, addresses); });
+  EXPECT_NE(message.find("position.npy': the array 'position', element 1 has "
+                         "id 12 for the input 'position'"),
+            std::string::npos)
+      << message;
+}
+
 TEST(Batches, TargetsAreClassesOrIgnored) {
   Program program;
   program.inputs = {input("label", DataType::I32, {1})};
