@@ -13,6 +13,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <cmath>
+#include <type_traits>
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_EXPANDMATH
@@ -219,6 +220,39 @@ struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
   }
 };
 
+/// Questions about a float as comparisons, which every target has.
+template <typename Op> struct ExpandClassification : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    using P = arith::CmpFPredicate;
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = op.getOperand();
+    const llvm::fltSemantics &semantics =
+        cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
+    Value size = math::AbsFOp::create(b, x);
+    auto is = [&](P predicate, const APFloat &bound) {
+      TypedAttr attr = b.getFloatAttr(getElementTypeOrSelf(x.getType()), bound);
+      if (auto shaped = dyn_cast<ShapedType>(x.getType()))
+        attr = DenseElementsAttr::get(shaped, attr);
+      return compare(b, predicate, size, arith::ConstantOp::create(b, attr));
+    };
+    Value result;
+    if constexpr (std::is_same_v<Op, math::IsNaNOp>)
+      result = compare(b, P::UNO, x, x);
+    else if constexpr (std::is_same_v<Op, math::IsInfOp>)
+      result = is(P::OEQ, APFloat::getInf(semantics));
+    else
+      result = is(P::OLT, APFloat::getInf(semantics));
+    if constexpr (std::is_same_v<Op, math::IsNormalOp>)
+      result = arith::AndIOp::create(
+          b, result, is(P::OGE, APFloat::getSmallestNormalized(semantics)));
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 /// A power with an integer exponent: products for a small constant one, powf
 /// of the exponent as a float for others.
 struct ExpandIntegerPower : OpRewritePattern<math::FPowIOp> {
@@ -273,7 +307,10 @@ struct ExpandMath : mlir::zero::impl::ExpandMathBase<ExpandMath> {
                  ExpandFloat32<math::AsinOp, buildAsin>,
                  ExpandFloat32<math::AcosOp, buildAcos>,
                  ExpandFloat32<math::SinhOp, buildSinh>, ExpandClamp,
-                 ExpandIntegerPower>(&getContext());
+                 ExpandIntegerPower, ExpandClassification<math::IsNaNOp>,
+                 ExpandClassification<math::IsInfOp>,
+                 ExpandClassification<math::IsFiniteOp>,
+                 ExpandClassification<math::IsNormalOp>>(&getContext());
     // Powers with constant exponents, and functions made of others. What the
     // target has as an instruction (fma, floor, ceil, roundeven) stays.
     populateMathAlgebraicSimplificationPatterns(patterns);

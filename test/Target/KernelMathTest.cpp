@@ -85,3 +85,26 @@ TEST(KernelMathTest, ClampsKeepNaN) {
   EXPECT_EQ(y[2], 2.0f);
   EXPECT_TRUE(std::isnan(y[3]));
 }
+
+TEST(KernelMathTest, Classifications) {
+  const std::vector<float> x = {0.0f,     -1.5f, INFINITY, -INFINITY,
+                                NAN,      -NAN,  1e-40f,   -1e-40f,
+                                1.2e-38f, 3e38f, -0.0f};
+  const auto size = static_cast<int64_t>(x.size());
+  const std::vector<std::pair<std::string, bool (*)(float)>> questions = {
+      {"isnan", [](float value) { return std::isnan(value); }},
+      {"isinf", [](float value) { return std::isinf(value); }},
+      {"isfinite", [](float value) { return std::isfinite(value); }},
+      {"isnormal", [](float value) { return std::isnormal(value); }}};
+  std::string source;
+  for (const auto &[name, reference] : questions)
+    source += flat(name + "_0", size, "f32",
+                   "    %r = math." + name + " %a0 : f32", "i1");
+  CompiledKernels kernels(source);
+  ASSERT_TRUE(kernels.loaded());
+  for (const auto &[name, reference] : questions) {
+    auto y = run<float, uint8_t>(kernels[name + "_0"], {x});
+    for (int64_t i = 0; i < size; ++i)
+      EXPECT_EQ(y[i] != 0, reference(x[i])) << name << " of " << x[i];
+  }
+}
