@@ -3,6 +3,7 @@
 #include "state/Elements.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -49,6 +50,21 @@ void checkIds(const Program &program, const Input &input,
     refuseOutside(static_cast<const int32_t *>(array.data));
   else if (array.type == DataType::I64)
     refuseOutside(static_cast<const int64_t *>(array.data));
+}
+
+/// Throws where a finite value would become infinite in `type`.
+void checkFloats(const std::string &who, DataType type, const float *values,
+                 int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t half;
+    float rounded;
+    storeElements(type, false, values + i, &half, 1);
+    loadElements(type, &half, &rounded, 1);
+    if (std::isfinite(values[i]) && !std::isfinite(rounded))
+      throw ArgumentError(who + "has the value " + std::to_string(values[i]) +
+                          ", which is too large for " + nameOf(type) +
+                          ", the input's type");
+  }
 }
 
 std::string nameList(const std::vector<Input> &inputs) {
@@ -143,6 +159,8 @@ void Batch::check(size_t index, const NamedArray &array) const {
     throw ArgumentError(who + "has no data: the pointer is null");
   const int64_t count = TensorType{type, wanted}.elements();
   checkIds(program, input, array, count);
+  if (array.type == DataType::F32 && type != DataType::F32)
+    checkFloats(who, type, static_cast<const float *>(array.data), count);
   if (array.type != DataType::I64 || type == DataType::I64)
     return;
   const auto *values = static_cast<const int64_t *>(array.data);

@@ -158,9 +158,10 @@ zero_options complete(const zero_options *given) {
 }
 
 Options optionsOf(const zero_options &given) {
-  if (given.threads < 0)
+  if (given.threads < 0 || given.threads > mostThreads())
     throw ArgumentError("threads is " + std::to_string(given.threads) +
-                        ", wanted 1 or more, or 0 for an equal share");
+                        ", wanted 1 to " + std::to_string(mostThreads()) +
+                        ", or 0 for an equal share");
   if (given.loss_scale != 0 && !(given.loss_scale >= kSmallestLossScale &&
                                  given.loss_scale <= kLargestLossScale))
     throw ArgumentError("loss_scale is " + std::to_string(given.loss_scale) +
@@ -285,8 +286,13 @@ zero_status zero_run_create(const zero_options *options, zero_run **run) {
 
 void zero_run_destroy(zero_run *run) {
   // The threads of a forked process's parent are not here to be ended.
-  if (run && run->process == ::getpid())
-    delete run;
+  if (!run || run->process != ::getpid())
+    return;
+  // A call that another thread is in ends first.
+  {
+    const std::lock_guard<std::mutex> lock(run->mutex);
+  }
+  delete run;
 }
 
 zero_status zero_run_open_data(zero_run *run, const char *path) {

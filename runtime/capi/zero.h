@@ -38,9 +38,9 @@ extern "C" {
 typedef enum zero_status {
   ZERO_OK = 0,
   ZERO_INVALID_ARGUMENT = 1, /* a name, shape, type or option is wrong */
-  ZERO_WRONG_STATE = 2,      /* not now, such as an update before a backward */
-  ZERO_FAILED = 3,           /* a file, a kernel or a rank failed */
-  ZERO_OUT_OF_MEMORY = 4
+  ZERO_WRONG_STATE = 2, /* not now, such as an update without a backward pass */
+  ZERO_FAILED = 3,      /* a file, a kernel or a rank failed */
+  ZERO_OUT_OF_MEMORY = 4 /* of the call; a rank without memory is ZERO_FAILED */
 } zero_status;
 
 typedef enum zero_type {
@@ -128,8 +128,8 @@ void zero_run_destroy(zero_run *run);
  * Dimension 0 counts samples, the others are the input's. An input may come in
  * several arrays, which follow each other in the order given; each holds whole
  * micro-batches. Rank r of n reads, in micro-batch a, the samples from
- * (a * n + r) * micro_batch on. The type is the input's, or ZERO_I64 for one of
- * ZERO_I32 where all values fit. */
+ * (a * n + r) * micro_batch on. The type is the input's, ZERO_I64 for one of
+ * ZERO_I32, or ZERO_F32 for one of 16-bit floats, where all values fit. */
 typedef struct zero_array {
   const char *name; /* of the input */
   const void *data;

@@ -67,12 +67,6 @@ std::string nearestFlag(const CLI::App &app, const std::string &flag) {
                       : "; did you mean '" + best + "'?";
 }
 
-/// The most threads of a rank: many more than there are cores only wait for
-/// each other.
-int mostThreads() {
-  return std::max(16, 4 * int(std::thread::hardware_concurrency()));
-}
-
 void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
   app.add_option(
          "--data", options.data,
@@ -317,6 +311,10 @@ std::string sentence(const CLI::App &app, const CLI::ParseError &error) {
 }
 
 } // namespace
+
+int zrt::mostThreads() {
+  return std::max(16, 4 * int(std::thread::hardware_concurrency()));
+}
 
 Options zrt::parseOptions(int argc, char **argv, const Program &program,
                           bool isForDevice) {

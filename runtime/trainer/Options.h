@@ -64,6 +64,10 @@ struct Options {
   bool unregistered = false; ///< NCCL works on memory that it does not know
 };
 
+/// The most threads of a rank: many more than there are cores only wait for
+/// each other.
+int mostThreads();
+
 /// Parses the command line and checks it against the program. Throws
 /// UsageError with one sentence. The flags of a device are there only where the
 /// program is for one.

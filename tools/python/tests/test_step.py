@@ -255,6 +255,22 @@ def test_a_library_is_kept_and_loaded(tmp_path):
     assert found == [(loss, loss) for loss in losses]
 
 
+def test_a_library_that_was_replaced_is_loaded(tmp_path):
+    for stage in (0, 3):
+        with compile_mlp(stage=stage, output=tmp_path / "step.so") as step:
+            assert step.stage == stage
+
+
+def test_refused_calls():
+    with compile_mlp() as step:
+        for batch in ({}, [], [{}]):
+            with pytest.raises(zero.ArgumentError, match="the batch is empty"):
+                step(batch)
+    for settings in ({"threads": 2**32}, {"threads": 100000}, {"seed": -1}):
+        with pytest.raises(zero.ArgumentError, match="wanted"):
+            compile_mlp(**settings)
+
+
 def test_progress_line(capsys):
     with compile_mlp() as step:
         step.train([mlp_batch()], steps=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import tempfile
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint64
 
 from zero.errors import ArgumentError, Error, StateError
@@ -116,7 +117,12 @@ class Library:
     def __init__(self, path: str | os.PathLike):
         path = os.path.abspath(os.fspath(path))
         try:
-            self._library = ctypes.CDLL(path)
+            # A library that is loaded is found again by its name, also where
+            # the file is another one by now; a new name finds the file.
+            with tempfile.TemporaryDirectory(prefix="zero-") as folder:
+                link = os.path.join(folder, "step.so")
+                os.symlink(path, link)
+                self._library = ctypes.CDLL(link)
             version = self._library.zero_api_version()
         except (OSError, AttributeError) as error:
             raise Error(

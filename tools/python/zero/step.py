@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
@@ -82,12 +83,17 @@ class Step:
         overcommit: bool = False,
         timeout: float = 0.0,
     ):
-        self._run = None
+        # The library writes to both, so that nothing is lost where an interrupt
+        # rises as a call returns.
+        self._run = ctypes.c_void_p()
+        self._report = UpdateInfo()
+        self._lock = threading.RLock()
+        for name, value, limit in (("seed", seed, 2**64), ("threads", threads, 2**31)):
+            if not 0 <= value < limit:
+                raise ArgumentError(f"{name} is {value}, wanted 0 to {limit - 1}")
         self._library = Library(path)
         self._describe()
         self.aliases: dict[str, str] = {}
-        self.last: Update | None = None
-        run = ctypes.c_void_p()
         options = Options(
             seed=seed,
             threads=threads,
@@ -96,8 +102,7 @@ class Step:
             timeout=timeout,
             weights=os.fsencode(weights) if weights is not None else None,
         )
-        self._library.call("zero_run_create", ctypes.byref(options), ctypes.byref(run))
-        self._run = run
+        self._library.call("zero_run_create", ctypes.byref(options), ctypes.byref(self._run))
 
     def _describe(self) -> None:
         model = Model()
@@ -137,9 +142,28 @@ class Step:
         return self._update(arrays if batch is None else batch)
 
     def _update(self, batch: Batch | None) -> float:
-        update = UpdateInfo()
-        self._with_batch("zero_run_step", [] if batch is None else batch, ctypes.byref(update))
-        return self._report(update)
+        if batch is None:
+            self._call("zero_run_step", None, 0, ctypes.byref(self._report))
+        else:
+            self._with_batch("zero_run_step", batch, ctypes.byref(self._report))
+        return self._report.loss
+
+    @property
+    def last(self) -> Update | None:
+        """What the last update of this run did; None before the first."""
+        found = self._report
+        if found.update == 0:
+            return None
+        return Update(
+            found.update,
+            found.loss,
+            found.gradient_norm,
+            found.learning_rate,
+            found.loss_scale,
+            found.next_loss_scale,
+            bool(found.skipped),
+            found.seconds,
+        )
 
     def backward(self, batch: Batch) -> None:
         """The first part of an update: all micro-batches, until all gradients are
@@ -149,22 +173,8 @@ class Step:
 
     def update(self) -> float:
         """The second part: clips and updates. Returns the loss, as `step(batch)`."""
-        update = UpdateInfo()
-        self._library.call("zero_run_update", self._handle(), ctypes.byref(update))
-        return self._report(update)
-
-    def _report(self, update: UpdateInfo) -> float:
-        self.last = Update(
-            update.update,
-            update.loss,
-            update.gradient_norm,
-            update.learning_rate,
-            update.loss_scale,
-            update.next_loss_scale,
-            bool(update.skipped),
-            update.seconds,
-        )
-        return update.loss
+        self._call("zero_run_update", ctypes.byref(self._report))
+        return self._report.loss
 
     def evaluate(self, batch: Batch) -> float:
         """The mean loss over the batch, without dropout; changes nothing. The batch
@@ -201,7 +211,7 @@ class Step:
 
     def _batches(self, data: Data) -> Iterator[Batch | None]:
         if isinstance(data, (str, os.PathLike)):
-            self._library.call("zero_run_open_data", self._handle(), os.fsencode(data))
+            self._call("zero_run_open_data", os.fsencode(data))
             while True:
                 yield None
         elif isinstance(data, Mapping):
@@ -222,9 +232,7 @@ class Step:
     def position(self) -> tuple[int, int]:
         """(updates so far, the position of the next one's first sample)"""
         updates, samples = ctypes.c_int64(), ctypes.c_int64()
-        self._library.call(
-            "zero_run_position", self._handle(), ctypes.byref(updates), ctypes.byref(samples)
-        )
+        self._call("zero_run_position", ctypes.byref(updates), ctypes.byref(samples))
         return updates.value, samples.value
 
     def order(self, samples: int, first: int, count: int) -> numpy.ndarray:
@@ -232,7 +240,7 @@ class Step:
         data of `samples` samples is read."""
         numbers = numpy.empty(count, numpy.int64)
         pointer = numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
-        self._library.call("zero_run_order", self._handle(), samples, first, count, pointer)
+        self._call("zero_run_order", samples, first, count, pointer)
         return numbers
 
     def _units(self) -> tuple[str, int]:
@@ -250,7 +258,9 @@ class Step:
                 )
         views = [(name, View(name, value)) for part in parts for name, value in part.items()]
         arrays = (Array * len(views))(*(view.as_argument(name) for name, view in views))
-        self._library.call(function, self._handle(), arrays, len(views), *results)
+        if not views:
+            raise ArgumentError("the batch is empty")
+        self._call(function, arrays, len(views), *results)
 
     # State
 
@@ -314,17 +324,17 @@ class Step:
 
     def save_weights(self, path: str | os.PathLike) -> None:
         """Writes all parameters as safetensors, as the executable's --save-weights."""
-        self._library.call("zero_run_save_weights", self._handle(), os.fsencode(path))
+        self._call("zero_run_save_weights", os.fsencode(path))
 
     def save_checkpoint(self, folder: str | os.PathLike, keep: int = 0) -> None:
         """Saves the whole state as a checkpoint in `folder`, as the executable's
         --checkpoint. Of older ones the newest `keep` stay, or all where it is 0."""
-        self._library.call("zero_run_save_checkpoint", self._handle(), os.fsencode(folder), keep)
+        self._call("zero_run_save_checkpoint", os.fsencode(folder), keep)
 
     def load_checkpoint(self, folder: str | os.PathLike) -> None:
         """Goes on from the newest complete checkpoint of `folder`, of whatever stage and
         number of ranks. The run must have the seed of the one that saved it."""
-        self._library.call("zero_run_load_checkpoint", self._handle(), os.fsencode(folder))
+        self._call("zero_run_load_checkpoint", os.fsencode(folder))
 
     def _write(self, function: str, name: str, value: Any, *further) -> None:
         tensor = self._tensor_named(name)
@@ -334,9 +344,8 @@ class Step:
                 f"the parameter '{name}' has shape {list(tensor.shape)}; "
                 f"found {list(values.shape)}"
             )
-        self._library.call(
+        self._call(
             function,
-            self._handle(),
             tensor.name.encode(),
             *further,
             values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
@@ -346,9 +355,8 @@ class Step:
     def _read(self, function: str, name: str, *further) -> numpy.ndarray:
         tensor = self._tensor_named(name)
         values = numpy.empty(tensor.shape, numpy.float32)
-        self._library.call(
+        self._call(
             function,
-            self._handle(),
             tensor.name.encode(),
             *further,
             values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
@@ -365,10 +373,11 @@ class Step:
     # Life
 
     def close(self) -> None:
-        """Ends the run and frees its memory."""
-        run, self._run = self._run, None
-        if run is not None:
-            self._library.destroy(run)
+        """Ends the run and frees its memory, once no other thread uses it."""
+        with self._lock:
+            run, self._run = self._run, ctypes.c_void_p()
+            if run:
+                self._library.destroy(run)
 
     def __enter__(self) -> Step:
         return self
@@ -377,13 +386,14 @@ class Step:
         self.close()
 
     def __del__(self):
-        if getattr(self, "_run", None) is not None:
+        if getattr(self, "_run", None):
             self.close()
 
-    def _handle(self):
-        if self._run is None:
-            raise StateError("this run is closed")
-        return self._run
+    def _call(self, function: str, *arguments) -> None:
+        with self._lock:
+            if not self._run:
+                raise StateError("this run is closed")
+            self._library.call(function, self._run, *arguments)
 
     def __repr__(self) -> str:
         return f"<zero.Step {self.name}: stage {self.stage}, {self.ranks} ranks>"
