@@ -28,7 +28,7 @@ public:
 private:
   void translateTraining();
   void translatePartitions();
-  void translateParameters();
+  LogicalResult translateParameters();
   void translateResidents();
   void translateInputs();
   LogicalResult translateRegions();
@@ -193,9 +193,12 @@ static zrt::Initializer toInitializer(Attribute attribute) {
       .Default([](Attribute) { return zrt::Initializer{}; });
 }
 
-void Translator::translateParameters() {
+LogicalResult Translator::translateParameters() {
   for (ParameterOp from : module.getOps<ParameterOp>()) {
     PartitionOp partition = state.getPartition(from.getSymNameAttr());
+    if (!partition)
+      return from.emitOpError("is a member of no partition; remove it, or run "
+                              "zero-partition on the model again");
     zrt::Parameter to;
     to.name = from.getSymName().str();
     to.shape.assign(from.getTensorType().getShape().begin(),
@@ -209,6 +212,7 @@ void Translator::translateParameters() {
     to.location = describeLocation(from);
     program.parameters.push_back(to);
   }
+  return success();
 }
 
 void Translator::translateResidents() {
@@ -343,7 +347,8 @@ FailureOr<zrt::Program> Translator::run() {
                << "found " << program.partitions.size()
                << " partitions, wanted at most " << zrt::kMaxGroups,
            failure();
-  translateParameters();
+  if (failed(translateParameters()))
+    return failure();
   translateResidents();
   translateInputs();
   if (failed(translateRegions()))
