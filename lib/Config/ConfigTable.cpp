@@ -442,7 +442,7 @@ constexpr ConfigKey kKeys[] = {
     {"comms_logger", T::Block, "null", none, "log collectives",
      "--schedule prints every collective with its size"},
     {"tensorboard", T::Block, "null", none, "write TensorBoard files",
-     kOwnMetrics},
+     "give --tensorboard DIR to the executable"},
     {"wandb", T::Block, "null", none, "send metrics to a service", kOwnMetrics},
     {"csv_monitor", T::Block, "null", none, "write metrics as CSV",
      kOwnMetrics},

@@ -2,7 +2,7 @@
 with the same kernels of the host, bit by bit: ptx.py PTX LIBRARY TYPE
 
 PTX and LIBRARY are what zero-compile writes with --emit=ptx --target=cuda and with
---emit=shared of one model; TYPE is the type of its 16-bit elements, bf16 or f16. Knows
+--emit=program of one model; TYPE is the type of its 16-bit elements, bf16 or f16. Knows
 the instructions that the lowering emits; any other is an error.
 """
 

@@ -4,7 +4,7 @@
 //
 //   zero-bench-run program.so [flags of a device's executable]
 //
-// program.so is what `zero-compile --emit shared` wrote. What would have hung
+// program.so is what `zero-compile --emit=program` wrote. What would have hung
 // on a device is an error.
 #include "../../Runtime/ProgramLibrary.h"
 #include "Runtime.h"
