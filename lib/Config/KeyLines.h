@@ -11,7 +11,8 @@
 
 namespace mlir::zero {
 
-/// Lines and columns, from 1, of all keys of objects that are not inside arrays.
+/// Lines and columns, from 1, of all keys of objects that are not inside
+/// arrays.
 struct KeyLines {
   /// By path with dots; the first one where a key is there twice.
   llvm::StringMap<unsigned> lines;

@@ -272,8 +272,8 @@ struct TrainConfig {
   /// One rank communicates as several do: its collectives are trivial, but
   /// there. Not of the file: it is for tests of what runs collectives.
   bool keepTrivialCollectives = false;
-  /// Most bytes that one rank may need of its device; 0: any. Not of the file: the
-  /// machine is not a part of what is trained.
+  /// Most bytes that one rank may need of its device; 0: any. Not of the file:
+  /// the machine is not a part of what is trained.
   int64_t memoryBudget = 0;
   /// The same of host memory, beside a device's.
   int64_t hostMemoryBudget = 0;

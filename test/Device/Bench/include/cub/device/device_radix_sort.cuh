@@ -1,5 +1,5 @@
-// CUB's sort of pairs by keys: stable, with keys and values apart. The workspace
-// is used, so that one that is too small, or lies wrongly, is seen.
+// CUB's sort of pairs by keys: stable, with keys and values apart. The
+// workspace is used, so that one that is too small, or lies wrongly, is seen.
 #ifndef ZERO_TEST_DEVICE_BENCH_CUB_DEVICE_RADIX_SORT_CUH
 #define ZERO_TEST_DEVICE_BENCH_CUB_DEVICE_RADIX_SORT_CUH
 
