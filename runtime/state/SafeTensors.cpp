@@ -55,6 +55,14 @@ DataType zrt::floatTypeOf(TensorDataType type) {
                                         : DataType::F32;
 }
 
+TensorDataType zrt::typeInFile(DataType type) {
+  constexpr TensorDataType types[kDataTypeCount] = {
+      TensorDataType::F32, TensorDataType::F16,  TensorDataType::BF16,
+      TensorDataType::F64, TensorDataType::Bool, TensorDataType::I8,
+      TensorDataType::I32, TensorDataType::I64,  TensorDataType::U16};
+  return types[int(type)];
+}
+
 namespace {
 
 /// Finds a key that an object has twice: the format forbids it, and the parser

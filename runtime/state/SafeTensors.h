@@ -40,6 +40,8 @@ bool findType(const std::string &name, TensorDataType &type);
 /// F32, F16 or BF16; of these, the runtime's.
 bool isFloatType(TensorDataType type);
 DataType floatTypeOf(TensorDataType type);
+/// The format's type for elements of the runtime's.
+TensorDataType typeInFile(DataType type);
 
 /// One tensor; `begin` and `end` are bytes after the header.
 struct TensorEntry {

@@ -5,6 +5,8 @@
 #include "state/Elements.h"
 #include "state/Initialize.h"
 #include "state/SafeTensors.h"
+#include "state/Together.h"
+#include "state/TogetherFile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -213,82 +215,29 @@ void zrt::readModelValues(const Program &program, const Arenas &arenas,
                 });
 }
 
-static void writeShare(const FileHandle &file, uint64_t dataBegin,
-                       const std::vector<TensorEntry> &entries,
-                       const Program &program, const Arenas &arenas, int rank,
+static void writeShare(const TogetherFile &file, const Program &program,
+                       const Arenas &arenas, int rank,
                        const StartingValues &start) {
   std::vector<char> bytes;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const TensorEntry &entry = entries[i];
-    uint64_t width = sizeOf(entry.type);
-    readModelValues(program, arenas, rank, program.parameters[i], start,
-                    [&](uint64_t element, uint64_t count, const float *values) {
-                      bytes.resize(count * width);
-                      storeElements(floatTypeOf(entry.type), false, values,
-                                    bytes.data(), count);
-                      file.write(dataBegin + entry.begin + element * width,
-                                 bytes.data(), bytes.size());
-                    });
+  for (size_t i = 0; i < file.tensors().size(); ++i) {
+    const TensorDataType type = file.tensors()[i].type;
+    uint64_t width = sizeOf(type);
+    readModelValues(
+        program, arenas, rank, program.parameters[i], start,
+        [&](uint64_t element, uint64_t count, const float *values) {
+          bytes.resize(count * width);
+          storeElements(floatTypeOf(type), false, values, bytes.data(), count);
+          file.write(i, element * width, bytes.data(), bytes.size());
+        });
   }
-  file.sync();
-}
-
-/// Bytes of a file's name that leave room for an ending in the 255 that file
-/// systems take.
-static constexpr size_t kMostOfName = 220;
-
-/// A name beside `path` that no other run writes to; the same on all ranks.
-static std::string partialName(const std::string &path,
-                               Communicator &communicator) {
-  std::random_device random;
-  uint64_t tag = uint64_t(random()) << 32 | random();
-  communicator.run(Collective::Broadcast, Reduction::Sum,
-                   {{&tag, &tag, 1, DataType::I64, 0}});
-  const size_t name = path.rfind('/') + 1; // 0 without a slash
-  return path.substr(0, name + kMostOfName) + ".partial-" + hexadecimal(tag);
-}
-
-/// Puts the finished file in its place.
-static void publish(const std::string &partial, const std::string &path) {
-  if (std::rename(partial.c_str(), path.c_str()) != 0)
-    throw std::runtime_error(path + ": cannot be replaced by " + partial +
-                             ": " + std::strerror(errno));
-  size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "."
-                       : slash == 0               ? "/"
-                                                  : path.substr(0, slash);
-  FileHandle(folder, O_RDONLY | O_DIRECTORY).sync();
 }
 
 void zrt::saveWeights(const std::string &path, const Program &program,
                       const Arenas &arenas, Communicator &communicator,
                       const StartingValues &start) {
-  bool first = communicator.rank() == 0;
-  const std::string partial = partialName(path, communicator);
-  try {
-    std::vector<TensorEntry> entries;
-    std::string header;
-    together(communicator, [&] {
-      entries = entriesOf(program);
-      header = makeSafeTensorsHeader(entries, {{"format", "pt"}});
-      if (!first)
-        return;
-      FileHandle file(partial, O_WRONLY | O_CREAT | O_EXCL, 0666);
-      file.resize(header.size() + (entries.empty() ? 0 : entries.back().end));
-      file.write(0, header.data(), header.size());
-    });
-    together(communicator, [&] {
-      FileHandle file(partial, O_WRONLY);
-      writeShare(file, header.size(), entries, program, arenas,
-                 communicator.rank(), start);
-    });
-    together(communicator, [&] {
-      if (first)
-        publish(partial, path);
-    });
-  } catch (...) {
-    if (first)
-      unlink(partial.c_str());
-    throw;
-  }
+  TogetherFile file(path, communicator, [&] { return entriesOf(program); });
+  together(communicator, [&] {
+    writeShare(file, program, arenas, communicator.rank(), start);
+  });
+  file.publish();
 }
