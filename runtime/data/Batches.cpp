@@ -54,9 +54,11 @@ struct Sample {
 };
 
 /// The sample at `position` of the sequence of epochs of order `key`.
-Sample sampleAt(const Dataset &dataset, uint64_t key, uint64_t position) {
+Sample sampleAt(const Dataset &dataset, std::optional<uint64_t> key,
+                uint64_t position) {
   const uint64_t samples = dataset.samples(), epoch = position / samples;
-  return {epoch, permute(position % samples, samples, mixBits(key, epoch))};
+  const uint64_t place = position % samples;
+  return {epoch, key ? permute(place, samples, mixBits(*key, epoch)) : place};
 }
 
 } // namespace
@@ -88,7 +90,7 @@ uint64_t Batches::rowsOf(const Dataset &dataset) const {
   return dataset.wholeBatches() ? 1 : microBatch;
 }
 
-void Batches::check(const Dataset &dataset, uint64_t key, uint64_t first,
+void Batches::check(const Dataset &dataset, OrderKey key, uint64_t first,
                     void *const *inputs) const {
   for (size_t i = 0; i < vocabularies.size(); ++i) {
     const Vocabulary &limit = vocabularies[i];
@@ -125,7 +127,7 @@ void Batches::check(const Dataset &dataset, uint64_t key, uint64_t first,
   }
 }
 
-void Batches::fill(const Dataset &dataset, uint64_t key, uint64_t first,
+void Batches::fill(const Dataset &dataset, OrderKey key, uint64_t first,
                    void *const *inputs) const {
   const uint64_t rows = rowsOf(dataset);
   for (uint64_t row = 0; row < rows; ++row) {
@@ -158,12 +160,33 @@ uint64_t Batches::samplesPerUpdate() const {
          program.training.accumulation;
 }
 
-void Batches::fillValidation(uint64_t batch, void *const *inputs) const {
+const Dataset &Batches::validation() const {
   if (!data.validation)
     throw std::runtime_error(data.noValidation);
-  fill(*data.validation, kValidationSeed,
-       (batch * program.training.ranks + rank) * rowsOf(*data.validation),
-       inputs);
+  return *data.validation;
+}
+
+/// The number of the first sample of this rank's batch `batch`.
+uint64_t Batches::firstOf(uint64_t batch) const {
+  return (batch * program.training.ranks + rank) * rowsOf(validation());
+}
+
+void Batches::fillValidation(uint64_t batch, void *const *inputs) const {
+  fill(validation(), kValidationSeed, firstOf(batch), inputs);
+}
+
+void Batches::fillInOrder(uint64_t batch, void *const *inputs) const {
+  fill(validation(), std::nullopt, firstOf(batch), inputs);
+}
+
+uint64_t Batches::validationRows() const {
+  const uint64_t rowsOfSample = microBatch / rowsOf(validation());
+  return validation().samples() * rowsOfSample;
+}
+
+uint64_t Batches::validationBatches() const {
+  const uint64_t rows = microBatch * program.training.ranks;
+  return (validationRows() + rows - 1) / rows;
 }
 
 uint64_t Batches::tokensPerUpdate() const {

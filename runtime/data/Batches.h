@@ -43,6 +43,14 @@ public:
   /// there is no validation data.
   void fillValidation(uint64_t batch, void *const *inputs) const;
 
+  /// The same with the samples in the order of the data; after the last one
+  /// the first ones follow.
+  void fillInOrder(uint64_t batch, void *const *inputs) const;
+  /// Rows of samples in the validation data, and the batches of a rank that
+  /// `fillInOrder` takes for all of them. Throw where there is no such data.
+  uint64_t validationRows() const;
+  uint64_t validationBatches() const;
+
   /// Makes update `update` (from 0) begin with sample `sample` of the
   /// sequence, and later updates follow; without it, update 0 begins with
   /// sample 0.
@@ -56,10 +64,15 @@ public:
   uint64_t tokensPerUpdate() const;
 
 private:
-  void fill(const Dataset &dataset, uint64_t seed, uint64_t first,
+  /// What epochs are permuted by; without it, samples keep the data's order.
+  using OrderKey = std::optional<uint64_t>;
+
+  void fill(const Dataset &dataset, OrderKey key, uint64_t first,
             void *const *inputs) const;
+  const Dataset &validation() const;
+  uint64_t firstOf(uint64_t batch) const;
   uint64_t rowsOf(const Dataset &dataset) const;
-  void check(const Dataset &dataset, uint64_t key, uint64_t first,
+  void check(const Dataset &dataset, OrderKey key, uint64_t first,
              void *const *inputs) const;
 
   const Program &program;

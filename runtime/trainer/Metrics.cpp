@@ -89,9 +89,11 @@ void Metrics::update(const UpdateReport &report) {
   writeLine(line.dump());
 }
 
-void Metrics::evaluation(int64_t update, double loss) {
+void Metrics::evaluation(int64_t update, const EvaluationReport &report) {
   Json line;
   line["step"] = update;
-  line["validation_loss"] = loss;
+  line["validation_loss"] = report.loss;
+  for (const auto &[name, value] : report.outputs)
+    line["validation_" + name] = value;
   writeLine(line.dump());
 }

@@ -21,8 +21,8 @@ public:
   /// rank, elements and bytes by class; of an all-reduce that the ranks do not
   /// divide, the mean over ranks). A value that is not finite is null.
   void update(const UpdateReport &report);
-  /// Keys: step, validation_loss.
-  void evaluation(int64_t update, double loss);
+  /// Keys: step, validation_loss, and validation_NAME of every further output.
+  void evaluation(int64_t update, const EvaluationReport &report);
 
 private:
   void writeLine(const std::string &line);

@@ -212,6 +212,13 @@ void readTraceSteps(const std::string &text, Options &options) {
                      std::to_string(options.steps));
 }
 
+void addOutputFlags(CLI::App &app, Options &options) {
+  app.add_option("--save-outputs", options.saveOutputs,
+                 "after training, run the model on all validation samples, in "
+                 "their order, and write what it names as outputs")
+      ->type_name("FILE.safetensors");
+}
+
 void addEvaluationFlags(CLI::App &app, Options &options) {
   auto *every = app.add_option("--eval-every", options.evalEvery,
                                "evaluate after every K updates")
@@ -231,7 +238,6 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
   app.add_option("--validation-data", options.validationData,
                  "evaluate on this, train on all of --data")
       ->type_name("PATH")
-      ->needs(every)
       ->excludes(fraction);
   auto *sample = app.add_option("--sample", options.sample,
                                 "generate N tokens after training")
@@ -272,6 +278,7 @@ void addDeviceFlags(CLI::App &app, Options &options) {
       ->type_name("N")
       ->check(wholeNumber<int64_t>(1))
       ->excludes("--save-weights")
+      ->excludes("--save-outputs")
       ->excludes("--checkpoint")
       ->excludes("--sample")
       ->excludes("--eager");
@@ -297,6 +304,13 @@ void checkTraining(const Options &options) {
     throw UsageError("--steps N is missing; --help lists all flags");
   if (options.evalEvery > 0 && options.steps == 0)
     throw UsageError("--eval-every with --steps 0 never evaluates");
+  if (!options.validationData.empty() && options.evalEvery == 0 &&
+      options.saveOutputs.empty())
+    throw UsageError("--validation-data is not read: evaluate with "
+                     "--eval-every K, or write outputs with --save-outputs");
+  if (!options.saveOutputs.empty() && options.data.empty())
+    throw UsageError("--save-outputs needs --data, of which it reads the part "
+                     "for validation");
 }
 
 std::string sentence(const CLI::App &app, const CLI::ParseError &error) {
@@ -328,6 +342,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
   addTrainingFlags(app, options, claims);
   addCheckpointFlags(app, options);
   addEvaluationFlags(app, options);
+  addOutputFlags(app, options);
   std::string traceSteps;
   addTraceFlags(app, options, traceSteps);
   if (isForDevice)

@@ -38,7 +38,7 @@ struct Options {
   /// Seconds without any progress until the run ends, and until it says whom
   /// it waits for; 0: never.
   double timeout = 600, noticeAfter = 10;
-  std::string weights, saveWeights, metrics, trace;
+  std::string weights, saveWeights, saveOutputs, metrics, trace;
   std::string tensorboard;       ///< the folder of event files
   std::vector<std::string> dump; ///< parameters to write
   std::string dumpFile;

@@ -87,6 +87,7 @@ std::vector<Named> given(std::vector<Named> all) {
 void zrt::checkOutputs(const Options &options) {
   const std::vector<Named> replaced =
       given({{"--save-weights", options.saveWeights},
+             {"--save-outputs", options.saveOutputs},
              {"--trace", options.trace},
              {"--dump-file", options.dumpFile},
              {"--calibrate", options.calibrate}});

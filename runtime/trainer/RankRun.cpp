@@ -8,6 +8,7 @@
 #include "state/SharedFile.h"
 #include "state/Weights.h"
 #include "trainer/Report.h"
+#include "trainer/SaveOutputs.h"
 #include "trainer/Signals.h"
 #include "trainer/Texts.h"
 
@@ -75,6 +76,7 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"--prompt", hashOf(options.prompt)},
       {"--temperature", temperature},
       {"--save-weights", int64_t(!options.saveWeights.empty())},
+      {"--save-outputs", int64_t(!options.saveOutputs.empty())},
       {"--checkpoint", int64_t(!options.checkpoint.empty())},
       {"--checkpoint-every", options.checkpointEvery},
       {"--keep", options.keep},
@@ -186,6 +188,8 @@ void RankRun::prepare() {
     prompt = promptTokens(options.prompt, hasByteVocabulary(program), program,
                           tokenizer.get());
   }
+  if (!options.saveOutputs.empty())
+    namedOutputs(program);
   setState();
   backend->initialize();
   if (options.traceFirst > 0 && options.traceLast <= trainer->updates())
@@ -252,16 +256,19 @@ void RankRun::report(const UpdateReport &update) {
 }
 
 void RankRun::evaluate(int64_t update) {
-  validationLoss = trainer->evaluate(options.evalBatches);
+  validation = trainer->evaluate(options.evalBatches);
   evaluated = true;
   if (!speaks())
     return;
-  progress->message("step " + std::to_string(update) + " validation loss " +
-                    std::to_string(withoutSignOfNan(validationLoss)));
+  std::string text = "step " + std::to_string(update) + " validation loss " +
+                     std::to_string(withoutSignOfNan(validation.loss));
+  for (const auto &[name, value] : validation.outputs)
+    text += ", " + name + " " + std::to_string(withoutSignOfNan(value));
+  progress->message(text);
   if (metrics)
-    metrics->evaluation(update, validationLoss);
+    metrics->evaluation(update, validation);
   if (tensorBoard)
-    tensorBoard->evaluation(update, validationLoss);
+    tensorBoard->evaluation(update, validation);
 }
 
 UpdateReport RankRun::update(int64_t number) {
@@ -305,6 +312,14 @@ void RankRun::writeTrace() {
       gatherTexts(communicator, trace->events(communicator.rank()));
   if (speaks())
     writeText(options.trace, traceFile(events));
+}
+
+void RankRun::writeOutputs() {
+  const uint64_t rows = saveOutputs(options.saveOutputs, program, *backend,
+                                    *trainer, *batches, communicator);
+  if (speaks())
+    run.out << "wrote the outputs of " << rows << " validation samples to "
+            << options.saveOutputs << std::endl;
 }
 
 void RankRun::train() {
@@ -354,7 +369,7 @@ void RankRun::summarize() {
         << withoutSignOfNan(first.loss) << " -> "
         << withoutSignOfNan(last.loss);
     if (evaluated)
-      out << ", validation " << withoutSignOfNan(validationLoss);
+      out << ", validation " << withoutSignOfNan(validation.loss);
     out << "; " << grouped(uint64_t(progress->tokensPerSecond()))
         << " tokens/s\n";
   }
@@ -380,6 +395,8 @@ void RankRun::execute() {
   if (!options.saveWeights.empty())
     saveWeights(options.saveWeights, program, backend->arenas(), communicator,
                 start);
+  if (!options.saveOutputs.empty() && stopSignal == 0)
+    writeOutputs();
   if (options.sample > 0 && stopSignal == 0)
     sample();
   if (speaks() && options.steps > 0)

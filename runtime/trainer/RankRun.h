@@ -39,6 +39,7 @@ private:
   bool agreeToStop();
   UpdateReport update(int64_t number);
   void writeTrace();
+  void writeOutputs();
   void sample();
   void summarize();
   bool speaks() const { return communicator.rank() == 0; }
@@ -69,8 +70,8 @@ private:
   int stopSignal = 0;
   UpdateReport first, last;
   int64_t skipped = 0;
-  double graphSeconds = 0; ///< of one launch, where it was asked for
-  double validationLoss = 0;
+  double graphSeconds = 0;     ///< of one launch, where it was asked for
+  EvaluationReport validation; ///< the last one's
   bool evaluated = false;
 };
 

@@ -50,7 +50,8 @@ Data openRunData(const Run &run) {
   dataOptions.format = options.dataFormat;
   dataOptions.ranks = run.program.training.ranks;
   Data data = openData(dataOptions, run.program.inputs);
-  if (options.evalEvery > 0 && !data.validation)
+  if ((options.evalEvery > 0 || !options.saveOutputs.empty()) &&
+      !data.validation)
     throw std::runtime_error(data.noValidation);
   return data;
 }

@@ -169,6 +169,9 @@ void TensorBoard::update(const UpdateReport &report) {
                                {"tokens_per_s", rate}});
 }
 
-void TensorBoard::evaluation(int64_t update, double loss) {
-  writeScalars(update, {{"validation_loss", loss}});
+void TensorBoard::evaluation(int64_t update, const EvaluationReport &report) {
+  Scalars scalars = {{"validation_loss", report.loss}};
+  for (const auto &[name, value] : report.outputs)
+    scalars.emplace_back("validation_" + name, value);
+  writeScalars(update, scalars);
 }

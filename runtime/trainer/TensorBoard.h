@@ -23,11 +23,11 @@ public:
 
   /// loss, grad_norm, lr, loss_scale, skipped, tokens_per_s.
   void update(const UpdateReport &report);
-  /// validation_loss.
-  void evaluation(int64_t update, double loss);
+  /// validation_loss, and validation_NAME of every further output.
+  void evaluation(int64_t update, const EvaluationReport &report);
 
 private:
-  using Scalars = std::vector<std::pair<const char *, double>>;
+  using Scalars = std::vector<std::pair<std::string, double>>;
   void write(const std::string &event);
   void writeScalars(int64_t step, const Scalars &scalars);
 

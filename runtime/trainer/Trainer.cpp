@@ -1,10 +1,12 @@
 #include "trainer/Trainer.h"
 
+#include "state/Elements.h"
 #include "state/Pieces.h"
 #include "trainer/LearningRate.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <stdexcept>
 
 using namespace zrt;
@@ -31,11 +33,30 @@ std::string declarationOf(const Program &program, size_t partition, int rank,
   return found;
 }
 
-const Output &evaluationLoss(const Program &program) {
+/// The outputs of an evaluation that have a mean, the loss first.
+std::vector<const Output *> scalarsOf(const Program &program) {
+  std::vector<const Output *> found;
   for (const Output &output : program.evaluate.outputs)
-    if (output.name == "loss")
-      return output;
-  throw std::runtime_error("the program's evaluation leaves no output 'loss'");
+    if (output.type.elements() == 1 && isFloat(output.type.type))
+      found.insert(output.name == "loss" ? found.begin() : found.end(),
+                   &output);
+  if (found.empty() || found.front()->name != "loss")
+    throw std::runtime_error(
+        "the program's evaluation leaves no output 'loss'");
+  return found;
+}
+
+double readScalar(Backend &backend, const Output &output) {
+  char bytes[sizeof(double)];
+  backend.read(output.buffer, 0, bytes, sizeOf(output.type.type));
+  if (output.type.type == DataType::F64) {
+    double value;
+    std::memcpy(&value, bytes, sizeof(value));
+    return value;
+  }
+  float value;
+  loadElements(output.type.type, bytes, &value, 1);
+  return value;
 }
 
 } // namespace
@@ -48,11 +69,6 @@ Trainer::Trainer(const Program &program, Backend &backend,
     throw std::runtime_error(
         "the program has " + std::to_string(program.partitions.size()) +
         " partitions, " + std::to_string(kMaxGroups) + " are possible");
-  Transfer transfer;
-  transfer.send = transfer.receive = &evaluationSum;
-  transfer.count = 1;
-  transfer.type = DataType::F64;
-  lossTransfer.push_back(transfer);
 }
 
 void Trainer::setLearningRates() {
@@ -159,22 +175,31 @@ void Trainer::evaluateInputs(
   checkIds();
 }
 
-double Trainer::evaluate(int64_t count) {
+EvaluationReport Trainer::evaluate(int64_t count) {
   return evaluate(count, [this](int64_t micro, void *const *inputs) {
     batches->fillValidation(uint64_t(micro), inputs);
   });
 }
 
-double Trainer::evaluate(int64_t count, const FillInputs &fill) {
-  const Output &loss = evaluationLoss(program);
-  evaluationSum = 0;
+EvaluationReport
+Trainer::evaluate(int64_t count, const FillInputs &fill,
+                  const std::function<void(int64_t micro)> &visit) {
+  const std::vector<const Output *> scalars = scalarsOf(program);
+  std::vector<double> sums(scalars.size());
   for (int64_t batch = 0; batch < count; ++batch) {
     evaluateInputs([&](void *const *inputs) { fill(batch, inputs); });
-    float value;
-    backend.read(loss.buffer, 0, &value, sizeof(value));
-    evaluationSum += value;
+    for (size_t i = 0; i < scalars.size(); ++i)
+      sums[i] += readScalar(backend, *scalars[i]);
+    if (visit)
+      visit(batch);
   }
   if (communicator.ranks() > 1)
-    communicator.run(Collective::AllReduce, Reduction::Sum, lossTransfer);
-  return evaluationSum / (double(count) * communicator.ranks());
+    communicator.run(Collective::AllReduce, Reduction::Sum,
+                     {{sums.data(), sums.data(), sums.size(), DataType::F64}});
+  const double all = double(count) * communicator.ranks();
+  EvaluationReport result;
+  result.loss = sums[0] / all;
+  for (size_t i = 1; i < scalars.size(); ++i)
+    result.outputs.emplace_back(scalars[i]->name, sums[i] / all);
+  return result;
 }

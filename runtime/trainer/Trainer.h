@@ -27,6 +27,13 @@ struct UpdateReport {
   std::string blame;
 };
 
+/// What an evaluation found: means over micro-batches and ranks, equal on all.
+struct EvaluationReport {
+  double loss = 0;
+  /// Of each further output that is one floating-point number, by its name.
+  std::vector<std::pair<std::string, double>> outputs;
+};
+
 /// Writes this rank's inputs, in the order of `Program::inputs`, of
 /// micro-batch `micro` of an update, or of an evaluation.
 using FillInputs = std::function<void(int64_t micro, void *const *inputs)>;
@@ -44,10 +51,13 @@ public:
   /// The same on inputs that `fill` writes.
   UpdateReport update(const FillInputs &fill);
 
-  /// Mean loss over `count` validation micro-batches a rank and over ranks.
-  double evaluate(int64_t count);
-  /// The same on inputs that `fill` writes.
-  double evaluate(int64_t count, const FillInputs &fill);
+  /// Evaluates `count` validation micro-batches of each rank.
+  EvaluationReport evaluate(int64_t count);
+  /// The same on inputs that `fill` writes. `visit` is called after each
+  /// micro-batch, when the evaluation's outputs can be read.
+  EvaluationReport
+  evaluate(int64_t count, const FillInputs &fill,
+           const std::function<void(int64_t micro)> &visit = {});
 
   /// Runs the evaluation region on inputs that `fill` writes.
   void evaluateInputs(const std::function<void(void *const *inputs)> &fill);
@@ -68,9 +78,7 @@ private:
   Backend &backend;
   Communicator &communicator;
   const Batches *batches;
-  std::vector<float> learningRates;   ///< of this update
-  std::vector<Transfer> lossTransfer; ///< of `evaluate`
-  double evaluationSum = 0;
+  std::vector<float> learningRates; ///< of this update
   int64_t done = 0;
 };
 
