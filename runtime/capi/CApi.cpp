@@ -245,6 +245,7 @@ zero_status zero_model_describe(zero_model *model) {
     found.inputs = int32_t(program().inputs.size());
     found.parameters = int32_t(program().parameters.size());
     found.deterministic = training.deterministic;
+    found.outputs = int32_t(program().evaluate.outputs.size());
     give(model, found);
   });
 }
@@ -263,6 +264,13 @@ zero_status zero_model_parameter(int32_t index, zero_tensor *parameter) {
     tensor.trainable = found.trainable;
     tensor.states = int32_t(optimizerStatesOf(program(), found).size());
     give(parameter, tensor);
+  });
+}
+
+zero_status zero_model_output(int32_t index, zero_tensor *output) {
+  return guarded([&] {
+    const Output &found = element(program().evaluate.outputs, index, "output");
+    give(output, tensorOf(found.name, found.type.type, found.type.shape));
   });
 }
 
@@ -346,6 +354,24 @@ zero_status zero_run_evaluate(zero_run *run, const zero_array *arrays,
                               size_t count, double *loss) {
   return withRun(run, [&](Session &session) {
     required(loss, "loss") = session.evaluate(arraysOf(arrays, count));
+  });
+}
+
+zero_status zero_run_evaluate_outputs(zero_run *run, const zero_array *arrays,
+                                      size_t count, const zero_result *results,
+                                      size_t result_count, double *loss) {
+  return withRun(run, [&](Session &session) {
+    std::vector<NamedResult> rooms;
+    for (size_t i = 0; i < result_count; ++i) {
+      const zero_result &room = (&required(results, "the list of results"))[i];
+      rooms.push_back(
+          {&required(room.name, "the name of a result"),
+           &required(static_cast<char *>(room.data), "the data of a result"),
+           room.bytes});
+    }
+    const double mean = session.evaluate(arraysOf(arrays, count), rooms);
+    if (loss)
+      *loss = mean;
   });
 }
 

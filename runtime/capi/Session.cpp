@@ -273,7 +273,28 @@ UpdateReport Session::update() {
   return report;
 }
 
-double Session::evaluate(const std::vector<NamedArray> &arrays) {
+const Output &Session::outputOf(const NamedResult &result,
+                                int64_t micros) const {
+  std::string names;
+  for (const Output &output : own.evaluate.outputs) {
+    names += (names.empty() ? "" : ", ") + output.name;
+    if (output.name != result.name)
+      continue;
+    const uint64_t wanted = output.type.bytes() * uint64_t(micros);
+    if (result.bytes != wanted)
+      throw ArgumentError("the room for the output '" + result.name + "' has " +
+                          std::to_string(result.bytes) + " bytes, wanted " +
+                          std::to_string(wanted) + ": " +
+                          std::to_string(micros) + " micro-batches of " +
+                          std::to_string(output.type.bytes()));
+    return output;
+  }
+  throw ArgumentError("there is no output '" + result.name +
+                      "'; the model's outputs are " + names);
+}
+
+double Session::evaluate(const std::vector<NamedArray> &arrays,
+                         const std::vector<NamedResult> &results) {
   checkIdle();
   const Batch batch(own, arrays);
   const int all = own.training.ranks;
@@ -282,16 +303,29 @@ double Session::evaluate(const std::vector<NamedArray> &arrays) {
                         " samples, wanted whole micro-batches for each of " +
                         std::to_string(all) + " ranks: a multiple of " +
                         std::to_string(all * microBatchOf(own.inputs)));
+  std::vector<const Output *> outputs;
+  for (const NamedResult &result : results)
+    outputs.push_back(&outputOf(result, batch.count()));
   double loss = 0;
   runRanks([&](int number) {
     Rank &rank = *ranks[size_t(number)];
     refresh(*rank.backend, rank.stale);
-    const double mine = rank.trainer->evaluate(
-        batch.count() / all, [&](int64_t micro, void *const *inputs) {
+    const EvaluationReport mine = rank.trainer->evaluate(
+        batch.count() / all,
+        [&](int64_t micro, void *const *inputs) {
           batch.fill(micro * all + number, inputs);
+        },
+        [&](int64_t micro) {
+          for (size_t i = 0; i < outputs.size(); ++i) {
+            const uint64_t bytes = outputs[i]->type.bytes();
+            rank.backend->read(outputs[i]->buffer, 0,
+                               static_cast<char *>(results[i].data) +
+                                   uint64_t(micro * all + number) * bytes,
+                               bytes);
+          }
         });
     if (number == 0)
-      loss = mine;
+      loss = mine.loss;
   });
   return loss;
 }

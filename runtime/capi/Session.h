@@ -41,6 +41,13 @@ struct Compiled {
 std::vector<const State *> optimizerStatesOf(const Program &program,
                                              const Parameter &parameter);
 
+/// Room for an output of all micro-batches of an evaluation, borrowed.
+struct NamedResult {
+  std::string name;
+  void *data = nullptr;
+  uint64_t bytes = 0;
+};
+
 /// Calls must not overlap. All throw ArgumentError and StateError before
 /// anything has changed. Where a rank fails all fail, with std::runtime_error;
 /// later calls then are StateErrors that say why.
@@ -64,7 +71,9 @@ public:
   /// judged, and before anything is updated.
   void backward(const std::vector<NamedArray> &arrays);
   UpdateReport update();
-  double evaluate(const std::vector<NamedArray> &arrays);
+  /// The mean loss; fills `results` with outputs, in the order of the samples.
+  double evaluate(const std::vector<NamedArray> &arrays,
+                  const std::vector<NamedResult> &results = {});
 
   /// Updates begun, and the position of the next one's first sample.
   int64_t updates() const;
@@ -104,6 +113,7 @@ private:
 
   void prepare(int rank);
   RankFill fillOf(const std::vector<NamedArray> &arrays);
+  const Output &outputOf(const NamedResult &result, int64_t micros) const;
   UpdateReport updateRank(int rank, const RankFill &fill);
 
   void runRanks(const RankTeam::Job &job);

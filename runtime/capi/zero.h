@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 1
+#define ZERO_API_VERSION 2
 
 typedef enum zero_status {
   ZERO_OK = 0,
@@ -75,11 +75,12 @@ typedef struct zero_model {
   int32_t inputs;
   int32_t parameters;
   int32_t deterministic;
+  int32_t outputs; /* since version 2 */
 } zero_model;
 
 zero_status zero_model_describe(zero_model *model);
 
-/* An input, of one micro-batch of one rank, or a parameter. */
+/* An input or an output, of one micro-batch of one rank, or a parameter. */
 typedef struct zero_tensor {
   size_t struct_size;
   const char *name;
@@ -94,6 +95,8 @@ typedef struct zero_tensor {
 /* `index` counts from 0. */
 zero_status zero_model_input(int32_t index, zero_tensor *input);
 zero_status zero_model_parameter(int32_t index, zero_tensor *parameter);
+/* What an evaluation leaves: "loss", and what else the model names. */
+zero_status zero_model_output(int32_t index, zero_tensor *output);
 
 /* The name of state `state` of what the optimizer keeps of each element of
  * parameter `parameter`, "exp_avg". Master weights are not among them:
@@ -185,6 +188,21 @@ zero_status zero_run_position(zero_run *run, int64_t *updates,
  * dropout; changes nothing. */
 zero_status zero_run_evaluate(zero_run *run, const zero_array *arrays,
                               size_t count, double *loss);
+
+/* Room for an output of all micro-batches. They follow each other in the order
+ * of the batch's samples, each as `zero_model_output` describes it: an output
+ * whose dimension 0 is the micro-batch has a row for each sample. `bytes` must
+ * be what all take. */
+typedef struct zero_result {
+  const char *name; /* of the output */
+  void *data;
+  size_t bytes;
+} zero_result;
+
+/* The same, and writes `result_count` outputs. `loss` may be NULL. */
+zero_status zero_run_evaluate_outputs(zero_run *run, const zero_array *arrays,
+                                      size_t count, const zero_result *results,
+                                      size_t result_count, double *loss);
 
 /* -- State, whole and as f32 ---------------------------------------------- */
 

@@ -118,6 +118,38 @@ static void check_gradients(zero_run *run) {
          "the state that was set is there");
 }
 
+/* Predictions are the inputs times the weight. */
+static void check_outputs(zero_run *run) {
+  zero_model model = {sizeof model};
+  zero_tensor output = {sizeof output};
+  float predicted[4], weight[3];
+  const zero_result room = {"prediction", predicted, sizeof predicted};
+  const zero_result unknown = {"predictions", predicted, sizeof predicted};
+  const zero_result small = {"prediction", predicted, 4};
+  double loss = 0;
+  expect(zero_model_describe(&model), ZERO_OK, "describe");
+  expect(zero_model_output(1, &output), ZERO_OK, "output");
+  printf("output 1 of %d: %s, %lld elements\n", model.outputs, output.name,
+         (long long)output.elements);
+  refused(zero_run_evaluate_outputs(run, right, 2, &unknown, 1, &loss),
+          "no output");
+  refused(zero_run_evaluate_outputs(run, right, 2, &small, 1, &loss), "room");
+  refused(zero_run_evaluate_outputs(run, right, 2, NULL, 1, &loss), "results");
+  expect(zero_run_evaluate_outputs(run, right, 2, &room, 1, NULL), ZERO_OK,
+         "outputs");
+  expect(zero_run_get_parameter(run, "fc1.w", weight, 3), ZERO_OK, "weight");
+  const float *x = right[0].data;
+  int equal = 1;
+  for (int row = 0; row < 4; ++row) {
+    float sum = 0;
+    for (int i = 0; i < 3; ++i)
+      sum += x[3 * row + i] * weight[i];
+    const float error = sum - predicted[row];
+    equal &= error < 1e-5f && error > -1e-5f;
+  }
+  printf("predictions: %s\n", equal ? "right" : "wrong");
+}
+
 static void check_checkpoints(zero_run *run, const char *folder) {
   zero_run *other = NULL;
   zero_options options = {sizeof options};
@@ -162,6 +194,7 @@ int main(int argc, char **argv) {
   expect(zero_run_step(run, right, 2, NULL), ZERO_OK,
          "step after a failed save");
   check_gradients(run);
+  check_outputs(run);
   if (argc > 1)
     check_checkpoints(run, argv[1]);
   zero_run_destroy(run);

@@ -48,6 +48,43 @@ def llama(micro_batch: int = 2):
     return module.eval(), {name: value[:micro_batch] for name, value in data.items()}, data
 
 
+@pytest.mark.parametrize(("ranks", "precision"), [(1, "f32"), (2, "f32"), (2, "bf16")])
+def test_predicts(ranks, precision):
+    """The logits of all samples, in their order, are PyTorch's."""
+    module, example, data = llama()
+    with torch.no_grad():
+        wanted = module(**data).logits.numpy()
+    config = {"bf16": {"enabled": True}} if precision == "bf16" else {}
+    with zero.compile(
+        module, example, config=config, ranks=ranks, stage=3 if ranks > 1 else 0, threads=1,
+        outputs=["logits"],
+    ) as step:
+        assert list(step.outputs) == ["loss", "logits"]
+        found = step.predict(data)
+        loss = step.predict(data, ["loss"])["loss"]
+        assert list(found) == ["logits"] and found["logits"].dtype == numpy.float32
+        numpy.testing.assert_allclose(loss.mean(), step.evaluate(data), rtol=1e-6)
+        assert loss.shape == (4,)
+        with pytest.raises(zero.ArgumentError, match="no output 'logit'.*loss, logits"):
+            step.predict(data, ["logit"])
+    tolerance = 1e-5 if precision == "f32" else 0.05
+    assert numpy.abs(found["logits"] - wanted).max() <= tolerance * numpy.abs(wanted).max()
+
+
+def test_predicts_what_is_named(mlp):
+    batch = mlp_batch(8)
+    wanted = batch["x"] @ mlp.parameter("fc1.w")
+    numpy.testing.assert_allclose(mlp.predict(batch)["prediction"], wanted, rtol=1e-5, atol=1e-6)
+    parts = [{name: value[i : i + 4] for name, value in batch.items()} for i in (0, 4)]
+    numpy.testing.assert_array_equal(
+        mlp.predict(parts)["prediction"], mlp.predict(batch)["prediction"]
+    )
+    with pytest.raises(zero.ArgumentError, match="a multiple of 4"):
+        mlp.predict(mlp_batch(6))
+    with pytest.raises(zero.Error, match="names its outputs itself"):
+        compile_mlp(outputs=["prediction"])
+
+
 @pytest.mark.parametrize(("ranks", "stage"), [(1, 0), (2, 3)])
 def test_equals_the_executable(ranks, stage, tmp_path):
     """The same losses and the same bits of weights after five updates."""

@@ -90,6 +90,24 @@ def as_floats(name: str, value: Any) -> numpy.ndarray:
     return numpy.ascontiguousarray(value, dtype=numpy.float32).reshape(numpy.shape(value))
 
 
+def room_for(tensor, count: int) -> numpy.ndarray:
+    """Room for `count` of a tensor, as the runtime writes its elements."""
+    kind = "uint16" if tensor.dtype == "bfloat16" else tensor.dtype
+    return numpy.zeros((count, *tensor.shape), dtype=kind)
+
+
+def values_of(tensor, room: numpy.ndarray, micro_batch: int) -> numpy.ndarray:
+    """What was written there: 16-bit floats as f32, and the samples of all
+    micro-batches along dimension 0 where a tensor has rows of them."""
+    if tensor.dtype == "bfloat16":
+        room = (room.astype(numpy.uint32) << 16).view(numpy.float32)
+    elif tensor.dtype == "float16":
+        room = room.astype(numpy.float32)
+    if tensor.shape[:1] == (micro_batch,):
+        return room.reshape(-1, *tensor.shape[1:])
+    return room
+
+
 def rows(value: Any, numbers: numpy.ndarray) -> Any:
     """Those rows of an array."""
     if _is_torch(value):

@@ -39,6 +39,7 @@ def compile(
     stage: int | None = None,
     mesh: str | None = None,
     deterministic: bool = False,
+    outputs: Sequence[str] = (),
     options: Sequence[str] = (),
     output: str | os.PathLike | None = None,
     weights: str | os.PathLike | None = None,
@@ -53,14 +54,15 @@ def compile(
 
     `config` is a DeepSpeed configuration, its path or a dictionary; `ranks`, `stage`,
     `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
-    The shared library is kept where `output` says, for `zero.load`. All else is as in
+    `outputs` names tensors of a module's output, such as "logits", that `Step.predict`
+    returns. The shared library is kept where `output` says, for `zero.load`. All else is as in
     `zero.load`: seed, threads, loss_scale, overcommit, timeout.
 
     Raises CompileError with the compiler's message.
     """
     with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
         folder = pathlib.Path(scratch)
-        model, source, weights = _source_of(model, batch, weights, folder)
+        model, source, weights = _source_of(model, batch, outputs, weights, folder)
         library = os.fspath(output or folder / "step.so")
         command = [find_tool("zero-compile"), source, "--emit=shared", "-o", library]
         if config is not None:
@@ -79,8 +81,10 @@ def compile(
     return step
 
 
-def _source_of(model, batch, weights, folder: pathlib.Path):
+def _source_of(model, batch, outputs, weights, folder: pathlib.Path):
     """(the imported model or None, the path of the model, the path of its weights)"""
+    if outputs and (isinstance(model, (str, os.PathLike)) or hasattr(model, "text")):
+        raise Error("a model that is a file or was imported names its outputs itself: leave out `outputs`")
     if isinstance(model, (str, os.PathLike)):
         if batch is not None:
             raise Error("a model that is a file has its own shapes: leave out the batch")
@@ -90,7 +94,7 @@ def _source_of(model, batch, weights, folder: pathlib.Path):
             raise Error("a module is imported with an example micro-batch: give the batch")
         from zero.importer import export
 
-        model = export(model, dict(batch))
+        model = export(model, dict(batch), outputs=outputs)
     given = weights is not None
     weights = weights if given else folder / "weights.safetensors"
     model.save(folder / "model.mlir", None if given else weights)

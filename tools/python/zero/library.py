@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_siz
 
 from zero.errors import ArgumentError, Error, StateError
 
-API_VERSION = 1
+API_VERSION = 2
 
 
 class _Sized(ctypes.Structure):
@@ -31,6 +31,7 @@ class Model(_Sized):
         ("inputs", c_int32),
         ("parameters", c_int32),
         ("deterministic", c_int32),
+        ("outputs", c_int32),
     ]
 
 
@@ -69,6 +70,14 @@ class Array(ctypes.Structure):
     ]
 
 
+class Result(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("data", ctypes.c_void_p),
+        ("bytes", c_size_t),
+    ]
+
+
 class UpdateInfo(_Sized):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -89,6 +98,7 @@ _FUNCTIONS = {
     "zero_model_describe": [POINTER(Model)],
     "zero_model_input": [c_int32, POINTER(TensorInfo)],
     "zero_model_parameter": [c_int32, POINTER(TensorInfo)],
+    "zero_model_output": [c_int32, POINTER(TensorInfo)],
     "zero_model_state": [c_int32, c_int32, POINTER(c_char_p)],
     "zero_run_create": [POINTER(Options), POINTER(_RUN)],
     "zero_run_open_data": [_RUN, c_char_p],
@@ -98,6 +108,14 @@ _FUNCTIONS = {
     "zero_run_update": [_RUN, POINTER(UpdateInfo)],
     "zero_run_position": [_RUN, POINTER(c_int64), POINTER(c_int64)],
     "zero_run_evaluate": [_RUN, POINTER(Array), c_size_t, POINTER(c_double)],
+    "zero_run_evaluate_outputs": [
+        _RUN,
+        POINTER(Array),
+        c_size_t,
+        POINTER(Result),
+        c_size_t,
+        POINTER(c_double),
+    ],
     "zero_run_get_parameter": [_RUN, c_char_p, _FLOATS, c_int64],
     "zero_run_set_parameter": [_RUN, c_char_p, _FLOATS, c_int64],
     "zero_run_get_state": [_RUN, c_char_p, c_char_p, _FLOATS, c_int64],

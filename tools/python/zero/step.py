@@ -10,10 +10,10 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
 
-from zero.arrays import NAMES, View, as_floats
+from zero.arrays import NAMES, View, as_floats, room_for, values_of
 from zero.data import Shuffled
 from zero.errors import ArgumentError, StateError
-from zero.library import Array, Library, Model, Options, TensorInfo, UpdateInfo
+from zero.library import Array, Library, Model, Options, Result, TensorInfo, UpdateInfo
 from zero.progress import Progress
 
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -22,7 +22,7 @@ Data = Union[Mapping[str, Any], str, os.PathLike, Iterable[Batch]]
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input, of one micro-batch of one rank, or a parameter. `states` are what the
+    """An input or an output, of one micro-batch of one rank, or a parameter. `states` are what the
     optimizer keeps of a trainable parameter, such as "exp_avg"."""
 
     name: str
@@ -114,7 +114,9 @@ class Step:
         self.deterministic = bool(model.deterministic)
         inputs = [self._tensor("zero_model_input", i) for i in range(model.inputs)]
         parameters = [self._tensor("zero_model_parameter", i) for i in range(model.parameters)]
+        outputs = [self._tensor("zero_model_output", i) for i in range(model.outputs)]
         self.inputs = {tensor.name: tensor for tensor in inputs}
+        self.outputs = {tensor.name: tensor for tensor in outputs}
         self.parameters = {tensor.name: tensor for tensor in parameters}
 
     def _tensor(self, function: str, index: int) -> Tensor:
@@ -182,6 +184,50 @@ class Step:
         loss = ctypes.c_double()
         self._with_batch("zero_run_evaluate", batch, ctypes.byref(loss))
         return loss.value
+
+    def predict(
+        self, batch: Batch, names: Sequence[str] | None = None
+    ) -> dict[str, numpy.ndarray]:
+        """The model's outputs for the batch, without dropout: those of `names`, by
+        default all of `outputs` but the loss. The batch is as in `evaluate`.
+
+        An output whose dimension 0 is the micro-batch has a row for each sample, in
+        the batch's order; any other has one value for each micro-batch, along a new
+        dimension 0. 16-bit floats come as f32."""
+        if names is None:
+            names = [name for name in self.outputs if name != "loss"]
+            if not names:
+                raise ArgumentError(
+                    "the model names no output but its loss: compile it with outputs=[...]"
+                )
+        for name in names:
+            if name not in self.outputs:
+                raise ArgumentError(
+                    f"there is no output '{name}'; the model's outputs are "
+                    f"{', '.join(self.outputs)}"
+                )
+        micros = self._micro_batches(batch)
+        rooms = [room_for(self.outputs[name], micros) for name in names]
+        results = (Result * len(names))(
+            *(
+                Result(name.encode(), room.ctypes.data, room.nbytes)
+                for name, room in zip(names, rooms)
+            )
+        )
+        self._with_batch("zero_run_evaluate_outputs", batch, results, len(names), None)
+        return {
+            name: values_of(self.outputs[name], room, self.micro_batch)
+            for name, room in zip(names, rooms)
+        }
+
+    def _micro_batches(self, batch: Batch) -> int:
+        """How many the batch has; the library checks the rest."""
+        parts = [batch] if isinstance(batch, Mapping) else list(batch)
+        for name, tensor in self.inputs.items():
+            given = [numpy.shape(part[name]) for part in parts if name in part]
+            if tensor.shape[:1] == (self.micro_batch,) and all(given):
+                return sum(shape[0] for shape in given) // self.micro_batch
+        return 0
 
     def train(
         self, data: Data, steps: int, *, progress: bool = True, stream=None
