@@ -17,8 +17,14 @@ using namespace mlir;
 std::unique_ptr<llvm::MemoryBuffer> zero::openModel(llvm::StringRef path,
                                                     std::string &error) {
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &error);
-  if (!file || isBytecode(file->getMemBufferRef()))
+  if (!file)
     return file;
+  // Its reader ends by a signal on some damaged files.
+  if (isBytecode(file->getMemBufferRef())) {
+    error = path.str() + ": this is MLIR bytecode, wanted text: print it with "
+                         "the tool that wrote it, without --emit-bytecode";
+    return nullptr;
+  }
   if (hasByteOrderMark(file->getBuffer())) {
     error = path.str() + ": " + kByteOrderMark;
     return nullptr;
@@ -70,12 +76,15 @@ static StringRef nameOf(DiagnosticSeverity severity) {
 
 void zero::printWholeFileDiagnostics(MLIRContext &context) {
   context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
-    StringRef file = findWholeFile(diagnostic.getLocation());
+    Location loc = diagnostic.getLocation();
+    StringRef file = findWholeFile(loc);
     // Notes may have places of their own, which the other handler shows.
-    if (file.empty() || !diagnostic.getNotes().empty())
+    if ((file.empty() && !isa<UnknownLoc>(loc)) ||
+        !diagnostic.getNotes().empty())
       return failure();
     llvm::raw_ostream &os = llvm::errs();
-    os << file << ": ";
+    if (!file.empty())
+      os << file << ": ";
     llvm::WithColor(os, colorOf(diagnostic.getSeverity()))
         << nameOf(diagnostic.getSeverity());
     os << diagnostic << "\n";

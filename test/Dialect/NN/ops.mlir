@@ -1,7 +1,6 @@
 // RUN: zero-opt %s --verify-roundtrip | FileCheck %s
 // RUN: zero-opt %s --mlir-print-op-generic | zero-opt | FileCheck %s
 // RUN: zero-opt %s --verify-roundtrip | FileCheck %s --check-prefix=SPACES --match-full-lines --strict-whitespace
-// RUN: zero-opt %s --emit-bytecode | zero-opt | FileCheck %s
 // RUN: zero-opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
 
 // CHECK-LABEL: func.func @linear
