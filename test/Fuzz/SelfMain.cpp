@@ -2,6 +2,7 @@
 #include "../../tools/fuzz/Target.h"
 
 #include <cstdlib>
+#include <unistd.h>
 
 using namespace fuzz;
 
@@ -26,9 +27,15 @@ const std::vector<Target> &fuzz::targets() {
        [](const std::string &input) {
          return input == "odd" ? *static_cast<volatile bool *>(nullptr) : true;
        }},
-      {"ended", seeds, makeOddOrEven, [](const std::string &input) {
+      {"ended", seeds, makeOddOrEven,
+       [](const std::string &input) {
          if (input == "odd")
            std::exit(3);
+         return true;
+       }},
+      {"endless", seeds, makeOddOrEven, [](const std::string &input) {
+         while (input == "odd")
+           ::pause();
          return true;
        }}};
   return all;

@@ -6,7 +6,8 @@
 //   zero-fuzz-runtime --target program --write-seeds FOLDER
 //
 // A run that ends by a signal, or that is still running after a generous time,
-// is a finding; its input is kept. Exits with 1 where there are findings.
+// is a finding (--guard SECONDS); its input is kept. Exits with 1 where there
+// are findings.
 #include "Target.h"
 
 #include <algorithm>
@@ -28,13 +29,13 @@ using namespace fuzz;
 namespace {
 
 /// A guard and no measurement: what takes a second here takes minutes nowhere.
-constexpr unsigned kGuardSeconds = 120;
+constexpr uint64_t kGuardSeconds = 120;
 /// Findings of a target after which it ends: one fault has many inputs.
 constexpr int kMostFindings = 10;
 
 struct Options {
   std::string target; ///< empty: all
-  uint64_t runs = 1000, first = 0, seed = 1;
+  uint64_t runs = 1000, first = 0, seed = 1, guard = kGuardSeconds;
   std::string writeSeeds;
   std::vector<std::string> files;
 };
@@ -72,6 +73,8 @@ Options parseOptions(int argc, char **argv) {
       options.first = numberOf(argv[i]);
     else if (word == "--seed")
       options.seed = numberOf(argv[i]);
+    else if (word == "--guard")
+      options.guard = numberOf(argv[i]);
     else if (word == "--write-seeds")
       options.writeSeeds = argv[i];
     else
@@ -101,7 +104,7 @@ int runInChild(const Target &target, const std::vector<std::string> &seeds,
     throw std::runtime_error("cannot start a process");
   if (child == 0) {
     for (; progress.at < end; ++progress.at) {
-      ::alarm(kGuardSeconds);
+      ::alarm(unsigned(options.guard));
       progress.accepted +=
           target.run(inputOf(target, seeds, options.seed, progress.at));
     }
