@@ -96,12 +96,21 @@ int64_t zrt::sampleIndex(const std::vector<float> &logits, double temperature,
   return int64_t(logits.size()) - 1;
 }
 
+/// The length of the sequences that the step takes.
+static int64_t lengthOfSamples(const Program &program) {
+  for (const Input &input : program.inputs)
+    if (isTokenInput(input.name))
+      return sequenceLength(program.inputs);
+  throw std::runtime_error("--sample generates tokens, and the step has no "
+                           "input 'tokens' or 'input_ids': leave it out");
+}
+
 Generator::Generator(const Program &program, Backend &backend, Trainer &trainer,
                      Communicator &communicator, uint64_t seed,
                      double temperature)
     : program(program), backend(backend), trainer(trainer),
       communicator(communicator), seed(seed), temperature(temperature),
-      length(sequenceLength(program.inputs)) {
+      length(lengthOfSamples(program)) {
   for (const Output &output : program.evaluate.outputs)
     if (output.name == "logits")
       logits = &output;
