@@ -17,6 +17,8 @@ Interpreter::Interpreter() {
   rules::addContractions(rules);
   rules::addAttention(rules);
   rules::addNormalizations(rules);
+  rules::addBatchNorm(rules);
+  rules::addWindows(rules);
   rules::addActivations(rules);
   rules::addLookups(rules);
   rules::addShapes(rules);

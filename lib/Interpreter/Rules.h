@@ -15,6 +15,8 @@ void addTensor(EvaluationRules &rules);
 void addContractions(EvaluationRules &rules);
 void addAttention(EvaluationRules &rules);
 void addNormalizations(EvaluationRules &rules);
+void addBatchNorm(EvaluationRules &rules);
+void addWindows(EvaluationRules &rules);
 void addActivations(EvaluationRules &rules);
 void addLookups(EvaluationRules &rules);
 void addShapes(EvaluationRules &rules);

@@ -145,7 +145,7 @@ LogicalResult RotaryOp::buildGradient(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// layer_norm, rms_norm, softmax
+// layer_norm, rms_norm, batch_norm, softmax
 //===----------------------------------------------------------------------===//
 
 LogicalResult LayerNormOp::buildGradient(OpBuilder &builder,
@@ -177,6 +177,23 @@ LogicalResult RmsNormOp::buildGradient(OpBuilder &builder,
                                     getW().getType(), resultGradients[0],
                                     getX(), getW(), getRstd());
   for (int operand = 0; operand < 2; ++operand)
+    if (wanted[operand])
+      gradients[operand] = grad.getResult(operand);
+  return success();
+}
+
+LogicalResult BatchNormOp::buildGradient(OpBuilder &builder,
+                                         ArrayRef<Value> resultGradients,
+                                         ArrayRef<bool> wanted,
+                                         MutableArrayRef<Value> gradients) {
+  if (failed(checkStatistics(*this, resultGradients)))
+    return failure();
+  if (!resultGradients[0] || !llvm::is_contained(wanted, true))
+    return success();
+  auto grad = BatchNormGradOp::create(
+      builder, getLoc(), getX().getType(), getW().getType(), getB().getType(),
+      resultGradients[0], getX(), getW(), getMean(), getVariance(), getEps());
+  for (int operand = 0; operand < 3; ++operand)
     if (wanted[operand])
       gradients[operand] = grad.getResult(operand);
   return success();

@@ -78,6 +78,49 @@ LogicalResult RmsNormGradOp::verify() {
   return check.type("dw", getDw(), typeOf(getW()));
 }
 
+/// C1 to C4 of batch norm, whose scale is along dimension 1.
+static LogicalResult checkBatchNorm(const Checker &check, Value x,
+                                    ArrayRef<std::pair<StringRef, Value>> scale,
+                                    const APFloat &eps) {
+  if (failed(check.minimumRank("x", x, 2))) // C1
+    return failure();
+  RankedTensorType type = typeOf(x);
+  for (auto [name, value] : scale)
+    if (failed(check.shape(name, value, {type.getDimSize(1)})) ||  // C2
+        failed(check.element(name, value, type.getElementType()))) // C3
+      return failure();
+  return checkEps(check, eps); // C4
+}
+
+LogicalResult BatchNormOp::verify() {
+  Checker check(*this);
+  if (failed(checkBatchNorm(check, getX(), {{"w", getW()}, {"b", getB()}},
+                            getEps())))
+    return failure();
+  RankedTensorType x = typeOf(getX());
+  RankedTensorType statistic = statistics(x, {x.getDimSize(1)});
+  if (failed(check.type("y", getY(), x)) || // C5
+      failed(check.type("mean", getMean(), statistic)))
+    return failure();
+  return check.type("variance", getVariance(), statistic);
+}
+
+LogicalResult BatchNormGradOp::verify() {
+  Checker check(*this);
+  if (failed(checkBatchNorm(check, getX(), {{"w", getW()}}, getEps())) ||
+      failed(check.type("dy", getDy(), typeOf(getX())))) // C2
+    return failure();
+  RankedTensorType x = typeOf(getX());
+  RankedTensorType statistic = statistics(x, {x.getDimSize(1)});
+  if (failed(check.type("mean", getMean(), statistic)) || // C3
+      failed(check.type("variance", getVariance(), statistic)))
+    return failure();
+  if (failed(check.type("dx", getDx(), x)) || // C5
+      failed(check.type("dw", getDw(), typeOf(getW()))))
+    return failure();
+  return check.type("db", getDb(), typeOf(getW()));
+}
+
 LogicalResult SoftmaxOp::verify() {
   return Checker(*this).minimumRank("x", getX(), 1);
 }

@@ -28,6 +28,14 @@ bool RmsNormOp::isStatisticResult(unsigned index) { return index == 1; }
 bool RmsNormGradOp::isStatisticOperand(unsigned index) { return index == 3; }
 bool RmsNormGradOp::isStatisticResult(unsigned) { return false; }
 
+// x, w, b -> y, mean, variance
+bool BatchNormOp::isStatisticOperand(unsigned) { return false; }
+bool BatchNormOp::isStatisticResult(unsigned index) { return index >= 1; }
+
+// dy, x, w, mean, variance -> dx, dw, db
+bool BatchNormGradOp::isStatisticOperand(unsigned index) { return index >= 3; }
+bool BatchNormGradOp::isStatisticResult(unsigned) { return false; }
+
 // logits, targets -> loss, lse
 bool CrossEntropyOp::isStatisticOperand(unsigned) { return false; }
 bool CrossEntropyOp::isStatisticResult(unsigned) { return true; }

@@ -4,9 +4,12 @@
 
 include "zero/Dialect/NN/NNActivationOps.td"
 include "zero/Dialect/NN/NNAttentionOps.td"
+include "zero/Dialect/NN/NNBatchNormOps.td"
+include "zero/Dialect/NN/NNConvolutionOps.td"
 include "zero/Dialect/NN/NNFusedOps.td"
 include "zero/Dialect/NN/NNMatrixOps.td"
 include "zero/Dialect/NN/NNNormalizationOps.td"
+include "zero/Dialect/NN/NNPoolingOps.td"
 include "zero/Dialect/NN/NNShapeOps.td"
 include "zero/Dialect/NN/NNTokenOps.td"
 
