@@ -3,6 +3,7 @@
 // everything else counts what its formula does an element, an exponential as
 // one.
 #include "program/KernelPattern.h"
+#include "program/Windows.h"
 
 using namespace zrt;
 
@@ -101,6 +102,57 @@ std::string checkRotary(Shapes s) {
 }
 
 //===----------------------------------------------------------------------===//
+// Convolutions and pooling
+//===----------------------------------------------------------------------===//
+
+/// Images x [n, c, s..], weights w [f, i, k..] and results y [n, f, o..]; the
+/// features of a gradient of weights may be some only.
+uint64_t convFlops(Shapes s) {
+  const TensorType *dw = s.tensor("dw");
+  const int64_t features = dw ? dw->shape.front() : s.size("f");
+  return 2 * uint64_t(s.size("n")) * features * s.product("o") * s.size("i") *
+         s.product("k");
+}
+
+std::string checkConv(Shapes s, const TensorType &images,
+                      const TensorType &results) {
+  const int64_t groups = s.spec->integer("groups"), features = s.size("f");
+  if (groups < 1 || features % groups)
+    return "attribute 'groups' is " + std::to_string(groups) +
+           ", wanted a divisor of " + std::to_string(features) + " features";
+  if (s.size("c") != groups * s.size("i"))
+    return std::to_string(groups) + " groups of " +
+           std::to_string(s.size("i")) + " channels are not the " +
+           std::to_string(s.size("c")) + " channels of " + describe(images);
+  if (s.spec->has("rows") && groups != 1)
+    return "rows are given of a convolution with groups, wanted one group";
+  return checkWindows(*s.spec, images, results, s.sizes("k"),
+                      /*roundsUp=*/false);
+}
+
+/// `images` and `results` are the names of those tensors.
+template <const char *images, const char *results>
+std::string checkConvOf(Shapes s) {
+  return checkConv(s, *s.tensor(images), *s.tensor(results));
+}
+
+constexpr char kX[] = "x", kY[] = "y", kDx[] = "dx", kDy[] = "dy";
+
+/// An operation for each element of each window.
+template <const char *pooled> uint64_t poolFlops(Shapes s) {
+  uint64_t operations = s.elements(pooled);
+  for (int64_t size : s.spec->ints.at("window"))
+    operations *= size;
+  return operations;
+}
+
+template <const char *images, const char *pooled>
+std::string checkPool(Shapes s) {
+  return checkWindows(*s.spec, *s.tensor(images), *s.tensor(pooled),
+                      s.spec->ints.at("window"), /*roundsUp=*/true);
+}
+
+//===----------------------------------------------------------------------===//
 // Tokens, dropout, reductions, moves
 //===----------------------------------------------------------------------===//
 
@@ -185,6 +237,29 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       {"nn.rotary", "x:T[b,t,h,d] -> y:T[b,t,h,d]",
        "interleaved:flag inverse:flag theta:real", each<3>, nullptr,
        checkRotary},
+      // Convolutions and pooling.
+      {"nn.conv", "x:T[n,c,s..] w:T[f,i,k..] -> y:T[n,f,o..]",
+       "strides:ints padding:ints dilations:ints groups:int", convFlops,
+       nullptr, checkConvOf<kX, kY>},
+      {"nn.conv_transpose", "x:T[n,f,o..] w:T[f,i,k..] -> y:T[n,c,s..]",
+       "strides:ints padding:ints dilations:ints groups:int", convFlops,
+       nullptr, checkConvOf<kY, kX>},
+      {"nn.conv_weight_grad",
+       "dy:T[n,f,o..] x:T[n,c,s..] -> dw:T[f@rows,i,k..]",
+       "strides:ints padding:ints dilations:ints groups:int rows:range?",
+       convFlops, nullptr, checkConvOf<kX, kDy>},
+      {"nn.max_pool", "x:T[n,c,s..] -> y:T[n,c,o..]",
+       "window:ints strides:ints padding:ints dilations:ints", poolFlops<kY>,
+       nullptr, checkPool<kX, kY>},
+      {"nn.max_pool_grad", "dy:T[n,c,o..] x:T[n,c,s..] -> dx:T[n,c,s..]",
+       "window:ints strides:ints padding:ints dilations:ints", poolFlops<kDy>,
+       nullptr, checkPool<kX, kDy>},
+      {"nn.avg_pool", "x:T[n,c,s..] -> y:T[n,c,o..]",
+       "window:ints strides:ints padding:ints count_padding:flag",
+       poolFlops<kY>, nullptr, checkPool<kX, kY>},
+      {"nn.avg_pool_grad", "dy:T[n,c,o..] -> dx:T[n,c,s..]",
+       "window:ints strides:ints padding:ints count_padding:flag",
+       poolFlops<kDy>, nullptr, checkPool<kDx, kDy>},
       // Normalisations and softmax, along rows.
       {"nn.layer_norm",
        "x:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:f32[r..] rstd:f32[r..]",
@@ -198,6 +273,14 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       {"nn.rms_norm_grad",
        "dy:T[r..,n] x:T[r..,n] w:T[n] rstd:f32[r..] -> dx:T[r..,n] dw:T[n]", "",
        each<10>},
+      {"nn.batch_norm",
+       "x:T[n,c,s..] w:T[c] b:T[c] -> y:T[n,c,s..] mean:f32[c] "
+       "variance:f32[c]",
+       "eps:real", each<8>},
+      {"nn.batch_norm_grad",
+       "dy:T[n,c,s..] x:T[n,c,s..] w:T[c] mean:f32[c] variance:f32[c] -> "
+       "dx:T[n,c,s..] dw:T[c] db:T[c]",
+       "eps:real", each<12>},
       {"nn.softmax", "x:T[r..,n] -> y:T[r..,n]", "", each<5>},
       {"nn.softmax_grad", "dy:T[r..,n] y:T[r..,n] -> dx:T[r..,n]", "",
        [](Shapes s) -> uint64_t { return 4 * s.elements("y"); }},
