@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Writes docs/Performance.md and its plot from what tools/bench has recorded.
+
+Usage: bench_report.py RECORD.json PAGE.md PLOT.svg
+
+A record has the commit, machine and versions, and for each case, a model in one
+precision, the seconds of every timed step by engine and round, the peak memory of a
+rank and the time to the end of the first step.
+"""
+
+import argparse
+import html
+import json
+import os
+import pathlib
+import statistics
+
+OURS = "zero-"
+
+
+def figures(rounds):
+    """Median over rounds of the median step, and the extremes of these."""
+    medians = [statistics.median(steps) for steps in rounds]
+    return statistics.median(medians), min(medians), max(medians)
+
+
+def fastest(case, ours):
+    """The shortest median step of this project's engines, or of the peers."""
+    steps = [figures(engine["steps"])[0] for engine in case["engines"]
+             if engine["name"].startswith(OURS) == ours and engine["steps"]]
+    return min(steps, default=None)
+
+
+def table(case):
+    best = fastest(case, ours=False)
+    lines = [f"### {case['model']}, {case['precision']}", "",
+             f"{case['description']}; {case['tokens']} tokens in a step of "
+             f"{case['ranks']} ranks.", "",
+             "| engine | step, ms | from | to | tokens/s | beside the fastest peer | "
+             "peak MiB per rank | first step after, s |",
+             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for engine in case["engines"]:
+        middle, least, most = figures(engine["steps"])
+        beside = f"{best / middle:.2f} x" if best else "-"
+        lines.append(
+            f"| {engine['name']} | {middle * 1e3:.1f} | {least * 1e3:.1f} | {most * 1e3:.1f} | "
+            f"{case['tokens'] / middle:.0f} | {beside} | {max(engine['peak_mib']):.0f} | "
+            f"{statistics.median(engine['first_step_s']):.1f} |")
+    skipped = [f"Skipped: {name}: {reason}." for name, reason in case["skipped"].items()]
+    return lines + [""] + skipped + ([""] if skipped else [])
+
+
+def page(record, plot):
+    options = record["options"]
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    lines = [
+        "<!-- Written by tools/bench. -->", "",
+        "# Performance", "",
+        "Training steps of this project beside PyTorch and DeepSpeed, on one machine and in",
+        "one run: `tools/bench` installs the peers in an environment of its own, runs all",
+        "engines in turn on the same cores, one thread a rank, and writes this page.", "",
+        f"- Machine: {record['machine']}.",
+        f"- Commit {record['commit']}, {record['date']}; {versions}.",
+        f"- Each figure is the median over {options['rounds']} rounds of the median of "
+        f"{options['steps']} steps after {options['warmup']} that do not count; *from* and *to* "
+        "are the extremes of the rounds.",
+        f"- Load of the machine before the first round: {record['load']:.1f}.",
+        "- Memory is the peak resident set of the largest process, divided by the ranks in it;",
+        "  PyTorch's includes Python and its libraries.",
+        "- The last column counts from the start of the command to the end of the first step.",
+        "",
+        "| engine | what it is |", "| --- | --- |",
+        "| `zero-0` to `zero-3` | this project at a ZeRO stage, ranks as threads of one process |",
+        "| `zero-mpi-0` to `zero-mpi-3` | the same with ranks as processes |",
+        "| `ddp`, `zero-redundancy` | DistributedDataParallel; with ZeroRedundancyOptimizer |",
+        "| `fsdp2`, `fsdp2-z2` | `fully_shard`; without resharding after the forward pass |",
+        "| `ddp-compile`, `fsdp2-compile` | the same models through `torch.compile` |",
+        "| `ds-0` to `ds-3` | DeepSpeed at a ZeRO stage |", "",
+        "In bf16, `ddp` is autocast over f32 parameters, `fsdp2` has bf16 parameters and reduces",
+        "in f32, and DeepSpeed has its own bf16 mode: they do not compute exactly the same.", "",
+        f"![steps by engine]({plot})", "",
+    ]
+    for case in record["cases"]:
+        lines += table(case)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+# The plot: a row for each engine of a case, a bar for its step.
+WIDTH, LABEL, ROW, HEAD = 760, 150, 16, 30
+
+
+def bars(case, top):
+    """The rows of one case, and where they end."""
+    entries = [(engine["name"], *figures(engine["steps"])) for engine in case["engines"]]
+    longest = max((most for *_, most in entries), default=1)
+    scale = (WIDTH - LABEL - 90) / longest
+    parts = [f'<text x="4" y="{top + 18}" font-weight="bold">'
+             f'{html.escape(case["model"])}, {case["precision"]}: ms a step</text>']
+    top += HEAD
+    for name, middle, least, most in entries:
+        color = "#2a6fbb" if name.startswith(OURS) else "#b8b8b8"
+        center = top + ROW / 2
+        parts += [
+            f'<text x="{LABEL - 6}" y="{top + 12}" text-anchor="end">{html.escape(name)}</text>',
+            f'<rect x="{LABEL}" y="{top + 2}" width="{middle * scale:.1f}" height="{ROW - 4}" '
+            f'fill="{color}"/>',
+            f'<line x1="{LABEL + least * scale:.1f}" x2="{LABEL + most * scale:.1f}" '
+            f'y1="{center}" y2="{center}" stroke="black"/>',
+            f'<text x="{LABEL + most * scale + 6:.1f}" y="{top + 12}">{middle * 1e3:.1f}</text>']
+        top += ROW
+    return parts, top + 8
+
+
+def plot(record):
+    parts, top = [], 0
+    for case in record["cases"]:
+        drawn, top = bars(case, top)
+        parts += drawn
+    return "\n".join(
+        [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" '
+         'font-family="sans-serif" font-size="11">',
+         f'<rect width="{WIDTH}" height="{top}" fill="white"/>', *parts, "</svg>"]) + "\n"
+
+
+def write(record, page_path, plot_path):
+    relative = os.path.relpath(plot_path, page_path.parent)
+    page_path.write_text(page(record, relative))
+    plot_path.write_text(plot(record))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("record", type=pathlib.Path)
+    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("plot", type=pathlib.Path)
+    args = parser.parse_args()
+    write(json.loads(args.record.read_text()), args.page, args.plot)
+
+
+if __name__ == "__main__":
+    main()
