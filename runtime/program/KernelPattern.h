@@ -69,6 +69,9 @@ private:
 /// The rows of KernelSchemas.cpp.
 const std::vector<KernelSchema> &builtInKernelSchemas();
 
+/// The rows of IndexKernelSchemas.cpp.
+const std::vector<KernelSchema> &indexKernelSchemas();
+
 /// The rows of StepKernelSchemas.cpp.
 const std::vector<KernelSchema> &stepKernelSchemas();
 

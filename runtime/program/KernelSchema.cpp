@@ -64,6 +64,7 @@ struct Row {
 struct Table {
   Table() {
     add(builtInKernelSchemas());
+    add(indexKernelSchemas());
     add(stepKernelSchemas());
     add(updateKernelSchemas());
   }

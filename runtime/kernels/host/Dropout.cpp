@@ -1,7 +1,7 @@
 // nn.dropout. Element i of global sample n is kept where word i mod 4 of
 // philox({i / 4, id, n low, n high}, seed) is at least p * 2^32.
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
+#include "kernels/host/Philox.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,25 +9,6 @@
 namespace zrt::host {
 
 namespace {
-
-typedef uint64_t LongVector __attribute__((vector_size(128)));
-
-/// Philox4x32-10 of sixteen counters at once (Salmon, Moraes, Dror and Shaw,
-/// "Parallel random numbers: as easy as 1, 2, 3", 2011).
-void philox(WordVector *x, uint64_t key) {
-  uint32_t low = static_cast<uint32_t>(key);
-  uint32_t high = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    LongVector a = __builtin_convertvector(x[0], LongVector) * 0xD2511F53u;
-    LongVector b = __builtin_convertvector(x[2], LongVector) * 0xCD9E8D57u;
-    x[0] = __builtin_convertvector(b >> 32, WordVector) ^ x[1] ^ low;
-    x[1] = __builtin_convertvector(b, WordVector);
-    x[2] = __builtin_convertvector(a >> 32, WordVector) ^ x[3] ^ high;
-    x[3] = __builtin_convertvector(a, WordVector);
-    low += 0x9E3779B9u;
-    high += 0xBB67AE85u;
-  }
-}
 
 template <typename T> class Dropout final : public Kernel {
 public:
@@ -94,13 +75,8 @@ private:
   /// The factors of the 64 elements from `counter` * 4 on.
   void fillFactors(uint64_t seed, uint64_t sample, uint32_t counter,
                    float *factors) const {
-    WordVector lanes;
-    for (int lane = 0; lane < kLanes; ++lane)
-      lanes[lane] = lane;
-    WordVector words[4] = {lanes + counter, WordVector{} + id,
-                           WordVector{} + static_cast<uint32_t>(sample),
-                           WordVector{} + static_cast<uint32_t>(sample >> 32)};
-    philox(words, seed);
+    WordVector words[4];
+    drawWords(seed, sample, id, counter, words);
     float kept[4][kLanes];
     for (int j = 0; j < 4; ++j)
       store(kept[j], words[j] >= threshold ? splat(scale) : splat(0));
