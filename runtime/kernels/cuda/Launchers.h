@@ -118,6 +118,15 @@ void embedding(const int32_t *ids, int64_t tokens, const void *table,
                int64_t entries, int64_t rowBytes, void *to, Control *control,
                cudaStream_t stream);
 
+/// Keys in increasing order, and where each was; equal ones stay in order. Both
+/// are in the workspace.
+struct StableOrder {
+  const int32_t *keys, *order;
+};
+size_t stableOrderWorkspace(int64_t count);
+StableOrder stableOrder(const int32_t *keys, int64_t count, void *workspace,
+                        cudaStream_t stream);
+
 size_t embeddingGradWorkspace(int64_t tokens);
 /// Rows [firstRow, firstRow + entries) of the table: adds in token order, after
 /// `init` where it is not null.

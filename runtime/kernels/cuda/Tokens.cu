@@ -1,5 +1,6 @@
 // Tokens, positions, masks.
 #include "kernels/cuda/Device.cuh"
+#include "kernels/cuda/Indices.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -36,22 +37,6 @@ __global__ void numberKernel(int32_t *numbers, int64_t count) {
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += int64_t(gridDim.x) * blockDim.x)
     numbers[i] = int32_t(i);
-}
-
-/// The first place in sorted `ids` that holds `value` or more.
-__device__ int64_t lowerBound(const int32_t *ids, int64_t count,
-                              int64_t value) {
-  int64_t begin = 0;
-  while (count > 0) {
-    const int64_t half = count / 2;
-    if (ids[begin + half] < value) {
-      begin += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return begin;
 }
 
 /// A block adds up the tokens of a row of the table, in token order.
@@ -117,22 +102,6 @@ __global__ void rotaryKernel(const T *x, T *y, int64_t rows, int64_t positions,
   }
 }
 
-/// Philox4x32-10: the bits of the host's kernel.
-__device__ void philox(uint32_t *x, uint64_t key) {
-  uint32_t low = uint32_t(key), high = uint32_t(key >> 32);
-#pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t(0xD2511F53u) * x[0];
-    const uint64_t b = uint64_t(0xCD9E8D57u) * x[2];
-    x[0] = uint32_t(b >> 32) ^ x[1] ^ low;
-    x[1] = uint32_t(b);
-    x[2] = uint32_t(a >> 32) ^ x[3] ^ high;
-    x[3] = uint32_t(a);
-    low += 0x9E3779B9u;
-    high += 0xBB67AE85u;
-  }
-}
-
 /// A thread makes the four elements of a counter.
 template <typename T> __global__ void dropoutKernel(DropoutArguments a) {
   const T *x = static_cast<const T *>(a.x);
@@ -191,8 +160,31 @@ void zrt::cuda::embedding(const int32_t *ids, int64_t tokens, const void *table,
   checkLaunch("embedding");
 }
 
+size_t zrt::cuda::stableOrderWorkspace(int64_t count) {
+  return 3 * padded(count * sizeof(int32_t)) + sortBytes(count);
+}
+
+StableOrder zrt::cuda::stableOrder(const int32_t *keys, int64_t count,
+                                   void *workspace, cudaStream_t stream) {
+  char *memory = static_cast<char *>(workspace);
+  const size_t list = padded(count * sizeof(int32_t));
+  auto *numbers = reinterpret_cast<int32_t *>(memory);
+  auto *sorted = reinterpret_cast<int32_t *>(memory + list);
+  auto *order = reinterpret_cast<int32_t *>(memory + 2 * list);
+  if (count) {
+    numberKernel<<<blocksFor(count, kThreads), kThreads, 0, stream>>>(numbers,
+                                                                      count);
+    // The sort is stable: equal keys stay in order.
+    size_t bytes = sortBytes(count);
+    checkSort(cub::DeviceRadixSort::SortPairs(memory + 3 * list, bytes, keys,
+                                              sorted, numbers, order,
+                                              int(count), 0, 32, stream));
+  }
+  return {sorted, order};
+}
+
 size_t zrt::cuda::embeddingGradWorkspace(int64_t tokens) {
-  return 3 * padded(tokens * sizeof(int32_t)) + sortBytes(tokens);
+  return stableOrderWorkspace(tokens);
 }
 
 void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
@@ -201,25 +193,12 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
                               void *workspace, cudaStream_t stream) {
   if (entries * width == 0)
     return;
-  char *memory = static_cast<char *>(workspace);
-  const size_t list = padded(tokens * sizeof(int32_t));
-  auto *numbers = reinterpret_cast<int32_t *>(memory);
-  auto *sorted = reinterpret_cast<int32_t *>(memory + list);
-  auto *order = reinterpret_cast<int32_t *>(memory + 2 * list);
-  if (tokens) {
-    numberKernel<<<blocksFor(tokens, kThreads), kThreads, 0, stream>>>(numbers,
-                                                                       tokens);
-    // The sort is stable: tokens of one id stay in order.
-    size_t bytes = sortBytes(tokens);
-    checkSort(cub::DeviceRadixSort::SortPairs(memory + 3 * list, bytes, ids,
-                                              sorted, numbers, order,
-                                              int(tokens), 0, 32, stream));
-  }
+  const StableOrder tokensOf = stableOrder(ids, tokens, workspace, stream);
   withType(type, [&](auto element) {
     using T = decltype(element);
     embeddingGradKernel<<<blocksFor(entries, 1), 128, 0, stream>>>(
-        static_cast<const T *>(dy), sorted, order, tokens, firstRow, entries,
-        width, static_cast<const T *>(init), static_cast<T *>(to));
+        static_cast<const T *>(dy), tokensOf.keys, tokensOf.order, tokens,
+        firstRow, entries, width, static_cast<const T *>(init), static_cast<T *>(to));
   });
   checkLaunch("embedding_grad");
 }
