@@ -1,4 +1,4 @@
-//===- Random.cpp - nn.dropout --------------------------------------------===//
+//===- Random.cpp - nn.dropout, nn.random_normal --------------------------===//
 
 #include "Rules.h"
 
@@ -31,22 +31,25 @@ static Counter philox(Counter counter, Key key) {
   return counter;
 }
 
-/// Element i of global sample n is kept where word i mod 4 of
-/// philox(counter = {i / 4, id, n low, n high}, key = seed) is at least
-/// p * 2^32.
+/// The words for elements 4 `counter` to 4 `counter` + 3 of a global sample:
+/// philox(counter = {counter, id, sample low, sample high}, key = seed).
+static Counter wordsFor(uint64_t seed, uint64_t id, uint64_t sample,
+                        uint64_t counter) {
+  return philox(
+      {static_cast<uint32_t>(counter), static_cast<uint32_t>(id),
+       static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)},
+      {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+}
+
+/// Element i of a sample is kept where word i mod 4 is at least p * 2^32.
 static LogicalResult dropout(nn::DropoutOp op, Evaluation &e) {
   const Array &x = *e.in[0];
   double p = op.getP().convertToDouble();
-  Key key{static_cast<uint32_t>(e.context.seed),
-          static_cast<uint32_t>(e.context.seed >> 32)};
   int64_t elements = x.innerSize(1);
   for (int64_t i = 0; i < x.size(); ++i) {
     uint64_t sample = e.context.firstSample + i / elements;
     auto element = static_cast<uint64_t>(i % elements);
-    Counter words = philox(
-        {static_cast<uint32_t>(element / 4), static_cast<uint32_t>(op.getId()),
-         static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)},
-        key);
+    Counter words = wordsFor(e.context.seed, op.getId(), sample, element / 4);
     bool kept = e.context.evaluating || words[element % 4] >= std::ldexp(p, 32);
     double factor = e.context.evaluating ? 1.0 : 1.0 / (1.0 - p);
     e.out[0].reals[i] = kept ? x.reals[i] * factor : 0.0;
@@ -54,6 +57,24 @@ static LogicalResult dropout(nn::DropoutOp op, Evaluation &e) {
   return success();
 }
 
+/// Elements 2 j and 2 j + 1 of a sample are r cos t and r sin t of two words.
+static LogicalResult randomNormal(nn::RandomNormalOp op, Evaluation &e) {
+  Array &y = e.out[0];
+  int64_t elements = y.innerSize(1);
+  for (int64_t i = 0; i < y.size(); ++i) {
+    uint64_t sample = e.context.firstSample + i / elements;
+    auto element = static_cast<uint64_t>(i % elements);
+    Counter words = wordsFor(e.context.seed, op.getId(), sample, element / 4);
+    uint32_t first = words[element % 4 / 2 * 2];
+    uint32_t second = words[element % 4 / 2 * 2 + 1];
+    double radius = std::sqrt(-2 * std::log(std::ldexp(first + 1.0, -32)));
+    double angle = 2 * std::acos(-1.0) * std::ldexp(double(second), -32);
+    y.reals[i] = radius * (element % 2 ? std::sin(angle) : std::cos(angle));
+  }
+  return success();
+}
+
 void rules::addRandom(EvaluationRules &rules) {
+  rules.add<nn::RandomNormalOp>(randomNormal);
   rules.add<nn::DropoutOp>(dropout);
 }

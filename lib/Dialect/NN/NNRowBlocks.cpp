@@ -59,3 +59,25 @@ Value SiluMulGradOp::buildRowBlock(OpBuilder &builder, unsigned index,
                                rowsOf(0), rowsOf(1), rowsOf(2))
       .getResult(index);
 }
+
+bool ScatterAddOp::hasRowBlocks(unsigned) { return true; }
+
+/// Along another dimension a block is that of the operands.
+Value ScatterAddOp::buildRowBlock(OpBuilder &builder, unsigned, int64_t begin,
+                                  int64_t end, RowsOf rowsOf) {
+  bool whole = getDim() == 0;
+  return ScatterAddOp::create(
+      builder, getLoc(), withRows(getY(), end - begin),
+      whole ? getX() : rowsOf(0), whole ? getIds() : rowsOf(1),
+      getInit() ? rowsOf(2) : Value(), getDim(),
+      whole ? rowRange(builder, getRows(), begin, end) : DenseI64ArrayAttr());
+}
+
+bool GroupedMatmulGradOp::hasRowBlocks(unsigned) { return true; }
+
+Value GroupedMatmulGradOp::buildRowBlock(OpBuilder &builder, unsigned,
+                                         int64_t begin, int64_t end, RowsOf) {
+  return GroupedMatmulGradOp::create(
+      builder, getLoc(), withRows(getD(), end - begin), getA(), getB(),
+      getOffsets(), rowRange(builder, getRows(), begin, end));
+}

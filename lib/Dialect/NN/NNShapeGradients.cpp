@@ -1,5 +1,6 @@
 //===- NNShapeGradients.cpp - gradients of activations, shape operations --===//
 
+#include "Constants.h"
 #include "Verification.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,13 +70,6 @@ LogicalResult BroadcastOp::buildGradient(OpBuilder &builder,
                      : ReduceOp::create(builder, getLoc(), getX().getType(),
                                         Reduction::Sum, dy, newDims);
   return success();
-}
-
-static Value splat(OpBuilder &builder, Location loc, RankedTensorType type,
-                   double value) {
-  TypedAttr element = builder.getFloatAttr(type.getElementType(), value);
-  return arith::ConstantOp::create(
-      builder, loc, cast<TypedAttr>(DenseElementsAttr::get(type, element)));
 }
 
 /// `value / count`, rounded once: not every count is a 16-bit float.

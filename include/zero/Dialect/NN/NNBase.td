@@ -86,6 +86,14 @@ def NN_Reduction : I32EnumAttr<"Reduction", "what a reduction computes", [
 }
 def NN_ReductionAttr : EnumAttr<NN_Dialect, NN_Reduction, "reduction">;
 
+def NN_Scatter : I32EnumAttr<"Scatter", "what a scatter does with an element", [
+    I32EnumAttrCase<"Set", 0, "set">,
+    I32EnumAttrCase<"Max", 1, "max">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::mlir::nn";
+}
+def NN_ScatterAttr : EnumAttr<NN_Dialect, NN_Scatter, "scatter">;
+
 //===----------------------------------------------------------------------===//
 // Operation classes
 //===----------------------------------------------------------------------===//
