@@ -111,6 +111,60 @@ def assigned(w, x):
     return y
 
 
+def duplicates(w):
+    """Indices of rows, some of them twice."""
+    return torch.tensor([1, 3, 1, 0, 1])
+
+
+POSITIONS = {
+    "gather_first": lambda w, x, i: w.gather(0, i % 4) + w.gather(0, i[:1].expand(4, 6) % 4),
+    "gather_part": lambda w, x, i: w.gather(1, i[:2, :3]) * 2,
+    "gather_integers": lambda w, x, i: w * i.gather(1, i) + w * (16777216 + i)[i[0] % 4].clamp(max=2),
+    "scatter_add": lambda w, x, i: x.scatter_add(1, i, w) + torch.zeros(4, 6).scatter_add(0, i % 4, w),
+    "scatter_into": lambda w, x, i: w.scatter_add(1, i[:, :2], x) * x,
+    "scatter_rows": lambda w, x, i: torch.zeros(3, 6).scatter_add(
+        0, (i[:, :1] % 3).expand(-1, 6), w
+    ),
+    "index_add": lambda w, x, i: x.index_add(1, i[0], w, alpha=2) + w.index_add(0, i[0, :4] % 4, w),
+    "integer_add": lambda w, x, i: w * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1]),
+    "scatter_src": lambda w, x, i: w.scatter(0, torch.tensor([[2] * 6]), 2 * w[:1] * x[:1]),
+    "amax": lambda w, x, i: w.scatter_reduce(1, i, 2 * w, "amax"),
+    "amax_ties": lambda w, x, i: (w.round()).scatter_reduce(1, i, w * 0 + 0.0, "amax") * x,
+    "amax_alone": lambda w, x, i: w.scatter_reduce(1, i, 2 * w, "amax", include_self=False),
+    "amin": lambda w, x, i: w.scatter_reduce(1, i, 2 * w, "amin"),
+    "scatter_mean": lambda w, x, i: w.scatter_reduce(1, i, x * w, "mean"),
+    "mean_alone": lambda w, x, i: w.scatter_reduce(1, i, x * w, "mean", include_self=False),
+    "put": lambda w, x, i: put(w, (torch.tensor([2, 0]),), 3 * x[:2] * w[:2]),
+    "put_pairs": lambda w, x, i: put(w, (torch.tensor([2, 0]), torch.tensor([5, 1])), x[0, 0] * w[1, 1]),
+    "put_added": lambda w, x, i: torch.index_put(x * w, (duplicates(w),), 2 * w[:1], accumulate=True),
+    "put_mask": lambda w, x, i: torch.index_put(w, (x > 0,), torch.tensor(0.5)),
+    "inverse": lambda w, x, i: w[inverse(w[:, 0].argsort())] * x,
+}
+
+
+def put(w, indices, values):
+    y = 2 * w
+    y[indices] = values
+    return y
+
+
+def inverse(permutation):
+    y = torch.empty_like(permutation)
+    y[permutation] = torch.arange(permutation.shape[0])
+    return y
+
+
+ORDERS = {
+    "sort": lambda w, x, i: w.sort(1).values + w.sort(0, descending=True).values * x,
+    "sort_positions": lambda w, x, i: w * (x.sort(-1).indices + i.sort(0, stable=True).indices),
+    "argsort": lambda w, x, i: w[x[:, 1].argsort(descending=True)] * x,
+    "topk": lambda w, x, i: w.topk(5, -1).values + w.topk(3, 0, largest=False).indices.sum(),
+    "extrema": lambda w, x, i: w.min(1).values + w.argmin() + w.min(1).indices * w[:, 0],
+    "argmax": lambda w, x, i: w * (w.argmax(1, keepdim=True) == i) + w * w.argmax() + w * i.argmax(0),
+    "cumsum": lambda w, x, i: w.cumsum(1) * x + w.cumsum(0) + w * i.cumsum(1) + w * (i > 2).cumsum(0),
+}
+
+
 REDUCTIONS = {
     "sum": lambda w, x, i: w.sum(1) + w.sum() + w.sum((0, 1)),
     "mean": lambda w, x, i: w.mean(0, keepdim=True) + w.mean() * x,
@@ -149,6 +203,8 @@ FAMILIES = {
     "activations": (ACTIVATIONS, -2.0, 2.0),
     "shapes": (SHAPES, -1.0, 1.0),
     "reductions": (REDUCTIONS, -1.0, 1.0),
+    "positions": (POSITIONS, -1.0, 1.0),
+    "orders": (ORDERS, -1.0, 1.0),
 }
 
 

@@ -162,3 +162,12 @@ def test_outputs():
 def test_nothing_is_left_of_masks():
     for name in ("bert_mlm", "gpt_neox", "opt", "t5"):
         assert "tensor<2x16x16xi1>" not in imported(name)
+
+
+@pytest.mark.parametrize("name, transposed", [("mixtral", 4), ("qwen3_moe", 4), ("gpt_oss", 0)])
+def test_experts(name, transposed):
+    """As transformers exports them by default: sorted by expert, matrices as stored."""
+    text = imported(name)
+    found = counts(text)
+    assert found["nn.grouped_matmul"] == 4 and found["nn.scatter"] == 2
+    assert len(re.findall(r"nn.grouped_matmul .* transpose_b :", text)) == transposed

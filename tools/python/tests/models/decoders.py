@@ -181,13 +181,19 @@ def gemma2():
 MOE = {
     **{key: value for key, value in LLAMA.items() if key != "intermediate_size"},
     "num_experts_per_tok": 2,
-    "experts_implementation": "batched_mm",
 }
 
 
 @model
 def mixtral():
     return causal("mixtral", **MOE, intermediate_size=48, num_local_experts=4)
+
+
+@model
+def mixtral_batched():
+    """The form that multiplies each token by a copy of its expert's weights."""
+    settings = {"intermediate_size": 48, "num_local_experts": 4}
+    return causal("mixtral", **MOE, **settings, experts_implementation="batched_mm")
 
 
 @model

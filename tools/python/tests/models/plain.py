@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from .normals import normals
 from .registry import LENGTH, VOCABULARY, model, randomized, tokens
 
 
@@ -76,3 +77,64 @@ class Gpt(nn.Module):
 @model
 def nanogpt():
     return randomized(Gpt()), {"idx": tokens(), "targets": tokens()}
+
+
+class Convolution(nn.Module):
+    """A graph convolution: the mean over a node's edges, and itself."""
+
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.edges, self.self = nn.Linear(inputs, outputs), nn.Linear(inputs, outputs)
+
+    def forward(self, x, source, target):
+        nodes = x.shape[0]
+        messages = self.edges(x)[source]
+        ones = torch.ones(source.shape[0])
+        degree = torch.zeros(nodes).index_add(0, target, ones).clamp(min=1)
+        index = target[:, None].expand(-1, messages.shape[1])
+        total = torch.zeros(nodes, messages.shape[1]).scatter_add(0, index, messages)
+        largest = torch.zeros_like(total).scatter_reduce(0, index, messages, "amax")
+        return self.self(x) + total / degree[:, None] + largest
+
+
+@model
+def gcn():
+    class Gcn(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = Convolution(6, 16), Convolution(16, 4)
+
+        def forward(self, x, edges, labels):
+            source, target = edges[0], edges[1]
+            y = F.relu(self.first(x, source, target))
+            return F.cross_entropy(self.second(y, source, target), labels)
+
+    nodes, edges = 10, 32
+    batch = {
+        "x": torch.randn(nodes, 6),
+        "edges": torch.randint(0, nodes, (2, edges)),
+        "labels": torch.randint(0, 4, (nodes,)),
+    }
+    return randomized(Gcn()), batch
+
+
+@model
+def vae():
+    """In PyTorch it draws the numbers that zero draws, so that both can be compared."""
+
+    class Vae(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encode = nn.Sequential(nn.Linear(12, 20), nn.Tanh(), nn.Linear(20, 10))
+            self.decode = nn.Sequential(nn.Linear(5, 20), nn.Tanh(), nn.Linear(20, 12))
+
+        def forward(self, x):
+            mean, log_variance = self.encode(x).chunk(2, -1)
+            noise = torch.randn_like(mean)
+            if not torch.compiler.is_exporting():
+                noise = normals(mean.shape)
+            y = self.decode(mean + noise * torch.exp(0.5 * log_variance))
+            divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1).mean()
+            return F.mse_loss(y, x) + 0.01 * divergence
+
+    return randomized(Vae()), {"x": torch.randn(6, 12)}

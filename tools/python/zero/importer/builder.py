@@ -14,7 +14,8 @@ import torch
 
 from zero.importer import text
 from zero.importer.errors import CannotImport
-from zero.importer.ir import Block, Value, conversion, of_operand, of_select, same
+from zero.importer.ir import Value, conversion, of_operand, of_select, same
+from zero.importer.positions import Positions
 
 Shape = tuple[int, ...]
 
@@ -55,13 +56,13 @@ def coarsest_groups(first: Shape, second: Shape) -> list[tuple[list[int], list[i
     return merged
 
 
-class Builder(Block):
+class Builder(Positions):
     """A block with methods for what converters need."""
 
     def __init__(self) -> None:
         super().__init__()
         self.emitted: dict[int, tuple[torch.Tensor, Value]] = {}
-        self.dropouts = 0
+        self.draws = 0
         self.micro_batch = 1
 
     # Constants
@@ -183,7 +184,7 @@ class Builder(Block):
         """Dimension i of `x` becomes `dims[i]` of `shape`."""
         if x.shape == tuple(shape):
             return x
-        return self.add("nn.broadcast", [x], [(shape, x.dtype)], f"{{}} dims {list(dims)}")[0]
+        return self.add("nn.broadcast", [x], [(shape, x.dtype)], f"{{}} dims {list(dims)}", dims=list(dims))[0]
 
     def broadcast(self, x: Value, shape: Sequence[int]) -> Value:
         """`x` in `shape`, by PyTorch's rule."""
@@ -370,13 +371,28 @@ class Builder(Block):
             return x
         if not 0 <= p < 1:
             raise CannotImport(f"dropout with p = {p}: wanted 0 <= p < 1")
-        rows = self.micro_batch if x.size % self.micro_batch == 0 else 1
-        shape = x.shape if x.shape[:1] == (rows,) else (rows, x.size // rows)
-        y = self.reshape(x, shape)
-        form = f"{{}} p {text.decimal(p)} id {self.dropouts}"
-        self.dropouts += 1
+        y = self.reshape(x, self._by_samples(x.shape))
+        form = f"{{}} p {text.decimal(p)} id {self._draw()}"
         y = self.add("nn.dropout", [y], [(y.shape, y.dtype)], form, same)[0]
         return self.reshape(y, x.shape)
+
+    def random_normal(self, shape: Shape, dtype: torch.dtype) -> Value:
+        """Standard normal numbers with an id of their own, dealt to samples as the
+        masks of dropout are."""
+        result = (self._by_samples(shape), dtype)
+        y = self.add("nn.random_normal", [], [result], f"id {self._draw()}", same)[0]
+        return self.reshape(y, shape)
+
+    def _by_samples(self, shape: Shape) -> Shape:
+        """As many elements with the samples of the micro-batch first."""
+        size = math.prod(shape)
+        rows = self.micro_batch if size % self.micro_batch == 0 else 1
+        return shape if shape[:1] == (rows,) else (rows, size // rows)
+
+    def _draw(self) -> int:
+        """An id that nothing else draws with."""
+        self.draws += 1
+        return self.draws - 1
 
     def positions(self, shape: Shape, dim: int) -> Value:
         """i32: the index along `dim`."""

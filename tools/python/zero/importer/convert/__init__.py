@@ -7,14 +7,17 @@ from zero.importer.convert import (  # noqa: F401 (each registers its converters
     comparisons,
     conversions,
     convolutions,
+    experts,
     fused,
     lookups,
     losses,
     normalization,
+    ordering,
     pooling,
     products,
     random,
     reductions,
+    scatters,
     shapes,
 )
 from zero.importer.convert.registry import CONVERTERS, Converter, convert_node

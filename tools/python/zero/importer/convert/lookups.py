@@ -1,4 +1,4 @@
-"""Embeddings, gathers and indexing."""
+"""Embeddings and indexing by rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import torch
 
 from zero.importer.builder import Builder
-from zero.importer.convert.reductions import total
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -62,24 +61,6 @@ def embedding_bag(
     return [b.reduce(kinds[mode], rows, [1]), None, None, None]
 
 
-@converts("aten.scatter.value", "aten.scatter.src", to="one-hot masks, arith.select")
-def scatter(b: Builder, self, dim, index, value=None, src=None):
-    """Along one dimension, whose size the work is linear in; where an index is
-    twice in a row the last one counts, as in PyTorch on a CPU."""
-    dim %= self.rank
-    last = self.rank - 1
-    x, ids = b.swap(self, dim, last), b.swap(index, dim, last)
-    if x.shape[:-1] != ids.shape[:-1]:
-        raise CannotImport("scatter with an index of another shape than the tensor")
-    if src is not None:
-        src = b.swap(src, dim, last)
-    for k in range(ids.shape[-1]):
-        hot = b.one_hot(b.reshape(b.narrow(ids, last, k, 1), ids.shape[:-1]), x.shape[-1])
-        new = b.like(x, value) if src is None else b.narrow(src, last, k, 1)
-        x = b.select(hot, b.broadcast(new, x.shape), x)
-    return b.swap(x, dim, last)
-
-
 @converts("aten.histc.default", to="a one-hot mask and nn.reduce sum, for counts of integers")
 def histc(b: Builder, self, bins=100, min=0, max=0):
     if max - min != bins - 1 or int(min) != min:
@@ -89,46 +70,11 @@ def histc(b: Builder, self, bins=100, min=0, max=0):
     return b.cast(b.reduce("sum", hot, [0]), self.dtype)
 
 
-@converts("aten.gather.default", to="a one-hot mask, arith.select, nn.reduce sum")
-def gather(b: Builder, self, dim, index, sparse_grad=False):
-    """Element [.., index[.., k], ..] along `dim`, whose size the work is linear in."""
-    dim %= self.rank
-    last = self.rank - 1
-    x = b.swap(self, dim, last)
-    ids = b.swap(index, dim, last)
-    lead = ids.shape[:-1]
-    x = b.slice(x, [0] * x.rank, lead + x.shape[-1:])
-    wide = lead + (ids.shape[-1], x.shape[-1])
-    hot = b.one_hot(ids, x.shape[-1])
-    x = b.broadcast(b.reshape(x, lead + (1, x.shape[-1])), wide)
-    picked = total(b, b.select(hot, x, b.like(x, 0)), [len(wide) - 1])
-    return b.swap(picked, dim, last)
-
-
-@converts("aten.index_select.default", to="nn.embedding on rows")
-def index_select(b: Builder, self, dim, index):
-    dim %= self.rank
-    moved = b.transpose(self, [dim] + [d for d in range(self.rank) if d != dim])
-    rows = index_rows(b, moved, [index])
-    order = list(range(1, dim + 1)) + [0] + list(range(dim + 1, self.rank))
-    return b.transpose(rows, order)
-
-
 @converts("aten.index.Tensor", to="nn.embedding on rows")
 def index(b: Builder, self, indices):
-    indices = list(indices)
-    if any(i is not None and i.dtype == torch.bool for i in indices):
-        raise CannotImport(
-            "indexing by a mask of bool: its result has no static shape; use "
-            "torch.where or multiply by the mask"
-        )
-    while indices and indices[-1] is None:
-        indices.pop()
-    used = [i for i, ids in enumerate(indices) if ids is not None]
+    used = indexed_dims(indices)
     if not used:
         return self
-    if used != list(range(used[0], used[-1] + 1)):
-        raise CannotImport("indices on dimensions that are not neighbours")
     # The indexed dimensions first, and back to their place in the result.
     first, count = used[0], len(used)
     order = used + [d for d in range(self.rank) if d not in used]
@@ -138,23 +84,40 @@ def index(b: Builder, self, indices):
     return b.transpose(y, back)
 
 
+def indexed_dims(indices: list[Value | None]) -> list[int]:
+    """The dimensions that have indices, which are neighbours."""
+    if any(i is not None and i.dtype == torch.bool for i in indices):
+        raise CannotImport(
+            "indexing by a mask of bool: its result has no static shape; use "
+            "torch.where or multiply by the mask"
+        )
+    used = [i for i, ids in enumerate(indices) if ids is not None]
+    if used and used != list(range(used[0], used[-1] + 1)):
+        raise CannotImport("indices on dimensions that are not neighbours")
+    return used
+
+
 def index_rows(b: Builder, x: Value, ids: list[Value]) -> Value:
     """x[ids[0], ids[1], ..]: one lookup of rows numbered row-major."""
     count = len(ids)
-    shape = tuple(torch.broadcast_shapes(*(i.shape for i in ids)))
-    number = None
-    for size, i in zip(x.shape, ids):
-        i = wrapped(b, b.broadcast(i, shape), size)
-        number = i if number is None else b.plus(b.times(number, size), i)
+    number = row_numbers(b, x.shape, ids)
     rest = x.shape[count:]
-    rows, columns = math.prod(x.shape[:count]), math.prod(rest)
-    table = b.reshape(x, (rows, columns))
-    is_float = table.is_float
-    if not is_float:
-        # Tables are floats, which hold integers exactly to 2^24.
-        table = b.cast(table, torch.float32)
-    y = b.reshape(rows_of(b, number, table), shape + rest)
-    return y if is_float else b.cast(y, x.dtype)
+    table = b.reshape(x, (math.prod(x.shape[:count]), math.prod(rest)))
+    if table.is_float:
+        y = rows_of(b, number, table)
+    else:
+        y = b.gather(table, b.reshape(number, (number.size,)), 0)
+    return b.reshape(y, number.shape + rest)
+
+
+def row_numbers(b: Builder, shape: tuple[int, ...], ids: list[Value]) -> Value:
+    """Indices of the first dimensions of `shape` as numbers of rows, row-major."""
+    common = tuple(torch.broadcast_shapes(*(i.shape for i in ids)))
+    number = None
+    for size, i in zip(shape, ids):
+        i = wrapped(b, b.broadcast(i, common), size)
+        number = i if number is None else b.plus(b.times(number, size), i)
+    return number
 
 
 def wrapped(b: Builder, ids: Value, size: int) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from zero.importer.builder import Builder
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
@@ -26,3 +28,13 @@ def bernoulli(b: Builder, self, p):
         raise CannotImport(f"bernoulli with p = {p}: wanted 0 < p <= 1")
     ones = b.like(self, 1.0)
     return ones if p == 1 else b.times(b.dropout(ones, 1 - p), p)
+
+
+@converts("aten.randn_like.default", to="nn.random_normal, with an id of its own")
+def randn_like(b: Builder, self, dtype=None):
+    return b.random_normal(self.shape, dtype or self.dtype)
+
+
+@converts("aten.randn.default", to="nn.random_normal, with an id of its own")
+def randn(b: Builder, size, dtype=None):
+    return b.random_normal(tuple(size), dtype or torch.float32)

@@ -58,47 +58,6 @@ def amin(b: Builder, self, dim=None, keepdim=False):
     return extremum(b, self, listed(dim, self.rank), keepdim, sign=-1)
 
 
-@converts("aten.max.dim", to="nn.reduce max, and the first position of it")
-def max_dim(b: Builder, self, dim, keepdim=False):
-    dims = listed(dim, self.rank)
-    return [extremum(b, self, dims, keepdim), first_maximum(b, self, dims[0], keepdim)]
-
-
-def first_maximum(b: Builder, x: Value, dim: int, keep: bool) -> Value:
-    """The first position of the largest element along `dim`."""
-    x = x if x.is_float else b.cast(x, torch.float32)
-    largest = b.broadcast(b.reduce("max", x, [dim], keep=True), x.shape)
-    size = x.shape[dim]
-    at = b.cast(b.positions(x.shape, dim), torch.float32)
-    at = b.select(b.compare("eq", x, largest), at, b.fill(x.shape, size, torch.float32))
-    first = b.negative(b.reduce("max", b.negative(at), [dim], keep))
-    return b.cast(first, torch.int64)
-
-
-@converts("aten.argmax.default", to="the first position of the maximum, by nn.reduce max")
-def argmax(b: Builder, self, dim=None, keepdim=False):
-    if dim is None:
-        if keepdim:
-            raise CannotImport("argmax with keepdim and without dim")
-        return first_maximum(b, b.reshape(self, [self.size]), 0, False)
-    return first_maximum(b, self, dim % self.rank, keepdim)
-
-
-@converts("aten.topk.default", to="nn.reduce max, k times (k <= 16)")
-def topk(b: Builder, self, k, dim=-1, largest=True, sorted=True):
-    """The largest element, then the largest of the others, and so on."""
-    if k > 16 or not largest or not self.is_float:
-        raise CannotImport(f"topk with k = {k}: wanted the largest of floats, 16 at most")
-    dim %= self.rank
-    x, values, places = self, [], []
-    for _ in range(k):
-        values.append(b.reduce("max", x, [dim], keep=True))
-        places.append(first_maximum(b, x, dim, keep=True))
-        found = b.compare("eq", b.positions(x.shape, dim), places[-1])
-        x = b.select(found, b.like(x, -float("inf")), x)
-    return [b.concat(values, dim), b.concat(places, dim)]
-
-
 @converts("aten.any.default", "aten.any.dim", to="nn.reduce max of 0 and 1")
 def any_of(b: Builder, self, dim=None, keepdim=False):
     x = b.cast(b.cast(self, torch.bool), torch.float32)
@@ -152,18 +111,3 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False):
         raise CannotImport(f"a vector norm of order {ord}: wanted 2")
     squares = b.times(self, self)
     return b.unary("math.sqrt", b.reduce("sum", squares, listed(dim, self.rank), keepdim))
-
-
-@converts("aten.cumsum.default", to="nn.matmul with a constant triangle")
-def cumsum(b: Builder, self, dim, dtype=None):
-    x = self if dtype is None else b.cast(self, dtype)
-    integer = None
-    if not x.is_float:
-        integer = torch.int64
-        x = b.cast(x, torch.float32)
-    dim %= x.rank
-    size = x.shape[dim]
-    moved = b.swap(x, dim, x.rank - 1)
-    triangle = b.constant(torch.ones(size, size, dtype=x.dtype).triu())
-    y = b.swap(b.linear(moved, triangle, None, transposed=False), dim, x.rank - 1)
-    return y if integer is None else b.cast(y, integer)
