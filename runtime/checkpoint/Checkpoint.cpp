@@ -192,13 +192,6 @@ static std::string namesOf(const std::vector<StoredState> &states) {
   return names.empty() ? "no states" : names;
 }
 
-static std::string shapeText(const std::vector<int64_t> &shape) {
-  std::string text;
-  for (const int64_t size : shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
 /// What is different between a stored tensor and the program's; "" if nothing.
 static std::string differenceOf(const StoredTensor *found,
                                 const StoredTensor &wanted) {

@@ -41,21 +41,6 @@ uint64_t Manifest::bytes() const {
 // What a program keeps
 //===----------------------------------------------------------------------===//
 
-static TensorDataType fileType(DataType type, const std::string &what) {
-  switch (type) {
-  case DataType::F32:
-    return TensorDataType::F32;
-  case DataType::F16:
-    return TensorDataType::F16;
-  case DataType::BF16:
-    return TensorDataType::BF16;
-  default:
-    throw std::runtime_error(what + " of type " + nameOf(type) +
-                             " cannot be kept in a checkpoint; wanted f32, f16 "
-                             "or bf16");
-  }
-}
-
 std::vector<StoredTensor> zrt::tensorsOf(const Program &program) {
   std::vector<StoredTensor> tensors;
   for (const Parameter &parameter : program.parameters) {
@@ -64,14 +49,15 @@ std::vector<StoredTensor> zrt::tensorsOf(const Program &program) {
     tensor.name = parameter.name;
     tensor.shape = parameter.shape;
     tensor.modelType =
-        fileType(parameter.modelType, "parameter '" + parameter.name + "'");
+        storedTypeOf(parameter.modelType, "parameter '" + parameter.name + "'");
     tensor.trainable = partition.trainable;
     tensor.states.push_back({kValueName, writtenType(program, parameter)});
     // The others are the parameter, or a part of it.
     for (const State &state : partition.states)
       if (state.start == StateStart::Constant)
         tensor.states.push_back(
-            {state.name, fileType(state.type, "state '" + state.name + "'")});
+            {state.name,
+             storedTypeOf(state.type, "state '" + state.name + "'")});
     tensors.push_back(std::move(tensor));
   }
   return tensors;

@@ -85,9 +85,7 @@ template <typename Body> void forEachKept(const Program &program, Body body) {
     for (const State &state : partitionOf(program, parameter).states)
       if (state.start == StateStart::Constant)
         body(parameter, &state,
-             state.type == DataType::F16    ? TensorDataType::F16
-             : state.type == DataType::BF16 ? TensorDataType::BF16
-                                            : TensorDataType::F32);
+             storedTypeOf(state.type, "state '" + state.name + "'"));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "data/Batches.h"
 
 #include "data/Permutation.h"
+#include "program/Loss.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -11,8 +12,6 @@ namespace {
 
 /// The seed of the order of validation samples.
 constexpr uint64_t kValidationSeed = 0;
-/// Of a loss whose spec says nothing.
-constexpr int64_t kIgnoreIndex = -100;
 
 bool sameBuffer(const BufferRef &a, const BufferRef &b) {
   return a.arena == b.arena && a.offset == b.offset && a.stride == b.stride &&

@@ -68,13 +68,6 @@ std::vector<std::string> zrt::dataFiles(const std::string &path) {
   return files;
 }
 
-std::string zrt::shapeText(const std::vector<int64_t> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 const ArrayPiece &StoredArray::pieceOf(uint64_t &row) const {
   size_t i = 0;
   for (; i + 1 < pieces.size() && row >= pieces[i].rows; ++i)

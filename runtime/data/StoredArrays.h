@@ -73,9 +73,6 @@ bool isOfArrays(const std::string &path);
 /// folder that it is, in the order of reading. Does not look into them.
 std::vector<std::string> dataFiles(const std::string &path);
 
-/// "[3, 224]".
-std::string shapeText(const std::vector<int64_t> &shape);
-
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_DATA_STOREDARRAYS_H

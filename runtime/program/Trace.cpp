@@ -67,7 +67,8 @@ const TraceWriter::Role *TraceWriter::roleOf(const Command &command) const {
 // Events
 //===----------------------------------------------------------------------===//
 
-std::string zrt::quoted(const std::string &text) {
+/// `text` with what JSON does not allow in a string escaped, in quotes.
+static std::string jsonString(const std::string &text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -97,7 +98,7 @@ void TraceWriter::addName(int rank, int thread, const char *what,
   out += std::string("{\"ph\":\"M\",\"name\":\"") + what +
          "\",\"pid\":" + std::to_string(rank) +
          ",\"tid\":" + std::to_string(thread) +
-         ",\"args\":{\"name\":" + quoted(name) + "}}";
+         ",\"args\":{\"name\":" + jsonString(name) + "}}";
 }
 
 void TraceWriter::addRank(int rank, const std::string &name) {
@@ -111,8 +112,8 @@ void TraceWriter::addSlice(int rank, int thread, const std::string &name,
                            const char *category, const TraceTime &time,
                            const std::string &arguments) {
   out += (out.empty() ? "" : ",\n");
-  out += "{\"ph\":\"X\",\"name\":" + quoted(name) + ",\"cat\":\"" + category +
-         "\",\"pid\":" + std::to_string(rank) +
+  out += "{\"ph\":\"X\",\"name\":" + jsonString(name) + ",\"cat\":\"" +
+         category + "\",\"pid\":" + std::to_string(rank) +
          ",\"tid\":" + std::to_string(thread) +
          ",\"ts\":" + microseconds(time.begin) +
          ",\"dur\":" + microseconds(time.end - time.begin) +
@@ -143,7 +144,7 @@ std::string TraceWriter::placeOf(const Command &command) const {
     arguments += std::string(",\"phase\":\"") +
                  (role->isBackward ? "backward" : "forward") + "\"";
   if (!command.location.empty())
-    arguments += ",\"location\":" + quoted(command.location);
+    arguments += ",\"location\":" + jsonString(command.location);
   return arguments;
 }
 

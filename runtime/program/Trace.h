@@ -76,9 +76,6 @@ private:
 /// The text of a file with these events, those of each rank in one entry.
 std::string traceFile(const std::vector<std::string> &events);
 
-/// `text` with what JSON does not allow in a string escaped, in quotes.
-std::string quoted(const std::string &text);
-
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_PROGRAM_TRACE_H

@@ -63,6 +63,22 @@ TensorDataType zrt::typeInFile(DataType type) {
   return types[int(type)];
 }
 
+TensorDataType zrt::storedTypeOf(DataType type, const std::string &what) {
+  const TensorDataType stored = typeInFile(type);
+  if (!isFloatType(stored))
+    throw std::runtime_error(what + " of type " + nameOf(type) +
+                             " cannot be kept in a file; wanted f32, f16 or "
+                             "bf16");
+  return stored;
+}
+
+std::string zrt::shapeText(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
 namespace {
 
 /// Finds a key that an object has twice: the format forbids it, and the parser

@@ -42,6 +42,12 @@ bool isFloatType(TensorDataType type);
 DataType floatTypeOf(TensorDataType type);
 /// The format's type for elements of the runtime's.
 TensorDataType typeInFile(DataType type);
+/// The same for a parameter or state. Throws std::runtime_error, naming `what`,
+/// where it is not F32, F16 or BF16.
+TensorDataType storedTypeOf(DataType type, const std::string &what);
+
+/// "[3, 224]".
+std::string shapeText(const std::vector<int64_t> &shape);
 
 /// One tensor; `begin` and `end` are bytes after the header.
 struct TensorEntry {

@@ -23,33 +23,13 @@
 
 using namespace zrt;
 
-/// The type that the model says.
-static TensorDataType typeInFiles(const Parameter &parameter) {
-  switch (parameter.modelType) {
-  case DataType::F32:
-    return TensorDataType::F32;
-  case DataType::F16:
-    return TensorDataType::F16;
-  case DataType::BF16:
-    return TensorDataType::BF16;
-  default:
-    throw std::runtime_error("parameter '" + parameter.name + "' of type " +
-                             nameOf(parameter.modelType) +
-                             " has no safetensors type");
-  }
-}
-
 TensorDataType zrt::writtenType(const Program &program,
                                 const Parameter &parameter) {
   const Partition &partition = partitionOf(program, parameter);
-  return partition.master() ? TensorDataType::F32 : typeInFiles(parameter);
-}
-
-static std::string textOf(const std::vector<int64_t> &shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
+  return partition.master()
+             ? TensorDataType::F32
+             : storedTypeOf(parameter.modelType,
+                            "parameter '" + parameter.name + "'");
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,8 +76,8 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
       continue;
     }
     if (entry->shape != parameter.shape)
-      shapes.add(parameter.name + " (found " + textOf(entry->shape) +
-                 ", wanted " + textOf(parameter.shape) + ")");
+      shapes.add(parameter.name + " (found " + shapeText(entry->shape) +
+                 ", wanted " + shapeText(parameter.shape) + ")");
     if (!isFloatType(entry->type))
       types.add(parameter.name + " (found " + nameOf(entry->type) +
                 ", wanted F32, F16 or BF16)");

@@ -1,6 +1,7 @@
 // Norms, softmax and cross entropy on a device.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/host/Host.h"
+#include "program/Loss.h"
 
 namespace zrt::cuda {
 
@@ -85,8 +86,6 @@ private:
   cudaStream_t stream;
   RowsShape shape;
 };
-
-constexpr int64_t kIgnoreIndex = -100; // where the spec says nothing
 
 class CrossEntropyKernel final : public Kernel {
 public:

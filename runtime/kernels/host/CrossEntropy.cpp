@@ -1,6 +1,7 @@
 // nn.cross_entropy and nn.cross_entropy_grad.
 #include "kernels/host/Host.h"
 #include "kernels/host/SoftmaxRow.h"
+#include "program/Loss.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -8,8 +9,6 @@
 namespace zrt::host {
 
 namespace {
-
-constexpr int64_t kIgnoreIndex = -100; // where the spec says nothing
 
 /// The number of targets that count. Throws std::out_of_range for one that is
 /// neither a class nor ignored.
