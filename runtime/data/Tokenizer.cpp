@@ -1,11 +1,11 @@
 #include "data/Tokenizer.h"
 
 #include "data/DataFile.h"
+#include "data/Unicode.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <stdexcept>
 
@@ -36,31 +36,29 @@ std::array<std::string, 256> byteLetters() {
   return letters;
 }
 
-bool isLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)); }
-bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
-bool isSpace(char c) { return std::isspace(static_cast<unsigned char>(c)); }
-bool isOther(char c) { return !isLetter(c) && !isDigit(c) && !isSpace(c); }
-
-/// The first word of `text`, which is ASCII, by GPT-2's expression
+/// The first word of `text`, which is UTF-8, by GPT-2's expression
 /// 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 size_t firstWord(std::string_view text) {
   for (const std::string_view end :
        {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
     if (text.substr(0, end.size()) == end)
       return end.size();
-  const size_t begin = text[0] == ' ' && text.size() > 1;
-  for (const auto is : {isLetter, isDigit, isOther}) {
-    size_t end = begin;
-    while (end < text.size() && is(text[end]))
-      ++end;
-    if (end > begin)
-      return end;
+  size_t begin = text[0] == ' ' && text.size() > 1;
+  const CharacterClass kind = classOf(firstCharacter(text.substr(begin)).code);
+  if (kind == CharacterClass::Space)
+    begin = 0;
+  // The end, and where the last character begins.
+  size_t end = begin, last = begin;
+  while (end < text.size()) {
+    const Character next = firstCharacter(text.substr(end));
+    if (classOf(next.code) != kind)
+      break;
+    last = end;
+    end += next.bytes;
   }
-  size_t end = 0;
-  while (end < text.size() && isSpace(text[end]))
-    ++end;
   // The last space before a word belongs to the word.
-  return end == text.size() || end == 1 ? end : end - 1;
+  const bool isBefore = kind == CharacterClass::Space && end < text.size();
+  return isBefore && last > 0 ? last : end;
 }
 
 } // namespace
@@ -238,12 +236,15 @@ void Tokenizer::encodePlain(std::string_view text,
 }
 
 std::vector<int32_t> Tokenizer::encode(const std::string &text) const {
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) >= 0x80)
-      throw std::runtime_error(
-          "the prompt has characters beyond ASCII, which are not read with "
-          "--tokenizer: leave it away and give --prompt the ids that "
-          "zero-tokenize --encode prints");
+  for (size_t at = 0; at < text.size();) {
+    const size_t bytes =
+        firstCharacter(std::string_view(text).substr(at)).bytes;
+    if (bytes == 0)
+      throw std::runtime_error("the prompt is not UTF-8: byte " +
+                               std::to_string(at) +
+                               " begins no character; give it in UTF-8");
+    at += bytes;
+  }
   std::vector<int32_t> tokens;
   std::string_view rest = text;
   while (true) {

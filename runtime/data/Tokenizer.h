@@ -23,8 +23,7 @@ public:
 
   /// The bytes of a token; "<7>" where the vocabulary has no token 7.
   std::string decode(int32_t token) const;
-  /// The tokens of `text`. Throws std::runtime_error where it is not ASCII:
-  /// where its words end depends on the classes of Unicode's characters.
+  /// The tokens of `text`. Throws std::runtime_error where it is not UTF-8.
   std::vector<int32_t> encode(const std::string &text) const;
 
 private:

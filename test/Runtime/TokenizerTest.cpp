@@ -3,6 +3,7 @@
 #include "TemporaryFile.h"
 
 #include "data/Tokenizer.h"
+#include "data/Unicode.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -172,12 +173,30 @@ TEST(Tokenizer, AgreesWithHuggingFace) {
   }
 }
 
-TEST(Tokenizer, RefusesTextThatIsNotAscii) {
+/// Words end where the classes of Unicode's characters say.
+TEST(Tokenizer, ReadsTextBeyondAscii) {
   const TemporaryFile file(".json", tokenizerJson().dump());
-  EXPECT_NE(messageOf([&] {
-              Tokenizer(file.path()).encode("caf\u00e9");
-            }).find("characters beyond ASCII"),
-            std::string::npos);
+  const Tokenizer tokenizer(file.path());
+  EXPECT_EQ(cut(tokenizer, "hell\u2003hell"), "hell|\xe2|\x80|\x83|hell");
+  EXPECT_EQ(cut(tokenizer, "\u2003 hell"), "\xe2|\x80|\x83| hell");
+  EXPECT_EQ(classOf(0x4e2d), CharacterClass::Letter);
+  EXPECT_EQ(classOf(0x0660), CharacterClass::Number);
+  EXPECT_EQ(classOf(0x3000), CharacterClass::Space);
+  EXPECT_EQ(classOf(0x1f600), CharacterClass::Other);
+  EXPECT_EQ(classOf(0), CharacterClass::Other);
+  EXPECT_EQ(classOf(0x110000), CharacterClass::Other);
+}
+
+TEST(Tokenizer, RefusesTextThatIsNotUtf8) {
+  const TemporaryFile file(".json", tokenizerJson().dump());
+  const Tokenizer tokenizer(file.path());
+  for (const char *wrong : {"\x80", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
+                            "\xf4\x90\x80\x80", "\xf5", "\xe4\xb8", "\xc3("})
+    EXPECT_NE(messageOf([&] {
+                tokenizer.encode("ab" + std::string(wrong));
+              }).find("the prompt is not UTF-8: byte 2 begins no character"),
+              std::string::npos)
+        << wrong;
 }
 
 } // namespace
