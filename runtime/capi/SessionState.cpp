@@ -8,7 +8,7 @@
 #include "state/Pieces.h"
 
 #include <algorithm>
-#include <cmath>
+#include <stdexcept>
 
 using namespace zrt;
 
@@ -28,20 +28,12 @@ ValueSource copyFrom(const float *values) {
 }
 
 /// Throws where a finite value would not be so in `type`.
-void checkRange(const Parameter &parameter, DataType type, const float *values,
-                int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    float rounded = values[i];
-    uint16_t half;
-    if (type != DataType::F32) {
-      storeElements(type, false, values + i, &half, 1);
-      loadElements(type, &half, &rounded, 1);
-    }
-    if (std::isfinite(values[i]) && !std::isfinite(rounded))
-      throw ArgumentError("element " + std::to_string(i) + " for '" +
-                          parameter.name + "' is " + std::to_string(values[i]) +
-                          ", which is too large for " + nameOf(type) +
-                          ", the type that this program stores");
+void checkArgument(const std::string &what, DataType type, const float *values,
+                   int64_t count) {
+  try {
+    checkRange("", what, type, 0, values, uint64_t(count));
+  } catch (const std::range_error &error) {
+    throw ArgumentError(error.what());
   }
 }
 
@@ -123,7 +115,8 @@ void Session::setParameter(const std::string &name, const float *values,
                            int64_t count) {
   checkIdle();
   const Parameter &parameter = parameterOf(name, count);
-  checkRange(parameter, partitionOf(own, parameter).computeType, values, count);
+  checkArgument("'" + name + "'", partitionOf(own, parameter).computeType,
+                values, count);
   if (isRoundedStart(own, parameter))
     exact[name].assign(values, values + count);
   runRanks([&](int number) {
@@ -150,7 +143,7 @@ void Session::setState(const std::string &name, const std::string &state,
   checkIdle();
   const Parameter &parameter = parameterOf(name, count);
   const State &found = stateOf(parameter, state);
-  checkRange(parameter, found.type, values, count);
+  checkArgument(state + " of '" + name + "'", found.type, values, count);
   runRanks([&](int number) {
     Backend &backend = *ranks[size_t(number)]->backend;
     backend.drain();

@@ -3,7 +3,10 @@
 #include "program/Float16.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -58,6 +61,38 @@ void zrt::loadElements(DataType type, const void *from, float *values,
     convert([](uint16_t bits) { return bf16ToF32(bits); });
   else
     refuse(type);
+}
+
+/// The largest finite value of a type that is stored.
+static float largestOf(DataType type) {
+  if (type == DataType::F16)
+    return 65504;
+  if (type == DataType::BF16)
+    return 0x1.fep127f;
+  return std::numeric_limits<float>::max();
+}
+
+void zrt::checkRange(const std::string &where, const std::string &what,
+                     DataType type, uint64_t element, const float *values,
+                     uint64_t count) {
+  if (type != DataType::F16 && type != DataType::BF16)
+    return;
+  uint16_t bits;
+  float stored;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i]) || std::fabs(values[i]) <= largestOf(type))
+      continue;
+    storeElements(type, false, values + i, &bits, 1);
+    loadElements(type, &bits, &stored, 1);
+    if (std::isfinite(stored))
+      continue; // it is rounded down
+    std::ostringstream text;
+    text << where << "element " << element + i << " of " << what << " is "
+         << values[i] << ", which is too large for " << nameOf(type)
+         << ", the type that this program stores: its largest value is "
+         << largestOf(type);
+    throw std::range_error(text.str());
+  }
 }
 
 void zrt::joinRemainder(const uint16_t *remainder, float *values,

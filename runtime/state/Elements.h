@@ -7,6 +7,7 @@
 #include "state/Pieces.h"
 
 #include <functional>
+#include <string>
 
 namespace zrt {
 
@@ -28,6 +29,13 @@ void storeElements(DataType type, bool followsMaster, const float *values,
                    void *out, uint64_t count);
 void loadElements(DataType type, const void *from, float *values,
                   uint64_t count);
+
+/// Throws std::range_error, which begins with `where` and names `what`, its
+/// element and the largest value that there is, where one of `count` values
+/// from `element` on is finite and would not be so in `type`.
+void checkRange(const std::string &where, const std::string &what,
+                DataType type, uint64_t element, const float *values,
+                uint64_t count);
 
 /// Makes masters of `count` bf16 values that were rounded half away from zero,
 /// given the lower halves of the masters' bits.

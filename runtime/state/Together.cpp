@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <random>
 
 using namespace zrt;
 
@@ -22,4 +23,12 @@ void zrt::failTogether(Communicator &communicator, const std::string &error) {
   if (!error.empty())
     throw std::runtime_error(error);
   throw PeerError("rank " + std::to_string(failed) + ": " + message.data());
+}
+
+uint64_t zrt::sharedTag(Communicator &communicator) {
+  std::random_device random;
+  uint64_t tag = uint64_t(random()) << 32 | random();
+  communicator.run(Collective::Broadcast, Reduction::Sum,
+                   {{&tag, &tag, 1, DataType::I64, 0}});
+  return tag;
 }

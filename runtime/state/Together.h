@@ -4,6 +4,7 @@
 
 #include "communicator/Communicator.h"
 
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -20,6 +21,10 @@ public:
 /// std::runtime_error with `error`, elsewhere PeerError with the same and the
 /// rank's number. Called by all ranks.
 void failTogether(Communicator &communicator, const std::string &error);
+
+/// A number that no other run has, by chance; the same on all ranks, which all
+/// call it.
+uint64_t sharedTag(Communicator &communicator);
 
 /// Runs `body` on this rank, and fails on all ranks where it fails on one.
 template <typename Body> void together(Communicator &communicator, Body body) {

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <random>
 #include <stdexcept>
 #include <unistd.h>
 #include <utility>
@@ -21,10 +20,7 @@ static constexpr size_t kMostOfName = 220;
 /// A name beside `path` that no other run writes to; the same on all ranks.
 static std::string partialName(const std::string &path,
                                Communicator &communicator) {
-  std::random_device random;
-  uint64_t tag = uint64_t(random()) << 32 | random();
-  communicator.run(Collective::Broadcast, Reduction::Sum,
-                   {{&tag, &tag, 1, DataType::I64, 0}});
+  const uint64_t tag = sharedTag(communicator);
   const size_t name = path.rfind('/') + 1; // 0 without a slash
   return path.substr(0, name + kMostOfName) + ".partial-" + hexadecimal(tag);
 }

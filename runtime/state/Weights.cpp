@@ -16,7 +16,6 @@
 #include <exception>
 #include <fcntl.h>
 #include <memory>
-#include <random>
 #include <set>
 #include <stdexcept>
 #include <unistd.h>
@@ -99,24 +98,6 @@ StartingValues zrt::initialValuesOf(uint64_t seed) {
   };
 }
 
-/// Throws where one of `count` values is finite and not so in `type`.
-static void checkRange(const std::string &path, const Parameter &parameter,
-                       DataType type, uint64_t element, const float *values,
-                       uint64_t count) {
-  const auto fits = [&](float value) {
-    return !std::isfinite(value) || type == DataType::F32 ||
-           std::isfinite(type == DataType::F16 ? f16ToF32(f32ToF16(value))
-                                               : bf16ToF32(f32ToBf16(value)));
-  };
-  const float *found = std::find_if_not(values, values + count, fits);
-  if (found != values + count)
-    throw std::runtime_error(
-        path + ": element " + std::to_string(element + (found - values)) +
-        " of '" + parameter.name + "' is " + std::to_string(*found) +
-        ", which is too large for " + nameOf(type) +
-        ", the type that this program computes in");
-}
-
 StartingValues zrt::loadWeights(const std::string &path, const Program &program,
                                 const Arenas &arenas,
                                 Communicator &communicator) {
@@ -130,7 +111,8 @@ StartingValues zrt::loadWeights(const std::string &path, const Program &program,
       setParameter(program, arenas, communicator.rank(), parameter,
                    [&](uint64_t element, uint64_t count, float *out) {
                      file->readFloats(entry, element, count, out);
-                     checkRange(path, parameter, type, element, out, count);
+                     checkRange(path + ": ", "'" + parameter.name + "'", type,
+                                element, out, count);
                    });
     }
   });
