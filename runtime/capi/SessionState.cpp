@@ -2,6 +2,7 @@
 #include "capi/Session.h"
 
 #include "checkpoint/Checkpoint.h"
+#include "checkpoint/Save.h"
 #include "data/StoredArrays.h"
 #include "state/Elements.h"
 #include "state/Gradients.h"
@@ -223,11 +224,11 @@ std::string Session::saveCheckpoint(const std::string &folder, int64_t keep) {
   position.data.consumed = uint64_t(samplesBefore());
   std::string saved;
   runTogether([&](int number, Rank &rank) {
-    const std::string path = zrt::saveCheckpoint(
+    const SavedCheckpoint mine = zrt::saveCheckpoint(
         folder, own, rank.backend->arenas(), *communicators[size_t(number)],
         position, startingValues(rank), keep);
     if (number == 0)
-      saved = path;
+      saved = mine.path;
   });
   return saved;
 }

@@ -14,86 +14,6 @@
 using namespace zrt;
 
 //===----------------------------------------------------------------------===//
-// Saving
-//===----------------------------------------------------------------------===//
-
-static Manifest manifestOf(const Program &program, const Arenas &arenas,
-                           const RunPosition &position) {
-  Control control;
-  arenas.read(&control, &arenas.control(), sizeof(control));
-  Manifest manifest;
-  manifest.program = program.name;
-  manifest.update = position.update;
-  manifest.steps = control.steps;
-  manifest.skipped = control.skipped;
-  manifest.stage = program.training.stage;
-  manifest.ranks = program.training.ranks;
-  manifest.mesh = program.mesh.text();
-  manifest.scalerKind = program.training.lossScale.kind;
-  manifest.scaler = {control.scale, control.iteration, control.lastOverflow,
-                     control.hysteresis};
-  manifest.data = position.data;
-  manifest.tensors = tensorsOf(program);
-  return manifest;
-}
-
-/// The files of all ranks, given that of this one.
-static std::vector<StoredFile> gatherFiles(Communicator &communicator,
-                                           const StoredFile &mine) {
-  const int ranks = communicator.ranks();
-  const uint64_t numbers[2] = {mine.bytes, mine.digest};
-  std::vector<uint64_t> all(2 * size_t(ranks));
-  communicator.run(Collective::AllGather, Reduction::Sum,
-                   {{numbers, all.data(), 2, DataType::I64, 0}});
-  std::vector<StoredFile> files;
-  for (int rank = 0; rank < ranks; ++rank)
-    files.push_back({shardName(rank, ranks), all[2 * size_t(rank)],
-                     all[2 * size_t(rank) + 1]});
-  return files;
-}
-
-std::string zrt::saveCheckpoint(const std::string &folder,
-                                const Program &program, const Arenas &arenas,
-                                Communicator &communicator,
-                                const RunPosition &position,
-                                const StartingValues &start, int64_t keep,
-                                FileSystem &files) {
-  const bool first = communicator.rank() == 0;
-  const std::string name = checkpointName(position.update);
-  const std::string partial =
-      CheckpointFolder::partialPath(folder, position.update);
-  CheckpointFolder checkpoints(folder, files);
-  bool begun = false;
-  try {
-    together(communicator, [&] {
-      if (first)
-        begun = checkpoints.begin(position.update);
-    });
-    StoredFile mine;
-    together(communicator, [&] {
-      mine = writeShard(files, partial, program, arenas, communicator.rank(),
-                        start);
-      files.syncFolder(partial);
-    });
-    Manifest manifest = manifestOf(program, arenas, position);
-    manifest.files = gatherFiles(communicator, mine);
-    together(communicator, [&] {
-      if (!first)
-        return;
-      checkpoints.commit(manifest);
-      begun = false;
-      if (keep > 0)
-        checkpoints.prune(keep);
-    });
-  } catch (...) {
-    if (begun)
-      checkpoints.abandon(position.update);
-    throw;
-  }
-  return inFolder(folder, name);
-}
-
-//===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//
 
@@ -159,29 +79,62 @@ zrt::findNewest(const std::string &folder, Communicator &communicator,
 // Loading
 //===----------------------------------------------------------------------===//
 
-void zrt::verifyFile(const std::string &path, const StoredFile &file) {
+[[noreturn]] static void refuseFile(const std::string &path,
+                                    const StoredFile &file,
+                                    const std::string &why) {
+  throw std::runtime_error(inFolder(path, file.name) + ": " + why +
+                           ": the checkpoint is damaged; restore the file, or "
+                           "remove the folder '" +
+                           path + "' to go on from the one before it");
+}
+
+/// The digest of one of `parts` parts of a file of the right size.
+static uint64_t digestOf(const std::string &path, const StoredFile &file,
+                         uint64_t part, uint64_t parts) {
   const std::string name = inFolder(path, file.name);
-  const auto refuse = [&](const std::string &why) {
-    throw std::runtime_error(
-        name + ": " + why +
-        ": the checkpoint is damaged; restore the file, or "
-        "remove the folder '" +
-        path + "' to go on from the one before it");
-  };
   uint64_t bytes = 0;
   try {
     bytes = FileHandle(name, O_RDONLY).size();
   } catch (const std::exception &error) {
     const std::string what = error.what();
-    refuse(what.substr(std::min(what.size(), name.size() + 2)));
+    refuseFile(path, file, what.substr(std::min(what.size(), name.size() + 2)));
   }
   if (bytes != file.bytes)
-    refuse("found " + std::to_string(bytes) + " bytes, wanted " +
-           std::to_string(file.bytes));
-  const uint64_t digest = digestPart(name, 0, 1).value;
+    refuseFile(path, file,
+               "found " + std::to_string(bytes) + " bytes, wanted " +
+                   std::to_string(file.bytes));
+  return digestPart(name, part, parts).value;
+}
+
+static void checkDigest(const std::string &path, const StoredFile &file,
+                        uint64_t digest) {
   if (digest != file.digest)
-    refuse("found the checksum " + hexadecimal(digest) + ", wanted " +
-           hexadecimal(file.digest));
+    refuseFile(path, file,
+               "found the checksum " + hexadecimal(digest) + ", wanted " +
+                   hexadecimal(file.digest));
+}
+
+void zrt::verifyFile(const std::string &path, const StoredFile &file) {
+  checkDigest(path, file, digestOf(path, file, 0, 1));
+}
+
+/// Every rank reads an equal part of every file, however large each is.
+static void verifyTogether(const FoundCheckpoint &found,
+                           Communicator &communicator) {
+  const std::vector<StoredFile> &files = found.manifest.files;
+  const uint64_t ranks = uint64_t(communicator.ranks());
+  std::vector<uint64_t> digests(files.size());
+  together(communicator, [&] {
+    for (size_t i = 0; i < files.size(); ++i)
+      digests[i] = digestOf(found.path, files[i],
+                            (uint64_t(communicator.rank()) + i) % ranks, ranks);
+  });
+  if (!digests.empty())
+    communicator.run(
+        Collective::AllReduce, Reduction::Sum,
+        {{digests.data(), digests.data(), digests.size(), DataType::I64, 0}});
+  for (size_t i = 0; i < files.size(); ++i)
+    checkDigest(found.path, files[i], digests[i]);
 }
 
 static std::string namesOf(const std::vector<StoredState> &states) {
@@ -265,20 +218,28 @@ static void restoreControl(const Program &program, const Arenas &arenas,
 }
 
 /// Sets the elements that `rank` stores of all parameters and states.
-static void restoreElements(const Program &program, const Arenas &arenas,
+static void restoreElements(const FoundCheckpoint &found,
+                            const Program &program, const Arenas &arenas,
                             int rank, const ShardReader &reader) {
   setConstantStates(program, arenas, rank); // padding, too
   for (const Parameter &parameter : program.parameters) {
-    const auto source = [&](const std::string &state) -> ValueSource {
-      return [&reader, &parameter, state](uint64_t element, uint64_t count,
-                                          float *out) {
+    const auto source = [&](const std::string &state,
+                            DataType type) -> ValueSource {
+      const std::string what = (state == kValueName ? "" : state + " of ") +
+                               "'" + parameter.name + "'";
+      return [&reader, &found, &parameter, state, type,
+              what](uint64_t element, uint64_t count, float *out) {
         reader.read(parameter.name, state, element, count, out);
+        checkRange(found.path + ": ", what, type, element, out, count);
       };
     };
-    setParameter(program, arenas, rank, parameter, source(kValueName));
-    for (const State &state : partitionOf(program, parameter).states)
+    const Partition &partition = partitionOf(program, parameter);
+    setParameter(program, arenas, rank, parameter,
+                 source(kValueName, partition.computeType));
+    for (const State &state : partition.states)
       if (state.start == StateStart::Constant)
-        setState(program, arenas, rank, parameter, state, source(state.name));
+        setState(program, arenas, rank, parameter, state,
+                 source(state.name, state.type));
     if (isRoundedStart(program, parameter))
       reader.hold(parameter.name);
   }
@@ -288,17 +249,12 @@ LoadedCheckpoint zrt::loadCheckpoint(const FoundCheckpoint &found,
                                      const Program &program,
                                      const Arenas &arenas,
                                      Communicator &communicator) {
-  const size_t rank = size_t(communicator.rank());
-  const std::vector<StoredFile> &files = found.manifest.files;
   std::shared_ptr<ShardReader> reader;
-  together(communicator, [&] {
-    checkTensors(found, program);
-    for (size_t i = rank; i < files.size(); i += size_t(communicator.ranks()))
-      verifyFile(found.path, files[i]);
-  });
+  together(communicator, [&] { checkTensors(found, program); });
+  verifyTogether(found, communicator);
   together(communicator, [&] {
     reader = std::make_shared<ShardReader>(found.path, found.manifest);
-    restoreElements(program, arenas, int(rank), *reader);
+    restoreElements(found, program, arenas, communicator.rank(), *reader);
     restoreControl(program, arenas, found.manifest);
   });
   return {found.path, found.manifest,

@@ -1,4 +1,4 @@
-// Saving and loading the whole state of a run, by all its ranks.
+// Finding and loading the whole state of a run, by all its ranks.
 #ifndef ZERO_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define ZERO_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
@@ -10,12 +10,6 @@
 
 namespace zrt {
 
-/// Where a run is between two updates, besides what its memory says.
-struct RunPosition {
-  int64_t update = 0; ///< updates begun, skipped ones included
-  DataPosition data;
-};
-
 /// What was loaded.
 struct LoadedCheckpoint {
   std::string path;
@@ -24,19 +18,6 @@ struct LoadedCheckpoint {
   /// may be read after the checkpoint is removed.
   StartingValues start;
 };
-
-/// Saves the state of a run between two updates, when nothing is in flight, as
-/// a folder in `folder`, and then removes all checkpoints but the newest
-/// `keep`; 0 keeps all. Whenever the process or the machine stops, the earlier
-/// checkpoints are intact, and this one is complete or not there. Called by all
-/// ranks, which see one file system; where one fails, all throw
-/// std::runtime_error, and nothing but the new checkpoint is lost. Returns its
-/// path.
-std::string saveCheckpoint(const std::string &folder, const Program &program,
-                           const Arenas &arenas, Communicator &communicator,
-                           const RunPosition &position,
-                           const StartingValues &start, int64_t keep = 0,
-                           FileSystem &files = FileSystem::disk());
 
 /// The newest complete checkpoint of a folder, or none. `remarks` says what was
 /// passed over; it is empty on all ranks but the first. Called by all ranks.

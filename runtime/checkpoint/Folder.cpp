@@ -1,5 +1,7 @@
 #include "checkpoint/Folder.h"
 
+#include "state/Digest.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -9,12 +11,17 @@
 #include <stdexcept>
 #include <sys/file.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace zrt;
 
 static constexpr const char *kPrefix = "update-";
-/// Of what is being written, and of what is being removed.
-static constexpr const char *kPartial = ".partial", *kRemoved = ".removed";
+/// Of what is being written, of what is being removed, and of what had the name
+/// of a checkpoint and was none.
+static constexpr const char *kPartial = ".partial", *kRemoved = ".removed",
+                            *kDamaged = ".damaged";
+/// Of the file by which ranks find out whether they see one folder.
+static constexpr const char *kProbe = "probe-";
 
 std::string zrt::checkpointName(int64_t update) {
   char text[40];
@@ -48,7 +55,8 @@ static bool isLeft(const std::string &name) {
         name.compare(name.size() - ending.size(), ending.size(), ending) != 0)
       continue;
     const std::string stem = name.substr(0, name.size() - ending.size());
-    if (updateOf(stem) >= 0 || stem == kPointerName)
+    if (updateOf(stem) >= 0 || stem == kPointerName ||
+        stem.rfind(kProbe, 0) == 0)
       return true;
   }
   return false;
@@ -97,6 +105,11 @@ std::string CheckpointFolder::partialPath(const std::string &folder,
   return inFolder(folder, checkpointName(update) + kPartial);
 }
 
+std::string CheckpointFolder::probePath(const std::string &folder,
+                                        uint64_t tag) {
+  return inFolder(folder, kProbe + hexadecimal(tag) + kPartial);
+}
+
 bool CheckpointFolder::begin(int64_t update) {
   make();
   clean();
@@ -109,7 +122,7 @@ bool CheckpointFolder::begin(int64_t update) {
                                "or remove it");
   for (const BrokenCheckpoint &broken : found.broken)
     if (broken.path == inFolder(path, name))
-      remove(name);
+      setAside(broken);
   files.makeFolder(partialPath(path, update));
   return true;
 }
@@ -137,7 +150,7 @@ void CheckpointFolder::commit(const Manifest &manifest) {
   write(path, kPointerName, name + "\n");
 }
 
-/// Removes a folder, whatever name it has.
+/// Removes a folder, whatever name it has: all of it that can be removed.
 void CheckpointFolder::remove(const std::string &name) {
   std::string left = name;
   if (!isLeft(name)) {
@@ -147,20 +160,59 @@ void CheckpointFolder::remove(const std::string &name) {
     files.syncFolder(path);
   }
   const std::string folder = inFolder(path, left);
-  for (const std::string &file : files.list(folder))
-    files.removeFile(inFolder(folder, file));
+  std::string reason;
+  for (const std::string &file : files.list(folder)) {
+    try {
+      files.removeFile(inFolder(folder, file));
+    } catch (const std::exception &error) {
+      if (reason.empty())
+        reason = error.what();
+    }
+  }
+  if (!reason.empty())
+    throw std::runtime_error(reason);
   files.removeFolder(folder);
+}
+
+/// What cannot be removed costs room, and no run.
+void CheckpointFolder::tryToRemove(const std::string &name) {
+  try {
+    remove(name);
+  } catch (const std::exception &error) {
+    remarks.push_back("an old checkpoint stays: " + std::string(error.what()) +
+                      "; remove it by hand");
+  }
+}
+
+/// It may be all that is left of a run: it is kept, under a name that nobody
+/// reads.
+void CheckpointFolder::setAside(const BrokenCheckpoint &broken) {
+  const std::vector<std::string> names = files.list(path);
+  const std::string first =
+      broken.path.substr(broken.path.rfind('/') + 1) + kDamaged;
+  std::string name = first;
+  for (int number = 2; std::binary_search(names.begin(), names.end(), name);
+       ++number)
+    name = first + "-" + std::to_string(number);
+  files.rename(broken.path, inFolder(path, name));
+  files.syncFolder(path);
+  remarks.push_back(broken.path + " cannot be read (" + broken.reason +
+                    ") and is kept as " + inFolder(path, name));
 }
 
 void CheckpointFolder::clean() {
   for (const std::string &name : files.list(path)) {
     if (!isLeft(name))
       continue;
-    if (name == std::string(kPointerName) + kPartial)
+    if (updateOf(name.substr(0, name.rfind('.'))) < 0)
       files.removeFile(inFolder(path, name));
     else
-      remove(name);
+      tryToRemove(name);
   }
+}
+
+std::vector<std::string> CheckpointFolder::takeRemarks() {
+  return std::exchange(remarks, {});
 }
 
 void CheckpointFolder::abandon(int64_t update) noexcept {
@@ -174,7 +226,7 @@ void CheckpointFolder::abandon(int64_t update) noexcept {
 void CheckpointFolder::prune(int64_t keep) {
   const std::vector<FoundCheckpoint> complete = findCheckpoints(path).complete;
   for (size_t i = 0; i + size_t(keep) < complete.size(); ++i)
-    remove(checkpointName(complete[i].manifest.update));
+    tryToRemove(checkpointName(complete[i].manifest.update));
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,25 +49,35 @@ public:
   void make();
   /// Makes the folder where it is missing, removes what crashes have left, and
   /// makes an empty folder for the checkpoint of `update`. Throws where there
-  /// is a complete one of that update. Returns true.
+  /// is a complete one of that update; one that cannot be read gets another
+  /// name. Returns true.
   bool begin(int64_t update);
   /// Where the files are written until the checkpoint is complete.
   static std::string partialPath(const std::string &folder, int64_t update);
+  /// A file by which ranks find out whether they see one folder.
+  static std::string probePath(const std::string &folder, uint64_t tag);
   /// Publishes what `begin` began, whose files are synchronised.
   void commit(const Manifest &manifest);
   /// Removes what `begin` began, as far as that is possible.
   void abandon(int64_t update) noexcept;
-  /// Removes all but the newest `keep`.
+  /// Removes all but the newest `keep`, as far as that is possible.
   void prune(int64_t keep);
+
+  /// What the steps since the last call have to say: what could not be removed,
+  /// and what got another name.
+  std::vector<std::string> takeRemarks();
 
 private:
   void write(const std::string &folder, const std::string &name,
              const std::string &text);
   void remove(const std::string &folder);
+  void tryToRemove(const std::string &name);
+  void setAside(const BrokenCheckpoint &broken);
   void clean();
 
   std::string path;
   FileSystem &files;
+  std::vector<std::string> remarks;
 };
 
 /// Keeps a folder for one run, as long as it lives.

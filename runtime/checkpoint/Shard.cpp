@@ -108,6 +108,30 @@ std::vector<TensorEntry> entriesOf(const Program &program, int rank) {
   return entries;
 }
 
+std::string headerOf(const Program &program, int rank) {
+  std::vector<TensorEntry> entries = entriesOf(program, rank);
+  return makeSafeTensorsHeader(entries, {{"format", "pt"}});
+}
+
+/// Calls `body(data, bytes)` with what follows the header, in portions.
+template <typename Body>
+void forEachPortion(const Program &program, const Arenas &arenas, int rank,
+                    const StartingValues &start, Body body) {
+  std::vector<char> bytes;
+  forEachKept(program, [&](const Parameter &parameter, const State *state,
+                           TensorDataType type) {
+    const auto pass = [&](uint64_t, uint64_t count, const float *values) {
+      bytes.resize(count * sizeOf(type));
+      storeElements(floatTypeOf(type), false, values, bytes.data(), count);
+      body(bytes.data(), bytes.size());
+    };
+    if (state)
+      readState(program, arenas, rank, parameter, *state, pass);
+    else
+      readModelValues(program, arenas, rank, parameter, start, pass);
+  });
+}
+
 } // namespace
 
 StoredFile zrt::writeShard(FileSystem &files, const std::string &folder,
@@ -115,22 +139,65 @@ StoredFile zrt::writeShard(FileSystem &files, const std::string &folder,
                            int rank, const StartingValues &start) {
   const std::string name = shardName(rank, program.training.ranks);
   DigestedFile file(files, inFolder(folder, name));
-  std::vector<TensorEntry> entries = entriesOf(program, rank);
-  const std::string header = makeSafeTensorsHeader(entries, {{"format", "pt"}});
+  const std::string header = headerOf(program, rank);
   file.append(header.data(), header.size());
-  std::vector<char> bytes;
-  forEachKept(program, [&](const Parameter &parameter, const State *state,
-                           TensorDataType type) {
-    const auto write = [&](uint64_t, uint64_t count, const float *values) {
-      bytes.resize(count * sizeOf(type));
-      storeElements(floatTypeOf(type), false, values, bytes.data(), count);
-      file.append(bytes.data(), bytes.size());
-    };
-    if (state)
-      readState(program, arenas, rank, parameter, *state, write);
-    else
-      readModelValues(program, arenas, rank, parameter, start, write);
-  });
+  forEachPortion(
+      program, arenas, rank, start,
+      [&](const char *data, uint64_t bytes) { file.append(data, bytes); });
+  StoredFile stored = file.finish();
+  stored.name = name;
+  return stored;
+}
+
+//===----------------------------------------------------------------------===//
+// Copying
+//===----------------------------------------------------------------------===//
+
+/// Bytes of a rank's file after its header.
+static uint64_t valueBytes(const Program &program, int rank) {
+  uint64_t bytes = 0;
+  for (const TensorEntry &entry : entriesOf(program, rank))
+    bytes += uint64_t(entry.shape.front()) * sizeOf(entry.type);
+  return bytes;
+}
+
+uint64_t ShardCopy::bytesOf(const Program &program) {
+  uint64_t most = 0;
+  for (int rank = 0; rank < program.training.ranks; ++rank)
+    most = std::max(most, valueBytes(program, rank));
+  return most;
+}
+
+void ShardCopy::take(const Program &program, const Arenas &arenas, int rank,
+                     const StartingValues &start) {
+  name = shardName(rank, program.training.ranks);
+  header = headerOf(program, rank);
+  if (!values.data())
+    values = Mapping(valueBytes(program, rank), /*hugePages=*/false,
+                     "the copy of the state that a checkpoint is written from");
+  used = 0;
+  char *to = static_cast<char *>(values.data());
+  forEachPortion(program, arenas, rank, start,
+                 [&](const char *data, uint64_t bytes) {
+                   if (bytes > values.size() - used)
+                     throw std::logic_error("a rank's share of the state is "
+                                            "larger than its copy");
+                   std::memcpy(to + used, data, bytes);
+                   used += bytes;
+                 });
+}
+
+StoredFile ShardCopy::write(FileSystem &files, const std::string &folder,
+                            const std::atomic<bool> &stop) const {
+  DigestedFile file(files, inFolder(folder, name));
+  file.append(header.data(), header.size());
+  const char *from = static_cast<const char *>(values.data());
+  for (uint64_t done = 0; done < used; done += kDigestBlock) {
+    if (stop)
+      throw std::runtime_error(inFolder(folder, name) +
+                               ": not written, as the run ends");
+    file.append(from + done, std::min(kDigestBlock, used - done));
+  }
   StoredFile stored = file.finish();
   stored.name = name;
   return stored;

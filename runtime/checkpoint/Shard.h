@@ -7,8 +7,10 @@
 
 #include "checkpoint/FileSystem.h"
 #include "checkpoint/Manifest.h"
+#include "state/Arenas.h"
 #include "state/Weights.h"
 
+#include <atomic>
 #include <map>
 
 namespace zrt {
@@ -21,6 +23,29 @@ std::string shardName(int rank, int ranks);
 StoredFile writeShard(FileSystem &files, const std::string &folder,
                       const Program &program, const Arenas &arenas, int rank,
                       const StartingValues &start);
+
+/// A copy in memory of what the file of a rank will hold, so that the state may
+/// go on while it is written.
+class ShardCopy {
+public:
+  /// Bytes that a copy takes, of the rank that has most to write.
+  static uint64_t bytesOf(const Program &program);
+
+  /// Takes the memory where there is none yet. Throws std::runtime_error where
+  /// it cannot be had.
+  void take(const Program &program, const Arenas &arenas, int rank,
+            const StartingValues &start);
+
+  /// Writes and synchronises the file. Once `stop` is true, it throws instead
+  /// of writing more.
+  StoredFile write(FileSystem &files, const std::string &folder,
+                   const std::atomic<bool> &stop) const;
+
+private:
+  std::string name, header;
+  Mapping values;
+  uint64_t used = 0;
+};
 
 /// The logical tensors of a checkpoint, whichever rank wrote what. Few files
 /// are open at a time. One thread at a time may use it.

@@ -129,7 +129,7 @@ uint64_t zrt::hostBytesOf(const Program &program, bool isForDevice) {
   return bytes;
 }
 
-std::string zrt::lackOfMemory(uint64_t bytes, const LocalRanks &ranks,
+std::string zrt::describeLack(uint64_t bytes, const LocalRanks &ranks,
                               const std::vector<MemoryLimit> &limits) {
   const MemoryLimit *worst = nullptr;
   const auto sharers = [&](const MemoryLimit &limit) {
@@ -147,7 +147,14 @@ std::string zrt::lackOfMemory(uint64_t bytes, const LocalRanks &ranks,
   return textOf(count) + " of this " +
          (worst->ofProcess ? "process" : "machine") + " would need " +
          readableBytes(bytes) + (count == 1 ? "" : " each") + ", and " +
-         worst->source + " leaves " + readableBytes(worst->left) +
-         "; compile the model to need less, for more ranks or at a higher "
-         "stage, or start all the same with --overcommit";
+         worst->source + " leaves " + readableBytes(worst->left);
+}
+
+std::string zrt::lackOfMemory(uint64_t bytes, const LocalRanks &ranks,
+                              const std::vector<MemoryLimit> &limits) {
+  const std::string lack = describeLack(bytes, ranks, limits);
+  return lack.empty() ? ""
+                      : lack + "; compile the model to need less, for more "
+                               "ranks or at a higher stage, or start all the "
+                               "same with --overcommit";
 }

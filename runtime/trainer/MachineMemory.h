@@ -30,6 +30,11 @@ struct LocalRanks {
   int ofProcess = 1, ofMachine = 1;
 };
 
+/// How much ranks of `bytes` each exceed `limits`, as a clause; "" where they
+/// fit.
+std::string describeLack(uint64_t bytes, const LocalRanks &ranks,
+                         const std::vector<MemoryLimit> &limits);
+
 /// Why ranks of `bytes` each do not fit `limits`, in one sentence; "" where
 /// they do.
 std::string lackOfMemory(uint64_t bytes, const LocalRanks &ranks,

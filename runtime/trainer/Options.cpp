@@ -164,7 +164,8 @@ void addTraceFlags(CLI::App &app, Options &options, std::string &steps) {
                      "write a timeline of all commands, for ui.perfetto.dev")
           ->type_name("FILE.json");
   app.add_option("--trace-steps", steps,
-                 "first and last update to trace (default 2:4)")
+                 "first and last update to trace (default: the second to the "
+                 "fourth of the run, after those that it resumes)")
       ->type_name("A:B")
       ->needs(trace);
 }
@@ -186,24 +187,21 @@ void addDumpFlags(CLI::App &app, Options &options) {
       ->needs(dump);
 }
 
-/// Reads "a:b"; without it the second to the fourth update, as far as there
-/// are.
+/// Reads "a:b".
 void readTraceSteps(const std::string &text, Options &options) {
-  if (options.trace.empty())
+  if (!options.trace.empty() && options.steps == 0)
+    throw UsageError("--trace with --steps 0 traces nothing");
+  if (text.empty())
     return;
-  options.traceFirst = std::min<int64_t>(2, options.steps);
-  options.traceLast = std::min<int64_t>(4, options.steps);
-  if (!text.empty()) {
-    const char *end = text.data() + text.size();
-    const auto first = std::from_chars(text.data(), end, options.traceFirst);
-    const bool colon =
-        first.ec == std::errc() && first.ptr != end && *first.ptr == ':';
-    const auto last =
-        std::from_chars(colon ? first.ptr + 1 : end, end, options.traceLast);
-    if (!colon || last.ec != std::errc() || last.ptr != end)
-      throw UsageError("--trace-steps: found '" + text +
-                       "', wanted two numbers of updates such as 2:4");
-  }
+  const char *end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, options.traceFirst);
+  const bool colon =
+      first.ec == std::errc() && first.ptr != end && *first.ptr == ':';
+  const auto last =
+      std::from_chars(colon ? first.ptr + 1 : end, end, options.traceLast);
+  if (!colon || last.ec != std::errc() || last.ptr != end)
+    throw UsageError("--trace-steps: found '" + text +
+                     "', wanted two numbers of updates such as 2:4");
   if (options.traceFirst < 1 || options.traceLast < options.traceFirst ||
       options.traceLast > options.steps)
     throw UsageError("--trace-steps " + std::to_string(options.traceFirst) +

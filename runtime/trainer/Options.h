@@ -47,7 +47,8 @@ struct Options {
   int64_t checkpointEvery = 0; ///< updates between checkpoints; 0: at the end
   int64_t keep = 0;            ///< newest checkpoints that stay; 0: all
   bool resume = false;
-  int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1
+  int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1;
+                                         ///< 0: the first ones of the run
   std::string calibrate;                 ///< the machine file to write
   int64_t evalEvery = 0; ///< updates between evaluations; 0: none
   int64_t evalBatches = 10;

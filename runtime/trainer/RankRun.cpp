@@ -12,6 +12,7 @@
 #include "trainer/Signals.h"
 #include "trainer/Texts.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <ostream>
@@ -108,10 +109,10 @@ RankRun::RankRun(const Run &run, const Data &data, Communicator &communicator,
       communicator(communicator), localRanks(localRanks),
       pool(threadsPerRank(run.options.threads, localRanks)) {
   Transfer transfer;
-  transfer.send = transfer.receive = &stop;
-  transfer.count = 1;
+  transfer.send = transfer.receive = agreed.data();
+  transfer.count = agreed.size();
   transfer.type = DataType::I32;
-  stopTransfer.push_back(transfer);
+  agreedTransfer.push_back(transfer);
 }
 
 void RankRun::checkAgreement() {
@@ -192,18 +193,13 @@ void RankRun::prepare() {
     namedOutputs(program);
   setState();
   backend->initialize();
-  if (options.traceFirst > 0 && options.traceLast <= trainer->updates())
-    throw std::runtime_error(
-        "--trace-steps " + std::to_string(options.traceFirst) + ":" +
-        std::to_string(options.traceLast) + ": the run resumes after update " +
-        std::to_string(trainer->updates()) + "; name later ones");
+  chooseTraced();
   if (!options.dump.empty())
     dump = std::make_unique<Dump>(program, options, communicator,
                                   trainer->updates());
-  if (options.traceFirst > 0)
-    trace = std::make_unique<TraceLog>(
-        program, options.traceLast - options.traceFirst + 1,
-        backend->timesOperations());
+  if (traceFirst > 0)
+    trace = std::make_unique<TraceLog>(program, traceLast - traceFirst + 1,
+                                       backend->timesOperations());
   if (!speaks() || !batches)
     return;
   if (!data.remark.empty())
@@ -221,12 +217,41 @@ void RankRun::prepare() {
         options.tensorboard, batches->tokensPerUpdate(), trainer->updates());
 }
 
+/// Without --trace-steps, the second to the fourth update that this run makes,
+/// as far as there are: the first one is slower.
+void RankRun::chooseTraced() {
+  if (options.trace.empty())
+    return;
+  const int64_t done = trainer->updates();
+  traceFirst = options.traceFirst;
+  traceLast = options.traceLast;
+  if (traceFirst == 0 && done < options.steps) {
+    traceFirst = std::min(done + 2, options.steps);
+    traceLast = std::min(done + 4, options.steps);
+  } else if (traceFirst == 0 && speaks()) {
+    run.errors << "remark: there is no update to trace: '" << options.trace
+               << "' is not written" << std::endl;
+  } else if (traceFirst > 0 && traceLast <= done) {
+    throw std::runtime_error("--trace-steps " + std::to_string(traceFirst) +
+                             ":" + std::to_string(traceLast) +
+                             ": the run resumes after update " +
+                             std::to_string(done) + "; name later ones");
+  }
+}
+
+/// Where all ranks stand between two updates: whether to stop, and what has
+/// become of a checkpoint.
 bool RankRun::agreeToStop() {
-  stop = StopSignals::received();
+  agreed[0] = StopSignals::received();
+  agreed[1] = checkpoints ? int32_t(checkpoints->progress()) : 0;
   if (communicator.ranks() > 1)
-    communicator.run(Collective::AllReduce, Reduction::Max, stopTransfer);
-  stopSignal = stop;
-  return stop != 0;
+    communicator.run(Collective::AllReduce, Reduction::Max, agreedTransfer);
+  if (checkpoints) {
+    checkpoints->advance(BackgroundSave::Progress(agreed[1]));
+    tellSaved();
+  }
+  stopSignal = agreed[0];
+  return stopSignal != 0;
 }
 
 void RankRun::report(const UpdateReport &update) {
@@ -278,13 +303,13 @@ UpdateReport RankRun::update(int64_t number) {
     dump->write(*backend);
     return result;
   }
-  if (!trace || number < options.traceFirst || number > options.traceLast)
+  if (!trace || number < traceFirst || number > traceLast)
     return trainer->update();
   if (!isTracing) {
     isTracing = true;
     if (speaks() && backend->timesOperations())
-      progress->message("updates " + std::to_string(options.traceFirst) +
-                        " to " + std::to_string(options.traceLast) +
+      progress->message("updates " + std::to_string(traceFirst) + " to " +
+                        std::to_string(traceLast) +
                         " are traced: their commands are queued one by one, "
                         "with events around each, and are no graph");
     // The clocks of the ranks count from here.
@@ -294,17 +319,21 @@ UpdateReport RankRun::update(int64_t number) {
   trace->beginUpdate(number);
   UpdateReport result = trainer->update();
   trace->endUpdate();
-  if (number == options.traceLast)
+  if (number == traceLast)
     backend->setCommandHook({});
   return result;
 }
 
 void RankRun::saveCheckpoint() {
   backend->drain();
-  const std::string path =
-      checkpoints->save(trainer->updates(), backend->arenas(), start);
-  if (speaks() && !path.empty())
-    progress->message("saved " + path);
+  checkpoints->save(trainer->updates(), backend->arenas(), start);
+  tellSaved();
+}
+
+void RankRun::tellSaved() {
+  for (const std::string &path : checkpoints->takeSaved())
+    if (speaks())
+      progress->message("saved " + path);
 }
 
 void RankRun::writeTrace() {
@@ -334,8 +363,10 @@ void RankRun::train() {
       saveCheckpoint();
   }
   backend->drain();
-  if (checkpoints)
-    saveCheckpoint();
+  if (checkpoints) {
+    checkpoints->finish(trainer->updates(), backend->arenas(), start);
+    tellSaved();
+  }
   if (progress)
     progress->finish();
 }
@@ -376,6 +407,9 @@ void RankRun::summarize() {
   printMemory(program, out);
   out << "the kernels' workspace: " << readableBytes(backend->workspaceBytes())
       << "\n";
+  if (checkpoints && checkpoints->usesCopies())
+    out << "the copy of the state for checkpoints: "
+        << readableBytes(ShardCopy::bytesOf(program)) << " of host memory\n";
   if (const std::string device = backend->describe(); !device.empty())
     out << "the device: " << device << "\n";
   if (graphSeconds > 0)

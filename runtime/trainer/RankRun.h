@@ -14,6 +14,7 @@
 #include "trainer/TraceLog.h"
 #include "trainer/Trainer.h"
 
+#include <array>
 #include <memory>
 
 namespace zrt {
@@ -34,6 +35,8 @@ private:
   void train();
   void setState();
   void saveCheckpoint();
+  void tellSaved();
+  void chooseTraced();
   void evaluate(int64_t update);
   void report(const UpdateReport &update);
   bool agreeToStop();
@@ -64,9 +67,12 @@ private:
   std::unique_ptr<TensorBoard> tensorBoard; ///< of the first rank
   std::unique_ptr<TraceLog> trace;
   std::unique_ptr<Dump> dump;
-  bool isTracing = false; ///< the first traced update has begun
-  std::vector<Transfer> stopTransfer;
-  int32_t stop = 0;
+  int64_t traceFirst = 0, traceLast = 0; ///< updates; 0: none
+  bool isTracing = false;                ///< the first traced update has begun
+  /// What ranks agree on between updates: the signal that stops them, and how
+  /// far a checkpoint is.
+  std::array<int32_t, 2> agreed = {};
+  std::vector<Transfer> agreedTransfer;
   int stopSignal = 0;
   UpdateReport first, last;
   int64_t skipped = 0;

@@ -1,5 +1,6 @@
 #include "trainer/Run.h"
 
+#include "checkpoint/Shard.h"
 #include "communicator/InProcess.h"
 #include "communicator/Mpi.h"
 #include "state/Weights.h"
@@ -61,10 +62,27 @@ Data openRunData(const Run &run) {
 void checkMemory(const Run &run, const LocalRanks &ranks) {
   if (run.options.action != Options::Action::Train || run.options.overcommit)
     return;
-  const std::string lack = lackOfMemory(
-      hostBytesOf(run.program, run.isForDevice), ranks, memoryLimits());
+  const std::string lack =
+      lackOfMemory(hostBytesOf(run.program, run.isForDevice), ranks,
+                   memoryLimits(run.memoryRoot));
   if (!lack.empty())
     throw std::runtime_error(lack);
+}
+
+/// `run`, with the reason why checkpoints are not written from copies, where
+/// there is one.
+Run withCopies(const Run &run, const LocalRanks &ranks) {
+  Run result = run;
+  const uint64_t arenas = hostBytesOf(run.program, run.isForDevice);
+  uint64_t bytes = 0;
+  if (run.options.action != Options::Action::Train || run.options.overcommit ||
+      run.options.checkpointEvery == 0)
+    return result;
+  if (__builtin_add_overflow(arenas, ShardCopy::bytesOf(run.program), &bytes))
+    bytes = UINT64_MAX;
+  result.lackForCopies =
+      describeLack(bytes, ranks, memoryLimits(run.memoryRoot));
+  return result;
 }
 
 void runRank(const Run &run, const Data &data, Communicator &communicator,
@@ -120,9 +138,10 @@ CommunicatorOptions communicatorOptions(const Run &run) {
   return options;
 }
 
-int launchThreads(const Run &run) {
-  const int ranks = run.program.training.ranks;
-  checkMemory(run, {ranks, ranks});
+int launchThreads(const Run &asked) {
+  const int ranks = asked.program.training.ranks;
+  checkMemory(asked, {ranks, ranks});
+  const Run run = withCopies(asked, {ranks, ranks});
   const Data data = openRunData(run);
   const auto communicators = makeInProcess(ranks, communicatorOptions(run));
   Failure failure;
@@ -192,8 +211,8 @@ int launchProcess(const Run &run) {
     finish(run, failure);
     return 1;
   }
-  runRank(run, data, *communicator, localRanks > 0 ? localRanks : ranks,
-          failure);
+  runRank(withCopies(run, {1, std::max(localRanks, 1)}), data, *communicator,
+          localRanks > 0 ? localRanks : ranks, failure);
   return finish(run, failure);
 }
 

@@ -6,6 +6,7 @@
 #include "trainer/Options.h"
 
 #include <iosfwd>
+#include <string>
 
 namespace zrt {
 
@@ -23,6 +24,11 @@ struct Run {
   bool terminal = false; ///< `out` is one
   bool isForDevice = false;
   FileSystem *files = nullptr; ///< that checkpoints are written to; null: disk
+  /// Before the paths of files that tell what memory is left.
+  std::string memoryRoot = {};
+  /// Why this machine has no memory for the copies that checkpoints are written
+  /// from; empty: it has.
+  std::string lackForCopies = {};
 };
 
 /// Trains, evaluates, saves and samples as the options say: one thread a rank,

@@ -1,9 +1,11 @@
 #include "trainer/RunCheckpoints.h"
 
 #include "state/Digest.h"
+#include "state/Together.h"
 
 #include <ostream>
 #include <stdexcept>
+#include <utility>
 
 using namespace zrt;
 
@@ -48,6 +50,25 @@ RunCheckpoints::RunCheckpoints(const Run &run, const Data &data,
     CheckpointFolder(options.checkpoint, files).make();
     lock = std::make_unique<FolderLock>(options.checkpoint);
   });
+  if (communicator.ranks() > 1)
+    agreeOnFolder(options.checkpoint, communicator, files);
+  if (batches && options.checkpointEvery > 0)
+    chooseCopies();
+}
+
+/// Whether checkpoints are written from copies, on all ranks or on none.
+void RunCheckpoints::chooseCopies() {
+  try {
+    failTogether(communicator, run.lackForCopies);
+    background = std::make_unique<BackgroundSave>(
+        options.checkpoint, run.program, communicator, options.keep, files);
+  } catch (const CommunicationError &) {
+    throw;
+  } catch (const std::runtime_error &lack) {
+    tell("training waits while a checkpoint is written, as there is no memory "
+         "for a copy of the state: " +
+         std::string(lack.what()));
+  }
 }
 
 void RunCheckpoints::tell(const std::string &remark) const {
@@ -90,6 +111,12 @@ void RunCheckpoints::checkRun() const {
                std::to_string(then.seed));
   if (!batches)
     return;
+  // Who gives a library its batches does not say where they come from.
+  if (then.samples == 0)
+    return tell(loaded.path +
+                " does not say which data its run had: the run goes on after "
+                "sample " +
+                std::to_string(then.consumed) + " of --data");
   if (then.samples != position.samples)
     refuse("--data has " + std::to_string(position.samples) +
                " training samples",
@@ -140,15 +167,55 @@ bool RunCheckpoints::isDue(int64_t update) const {
   return options.checkpointEvery > 0 && update % options.checkpointEvery == 0;
 }
 
-std::string RunCheckpoints::save(int64_t update, const Arenas &arenas,
-                                 const StartingValues &start) {
-  if (update == saved || !batches)
-    return "";
+RunPosition RunCheckpoints::positionAfter(int64_t update) const {
   RunPosition now{update, position};
   now.data.consumed = batches->samplesBefore(uint64_t(update));
-  const std::string path =
-      saveCheckpoint(options.checkpoint, run.program, arenas, communicator, now,
-                     start, options.keep, files);
+  return now;
+}
+
+/// Takes down what is complete; says once what there is to say.
+void RunCheckpoints::note(const std::optional<SavedCheckpoint> &done) {
+  if (!done)
+    return;
+  complete.push_back(done->path);
+  for (const std::string &remark : done->remarks)
+    if (told.insert(remark).second)
+      tell(remark);
+}
+
+void RunCheckpoints::saveNow(int64_t update, const Arenas &arenas,
+                             const StartingValues &start) {
+  note(saveCheckpoint(options.checkpoint, run.program, arenas, communicator,
+                      positionAfter(update), start, options.keep, files));
   saved = update;
-  return path;
+}
+
+void RunCheckpoints::save(int64_t update, const Arenas &arenas,
+                          const StartingValues &start) {
+  if (!background)
+    return saveNow(update, arenas, start);
+  note(background->finish());
+  background->begin(arenas, positionAfter(update), start);
+  saved = update;
+}
+
+BackgroundSave::Progress RunCheckpoints::progress() const {
+  return background ? background->progress() : BackgroundSave::Progress::Idle;
+}
+
+void RunCheckpoints::advance(BackgroundSave::Progress all) {
+  if (background)
+    note(background->advance(all));
+}
+
+void RunCheckpoints::finish(int64_t update, const Arenas &arenas,
+                            const StartingValues &start) {
+  if (background)
+    note(background->finish());
+  if (update != saved && batches)
+    saveNow(update, arenas, start);
+}
+
+std::vector<std::string> RunCheckpoints::takeSaved() {
+  return std::exchange(complete, {});
 }

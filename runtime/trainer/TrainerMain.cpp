@@ -1,5 +1,6 @@
 #include "trainer/TrainerMain.h"
 
+#include "checkpoint/Shard.h"
 #include "communicator/Mpi.h"
 #include "trainer/Report.h"
 #include "trainer/Run.h"
@@ -35,6 +36,9 @@ int act(const Options &options, const Program &program,
     return 0;
   case Options::Action::Memory:
     printMemory(program, out);
+    out << "with --checkpoint-every, besides: "
+        << readableBytes(ShardCopy::bytesOf(program))
+        << " of host memory for a copy of the state\n";
     return 0;
   case Options::Action::Info:
     printInfo(program, out);
@@ -49,9 +53,17 @@ int act(const Options &options, const Program &program,
   // to a file: there, lines are not drawn over.
   const bool terminal =
       &out == &std::cout && ::isatty(STDOUT_FILENO) && !launchedUnderMpi();
-  const Run run{
-      program, options, embedded.kernels, embedded.kernelCount, makeBackend,
-      out,     errors,  terminal,         embedded.isForDevice, embedded.files};
+  const Run run{program,
+                options,
+                embedded.kernels,
+                embedded.kernelCount,
+                makeBackend,
+                out,
+                errors,
+                terminal,
+                embedded.isForDevice,
+                embedded.files,
+                embedded.memoryRoot};
   return launch(run);
 }
 

@@ -5,6 +5,7 @@
 #include "trainer/Backend.h"
 
 #include <iosfwd>
+#include <string>
 
 namespace zrt {
 
@@ -18,7 +19,9 @@ struct EmbeddedProgram {
   int64_t kernelCount = 0;
   bool isForDevice = false;    ///< it has the flags of a device
   std::string attention;       ///< who computes it, where there is a choice
-  FileSystem *files = nullptr; ///< for tests, as `Run::files`
+  // For tests, as those of `Run`.
+  FileSystem *files = nullptr;
+  std::string memoryRoot = {};
 };
 
 /// Everything that the executable does. Returns its exit code: 0; 1 when the

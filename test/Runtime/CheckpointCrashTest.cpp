@@ -46,7 +46,8 @@ int survivor(const Program &program, const std::string &folder) {
   return found;
 }
 
-Found loseEverywhere(int ranks, int64_t keep, const std::string &neverSynced) {
+Found loseEverywhere(int ranks, int64_t keep, const std::string &neverSynced,
+                     Save how) {
   const Program program = checkpointProgram(3, ranks, DataType::F32);
   Found found;
   for (int stopAt = 1;; ++stopAt) {
@@ -54,7 +55,7 @@ Found loseEverywhere(int ranks, int64_t keep, const std::string &neverSynced) {
     const std::string root = folder.file("run");
     EXPECT_EQ(saveRound(program, root, 1), noErrors(program));
     LosingFileSystem files(root, stopAt, neverSynced);
-    saveRound(program, root, 2, keep, files);
+    saveRound(program, root, 2, keep, files, how);
     for (const auto &[loss, seed] : losses()) {
       const std::string left = folder.file("left");
       files.survive(left, loss, seed * 1000 + uint64_t(stopAt));
@@ -79,34 +80,38 @@ Found loseEverywhere(int ranks, int64_t keep, const std::string &neverSynced) {
 
 } // namespace
 
-TEST(CheckpointCrash, LeavesTheOldOrTheNewOne) {
-  const Found found = loseEverywhere(1, 1, "");
+class CheckpointCrash : public ::testing::TestWithParam<Save> {};
+INSTANTIATE_TEST_SUITE_P(Save, CheckpointCrash,
+                         ::testing::Values(Save::AtOnce, Save::InBackground));
+
+TEST_P(CheckpointCrash, LeavesTheOldOrTheNewOne) {
+  const Found found = loseEverywhere(1, 1, "", GetParam());
   EXPECT_EQ(found.rounds, (std::set<int>{1, 2}));
   EXPECT_EQ(found.damaged, 0);
   EXPECT_GE(found.operations, 15);
 }
 
-TEST(CheckpointCrash, LeavesTheOldOrTheNewOneOfTwoRanks) {
-  const Found found = loseEverywhere(2, 0, "");
+TEST_P(CheckpointCrash, LeavesTheOldOrTheNewOneOfTwoRanks) {
+  const Found found = loseEverywhere(2, 0, "", GetParam());
   EXPECT_EQ(found.rounds, (std::set<int>{1, 2}));
   EXPECT_EQ(found.damaged, 0);
 }
 
 /// The test sees what it is there for.
-TEST(CheckpointCrash, IsSeenWhereFilesAreNotSynchronised) {
-  EXPECT_GT(loseEverywhere(1, 1, "rank-").damaged, 0);
-  EXPECT_GT(loseEverywhere(1, 1, "/").damaged, 0);
+TEST_P(CheckpointCrash, IsSeenWhereFilesAreNotSynchronised) {
+  EXPECT_GT(loseEverywhere(1, 1, "rank-", GetParam()).damaged, 0);
+  EXPECT_GT(loseEverywhere(1, 1, "/", GetParam()).damaged, 0);
 }
 
 /// The first checkpoint of a run, in a folder that is not there yet.
-TEST(CheckpointCrash, LeavesNothingOrTheFirstOne) {
+TEST_P(CheckpointCrash, LeavesNothingOrTheFirstOne) {
   const Program program = checkpointProgram(1, 1, DataType::F16);
   std::set<int> rounds;
   for (int stopAt = 1;; ++stopAt) {
     TemporaryFolder folder;
     std::filesystem::create_directory(folder.file("home"));
     LosingFileSystem files(folder.file("home"), stopAt);
-    saveRound(program, folder.file("home/run"), 1, 0, files);
+    saveRound(program, folder.file("home/run"), 1, 0, files, GetParam());
     for (const auto &[loss, seed] : losses()) {
       files.survive(folder.file("left"), loss, seed * 1000 + uint64_t(stopAt));
       const int round = survivor(program, folder.file("left/run"));

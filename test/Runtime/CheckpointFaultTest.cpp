@@ -38,6 +38,8 @@ protected:
       EXPECT_TRUE(contains(error, wanted)) << error;
   }
 
+  void fillDiskAnywhere(Save how);
+
   const Program program = checkpointProgram(3, 3, DataType::F32);
   TemporaryFolder folder;
   const std::string root = folder.file("run");
@@ -113,7 +115,7 @@ TEST_F(CheckpointFault, AnUpdateIsSavedOnce) {
 }
 
 /// A disk that is full at any operation costs the new checkpoint only.
-TEST_F(CheckpointFault, AFullDiskLeavesTheOldOnes) {
+void CheckpointFault::fillDiskAnywhere(Save how) {
   for (int stopAt = 1;; ++stopAt) {
     bool failed = false;
     WatchedFileSystem files([&](int operation, const std::string &what,
@@ -125,7 +127,7 @@ TEST_F(CheckpointFault, AFullDiskLeavesTheOldOnes) {
         half();
       throw std::runtime_error(what + ": No space left on device");
     });
-    const auto errors = saveRound(program, root, 3, 0, files);
+    const auto errors = saveRound(program, root, 3, 0, files, how);
     if (!failed) {
       EXPECT_EQ(errors, noErrors(program));
       break;
@@ -141,4 +143,105 @@ TEST_F(CheckpointFault, AFullDiskLeavesTheOldOnes) {
     std::filesystem::remove_all(root + "/update-0000000033");
   }
   EXPECT_EQ(expectNewest(program, root), 3);
+}
+
+TEST_F(CheckpointFault, AFullDiskLeavesTheOldOnes) {
+  fillDiskAnywhere(Save::AtOnce);
+}
+
+TEST_F(CheckpointFault, AFullDiskLeavesTheOldOnesWhileTrainingGoesOn) {
+  fillDiskAnywhere(Save::InBackground);
+}
+
+/// What --keep cannot remove is named, and the rest of it goes.
+TEST_F(CheckpointFault, WhatCannotBeRemovedStays) {
+  const std::string old = root + "/update-0000000011";
+  std::filesystem::create_directory(old + "/notes");
+  std::vector<std::string> remarks;
+  for (const int round : {3, 4}) {
+    for (const Save how : {Save::AtOnce, Save::InBackground}) {
+      EXPECT_EQ(saveRound(program, root, 2 * round + int(how), 1,
+                          FileSystem::disk(), how, &remarks),
+                noErrors(program));
+      ASSERT_EQ(remarks.size(), 1u);
+      EXPECT_TRUE(contains(remarks[0], "an old checkpoint stays: " + old +
+                                           ".removed/notes: cannot be removed"))
+          << remarks[0];
+    }
+  }
+  EXPECT_EQ(FileSystem::disk().list(root),
+            (std::vector<std::string>{"latest", "update-0000000011.removed",
+                                      "update-0000000099"}));
+  EXPECT_EQ(FileSystem::disk().list(old + ".removed"),
+            std::vector<std::string>{"notes"});
+  std::filesystem::remove(old + ".removed/notes");
+  EXPECT_EQ(saveRound(program, root, 10, 1, FileSystem::disk(), Save::AtOnce,
+                      &remarks),
+            noErrors(program));
+  EXPECT_TRUE(remarks.empty());
+  EXPECT_FALSE(std::filesystem::exists(old + ".removed"));
+}
+
+TEST_F(CheckpointFault, WhatCannotBeReadIsKeptUnderAnotherName) {
+  const std::string name = root + "/update-0000000022";
+  for (const std::string &kept : {".damaged", ".damaged-2"}) {
+    std::ofstream(name + "/manifest.json") << "{";
+    std::vector<std::string> remarks;
+    EXPECT_EQ(saveRound(program, root, 2, 2, FileSystem::disk(), Save::AtOnce,
+                        &remarks),
+              noErrors(program));
+    ASSERT_EQ(remarks.size(), 1u);
+    EXPECT_TRUE(contains(remarks[0], name + " cannot be read ("));
+    EXPECT_TRUE(contains(remarks[0], ") and is kept as " + name + kept));
+    EXPECT_EQ(readText(name + kept + "/manifest.json"), "{");
+    EXPECT_EQ(expectNewest(program, root), 2);
+  }
+  EXPECT_EQ(findCheckpoints(root).broken.size(), 0u);
+}
+
+/// Each rank of a cluster may have a folder of that name.
+TEST_F(CheckpointFault, RanksSeeOneFolder) {
+  std::filesystem::create_directory(folder.file("other"));
+  const auto agree = [&](int stranger) {
+    return onRanks(3, [&](Communicator &communicator) {
+      agreeOnFolder(communicator.rank() == stranger ? folder.file("other")
+                                                    : root,
+                    communicator);
+    });
+  };
+  const auto before = FileSystem::disk().list(root);
+  EXPECT_EQ(agree(-1), noErrors(program));
+  for (const std::string &error : agree(2))
+    EXPECT_TRUE(contains(error, folder.file("other") +
+                                    ": this rank does not see what rank 0 "
+                                    "writes there"))
+        << error;
+  EXPECT_EQ(FileSystem::disk().list(root), before);
+}
+
+/// f16 has fewer values than what was trained in another precision.
+TEST_F(CheckpointFault, ValuesThatTheTypeCannotHoldAreNamed) {
+  const Program target = checkpointProgram(2, 2, DataType::F16);
+  const auto save = [&](float value) {
+    const auto errors = onRanks(3, [&](Communicator &communicator) {
+      Arenas arenas(program);
+      setRound(program, arenas, communicator.rank(), 3);
+      setParameter(program, arenas, communicator.rank(), program.parameters[3],
+                   [&](uint64_t element, uint64_t count, float *out) {
+                     for (uint64_t i = 0; i < count; ++i)
+                       out[i] = element + i == 41 ? value : 1;
+                   });
+      saveCheckpoint(root, program, arenas, communicator, positionOf(3),
+                     startOf(3));
+    });
+    EXPECT_EQ(errors, noErrors(program));
+  };
+  save(65519); // is rounded to 65504
+  EXPECT_EQ(load(target, root), noErrors(target));
+  std::filesystem::remove_all(root + "/update-0000000033");
+  save(-1e6f);
+  expectError(target,
+              root + "/update-0000000033: element 41 of 'deep/er.w' is -1e+06, "
+                     "which is too large for f16, the type that this program "
+                     "stores: its largest value is 65504");
 }

@@ -13,7 +13,7 @@ namespace {
 /// Saves `round` in a process of its own that is killed at operation `stopAt`;
 /// true where it was killed.
 bool saveAndKill(const Program &program, const std::string &folder, int round,
-                 int stopAt) {
+                 int stopAt, Save how) {
   const pid_t child = ::fork();
   if (child == 0) {
     WatchedFileSystem files([&](int operation, const std::string &,
@@ -24,7 +24,7 @@ bool saveAndKill(const Program &program, const std::string &folder, int round,
         half();
       ::kill(::getpid(), SIGKILL);
     });
-    const auto errors = saveRound(program, folder, round, 2, files);
+    const auto errors = saveRound(program, folder, round, 2, files, how);
     ::_exit(errors == noErrors(program) ? 0 : 1);
   }
   int status = 0;
@@ -37,10 +37,14 @@ bool saveAndKill(const Program &program, const std::string &folder, int round,
   return false;
 }
 
+class CheckpointKill : public ::testing::TestWithParam<Save> {};
+INSTANTIATE_TEST_SUITE_P(Save, CheckpointKill,
+                         ::testing::Values(Save::AtOnce, Save::InBackground));
+
 } // namespace
 
 /// A thousand rounds, each of which begins with what the kills before it left.
-TEST(CheckpointKill, LosesNothing) {
+TEST_P(CheckpointKill, LosesNothing) {
   constexpr int kRounds = 1000;
   const Program program = checkpointProgram(0, 1, DataType::F32);
   TemporaryFolder folder;
@@ -48,7 +52,8 @@ TEST(CheckpointKill, LosesNothing) {
   ASSERT_EQ(saveRound(program, root, 1), noErrors(program));
   int newest = 1, killed = 0, advanced = 0, stopAt = 1;
   for (int round = 2; round < 2 + kRounds; ++round) {
-    const bool wasKilled = saveAndKill(program, root, round, stopAt);
+    const bool wasKilled =
+        saveAndKill(program, root, round, stopAt, GetParam());
     stopAt = wasKilled ? stopAt + 1 : 1;
     const int found = expectNewest(program, root);
     ASSERT_TRUE(found == round || (wasKilled && found == newest))

@@ -6,6 +6,7 @@
 #include "StateTesting.h"
 
 #include "checkpoint/Checkpoint.h"
+#include "checkpoint/Save.h"
 #include "state/Digest.h"
 #include "state/Initialize.h"
 
@@ -110,15 +111,36 @@ inline std::vector<std::string> bytesOf(const Program &program,
   return all;
 }
 
+/// Whether training waits, or goes on with other state meanwhile.
+enum class Save { AtOnce, InBackground };
+
+/// Saves the state of `round` on one rank; returns what there is to say.
+inline SavedCheckpoint saveRank(const Program &program,
+                                Communicator &communicator,
+                                const std::string &folder, int round,
+                                int64_t keep, FileSystem &files, Save how) {
+  Arenas arenas(program);
+  const int rank = communicator.rank();
+  setRound(program, arenas, rank, round);
+  if (how == Save::AtOnce)
+    return saveCheckpoint(folder, program, arenas, communicator,
+                          positionOf(round), startOf(round), keep, files);
+  BackgroundSave save(folder, program, communicator, keep, files);
+  save.begin(arenas, positionOf(round), startOf(round));
+  setRound(program, arenas, rank, round + 1);
+  return *save.finish();
+}
+
 /// Saves the state of `round` on all ranks; returns what each threw.
-inline std::vector<std::string> saveRound(const Program &program,
-                                          const std::string &folder, int round,
-                                          int64_t keep, FileSystem &files) {
+inline std::vector<std::string>
+saveRound(const Program &program, const std::string &folder, int round,
+          int64_t keep, FileSystem &files, Save how = Save::AtOnce,
+          std::vector<std::string> *remarks = nullptr) {
   return onRanks(program.training.ranks, [&](Communicator &communicator) {
-    Arenas arenas(program);
-    setRound(program, arenas, communicator.rank(), round);
-    saveCheckpoint(folder, program, arenas, communicator, positionOf(round),
-                   startOf(round), keep, files);
+    const SavedCheckpoint saved =
+        saveRank(program, communicator, folder, round, keep, files, how);
+    if (remarks && communicator.rank() == 0)
+      *remarks = saved.remarks;
   });
 }
 

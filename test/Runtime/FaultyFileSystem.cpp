@@ -36,10 +36,14 @@ private:
 
 void WatchedFileSystem::step(const std::string &what,
                              const std::function<void()> &half) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  ++count;
+  int operation = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    operation = ++count;
+  }
+  // Not under the lock: a rank may be made to wait for another.
   if (before)
-    before(count, what, half);
+    before(operation, what, half);
 }
 
 bool WatchedFileSystem::makeFolder(const std::string &path) {

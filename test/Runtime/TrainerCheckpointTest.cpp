@@ -3,12 +3,19 @@
 #include "TrainerTesting.h"
 
 #include "checkpoint/Folder.h"
+#include "checkpoint/Shard.h"
+#include "trainer/MachineMemory.h"
 #include "trainer/Signals.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -16,6 +23,34 @@ using namespace zrt;
 using namespace zrt::test;
 
 namespace {
+
+/// What happened, in order.
+class Events {
+public:
+  void add(const std::string &event) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    all.push_back(event);
+    changed.notify_all();
+  }
+  void await(const std::string &event) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return placeOf(event) < all.size(); });
+  }
+  /// Its place, or the number of events where it did not happen.
+  size_t find(const std::string &event) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return placeOf(event);
+  }
+
+private:
+  size_t placeOf(const std::string &event) const {
+    return size_t(std::find(all.begin(), all.end(), event) - all.begin());
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> all;
+};
 
 class TrainerCheckpoint : public ::testing::Test {
 protected:
@@ -187,10 +222,158 @@ TEST_F(TrainerCheckpoint, AFullDiskEndsTheRunAndLeavesTheLastOne) {
       run(2, 6, {"--checkpoint", folder, "--checkpoint-every", "2"}, embedded);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.errors, "No space left on device"));
-  EXPECT_EQ(losses().size(), 4u);
+  EXPECT_EQ(outcome.errors.find('\n'), outcome.errors.size() - 1);
+  // Ranks find out where they next agree.
+  EXPECT_GE(losses().size(), 4u);
   EXPECT_EQ(saved(), std::vector<int64_t>{2});
   EXPECT_EQ(resume(2, 6).code, 0);
   EXPECT_EQ(saved(), (std::vector<int64_t>{2, 6}));
+}
+
+/// Updates go on between the begin of a checkpoint and its end, and the next
+/// one waits for that.
+TEST_F(TrainerCheckpoint, TrainingGoesOnWhileOneIsWritten) {
+  Events events;
+  zrt::testing::WatchedFileSystem files(
+      [&](int, const std::string &what, const std::function<void()> &) {
+        if (contains(what, "append") && contains(what, "0002.partial/rank-")) {
+          events.add("write 2");
+          events.await("update 4");
+        } else if (what == "rename " + folder + "/update-0000000002.partial") {
+          events.add("publish 2");
+        } else if (what == "make " + folder + "/update-0000000004.partial") {
+          events.add("begin 4");
+        }
+      });
+  const auto update = kernels.functions.at("test.update");
+  int updates = 0;
+  kernels.functions["test.update"] = [&](const KernelContext &context,
+                                         void *const *buffers) {
+    update(context, buffers);
+    if (context.rank != 0)
+      return;
+    if (++updates == 3)
+      events.await("write 2");
+    events.add("update " + std::to_string(updates));
+  };
+  EmbeddedProgram embedded;
+  embedded.files = &files;
+  const Outcome outcome =
+      run(2, 5, {"--checkpoint", folder, "--checkpoint-every", "2"}, embedded);
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  for (const auto &[first, second] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"update 2", "write 2"},
+           {"write 2", "update 3"},
+           {"update 4", "publish 2"},
+           {"publish 2", "begin 4"},
+           {"begin 4", "update 5"}})
+    EXPECT_LT(events.find(first), events.find(second)) << second;
+  EXPECT_EQ(saved(), (std::vector<int64_t>{2, 4, 5}));
+  for (const char *update : {"2", "4", "5"})
+    EXPECT_TRUE(contains(outcome.out,
+                         "saved " + folder + "/update-000000000" + update));
+}
+
+TEST_F(TrainerCheckpoint, ASignalWaitsForTheOneThatIsWritten) {
+  zrt::testing::WatchedFileSystem files(
+      [&](int, const std::string &what, const std::function<void()> &) {
+        if (contains(what, "append") && contains(what, "update-0000000002"))
+          while (StopSignals::received() == 0)
+            std::this_thread::yield();
+      });
+  const auto update = kernels.functions.at("test.update");
+  int updates = 0;
+  kernels.functions["test.update"] = [&](const KernelContext &context,
+                                         void *const *buffers) {
+    update(context, buffers);
+    if (context.rank == 1 && ++updates == 3)
+      ::kill(::getpid(), SIGTERM);
+  };
+  EmbeddedProgram embedded;
+  embedded.files = &files;
+  const Outcome outcome = run(
+      2, 1000, {"--checkpoint", folder, "--checkpoint-every", "2"}, embedded);
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.out, "stopped by SIGTERM"));
+  const std::vector<int64_t> found = saved();
+  ASSERT_GE(found.size(), 2u);
+  EXPECT_EQ(found.front(), 2);
+  EXPECT_EQ(found.back(), int64_t(losses().size()));
+}
+
+/// Copies count where memory is counted.
+TEST_F(TrainerCheckpoint, WithoutMemoryForACopyTrainingWaits) {
+  const Program program = makeFakeProgram(2, 2);
+  const uint64_t copy = ShardCopy::bytesOf(program),
+                 wanted = 2 * (hostBytesOf(program, false) + copy);
+  ASSERT_GT(copy, 0u);
+  const TemporaryFile root(".root");
+  std::filesystem::remove(root.path());
+  const std::string group = root.path() + "/sys/fs/cgroup/a";
+  std::filesystem::create_directories(group);
+  std::filesystem::create_directories(root.path() + "/proc/self");
+  std::ofstream(root.path() + "/proc/self/cgroup") << "0::/a\n";
+  std::ofstream(group + "/memory.current") << "0\n";
+  EmbeddedProgram embedded;
+  embedded.memoryRoot = root.path();
+  for (const uint64_t left : {wanted, wanted - 1}) {
+    std::ofstream(group + "/memory.max") << left << "\n";
+    const std::string to = folder + std::to_string(left);
+    const Outcome outcome =
+        run(2, 5, {"--checkpoint", to, "--checkpoint-every", "2"}, embedded);
+    EXPECT_EQ(outcome.code, 0) << outcome.errors;
+    EXPECT_EQ(findCheckpoints(to).complete.size(), 3u);
+    std::filesystem::remove_all(to);
+    EXPECT_EQ(contains(outcome.errors,
+                       "remark: training waits while a checkpoint is written, "
+                       "as there is no memory for a copy of the state: 2 ranks "
+                       "of this machine would need "),
+              left < wanted)
+        << outcome.errors;
+  }
+  std::filesystem::remove_all(root.path());
+}
+
+/// Who gives a library its batches does not say which file they were.
+TEST_F(TrainerCheckpoint, ARunThatNamedNoDataIsResumed) {
+  ASSERT_EQ(run(2, 3, {"--checkpoint", folder}).code, 0);
+  const std::string path = folder + "/update-0000000003/manifest.json";
+  Manifest manifest = parseManifest(readText(path), path);
+  manifest.data.samples = manifest.data.digest = 0;
+  std::ofstream(path) << writeManifest(manifest);
+  const Outcome outcome = resume(2, 5);
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(contains(outcome.errors,
+                       "remark: " + folder +
+                           "/update-0000000003 does not say which data its run "
+                           "had: the run goes on after sample 24 of --data"))
+      << outcome.errors;
+  EXPECT_EQ(saved(), (std::vector<int64_t>{3, 5}));
+}
+
+/// Without --trace-steps, those after the resume.
+TEST_F(TrainerCheckpoint, AResumedRunIsTracedFromItsSecondUpdate) {
+  ASSERT_EQ(run(2, 5, {"--checkpoint", folder}).code, 0);
+  const TemporaryFile trace(".json");
+  const auto updates = [&] {
+    std::set<int64_t> found;
+    for (const Json &event : Json::parse(trace.content())["traceEvents"])
+      if (event["args"].contains("update"))
+        found.insert(event["args"]["update"].get<int64_t>());
+    return found;
+  };
+  Outcome outcome = resume(2, 12, {"--trace", trace.path()});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(updates(), (std::set<int64_t>{7, 8, 9}));
+  outcome = resume(2, 13, {"--trace", trace.path()});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(updates(), std::set<int64_t>{13});
+  outcome = resume(2, 13, {"--trace", trace.path()});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_TRUE(
+      contains(outcome.errors, "remark: there is no update to trace: '" +
+                                   trace.path() + "' is not written"));
 }
 
 TEST_F(TrainerCheckpoint, AFolderIsForOneRunAtATime) {

@@ -112,9 +112,10 @@ void check(const zrt::Options &options) {
     return;
   require(options.steps >= 0, "the steps are negative");
   require(options.steps == 0 || !options.data.empty(), "there is no data");
-  require(options.trace.empty() || (1 <= options.traceFirst &&
-                                    options.traceFirst <= options.traceLast &&
-                                    options.traceLast <= options.steps),
+  require(options.trace.empty() || options.traceLast == 0 ||
+              (1 <= options.traceFirst &&
+               options.traceFirst <= options.traceLast &&
+               options.traceLast <= options.steps),
           "the trace is outside of the run");
 }
 
