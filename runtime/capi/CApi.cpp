@@ -6,6 +6,7 @@
 #include "program/CpuFeatures.h"
 #include "trainer/HostBackend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -414,6 +415,45 @@ zero_status zero_run_get_gradient(zero_run *run, const char *name,
   return withRun(run, [&](Session &session) {
     session.getGradient(&required(name, "name"), &required(values, "values"),
                         elements);
+  });
+}
+
+zero_status zero_run_set_gradient(zero_run *run, const char *name,
+                                  const float *values, int64_t elements) {
+  return withRun(run, [&](Session &session) {
+    session.setGradient(&required(name, "name"), &required(values, "values"),
+                        elements);
+  });
+}
+
+zero_status zero_run_local_pieces(zero_run *run, int32_t rank, const char *name,
+                                  const char *what, zero_piece *pieces,
+                                  int64_t room, int64_t *count) {
+  return withRun(run, [&](Session &session) {
+    const std::vector<Piece> found = session.localPieces(
+        rank, &required(name, "name"), &required(what, "what"));
+    for (int64_t i = 0; i < std::min(room, int64_t(found.size())); ++i)
+      (&required(pieces, "pieces"))[i] = {int64_t(found[size_t(i)].element),
+                                          int64_t(found[size_t(i)].count)};
+    required(count, "count") = int64_t(found.size());
+  });
+}
+
+zero_status zero_run_get_local(zero_run *run, int32_t rank, const char *name,
+                               const char *what, float *values,
+                               int64_t elements) {
+  return withRun(run, [&](Session &session) {
+    session.getLocal(rank, &required(name, "name"), &required(what, "what"),
+                     elements ? &required(values, "values") : values, elements);
+  });
+}
+
+zero_status zero_run_set_local(zero_run *run, int32_t rank, const char *name,
+                               const char *what, const float *values,
+                               int64_t elements) {
+  return withRun(run, [&](Session &session) {
+    session.setLocal(rank, &required(name, "name"), &required(what, "what"),
+                     elements ? &required(values, "values") : values, elements);
   });
 }
 

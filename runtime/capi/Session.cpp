@@ -241,8 +241,12 @@ void Session::backward(const std::vector<NamedArray> &arrays) {
   const RankTeam::Job job = [this, &hold, fill](int rank) {
     Backend &backend = *ranks[size_t(rank)]->backend;
     backend.setCommandHook([&](const Command &command, int64_t, int64_t) {
-      if (judgesGradients(own, command) && !hold.gate.arrive())
+      if (!judgesGradients(own, command))
+        return;
+      if (!hold.gate.arrive())
         throw std::runtime_error("the run ends within an update");
+      if (hold.isChanged)
+        backend.judgeAgain();
     });
     const UpdateReport mine = updateRank(rank, fill);
     backend.setCommandHook({});

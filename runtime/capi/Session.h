@@ -6,6 +6,7 @@
 #include "capi/Gate.h"
 #include "capi/RankTeam.h"
 #include "communicator/Communicator.h"
+#include "state/Pieces.h"
 #include "state/Weights.h"
 #include "trainer/Run.h"
 #include "trainer/Trainer.h"
@@ -90,8 +91,20 @@ public:
   void setState(const std::string &name, const std::string &state,
                 const float *values, int64_t count);
   /// Between `backward` and `update`: the mean over the update's samples,
-  /// unscaled and not clipped.
+  /// unscaled and not clipped. The update clips what was set.
   void getGradient(const std::string &name, float *values, int64_t count);
+  void setGradient(const std::string &name, const float *values, int64_t count);
+
+  /// The same of the elements that one rank answers for, piece after piece.
+  /// `what` is "parameter", "gradient", or what the optimizer keeps. Every
+  /// element is one rank's: of what several store, each has an equal part, and
+  /// all of them are set.
+  std::vector<Piece> localPieces(int rank, const std::string &name,
+                                 const std::string &what) const;
+  void getLocal(int rank, const std::string &name, const std::string &what,
+                float *values, int64_t count);
+  void setLocal(int rank, const std::string &name, const std::string &what,
+                const float *values, int64_t count);
 
   void saveWeights(const std::string &path);
   /// Returns the checkpoint's path.
@@ -106,6 +119,7 @@ private:
     explicit Held(int ranks) : gate(ranks) {}
     Gate gate;
     UpdateReport report;
+    bool isChanged = false; ///< gradients were set
   };
   /// What fills the inputs of one rank.
   using RankFill =
@@ -124,7 +138,9 @@ private:
   void checkAlive() const;
   void checkIdle() const;
 
+  const Parameter &parameterOf(const std::string &name) const;
   const Parameter &parameterOf(const std::string &name, int64_t count) const;
+  const Parameter &gradientOf(const std::string &name) const;
   const State &stateOf(const Parameter &parameter,
                        const std::string &name) const;
   void readRanks(const std::function<void(int number, const Arenas &)> &read);

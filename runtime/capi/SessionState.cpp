@@ -50,19 +50,22 @@ std::vector<const State *> zrt::optimizerStatesOf(const Program &program,
   return states;
 }
 
+const Parameter &Session::parameterOf(const std::string &name) const {
+  for (const Parameter &parameter : own.parameters)
+    if (parameter.name == name)
+      return parameter;
+  throw ArgumentError("there is no parameter '" + name + "'");
+}
+
 const Parameter &Session::parameterOf(const std::string &name,
                                       int64_t count) const {
-  for (const Parameter &parameter : own.parameters) {
-    if (parameter.name != name)
-      continue;
-    if (parameter.elements() != count)
-      throw ArgumentError("the parameter '" + name + "' has " +
-                          std::to_string(parameter.elements()) +
-                          " elements, of shape " + shapeText(parameter.shape) +
-                          "; found room for " + std::to_string(count));
-    return parameter;
-  }
-  throw ArgumentError("there is no parameter '" + name + "'");
+  const Parameter &parameter = parameterOf(name);
+  if (parameter.elements() != count)
+    throw ArgumentError("the parameter '" + name + "' has " +
+                        std::to_string(parameter.elements()) +
+                        " elements, of shape " + shapeText(parameter.shape) +
+                        "; found room for " + std::to_string(count));
+  return parameter;
 }
 
 const State &Session::stateOf(const Parameter &parameter,
@@ -78,8 +81,8 @@ const State &Session::stateOf(const Parameter &parameter,
                       (names.empty() ? "nothing" : names));
 }
 
-/// Lets each rank read its share: on its own thread, or, while all ranks stand
-/// within an update, on this one.
+/// Lets each rank read or set its share: on its own thread, or, while all ranks
+/// stand within an update, on this one.
 void Session::readRanks(
     const std::function<void(int number, const Arenas &)> &read) {
   if (held) {
@@ -153,19 +156,131 @@ void Session::setState(const std::string &name, const std::string &state,
   });
 }
 
-void Session::getGradient(const std::string &name, float *values,
-                          int64_t count) {
+/// A parameter that has a gradient now.
+const Parameter &Session::gradientOf(const std::string &name) const {
   checkAlive();
   if (!held)
     throw StateError("gradients are there between a backward pass and its "
                      "update only");
-  const Parameter &parameter = parameterOf(name, count);
+  const Parameter &parameter = parameterOf(name);
   if (!partitionOf(own, parameter).trainable)
     throw ArgumentError("the parameter '" + name +
                         "' is not trained and has no gradient");
+  return parameter;
+}
+
+void Session::getGradient(const std::string &name, float *values,
+                          int64_t count) {
+  const Parameter &parameter = gradientOf(name);
+  parameterOf(name, count);
   readRanks([&](int number, const Arenas &arenas) {
     readGradient(own, arenas, number, parameter, copyTo(values));
   });
+}
+
+void Session::setGradient(const std::string &name, const float *values,
+                          int64_t count) {
+  const Parameter &parameter = gradientOf(name);
+  parameterOf(name, count);
+  held->isChanged = true;
+  readRanks([&](int number, const Arenas &arenas) {
+    zrt::setGradient(own, arenas, number, parameter, 0, uint64_t(count),
+                     copyFrom(values));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Of one rank
+//===----------------------------------------------------------------------===//
+
+static constexpr const char *kGradient = "gradient";
+
+std::vector<Piece> Session::localPieces(int rank, const std::string &name,
+                                        const std::string &what) const {
+  if (rank < 0 || rank >= own.training.ranks)
+    throw ArgumentError("there is no rank " + std::to_string(rank) +
+                        ": there are " + std::to_string(own.training.ranks));
+  const Parameter &parameter = parameterOf(name);
+  const Partition &partition = partitionOf(own, parameter);
+  std::vector<Piece> pieces;
+  const auto add = [&](const Piece &piece) { pieces.push_back(piece); };
+  if (what == kGradient && partition.trainable) {
+    forEachGradientShare(own, parameter, rank, add);
+    return pieces;
+  }
+  const bool isValue = what == kValueName;
+  if (!isValue)
+    stateOf(parameter, what);
+  forEachShare(own, parameter,
+               isValue ? isValueSharded(partition) : partition.shardedOptimizer,
+               rank, add);
+  return pieces;
+}
+
+/// Calls `body(place, piece)` with the place of each piece among `count`
+/// values, which are all of them.
+template <typename Body>
+static void placePieces(const std::vector<Piece> &pieces, int rank,
+                        const std::string &name, int64_t count, Body body) {
+  uint64_t elements = 0;
+  for (const Piece &piece : pieces)
+    elements += piece.count;
+  if (elements != uint64_t(count))
+    throw ArgumentError("rank " + std::to_string(rank) + " has " +
+                        std::to_string(elements) + " elements of '" + name +
+                        "'; found room for " + std::to_string(count));
+  uint64_t place = 0;
+  for (const Piece &piece : pieces) {
+    body(place, piece);
+    place += piece.count;
+  }
+}
+
+void Session::getLocal(int rank, const std::string &name,
+                       const std::string &what, float *values, int64_t count) {
+  checkAlive();
+  const std::vector<Piece> pieces = localPieces(rank, name, what);
+  std::vector<float> all(size_t(parameterOf(name).elements()));
+  if (what == kGradient)
+    getGradient(name, all.data(), int64_t(all.size()));
+  else if (what == kValueName)
+    getParameter(name, all.data(), int64_t(all.size()));
+  else
+    getState(name, what, all.data(), int64_t(all.size()));
+  placePieces(
+      pieces, rank, name, count, [&](uint64_t place, const Piece &piece) {
+        std::copy_n(all.data() + piece.element, piece.count, values + place);
+      });
+}
+
+void Session::setLocal(int rank, const std::string &name,
+                       const std::string &what, const float *values,
+                       int64_t count) {
+  checkAlive();
+  const std::vector<Piece> pieces = localPieces(rank, name, what);
+  const Parameter &parameter =
+      what == kGradient ? gradientOf(name) : parameterOf(name);
+  // Of gradients the others stay as they are, which is not what is read of
+  // them: they are scaled.
+  std::vector<float> all(size_t(parameter.elements()));
+  if (what == kValueName)
+    getParameter(name, all.data(), int64_t(all.size()));
+  else if (what != kGradient)
+    getState(name, what, all.data(), int64_t(all.size()));
+  placePieces(
+      pieces, rank, name, count, [&](uint64_t place, const Piece &piece) {
+        std::copy_n(values + place, piece.count, all.data() + piece.element);
+      });
+  if (what == kValueName)
+    return setParameter(name, all.data(), int64_t(all.size()));
+  if (what != kGradient)
+    return setState(name, what, all.data(), int64_t(all.size()));
+  held->isChanged = true;
+  for (const Piece &piece : pieces)
+    readRanks([&](int number, const Arenas &arenas) {
+      zrt::setGradient(own, arenas, number, parameter, piece.element,
+                       piece.count, copyFrom(all.data()));
+    });
 }
 
 /// The values of the start, or what the caller has set since.

@@ -230,6 +230,40 @@ zero_status zero_run_set_state(zero_run *run, const char *name,
 zero_status zero_run_get_gradient(zero_run *run, const char *name,
                                   float *values, int64_t elements);
 
+/* Sets it, rounded to the type in which the program keeps its sum. The norm and
+ * clipping of the update are those of the gradients that are there then. */
+zero_status zero_run_set_gradient(zero_run *run, const char *name,
+                                  const float *values, int64_t elements);
+
+/* -- State of one rank, as f32 -------------------------------------------- */
+
+/* The same of the elements that rank `rank` answers for. `what` is
+ * "parameter", "gradient", or the name of what the optimizer keeps. Every
+ * element is one rank's: where ranks store slices, a rank has its slices; where
+ * all store the whole, each has an equal part, and setting it sets all of
+ * them. */
+
+/* `count` elements of a parameter, row-major, from `element` on. */
+typedef struct zero_piece {
+  int64_t element;
+  int64_t count;
+} zero_piece;
+
+/* Writes the first `room` of the rank's pieces, in rising order, and how many
+ * there are to `*count`. `pieces` may be NULL where `room` is 0. */
+zero_status zero_run_local_pieces(zero_run *run, int32_t rank, const char *name,
+                                  const char *what, zero_piece *pieces,
+                                  int64_t room, int64_t *count);
+
+/* Copies the elements of all of these pieces, one after the other; `elements`
+ * must be their number. */
+zero_status zero_run_get_local(zero_run *run, int32_t rank, const char *name,
+                               const char *what, float *values,
+                               int64_t elements);
+zero_status zero_run_set_local(zero_run *run, int32_t rank, const char *name,
+                               const char *what, const float *values,
+                               int64_t elements);
+
 /* All parameters, as a safetensors file. */
 zero_status zero_run_save_weights(zero_run *run, const char *path);
 

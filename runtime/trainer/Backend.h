@@ -58,6 +58,9 @@ public:
   /// Whether the times of a collective's start are those of the operation
   /// itself; otherwise it lasts from its start to the end of its wait.
   virtual bool timesOperations() const { return false; }
+  /// As `Executor::judgeAgain`. Throws std::runtime_error where a step runs
+  /// without its commands being told one by one.
+  virtual void judgeAgain();
   /// Seconds that a device was given to the last update, from its first command
   /// to its last one; 0 where there is no device.
   virtual double deviceSeconds() const { return 0; }

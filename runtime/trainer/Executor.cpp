@@ -1,10 +1,12 @@
 #include "trainer/Executor.h"
 
 #include "communicator/Traffic.h"
+#include "state/Gradients.h"
 #include "trainer/Report.h"
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -297,6 +299,26 @@ void Executor::execute(const Action &action) {
   count(sent);
   if (!sent.groups.empty())
     count(sent.groups[command.group]);
+}
+
+void Executor::judgeAgain() {
+  // The loss is reduced together with the measures, and is reduced already.
+  const double loss = context.control->lossSum;
+  std::set<uint32_t> added;
+  for (const Action &action : plans.at(&program.apply)) {
+    const Command &command = *action.command;
+    const bool isPart = command.opcode == Opcode::Wait
+                            ? added.count(command.ticket) != 0
+                            : measuresGradients(program, command);
+    if (!isPart)
+      continue;
+    if (command.opcode == Opcode::Start)
+      added.insert(command.ticket);
+    execute(action);
+    if (judgesGradients(program, command))
+      break;
+  }
+  context.control->lossSum = loss;
 }
 
 void Executor::run(const Region &region) {

@@ -71,6 +71,10 @@ public:
   void runMicro(int64_t index);
   void runApply();
   void runEvaluate();
+  /// Runs again what judges the gradients of an update, once they were changed.
+  /// Called by all ranks in the command hook, with the command that judges
+  /// them.
+  void judgeAgain();
 
   /// Waits for every operation that a region left running for the next one,
   /// so that parameters may be read from outside.

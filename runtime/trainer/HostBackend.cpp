@@ -17,6 +17,10 @@ void Backend::setCommandHook(Executor::CommandHook) {
                            "without --trace");
 }
 
+void Backend::judgeAgain() {
+  throw std::runtime_error("this processor does not judge gradients again");
+}
+
 double Backend::repeatGraph(int64_t) {
   throw std::runtime_error("this processor has no graphs: run without "
                            "--repeat-graph");

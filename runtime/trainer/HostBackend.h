@@ -28,6 +28,7 @@ public:
     return executor.choices();
   }
   void setCommandHook(Executor::CommandHook hook) override;
+  void judgeAgain() override { executor.judgeAgain(); }
 
 private:
   const Program &program;

@@ -92,6 +92,10 @@ class UpdateInfo(_Sized):
     ]
 
 
+class Piece(ctypes.Structure):
+    _fields_ = [("element", c_int64), ("count", c_int64)]
+
+
 _RUN = ctypes.c_void_p
 _FLOATS = POINTER(c_float)
 _FUNCTIONS = {
@@ -121,6 +125,18 @@ _FUNCTIONS = {
     "zero_run_get_state": [_RUN, c_char_p, c_char_p, _FLOATS, c_int64],
     "zero_run_set_state": [_RUN, c_char_p, c_char_p, _FLOATS, c_int64],
     "zero_run_get_gradient": [_RUN, c_char_p, _FLOATS, c_int64],
+    "zero_run_set_gradient": [_RUN, c_char_p, _FLOATS, c_int64],
+    "zero_run_local_pieces": [
+        _RUN,
+        c_int32,
+        c_char_p,
+        c_char_p,
+        POINTER(Piece),
+        c_int64,
+        POINTER(c_int64),
+    ],
+    "zero_run_get_local": [_RUN, c_int32, c_char_p, c_char_p, _FLOATS, c_int64],
+    "zero_run_set_local": [_RUN, c_int32, c_char_p, c_char_p, _FLOATS, c_int64],
     "zero_run_save_weights": [_RUN, c_char_p],
     "zero_run_save_checkpoint": [_RUN, c_char_p, c_int64],
     "zero_run_load_checkpoint": [_RUN, c_char_p],

@@ -13,7 +13,16 @@ import numpy
 from zero.arrays import NAMES, View, as_floats, room_for, values_of
 from zero.data import Shuffled
 from zero.errors import ArgumentError, StateError
-from zero.library import Array, Library, Model, Options, Result, TensorInfo, UpdateInfo
+from zero.library import (
+    Array,
+    Library,
+    Model,
+    Options,
+    Piece,
+    Result,
+    TensorInfo,
+    UpdateInfo,
+)
 from zero.progress import Progress
 
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -332,6 +341,49 @@ class Step:
         """The gradient of a parameter, between `backward` and `update`: the mean over
         the update's samples, without the loss scale and before clipping."""
         return self._read("zero_run_get_gradient", name)
+
+    def set_gradient(self, name: str, value: Any) -> None:
+        """Sets it, rounded to the type in which its sum is kept. `update` takes the norm
+        and clips what was set."""
+        self._write("zero_run_set_gradient", name, value)
+
+    def local_pieces(
+        self, rank: int, name: str, what: str = "parameter"
+    ) -> list[tuple[int, int]]:
+        """Which elements of a parameter rank `rank` answers for: (first, count) of each
+        run, row-major. `what` is "parameter", "gradient", or what the optimizer keeps.
+        Every element is one rank's."""
+        tensor, count = self._tensor_named(name), ctypes.c_int64()
+        arguments = (rank, tensor.name.encode(), what.encode())
+        function = "zero_run_local_pieces"
+        self._call(function, *arguments, None, 0, ctypes.byref(count))
+        pieces = (Piece * count.value)()
+        self._call(function, *arguments, pieces, count, ctypes.byref(count))
+        return [(piece.element, piece.count) for piece in pieces]
+
+    def local(self, rank: int, name: str, what: str = "parameter") -> numpy.ndarray:
+        """These elements, flat and as f32, piece after piece."""
+        pieces = self.local_pieces(rank, name, what)
+        values = numpy.empty(sum(count for _, count in pieces), numpy.float32)
+        self._local("zero_run_get_local", rank, name, what, values)
+        return values
+
+    def set_local(
+        self, rank: int, name: str, value: Any, what: str = "parameter"
+    ) -> None:
+        """Sets these elements, wherever they are stored."""
+        values = as_floats(name, value).reshape(-1)
+        self._local("zero_run_set_local", rank, name, what, values)
+
+    def _local(self, function: str, rank: int, name: str, what: str, values) -> None:
+        self._call(
+            function,
+            rank,
+            self._tensor_named(name).name.encode(),
+            what.encode(),
+            values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
+            values.size,
+        )
 
     def state_dict(self) -> dict[str, numpy.ndarray]:
         """All parameters by name, as f32."""
