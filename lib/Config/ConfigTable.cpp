@@ -230,7 +230,8 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.ignore_unused_parameters", T::Bool, "true", yes,
      "leave a parameter without a gradient alone; false makes it an error"},
     {"zero_optimization.stage3_prefetch_bucket_size", T::Size, "50000000", yes,
-     "most elements that are prefetched"},
+     "parameters are prefetched while fewer elements than this are; the last "
+     "one may exceed it"},
     {"zero_optimization.stage3_param_persistence_threshold", T::Size, "100000",
      yes, "parameters of at most this many elements are not partitioned"},
     {"zero_optimization.stage3_model_persistence_threshold", T::Size,
@@ -394,8 +395,8 @@ constexpr ConfigKey kKeys[] = {
      "elements"},
     {"zero.gathers_in_flight", T::Size, "0", yes,
      "stage 3: number of gathers in flight, started as early as the other "
-     "limits allow; 0: as few and as late as possible at a cost of at most 3 % "
-     "of a micro-batch's time on `machine`"},
+     "limits allow; 0: as few and as late as possible at a cost of at most 0.5 "
+     "% of a micro-batch's time on `machine`"},
     {"zero.machine", T::Text, "null", yes,
      "what choices of time are made for: `host`, `a100`, `h100`, `h200`, or a "
      "file of `zero-plan --calibrate`; when absent, `host` where the target "

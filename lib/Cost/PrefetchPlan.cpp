@@ -19,9 +19,8 @@ ALWAYS_ENABLED_STATISTIC(numEvents, "Events of blocks that were simulated");
 /// exact, and links that idle cost more than elements that come too early.
 static constexpr double kSpare = 0.5;
 
-/// How much longer a block may take for fewer gathers in flight: less than
-/// predictions are off by.
-static constexpr double kTolerance = 0.03;
+/// How much longer a block may take for fewer gathers in flight.
+static constexpr double kTolerance = 0.005;
 
 /// By gather: elements of earlier ones that are still used when it is needed.
 static SmallVector<int64_t> elementsHeld(ArrayRef<GatherUse> gathers) {
@@ -47,10 +46,13 @@ SmallVector<size_t> mlir::zero::startEarly(ArrayRef<GatherUse> gathers,
   SmallVector<int64_t> started(gathers.size(), 0), ahead(gathers.size(), 0);
   auto fits = [&](const GatherUse &gather, size_t wait) {
     ++numStarts;
-    int64_t most = ahead[wait] + gather.elements;
+    // As DeepSpeed does, `ahead` is compared before the gather is added to it:
+    // one that is larger than the limit is gathered ahead by itself.
     return (!limits.inFlight || started[wait] + 2 <= limits.inFlight) &&
-           most <= limits.ahead &&
-           held[wait] + gathers[wait].elements + most <= limits.live;
+           ahead[wait] < limits.ahead &&
+           held[wait] + gathers[wait].elements + ahead[wait] +
+                   gather.elements <=
+               limits.live;
   };
   SmallVector<size_t> before;
   size_t earliest = 0;

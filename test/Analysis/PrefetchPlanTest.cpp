@@ -87,6 +87,22 @@ TEST(PrefetchPlan, ALimitNeverHoldsBackWhatIsNeededNow) {
   EXPECT_EQ(layers.inTime({0, 10, 15}), Starts({0, 1, 2}));
 }
 
+TEST(PrefetchPlan, OneThatIsLargerThanTheLimitIsGatheredAheadByItself) {
+  Layers layers(4, 2, 1);
+  layers.gathers[1].elements = 1000;
+  EXPECT_EQ(layers.inTime({0, 10, kAny}), Starts({0, 0, 1, 2}));
+  // Beside it, nothing more.
+  auto before = startEarly(layers.gathers, {0, 10, kAny});
+  EXPECT_EQ(Starts(before.begin(), before.end()), Starts({0, 0, 1, 2}));
+  // What is live is a limit that is not exceeded.
+  EXPECT_EQ(layers.inTime({0, 10, 1009}), Starts({0, 1, 2, 2}));
+}
+
+TEST(PrefetchPlan, HidesAGatherThatCostsMoreThanAHalfPercent) {
+  EXPECT_EQ(Layers(40, 1.0, 0.02).inTime()[39], 38u);
+  EXPECT_EQ(Layers(40, 1.0, 0.004).inTime()[39], 39u);
+}
+
 TEST(PrefetchPlan, EarlyStartsTakeAllThatTheLimitsAllow) {
   Layers layers(5, 1, 1);
   auto before = startEarly(layers.gathers, {3, kAny, kAny});

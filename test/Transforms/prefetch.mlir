@@ -17,14 +17,14 @@
 // RUN: %{run} | FileCheck %s --check-prefix=THREE
 // REDEFINE: %{limits} = max-in-flight=2 prefetch-bucket-size=0
 // RUN: %{run} | FileCheck %s --check-prefix=NONE
-// @c is too large to be gathered ahead, but comes when it is needed.
-// REDEFINE: %{limits} = max-in-flight=2 prefetch-bucket-size=8
-// RUN: %{run} | FileCheck %s --check-prefix=BUCKET
+// @c is larger than the limit, and is gathered ahead where nothing else is.
+// REDEFINE: %{limits} = max-in-flight=3 prefetch-bucket-size=8
+// RUN: %{run} | FileCheck %s
 // @a and @b together exceed what may live.
 // REDEFINE: %{limits} = max-in-flight=2 max-live-parameters=15
 // RUN: %{run} | FileCheck %s --check-prefix=NONE
 // REDEFINE: %{limits} = max-in-flight=2 max-live-parameters=16
-// RUN: %{run} | FileCheck %s --check-prefix=BUCKET
+// RUN: %{run} | FileCheck %s --check-prefix=LIVE
 
 zero.parameter @a : tensor<8xf32> = #zero.ones
 zero.parameter @b : tensor<8xf32> = #zero.ones
@@ -51,11 +51,11 @@ zero.step @train(%x: tensor<8xf32>, %y: tensor<16xf32>) training #zero.training<
     // NONE: %[[C:.*]] = zero.all_gather [@c]
     // NONE-NEXT: zero.wait %[[C]]
 
-    // BUCKET: %[[A:.*]] = zero.all_gather [@a]
-    // BUCKET-NEXT: zero.all_gather [@b]
-    // BUCKET-NEXT: zero.wait %[[A]]
-    // BUCKET: %[[C:.*]] = zero.all_gather [@c]
-    // BUCKET-NEXT: zero.wait %[[C]]
+    // LIVE: %[[A:.*]] = zero.all_gather [@a]
+    // LIVE-NEXT: zero.all_gather [@b]
+    // LIVE-NEXT: zero.wait %[[A]]
+    // LIVE: %[[C:.*]] = zero.all_gather [@c]
+    // LIVE-NEXT: zero.wait %[[C]]
     %pa = zero.all_gather [@a] : <tensor<8xf32>>
     %a = zero.wait %pa : <tensor<8xf32>>
     %0 = arith.addf %x, %a : tensor<8xf32>

@@ -29,7 +29,8 @@ struct GatherUse {
 struct PrefetchLimits {
   /// Most gathers started and not waited for; 0: any number.
   int64_t inFlight = 0;
-  /// Most elements gathered ahead of their use.
+  /// Gathers start ahead of their use while fewer elements than this do: the
+  /// last one may go beyond it. 0: none.
   int64_t ahead = 0;
   /// Most elements of gathered parameters at once.
   int64_t live = 0;
@@ -57,7 +58,7 @@ struct BlockSeconds {
 SmallVector<size_t> startEarly(ArrayRef<GatherUse> gathers,
                                const PrefetchLimits &limits);
 
-/// With as few gathers in flight as let the block end within 3 % of its time
+/// With as few gathers in flight as let the block end within 0.5 % of its time
 /// with `startEarly`; and then as late as leaves no wait longer, with half its
 /// time to spare for each gather. Gathers take the links one after the other,
 /// and share them with the other collectives.

@@ -161,7 +161,7 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
   let summary = "Stage 3: start gathers before they are needed";
   let description = [{
     Moves each `zero.all_gather` up to before the wait of an earlier one, as the
-    cost model suggests: as few gathers in flight as keep the block within 3 % of
+    cost model suggests: as few gathers in flight as keep the block within 0.5 % of
     its time with as many as the limits on prefetched and on live elements allow,
     each starting as late as it can without a longer wait. On a machine whose
     collectives make no progress until they are waited for, nothing moves.
