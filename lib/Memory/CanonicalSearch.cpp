@@ -3,6 +3,9 @@
 #include "CanonicalSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+
+#include "llvm/ADT/Statistic.h"
 
 #include <array>
 #include <ctime>
@@ -11,6 +14,9 @@
 #include <tuple>
 
 using namespace mlir::zero;
+
+#define DEBUG_TYPE "zero-allocate"
+ALWAYS_ENABLED_STATISTIC(numSearched, "Steps of searches for offsets");
 
 static constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;
 
@@ -148,6 +154,8 @@ CanonicalSearch::Outcome CanonicalSearch::solve(int64_t newCapacity,
   endSeconds = limit.seconds > 0 ? threadSeconds() + limit.seconds : 0;
   workAllowed = limit.work ? workDone + limit.work : kNever;
   outOfTime = false;
+  auto count = llvm::make_scope_exit(
+      [&, before = workDone] { numSearched += workDone - before; });
   for (int64_t bytes : cliqueBytes)
     if (bytes > capacity)
       return Outcome::Impossible;

@@ -179,9 +179,9 @@ const bool listsStatistics = [] {
   return true;
 }();
 
-uint64_t readCompared() {
+uint64_t readStatistic(llvm::StringRef wanted) {
   for (const auto &[name, value] : llvm::GetStatistics())
-    if (name == "numCompared")
+    if (name == wanted)
       return value;
   return 0;
 }
@@ -189,9 +189,9 @@ uint64_t readCompared() {
 /// Placed buffers that the allocator looks at for `buffers`.
 uint64_t countCompared(std::vector<Lifetime> &buffers, int64_t alignment) {
   EXPECT_TRUE(listsStatistics);
-  const uint64_t before = readCompared();
+  const uint64_t before = readStatistic("numCompared");
   allocate(buffers, alignment);
-  const uint64_t after = readCompared();
+  const uint64_t after = readStatistic("numCompared");
   EXPECT_GT(after, before) << "the allocator counts nothing";
   return after - before;
 }
@@ -217,6 +217,22 @@ TEST(Allocation, TenThousandBuffersAreBounded) {
   for (const Lifetime &buffer : buffers)
     needed = std::max(needed, buffer.offset + buffer.bytes);
   EXPECT_LE(double(needed), 1.02 * double(liveBytes(buffers, 64)));
+}
+
+/// Where no order of placement reaches the bound, what a search for it costs
+/// has a limit that does not grow with the buffers.
+TEST(Allocation, SearchesAreBounded) {
+  EXPECT_TRUE(listsStatistics);
+  Numbers numbers(23);
+  for (int64_t count : {100, 400, 1600}) {
+    std::vector<Lifetime> buffers =
+        makeFullPacking(numbers, count, 1 << 20, 90);
+    const uint64_t before = readStatistic("numSearched");
+    allocate(buffers, 1);
+    const uint64_t steps = readStatistic("numSearched") - before;
+    EXPECT_GT(steps, 0u) << count;
+    EXPECT_LE(steps, 50'000'000u) << count;
+  }
 }
 
 TEST(Allocation, FillsACapacityWithoutAGap) {

@@ -10,8 +10,10 @@ from counts import count
 
 GROWTH = 4.5
 # Buffers that are alive together are compared in pairs; the allocator makes fewer
-# attempts where pairs are many, and so at most this.
-BOUNDED = {"zero-allocate.numCompared": 600_000_000}
+# attempts where pairs are many, and so at most this. A search for better offsets
+# has a number of steps for each arena of a timeline.
+BOUNDED = {"zero-allocate.numCompared": 600_000_000,
+           "zero-allocate.numSearched": 200_000_000}
 
 small, large = sys.argv[1:3]
 options, ranks = sys.argv[3], int(sys.argv[4])
