@@ -1,0 +1,15 @@
+"""Checkpoints of DeepSpeed and PyTorch: read without either, and without running what
+their pickles name. NumPy is all that is needed."""
+
+from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.opening import is_foreign, is_own, read_checkpoint
+from zero.checkpoints.writer import write_checkpoint, write_weights
+
+__all__ = [
+    "CheckpointError",
+    "is_foreign",
+    "is_own",
+    "read_checkpoint",
+    "write_checkpoint",
+    "write_weights",
+]

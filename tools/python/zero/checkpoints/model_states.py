@@ -1,0 +1,158 @@
+"""The files of DeepSpeed's checkpoints that say what the model is."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from zero.checkpoints.archive import Stored, load
+from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.run import SavedParameter, SavedRun, number
+from zero.checkpoints.values import Joined, Part, Values
+
+MODEL = re.compile(r"(?:zero_pp_rank_(\d+)_)?mp_rank_(\d+)_model_states\.pt")
+
+
+def field_of(found: Any, name: str, path: str) -> Any:
+    """An entry that must be there."""
+    if not isinstance(found, dict) or name not in found:
+        raise CheckpointError(f"{path}: has no '{name}': it is of an unknown layout, or damaged")
+    return found[name]
+
+
+@dataclass
+class ModelStates:
+    """The model_states files of a checkpoint: of one rank, or at stage 3 of each."""
+
+    paths: list[str]
+    files: list[dict]
+
+    @property
+    def first(self) -> dict:
+        return self.files[0]
+
+    def count(self, name: str) -> int:
+        return int(number(self.first.get(name, 0), name, self.paths[0]))
+
+    def groups(self) -> list[dict[str, tuple[int, ...]]] | None:
+        """Names and shapes of trained parameters, in the order of the optimizer."""
+        return self.first.get("param_shapes")
+
+    def aliases(self) -> dict[str, str]:
+        return dict(self.first.get("shared_params") or {})
+
+    def tensors(self) -> dict[str, Stored]:
+        """What `module` has besides buffers and further names of tied parameters."""
+        module = field_of(self.first, "module", self.paths[0])
+        buffers = set(self.first.get("buffer_names") or ())
+        aliases = self.aliases()
+        return {
+            name: value
+            for name, value in module.items()
+            if isinstance(value, Stored) and name not in buffers and name not in aliases
+        }
+
+    def frozen(self, trained: set[str]) -> list[SavedParameter]:
+        """Parameters that are not trained: whole in `module`, or cut over the ranks."""
+        shapes = self.first.get("frozen_param_shapes") or {}
+        found = []
+        for name, tensor in self.tensors().items():
+            if name in trained:
+                continue
+            shape = tuple(shapes.get(name, tensor.shape))
+            values: Values = tensor
+            if tensor.elements != math.prod(shape):
+                values = joined_slices(
+                    [
+                        field_of(file.get("frozen_param_fragments"), name, path)
+                        for path, file in zip(self.paths, self.files, strict=True)
+                    ],
+                    math.prod(shape),
+                    f"{self.paths[0]}: '{name}'",
+                )
+            found.append(SavedParameter(name, shape, values, trainable=False))
+        return found
+
+    def finish(self, run: SavedRun, steps: int | None) -> SavedRun:
+        """Adds the counts, and compares them with the optimizer's."""
+        updates, skipped = self.count("global_steps"), self.count("skipped_steps")
+        run.steps = updates - skipped if steps is None else steps
+        run.skipped, run.samples = skipped, self.count("global_samples")
+        run.aliases = self.aliases()
+        if run.steps != updates - skipped:
+            run.remarks.append(
+                f"its optimizer made {run.steps} updates, and the run {updates - skipped}: "
+                f"{run.steps} are taken"
+            )
+        scheduler = self.first.get("lr_scheduler") or {}
+        last = scheduler.get("last_batch_iteration")
+        if last is not None and int(last) + 1 != run.steps:
+            run.remarks.append(
+                f"its learning rate was at update {int(last) + 1} of its schedule, and goes on "
+                f"with update {run.steps}"
+            )
+        return run
+
+
+def joined_slices(slices: list[Values], elements: int, what: str) -> Values:
+    """A tensor that is cut evenly over ranks, the last ones padded."""
+    share = math.ceil(elements / len(slices))
+    for rank, part in enumerate(slices):
+        if part.elements != share:
+            raise CheckpointError(
+                f"{what}: rank {rank} has {part.elements} elements, wanted {share} of {elements}: "
+                "the checkpoint is damaged"
+            )
+    return Part(Joined(slices), 0, elements)
+
+
+def by_rank(folder: str, pattern: re.Pattern) -> dict[int, str]:
+    """Paths of the files of that pattern by rank."""
+    found = {}
+    for name in os.listdir(folder):
+        words = pattern.fullmatch(name)
+        if words is None:
+            continue
+        if int(words[2]):
+            raise CheckpointError(
+                f"{os.path.join(folder, name)}: is of a run with model parallelism, whose "
+                "parts are not put together; convert it with ds_to_universal.py"
+            )
+        found[int(words[1] or 0)] = os.path.join(folder, name)
+    return found
+
+
+def all_ranks(folder: str, found: dict[int, str], ranks: int, what: str) -> list[str]:
+    """The files of all ranks, in order."""
+    missing = [rank for rank in range(ranks) if rank not in found]
+    extra = [found[rank] for rank in sorted(found) if rank >= ranks]
+    if missing:
+        raise CheckpointError(
+            f"{folder}: the {what} file of rank {missing[0]} of {ranks} is missing"
+        )
+    if extra:
+        raise CheckpointError(
+            f"{extra[0]}: the checkpoint is of {ranks} ranks; this file is of another one"
+        )
+    return [found[rank] for rank in range(ranks)]
+
+
+def read_model_states(folder: str) -> ModelStates:
+    """The model_states files of a checkpoint of any stage."""
+    found = by_rank(folder, MODEL)
+    if not found:
+        raise CheckpointError(f"{folder}: has no model_states file of DeepSpeed")
+    sharded = all("zero_pp_rank" in path for path in found.values())
+    first = load(found[min(found)])
+    ranks = int(field_of(first, "dp_world_size", found[min(found)]))
+    paths = all_ranks(folder, found, ranks if sharded else 1, "model_states")
+    for key in ("autoep_layers", "ds_autoep_layers"):
+        if first.get(key):
+            raise CheckpointError(
+                f"{paths[0]}: its experts are cut over groups of ranks; convert it with "
+                "ds_to_universal.py"
+            )
+    return ModelStates(paths, [load(path) for path in paths])
