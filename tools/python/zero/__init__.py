@@ -10,6 +10,7 @@ Training needs NumPy only; what takes a module needs PyTorch. `docs/Python.md` a
 `docs/PyTorch.md` are the pages for users.
 """
 
+from zero.checkpoints import CheckpointError
 from zero.compiler import CompileError, compile
 from zero.errors import ArgumentError, Error, StateError
 from zero.step import Step, Tensor, Update, load
@@ -19,6 +20,7 @@ _IMPORTER = ("CannotImport", "Model", "export", "load_weights")
 __all__ = [
     "ArgumentError",
     "CannotImport",
+    "CheckpointError",
     "CompileError",
     "Error",
     "Model",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+import tempfile
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
 
 from zero.arrays import NAMES, View, as_floats, room_for, values_of
+from zero.checkpoints import is_foreign, is_own, read_checkpoint, write_checkpoint
 from zero.data import Shuffled
 from zero.errors import ArgumentError, StateError
 from zero.library import (
@@ -97,6 +100,7 @@ class Step:
         self._run = ctypes.c_void_p()
         self._report = UpdateInfo()
         self._lock = threading.RLock()
+        self._seed = seed
         for name, value, limit in (("seed", seed, 2**64), ("threads", threads, 2**31)):
             if not 0 <= value < limit:
                 raise ArgumentError(f"{name} is {value}, wanted 0 to {limit - 1}")
@@ -431,8 +435,21 @@ class Step:
 
     def load_checkpoint(self, folder: str | os.PathLike) -> None:
         """Goes on from the newest complete checkpoint of `folder`, of whatever stage and
-        number of ranks. The run must have the seed of the one that saved it."""
-        self._call("zero_run_load_checkpoint", os.fsencode(folder))
+        number of ranks. The run must have the seed of the one that saved it.
+
+        `folder` may also be a checkpoint of DeepSpeed (ZeRO stages 0 to 3, universal) or
+        of torch.distributed.checkpoint; what it does not say is a warning. Raises
+        CheckpointError where it is damaged."""
+        if is_own(folder) or not is_foreign(folder):
+            self._call("zero_run_load_checkpoint", os.fsencode(folder))
+            return
+        run = read_checkpoint(folder)
+        run.fit(self.parameters, self.aliases)
+        with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
+            write_checkpoint(run, scratch, self._seed)
+            self._call("zero_run_load_checkpoint", os.fsencode(scratch))
+        for remark in run.remarks:
+            warnings.warn(f"{os.fspath(folder)}: {remark}", stacklevel=2)
 
     def _write(self, function: str, name: str, value: Any, *further) -> None:
         tensor = self._tensor_named(name)
