@@ -15,7 +15,7 @@ from zero.compiler import CompileError, compile
 from zero.errors import ArgumentError, Error, StateError
 from zero.step import Step, Tensor, Update, load
 
-_IMPORTER = ("CannotImport", "Model", "export", "load_weights")
+_IMPORTER = ("CannotImport", "Model", "export", "load_weights", "save_pretrained")
 
 __all__ = [
     "ArgumentError",
@@ -32,6 +32,7 @@ __all__ = [
     "export",
     "load",
     "load_weights",
+    "save_pretrained",
 ]
 
 

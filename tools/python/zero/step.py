@@ -424,6 +424,18 @@ class Step:
             for parameter in Parameters(module).all():
                 parameter.data.copy_(torch.from_numpy(self.parameter(parameter.name)))
 
+    def save_pretrained(
+        self, module, folder: str | os.PathLike, type: str = "f32"
+    ) -> None:
+        """Copies the parameters into the module that was compiled, a model of
+        transformers, and has it write a folder that `from_pretrained` loads. `type` is
+        f32, bf16 or f16; in 16 bits the module stays so."""
+        from zero.importer.pretrained import TYPES, check
+
+        check(module, type)
+        self.load_into(module)
+        module.to(TYPES[type]).save_pretrained(folder)
+
     def save_weights(self, path: str | os.PathLike) -> None:
         """Writes all parameters as safetensors, as the executable's --save-weights."""
         self._call("zero_run_save_weights", os.fsencode(path))

@@ -1,0 +1,74 @@
+"""Folders of transformers, from a live run and from its checkpoint."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from models import MODELS
+
+import zero
+from zero.importer.pretrained import main
+
+ADAM = {"optimizer": {"type": "AdamW", "params": {"lr": 1e-2}}}
+
+
+@pytest.mark.parametrize("name", ["gpt_neox", "vit", "mixtral"])
+def test_names_of_files(name, tmp_path):
+    """Models whose files have other names than their parameters: equal logits."""
+    import transformers
+
+    torch.manual_seed(12)
+    module, batch = MODELS[name]()
+    module.eval()
+    again, _ = MODELS[name]()
+    with zero.compile(module, batch, config=ADAM, threads=1) as step:
+        step(batch)
+        step.save_checkpoint(tmp_path / "run")
+        step.save_pretrained(module, tmp_path / "live")
+    zero.save_pretrained(again.eval(), tmp_path / "run", tmp_path / "saved")
+    wanted = module(**batch).logits
+    kind = getattr(transformers, type(module).__name__)
+    for folder in ("live", "saved"):
+        loaded, report = kind.from_pretrained(tmp_path / folder, output_loading_info=True)
+        assert not any(report.values()), report
+        # Products of experts are called in another way when none is named.
+        loaded.set_experts_implementation("batched_mm") if name == "mixtral" else None
+        assert loaded.eval()(**batch).logits.equal(wanted)
+    assert (tmp_path / "live" / "model.safetensors").read_bytes() == (
+        tmp_path / "saved" / "model.safetensors"
+    ).read_bytes()
+
+
+def test_command(tmp_path, capsys):
+    module, batch = MODELS["llama"]()
+    module.config.save_pretrained(tmp_path)
+    with zero.compile(module, batch, config=ADAM, ranks=2, stage=3, threads=1) as step:
+        step({name: value.repeat(2, 1) for name, value in batch.items()})
+        step.save_checkpoint(tmp_path / "run")
+        step.load_into(module)
+    words = [str(tmp_path / "run"), "--hf", str(tmp_path / "config.json")]
+    assert main([*words, "--type", "bf16", "-o", str(tmp_path / "folder")]) == 0
+    assert "folder: LlamaForCausalLM" in capsys.readouterr().out
+    import transformers
+
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "folder")
+    assert loaded.dtype == torch.bfloat16
+    for (name, value), other in zip(
+        module.state_dict().items(), loaded.state_dict().values(), strict=True
+    ):
+        assert value.bfloat16().equal(other), name
+    assert main([*words[:1], "-o", "x"]) == 1
+    assert "wanted either" in capsys.readouterr().err
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "hidden_size": 32}))
+    assert main([*words, "-o", str(tmp_path / "other")]) == 1
+    assert "wanted [128, 32]" in capsys.readouterr().err
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    for manifest in tmp_path.glob("run/update-*/manifest.json"):
+        manifest.write_text(manifest.read_text().replace("llama", "lamma").replace('1', '2'))
+    assert main([*words, "-o", str(tmp_path / "other")]) == 1
+    assert "manifest.json" in capsys.readouterr().err
+    with pytest.raises(zero.CannotImport, match="is no model of transformers"):
+        zero.save_pretrained(MODELS["nanogpt"]()[0], tmp_path / "run", tmp_path / "other")
