@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
-import torch
+from deepspeed_runs import needs_deepspeed, prepare, run_deepspeed
 from test_training import ADAM, UPDATES, four_samples, halves
 from training import train
 
@@ -19,31 +14,7 @@ import zero
 RANKS = 2
 HOST = {"offload_optimizer": {"device": "cpu"}}
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("deepspeed") is None, reason="DeepSpeed is not installed"
-)
-
-
-def losses_of_deepspeed(name: str, batch: dict, folder: pathlib.Path, weights: dict):
-    """Trains by the configuration in `folder`."""
-    settings = {"batch": batch, "weights": weights, "updates": UPDATES}
-    torch.save(settings, folder / "batch.pt")
-    script = pathlib.Path(__file__).with_name("deepspeed_peer.py")
-    environment = dict(os.environ, OMP_NUM_THREADS="1")
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, str(script), str(rank), str(RANKS), str(folder), name],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(RANKS)
-    ]
-    outputs = [rank.communicate(timeout=600)[0] for rank in ranks]
-    for rank, output in zip(ranks, outputs, strict=True):
-        assert rank.returncode == 0, output[-4000:]
-    return json.loads((folder / "losses.json").read_text())
+pytestmark = needs_deepspeed
 
 
 @pytest.mark.parametrize(
@@ -74,6 +45,8 @@ def test_one_file_for_both(zero_optimization, tmp_path):
     }
     found = train(model, batch, tmp_path, config, "--ranks", str(RANKS), steps=UPDATES)
     assert json.loads((tmp_path / "config.json").read_text()) == config
-    wanted = losses_of_deepspeed("gpt2", batch, tmp_path, module.state_dict())
+    settings = {"model": "gpt2", "batch": batch, "weights": module.state_dict()}
+    prepare(tmp_path, config, updates=UPDATES, **settings)
+    (wanted,) = run_deepspeed(RANKS, tmp_path)
     assert wanted[-1] < wanted[0] - 1
     assert found == pytest.approx(wanted, rel=1e-4)
