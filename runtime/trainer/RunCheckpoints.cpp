@@ -152,7 +152,8 @@ bool RunCheckpoints::resume(const Arenas &arenas) {
   if (communicator.rank() == 0)
     run.out << "resumes after update " << update() << " from " << loaded.path
             << std::endl;
-  if (batches && then.globalBatch != position.globalBatch)
+  if (batches && then.globalBatch != 0 &&
+      then.globalBatch != position.globalBatch)
     tell("an update has " + std::to_string(position.globalBatch) +
          " samples, and had " + std::to_string(then.globalBatch) +
          " before: the data goes on after sample " +

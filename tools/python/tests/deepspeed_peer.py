@@ -85,11 +85,9 @@ def save(engine, rank: int, folder: pathlib.Path, settings: dict) -> None:
     stage = engine.zero_optimization_stage()
     dist.barrier()
     if rank == 0:
-        weights = (
-            get_fp32_state_dict_from_zero_checkpoint(str(saved))
-            if stage
-            else engine.module.state_dict()
-        )
+        weights = engine.module.state_dict() if not stage else {}
+        if stage and settings["readable"]:
+            weights = get_fp32_state_dict_from_zero_checkpoint(str(saved))
         wanted = {
             "weights": {name: value.detach().clone() for name, value in weights.items()},
             "scale": getattr(engine.optimizer, "loss_scale", 1.0),

@@ -189,7 +189,7 @@ def test_an_executable_goes_on(trained, tmp_path):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"resumes after update {int(steps)} from run/update-" in done.stdout
-    assert "does not say what its data was: it goes on after sample 0" in done.stderr
+    assert "does not say which data its run had: the run goes on after sample 0" in done.stderr
     assert "had 0 before" not in done.stderr
     first = re.search(rf"step {int(steps) + 1}/\d+ loss ([\d.]+)", done.stdout)
     assert float(first[1]) == pytest.approx(update(module, optimizer, batch), rel=1e-4)

@@ -102,6 +102,8 @@ def prepare_case(name: str, folder) -> None:
         frozen=FROZEN if CASES[name][3] else [],
         groups=CASES[name][4],
         universal=name in UNIVERSAL,
+        # DeepSpeed's reader refuses its own files ("is not a zero checkpoint").
+        readable=name != "stage1-f32-sums",
     )
 
 
@@ -125,7 +127,8 @@ def resumed(name: str, folder, stage: int):
 def check_weights(step, wanted: dict) -> None:
     """Those that DeepSpeed reads itself, bit by bit."""
     names = {step.aliases.get(name, name) for name in wanted["weights"]}
-    assert names >= {name for name, tensor in step.parameters.items() if tensor.trainable}
+    trained = {name for name, tensor in step.parameters.items() if tensor.trainable}
+    assert names >= trained or not names
     for name, value in wanted["weights"].items():
         assert numpy.array_equal(step.parameter(name), value.float().numpy()), name
 
@@ -155,15 +158,13 @@ def test_16_bits_go_on(name, deepspeed):
     folder, losses = deepspeed(name)
     step, batch = resumed(name, folder / "saved", 3)
     wanted = torch.load(folder / "wanted.pt")
-    if name == "stage1-f32-sums":
-        # DeepSpeed's reader refuses them ("is not a zero checkpoint").
-        wanted["weights"] = {}
     with step:
         if name == "stage0-bf16":
             for key, value in wanted["weights"].items():
                 master = torch.from_numpy(step.parameter(key))
                 assert master.bfloat16().equal(value) and not master.equal(value.float()), key
         else:
+            assert wanted["weights"] or name == "stage1-f32-sums"
             check_weights(step, wanted)
         found, scales = [], []
         for _ in range(MORE):
