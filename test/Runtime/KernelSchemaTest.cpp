@@ -195,6 +195,30 @@ TEST(KernelSchema, CountsWhatAnUpdateReadsAndWrites) {
   EXPECT_EQ(bytes({F32, U16, F32, F32, BF16}, {1, 2, 2, 2, 2}), 28u);
 }
 
+TEST(KernelSchema, CountsProductsOfConvolutions) {
+  // 2 samples, 6 features of 3 x 4 windows, each of 4 / 2 channels and 5 taps.
+  KernelSpec conv = spec("nn.conv", {{F32, {2, 4, 7, 4}}, {F32, {6, 2, 5, 1}}},
+                         {{F32, {2, 6, 3, 4}}});
+  conv.ints = {{"strides", {1, 1}},
+               {"padding", {0, 0}},
+               {"dilations", {1, 1}},
+               {"groups", {2}}};
+  countWork(conv);
+  EXPECT_EQ(conv.flops, 2u * 2 * 6 * 12 * 2 * 5);
+  EXPECT_EQ(conv.bytes, 4u * (2 * 4 * 28 + 6 * 2 * 5 + 2 * 6 * 12));
+  // Two of eight rows of a gradient of weights.
+  KernelSpec rows =
+      spec("nn.conv_weight_grad", {{F32, {3, 8, 6}}, {F32, {3, 4, 8}}},
+           {{F32, {2, 4, 3}}});
+  rows.ints = {{"strides", {1}},
+               {"padding", {0}},
+               {"dilations", {1}},
+               {"groups", {1}},
+               {"rows", {4, 6}}};
+  countWork(rows);
+  EXPECT_EQ(rows.flops, 2u * 3 * 2 * 6 * 4 * 3);
+}
+
 TEST(KernelSchema, CountsWhatAStepsKernelsMove) {
   KernelSpec sum = spec("zero.accumulate", {{BF16, {10}}, {F32, {10}}}, {});
   countWork(sum);

@@ -8,4 +8,5 @@ set(ZERO_KERNEL_TESTS
   KernelMatrixTest.cpp
   KernelNormTest.cpp
   KernelShapeTest.cpp
-  KernelSiluMulTest.cpp)
+  KernelSiluMulTest.cpp
+  KernelWindowsTest.cpp)
