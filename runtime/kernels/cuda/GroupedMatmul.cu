@@ -24,17 +24,22 @@ struct Shape {
 };
 
 /// Rows [begin, end) of group `e`, the last of which is what no group has.
-/// False, and a note in `control`, where offsets do not cut the rows.
+/// False, and a note in `control`, where any offsets do not cut the rows: then
+/// groups might have rows in common.
 __device__ inline bool groupRows(const Shape &s, const int32_t *offsets,
                                  int64_t e, int64_t *begin, int64_t *end,
                                  Control *control) {
+  bool valid = true;
+  int64_t before = 0;
+  for (int64_t g = 0; g < s.groups; ++g) {
+    valid = valid && offsets[g] >= before && offsets[g] <= s.rows;
+    before = offsets[g];
+  }
   *begin = e ? offsets[e - 1] : 0;
   *end = e < s.groups ? offsets[e] : s.rows;
-  if (*begin >= 0 && *begin <= *end && *end <= s.rows)
-    return true;
-  if (threadIdx.x == 0)
+  if (!valid && threadIdx.x == 0)
     atomicExch(&control->outOfRange, 1); // other blocks may do so too
-  return false;
+  return valid;
 }
 
 /// sums[i][j] = the sum over k below `depth` of left(row, k) * right(k, column)
