@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 2
+#define ZERO_API_VERSION 3
 
 typedef enum zero_status {
   ZERO_OK = 0,

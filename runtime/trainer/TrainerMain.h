@@ -17,8 +17,8 @@ struct EmbeddedProgram {
   int64_t size = 0;
   const GeneratedKernel *kernels = nullptr;
   int64_t kernelCount = 0;
-  bool isForDevice = false;    ///< it has the flags of a device
-  std::string attention;       ///< who computes it, where there is a choice
+  bool isForDevice = false; ///< it has the flags of a device
+  std::string attention;    ///< who computes it, where there is a choice
   // For tests, as those of `Run`.
   FileSystem *files = nullptr;
   std::string memoryRoot = {};

@@ -133,6 +133,8 @@ int main(int argc, char **argv) {
     zero_tensor tensor = {sizeof tensor};
     check(zero_model_parameter(i, &tensor), "parameter");
     set_and_get(run, model.ranks, &tensor, "parameter", 2 * i + 1, 0);
+    if (!tensor.trainable)
+      continue;
     set_and_get(run, model.ranks, &tensor, "exp_avg", 2 * i + 2, 0);
     set_and_get(run, model.ranks, &tensor, "exp_avg_sq", 2 * i + 3, 2);
   }
@@ -140,7 +142,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < model.parameters; ++i) {
     zero_tensor tensor = {sizeof tensor};
     check(zero_model_parameter(i, &tensor), "parameter");
-    set_and_get(run, model.ranks, &tensor, "gradient", i, 0);
+    if (tensor.trainable)
+      set_and_get(run, model.ranks, &tensor, "gradient", i, 0);
   }
   check(zero_run_update(run, &update), "update");
   printf("stage %d, %d ranks: norm %.4f\n", model.stage, model.ranks,

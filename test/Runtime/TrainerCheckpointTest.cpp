@@ -358,7 +358,8 @@ TEST_F(TrainerCheckpoint, AResumedRunIsTracedFromItsSecondUpdate) {
   const TemporaryFile trace(".json");
   const auto updates = [&] {
     std::set<int64_t> found;
-    for (const Json &event : Json::parse(trace.content())["traceEvents"])
+    const Json file = Json::parse(trace.content());
+    for (const Json &event : file["traceEvents"])
       if (event["args"].contains("update"))
         found.insert(event["args"]["update"].get<int64_t>());
     return found;
