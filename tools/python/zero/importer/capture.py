@@ -6,6 +6,7 @@ before they run: where a gradient ends.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,16 +224,46 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
         else:
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
     results = list(module.graph.output_node().args[0])
+    kept = []
     for spec, result in zip(program.graph_signature.output_specs, results):
         if spec.kind == OutputKind.USER_OUTPUT:
             captured.results.append(result)
+        elif spec.kind == OutputKind.BUFFER_MUTATION and is_running(result):
+            kept.append(own_name(spec.target))
         elif spec.kind == OutputKind.BUFFER_MUTATION:
             raise CannotImport(
-                f"the buffer '{own_name(spec.target)}' changes in each step (a running "
-                "statistic?), and zero's buffers are constants: use a norm without "
-                "running statistics, or put the layer into eval mode",
+                f"the buffer '{own_name(spec.target)}' changes in each step, and zero's "
+                "buffers are constants: make it a parameter, or put the layer into eval mode",
                 place_of(result) if isinstance(result, Node) else None,
             )
         else:
             raise CannotImport(f"forward changes '{spec.target}' in place: return a new tensor")
+    warn_of_statistics(kept)
     return captured
+
+
+def is_running(result: Any) -> bool:
+    """Whether it is what a batch norm leaves in a buffer: running statistics, or
+    the number of micro-batches."""
+    if not isinstance(result, Node):
+        return False
+    if str(result.target) == "aten.add.Tensor":
+        counter = result.args[0]
+        return isinstance(counter, Node) and counter.name.endswith("num_batches_tracked")
+    source = result.args[0] if result.args else None
+    return isinstance(source, Node) and str(source.target) == BATCH_NORM
+
+
+BATCH_NORM = "aten._native_batch_norm_legit_functional.default"
+
+
+def warn_of_statistics(buffers: list[str]) -> None:
+    layers = sorted({name.rpartition(".")[0] for name in buffers})
+    if layers:
+        warnings.warn(
+            f"the running statistics of {len(layers)} batch norms ({layers[0]}, ..) are not "
+            "trained: steps and evaluations normalise by the statistics of their "
+            "micro-batch. Compute them from the trained weights before you use the module "
+            "in eval mode: torch.optim.swa_utils.update_bn(data, module)",
+            stacklevel=4,
+        )

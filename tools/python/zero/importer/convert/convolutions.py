@@ -1,4 +1,4 @@
-"""Convolutions that are matrix products of slices."""
+"""Convolutions, and windows as columns."""
 
 from __future__ import annotations
 
@@ -16,85 +16,121 @@ def per_dim(value, count: int) -> list[int]:
     return values * count if len(values) == 1 else values
 
 
-@converts("aten.conv2d.default", to="nn.linear of patches, where patches tile the image")
-def conv2d(b: Builder, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    kernel, steps = weight.shape[2:], per_dim(stride, 2)
-    if groups != 1 or any(per_dim(padding, 2)) or tuple(steps) != tuple(kernel):
-        if tuple(kernel) != (1, 1) or groups != 1 or any(per_dim(padding, 2)):
-            raise CannotImport(
-                f"a convolution with kernels of {list(kernel)}, stride {steps}, padding "
-                f"{per_dim(padding, 2)} and {groups} groups: wanted patches that tile the "
-                "image, or kernels of one element"
-            )
-    if math.prod(kernel) > 1 and per_dim(dilation, 2) != [1, 1]:
-        raise CannotImport("a convolution of patches with dilation")
-    return patches(b, input, weight, bias, steps)
+def batched(b: Builder, x: Value, spatial: int) -> Value:
+    """`x` with a batch, of one where it has none."""
+    return x if x.rank == spatial + 2 else b.reshape(x, (1, *x.shape))
 
 
-def patches(b: Builder, x: Value, weight: Value, bias: Value | None, steps: list[int]) -> Value:
-    """Kernels of one element may skip some; others tile what they fit in."""
+def finished(b: Builder, y: Value, bias: Value | None, spatial: int, rank: int) -> Value:
+    """`y` plus a bias of its channels, of the operand's rank."""
+    if bias is not None:
+        y = b.plus(y, b.reshape(bias, (bias.size,) + (1,) * spatial))
+    return y if rank == spatial + 2 else b.reshape(y, y.shape[1:])
+
+
+def windows_form(lists: dict[str, list[int]], groups: int) -> str:
+    words = [f"{name} {values}" for name, values in lists.items()]
+    return "{}, {} " + " ".join(words) + f" groups {groups}"
+
+
+@converts(
+    "aten.conv1d.default",
+    "aten.conv2d.default",
+    "aten.conv3d.default",
+    to="nn.conv; nn.linear of patches, where windows tile the image",
+)
+def conv(b: Builder, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    spatial = weight.rank - 2
+    steps, margin, gaps = (per_dim(v, spatial) for v in (stride, padding, dilation))
+    x = batched(b, input, spatial)
+    kernel = weight.shape[2:]
+    tiles = spatial == 2 and tuple(steps) == tuple(kernel) and math.prod(kernel) > 1
+    if tiles and groups == 1 and not any(margin) and gaps == [1, 1]:
+        y = patches(b, x, weight, bias)
+        return y if input.rank == 4 else b.reshape(y, y.shape[1:])
+    sizes = [
+        (size + 2 * m - gap * (k - 1) - 1) // step + 1
+        for size, m, gap, k, step in zip(x.shape[2:], margin, gaps, kernel, steps)
+    ]
+    form = windows_form({"strides": steps, "padding": margin, "dilations": gaps}, groups)
+    shape = (x.shape[0], weight.shape[0], *sizes)
+    y = b.add("nn.conv", [x, weight], [(shape, x.dtype)], form)[0]
+    return finished(b, y, bias, spatial, input.rank)
+
+
+@converts(
+    "aten.conv1d.padding",
+    "aten.conv2d.padding",
+    "aten.conv3d.padding",
+    to="nn.conv; nn.linear of patches, where windows tile the image",
+)
+def conv_padding(
+    b: Builder, input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1
+):
+    spatial = weight.rank - 2
+    margin = [0] * spatial
+    if padding == "same":
+        # What does not divide evenly is padded at the end.
+        total = [gap * (k - 1) for gap, k in zip(per_dim(dilation, spatial), weight.shape[2:])]
+        margin = [amount // 2 for amount in total]
+        lead = [0] * (input.rank - spatial)
+        odd = lead + [amount % 2 for amount in total]
+        input = padded(b, input, [0] * input.rank, odd, 0)
+    return conv(b, input, weight, bias, stride, margin, dilation, groups)
+
+
+@converts(
+    "aten.conv_transpose1d.default",
+    "aten.conv_transpose2d.input",
+    "aten.conv_transpose3d.input",
+    to="nn.conv_transpose",
+)
+def conv_transpose(
+    b: Builder,
+    input,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+):
+    spatial = weight.rank - 2
+    steps, margin, gaps, more = (
+        per_dim(v, spatial) for v in (stride, padding, dilation, output_padding)
+    )
+    if any(extra >= step for extra, step in zip(more, steps)):
+        raise CannotImport(
+            f"a transposed convolution with output padding {more} and stride {steps}: wanted "
+            "output padding below the stride"
+        )
+    x = batched(b, input, spatial)
+    sizes = [
+        (size - 1) * step - 2 * m + gap * (k - 1) + extra + 1
+        for size, step, m, gap, k, extra in zip(
+            x.shape[2:], steps, margin, gaps, weight.shape[2:], more
+        )
+    ]
+    form = windows_form({"strides": steps, "padding": margin, "dilations": gaps}, groups)
+    shape = (x.shape[0], weight.shape[1] * groups, *sizes)
+    y = b.add("nn.conv_transpose", [x, weight], [(shape, x.dtype)], form)[0]
+    return finished(b, y, bias, spatial, input.rank)
+
+
+def patches(b: Builder, x: Value, weight: Value, bias: Value | None) -> Value:
+    """Windows that tile what they fit in are rows of a matrix."""
     batch, channels = x.shape[:2]
     features, _, *kernel = weight.shape
-    if math.prod(kernel) == 1:
-        counts = [-(-size // step) for size, step in zip(x.shape[2:], steps)]
-        x = b.slice(x, [0] * 4, (batch, channels, *counts), [1, 1, *steps])
-    else:
-        counts = [size // k for size, k in zip(x.shape[2:], kernel)]
-        sizes = (batch, channels, *(n * k for n, k in zip(counts, kernel)))
-        x = b.slice(x, [0] * 4, sizes)
+    counts = [size // k for size, k in zip(x.shape[2:], kernel)]
+    sizes = (batch, channels, *(n * k for n, k in zip(counts, kernel)))
+    x = b.slice(x, [0] * 4, sizes)
     (h, w), (p, q) = counts, kernel
     x = b.reshape(x, (batch, channels, h, p, w, q))
     x = b.transpose(x, [0, 2, 4, 1, 3, 5])
     x = b.reshape(x, (batch, h, w, channels * p * q))
     x = b.linear(x, b.reshape(weight, (features, channels * p * q)), bias, transposed=True)
     return b.transpose(x, [0, 3, 1, 2])
-
-
-@converts("aten.conv1d.default", to="nn.linear of slices, or shifted products (depthwise)")
-def conv1d(b: Builder, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    (step,), (amount,), (gap,) = (per_dim(v, 1) for v in (stride, padding, dilation))
-    x = input if input.rank == 3 else b.reshape(input, (1, *input.shape))
-    x = padded(b, x, [0, 0, amount], [0, 0, amount], 0)
-    features, _, taps = weight.shape
-    channels = x.shape[1]
-    length = (x.shape[2] - gap * (taps - 1) - 1) // step + 1
-    slices = [b.narrow(x, 2, tap * gap, length, step) for tap in range(taps)]
-    if groups == channels == features:
-        y = depthwise(b, slices, weight, bias)
-    else:
-        parts = [
-            columns_product(b, [group(b, part, groups, g) for part in slices], matrix)
-            for g, matrix in enumerate(b.split(weight, 0, [features // groups] * groups))
-        ]
-        y = b.concat(parts, 1)
-        y = y if bias is None else b.plus(y, b.reshape(bias, (features, 1)))
-    return y if input.rank == 3 else b.reshape(y, y.shape[1:])
-
-
-def group(b: Builder, x: Value, groups: int, index: int) -> Value:
-    """The channels of a group."""
-    size = x.shape[1] // groups
-    return b.narrow(x, 1, index * size, size)
-
-
-def columns_product(b: Builder, slices: list[Value], weight: Value) -> Value:
-    """[B, C, L] for each tap and [features, C, taps] to [B, features, L]."""
-    batch, channels, length = slices[0].shape
-    features, _, taps = weight.shape
-    shape = (batch, length, channels, 1)
-    columns = b.concat([b.reshape(b.swap(part, 1, 2), shape) for part in slices], 3)
-    columns = b.reshape(columns, shape[:2] + (channels * taps,))
-    y = b.linear(columns, b.reshape(weight, (features, channels * taps)), None, True)
-    return b.swap(y, 1, 2)
-
-
-def depthwise(b: Builder, slices: list[Value], weight: Value, bias: Value | None) -> Value:
-    total = None
-    for tap, part in enumerate(slices):
-        factor = b.reshape(b.narrow(weight, 2, tap, 1), (weight.shape[0], 1))
-        term = b.times(part, factor)
-        total = term if total is None else b.plus(total, term)
-    return total if bias is None else b.plus(total, b.reshape(bias, (bias.size, 1)))
 
 
 @converts("aten.im2col.default", to="slices and tensor.concat")

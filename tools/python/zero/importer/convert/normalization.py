@@ -66,6 +66,68 @@ def group_norm(b: Builder, input, num_groups, weight=None, bias=None, eps=1e-5, 
     return x if bias is None else b.plus(x, b.reshape(bias, view))
 
 
+@converts("aten.instance_norm.default", to="nn.layer_norm of each channel, scale and shift")
+def instance_norm(
+    b: Builder,
+    input,
+    weight,
+    bias,
+    running_mean,
+    running_var,
+    use_input_stats,
+    momentum,
+    eps,
+    cudnn_enabled=True,
+):
+    if not use_input_stats or running_mean is not None:
+        raise CannotImport("instance norm with running statistics: use one without them")
+    return group_norm(b, input, input.shape[1], weight, bias, eps)
+
+
+def batch_norm_of(b: Builder, x: Value, w: Value | None, shift: Value | None, eps: float) -> Value:
+    """With the statistics of the micro-batch."""
+    channels = x.shape[1:2]
+    w = b.fill(channels, 1, x.dtype) if w is None else w
+    shift = b.fill(channels, 0, x.dtype) if shift is None else shift
+    kind = torch.float64 if x.dtype == torch.float64 else torch.float32
+    results = [(x.shape, x.dtype), (channels, kind), (channels, kind)]
+    form = f"{{}}, {{}}, {{}} eps {decimal(eps)}"
+    return b.add("nn.batch_norm", [x, w, shift], results, form)[0]
+
+
+@converts("aten._native_batch_norm_legit.no_stats", to="nn.batch_norm")
+def batch_norm(b: Builder, input, weight, bias, training, momentum, eps):
+    return [batch_norm_of(b, input, weight, bias, eps)]
+
+
+@converts(
+    "aten._native_batch_norm_legit_functional.default",
+    to="nn.batch_norm; the running statistics stay as they are",
+)
+def batch_norm_functional(
+    b: Builder, input, weight, bias, running_mean, running_var, training, momentum, eps
+):
+    """Its further results are statistics, which nothing of the loss reads."""
+    y = batch_norm_of(b, input, weight, bias, eps)
+    return [y, None, None, running_mean, running_var]
+
+
+@converts(
+    "aten._native_batch_norm_legit_no_training.default",
+    to="arithmetic with the running statistics",
+)
+def batch_norm_no_training(
+    b: Builder, input, weight, bias, running_mean, running_var, momentum, eps
+):
+    """In eval mode: the statistics of an earlier run are constants."""
+    view = (input.shape[1],) + (1,) * (input.rank - 2)
+    rstd = b.constant(torch.rsqrt(running_var.constant + eps))
+    y = b.times(b.minus(input, b.reshape(running_mean, view)), b.reshape(rstd, view))
+    if weight is not None:
+        y = b.times(y, b.reshape(weight, view))
+    return [y if bias is None else b.plus(y, b.reshape(bias, view))]
+
+
 @converts("aten._weight_norm.default", to="v * g / norm(v)")
 def weight_norm(b: Builder, v, g, dim=0):
     dims = [d for d in range(v.rank) if dim == -1 or d != dim % v.rank]

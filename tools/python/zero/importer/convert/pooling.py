@@ -1,12 +1,12 @@
-"""Average pooling where windows tile the image, and upsampling."""
+"""Pooling and upsampling."""
 
 from __future__ import annotations
 
 import torch
 
 from zero.importer.builder import Builder
+from zero.importer.convert.convolutions import batched, per_dim
 from zero.importer.convert.registry import converts
-from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
 
@@ -23,31 +23,113 @@ def tiled_mean(b: Builder, x: Value, counts: list[int]) -> Value:
 @converts(
     "aten.adaptive_avg_pool1d.default",
     "aten.adaptive_avg_pool2d.default",
-    to="nn.reduce mean over a reshape, where sizes divide",
+    "aten.adaptive_avg_pool3d.default",
+    to="nn.reduce mean over a reshape; where sizes do not divide, nn.linear with constant means",
 )
 def adaptive_avg_pool(b: Builder, self, output_size):
-    sizes = self.shape[-len(output_size) :]
-    if any(size % count for size, count in zip(sizes, output_size)):
-        raise CannotImport(
-            f"adaptive average pooling of {list(sizes)} to {list(output_size)}: wanted "
-            "sizes that divide"
-        )
-    return tiled_mean(b, self, list(output_size))
+    counts, sizes = list(output_size), self.shape[-len(output_size) :]
+    if not any(size % count for size, count in zip(sizes, counts)):
+        return tiled_mean(b, self, counts)
+    x = self
+    for dim, count in zip(range(self.rank - len(counts), self.rank), counts):
+        if x.shape[dim] != count:
+            x = b.swap(x, dim, x.rank - 1)
+            x = b.linear(x, b.constant(bins(x.shape[-1], count)), None, transposed=False)
+            x = b.swap(x, dim, x.rank - 1)
+    return x
 
 
-@converts("aten.avg_pool2d.default", to="nn.reduce mean over a reshape, where windows tile")
-def avg_pool2d(b: Builder, self, kernel_size, stride=(), padding=0):
-    kernel = list(kernel_size) * (2 if len(kernel_size) == 1 else 1)
-    steps = list(stride) or kernel
-    steps = steps * (2 if len(steps) == 1 else 1)
-    padding = [padding] if isinstance(padding, int) else padding
-    sizes = self.shape[-2:]
-    if steps != kernel or any(padding) or any(s % k for s, k in zip(sizes, kernel)):
-        raise CannotImport(
-            f"average pooling with windows of {kernel}, stride {steps}: wanted windows that "
-            "tile the image"
+def bins(size: int, count: int) -> torch.Tensor:
+    """[size, count]: the means of PyTorch's bins, whose sizes may differ by one."""
+    matrix = torch.zeros(size, count)
+    for i in range(count):
+        begin, end = i * size // count, -(-(i + 1) * size // count)
+        matrix[begin:end, i] = 1 / (end - begin)
+    return matrix
+
+
+def window_count(size: int, window: int, step: int, margin: int, gap: int, up: bool) -> int:
+    """As PyTorch counts them: rounded up, the last window begins before the padding."""
+    room = size + 2 * margin - gap * (window - 1) - 1
+    count = (room + step - 1 if up else room) // step + 1
+    return count - 1 if up and (count - 1) * step >= size + margin else count
+
+
+def pooled(b: Builder, kind: str, x: Value, lists: dict[str, list[int]], up: bool, end: str = ""):
+    """`lists` has window, strides, padding and, for a maximum, dilations."""
+    spatial = len(lists["window"])
+    images = batched(b, x, spatial)
+    gaps = lists.get("dilations", [1] * spatial)
+    sizes = [
+        window_count(size, *entries, up)
+        for size, *entries in zip(
+            images.shape[2:], lists["window"], lists["strides"], lists["padding"], gaps
         )
-    return tiled_mean(b, self, [size // k for size, k in zip(sizes, kernel)])
+    ]
+    form = "{} " + " ".join(f"{name} {values}" for name, values in lists.items()) + end
+    shape = (*images.shape[:2], *sizes)
+    y = b.add(kind, [images], [(shape, x.dtype)], form)[0]
+    return y if x.rank == images.rank else b.reshape(y, shape[1:])
+
+
+def windows_of(kernel_size, stride, padding, spatial: int) -> dict[str, list[int]]:
+    window = per_dim(kernel_size, spatial)
+    return {
+        "window": window,
+        "strides": per_dim(stride, spatial) or window,
+        "padding": per_dim(padding, spatial),
+    }
+
+
+def max_pool(b: Builder, x: Value, spatial: int, kernel_size, stride, padding, dilation, up: bool):
+    lists = windows_of(kernel_size, stride, padding, spatial)
+    lists["dilations"] = per_dim(dilation, spatial)
+    return pooled(b, "nn.max_pool", x, lists, up)
+
+
+@converts("aten.max_pool1d.default", to="nn.max_pool")
+def max_pool1d(b: Builder, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    return max_pool(b, self, 1, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@converts("aten.max_pool2d.default", to="nn.max_pool")
+def max_pool2d(b: Builder, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    return max_pool(b, self, 2, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@converts("aten.max_pool3d.default", to="nn.max_pool")
+def max_pool3d(b: Builder, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    return max_pool(b, self, 3, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def avg_pool(b: Builder, x: Value, spatial: int, kernel, stride, padding, up: bool, count: bool):
+    lists = windows_of(kernel, stride, padding, spatial)
+    window, sizes = lists["window"], x.shape[-spatial:]
+    tiles = lists["strides"] == window and not any(lists["padding"])
+    if tiles and not any(size % w for size, w in zip(sizes, window)):
+        return tiled_mean(b, x, [size // w for size, w in zip(sizes, window)])
+    return pooled(b, "nn.avg_pool", x, lists, up, " count_padding" if count else "")
+
+
+@converts("aten.avg_pool1d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
+def avg_pool1d(
+    b: Builder, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True
+):
+    return avg_pool(b, self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+@converts("aten.avg_pool2d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
+def avg_pool2d(
+    b: Builder, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True
+):
+    return avg_pool(b, self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+@converts("aten.avg_pool3d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
+def avg_pool3d(
+    b: Builder, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True
+):
+    return avg_pool(b, self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 @converts("aten.upsample_bilinear2d.vec", to="nn.linear with constant interpolation matrices")
