@@ -86,7 +86,7 @@ def main():
     compared = 0
     for before, language, block in listings(open(page, encoding="utf-8").read()):
         name = re.search(r"`([\w.]+)`:$", before)
-        if language in ("mlir", "json") and name:
+        if language in ("mlir", "json", "python") and name:
             with open(f"{folder}/{name[1]}", "w", encoding="utf-8") as file:
                 file.write("\n".join(block) + "\n")
         if language != "console":
@@ -98,7 +98,7 @@ def main():
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                timeout=300,
+                timeout=1200,
             )
             found = run.stdout.splitlines()
             if not matches(wanted, found):
