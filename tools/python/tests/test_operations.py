@@ -119,14 +119,13 @@ def duplicates(w):
 POSITIONS = {
     "gather_first": lambda w, x, i: w.gather(0, i % 4) + w.gather(0, i[:1].expand(4, 6) % 4),
     "gather_part": lambda w, x, i: w.gather(1, i[:2, :3]) * 2,
-    "gather_integers": lambda w, x, i: w * i.gather(1, i) + w * (16777216 + i)[i[0] % 4].clamp(max=2),
     "scatter_add": lambda w, x, i: x.scatter_add(1, i, w) + torch.zeros(4, 6).scatter_add(0, i % 4, w),
     "scatter_into": lambda w, x, i: w.scatter_add(1, i[:, :2], x) * x,
     "scatter_rows": lambda w, x, i: torch.zeros(3, 6).scatter_add(
         0, (i[:, :1] % 3).expand(-1, 6), w
     ),
     "index_add": lambda w, x, i: x.index_add(1, i[0], w, alpha=2) + w.index_add(0, i[0, :4] % 4, w),
-    "integer_add": lambda w, x, i: w * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1]),
+    "integer_add": lambda w, x, i: w.sin() * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1]),
     "scatter_src": lambda w, x, i: w.scatter(0, torch.tensor([[2] * 6]), 2 * w[:1] * x[:1]),
     "amax": lambda w, x, i: w.scatter_reduce(1, i, 2 * w, "amax"),
     "amax_ties": lambda w, x, i: (w.round()).scatter_reduce(1, i, w * 0 + 0.0, "amax") * x,
@@ -156,7 +155,6 @@ def inverse(permutation):
 
 ORDERS = {
     "sort": lambda w, x, i: w.sort(1).values + w.sort(0, descending=True).values * x,
-    "sort_positions": lambda w, x, i: w * (x.sort(-1).indices + i.sort(0, stable=True).indices),
     "argsort": lambda w, x, i: w[x[:, 1].argsort(descending=True)] * x,
     "topk": lambda w, x, i: w.topk(5, -1).values + w.topk(3, 0, largest=False).indices.sum(),
     "extrema": lambda w, x, i: w.min(1).values + w.argmin() + w.min(1).indices * w[:, 0],

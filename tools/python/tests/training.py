@@ -45,8 +45,10 @@ def shuffled(batch: dict) -> dict:
     rows = [order.permute(i, count, order.mix_bits(0, 0)) for i in range(count)]
     data = {}
     for name, value in batch.items():
-        data[name] = torch.empty_like(value)
-        data[name][rows] = value
+        data[name] = value.clone()
+        # What has another first dimension is the same for all samples.
+        if value.shape[:1] == (count,):
+            data[name][rows] = value
     return data
 
 
