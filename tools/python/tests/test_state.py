@@ -65,6 +65,64 @@ def test_two_parts_are_one_update():
     assert found[:4] == found[4:]
 
 
+@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+def test_setting_gradients(stage):
+    """The update uses what was set, whole or as each of two ranks answers for it."""
+    module, example, data = nanogpt()
+    config = {**SGD, "gradient_accumulation_steps": 2, "gradient_clipping": 0.0}
+    with zero.compile(module, example, config=config, ranks=2, stage=stage) as step:
+        before = step.state_dict()
+        step.backward(data)
+        wanted = {}
+        for number, name in enumerate(before):
+            gradient = step.gradient(name)
+            step.set_gradient(name, gradient * 0 + 1)
+            wanted[name] = numpy.full_like(gradient, 1)
+            if number % 2:
+                continue
+            pieces = step.local_pieces(1, name, "gradient")
+            for first, count in pieces:
+                wanted[name].reshape(-1)[first : first + count] = 4
+            elements = sum(count for _, count in pieces)
+            step.set_local(1, name, numpy.full(elements, 4), "gradient")
+            assert (step.local(1, name, "gradient") == 4).all()
+            assert numpy.array_equal(step.gradient(name), wanted[name])
+        step.update()
+        found = norm(torch.from_numpy(value) for value in wanted.values())
+        assert step.last.gradient_norm == pytest.approx(found, rel=1e-5)
+        for name in before:
+            after = before[name] - LEARNING_RATE * wanted[name]
+            numpy.testing.assert_allclose(step.parameter(name), after, rtol=1e-5, atol=1e-6)
+        with pytest.raises(zero.StateError, match="between a backward pass and its update"):
+            step.set_gradient("wte.weight", before["wte.weight"])
+
+
+def test_local_state():
+    """Every element is one rank's; setting one rank's part leaves the others."""
+    module, example, data = nanogpt()
+    config = {**ADAM, "gradient_accumulation_steps": 2}
+    with zero.compile(module, example, config=config, ranks=2, stage=1) as step:
+        step(data)
+        name = "wte.weight"
+        for what, whole in (
+            ("parameter", lambda: step.parameter(name)),
+            ("exp_avg", lambda: step.optimizer_state(name, "exp_avg")),
+        ):
+            pieces = [step.local_pieces(rank, name, what) for rank in range(2)]
+            covered = sorted(piece for rank in pieces for piece in rank)
+            assert sum(count for _, count in covered) == whole().size
+            assert all(a + n <= b for (a, n), (b, _) in zip(covered, covered[1:]))
+            wanted = whole().reshape(-1)
+            step.set_local(1, name, step.local(1, name, what) + 1, what)
+            for first, count in pieces[1]:
+                wanted[first : first + count] += 1
+            assert numpy.array_equal(whole().reshape(-1), wanted)
+        with pytest.raises(zero.ArgumentError, match="there is no rank 2"):
+            step.local(2, name)
+        with pytest.raises(zero.ArgumentError, match="rank 0 has .* elements of 'wte.weight'"):
+            step.set_local(0, name, [1.0])
+
+
 def test_optimizer_states():
     module, example, data = nanogpt()
     with zero.compile(module, example, config=ADAM, ranks=4, stage=2) as step:
