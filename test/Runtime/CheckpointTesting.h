@@ -80,7 +80,7 @@ inline void setRound(const Program &program, const Arenas &arenas, int rank,
   Control &control = arenas.control();
   control.steps = 10 * round;
   control.skipped = round;
-  control.scale = float(1 << round);
+  control.scale = float(1 << round % 24);
   control.iteration = 11 * round;
   control.lastOverflow = 3 * round;
   control.hysteresis = 2;
