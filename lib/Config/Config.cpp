@@ -81,6 +81,27 @@ StringRef mlir::zero::stringify(SchedulerType type) {
   llvm_unreachable("every schedule is handled");
 }
 
+StringRef mlir::zero::stringify(RecomputePolicy policy) {
+  switch (policy) {
+  case RecomputePolicy::All:
+    return "all";
+  case RecomputePolicy::Cheap:
+    return "cheap";
+  case RecomputePolicy::Full:
+    return "full";
+  }
+  llvm_unreachable("a policy without a name");
+}
+
+std::optional<RecomputePolicy>
+mlir::zero::parseRecomputePolicy(StringRef name) {
+  for (auto policy :
+       {RecomputePolicy::All, RecomputePolicy::Cheap, RecomputePolicy::Full})
+    if (name == stringify(policy))
+      return policy;
+  return std::nullopt;
+}
+
 StringRef mlir::zero::stringify(Layout layout) {
   return layout == Layout::Bucketed ? "bucketed" : "contiguous";
 }

@@ -467,7 +467,9 @@ void ConfigReader::readCheckpoint() {
   checkpoint.every = values.integer(path("every"));
   llvm::SmallVector<int64_t> layers = values.integers(path("layers"));
   checkpoint.layers.assign(layers.begin(), layers.end());
-  checkpoint.cheapOnly = values.text(path("policy")) == "cheap";
+  // One of the table's choices, or an error there.
+  checkpoint.policy = parseRecomputePolicy(values.text(path("policy")))
+                          .value_or(RecomputePolicy::All);
 }
 
 void ConfigReader::readStateTiers() {

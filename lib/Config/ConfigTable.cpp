@@ -398,7 +398,8 @@ constexpr ConfigKey kKeys[] = {
      "limits allow; 0: as few and as late as possible at a cost of at most 0.5 "
      "% of a micro-batch's time on `machine`"},
     {"zero.machine", T::Text, "null", yes,
-     "what choices of time are made for: `host`, `a100`, `h100`, `h200`, or a "
+     "what choices of time are made for: `host`, `a100`, `h100`, `h200`, "
+     "`a100-eager`, `h100-eager`, or a "
      "file of `zero-plan --calibrate`; when absent, `host` where the target "
      "is named host, else `h100`"},
     {"zero.fuse_epilogues", T::Bool, "null", yes,
@@ -412,9 +413,11 @@ constexpr ConfigKey kKeys[] = {
     {"zero.checkpoint_activations.layers", T::Sizes, "[]", yes,
      "layers that are recomputed, from 0 on; empty: all"},
     {"zero.checkpoint_activations.policy", T::Choice, "\"all\"", yes,
-     "recompute everything, or only what is memory-bound, which keeps products "
-     "and attention",
-     "", "all|cheap"},
+     "recompute what the backward pass needs; of that only what is "
+     "memory-bound, "
+     "which keeps products and attention; or the whole forward pass, as "
+     "frameworks do",
+     "", "all|cheap|full"},
     {"zero.parameter_groups", T::Object, "null", yes,
      "settings of the parameter groups that the model declares"},
     {"zero.parameter_groups.*", T::Object, "null", yes,

@@ -126,7 +126,7 @@ static void writeCheckpoint(OStream &json, const CheckpointConfig &checkpoint) {
     for (int64_t layer : checkpoint.layers)
       json.value(layer);
   });
-  json.attribute("policy", checkpoint.cheapOnly ? "cheap" : "all");
+  json.attribute("policy", stringify(checkpoint.policy));
 }
 
 static void writeMesh(OStream &json, const TrainConfig &config) {

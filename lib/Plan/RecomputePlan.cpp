@@ -148,7 +148,7 @@ bool RecomputePlan::mayRecompute(Operation *op) const {
   }
   if (!readsTensors || op->getNumRegions() != 0 || !isMemoryEffectFree(op))
     return false;
-  if (policy == RecomputePolicy::All)
+  if (policy != RecomputePolicy::Cheap)
     return true;
   std::optional<zrt::KernelSpec> kernel = describeKernel(op);
   return !kernel || static_cast<double>(kernel->flops) <=

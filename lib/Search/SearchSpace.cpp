@@ -164,11 +164,11 @@ void SpaceBuilder::addCheckpoint() {
   };
   add({});
   int64_t steps = std::min(facts.layers, most);
-  for (bool cheapOnly : {true, false})
+  for (RecomputePolicy policy : {RecomputePolicy::Cheap, RecomputePolicy::All})
     for (int64_t step = 1; step <= steps; ++step) {
       CheckpointConfig checkpoint;
       checkpoint.every = 1;
-      checkpoint.cheapOnly = cheapOnly;
+      checkpoint.policy = policy;
       for (int64_t layer = 0;
            step < steps && layer < facts.layers * step / steps; ++layer)
         checkpoint.layers.push_back(layer);

@@ -28,20 +28,30 @@ using Span = SmallVector<Operation *>;
 /// Computes what the backward needs of one span where it needs it first.
 class SpanRecomputation {
 public:
-  explicit SpanRecomputation(const RecomputePlan &plan) : plan(plan) {}
+  /// With `whole`, all of `span` is computed where its first value is needed.
+  SpanRecomputation(const RecomputePlan &plan, ArrayRef<Operation *> span,
+                    bool whole)
+      : plan(plan), span(span), whole(whole) {}
 
   /// Lets `op`, of the backward, read recomputed values.
   void rewrite(Operation *op);
+  /// Keeps copies that nothing reads.
+  void finish();
 
 private:
   bool isRecomputed(Value value) const {
     return plan.isRecomputed(getRoot(value));
   }
   Value recompute(Value value, OpBuilder &builder);
+  SmallVector<Operation *> findMakers(Value value) const;
+  SmallVector<Operation *> findRepeatable() const;
   void cloneInto(Operation *op, OpBuilder &builder);
 
   const RecomputePlan &plan;
+  ArrayRef<Operation *> span;
+  bool whole;
   IRMapping copies;
+  SmallVector<Operation *> clones;
 };
 
 struct CheckpointActivations
@@ -51,7 +61,7 @@ struct CheckpointActivations
 
 private:
   FailureOr<SmallVector<bool>> chooseLayers(StepOp step, size_t count);
-  LogicalResult checkpoint(StepOp step);
+  LogicalResult checkpoint(StepOp step, RecomputePolicy recompute);
 };
 
 } // namespace
@@ -69,9 +79,9 @@ void SpanRecomputation::rewrite(Operation *op) {
   }
 }
 
-/// Clones what makes `value`, as far back as what is kept, in the order of the
-/// forward.
-Value SpanRecomputation::recompute(Value value, OpBuilder &builder) {
+/// What makes `value` and has no copy, as far back as what is kept, in the
+/// order of the forward.
+SmallVector<Operation *> SpanRecomputation::findMakers(Value value) const {
   SmallVector<Operation *> makers;
   DenseSet<Operation *> seen;
   SmallVector<Value> values = {value};
@@ -85,9 +95,40 @@ Value SpanRecomputation::recompute(Value value, OpBuilder &builder) {
   }
   llvm::sort(makers,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *maker : makers)
-    cloneInto(maker, builder);
+  return makers;
+}
+
+/// All of the span that can be computed again, with the views of it.
+SmallVector<Operation *> SpanRecomputation::findRepeatable() const {
+  SmallVector<Operation *> makers;
+  for (Operation *op : span)
+    if (plan.mayRecompute(op) && !op->hasTrait<OpTrait::ConstantLike>())
+      makers.push_back(op);
+  return makers;
+}
+
+Value SpanRecomputation::recompute(Value value, OpBuilder &builder) {
+  if (whole && clones.empty())
+    for (Operation *maker : findRepeatable())
+      cloneInto(maker, builder);
+  if (!copies.contains(value))
+    for (Operation *maker : findMakers(value))
+      cloneInto(maker, builder);
   return copies.lookup(value);
+}
+
+/// A `zero.recompute` is not pure, so what it reads is not removed as dead.
+void SpanRecomputation::finish() {
+  if (!whole)
+    return;
+  for (Operation *clone : clones) {
+    if (!clone->use_empty() || clone->getNumResults() == 0 || getView(clone))
+      continue;
+    OpBuilder builder(clone->getContext());
+    builder.setInsertionPointAfter(clone);
+    Value result = clone->getResult(0);
+    RecomputeOp::create(builder, clone->getLoc(), result.getType(), result);
+  }
 }
 
 void SpanRecomputation::cloneInto(Operation *op, OpBuilder &builder) {
@@ -103,7 +144,7 @@ void SpanRecomputation::cloneInto(Operation *op, OpBuilder &builder) {
                                                 operand.getType(), operand);
     copies.map(operand, copy->getResult(0));
   }
-  builder.clone(*op, copies);
+  clones.push_back(builder.clone(*op, copies));
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,9 +193,10 @@ static bool recomputeSpan(const Span &span, Operation *seed,
   RecomputePlan plan(span, seed, policy);
   if (plan.empty())
     return false;
-  SpanRecomputation recomputation(plan);
+  SpanRecomputation recomputation(plan, span, policy == RecomputePolicy::Full);
   for (Operation *op = seed->getNextNode(); op; op = op->getNextNode())
     recomputation.rewrite(op);
+  recomputation.finish();
   // What only the backward had read.
   for (Operation *op : llvm::reverse(span))
     if (isOpTriviallyDead(op))
@@ -162,7 +204,8 @@ static bool recomputeSpan(const Span &span, Operation *seed,
   return true;
 }
 
-LogicalResult CheckpointActivations::checkpoint(StepOp step) {
+LogicalResult CheckpointActivations::checkpoint(StepOp step,
+                                                RecomputePolicy recompute) {
   Block &micro = step.getRegionOp<MicroOp>().getBody().front();
   SmallVector<ActivationLayer> found = findActivationLayers(micro);
   if (found.empty())
@@ -182,9 +225,7 @@ LogicalResult CheckpointActivations::checkpoint(StepOp step) {
   // to be held.
   bool recomputes = false;
   for (const Span &span : llvm::reverse(spans))
-    recomputes |= recomputeSpan(span, seed,
-                                policy == "all" ? RecomputePolicy::All
-                                                : RecomputePolicy::Cheap);
+    recomputes |= recomputeSpan(span, seed, recompute);
   if (!recomputes)
     emitRemark(step.getLoc())
         << "activation checkpointing changes nothing: the backward of @"
@@ -199,9 +240,10 @@ LogicalResult CheckpointActivations::checkpoint(StepOp step) {
 }
 
 void CheckpointActivations::runOnOperation() {
-  if (policy != "all" && policy != "cheap") {
+  std::optional<RecomputePolicy> recompute = parseRecomputePolicy(policy);
+  if (!recompute) {
     emitError(getOperation().getLoc())
-        << "policy '" << policy << "' is neither all nor cheap";
+        << "policy '" << policy << "' is none of all, cheap and full";
     return signalPassFailure();
   }
   if (every < 1 || number < 0) {
@@ -216,7 +258,7 @@ void CheckpointActivations::runOnOperation() {
                                   "zero-differentiate first";
       return signalPassFailure();
     }
-    if (failed(checkpoint(step)))
+    if (failed(checkpoint(step, *recompute)))
       return signalPassFailure();
   }
 }

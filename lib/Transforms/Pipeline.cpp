@@ -25,8 +25,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   if (config.fuseEpilogues) {
     FuseEpiloguesOptions fuse;
     // A cheap recomputation has gelu, and not the product.
-    fuse.gradientsOnly =
-        config.checkpoint.isEnabled() && config.checkpoint.cheapOnly;
+    fuse.gradientsOnly = config.checkpoint.isEnabled() &&
+                         config.checkpoint.policy == RecomputePolicy::Cheap;
     manager.addPass(createFuseEpilogues(fuse));
   }
   manager.addPass(createOutlineElementwise());
@@ -37,7 +37,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   checkpoint.number = config.checkpoint.number;
   checkpoint.layers.assign(config.checkpoint.layers.begin(),
                            config.checkpoint.layers.end());
-  checkpoint.policy = config.checkpoint.cheapOnly ? "cheap" : "all";
+  checkpoint.policy = stringify(config.checkpoint.policy).str();
   manager.addPass(createCheckpointActivations(checkpoint));
 }
 

@@ -202,12 +202,13 @@ applyCheckpointOptions(const ZeroPipelineOptions &options,
       checkpoint.every = 1;
   }
   if (options.checkpointPolicy.getNumOccurrences()) {
-    if (options.checkpointPolicy != "all" &&
-        options.checkpointPolicy != "cheap")
+    std::optional<RecomputePolicy> policy =
+        parseRecomputePolicy(options.checkpointPolicy.getValue());
+    if (!policy)
       return emitError() << "checkpoint-policy '"
                          << options.checkpointPolicy.getValue()
-                         << "' is neither all nor cheap";
-    checkpoint.cheapOnly = options.checkpointPolicy == "cheap";
+                         << "' is none of all, cheap and full";
+    checkpoint.policy = *policy;
   }
   if (!checkpoint.isEnabled() && (!options.checkpointLayers.empty() ||
                                   options.checkpointPolicy.getNumOccurrences()))

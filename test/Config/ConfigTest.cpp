@@ -56,12 +56,12 @@ TEST(Config, ActivationsAreKeptUnlessAFileSaysOtherwise) {
                              .checkpoint;
   EXPECT_EQ(own.every, 2);
   EXPECT_EQ(own.layers, (std::vector<int64_t>{0, 3}));
-  EXPECT_TRUE(own.cheapOnly);
+  EXPECT_EQ(own.policy, RecomputePolicy::Cheap);
   CheckpointConfig plain =
       valid(R"("zero": {"checkpoint_activations": {}})").checkpoint;
   EXPECT_EQ(plain.every, 1);
   EXPECT_TRUE(plain.layers.empty());
-  EXPECT_FALSE(plain.cheapOnly);
+  EXPECT_EQ(plain.policy, RecomputePolicy::All);
   CheckpointConfig number =
       valid(R"("activation_checkpointing": {"number_checkpoints": 4})")
           .checkpoint;

@@ -29,8 +29,8 @@ static auto fields(const LossScaleConfig &config) {
 }
 
 static auto fields(const CheckpointConfig &config) {
-  const auto &[every, number, layers, cheapOnly] = config;
-  return std::tie(every, number, layers, cheapOnly);
+  const auto &[every, number, layers, policy] = config;
+  return std::tie(every, number, layers, policy);
 }
 
 static auto fields(const OffloadConfig &config) {

@@ -3,7 +3,7 @@
 // RUN: not zero-opt %s --split-input-file --zero-differentiate --zero-checkpoint-activations=every=0 2>&1 | FileCheck %s --check-prefix=EVERY
 // RUN: not zero-opt %s --split-input-file --zero-checkpoint-activations 2>&1 | FileCheck %s --check-prefix=MODEL
 
-// POLICY: error: policy 'some' is neither all nor cheap
+// POLICY: error: policy 'some' is none of all, cheap and full
 // EVERY: error: every is 0 and number 0, wanted 1 or more and 0 or more
 // MODEL: error: 'zero.step' is a model, not a schedule; run zero-differentiate first
 zero.parameter @w : tensor<4x4xf32> = #zero.ones

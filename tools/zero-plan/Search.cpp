@@ -24,7 +24,7 @@ using namespace mlir::zero;
 static std::string describeCheckpoint(const CheckpointConfig &checkpoint) {
   if (!checkpoint.isEnabled())
     return "none";
-  std::string text = checkpoint.cheapOnly ? "cheap" : "all";
+  std::string text = stringify(checkpoint.policy).str();
   if (!checkpoint.layers.empty()) {
     // A search takes the first layers; a file may name others.
     SmallVector<std::string> names;

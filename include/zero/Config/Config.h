@@ -146,6 +146,21 @@ enum class Layout { Bucketed, Contiguous };
 /// `bucketed` or `contiguous`.
 llvm::StringRef stringify(Layout layout);
 
+/// What of a span of layers is computed a second time.
+enum class RecomputePolicy {
+  /// What the backward needs, whatever it costs.
+  All,
+  /// Of that, what moves data rather than computes.
+  Cheap,
+  /// The whole forward of the span, also what nothing reads: as frameworks do.
+  Full
+};
+
+/// `all`, `cheap` or `full`.
+llvm::StringRef stringify(RecomputePolicy policy);
+/// The policy of that name; nothing for another name.
+std::optional<RecomputePolicy> parseRecomputePolicy(llvm::StringRef name);
+
 /// Which activations are computed a second time instead of being kept.
 struct CheckpointConfig {
   /// Layers between two borders that are kept; 0: all activations are kept.
@@ -154,8 +169,7 @@ struct CheckpointConfig {
   int64_t number = 0;
   /// The layers that are recomputed, from 0 on; none: all.
   std::vector<int64_t> layers;
-  /// Recompute only what moves data rather than computes.
-  bool cheapOnly = false;
+  RecomputePolicy policy = RecomputePolicy::All;
 
   bool isEnabled() const { return every > 0 || number > 0; }
 };

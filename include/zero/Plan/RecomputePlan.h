@@ -2,23 +2,17 @@
 #ifndef ZERO_PLAN_RECOMPUTEPLAN_H
 #define ZERO_PLAN_RECOMPUTEPLAN_H
 
+#include "zero/Config/Config.h"
 #include "zero/Dialect/Zero/Zero.h"
 
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::zero {
 
-/// What may be computed a second time.
-enum class RecomputePolicy {
-  /// Everything that has no effects.
-  All,
-  /// Only what moves data rather than computes: at most `kCheapFlopsPerByte`
-  /// operations a byte, by KernelOpInterface.
-  Cheap,
-};
-
-/// Normalisations, activations and sums have a few operations a byte; products
-/// of sizes that fill a machine have hundreds.
+/// What `RecomputePolicy::Cheap` computes a second time: at most so many
+/// operations a byte, by KernelOpInterface. Normalisations, activations and
+/// sums have a few operations a byte; products of sizes that fill a machine
+/// have hundreds.
 constexpr double kCheapFlopsPerByte = 16;
 
 /// Chooses, for a span of the forward of a micro-batch, what to keep until the
@@ -39,6 +33,9 @@ public:
   /// Whether the value with this root is computed again.
   bool isRecomputed(Value root) const { return recomputed.contains(root); }
   bool empty() const { return recomputed.empty(); }
+  /// Whether `op` of the span has no effects and reads tensors, so that a copy
+  /// of it computes the same at another place.
+  bool mayRecompute(Operation *op) const;
 
 private:
   /// Who reads a value, through all its views.
@@ -49,7 +46,6 @@ private:
   };
 
   Readers findReaders(Value root) const;
-  bool mayRecompute(Operation *op) const;
   void collectRecomputed(ArrayRef<Value> needed,
                          const llvm::DenseSet<Value> &kept);
 

@@ -177,7 +177,10 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
     backward pass needs right before its first use. With `policy=cheap`, results
     of products and attention are kept where
     they are needed, and only what moves data rather than computes is computed
-    again; KernelOpInterface says which that is.
+    again; KernelOpInterface says which that is. With `policy=full`, the whole
+    forward of a span is computed again where the backward first needs a part of it,
+    also the results that nothing reads: as frameworks recompute, for plans that are
+    to be compared with theirs.
 
     Recomputed operations read kept values through `zero.recompute`, so that CSE
     does not merge them with the first ones. They load their parameters again:
@@ -211,7 +214,7 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
     ListOption<"layers", "layers", "int64_t",
       "Layers to recompute, counted from 0; all if none is given">,
     Option<"policy", "policy", "std::string", "\"all\"",
-      "What to recompute: all, or cheap">];
+      "What to recompute: all, cheap, or full">];
 }
 
 #endif // ZERO_TRANSFORMS_MODELPASSES_TD

@@ -148,8 +148,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Layers to recompute, counted from 0; default: all")};
   Option<std::string> checkpointPolicy{
       *this, "checkpoint-policy",
-      llvm::cl::desc("What to recompute: all, or cheap, which keeps products "
-                     "and attention"),
+      llvm::cl::desc("What to recompute: all that the backward needs; cheap, "
+                     "which keeps products and attention; or full, the whole "
+                     "forward"),
       llvm::cl::init("all")};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
