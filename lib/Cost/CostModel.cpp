@@ -145,8 +145,7 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
     return part * scale(measured) *
            interpolate(points, work, machine.kernelOverhead);
   }
-  return part * (machine.kernelOverhead +
-                 machine.roofline(spec.flops, spec.bytes, type, local));
+  return part * (machine.kernelOverhead + machine.roofline(spec, local));
 }
 
 double CostModel::kernelSeconds(const zrt::KernelSpec &spec,
@@ -214,14 +213,17 @@ double CostModel::collectiveSeconds(zrt::Collective kind, double bytes,
   double best = std::numeric_limits<double>::infinity();
   for (const LinkProtocol &protocol : machine.protocols) {
     if (machine.worksAtWait) {
-      best = std::min(best, protocol.latency + protocol.step * ranks +
-                                bytes * memoryTraffic(kind, ranks) /
-                                    protocol.bandwidth);
+      best =
+          std::min(best, protocol.latency + protocol.step * ranks +
+                             bytes * memoryTraffic(kind, ranks) /
+                                 (protocol.bandwidth * machine.linkEfficiency));
       continue;
     }
-    best = std::min(best, ringSeconds(protocol, kind, group, bytes));
+    // A rate that is reached in part carries as if it had more to carry.
+    double carried = bytes / machine.linkEfficiency;
+    best = std::min(best, ringSeconds(protocol, kind, group, carried));
     if (kind == zrt::Collective::AllReduce && group.local < ranks)
-      best = std::min(best, treeSeconds(protocol, group, bytes));
+      best = std::min(best, treeSeconds(protocol, group, carried));
   }
   return best;
 }

@@ -2,6 +2,8 @@
 
 #include "zero/Cost/Machine.h"
 
+#include "program/KernelKey.h"
+#include "program/KernelSchema.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,6 +28,33 @@ double Machine::roofline(double operations, double bytes, zrt::DataType type,
     memory = std::min(bandwidth / localRanks, coreBandwidth * own);
   }
   return std::max(operations / rate, bytes / (memory * bandwidthEfficiency));
+}
+
+/// Operations of `spec`, and those that its padded dimensions make of them.
+static double countPadded(double flops, const zrt::KernelArithmetic &product,
+                          double padding) {
+  double work = 1;
+  for (int64_t size : {product.rows, product.columns, product.depth})
+    if (size > 0)
+      work *= 1 + padding / static_cast<double>(size);
+  return flops * work;
+}
+
+double Machine::roofline(const zrt::KernelSpec &spec,
+                         int64_t localRanks) const {
+  const zrt::KernelArithmetic arithmetic = zrt::arithmeticOf(spec);
+  auto flops = static_cast<double>(spec.flops);
+  double efficiency = 0;
+  if (arithmetic.kind == zrt::KernelArithmetic::Product) {
+    flops = countPadded(flops, arithmetic, productPadding);
+    efficiency = productEfficiency;
+  } else if (arithmetic.kind == zrt::KernelArithmetic::Attention) {
+    efficiency = attentionEfficiency;
+  }
+  if (efficiency > 0)
+    flops *= flopsEfficiency / efficiency;
+  return roofline(flops, static_cast<double>(spec.bytes),
+                  zrt::computeTypeOf(spec), localRanks);
 }
 
 FailureOr<Machine> mlir::zero::readMachine(StringRef nameOrPath,

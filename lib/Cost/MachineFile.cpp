@@ -227,6 +227,14 @@ static std::string findOutOfRange(const Machine &machine) {
     return "flops_efficiency: found more than 1, wanted at most 1";
   if (machine.bandwidthEfficiency > 1)
     return "bandwidth_efficiency: found more than 1, wanted at most 1";
+  if (machine.productEfficiency > 1)
+    return "product_efficiency: found more than 1, wanted at most 1";
+  if (machine.attentionEfficiency > 1)
+    return "attention_efficiency: found more than 1, wanted at most 1";
+  if (machine.linkEfficiency == 0)
+    return zero("link_efficiency");
+  if (machine.linkEfficiency > 1)
+    return "link_efficiency: found more than 1, wanted at most 1";
   if (machine.overlapSlowdown < 1)
     return "overlap_slowdown: found less than 1, wanted 1 or more";
   if (machine.protocols.empty())
@@ -280,8 +288,12 @@ FailureOr<Machine> mlir::zero::detail::parseMachine(StringRef text,
   fields.read("host_bandwidth", machine.hostBandwidth, false);
   fields.read("flops_efficiency", machine.flopsEfficiency, false);
   fields.read("bandwidth_efficiency", machine.bandwidthEfficiency, false);
+  fields.read("product_efficiency", machine.productEfficiency, false);
+  fields.read("product_padding", machine.productPadding, false);
+  fields.read("attention_efficiency", machine.attentionEfficiency, false);
   fields.read("kernel_overhead", machine.kernelOverhead, false);
   fields.read("overlap_slowdown", machine.overlapSlowdown, false);
+  fields.read("link_efficiency", machine.linkEfficiency, false);
   fields.read("works_at_wait", machine.worksAtWait);
   readProtocols(fields, machine);
   readMeasurements(fields, machine);

@@ -23,8 +23,12 @@ static void writeScalars(llvm::json::OStream &json, const Machine &machine) {
   json.attribute("host_bandwidth", machine.hostBandwidth);
   json.attribute("flops_efficiency", machine.flopsEfficiency);
   json.attribute("bandwidth_efficiency", machine.bandwidthEfficiency);
+  json.attribute("product_efficiency", machine.productEfficiency);
+  json.attribute("product_padding", machine.productPadding);
+  json.attribute("attention_efficiency", machine.attentionEfficiency);
   json.attribute("kernel_overhead", machine.kernelOverhead);
   json.attribute("overlap_slowdown", machine.overlapSlowdown);
+  json.attribute("link_efficiency", machine.linkEfficiency);
   json.attribute("works_at_wait", machine.worksAtWait);
 }
 

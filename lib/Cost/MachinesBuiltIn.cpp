@@ -8,10 +8,16 @@
 // Hopper) and LL128 (0.92) reach. Kernels beside a collective are 1.19 times
 // slower (arXiv 2507.03114, mean of its measurements). What products reach of
 // the peak (0.7), streams of the memory's rate (0.85) and a launch (4 us) are
-// round figures; a calibrated file has better ones. The bus is PCIe of 16
+// round figures; a calibrated file has better ones. Attention reaches 0.6: of
+// the A100's peak 0.5 to 0.73 is published (arXiv 2307.08691), of the H100's up
+// to 0.75 forward and less backward (arXiv 2407.08608). The bus is PCIe of 16
 // lanes, generation 4 beside the A100 and 5 beside the others, at 0.85 of its
 // raw rate; a rank's share of the host's memory is an eighth of 16 channels of
 // DDR4-3200, or of DDR5-4800.
+//
+// The machines with `-eager` are the same nodes with what frameworks reach that
+// run one kernel after the other: fitted to docs/published-runs.csv by
+// `zero-plan --fit`, see docs/Planning.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +55,17 @@ constexpr GpuNode kNodes[] = {
      384 * kGiga, 141 * kGiga, 53.5 * kGiga, 76.8 * kGiga},
 };
 
+/// What `zero-plan --fit` finds of a node under a framework.
+struct EagerNode {
+  const char *name, *base;
+  double products, padding, attention, memory, links, slowdown, overhead;
+};
+
+constexpr EagerNode kEagerNodes[] = {
+    {"a100-eager", "a100", 0.920, 365, 0.325, 0.514, 0.678, 2.74, 9.1 * kMicro},
+    {"h100-eager", "h100", 0.782, 673, 0.182, 0.997, 0.574, 1.48, 3.5 * kMicro},
+};
+
 } // namespace
 
 static void setFlops(Machine &machine, double half, double single,
@@ -70,6 +87,7 @@ static Machine makeGpuMachine(const GpuNode &node) {
   machine.hostBandwidth = node.host;
   machine.flopsEfficiency = 0.7;
   machine.bandwidthEfficiency = 0.85;
+  machine.attentionEfficiency = 0.6;
   machine.kernelOverhead = 4 * kMicro;
   machine.overlapSlowdown = 1.19;
   double near = node.nvlink, far = std::min(node.nvlink, node.network);
@@ -79,6 +97,19 @@ static Machine makeGpuMachine(const GpuNode &node) {
       {14 * kMicro, 1.9 * kMicro, 4.0 * kMicro, near * 0.92, far * 0.92},
       {8.4 * kMicro, 3.4 * kMicro, 14 * kMicro, near, far},
   };
+  return machine;
+}
+
+static Machine makeEagerMachine(const EagerNode &eager, Machine machine) {
+  machine.name = eager.name;
+  machine.source += "; efficiencies fitted to published runs";
+  machine.productEfficiency = eager.products;
+  machine.productPadding = eager.padding;
+  machine.attentionEfficiency = eager.attention;
+  machine.bandwidthEfficiency = eager.memory;
+  machine.linkEfficiency = eager.links;
+  machine.overlapSlowdown = eager.slowdown;
+  machine.kernelOverhead = eager.overhead;
   return machine;
 }
 
@@ -104,6 +135,9 @@ std::optional<Machine> mlir::zero::detail::findBuiltInMachine(StringRef name) {
   for (const GpuNode &node : kNodes)
     if (name == node.name)
       return makeGpuMachine(node);
+  for (const EagerNode &eager : kEagerNodes)
+    if (name == eager.name)
+      return makeEagerMachine(eager, *findBuiltInMachine(eager.base));
   return std::nullopt;
 }
 
@@ -111,5 +145,7 @@ SmallVector<StringRef> mlir::zero::builtInMachineNames() {
   SmallVector<StringRef> names = {"host"};
   for (const GpuNode &node : kNodes)
     names.push_back(node.name);
+  for (const EagerNode &eager : kEagerNodes)
+    names.push_back(eager.name);
   return names;
 }

@@ -123,6 +123,16 @@ std::string zrt::checkKernel(const KernelSpec &spec, KernelShapes &shapes) {
   return wrong;
 }
 
+KernelArithmetic zrt::arithmeticOf(const KernelSpec &spec) {
+  const Row *row = findRow(spec.name);
+  if (!row || !row->schema.arithmetic)
+    return {};
+  KernelShapes shapes(spec);
+  if (!row->pattern.match(spec, shapes).empty())
+    return {};
+  return row->schema.arithmetic(shapes);
+}
+
 void zrt::fillFlags(KernelSpec &spec) {
   if (const Row *row = findRow(spec.name))
     row->pattern.fillFlags(spec);

@@ -45,6 +45,17 @@ private:
   std::map<std::string, const TensorType *> tensors;
 };
 
+/// What decides how much of a processor's rate a kernel reaches.
+struct KernelArithmetic {
+  enum Kind {
+    Elementwise, ///< as fast as memory, or nearly so
+    Product,     ///< `count` matrix products of rows x depth by depth x columns
+    Attention,   ///< products over pairs of a query and a key, and a softmax
+  };
+  Kind kind = Elementwise;
+  int64_t count = 0, rows = 0, columns = 0, depth = 0;
+};
+
 /// One row. Strings are literals.
 ///
 /// `tensors` lists operands, an arrow and results: a name, a colon, an element
@@ -75,6 +86,8 @@ struct KernelSchema {
   uint64_t (*bytes)(const KernelShapes &shapes) = nullptr;
   /// Says what is wrong where names and kinds cannot; empty where nothing is.
   std::string (*check)(const KernelShapes &shapes) = nullptr;
+  /// What kind of operations `flops` are; null: elementwise.
+  KernelArithmetic (*arithmetic)(const KernelShapes &shapes) = nullptr;
 };
 
 /// The schema of the kernel `name`, or null where there is none.
@@ -94,6 +107,10 @@ void fillFlags(KernelSpec &spec);
 /// Sets `flops` and `bytes` as the schema says; where there is none, or the
 /// spec does not fit, to none and every tensor once.
 void countWork(KernelSpec &spec);
+
+/// What kind of operations `spec` does, as its schema says; elementwise where
+/// there is none, or the spec does not fit.
+KernelArithmetic arithmeticOf(const KernelSpec &spec);
 
 /// Adds kernels to the table: a static object of a file that is linked into a
 /// tool or an executable, for dialects that are not ours. Ends the process

@@ -25,6 +25,11 @@ uint64_t productFlops(Shapes s, int64_t others) {
   return s.product("r") * s.size("n") * (2 * s.size("k") + others);
 }
 
+KernelArithmetic linearProduct(Shapes s) {
+  return {KernelArithmetic::Product, 1, s.product("r"), s.size("n"),
+          s.size("k")};
+}
+
 uint64_t linearFlops(Shapes s) { return productFlops(s, s.flag("bias")); }
 
 /// What gelu takes an element, tanh as one operation, and its derivative.
@@ -51,6 +56,13 @@ uint64_t matmulBytes(Shapes s) {
   return left + s.tensor("b")->bytes() + c.bytes();
 }
 
+KernelArithmetic matmulProduct(Shapes s) {
+  const int64_t count = s.product("b"), columns = s.size("n");
+  const int64_t elements = count * columns;
+  return {KernelArithmetic::Product, count,
+          elements ? s.elements("c") / elements : 0, columns, s.size("k")};
+}
+
 std::string checkMatmul(Shapes s) {
   if (s.spec->has("rows") && !s.sizes("b").empty())
     return "rows are given of products with a batch, wanted matrices";
@@ -65,6 +77,11 @@ template <int products> uint64_t attentionFlops(Shapes s) {
   if (s.flag("causal"))
     scores = (scores + rows) / 2;
   return scores * (2 * products * s.size("d") + 4);
+}
+
+KernelArithmetic attentionArithmetic(Shapes s) {
+  return {KernelArithmetic::Attention, s.size("b") * s.size("h"), s.size("t"),
+          s.size("s"), s.size("d")};
 }
 
 /// f32 of [T, S], or of [B, H, T, S] with any of them 1.
@@ -211,29 +228,31 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       {"launch", "x*:any[..] -> y*:any[..]"},
       // Products and attention.
       {"nn.linear", "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n]",
-       "transposed:flag bias:flag", linearFlops},
+       "transposed:flag bias:flag", linearFlops, nullptr, nullptr,
+       linearProduct},
       {"nn.linear_gelu",
        "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n] h?:T[r..,n]",
-       "transposed:flag bias:flag", linearGeluFlops},
+       "transposed:flag bias:flag", linearGeluFlops, nullptr, nullptr,
+       linearProduct},
       {"nn.linear_gelu_grad",
        "dy:T[r..,k] w:T[k,n]~transposed h:T[r..,n] -> dh:T[r..,n] db?:T[n]",
-       "transposed:flag", linearGeluGradFlops},
+       "transposed:flag", linearGeluGradFlops, nullptr, nullptr, linearProduct},
       {"nn.matmul",
        "a:T[b..,m,k]~transpose_a b:T[b..,k,n]~transpose_b -> "
        "c:T[b..,m@rows,n]",
        "transpose_a:flag transpose_b:flag rows:range?", matmulFlops,
-       matmulBytes, checkMatmul},
+       matmulBytes, checkMatmul, matmulProduct},
       {"nn.attention",
        "q:T[b,t,h,d] k:T[b,s,g,d] v:T[b,s,g,d] mask?:f32[..] -> "
        "out:T[b,t,h,d] lse:f32[b,h,t]",
        "causal:flag mask:flag scale:real?", attentionFlops<2>, nullptr,
-       checkAttention},
+       checkAttention, attentionArithmetic},
       {"nn.attention_grad",
        "dout:T[b,t,h,d] q:T[b,t,h,d] k:T[b,s,g,d] v:T[b,s,g,d] "
        "out:T[b,t,h,d] lse:f32[b,h,t] mask?:f32[..] -> "
        "dq:T[b,t,h,d] dk:T[b,s,g,d] dv:T[b,s,g,d]",
        "causal:flag mask:flag scale:real?", attentionFlops<5>, nullptr,
-       checkAttention},
+       checkAttention, attentionArithmetic},
       {"nn.rotary", "x:T[b,t,h,d] -> y:T[b,t,h,d]",
        "interleaved:flag inverse:flag theta:real", each<3>, nullptr,
        checkRotary},

@@ -1,11 +1,14 @@
 #include "zero/Cost/CostModel.h"
 
 #include "program/KernelKey.h"
+#include "program/KernelSchema.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 using namespace mlir::zero;
 using zrt::Collective;
@@ -59,6 +62,61 @@ TEST(CostModel, TakesTheSlowerOfComputingAndMoving) {
   EXPECT_DOUBLE_EQ(model.kernelSeconds(spec), 21e-6);
   machine.flopsEfficiency = 0.5;
   EXPECT_DOUBLE_EQ(model.kernelSeconds(spec), 41e-6);
+}
+
+zrt::KernelSpec makeSpec(const char *name,
+                         std::vector<zrt::TensorType> operands,
+                         std::vector<zrt::TensorType> results) {
+  zrt::KernelSpec spec;
+  spec.name = name;
+  spec.operands = std::move(operands);
+  spec.results = std::move(results);
+  zrt::fillFlags(spec);
+  zrt::countWork(spec);
+  return spec;
+}
+
+TEST(CostModel, ClassesOfKernelsReachTheirParts) {
+  const auto F32 = DataType::F32;
+  auto product = makeSpec("nn.linear", {{F32, {10, 8}}, {F32, {8, 20}}},
+                          {{F32, {10, 20}}});
+  auto attention =
+      makeSpec("nn.attention",
+               {{F32, {1, 8, 2, 4}}, {F32, {1, 8, 2, 4}}, {F32, {1, 8, 2, 4}}},
+               {{F32, {1, 8, 2, 4}}, {F32, {1, 2, 8}}});
+  Machine machine = makeMachine();
+  machine.kernelOverhead = 0;
+  machine.bandwidth = 1e15;
+  machine.flopsEfficiency = 0.5;
+  CostModel model(machine, 1);
+  // Where nothing else is given, all have one efficiency.
+  EXPECT_DOUBLE_EQ(model.kernelSeconds(product), 3200 / 0.5e9);
+  const double before = model.kernelSeconds(attention);
+  machine.productEfficiency = 0.8;
+  EXPECT_DOUBLE_EQ(model.kernelSeconds(product), 3200 / 0.8e9);
+  EXPECT_DOUBLE_EQ(model.kernelSeconds(attention), before);
+  machine.attentionEfficiency = 0.25;
+  EXPECT_DOUBLE_EQ(model.kernelSeconds(attention), 2 * before);
+  // A product of 10 x 8 by 8 x 20 counts as one of 14 x 12 by 12 x 24.
+  machine.productPadding = 4;
+  EXPECT_DOUBLE_EQ(model.kernelSeconds(product), 2 * 14 * 12 * 24 / 0.8e9);
+  EXPECT_DOUBLE_EQ(model.kernelSeconds(attention), 2 * before);
+}
+
+TEST(CostModel, LinksReachAPartOfTheirRate) {
+  Machine machine = makeMachine();
+  machine.protocols = {{0, 0, 0, 1e9, 1e9}};
+  CostModel model(machine, 4);
+  auto seconds = [&](Collective kind) {
+    return model.collectiveSeconds(kind, 4e6, DataType::F32);
+  };
+  const double gather = seconds(Collective::AllGather);
+  machine.linkEfficiency = 0.5;
+  EXPECT_DOUBLE_EQ(seconds(Collective::AllGather), 2 * gather);
+  machine.worksAtWait = true;
+  const double atWait = seconds(Collective::AllGather);
+  machine.linkEfficiency = 0.25;
+  EXPECT_DOUBLE_EQ(seconds(Collective::AllGather), 2 * atWait);
 }
 
 TEST(CostModel, RanksOfAHostShareItsCores) {
@@ -190,7 +248,8 @@ TEST(Machine, KnowsSomeByName) {
   }
   EXPECT_TRUE(failed(readMachine("no-such-machine", error)));
   EXPECT_EQ(error, "cannot read the machine 'no-such-machine': No such file or "
-                   "directory; wanted a file or one of host, a100, h100, h200");
+                   "directory; wanted a file or one of host, a100, h100, h200, "
+                   "a100-eager, h100-eager");
 }
 
 TEST(Machine, ReadsAFile) {
@@ -242,6 +301,12 @@ TEST(Machine, RefusesWhatItDoesNotUnderstand) {
             "flops_efficiency: found more than 1, wanted at most 1");
   EXPECT_EQ(refusal(std::string(kLeast) + R"(, "bandwidth_efficiency": 1.1})"),
             "bandwidth_efficiency: found more than 1, wanted at most 1");
+  for (const char *key :
+       {"product_efficiency", "attention_efficiency", "link_efficiency"})
+    EXPECT_EQ(refusal(std::string(kLeast) + ", \"" + key + "\": 1.5}"),
+              std::string(key) + ": found more than 1, wanted at most 1");
+  EXPECT_EQ(refusal(std::string(kLeast) + R"(, "link_efficiency": 0})"),
+            "link_efficiency: found 0, wanted more");
   EXPECT_EQ(refusal(std::string(kLeast) + R"(, "overlap_slowdown": 0.5})"),
             "overlap_slowdown: found less than 1, wanted 1 or more");
   EXPECT_EQ(refusal(std::string(kLeast) +

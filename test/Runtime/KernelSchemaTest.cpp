@@ -169,6 +169,37 @@ TEST(KernelSchema, CountsWork) {
 
 /// An update's bytes an element: the gradient is read, the 16-bit parameter
 /// written, all else both, the halves of a split master included.
+TEST(KernelSchema, SaysWhatKindOfOperationsAKernelDoes) {
+  auto linear = arithmeticOf(
+      spec("nn.linear", {{F32, {2, 3, 4}}, {F32, {4, 5}}}, {{F32, {2, 3, 5}}}));
+  EXPECT_EQ(linear.kind, KernelArithmetic::Product);
+  EXPECT_EQ(linear.count, 1);
+  EXPECT_EQ(linear.rows, 6);
+  EXPECT_EQ(linear.columns, 5);
+  EXPECT_EQ(linear.depth, 4);
+  KernelSpec rows =
+      spec("nn.matmul", {{F32, {7, 4}}, {F32, {4, 5}}}, {{F32, {3, 5}}});
+  rows.ints["rows"] = {2, 5};
+  EXPECT_EQ(arithmeticOf(rows).rows, 3);
+  auto batch = arithmeticOf(spec(
+      "nn.matmul", {{F32, {8, 7, 4}}, {F32, {8, 4, 5}}}, {{F32, {8, 7, 5}}}));
+  EXPECT_EQ(batch.count, 8);
+  EXPECT_EQ(batch.rows, 7);
+  auto attention = arithmeticOf(
+      spec("nn.attention",
+           {{F32, {2, 8, 3, 4}}, {F32, {2, 8, 3, 4}}, {F32, {2, 8, 3, 4}}},
+           {{F32, {2, 8, 3, 4}}, {F32, {2, 3, 8}}}));
+  EXPECT_EQ(attention.kind, KernelArithmetic::Attention);
+  EXPECT_EQ(
+      arithmeticOf(spec("nn.softmax", {{F32, {2, 4}}}, {{F32, {2, 4}}})).kind,
+      KernelArithmetic::Elementwise);
+  // One that does not fit its row, or has none.
+  EXPECT_EQ(arithmeticOf(spec("nn.linear", {}, {})).kind,
+            KernelArithmetic::Elementwise);
+  EXPECT_EQ(arithmeticOf(spec("nn.unheard", {}, {})).kind,
+            KernelArithmetic::Elementwise);
+}
+
 TEST(KernelSchema, CountsWhatAnUpdateReadsAndWrites) {
   const DataType U16 = DataType::U16;
   const auto bytes = [](std::initializer_list<DataType> types,

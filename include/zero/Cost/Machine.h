@@ -75,6 +75,12 @@ struct Machine {
   double hostBandwidth = 0;
   /// Parts of `flops` and `bandwidth` that kernels reach.
   double flopsEfficiency = 1, bandwidthEfficiency = 1;
+  /// The part of `flops` that attention reaches, and matrix products of large
+  /// dimensions; 0: that of `flopsEfficiency`.
+  double attentionEfficiency = 0, productEfficiency = 0;
+  /// By how many elements each dimension of a product counts as longer: what
+  /// parts of tiles and the ends of pipelines cost.
+  double productPadding = 0;
   /// Seconds that a kernel costs however little it does.
   double kernelOverhead = 0;
   /// Collectives do nothing until they are waited for, and then keep all cores
@@ -82,6 +88,8 @@ struct Machine {
   bool worksAtWait = false;
   /// How much longer a kernel takes beside a collective.
   double overlapSlowdown = 1;
+  /// The part of the protocols' bandwidths that collectives reach.
+  double linkEfficiency = 1;
   /// The best one is taken for each operation.
   SmallVector<LinkProtocol> protocols;
 
@@ -98,9 +106,11 @@ struct Machine {
   /// and moves `bytes`, by the roofline, without overhead.
   double roofline(double flops, double bytes, zrt::DataType type,
                   int64_t localRanks) const;
+  /// The same of a kernel, at what its class reaches.
+  double roofline(const zrt::KernelSpec &spec, int64_t localRanks) const;
 };
 
-/// The machine with a built-in name (`host`, `a100`, `h100`, `h200`), or of the
+/// The machine with a built-in name (see `builtInMachineNames`), or of the
 /// file `nameOrPath`. Where there is none, `error` says what was found and what
 /// is wanted.
 FailureOr<Machine> readMachine(StringRef nameOrPath, std::string &error);
