@@ -63,6 +63,15 @@ LogicalResult ModelFile::read(StringRef file) {
   auto buffer = openModel(path, message);
   if (!buffer)
     return fail(message);
+  return parse(std::move(buffer));
+}
+
+LogicalResult ModelFile::readText(StringRef text, StringRef name) {
+  path = name.str();
+  return parse(llvm::MemoryBuffer::getMemBufferCopy(text, name));
+}
+
+LogicalResult ModelFile::parse(std::unique_ptr<llvm::MemoryBuffer> buffer) {
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   diagnostics = std::make_unique<SourceMgrDiagnosticHandler>(sources, &context);
   printWholeFileDiagnostics(context);

@@ -42,6 +42,8 @@ public:
 
   /// Reads and verifies `path`; '-' is standard input.
   LogicalResult read(StringRef path);
+  /// The same of `text`, which messages call `name`.
+  LogicalResult readText(StringRef text, StringRef name);
   /// A planned schedule of the model. A file that is a planned schedule is
   /// taken as it is; options are then an error.
   FailureOr<OwningOpRef<ModuleOp>> plan(const PlanOptions &options);
@@ -57,6 +59,7 @@ public:
   StringRef getPath() const { return path; }
 
 private:
+  LogicalResult parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
   LogicalResult runPipeline(ModuleOp target, const PlanOptions &options);
 
   MLIRContext context;

@@ -27,6 +27,8 @@ constexpr ModeRow kModes[] = {
     {Mode::Calibrate, "--calibrate"},
     {Mode::Compare, "--compare"},
     {Mode::Picture, "--layout and --explain"},
+    {Mode::Runs, "--compare-runs"},
+    {Mode::Fit, "--fit"},
 };
 
 constexpr unsigned bit(Mode mode) { return 1u << static_cast<unsigned>(mode); }
@@ -37,6 +39,7 @@ constexpr unsigned kReport = bit(Mode::Report), kSearch = bit(Mode::Search),
                    kAllocate = bit(Mode::Allocate),
                    kCalibrate = bit(Mode::Calibrate),
                    kCompare = bit(Mode::Compare), kPicture = bit(Mode::Picture),
+                   kFit = bit(Mode::Fit), kRuns = bit(Mode::Runs) | kFit,
                    /// One plan or more, of --stage and --ranks.
     kPlans = kReport | kSearch | kCompare | kPicture;
 
@@ -53,6 +56,9 @@ constexpr OptionRow kOptions[] = {
     {"allocate", kAllocate},
     {"calibrate", kCalibrate},
     {"compare", kCompare},
+    {"compare-runs", bit(Mode::Runs)},
+    {"fit", kFit},
+    {"o", kFit},
     {"layout", kPicture},
     {"explain", kPicture},
     // The estimates are of stages 2 and 3, and of as many ranks as GPUs.
@@ -60,12 +66,12 @@ constexpr OptionRow kOptions[] = {
     {"ranks", kPlans | kCalibrate},
     {"mesh", kPlans | kCalibrate},
     {"config", kPlans | kCalibrate | kModelEstimate},
-    {"pipeline", kPlans | kCalibrate | kModelEstimate},
+    {"pipeline", kPlans | kCalibrate | kModelEstimate | kRuns},
     {"memory-budget", kPlans | kCalibrate | kModelEstimate},
     {"host-memory-budget", kPlans | kCalibrate | kModelEstimate},
     {"target", kPlans | kCalibrate | kModelEstimate},
-    {"machine", kPlans | kModelEstimate},
-    {"json", kReport | kSearch},
+    {"machine", kPlans | kModelEstimate | kRuns},
+    {"json", kReport | kSearch | kRuns},
     {"work-json", kReport | kSearch},
     {"lines", kReport | kSearch},
     {"trace", kReport | kSearch},
@@ -118,7 +124,8 @@ FailureOr<Mode> mlir::zero::readMode(bool hasFile) {
       failed(ask("allocate", Mode::Allocate)) ||
       failed(ask("calibrate", Mode::Calibrate)) ||
       failed(ask("compare", Mode::Compare)) ||
-      failed(ask("layout", Mode::Picture)) ||
+      failed(ask("compare-runs", Mode::Runs)) ||
+      failed(ask("fit", Mode::Fit)) || failed(ask("layout", Mode::Picture)) ||
       failed(ask("explain", Mode::Picture)))
     return failure();
   Mode chosen = mode.value_or(Mode::Report);

@@ -17,6 +17,8 @@ enum class Mode {
   Allocate,  ///< --allocate
   Calibrate, ///< --calibrate
   Compare,   ///< --compare
+  Runs,      ///< --compare-runs
+  Fit,       ///< --fit
   Picture,   ///< --layout, --explain or both
 };
 

@@ -19,6 +19,7 @@
 #include "Predict.h"
 #include "PredictedTrace.h"
 #include "Report.h"
+#include "Runs.h"
 #include "Search.h"
 
 #include "llvm/ADT/Statistic.h"
@@ -86,7 +87,8 @@ cl::opt<unsigned> lines("lines", cl::cat(category), cl::init(5),
 cl::opt<std::string> machineName(
     "machine", cl::cat(category), cl::value_desc("name or file"),
     cl::desc("Machine that is planned and predicted for: host, a100, h100, "
-             "h200, or a file of --calibrate; the configuration's if not "
+             "h200, a100-eager, h100-eager, or a file of --calibrate or --fit; "
+             "the configuration's if not "
              "given, and if that names none, host for --target host, else "
              "h100"));
 
@@ -111,6 +113,18 @@ cl::opt<std::string> explain("explain", cl::cat(category),
 cl::opt<bool> compare("compare", cl::cat(category),
                       cl::desc("Compare two planned schedules, or one model "
                                "with two --pipeline"));
+
+cl::opt<std::string> runsFile(
+    "compare-runs", cl::cat(category), cl::value_desc("file.csv"),
+    cl::desc("Predict the stage 3 runs of a file for --machine, and print what "
+             "was published beside it; columns: gpu, model, d, layers, heads, "
+             "vocab, seq, gpus, micro, accum, ac, published_tok_s_gpu"));
+cl::opt<std::string> fitFile(
+    "fit", cl::cat(category), cl::value_desc("file.csv"),
+    cl::desc("Fit what kernels and links of --machine reach to such runs, and "
+             "write the machine to -o"));
+cl::opt<std::string> outputFile("o", cl::cat(category), cl::value_desc("file"),
+                                cl::desc("Where --fit writes the machine"));
 
 cl::opt<bool> search(
     "search", cl::cat(category),
@@ -346,11 +360,23 @@ LogicalResult runSearch() {
                                  lines});
 }
 
+LogicalResult runRuns(StringRef file,
+                      LogicalResult (*run)(const zero::RunsRequest &)) {
+  if (!inputs.empty())
+    return expectInputs(0);
+  if (machineName.empty())
+    return zero::fail("wanted --machine: the GPU whose runs are predicted");
+  return run({file.str(), machineName, llvm::join(pipelines, " "), outputFile,
+              jsonFile});
+}
+
 /// What is read is not written.
 LogicalResult checkOutputs() {
   std::vector<zero::NamedFile> read = {{"the configuration", config},
                                        {"the machine", machineName},
-                                       {"the buffers", allocateFile}};
+                                       {"the buffers", allocateFile},
+                                       {"the runs", runsFile},
+                                       {"the runs to fit", fitFile}};
   for (const std::string &path : inputs)
     read.push_back({"the model", path});
   std::string error = zero::findReplaced({{"--json", jsonFile},
@@ -358,7 +384,8 @@ LogicalResult checkOutputs() {
                                           {"--trace", traceFile},
                                           {"--picture", pictureFile},
                                           {"--calibrate", calibrateFile},
-                                          {"--write-config", configFile}},
+                                          {"--write-config", configFile},
+                                          {"-o", outputFile}},
                                          read);
   return error.empty() ? success() : zero::fail(error);
 }
@@ -384,6 +411,10 @@ LogicalResult run(const char *tool) {
     return runCalibration(tool, *counts);
   case zero::Mode::Compare:
     return runComparison();
+  case zero::Mode::Runs:
+    return runRuns(runsFile, zero::compareRuns);
+  case zero::Mode::Fit:
+    return runRuns(fitFile, zero::fitRuns);
   case zero::Mode::Picture:
     return runPicture();
   }
