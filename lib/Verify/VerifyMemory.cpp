@@ -218,16 +218,18 @@ static bool isNamedGradientOf(Value value, MemberAttr member) {
   });
 }
 
-/// Only the gradient itself, or what it is added up from in place, may be made
-/// where it is stored, and only where no other micro-batch's is there.
+/// Only the gradient itself, or what it is made from in place, of whatever
+/// type, may be made where it is stored, and only where no other micro-batch's
+/// is there.
 LogicalResult LineMemory::verifyGradient(const Use &use, PartitionOp partition,
                                          MemberAttr member) {
-  Type type = cast<RankedTensorType>(use.value.getType()).getElementType();
-  if (storesDirectly(partition, type, tables.training))
-    for (Value value = use.value; value;
-         value = findSuccessor(value, use.place))
-      if (isNamedGradientOf(value, member))
-        return success();
+  for (Value value = use.value; value;
+       value = findSuccessor(value, use.place)) {
+    Type type = cast<RankedTensorType>(value.getType()).getElementType();
+    if (isNamedGradientOf(value, member) &&
+        storesDirectly(partition, type, tables.training))
+      return success();
+  }
   return use.by->emitOpError("writes ")
          << use.place << ", where the gradient of " << member.getParameter()
          << " is stored";
