@@ -198,7 +198,8 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
     using T = decltype(element);
     embeddingGradKernel<<<blocksFor(entries, 1), 128, 0, stream>>>(
         static_cast<const T *>(dy), tokensOf.keys, tokensOf.order, tokens,
-        firstRow, entries, width, static_cast<const T *>(init), static_cast<T *>(to));
+        firstRow, entries, width, static_cast<const T *>(init),
+        static_cast<T *>(to));
   });
   checkLaunch("embedding_grad");
 }
