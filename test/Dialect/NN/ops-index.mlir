@@ -1,7 +1,6 @@
 // RUN: zero-opt %s --verify-roundtrip | FileCheck %s
 // RUN: zero-opt %s --mlir-print-op-generic | zero-opt | FileCheck %s
 // RUN: zero-opt %s --verify-roundtrip | FileCheck %s --check-prefix=SPACES --match-full-lines --strict-whitespace
-// RUN: zero-opt %s --emit-bytecode | zero-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @positions
 // CHECK: nn.gather %{{.*}}, %{{.*}} dim 1 : (tensor<4x16x64xf32>, tensor<4x8x64xi32>) -> tensor<4x8x64xf32>

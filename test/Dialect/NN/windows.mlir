@@ -1,6 +1,5 @@
 // RUN: zero-opt %s --verify-roundtrip | FileCheck %s
 // RUN: zero-opt %s --mlir-print-op-generic | zero-opt | FileCheck %s
-// RUN: zero-opt %s --emit-bytecode | zero-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @conv
 // CHECK: nn.conv %{{.*}}, %{{.*}} strides [2, 2] padding [1, 1] dilations [1, 1] groups 1 : (tensor<8x3x32x32xbf16>, tensor<16x3x3x3xbf16>) -> tensor<8x16x16x16xbf16>
