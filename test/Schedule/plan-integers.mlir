@@ -5,7 +5,7 @@
 // the gradient is stored, which nothing else is in yet.
 
 // CHECK: %[[AT:.*]] = nn.argsort %{{.*}} {zero.at = [#zero.at<gradients[0], 32 bytes>]}
-// CHECK: zero.launch {{.*}}%[[AT]]) {zero.at = [#zero.at<gradients[0], 32 bytes>]}
+// CHECK: zero.launch {{.*}}%[[AT]]{{.*}}zero.at = {{.*}}#zero.at<gradients[0], 32 bytes>
 // CHECK: zero.gradient @w
 // CHECK-NEXT: zero.accumulate whole
 
