@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Draws predictions beside published runs, from the JSON of zero-plan --compare-runs
-or --fit: docs/pictures/published-runs.svg is made with
+or --fit: docs/published-runs.svg is made with
 
   zero-plan --compare-runs docs/published-runs.csv --machine h100-eager --json h100.json
   zero-plan --compare-runs docs/published-runs.csv --machine a100-eager --json a100.json
-  tools/scripts/plot_runs.py h100.json a100.json > docs/pictures/published-runs.svg
+  tools/scripts/plot_runs.py h100.json a100.json > docs/published-runs.svg
 """
 
 import html
