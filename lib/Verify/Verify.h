@@ -27,6 +27,9 @@ struct Tables : PartitionTable {
   /// The segments that hold a parameter at stage 3, padding included, in
   /// elements; 0 where it is in no partition.
   int64_t paddedElements(FlatSymbolRefAttr parameter) const;
+  /// What `start` says of its buffers, described once: a reduction of many
+  /// slices is asked for each, in every simulated micro-batch and topic.
+  ArrayRef<AsyncBuffer> getBuffers(AsyncOpInterface start) const;
 
   // Operations are handles, and none of their methods is const.
   mutable ModuleOp module;
@@ -35,6 +38,12 @@ struct Tables : PartitionTable {
   TrainingAttr training; ///< never null
   MeshAxes mesh;
   SmallVector<PartitionOp> trained;
+
+private:
+  /// The schedule does not change while it is verified. Behind pointers, so
+  /// that what was given out stays where it is.
+  mutable DenseMap<Operation *, std::unique_ptr<SmallVector<AsyncBuffer>>>
+      buffers;
 };
 
 /// Where the simulated run stands.

@@ -56,7 +56,7 @@ AtAttr AccessTable::findPlace(Value value) {
         tables.handles.findStartOf(value));
     if (!start)
       return {};
-    auto buffers = start.getBuffers(tables, tables.training);
+    ArrayRef<AsyncBuffer> buffers = tables.getBuffers(start);
     for (auto [buffer, place] :
          llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
       if (buffer.result == static_cast<int>(index))
@@ -196,7 +196,7 @@ void AccessTable::collectUpdate(UpdateOp op, Accesses &accesses) {
 //===----------------------------------------------------------------------===//
 
 void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
-  auto buffers = op.getBuffers(tables, tables.training);
+  ArrayRef<AsyncBuffer> buffers = tables.getBuffers(op);
   SmallVector<AtAttr> places = state.getPlaces(op, buffers);
   // Operands that are not made in the first buffer are copied there before.
   if (op->getNumOperands() > 0) {

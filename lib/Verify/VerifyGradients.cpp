@@ -152,10 +152,9 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
   auto reduce = dyn_cast<CollectiveOpInterface>(start);
   if (!reduce || !isReduction(start) || !reduce.getParameterNames())
     return reportForeign(accumulate, start);
-  auto buffers =
-      cast<AsyncOpInterface>(start).getBuffers(tables, tables.training);
-  const AsyncBuffer *result = findResult(
-      buffers, cast<OpResult>(accumulate.getValue()).getResultNumber());
+  const AsyncBuffer *result =
+      findResult(tables.getBuffers(cast<AsyncOpInterface>(start)),
+                 cast<OpResult>(accumulate.getValue()).getResultNumber());
   bool isSame = result && result->form == accumulate.getForm() &&
                 result->partition == accumulate.getPartitionAttr() &&
                 result->begin == static_cast<int64_t>(accumulate.getBegin()) &&
@@ -309,9 +308,8 @@ LogicalResult Gradients::visitReduce(CollectiveOpInterface reduce) {
         return failure();
       continue;
     }
-    auto buffers = cast<AsyncOpInterface>(reduce.getOperation())
-                       .getBuffers(tables, tables.training);
-    if (failed(takeInRange(reduce, **store, buffers.front())))
+    auto start = cast<AsyncOpInterface>(reduce.getOperation());
+    if (failed(takeInRange(reduce, **store, tables.getBuffers(start).front())))
       return failure();
   }
   return success();

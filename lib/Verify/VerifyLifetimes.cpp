@@ -86,7 +86,7 @@ void Lifetimes::visitWait(WaitOp wait) {
       tables.handles.findStart(wait.getPending()));
   if (!start)
     return;
-  for (const AsyncBuffer &buffer : start.getBuffers(tables, tables.training))
+  for (const AsyncBuffer &buffer : tables.getBuffers(start))
     if (buffer.isFreed)
       due[wait.getResult(buffer.result)] = wait;
   // What a carried operation reads goes with it.

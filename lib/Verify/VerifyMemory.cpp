@@ -113,7 +113,7 @@ void LineMemory::collectStart(AsyncOpInterface start) {
   if (!places)
     return;
   int64_t from = positions[start];
-  auto buffers = start.getBuffers(tables, tables.training);
+  ArrayRef<AsyncBuffer> buffers = tables.getBuffers(start);
   Operation *wait = tables.handles.findWait(start);
   SmallVector<int64_t> last(
       buffers.size(), wait ? std::max(from, positions.lookup(wait)) : from);

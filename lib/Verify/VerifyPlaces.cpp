@@ -229,7 +229,7 @@ LogicalResult Places::verifyInPlace(AsyncOpInterface op, Value operand,
       tables.handles.findStartOf(operand));
   if (!start)
     return op->emitOpError("works in place on what no started operation gave");
-  auto buffers = start.getBuffers(tables, tables.training);
+  ArrayRef<AsyncBuffer> buffers = tables.getBuffers(start);
   for (auto [buffer, known] :
        llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
     if (buffer.result ==
@@ -241,7 +241,7 @@ LogicalResult Places::verifyInPlace(AsyncOpInterface op, Value operand,
 /// What is started has its own buffers in the communication arena, and what
 /// lies in a state or in another buffer where that is.
 LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
-  auto buffers = op.getBuffers(tables, tables.training);
+  ArrayRef<AsyncBuffer> buffers = tables.getBuffers(op);
   if (failed(verifyNames(op, buffers)))
     return failure();
   SmallVector<AtAttr> known = state.getPlaces(op, buffers);

@@ -325,7 +325,7 @@ void Reads::visitWait(WaitOp wait) {
       copy.state = isCollective(start) ? Copy::Fresh : Copy::Stale;
     return success();
   };
-  for (const AsyncBuffer &buffer : start.getBuffers(tables, tables.training)) {
+  for (const AsyncBuffer &buffer : tables.getBuffers(start)) {
     if (buffer.memory == AsyncBuffer::Memory::Resident)
       (void)arrive(residents[buffer.parameter.getAttr()]);
     else if (buffer.memory == AsyncBuffer::Memory::State && buffer.isWritten &&
@@ -402,7 +402,7 @@ LogicalResult Reads::visit(Operation &op) {
     return visitLoad(load);
   if (auto start = dyn_cast<AsyncOpInterface>(op)) {
     started.erase(&op);
-    for (const AsyncBuffer &buffer : start.getBuffers(tables, tables.training))
+    for (const AsyncBuffer &buffer : tables.getBuffers(start))
       if (failed(startCopy(op, buffer)))
         return failure();
   }

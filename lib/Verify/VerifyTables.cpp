@@ -31,6 +31,15 @@ int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
          *begin;
 }
 
+ArrayRef<AsyncBuffer> Tables::getBuffers(AsyncOpInterface start) const {
+  std::unique_ptr<SmallVector<AsyncBuffer>> &known =
+      buffers[start.getOperation()];
+  if (!known)
+    known = std::make_unique<SmallVector<AsyncBuffer>>(
+        start.getBuffers(*this, training));
+  return *known;
+}
+
 #define DEBUG_TYPE "zero-verify"
 ALWAYS_ENABLED_STATISTIC(numVisited, "Operations that verification visited");
 
