@@ -1,4 +1,5 @@
 // kill -9 at every operation of saving, also in the middle of a write.
+#include "../Sanitized.h"
 #include "CheckpointTesting.h"
 
 #include <csignal>
@@ -45,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Save, CheckpointKill,
 
 /// A thousand rounds, each of which begins with what the kills before it left.
 TEST_P(CheckpointKill, LosesNothing) {
-  constexpr int kRounds = 1000;
+  constexpr int kRounds = kIsSanitized ? 100 : 1000;
   const Program program = checkpointProgram(0, 1, DataType::F32);
   TemporaryFolder folder;
   const std::string root = folder.file("run");

@@ -1,5 +1,7 @@
 #include "CommunicatorTesting.h"
 
+#include "../Sanitized.h"
+
 #include "communicator/InProcess.h"
 #include "communicator/Mpi.h"
 #include "program/Float16.h"
@@ -12,16 +14,6 @@
 #include <thread>
 
 // Sanitizers bring their own operator new.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) ||     \
-    __has_feature(memory_sanitizer)
-#define ZERO_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define ZERO_SANITIZED 1
-#endif
-
 #ifndef ZERO_SANITIZED
 namespace {
 thread_local uint64_t allocationCount = 0;

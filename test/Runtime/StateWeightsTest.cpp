@@ -1,4 +1,5 @@
 // Weights in files: round trips between stages, errors on all ranks, memory.
+#include "../Sanitized.h"
 #include "StateTesting.h"
 
 #include "state/Elements.h"
@@ -438,11 +439,8 @@ int runCapped(const Program &program, const std::string &path, uint64_t most) {
 }
 
 TEST(StateWeights, NoRankHoldsTheWholeModel) {
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "sanitizers reserve more address space than the cap";
-#endif
-#endif
+  if (kIsSanitized)
+    GTEST_SKIP() << "sanitizers reserve more address space than the cap";
   constexpr int ranks = 32;
   constexpr int64_t elements = int64_t(1) << 26; // 256 MiB in f32
   ProgramBuilder builder(3, ranks, DataType::F32);

@@ -8,6 +8,7 @@
 
 #include "CompilerTesting.h"
 #include "Mutants.h"
+#include "Sanitized.h"
 #include "ScheduleInterpreter.h"
 
 #include "mlir/IR/Verifier.h"
@@ -287,8 +288,10 @@ size_t MutantTest::judgeMutants(const Settings &settings) {
   EXPECT_TRUE(verifies(*module)) << message;
   EXPECT_EQ(judge(*module, settings.accumulation * settings.ranks), "");
   std::vector<Mutant> mutants = generateMutants(*module);
-  for (const Mutant &mutant : mutants)
-    judgeMutant(*module, mutant, settings);
+  // By a number that no period of what the generator makes divides.
+  const size_t step = kIsSanitized ? 11 : 1;
+  for (size_t i = 0; i < mutants.size(); i += step)
+    judgeMutant(*module, mutants[i], settings);
   return mutants.size();
 }
 
