@@ -12,7 +12,8 @@ Array Array::zeros(Type type) {
   int64_t elements = 1;
   if (auto tensor = dyn_cast<RankedTensorType>(type)) {
     array.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
-    elements = tensor.getNumElements();
+    // Of a dynamic shape, what computes it gives all of the array.
+    elements = tensor.hasStaticShape() ? tensor.getNumElements() : 0;
   }
   array.isFloat = isa<FloatType>(getElementTypeOrSelf(type));
   if (array.isFloat)

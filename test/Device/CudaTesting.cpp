@@ -46,6 +46,26 @@ static void repeatCaptured(Kernel &kernel, const std::vector<void *> &addresses,
   device.destroy(graph);
 }
 
+namespace {
+/// Memory of a device, given back also when a kernel's fault ends its test.
+class Held {
+public:
+  explicit Held(Device &device) : device(device) {}
+  ~Held() {
+    for (void *address : addresses)
+      device.release(address);
+  }
+  void *keep(void *address) {
+    addresses.push_back(address);
+    return address;
+  }
+
+private:
+  Device &device;
+  std::vector<void *> addresses;
+};
+} // namespace
+
 std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
                                          std::vector<Array> buffers,
                                          Control &control,
@@ -53,31 +73,28 @@ std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
   KernelContext kernels;
   kernels.cuda = context.get();
   kernels.program = program;
-  kernels.control =
-      static_cast<Control *>(device->allocate(sizeof(Control), "control"));
+  Held held(*device);
+  kernels.control = static_cast<Control *>(
+      held.keep(device->allocate(sizeof(Control), "control")));
   device->write(kernels.control, &control, sizeof(Control));
   std::vector<void *> addresses;
   for (Array &buffer : buffers) {
-    addresses.push_back(
-        device->allocate(std::max<size_t>(buffer.bytes(), 1), "buffer"));
+    addresses.push_back(held.keep(
+        device->allocate(std::max<size_t>(buffer.bytes(), 1), "buffer")));
     device->write(addresses.back(), buffer.data(), buffer.bytes());
   }
   {
     std::unique_ptr<Kernel> kernel = makeCudaKernel(spec, kernels);
-    void *workspace = device->allocateScratch(
-        std::max<size_t>(kernel->workspaceBytes(), 1), "workspace");
+    void *workspace = held.keep(device->allocateScratch(
+        std::max<size_t>(kernel->workspaceBytes(), 1), "workspace"));
     kernel->run(addresses.data(), workspace);
     if (captured)
       repeatCaptured(*kernel, addresses, workspace, *device,
                      reinterpret_cast<Device::Queue>(context->stream));
     for (size_t i = 0; i < buffers.size(); ++i)
       device->read(buffers[i].data(), addresses[i], buffers[i].bytes());
-    device->release(workspace);
   }
   device->read(&control, kernels.control, sizeof(Control));
-  for (void *address : addresses)
-    device->release(address);
-  device->release(kernels.control);
   return buffers;
 }
 

@@ -167,9 +167,9 @@ TEST_F(BackgroundSaves, CopiesAreAsLargeAsFiles) {
     uint64_t most = 0;
     for (int rank = 0; rank < 3; ++rank) {
       uint64_t bytes = 0;
-      for (const TensorEntry &entry :
-           SafeTensorsFile(path + "/update-0000000011/" + shardName(rank, 3))
-               .tensors())
+      const SafeTensorsFile shard(path + "/update-0000000011/" +
+                                  shardName(rank, 3));
+      for (const TensorEntry &entry : shard.tensors())
         bytes += entry.end - entry.begin;
       most = std::max(most, bytes);
     }

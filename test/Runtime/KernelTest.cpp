@@ -288,6 +288,14 @@ void *operator new[](size_t bytes) {
     return memory;
   throw std::bad_alloc();
 }
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  zrt::test::count(__builtin_return_address(0));
+  return std::malloc(bytes ? bytes : 1);
+}
+void *operator new[](size_t bytes, const std::nothrow_t &) noexcept {
+  zrt::test::count(__builtin_return_address(0));
+  return std::malloc(bytes ? bytes : 1);
+}
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete[](void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }

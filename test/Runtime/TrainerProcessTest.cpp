@@ -1,4 +1,5 @@
 // The executable from outside: streams, exit codes, signals, launchers.
+#include "../Sanitized.h"
 #include "TemporaryFile.h"
 
 #include <gtest/gtest.h>
@@ -350,6 +351,8 @@ TEST_F(TrainerProcess, OutputThatIsLostIsAnError) {
 
 /// Stacks of a GiB: two fit, with what else there is.
 TEST_F(TrainerProcess, ARankWhoseThreadCannotStartIsAnError) {
+  if (kIsSanitized)
+    GTEST_SKIP() << "sanitizers reserve more address space than the limit";
   Child child({"/bin/sh", "-c",
                "ulimit -s 1000000; ulimit -v 3500000; exec \"$0\" \"$@\"",
                ZERO_BIGRAM, "--data", text.path(), "--steps", "3", "--threads",

@@ -62,8 +62,11 @@ bool MemoryInterpreter::fillBucket(Operation *op, Flight &flight) {
   // Padding: zeroed in a bucket, zero from the start in a stored gradient.
   int64_t size = flight.bucket.end - flight.bucket.begin;
   flight.bucketMarks = fresh(size);
-  if (begin && flight.bucket.space != ArenaKind::Communication)
+  if (begin && flight.bucket.space != ArenaKind::Communication) {
+    if (*begin * bytes + size > static_cast<int64_t>(stored.marks.size()))
+      return fail(op, "has a bucket that ends after the stored gradient");
     flight.bucketMarks = cut(stored.marks, *begin * bytes, size);
+  }
   int64_t inBucket = 0;
   for (auto [name, gradient] : llvm::zip_equal(
            names.getAsRange<FlatSymbolRefAttr>(), op->getOperands())) {

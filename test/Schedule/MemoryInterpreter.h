@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <cassert>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ using Marks = std::vector<uint64_t>;
 
 /// The marks of `bytes` bytes from `offset` on.
 inline Marks cut(const Marks &marks, int64_t offset, int64_t bytes) {
+  assert(offset >= 0 && bytes >= 0 &&
+         offset + bytes <= static_cast<int64_t>(marks.size()));
   return Marks(marks.begin() + offset, marks.begin() + offset + bytes);
 }
 
