@@ -87,7 +87,6 @@ struct Side {
 struct ncclComm {
   std::shared_ptr<Side> side;
 };
-struct ncclWindow {};
 
 namespace {
 
@@ -95,6 +94,8 @@ std::mutex worldsMutex;
 std::map<std::string, std::shared_ptr<World>> worlds; ///< by id
 std::atomic<int> ids{0};
 std::atomic<int> factors{0};
+/// What was registered is named by a number: an abort has nothing to give back.
+std::atomic<uintptr_t> registrations{0};
 std::map<int, float> factorOf; ///< by number of the operation
 
 /// The calls of a group that is open on this thread.
@@ -371,14 +372,13 @@ ncclResult_t ncclCommRegister(ncclComm_t comm, void *address, size_t bytes,
                               void **handle) {
   if (!comm->side->isSettled() || !isAllocated(address, bytes))
     return ncclInvalidUsage;
-  *handle = new char;
+  *handle = reinterpret_cast<void *>(++registrations);
   countRegistered(*comm->side, 1);
   return ncclSuccess;
 }
-ncclResult_t ncclCommDeregister(ncclComm_t comm, void *handle) {
+ncclResult_t ncclCommDeregister(ncclComm_t comm, void *) {
   if (!comm->side->isSettled())
     return ncclInvalidUsage;
-  delete static_cast<char *>(handle);
   countRegistered(*comm->side, -1);
   return ncclSuccess;
 }
@@ -389,15 +389,14 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *address,
     return ncclInvalidUsage;
   comm->side->begin();
   comm->side->settled = [window, side = comm->side.get()] {
-    *window = new ncclWindow;
+    *window = reinterpret_cast<ncclWindow_t>(++registrations);
     countRegistered(*side, 1);
   };
   return ncclInProgress;
 }
-ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window) {
+ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t) {
   if (!comm->side->isSettled())
     return ncclInvalidUsage;
-  delete window;
   countRegistered(*comm->side, -1);
   return ncclSuccess;
 }
