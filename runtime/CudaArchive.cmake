@@ -14,7 +14,7 @@ function(zero_add_cuda_link suffix arch)
   zero_write_features(${stem}.features ${arch})
   file(GENERATE
     OUTPUT ${stem}.link
-    CONTENT "\"${zero_runtime_cuda_ARCHIVE}\"
+    CONTENT "${sanitizers}\"${zero_runtime_cuda_ARCHIVE}\"
 \"${archive}\"
 \"$<TARGET_FILE:CUDA::cudart_static>\"
 -Wl,--as-needed
