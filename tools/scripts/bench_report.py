@@ -14,6 +14,11 @@ import json
 import os
 import pathlib
 import statistics
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import bench_trace  # noqa: E402
 
 OURS = "zero-"
 
@@ -50,6 +55,29 @@ def table(case):
     return lines + [""] + skipped + ([""] if skipped else [])
 
 
+def largest_table(record):
+    """The largest micro-batches, or why there is none."""
+    model, precision, *_ = record["case"].split(":")
+    lines = [f"## Largest micro-batch in {record['gib']:g} GiB", "",
+             f"Samples of {model}, {precision}, that one of two ranks takes at a time. Peaks grow",
+             "linearly with the micro-batch: two of them tell it, and a run of it has checked it.",
+             "", "| engine | micro-batch | peak MiB per rank |", "| --- | --- | --- |"]
+    for entry in record["engines"]:
+        if "reason" in entry:
+            lines.append(f"| {entry['engine']} | {entry['reason']} | |")
+        else:
+            lines.append(
+                f"| {entry['engine']} | {entry['batch']} | {entry['peak_mib']:.0f} |")
+    return lines + [""]
+
+
+def trace_table(record):
+    return ["## Where the time goes", "",
+            "Steps of one rank with one thread, traced (`--trace`). The limit is the time that",
+            "the matrix products of the step would take at the rate of the fastest of them.", "",
+            *bench_trace.table(record), ""]
+
+
 def page(record, plot):
     options = record["options"]
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
@@ -80,6 +108,11 @@ def page(record, plot):
         "in f32, and DeepSpeed has its own bf16 mode: they do not compute exactly the same.", "",
         f"![steps by engine]({plot})", "",
     ]
+    if record.get("traces"):
+        lines += trace_table(record["traces"])
+    if "largest" in record:
+        lines += largest_table(record["largest"])
+    lines += ["## Figures", ""]
     for case in record["cases"]:
         lines += table(case)
     return "\n".join(lines).rstrip() + "\n"
