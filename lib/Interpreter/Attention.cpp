@@ -69,7 +69,9 @@ static LogicalResult attention(nn::AttentionOp op, Evaluation &e) {
       largest = std::fmax(largest, scores.at(b, h, t, s));
     for (int64_t s = 0; s < scores.keys(); ++s)
       sum += std::exp(scores.at(b, h, t, s) - largest);
-    double total = largest + std::log(sum);
+    // A query that sees no key has 0, and 0 for `lse`.
+    bool seesNothing = largest == -std::numeric_limits<double>::infinity();
+    double total = seesNothing ? 0.0 : largest + std::log(sum);
     lse.reals[lse.offset(index)] = total;
     for (int64_t s = 0; s < scores.keys(); ++s) {
       double probability = std::exp(scores.at(b, h, t, s) - total);

@@ -14,6 +14,7 @@ struct Problem {
           features = 64;
   bool causal = true;
   std::vector<int64_t> mask; ///< its shape; empty: none
+  bool blind = false;        ///< every third query sees no key
 };
 
 class CudaAttention : public CudaTest {
@@ -24,6 +25,9 @@ protected:
               randomArray(p.type, {p.batch, p.keys, p.groups, p.features}, 3)};
     if (!p.mask.empty())
       inputs.push_back(randomArray(DataType::F32, p.mask, 4, 3));
+    for (int64_t i = 0; p.blind && i < p.queries * p.keys; ++i)
+      if (i / p.keys % 3 == 0)
+        inputs[3].set(i, -INFINITY);
     KernelSpec spec = makeSpec(
         "nn.attention", inputs,
         {inputs[0].type, {DataType::F32, {p.batch, p.heads, p.queries}}});
@@ -125,6 +129,18 @@ TEST_F(CudaAttention, AddsMasks) {
       p.mask = mask;
       check(p);
     }
+}
+
+/// In f32, whose kernels are our own.
+TEST_F(CudaAttention, AQueryMaySeeNothing) {
+  Problem p;
+  p.type = DataType::F32;
+  p.queries = 20;
+  p.keys = 33;
+  p.causal = false;
+  p.mask = {20, 33};
+  p.blind = true;
+  check(p);
 }
 
 /// Few and small, and every part of the own kernels: what is run under tools

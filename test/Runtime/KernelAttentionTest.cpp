@@ -49,6 +49,8 @@ struct Model {
     double largest = -INFINITY, sum = 0;
     for (int64_t s = 0; s < z.s; ++s)
       largest = std::max(largest, score(b, h, t, s));
+    if (largest == -INFINITY)
+      return 0;
     for (int64_t s = 0; s < z.s; ++s)
       sum += std::exp(score(b, h, t, s) - largest);
     return largest + std::log(sum);
@@ -106,13 +108,17 @@ void setAttributes(KernelSpec &spec, const Shape &z, double scale) {
   spec.floats["scale"] = scale;
 }
 
-void checkAttention(DataType type, const Shape &z) {
+/// With `blind`, the queries 0 and 3 see no key, and the others some.
+void checkAttention(DataType type, const Shape &z, bool blind = false) {
   const double scale = 1 / std::sqrt(double(z.d));
   std::vector<Array> inputs = {randomArray(type, {z.b, z.t, z.h, z.d}, 1, 2),
                                randomArray(type, {z.b, z.s, z.g, z.d}, 2, 2),
                                randomArray(type, {z.b, z.s, z.g, z.d}, 3)};
   if (!z.mask.empty())
     inputs.push_back(randomArray(DataType::F32, z.mask, 4, 3));
+  for (int64_t i = 0; blind && i < z.t * z.s; ++i)
+    if (i / z.s % 3 == 0 || i % 5 == 0)
+      inputs.back().set(i, -INFINITY);
   std::vector<int64_t> queries = {z.b, z.t, z.h, z.d}, rows = {z.b, z.h, z.t};
   KernelSpec forward = makeSpec("nn.attention", inputs,
                                 {{type, queries}, {DataType::F32, rows}});
@@ -170,6 +176,13 @@ TEST(KernelAttention, MasksOfEveryShape) {
            {7, 13}, {2, 3, 7, 13}, {1, 1, 7, 13}, {2, 1, 1, 13}, {1, 3, 7, 1}})
     checkAttention(DataType::F32, {2, 7, 3, 20, 13, 3, false, mask});
   checkAttention(DataType::BF16, {2, 7, 3, 20, 7, 3, true, {7, 7}});
+}
+
+TEST(KernelAttention, AQueryMaySeeNothing) {
+  for (DataType type : kFloats) {
+    checkAttention(type, {2, 7, 3, 20, 13, 3, false, {7, 13}}, true);
+    checkAttention(type, {1, 40, 2, 8, 40, 1, true, {40, 40}}, true);
+  }
 }
 
 TEST(KernelAttention, MaskedKeysAreNotSeen) {

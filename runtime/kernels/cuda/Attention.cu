@@ -161,13 +161,15 @@ __global__ void __launch_bounds__(kThreads)
     return;
   T *out = static_cast<T *>(a.out) +
            ((b * a.queries + t) * a.heads + h) * a.features;
-  const float scale = 1.0f / sum;
+  // Nothing was seen: zeros, as on the host.
+  const float scale = sum == 0 ? 0.0f : 1.0f / sum;
 #pragma unroll
   for (int i = 0; i < kOutputs; ++i)
     if (lane + i * kLanes < a.features)
       out[lane + i * kLanes] = fromFloat<T>(outputs[i] * scale);
   if (lane == 0)
-    a.lse[(b * a.heads + h) * a.queries + t] = largest + logf(sum);
+    a.lse[(b * a.heads + h) * a.queries + t] =
+        sum == 0 ? 0.0f : largest + logf(sum);
 }
 
 //===----------------------------------------------------------------------===//

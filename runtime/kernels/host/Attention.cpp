@@ -95,13 +95,16 @@ private:
   }
 
   /// Turns scores into e^(score - largest), zero past the visible keys;
-  /// returns the reciprocal of their sum.
+  /// returns the reciprocal of their sum. A query that sees no key, all of
+  /// whose scores are -infinity, has 0, and 0 for `lse`.
   float softmax(const Tensors &x, int64_t b, int64_t h, int64_t t,
                 float *scores, float &lse) const {
     const int64_t visible = shape.visible(t);
     if (x.mask)
       addMask(shape, x.mask, b, h, t, scores);
-    const float largest = maximumOfRow(scores, visible);
+    const float most = maximumOfRow(scores, visible);
+    const float largest =
+        most == -std::numeric_limits<float>::infinity() ? 0.0f : most;
     Vector sum = splat(0);
     forEachVector(visible, [&](Lanes at) {
       Vector e = at.fill(exponential(at.load(scores) - largest), 0);
@@ -110,8 +113,8 @@ private:
     });
     store(scores + wholeLanes(visible), splat(0));
     const float total = sumOf(sum);
-    lse = largest + std::log(total);
-    return 1.0f / total;
+    lse = total == 0 ? 0.0f : largest + std::log(total);
+    return total == 0 ? 0.0f : 1.0f / total;
   }
 
   void writeRow(const float *sums, float factor, T *out) const {
