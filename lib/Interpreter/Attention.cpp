@@ -67,11 +67,12 @@ static LogicalResult attention(nn::AttentionOp op, Evaluation &e) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
     for (int64_t s = 0; s < scores.keys(); ++s)
       largest = std::fmax(largest, scores.at(b, h, t, s));
+    // A query that sees no key has 0, and 0 for `lse`.
+    if (largest == -std::numeric_limits<double>::infinity())
+      largest = 0.0;
     for (int64_t s = 0; s < scores.keys(); ++s)
       sum += std::exp(scores.at(b, h, t, s) - largest);
-    // A query that sees no key has 0, and 0 for `lse`.
-    bool seesNothing = largest == -std::numeric_limits<double>::infinity();
-    double total = seesNothing ? 0.0 : largest + std::log(sum);
+    double total = sum == 0.0 ? 0.0 : largest + std::log(sum);
     lse.reals[lse.offset(index)] = total;
     for (int64_t s = 0; s < scores.keys(); ++s) {
       double probability = std::exp(scores.at(b, h, t, s) - total);

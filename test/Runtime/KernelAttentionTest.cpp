@@ -108,7 +108,7 @@ void setAttributes(KernelSpec &spec, const Shape &z, double scale) {
   spec.floats["scale"] = scale;
 }
 
-/// With `blind`, the queries 0 and 3 see no key, and the others some.
+/// With `blind`, every third query sees no key, and the others some.
 void checkAttention(DataType type, const Shape &z, bool blind = false) {
   const double scale = 1 / std::sqrt(double(z.d));
   std::vector<Array> inputs = {randomArray(type, {z.b, z.t, z.h, z.d}, 1, 2),

@@ -215,6 +215,9 @@ __device__ inline void scoreOf(const AttentionArguments &a, int64_t b,
   float score = dot(query, key, a.features);
   if (a.mask)
     score += maskOf(a, b, h, t, s);
+  // Also where all scores of a query are, and a library left -infinity for lse.
+  if (score == -INFINITY)
+    return;
   const int64_t row = (b * a.heads + h) * a.queries + t;
   p = expf(score - a.lse[row]);
   ds = p * (dot(dout, value, a.features) - correction[row]);

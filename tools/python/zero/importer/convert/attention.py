@@ -62,7 +62,8 @@ def four(b: Builder, x: Value) -> Value:
 def read_mask(b: Builder, mask: Value, q: Value, k: Value, is_causal: bool):
     """An additive mask or None, whether it is the triangle, and which rows see no
     key at all, or None: their result is 0, as PyTorch's is. For their scores such
-    rows see every key, so that they have neither NaN nor a gradient that is NaN."""
+    rows see every key: what boolean masks hide is finite, and a softmax that is not
+    recognized as attention would have NaN."""
     if is_causal:
         raise CannotImport("attention with a mask and is_causal at once")
     if mask.constant is not None:
