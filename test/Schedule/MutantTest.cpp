@@ -118,7 +118,8 @@ protected:
   RunResult train(ModuleOp module, Completion completion, bool clips);
   /// Why the module does not train as stage 0 does; empty where it does.
   std::string judge(ModuleOp module, int64_t batches);
-  /// Judges every mutant of the schedule; returns how many.
+  /// Judges every mutant of the schedule, under a sanitizer a share of them;
+  /// returns how many.
   size_t judgeMutants(const Settings &settings);
   void judgeMutant(ModuleOp original, const Mutant &mutant,
                    const Settings &settings);
@@ -288,11 +289,12 @@ size_t MutantTest::judgeMutants(const Settings &settings) {
   EXPECT_TRUE(verifies(*module)) << message;
   EXPECT_EQ(judge(*module, settings.accumulation * settings.ranks), "");
   std::vector<Mutant> mutants = generateMutants(*module);
-  // By a number that no period of what the generator makes divides.
+  // Prime, so that it picks all kinds of what the generator makes in turn.
   const size_t step = kIsSanitized ? 11 : 1;
-  for (size_t i = 0; i < mutants.size(); i += step)
+  size_t judged = 0;
+  for (size_t i = 0; i < mutants.size(); i += step, ++judged)
     judgeMutant(*module, mutants[i], settings);
-  return mutants.size();
+  return judged;
 }
 
 /// A run is laid out by its partitions: one that contradicts them cannot be
@@ -410,7 +412,7 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   if (stage >= 2) {
     mutants += judgeMutants({stage, 3, 1, false, true, 0, 0, false, 0, true});
   }
-  EXPECT_GE(mutants, 1000u);
+  EXPECT_GE(mutants, kIsSanitized ? 90u : 1000u);
   RecordProperty("mutants", static_cast<int>(mutants));
   llvm::outs() << "stage " << stage << ": " << mutants << " mutants, "
                << malformed << " malformed, " << rejected << " rejected, "
