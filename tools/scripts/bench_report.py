@@ -24,9 +24,9 @@ OURS = "zero-"
 
 
 def figures(rounds):
-    """Median over rounds of the median step, and the extremes of these."""
+    """Median over rounds of the median step, and the shortest and longest step."""
     medians = [statistics.median(steps) for steps in rounds]
-    return statistics.median(medians), min(medians), max(medians)
+    return statistics.median(medians), min(map(min, rounds)), max(map(max, rounds))
 
 
 def fastest(case, ours):
@@ -36,11 +36,21 @@ def fastest(case, ours):
     return min(steps, default=None)
 
 
+def ranks_of(case):
+    return f"{case['ranks']} rank{'s' if case['ranks'] > 1 else ''}"
+
+
+def title(case):
+    """Two ranks are the rule, and not named."""
+    ranks = "" if case["ranks"] == 2 else f", {ranks_of(case)}"
+    return f"{case['model']}, {case['precision']}{ranks}"
+
+
 def table(case):
     best = fastest(case, ours=False)
-    lines = [f"### {case['model']}, {case['precision']}", "",
+    lines = [f"### {title(case)}", "",
              f"{case['description']}; {case['tokens']} tokens in a step of "
-             f"{case['ranks']} ranks.", "",
+             f"{ranks_of(case)}.", "",
              "| engine | step, ms | from | to | tokens/s | beside the fastest peer | "
              "peak MiB per rank | first step after, s |",
              "| --- | --- | --- | --- | --- | --- | --- | --- |"]
@@ -78,6 +88,27 @@ def trace_table(record):
             *bench_trace.table(record), ""]
 
 
+def rounds_of(record):
+    """How many rounds there were: fewer than asked for in a run that was ended."""
+    counts = {len(engine["steps"]) for case in record["cases"] for engine in case["engines"]} or {0}
+    least, most = min(counts), max(counts)
+    if least == most:
+        return f"{most} round{'s' if most > 1 else ''}"
+    return f"{least} to {most} rounds"
+
+
+def tables(record):
+    lines = []
+    if record.get("traces"):
+        lines += trace_table(record["traces"])
+    if "largest" in record:
+        lines += largest_table(record["largest"])
+    lines += ["## Figures", ""]
+    for case in record["cases"]:
+        lines += table(case)
+    return lines
+
+
 def page(record, plot):
     options = record["options"]
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
@@ -89,9 +120,9 @@ def page(record, plot):
         "engines in turn on the same cores, one thread a rank, and writes this page.", "",
         f"- Machine: {record['machine']}.",
         f"- Commit {record['commit']}, {record['date']}; {versions}.",
-        f"- Each figure is the median over {options['rounds']} rounds of the median of "
+        f"- Each figure is the median over {rounds_of(record)} of the median of "
         f"{options['steps']} steps after {options['warmup']} that do not count; *from* and *to* "
-        "are the extremes of the rounds.",
+        "are the shortest and the longest of these steps.",
         f"- Load of the machine before the first round: {record['load']:.1f}.",
         "- Memory is the peak resident set of the largest process, divided by the ranks in it;",
         "  PyTorch's includes Python and its libraries.",
@@ -108,13 +139,7 @@ def page(record, plot):
         "in f32, and DeepSpeed has its own bf16 mode: they do not compute exactly the same.", "",
         f"![steps by engine]({plot})", "",
     ]
-    if record.get("traces"):
-        lines += trace_table(record["traces"])
-    if "largest" in record:
-        lines += largest_table(record["largest"])
-    lines += ["## Figures", ""]
-    for case in record["cases"]:
-        lines += table(case)
+    lines += tables(record)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -128,7 +153,7 @@ def bars(case, top):
     longest = max((most for *_, most in entries), default=1)
     scale = (WIDTH - LABEL - 90) / longest
     parts = [f'<text x="4" y="{top + 18}" font-weight="bold">'
-             f'{html.escape(case["model"])}, {case["precision"]}: ms a step</text>']
+             f'{html.escape(title(case))}: ms a step</text>']
     top += HEAD
     for name, middle, least, most in entries:
         color = "#2a6fbb" if name.startswith(OURS) else "#b8b8b8"
