@@ -19,6 +19,9 @@ def NN_AttentionOp : NN_KernelOp<"attention", [
     four dimensions of which each is that of [B, H, T, S] or 1. A mask is data:
     it gets no gradient.
 
+    A query that sees no key, all of whose scores are -infinity, has 0 for `out` and
+    for `lse`, and nothing gets a gradient through it.
+
     Constraints
     - (C1) `q`, `k`, `v` have rank 4: q [B, T, H, D], k and v [B, S, G, D].
     - (C2) `k` has the B and D of `q`; `v` has the shape of `k`.
