@@ -44,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(Save, CheckpointKill,
 
 } // namespace
 
-/// A thousand rounds, or a tenth under a sanitizer, each of which begins with what the kills before it left.
+/// A thousand rounds, or a tenth under a sanitizer, each of which begins with
+/// what the kills before it left.
 TEST_P(CheckpointKill, LosesNothing) {
   constexpr int kRounds = kIsSanitized ? 100 : 1000;
   const Program program = checkpointProgram(0, 1, DataType::F32);
