@@ -73,7 +73,9 @@ private:
   unsigned inputs;
   /// Of the row being written: what to add to a flat element to get the
   /// element of a contiguous input (null: nothing), and the scalar of an input
-  /// that is constant along the row.
+  /// that is constant along the row, as it is in memory: x86 without AVX-512
+  /// has no bf16 scalars, and calls a function that is in no library of
+  /// Debian 12.
   SmallVector<Value> shift, scalar;
 };
 
@@ -153,7 +155,8 @@ void KernelWriter::writeVector(Value element, int64_t lanes, Value mask) {
     Value value;
     if (scalar[i]) {
       value = vector::BroadcastOp::create(
-          b, vectorOf(buffer.elementType, lanes), scalar[i]);
+          b, vectorOf(memoryType(buffer.elementType), lanes), scalar[i]);
+      value = fromMemory(value, buffer.elementType);
     } else {
       Value at =
           shift[i] ? arith::AddIOp::create(b, element, shift[i]) : element;
@@ -224,10 +227,9 @@ void KernelWriter::writeRow(Value row, Value low, Value high) {
       shift[i] = arith::SubIOp::create(b, offset, start);
       continue;
     }
-    Value value = LLVM::LoadOp::create(b, memoryType(buffer.elementType),
-                                       addressOf(buffer, offset),
-                                       memoryBytes(buffer.elementType));
-    scalar[i] = fromMemory(value, buffer.elementType);
+    scalar[i] = LLVM::LoadOp::create(b, memoryType(buffer.elementType),
+                                     addressOf(buffer, offset),
+                                     memoryBytes(buffer.elementType));
   }
   Value count = arith::SubIOp::create(b, high, low);
   Value whole = arith::AndIOp::create(b, count, constant(-width));

@@ -135,6 +135,34 @@ TEST(KernelCode, Bf16RoundsToNearestEvenOnce) {
   }
 }
 
+TEST(KernelCode, Bf16ScalarsNeedNoLibrary) {
+  // One scalar for each row, for CPUs that have no conversion of their own.
+  const std::string body = R"(
+    %0 = arith.extf %a0 : bf16 to f32
+    %1 = arith.extf %a1 : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %r = arith.truncf %2 : f32 to bf16)";
+  for (const char *cpu : {"x86-64-v2", "native"}) {
+    mlir::zero::TargetOptions options;
+    options.cpu = cpu;
+    CompiledKernels kernels(
+        kernel("mul_0", "d0, d1", "3x19x",
+               {{"d0, d1", "3x19xbf16", "bf16"}, {"d0", "3xbf16", "bf16"}},
+               "bf16", body),
+        options);
+    ASSERT_TRUE(kernels.loaded()) << cpu;
+    std::vector<uint16_t> x(57), scale(3);
+    for (int i = 0; i < 57; ++i)
+      x[i] = roundToBf16(0.37f * i - 9);
+    for (int i = 0; i < 3; ++i)
+      scale[i] = roundToBf16(1.3f - i);
+    auto y = run<uint16_t, uint16_t>(kernels["mul_0"], {x, scale}, {25});
+    for (int i = 0; i < 57; ++i)
+      EXPECT_EQ(y[i], roundToBf16(fromBf16(x[i]) * fromBf16(scale[i / 19])))
+          << cpu << " " << i;
+  }
+}
+
 TEST(KernelCode, F16RoundsToNearestEven) {
   const std::string body = R"(
     %0 = arith.extf %a0 : f16 to f32

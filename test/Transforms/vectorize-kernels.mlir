@@ -52,3 +52,27 @@ func.func private @bias_0(%x: tensor<2x3x50xf32>, %b: tensor<50xf32>) -> tensor<
   } -> tensor<2x3x50xf32>
   return %y : tensor<2x3x50xf32>
 }
+
+// With a column: its element is repeated as it is in memory, since there are CPUs
+// without bf16 scalars.
+// CHECK-LABEL: func.func @column_0(
+// CHECK:         %[[E:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> i16
+// CHECK:         scf.for
+// CHECK:           %[[V:.*]] = vector.broadcast %[[E]] : i16 to vector<16xi16>
+// CHECK:           arith.bitcast %[[V]] : vector<16xi16> to vector<16xbf16>
+// CHECK-NOT:       : i16 to bf16
+func.func private @column_0(%x: tensor<3x50xbf16>, %b: tensor<3xbf16>) -> tensor<3x50xbf16> {
+  %e = tensor.empty() : tensor<3x50xbf16>
+  %y = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %b : tensor<3x50xbf16>, tensor<3xbf16>) outs(%e : tensor<3x50xbf16>) {
+  ^bb0(%a: bf16, %c: bf16, %o: bf16):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.extf %c : bf16 to f32
+    %2 = arith.addf %0, %1 : f32
+    %3 = arith.truncf %2 : f32 to bf16
+    linalg.yield %3 : bf16
+  } -> tensor<3x50xbf16>
+  return %y : tensor<3x50xbf16>
+}
