@@ -167,8 +167,6 @@ TEST(KernelSchema, CountsWork) {
   EXPECT_EQ(product.bytes, 4u * (16 * 2 + 16 * 8 + 2 * 8));
 }
 
-/// An update's bytes an element: the gradient is read, the 16-bit parameter
-/// written, all else both, the halves of a split master included.
 TEST(KernelSchema, SaysWhatKindOfOperationsAKernelDoes) {
   auto linear = arithmeticOf(
       spec("nn.linear", {{F32, {2, 3, 4}}, {F32, {4, 5}}}, {{F32, {2, 3, 5}}}));
@@ -200,6 +198,8 @@ TEST(KernelSchema, SaysWhatKindOfOperationsAKernelDoes) {
             KernelArithmetic::Elementwise);
 }
 
+/// An update's bytes an element: the gradient is read, the 16-bit parameter
+/// written, all else both, the halves of a split master included.
 TEST(KernelSchema, CountsWhatAnUpdateReadsAndWrites) {
   const DataType U16 = DataType::U16;
   const auto bytes = [](std::initializer_list<DataType> types,

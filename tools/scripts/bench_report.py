@@ -118,9 +118,9 @@ def page(record, plot):
     lines = [
         "<!-- Written by tools/bench. -->", "",
         "# Performance", "",
-        "Training steps of this project beside PyTorch and DeepSpeed, on one machine and in",
-        "one run: `tools/bench` installs the peers in an environment of its own, runs all",
-        "engines in turn on the same cores, one thread a rank, and writes this page.", "",
+        "Training steps of this project beside PyTorch and DeepSpeed, on one machine:",
+        "`tools/bench` installs the peers in an environment of its own, runs the engines of a",
+        "case in turn on the same cores, one thread a rank, and writes this page.", "",
         f"- Machine: {record['machine']}.",
         f"- Commit {record['commit']}, {record['date']}; {versions}.",
         f"- Each figure is the median over {rounds_of(record)} of the median of "

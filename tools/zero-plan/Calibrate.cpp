@@ -93,10 +93,7 @@ LogicalResult mlir::zero::calibrate(StringRef model, PlanOptions options,
       return failure();
     machines.push_back(std::move(*machine));
   }
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::json::OStream json(os, /*IndentSize=*/1);
-  writeMachine(json, mergeMachines(machines));
-  os << "\n";
-  return writeTextFile(output, text);
+  return writeJsonFile(output, [&](llvm::json::OStream &json) {
+    writeMachine(json, mergeMachines(machines));
+  });
 }

@@ -7,6 +7,7 @@
 
 #include "program/Trace.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -80,4 +81,16 @@ LogicalResult mlir::zero::checkWritable(StringRef path) {
 LogicalResult mlir::zero::writeTextFile(StringRef path, StringRef text) {
   std::string error = writeBytes(path, text);
   return error.empty() ? success() : fail(error);
+}
+
+LogicalResult
+mlir::zero::writeJsonFile(StringRef path,
+                          llvm::function_ref<void(llvm::json::OStream &)> write,
+                          unsigned indent) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, indent);
+  write(json);
+  os << "\n";
+  return writeTextFile(path, text);
 }

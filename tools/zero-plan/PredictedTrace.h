@@ -4,6 +4,12 @@
 
 #include "zero/Cost/Timeline.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llvm::json {
+class OStream;
+}
+
 namespace mlir::zero {
 
 /// When a region ran; the update, where `micro` is -1.
@@ -27,6 +33,13 @@ LogicalResult checkWritable(StringRef path);
 
 /// Writes `text` to `path`.
 LogicalResult writeTextFile(StringRef path, StringRef text);
+
+/// Writes to `path` what `write` writes as JSON, and a newline; `indent` spaces
+/// a level.
+LogicalResult
+writeJsonFile(StringRef path,
+              llvm::function_ref<void(llvm::json::OStream &)> write,
+              unsigned indent = 1);
 
 } // namespace mlir::zero
 

@@ -28,12 +28,9 @@ static LogicalResult report(const RunsRequest &request, const Machine &machine,
     printRuns(machine, runs, leftOut);
   if (request.json.empty())
     return success();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::json::OStream json(os, /*IndentSize=*/1);
-  writeRuns(json, machine, runs, leftOut);
-  os << "\n";
-  return writeTextFile(request.json, text);
+  return writeJsonFile(request.json, [&](llvm::json::OStream &json) {
+    writeRuns(json, machine, runs, leftOut);
+  });
 }
 
 LogicalResult mlir::zero::compareRuns(const RunsRequest &request) {
@@ -82,15 +79,6 @@ static ErrorSummary leaveOut(const Machine &machine, ArrayRef<PlannedRun> runs,
   return summary;
 }
 
-static LogicalResult writeFile(StringRef path, const Machine &machine) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::json::OStream json(os, /*IndentSize=*/1);
-  writeMachine(json, machine);
-  os << "\n";
-  return writeTextFile(path, text);
-}
-
 LogicalResult mlir::zero::fitRuns(const RunsRequest &request) {
   if (request.output.empty())
     return fail("--fit wants -o with the file of the machine that it writes");
@@ -119,7 +107,9 @@ LogicalResult mlir::zero::fitRuns(const RunsRequest &request) {
     fitted.name = machine.name;
     fitted.source = machine.source;
     machine = fitted;
-    if (failed(writeFile(request.output, machine)))
+    if (failed(writeJsonFile(request.output, [&](llvm::json::OStream &json) {
+          writeMachine(json, machine);
+        })))
       return failure();
     planFor = request.output;
   }

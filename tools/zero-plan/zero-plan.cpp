@@ -225,19 +225,17 @@ LogicalResult runEstimate() {
 }
 
 LogicalResult writeJson(ArrayRef<zero::PlanReport> plans) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::json::OStream json(os, /*IndentSize=*/2);
-  auto writeAll = [&] {
-    for (const zero::PlanReport &plan : plans)
-      zero::writeJson(json, plan);
+  auto write = [&](llvm::json::OStream &json) {
+    auto writeAll = [&] {
+      for (const zero::PlanReport &plan : plans)
+        zero::writeJson(json, plan);
+    };
+    if (plans.size() == 1)
+      writeAll();
+    else
+      json.array(writeAll);
   };
-  if (plans.size() == 1)
-    writeAll();
-  else
-    json.array(writeAll);
-  os << "\n";
-  return zero::writeTextFile(jsonFile, text);
+  return zero::writeJsonFile(jsonFile, write, /*indent=*/2);
 }
 
 /// The figures of a plan, with its time on the model's machine; draws it where
