@@ -4,8 +4,6 @@
 #include "kernels/cuda/Kernels.h"
 #include "kernels/host/AttentionParts.h"
 
-#include <stdexcept>
-
 namespace zrt::cuda {
 
 using host::at;
@@ -33,35 +31,13 @@ AttentionArguments argumentsOf(const KernelSpec &spec,
   return a;
 }
 
-/// What the forward and the gradient share: the choice of a kernel.
-class EitherAttention : public Kernel {
-public:
-  size_t workspaceBytes() const override {
-    // Which of them runs is certain only when addresses are known.
-    return std::max(ownWorkspaceBytes(), cudnn ? cudnn->workspaceBytes() : 0);
-  }
-  void admit(void *const *buffers) override {
-    uintptr_t bits = 0;
-    for (size_t i = 0; i < bufferCount; ++i)
-      bits |= reinterpret_cast<uintptr_t>(buffers[i]);
-    if (!cudnn || bits % kCudnnAlignment == 0)
-      return;
-    cudnn.reset();
-    reason = "a buffer is not aligned to " + std::to_string(kCudnnAlignment) +
-             " bytes";
-    if (const std::string refusal = ownRefusal(); !refusal.empty())
-      throw std::runtime_error(refusal);
-  }
-  std::string choice() const override {
-    return cudnn ? cudnnVersion() : "own kernels: " + reason;
-  }
-
+/// What the forward and the gradient share.
+class EitherAttention : public CudnnChoice<CudnnAttention> {
 protected:
   EitherAttention(const KernelSpec &spec, const KernelContext &context,
                   bool gradient)
-      : stream(context.cuda->stream), masked(spec.integer("mask") != 0),
-        gradient(gradient),
-        bufferCount(spec.operands.size() + spec.results.size()),
+      : CudnnChoice(spec), stream(context.cuda->stream),
+        masked(spec.integer("mask") != 0), gradient(gradient),
         context(context) {}
 
   /// Once `arguments` has the shape. Refuses one that no kernel takes.
@@ -92,21 +68,17 @@ protected:
   AttentionArguments arguments;
 
 private:
-  size_t ownWorkspaceBytes() const {
+  size_t ownWorkspaceBytes() const override {
     return gradient ? attentionGradWorkspace(arguments) : 0;
   }
 
-  /// Why own kernels cannot run either; empty where they can.
-  std::string ownRefusal() const {
+  std::string ownRefusal() const override {
     const std::string refusal = attentionRefusal(arguments, gradient);
     return refusal.empty() ? "" : refusal + " (cuDNN: " + reason + ")";
   }
 
   bool gradient;
-  size_t bufferCount;
   const KernelContext context;
-  std::unique_ptr<CudnnAttention> cudnn;
-  std::string reason; ///< why not
 };
 
 class AttentionKernel final : public EitherAttention {

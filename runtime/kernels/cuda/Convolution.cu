@@ -1,8 +1,7 @@
-// nn.conv, nn.conv_transpose and nn.conv_weight_grad on a device, by plain
-// sums in f32: a thread an element, or a block an element of a gradient of
-// weights.
-#include "kernels/Registry.h"
-#include "kernels/cuda/Context.h"
+// Convolutions by plain sums in f32: a thread an element, or a block an element
+// of a gradient of weights.
+#include "kernels/cuda/Convolution.h"
+
 #include "kernels/cuda/Windows.cuh"
 
 using namespace zrt;
@@ -12,13 +11,10 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Images [samples, groups * depth, plane], weights [features, depth, taps]
-/// and results [samples, features, count].
-struct Convolution {
-  Windows windows;
-  int64_t samples, features, groups, depth;
-  int64_t plane, count, taps;
-
+/// Where groups begin.
+struct Convolution : ConvolutionShape {
+  explicit Convolution(const ConvolutionShape &shape)
+      : ConvolutionShape(shape) {}
   __device__ int64_t featuresOfGroup() const { return features / groups; }
   __device__ int64_t channels() const { return groups * depth; }
 };
@@ -95,10 +91,14 @@ __global__ void convWeightGradKernel(Convolution c, int64_t firstRow,
   }
 }
 
-Convolution convolutionOf(const KernelSpec &spec, const TensorType &images,
-                          const TensorType &weights,
-                          const TensorType &results) {
-  Convolution c;
+} // namespace
+
+ConvolutionShape zrt::cuda::convolutionOf(const KernelSpec &spec,
+                                          const TensorType &images,
+                                          const TensorType &weights,
+                                          const TensorType &results) {
+  ConvolutionShape c;
+  c.type = images.type;
   c.windows = windowsOf(spec, images, results,
                         {weights.shape.begin() + 2, weights.shape.end()});
   c.samples = images.shape[0];
@@ -111,101 +111,47 @@ Convolution convolutionOf(const KernelSpec &spec, const TensorType &images,
   return c;
 }
 
-class Conv final : public Kernel {
-public:
-  Conv(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), type(spec.operands[0].type),
-        shape(convolutionOf(spec, spec.operands[0], spec.operands[1],
-                            spec.results[0])),
-        elements(spec.results[0].elements()) {}
-
-  void run(void *const *b, void *) override {
-    if (!elements)
-      return;
-    withType(type, [&](auto element) {
-      using T = decltype(element);
-      convKernel<<<blocksFor(elements, kThreads), kThreads, 0, stream>>>(
-          shape, static_cast<const T *>(b[0]), static_cast<const T *>(b[1]),
-          static_cast<T *>(b[2]));
-      checkLaunch("conv");
-    });
-  }
-
-private:
-  cudaStream_t stream;
-  DataType type;
-  Convolution shape;
-  int64_t elements;
-};
-
-class ConvTranspose final : public Kernel {
-public:
-  ConvTranspose(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), type(spec.operands[0].type),
-        shape(convolutionOf(spec, spec.results[0], spec.operands[1],
-                            spec.operands[0])),
-        elements(spec.results[0].elements()) {}
-
-  void run(void *const *b, void *) override {
-    if (!elements)
-      return;
-    withType(type, [&](auto element) {
-      using T = decltype(element);
-      convTransposeKernel<<<blocksFor(elements, kThreads), kThreads, 0,
-                            stream>>>(shape, static_cast<const T *>(b[0]),
-                                      static_cast<const T *>(b[1]),
-                                      static_cast<T *>(b[2]));
-      checkLaunch("conv_transpose");
-    });
-  }
-
-private:
-  cudaStream_t stream;
-  DataType type;
-  Convolution shape;
-  int64_t elements;
-};
-
-class ConvWeightGrad final : public Kernel {
-public:
-  ConvWeightGrad(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), type(spec.operands[0].type),
-        shape(convolutionOf(spec, spec.operands[1], spec.results[0],
-                            spec.operands[0])),
-        elements(spec.results[0].elements()) {
-    if (spec.has("rows"))
-      firstRow = spec.ints.at("rows")[0];
-  }
-
-  void run(void *const *b, void *) override {
-    if (!elements)
-      return;
-    withType(type, [&](auto element) {
-      using T = decltype(element);
-      convWeightGradKernel<<<blocksFor(elements * kThreads, kThreads), kThreads,
-                             0, stream>>>(
-          shape, firstRow, elements, static_cast<const T *>(b[0]),
-          static_cast<const T *>(b[1]), static_cast<T *>(b[2]));
-      checkLaunch("conv_weight_grad");
-    });
-  }
-
-private:
-  cudaStream_t stream;
-  DataType type;
-  Convolution shape;
-  int64_t elements;
-  int64_t firstRow = 0;
-};
-
-} // namespace
-
-namespace zrt::cuda {
-
-void registerConvolution(Registry &registry) {
-  registry.add("nn.conv", makeKernel<Conv>);
-  registry.add("nn.conv_transpose", makeKernel<ConvTranspose>);
-  registry.add("nn.conv_weight_grad", makeKernel<ConvWeightGrad>);
+void zrt::cuda::convolution(const ConvolutionShape &shape, const void *images,
+                            const void *weights, void *results,
+                            int64_t elements, cudaStream_t stream) {
+  if (!elements)
+    return;
+  withType(shape.type, [&](auto element) {
+    using T = decltype(element);
+    convKernel<<<blocksFor(elements, kThreads), kThreads, 0, stream>>>(
+        Convolution(shape), static_cast<const T *>(images),
+        static_cast<const T *>(weights), static_cast<T *>(results));
+    checkLaunch("conv");
+  });
 }
 
-} // namespace zrt::cuda
+void zrt::cuda::convolutionImages(const ConvolutionShape &shape,
+                                  const void *results, const void *weights,
+                                  void *images, int64_t elements,
+                                  cudaStream_t stream) {
+  if (!elements)
+    return;
+  withType(shape.type, [&](auto element) {
+    using T = decltype(element);
+    convTransposeKernel<<<blocksFor(elements, kThreads), kThreads, 0, stream>>>(
+        Convolution(shape), static_cast<const T *>(results),
+        static_cast<const T *>(weights), static_cast<T *>(images));
+    checkLaunch("conv_transpose");
+  });
+}
+
+void zrt::cuda::convolutionWeights(const ConvolutionShape &shape,
+                                   const void *results, const void *images,
+                                   void *weights, int64_t firstRow,
+                                   int64_t elements, cudaStream_t stream) {
+  if (!elements)
+    return;
+  withType(shape.type, [&](auto element) {
+    using T = decltype(element);
+    convWeightGradKernel<<<blocksFor(elements * kThreads, kThreads), kThreads,
+                           0, stream>>>(
+        Convolution(shape), firstRow, elements, static_cast<const T *>(results),
+        static_cast<const T *>(images), static_cast<T *>(weights));
+    checkLaunch("conv_weight_grad");
+  });
+}

@@ -1,5 +1,6 @@
-# Whether attention may go through cuDNN, in ZERO_HAVE_CUDNN, and why not. Needs
-# cuDNN 9.16 or later and the headers of NVIDIA's cudnn-frontend, 1.32 or later.
+# Whether attention and convolutions may go through cuDNN, in ZERO_HAVE_CUDNN, and
+# why not. Needs cuDNN 9.16 or later and the headers of NVIDIA's cudnn-frontend,
+# 1.32 or later.
 set(ZERO_HAVE_CUDNN OFF)
 
 function(zero_find_cudnn reason)
@@ -55,8 +56,8 @@ if(ZERO_HAVE_CUDA)
   zero_find_cudnn(reason)
   if(NOT reason)
     set(ZERO_HAVE_CUDNN ON)
-    message(STATUS "CUDA target: attention through ${ZERO_CUDNN_VERSIONS}")
+    message(STATUS "CUDA target: attention and convolutions through ${ZERO_CUDNN_VERSIONS}")
   else()
-    message(STATUS "CUDA target: attention by own kernels only: ${reason}")
+    message(STATUS "CUDA target: attention and convolutions by own kernels only: ${reason}")
   endif()
 endif()

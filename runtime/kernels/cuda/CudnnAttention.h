@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_KERNELS_CUDA_CUDNNATTENTION_H
 
 #include "kernels/cuda/Context.h"
+#include "kernels/cuda/CudnnChoice.h"
 #include "kernels/cuda/Launchers.h"
 
 #include <memory>
@@ -28,8 +29,6 @@ public:
   /// std::runtime_error with cuDNN's text.
   virtual void run(const AttentionArguments &arguments, void *workspace) = 0;
 };
-inline constexpr size_t kCudnnAlignment = 16;
-
 /// Chooses a kernel. Null where there is none, and why in `reason`: no cuDNN,
 /// or a type or shape that it has no kernel for.
 std::unique_ptr<CudnnAttention>
@@ -42,10 +41,6 @@ planCudnnAttention(const AttentionProblem &problem, CudaContext &context,
 bool cudnnHasAttention(const AttentionProblem &problem, int architecture,
                        const std::string &properties, std::string &reason,
                        size_t *workspaceBytes = nullptr);
-
-/// "cuDNN 9.19.0", of the library that is loaded; empty where the build has
-/// none.
-std::string cudnnVersion();
 
 /// Who computes attention, as far as is known before there is a shape.
 std::string attentionText();

@@ -47,6 +47,7 @@ struct StatisticsArguments {
   int64_t elements;
   int partition;
   bool first, exact;
+  bool squared; ///< squares are added, not only what is not finite counted
   int64_t base;
   Control *control;
   void *workspace; ///< statisticsWorkspace(elements) bytes

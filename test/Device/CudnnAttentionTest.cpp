@@ -1,0 +1,115 @@
+// What cuDNN has attention for.
+#include "kernels/cuda/CudnnAttention.h"
+#include "CudnnDevices.h"
+
+#include <gtest/gtest.h>
+
+using namespace zrt;
+using namespace zrt::cuda;
+using namespace zrt::test;
+
+namespace {
+
+AttentionProblem problem(DataType type, int64_t batch, int64_t tokens,
+                         int64_t heads, int64_t groups, int64_t features) {
+  AttentionProblem result;
+  AttentionArguments &shape = result.shape;
+  shape.type = type;
+  shape.batch = batch;
+  shape.queries = shape.keys = tokens;
+  shape.heads = heads;
+  shape.groups = groups;
+  shape.features = features;
+  shape.causal = true;
+  shape.scale = 0.125f;
+  return result;
+}
+
+/// Forward and gradient, each as it may be and with the same bits every time.
+void expectKernels(AttentionProblem problem) {
+  for (const Device &device : kDevices)
+    for (bool gradient : {false, true})
+      for (bool deterministic : {false, true}) {
+        SCOPED_TRACE(std::string(device.name) + (gradient ? " gradient" : "") +
+                     (deterministic ? " deterministic" : ""));
+        problem.gradient = gradient;
+        problem.deterministic = deterministic;
+        std::string reason;
+        EXPECT_TRUE(cudnnHasAttention(problem, device.architecture,
+                                      device.properties(), reason))
+            << reason;
+      }
+}
+
+TEST(CudnnAttention, HasAttentionForTheModels) {
+  for (DataType type : {DataType::BF16, DataType::F16}) {
+    expectKernels(problem(type, 1, 256, 12, 12, 64)); // gpt2-124m
+    expectKernels(problem(type, 8, 1024, 12, 12, 64));
+    expectKernels(problem(type, 4, 256, 4, 4, 64)); // gpt-small
+    expectKernels(problem(type, 4, 256, 4, 2, 64)); // llama-small
+  }
+}
+
+/// The workspace of a kernel that is made.
+size_t workspaceOf(const AttentionProblem &problem, const Device &device) {
+  size_t bytes = 0;
+  std::string reason;
+  EXPECT_TRUE(cudnnHasAttention(problem, device.architecture,
+                                device.properties(), reason, &bytes))
+      << reason;
+  return bytes;
+}
+
+TEST(CudnnAttention, MakesItsKernelsInSmallWorkspaces) {
+  for (const Device &device : kDevices) {
+    SCOPED_TRACE(device.name);
+    AttentionProblem p = problem(DataType::BF16, 8, 1024, 12, 4, 64);
+    const AttentionArguments &s = p.shape;
+    EXPECT_LE(workspaceOf(p, device), 1u << 20);
+    p.gradient = true;
+    // The gradient of q, or the sum of scores, in f32, and little more.
+    const size_t queries = s.batch * s.heads * s.queries * s.features;
+    const size_t any = workspaceOf(p, device);
+    EXPECT_GT(any, 0u);
+    EXPECT_LE(any, 4 * queries * sizeof(float));
+    // All scores in 16 bits.
+    p.deterministic = true;
+    const size_t scores = s.batch * s.heads * s.queries * s.keys;
+    const size_t repeatable = workspaceOf(p, device);
+    EXPECT_GE(repeatable, 2 * scores);
+    EXPECT_LE(repeatable, 2 * scores + 4 * queries * sizeof(float));
+  }
+}
+
+TEST(CudnnAttention, TakesLengthsThatAreNoWholeTiles) {
+  expectKernels(problem(DataType::BF16, 2, 45, 4, 2, 64));
+}
+
+TEST(CudnnAttention, TakesMasksOfScores) {
+  AttentionProblem masked = problem(DataType::BF16, 2, 128, 4, 2, 64);
+  masked.masked = true;
+  masked.shape.causal = false;
+  masked.shape.maskStride[2] = 128; // [T, S]
+  masked.shape.maskStride[3] = 1;
+  expectKernels(masked);
+}
+
+TEST(CudnnAttention, SaysWhyItTakesNotAll) {
+  struct Case {
+    AttentionProblem problem;
+    const char *text;
+  };
+  const Case cases[] = {
+      {problem(DataType::F32, 2, 64, 4, 4, 64), "f32"},
+      {problem(DataType::BF16, 2, 64, 4, 4, 20), "multiple of 8"},
+  };
+  for (const Case &each : cases)
+    for (const Device &device : kDevices) {
+      std::string reason;
+      EXPECT_FALSE(cudnnHasAttention(each.problem, device.architecture,
+                                     device.properties(), reason));
+      EXPECT_NE(reason.find(each.text), std::string::npos) << reason;
+    }
+}
+
+} // namespace
