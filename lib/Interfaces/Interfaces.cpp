@@ -16,6 +16,13 @@ int64_t mlir::zero::tensorBytes(Type type) {
          llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
+bool mlir::zero::haveSameLayout(Type a, Type b) {
+  auto left = dyn_cast<RankedTensorType>(a);
+  auto right = dyn_cast<RankedTensorType>(b);
+  return left && right && left.getShape() == right.getShape() &&
+         tensorBytes(a) == tensorBytes(b);
+}
+
 int64_t mlir::zero::tensorBytes(Operation *op) {
   int64_t bytes = 0;
   for (Type type : op->getOperandTypes())

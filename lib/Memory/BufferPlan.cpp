@@ -106,22 +106,23 @@ void BufferPlan::place(Value value, int bucket, int64_t offset) {
   buffers[bucket].begin = std::min(buffers[bucket].begin, buffer.begin);
 }
 
-int BufferPlan::findDyingInput(LaunchOp launch, int64_t bytes) {
-  for (Value input : launch.getInputs()) {
+int BufferPlan::findDyingInput(Operation &op, Type type) {
+  const int64_t bytes = tensorBytes(type);
+  for (Value input : op.getOperands()) {
     auto found = memory.find(input);
-    if (found == memory.end())
+    if (found == memory.end() || !haveSameLayout(input.getType(), type))
       continue;
     const PlannedBuffer &buffer = buffers[found->second.buffer];
     bool isWhole =
         found->second.offset == 0 && found->second.bytes == buffer.bytes;
     // A part of the same buffer, such as a broadcast row, is read again after
     // its place was overwritten.
-    bool isReadInPart = llvm::any_of(launch.getInputs(), [&](Value other) {
+    bool isReadInPart = llvm::any_of(op.getOperands(), [&](Value other) {
       Memory place = memory.lookup(other);
       return place.buffer == found->second.buffer &&
              (place.offset != 0 || place.bytes != bytes);
     });
-    bool taken = llvm::any_of(launch.getOutputs(), [&](Value output) {
+    bool taken = llvm::any_of(op.getResults(), [&](Value output) {
       auto other = memory.find(output);
       return other != memory.end() &&
              other->second.buffer == found->second.buffer;
@@ -196,8 +197,8 @@ void BufferPlan::visitKernel(Operation &op) {
       continue;
     int64_t bytes = tensorBytes(result.getType());
     int buffer = -1;
-    if (auto launch = dyn_cast<LaunchOp>(op))
-      buffer = findDyingInput(launch, bytes);
+    if (op.hasTrait<OverwritesOperands>())
+      buffer = findDyingInput(op, result.getType());
     if (buffer < 0)
       buffer = newBuffer(ArenaKind::Activations, bytes, &op);
     memory[result] = whole(buffer);

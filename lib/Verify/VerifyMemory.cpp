@@ -160,7 +160,8 @@ int64_t LineMemory::placeInBucket(AsyncOpInterface start, OpOperand &operand) {
 }
 
 /// Whether `later` may take the memory of `earlier`, which it reads: a gradient
-/// at its place in the bucket, or a launch's input that dies there.
+/// at its place in the bucket, or an operand that dies there and may be
+/// overwritten.
 bool LineMemory::mayShare(const Use &earlier, const Use &later) {
   if (!earlier.value || lastUse(earlier.value) > later.from)
     return false;
@@ -172,9 +173,11 @@ bool LineMemory::mayShare(const Use &earlier, const Use &later) {
       return offset >= 0 &&
              earlier.place.getOffset() == later.place.getOffset() + offset;
     }
-    return isa<LaunchOp>(later.by) && earlier.to == later.from &&
-           earlier.place.getOffset() == later.place.getOffset() &&
-           earlier.place.getBytes() == later.place.getBytes();
+    if (later.by->hasTrait<OverwritesOperands>() && later.value &&
+        haveSameLayout(operand.get().getType(), later.value.getType()))
+      return earlier.to == later.from &&
+             earlier.place.getOffset() == later.place.getOffset() &&
+             earlier.place.getBytes() == later.place.getBytes();
   }
   return false;
 }
@@ -189,7 +192,7 @@ static bool isWholeView(Operation *op, Value value) {
                             tensorBytes(value.getType());
 }
 
-/// The launch result that takes the place of `value`, which it reads, or a view
+/// The result that takes the place of `value`, which it reads, or a view
 /// of all of it; null where there is none.
 static Value findSuccessor(Value value, AtAttr place) {
   for (Operation *user : value.getUsers()) {
@@ -197,7 +200,7 @@ static Value findSuccessor(Value value, AtAttr place) {
       if (Value successor = findSuccessor(user->getResult(0), place))
         return successor;
     auto places = user->getAttrOfType<ArrayAttr>("zero.at");
-    if (!isa<LaunchOp>(user) || !places)
+    if (!user->hasTrait<OverwritesOperands>() || !places)
       continue;
     for (auto [result, at] : llvm::zip(user->getResults(), places))
       if (at == place)

@@ -89,14 +89,24 @@ public:
   void run(void *const *buffers, void *) override {
     Control own = control ? *control : Control{};
     onDevice.fill(&own);
-    for (size_t i = 0; i < blocks.size(); ++i)
+    // What is one buffer here is one there.
+    std::vector<void *> places = addresses;
+    std::vector<size_t> firsts;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const size_t first =
+          std::find(buffers, buffers + i, buffers[i]) - buffers;
+      places[i] = addresses[first];
+      if (first == i)
+        firsts.push_back(i);
+    }
+    for (size_t i : firsts)
       blocks[i]->fill(buffers[i]);
     const std::vector<char> junk(kernel->workspaceBytes(), '\xff');
     workspace->fill(junk.data());
-    kernel->run(addresses.data(), workspace->data());
+    kernel->run(places.data(), workspace->data());
     processor().device->synchronize(
         reinterpret_cast<Device::Queue>(processor().context.stream));
-    for (size_t i = 0; i < blocks.size(); ++i)
+    for (size_t i : firsts)
       blocks[i]->bringBack(buffers[i], name);
     std::vector<char> rest(junk.size());
     workspace->bringBack(rest.data(), name);

@@ -167,10 +167,7 @@ KernelSpec makeSpec(const std::string &name, const std::vector<Array> &inputs,
   return spec;
 }
 
-std::vector<Array> runKernel(const KernelSpec &spec,
-                             const std::vector<Array> &inputs,
-                             const Setting &setting) {
-  ThreadPool pool(setting.threads);
+static KernelContext contextOf(const Setting &setting, ThreadPool &pool) {
   KernelContext context;
   context.rank = setting.rank;
   context.ranks = setting.ranks;
@@ -178,7 +175,38 @@ std::vector<Array> runKernel(const KernelSpec &spec,
   context.control = setting.control;
   context.generated = setting.generated;
   context.generatedCount = setting.generatedCount;
-  std::unique_ptr<Kernel> kernel = makeKernelUnderTest(spec, context);
+  return context;
+}
+
+std::vector<Array> runKernelInPlace(const KernelSpec &spec,
+                                    const std::vector<Array> &inputs,
+                                    size_t result, size_t operand,
+                                    const Setting &setting) {
+  ThreadPool pool(setting.threads);
+  std::unique_ptr<Kernel> kernel =
+      makeKernelUnderTest(spec, contextOf(setting, pool));
+  std::vector<Array> operands = inputs, results;
+  std::vector<void *> buffers;
+  for (Array &each : operands)
+    buffers.push_back(each.data());
+  for (const TensorType &type : spec.results)
+    results.emplace_back(type.type, type.shape);
+  for (Array &each : results)
+    buffers.push_back(each.data());
+  buffers[inputs.size() + result] = operands[operand].data();
+  Guarded workspace(kernel->workspaceBytes(), 0xff);
+  kernel->run(buffers.data(), workspace.data());
+  std::memcpy(results[result].data(), operands[operand].data(),
+              results[result].bytes());
+  return results;
+}
+
+std::vector<Array> runKernel(const KernelSpec &spec,
+                             const std::vector<Array> &inputs,
+                             const Setting &setting) {
+  ThreadPool pool(setting.threads);
+  std::unique_ptr<Kernel> kernel =
+      makeKernelUnderTest(spec, contextOf(setting, pool));
 
   std::vector<Array> operands = inputs;
   std::vector<Guarded> results;

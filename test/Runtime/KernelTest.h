@@ -65,6 +65,13 @@ std::vector<Array> runKernel(const KernelSpec &spec,
                              const std::vector<Array> &inputs,
                              const Setting &setting = {});
 
+/// The same, once, with `result` in the memory of a copy of `operand`, which
+/// has as many bytes.
+std::vector<Array> runKernelInPlace(const KernelSpec &spec,
+                                    const std::vector<Array> &inputs,
+                                    size_t result, size_t operand,
+                                    const Setting &setting = {});
+
 /// Runs with 1, 2 and 3 threads where kernels have any; expects equal bits, no
 /// allocation in `run`,
 /// and every element within tolerance * (|reference| + the largest |reference|

@@ -2,6 +2,7 @@
 set(ZERO_KERNEL_TESTS
   KernelAttentionTest.cpp
   KernelDropoutTest.cpp
+  KernelInPlaceTest.cpp
   KernelIndexTest.cpp
   KernelLinearGeluTest.cpp
   KernelLossTest.cpp

@@ -213,12 +213,12 @@ bool MemoryInterpreter::readValue(Value value, Operation *op) {
 
 bool MemoryInterpreter::visitKernel(Operation *op) {
   auto at = op->getAttrOfType<ArrayAttr>("zero.at");
-  SmallVector<ByteRange> inputs;
+  SmallVector<std::pair<Type, ByteRange>> inputs;
   for (Value operand : op->getOperands()) {
     if (!readValue(operand, op))
       return false;
     if (isa<RankedTensorType>(operand.getType()))
-      inputs.push_back(values[operand].place);
+      inputs.push_back({operand.getType(), values[operand].place});
   }
   size_t index = 0;
   for (Value result : op->getResults()) {
@@ -226,10 +226,11 @@ bool MemoryInterpreter::visitKernel(Operation *op) {
       continue;
     Content content;
     content.place = rangeOf(cast<AtAttr>(at[index++]));
-    // A launch reads an element before it writes it; other kernels do not.
-    for (const ByteRange &input : inputs)
+    // Some kernels read an element before they write it; others do not.
+    for (const auto &[type, input] : inputs)
       if (input.overlaps(content.place) &&
-          !(isa<LaunchOp>(op) && input == content.place))
+          !(op->hasTrait<OverwritesOperands>() &&
+            haveSameLayout(type, result.getType()) && input == content.place))
         return fail(op, "writes what it reads");
     auto known = constants.find(op);
     content.marks = known != constants.end()

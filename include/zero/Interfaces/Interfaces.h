@@ -38,11 +38,20 @@ template <typename ConcreteType>
 class CheapInFloat32 : public OpTrait::TraitBase<ConcreteType, CheapInFloat32> {
 };
 
+/// A result may lie where an operand was; see Traits.td.
+template <typename ConcreteType>
+class OverwritesOperands
+    : public OpTrait::TraitBase<ConcreteType, OverwritesOperands> {};
+
 /// Bytes of all tensor operands and results of `op`.
 int64_t tensorBytes(Operation *op);
 
 /// Bytes of a ranked static tensor, dense and row-major; `i1` takes a byte.
 int64_t tensorBytes(Type type);
+
+/// Whether `a` and `b` have elements of the same width at the same indices, so
+/// that an element of the one lies where that of the other does.
+bool haveSameLayout(Type a, Type b);
 
 } // namespace mlir::zero
 

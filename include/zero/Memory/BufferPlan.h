@@ -4,7 +4,8 @@
 // other and pass handles on, and places that follow from them.
 // Views share their root's buffer; a started collective borrows its operands
 // until its wait; gradients are produced at their place in a bucket, or in the
-// stored gradient; a launch takes the place of a dying input.
+// stored gradient; a result takes the place of a dying operand that its kernel
+// may overwrite.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_MEMORY_BUFFERPLAN_H
@@ -80,8 +81,8 @@ private:
   /// The memory of a buffer of `start`, of which `others` come before it.
   Memory makeMemory(const AsyncBuffer &buffer, ArrayRef<Memory> others,
                     Operation *start);
-  /// The dying input whose memory `result` of a launch may take, or -1.
-  int findDyingInput(LaunchOp launch, int64_t bytes);
+  /// The dying operand whose memory a result of `type` may take, or -1.
+  int findDyingInput(Operation &op, Type type);
   /// Keep what `value` stands for alive through the present operation.
   void extend(Value value);
   void keepAlive(int buffer);

@@ -16,7 +16,7 @@ struct PlacedBuffer {
   std::string name;
   AtAttr place;
   int64_t begin = 0, end = 0;
-  /// The buffer whose place it took over in a launch, or -1.
+  /// The buffer whose place it took over, or -1.
   int64_t predecessor = -1;
 };
 

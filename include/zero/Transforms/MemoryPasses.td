@@ -87,7 +87,8 @@ def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {
     Places every state of every partition and every buffer of every region: arena
     and byte offset, in the attributes `at` and `zero.at`. Views share their
     root's buffer; gradients are written directly into their bucket; gathers and reductions are
-    in place; a launch reuses the buffer of an input that it is the last to read.
+    in place; the gradient of the logits takes the place of the logits, and launches,
+    dropout and gated activations that of an operand which they are the last to read.
 
     With `memory-budget` the pass fails if the arenas of a rank need more in total
     on its device, and with `host-memory-budget` if those in host memory do; it

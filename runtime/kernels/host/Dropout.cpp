@@ -40,8 +40,8 @@ public:
             int64_t count = std::min(kBlock, elements - from);
             int64_t offset = sample * elements + from;
             if (identity)
-              std::memcpy(static_cast<void *>(y + offset), x + offset,
-                          count * sizeof(T));
+              std::memmove(static_cast<void *>(y + offset), x + offset,
+                           count * sizeof(T));
             else
               drop(control.seed, first + sample, from, count, x + offset,
                    y + offset);

@@ -77,7 +77,7 @@ def NN_StopGradientOp : NN_Op<"stop_gradient", [
 }
 
 def NN_SiluMulOp : NN_KernelOp<"silu_mul", [
-    NN_Differentiable, SameOperandsAndResultType]> {
+    NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "silu(gate) * up: the activation of a gated layer (SwiGLU)";
   let description = [{
     One kernel, which rounds once: what `nn.silu` and a product round twice where
@@ -93,7 +93,7 @@ def NN_SiluMulOp : NN_KernelOp<"silu_mul", [
 }
 
 def NN_SiluMulGradOp : NN_KernelOp<"silu_mul_grad", [
-    NN_RowBlocks, SameOperandsAndResultType]> {
+    NN_RowBlocks, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "Gradients of silu_mul for both of its operands";
   let description = [{
     With s = 1 / (1 + exp(-gate)): `dgate = dy * up * s * (1 + gate * (1 - s))`
@@ -110,7 +110,7 @@ def NN_SiluMulGradOp : NN_KernelOp<"silu_mul_grad", [
 }
 
 def NN_DropoutOp : NN_KernelOp<"dropout", [
-    NN_Differentiable, SameOperandsAndResultType]> {
+    NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "Zero elements at random, scale the others by 1 / (1 - p)";
   let description = [{
     Dimension 0 of `x` is the sample. Whether an element is kept is a function of

@@ -92,7 +92,8 @@ def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
   let hasVerifier = 1;
 }
 
-def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [NN_Statistics]> {
+def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [
+    NN_Statistics, OverwritesOperands]> {
   let summary = "Gradient of cross_entropy for the logits";
   let description = [{
     `dlogits[.., v] = dloss / count * (exp(logits[.., v] - lse) - [v = target])`,
