@@ -22,6 +22,12 @@ func.func @attention_causal_masked(%q: tensor<1x3x2x2xf64>, %k: tensor<1x3x2x2xf
   %o, %lse = nn.attention %q, %k, %v mask %m causal scale 0.5 : (tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>, tensor<1x2x3x3xf64>) -> (tensor<1x3x2x2xf64>, tensor<1x2x3xf64>)
   return %o : tensor<1x3x2x2xf64>
 }
+// The second query sees no key: zeros, and no gradient.
+func.func @attention_blind(%q: tensor<1x3x2x2xf64>, %k: tensor<1x3x2x2xf64>, %v: tensor<1x3x2x2xf64>) -> tensor<1x3x2x2xf64> {
+  %m = arith.constant dense<[[0.0, 0xFFF0000000000000, 0xFFF0000000000000], [0xFFF0000000000000, 0xFFF0000000000000, 0xFFF0000000000000], [0.5, 0.0, -1.0]]> : tensor<3x3xf64>
+  %o, %lse = nn.attention %q, %k, %v mask %m scale 0.5 : (tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>, tensor<3x3xf64>) -> (tensor<1x3x2x2xf64>, tensor<1x2x3xf64>)
+  return %o : tensor<1x3x2x2xf64>
+}
 // Query, key and value of one tensor: their gradients add up.
 func.func @attention_of_self(%x: tensor<1x3x2x2xf64>) -> tensor<1x3x2x2xf64> {
   %o, %lse = nn.attention %x, %x, %x causal scale 0.5 : (tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>) -> (tensor<1x3x2x2xf64>, tensor<1x2x3xf64>)

@@ -82,6 +82,18 @@ func.func @gather_vector(%x: tensor<7xf64>, %i: tensor<4x1xi64> {gradient.range 
   %y = tensor.gather %x[%i] gather_dims([0]) : (tensor<7xf64>, tensor<4x1xi64>) -> tensor<4xf64>
   return %y : tensor<4xf64>
 }
+func.func @gather_last(%x: tensor<2x7xf64>, %i: tensor<5x1xi32> {gradient.range = [0, 7]}) -> tensor<5x2xf64> {
+  %y = tensor.gather %x[%i] gather_dims([1]) : (tensor<2x7xf64>, tensor<5x1xi32>) -> tensor<5x2xf64>
+  return %y : tensor<5x2xf64>
+}
+func.func @gather_pairs(%x: tensor<3x2x3xf64>, %i: tensor<4x2xi32> {gradient.range = [0, 3]}) -> tensor<4x2xf64> {
+  %y = tensor.gather %x[%i] gather_dims([0, 2]) : (tensor<3x2x3xf64>, tensor<4x2xi32>) -> tensor<4x2xf64>
+  return %y : tensor<4x2xf64>
+}
+func.func @gather_triples(%x: tensor<3x4x3xf64>, %i: tensor<2x2x3xindex> {gradient.range = [0, 3]}) -> tensor<2x2xf64> {
+  %y = tensor.gather %x[%i] gather_dims([0, 1, 2]) : (tensor<3x4x3xf64>, tensor<2x2x3xindex>) -> tensor<2x2xf64>
+  return %y : tensor<2x2xf64>
+}
 func.func @reshape(%x: tensor<4x6xf64>) -> tensor<3x8xf64> {
   %shape = arith.constant dense<[3, 8]> : tensor<2xindex>
   %y = tensor.reshape %x(%shape) : (tensor<4x6xf64>, tensor<2xindex>) -> tensor<3x8xf64>

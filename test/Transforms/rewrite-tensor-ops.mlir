@@ -32,6 +32,25 @@ zero.step @gather(%x: tensor<5x4xf32>, %i: tensor<2x3x1xi32>) {
 
 // -----
 
+// Pairs of indices number the rows of the gathered dimensions.
+// CHECK-LABEL: zero.step @gather_pairs
+// CHECK:         %[[T:.*]] = nn.transpose %{{.*}} permutation [0, 2, 1] : (tensor<5x4x3xf32>) -> tensor<5x3x4xf32>
+// CHECK:         %[[TABLE:.*]] = tensor.expand_shape {{.*}} into tensor<15x4xf32>
+// CHECK:         %[[I:.*]] = tensor.extract_slice %{{.*}}[0, 0] [6, 1] [1, 1] : tensor<6x2xi32> to tensor<6xi32>
+// CHECK:         %[[K:.*]] = tensor.extract_slice %{{.*}}[0, 1] [6, 1] [1, 1] : tensor<6x2xi32> to tensor<6xi32>
+// CHECK:         %[[THREE:.*]] = arith.constant dense<3> : tensor<6xi32>
+// CHECK:         %[[ROW:.*]] = arith.muli %[[I]], %[[THREE]] : tensor<6xi32>
+// CHECK:         %[[IDS:.*]] = arith.addi %[[ROW]], %[[K]] : tensor<6xi32>
+// CHECK:         nn.embedding %[[IDS]], %[[TABLE]] : (tensor<6xi32>, tensor<15x4xf32>) -> tensor<6x4xf32>
+// CHECK-NOT:     tensor.gather
+zero.step @gather_pairs(%x: tensor<5x4x3xf32>, %i: tensor<2x3x2xi32>) {
+  %y = tensor.gather %x[%i] gather_dims([0, 2]) : (tensor<5x4x3xf32>, tensor<2x3x2xi32>) -> tensor<2x3x4xf32>
+  %loss = nn.reduce mean %y dims [0, 1, 2] : (tensor<2x3x4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
 // Scalars are tensors of rank 0, whatever is computed from them.
 // CHECK-LABEL: zero.step @scalars
 // CHECK:         %[[S:.*]] = tensor.extract_slice %{{.*}}[1, 2] [1, 1] [1, 1] : tensor<3x4xf32> to tensor<f32>

@@ -5,6 +5,7 @@
 #include "zero/Dialect/NN/NN.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -41,17 +42,93 @@ Value mlir::nn::buildReshape(ImplicitLocOpBuilder &b, Value value,
   return value;
 }
 
-Value mlir::nn::buildRowIds(ImplicitLocOpBuilder &b, tensor::GatherOp op) {
+Value mlir::nn::buildSplat(OpBuilder &builder, Location loc, Value scalar,
+                           RankedTensorType type) {
+  return BroadcastOp::create(builder, loc, type, scalar,
+                             builder.getDenseI64ArrayAttr({}));
+}
+
+/// The indices of `op` as i32.
+static Value buildIndices(ImplicitLocOpBuilder &b, tensor::GatherOp op) {
   Value ids = op.getIndices();
+  Type element = op.getIndicesType().getElementType();
   RankedTensorType type = op.getIndicesType().clone(b.getI32Type());
-  if (op.getIndicesType().getElementType().isIndex())
-    ids = arith::IndexCastOp::create(b, type, ids);
-  else if (op.getIndicesType().getElementTypeBitWidth() > 32)
-    ids = arith::TruncIOp::create(b, type, ids);
-  else if (op.getIndicesType().getElementTypeBitWidth() < 32)
-    ids = arith::ExtUIOp::create(b, type, ids);
-  return buildReshape(
-      b, ids, RankedTensorType::get({type.getNumElements()}, b.getI32Type()));
+  if (element.isIndex())
+    return arith::IndexCastOp::create(b, type, ids);
+  if (element.getIntOrFloatBitWidth() > 32)
+    return arith::TruncIOp::create(b, type, ids);
+  if (element.getIntOrFloatBitWidth() < 32)
+    return arith::ExtUIOp::create(b, type, ids);
+  return ids;
+}
+
+nn::GatheredRows::GatheredRows(tensor::GatherOp op)
+    : permutation(op.getGatherDims()) {
+  RankedTensorType source = op.getSourceType();
+  for (int64_t dim : llvm::seq<int64_t>(source.getRank()))
+    if (!llvm::is_contained(op.getGatherDims(), dim))
+      permutation.push_back(dim);
+  for (int64_t dim : permutation)
+    shape.push_back(source.getDimSize(dim));
+  gathered = op.getGatherDims().size();
+  rows = ShapedType::getNumElements(ArrayRef(shape).take_front(gathered));
+  columns = ShapedType::getNumElements(ArrayRef(shape).drop_front(gathered));
+}
+
+/// A tuple of indices is the number of a row, row-major.
+Value nn::GatheredRows::buildIds(ImplicitLocOpBuilder &b,
+                                 tensor::GatherOp op) const {
+  Value ids = buildIndices(b, op);
+  int64_t count = op.getIndicesType().getNumElements() / gathered;
+  auto type = RankedTensorType::get({count}, b.getI32Type());
+  if (gathered == 1)
+    return buildReshape(b, ids, type);
+  auto pairs = RankedTensorType::get({count, gathered}, b.getI32Type());
+  ids = buildReshape(b, ids, pairs);
+  auto at = [&](int64_t row, int64_t column) {
+    return getAsIndexOpFoldResult(b.getContext(), {row, column});
+  };
+  Value number;
+  for (int64_t i : llvm::seq(gathered)) {
+    Value index = tensor::ExtractSliceOp::create(b, type, ids, at(0, i),
+                                                 at(count, 1), at(1, 1));
+    if (!number) {
+      number = index;
+      continue;
+    }
+    Value size = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, static_cast<int32_t>(shape[i])));
+    number =
+        arith::AddIOp::create(b, arith::MulIOp::create(b, number, size), index);
+  }
+  return number;
+}
+
+/// `value` with dimension i where `permutation[i]` was.
+static Value buildTranspose(ImplicitLocOpBuilder &b, Value value,
+                            ArrayRef<int64_t> permutation) {
+  if (llvm::is_sorted(permutation))
+    return value;
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape;
+  for (int64_t from : permutation)
+    shape.push_back(type.getDimSize(from));
+  return nn::TransposeOp::create(b, type.clone(shape), value,
+                                 b.getDenseI64ArrayAttr(permutation));
+}
+
+Value nn::GatheredRows::buildTable(ImplicitLocOpBuilder &b,
+                                   Value source) const {
+  Type element = cast<RankedTensorType>(source.getType()).getElementType();
+  return buildReshape(b, buildTranspose(b, source, permutation),
+                      RankedTensorType::get({rows, columns}, element));
+}
+
+Value nn::GatheredRows::buildSource(ImplicitLocOpBuilder &b,
+                                    Value table) const {
+  Type element = cast<RankedTensorType>(table.getType()).getElementType();
+  Value value = buildReshape(b, table, RankedTensorType::get(shape, element));
+  return buildTranspose(b, value, invertPermutationVector(permutation));
 }
 
 static bool isStatic(Type type) {
@@ -131,37 +208,18 @@ void Rewriting::reshape(tensor::ReshapeOp op) {
                                  cast<RankedTensorType>(op.getType())));
 }
 
-/// Gathers along one dimension: brought to the front, it is that of the rows
-/// of a table.
+/// The gathered dimensions, brought to the front, are the rows of a table.
 void Rewriting::gather(tensor::GatherOp op) {
   RankedTensorType source = op.getSourceType();
-  if (op.getGatherDims().size() != 1 || !source.hasStaticShape() ||
-      !op.getIndicesType().hasStaticShape() ||
+  if (!source.hasStaticShape() || !op.getIndicesType().hasStaticShape() ||
       !isa<FloatType>(source.getElementType()))
     return;
-  int64_t dim = op.getGatherDims().front();
-  Value table = op.getSource();
-  if (dim != 0) {
-    SmallVector<int64_t> permutation = {dim};
-    for (int64_t other : llvm::seq<int64_t>(source.getRank()))
-      if (other != dim)
-        permutation.push_back(other);
-    SmallVector<int64_t> shape;
-    for (int64_t from : permutation)
-      shape.push_back(source.getDimSize(from));
-    source = source.clone(shape);
-    table = nn::TransposeOp::create(b, source, table,
-                                    b.getDenseI64ArrayAttr(permutation));
-  }
-  int64_t rows = source.getDimSize(0);
-  int64_t columns = ShapedType::getNumElements(source.getShape().drop_front());
-  Type element = source.getElementType();
-  table = nn::buildReshape(b, table,
-                           RankedTensorType::get({rows, columns}, element));
-  Value ids = nn::buildRowIds(b, op);
+  nn::GatheredRows rows(op);
+  Value table = rows.buildTable(b, op.getSource());
+  Value ids = rows.buildIds(b, op);
   int64_t count = cast<RankedTensorType>(ids.getType()).getNumElements();
-  Value picked = nn::EmbeddingOp::create(
-      b, RankedTensorType::get({count, columns}, element), ids, table);
+  Value picked = nn::EmbeddingOp::create(b, source.clone({count, rows.columns}),
+                                         ids, table);
   replace(op,
           nn::buildReshape(b, picked, cast<RankedTensorType>(op.getType())));
 }

@@ -209,28 +209,19 @@ static LogicalResult reshape(tensor::ReshapeOp op, ImplicitLocOpBuilder &b,
   return success();
 }
 
-/// Gathering slices along dimension 0 is an embedding of flat rows.
+/// Gathering is an embedding of rows.
 static LogicalResult gather(tensor::GatherOp op, ImplicitLocOpBuilder &b,
                             Value g, OperandGradients operands) {
-  if (op.getGatherDims() != ArrayRef<int64_t>{0})
-    return op.emitOpError("gathers along dimensions other than [0], whose "
-                          "gradient is not known: bring the gathered dimension "
-                          "to the front with nn.transpose");
   operands.set(0, [&] {
+    nn::GatheredRows rows(op);
     RankedTensorType source = op.getSourceType();
-    int64_t rows = source.getDimSize(0);
-    // A table may have no rows.
-    int64_t columns =
-        ShapedType::getNumElements(source.getShape().drop_front());
-    Type element = source.getElementType();
-    Value ids = nn::buildRowIds(b, op);
+    Value ids = rows.buildIds(b, op);
     int64_t count = cast<RankedTensorType>(ids.getType()).getNumElements();
-    Value dy = nn::buildReshape(
-        b, g, RankedTensorType::get({count, columns}, element));
-    Value table = nn::EmbeddingGradOp::create(
-        b, RankedTensorType::get({rows, columns}, element), dy, ids, Value(),
-        DenseI64ArrayAttr());
-    return nn::buildReshape(b, table, source);
+    Value dy = nn::buildReshape(b, g, source.clone({count, rows.columns}));
+    Value table =
+        nn::EmbeddingGradOp::create(b, source.clone({rows.rows, rows.columns}),
+                                    dy, ids, Value(), DenseI64ArrayAttr());
+    return rows.buildSource(b, table);
   });
   return success();
 }

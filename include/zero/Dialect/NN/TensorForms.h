@@ -12,11 +12,29 @@ namespace mlir::nn {
 /// they are needed. Both share the memory of `value`.
 Value buildReshape(ImplicitLocOpBuilder &b, Value value, RankedTensorType type);
 
-/// The indices of `op`, which gathers along one dimension, as a vector of i32.
-Value buildRowIds(ImplicitLocOpBuilder &b, tensor::GatherOp op);
+/// `scalar`, a tensor of rank 0, in every element of `type`.
+Value buildSplat(OpBuilder &builder, Location loc, Value scalar,
+                 RankedTensorType type);
+
+/// A gather of static shape as one of rows of a table: the gathered dimensions,
+/// brought to the front, number its rows.
+struct GatheredRows {
+  explicit GatheredRows(tensor::GatherOp op);
+
+  /// The rows that `op` takes, as a vector of i32.
+  Value buildIds(ImplicitLocOpBuilder &b, tensor::GatherOp op) const;
+  /// The table of `source`, and what has such a table.
+  Value buildTable(ImplicitLocOpBuilder &b, Value source) const;
+  Value buildSource(ImplicitLocOpBuilder &b, Value table) const;
+
+  /// The gathered dimensions, in the order of their indices, and the others.
+  SmallVector<int64_t> permutation;
+  SmallVector<int64_t> shape; // of the source in that order
+  int64_t gathered, rows, columns;
+};
 
 /// Rewrites operations of `tensor` in `block` that have no kernel as operations
-/// that have one: a static reshape as views, a gather along one dimension as an
+/// that have one: a static reshape as views, a gather of floats as an
 /// embedding, and scalars that tensor.extract takes from a tensor, with what is
 /// computed from them, as tensors of rank 0. What it cannot rewrite it leaves
 /// as it is. Fails, with an error, for a constant index outside its tensor.
