@@ -69,6 +69,8 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
       spec.ints["first"] = {isFirst};
       spec.ints["exact"] = {step.getTraining()->getDeterministic()};
       spec.ints["base"] = {piece.base};
+      if (!partition.getOptimizerInterface().takesGradients())
+        spec.ints["finite_only"] = {1};
       // Replicas hold the same elements, which count once.
       if (partition.hasShardedOptimizer() && groups.replicas != zrt::kAllRanks)
         spec.ints["copies"] = {groups.replicas};

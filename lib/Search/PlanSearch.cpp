@@ -125,7 +125,7 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   ModelFacts facts;
   facts.optimizerBytes = countOptimizerBytes(model.getContext(), config);
   for (ParameterOp parameter : model.getOps<ParameterOp>())
-    if (!parameter.getFrozen()) {
+    if (!parameter.getFrozen() && !parameter.getAverage()) {
       facts.trained += parameter.getElements();
       facts.sizes.push_back(parameter.getElements());
     }

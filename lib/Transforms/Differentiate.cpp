@@ -2,7 +2,10 @@
 
 #include "zero/Transforms/Passes.h"
 
+#include "Modes.h"
+
 #include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/NN/TensorForms.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Differentiation.h"
 
@@ -45,11 +48,11 @@ private:
 
 } // namespace
 
-static FailureOr<Trained> collectTrained(StepOp step, SymbolTable &symbols) {
+static FailureOr<Trained> collectTrained(Block &forward, SymbolTable &symbols) {
   Trained trained;
-  for (auto load : step.getBody().front().getOps<LoadOp>()) {
+  for (auto load : forward.getOps<LoadOp>()) {
     auto parameter = symbols.lookup<ParameterOp>(load.getParameter());
-    if (!parameter || parameter.getFrozen())
+    if (!parameter || parameter.getFrozen() || parameter.getAverage())
       continue;
     GradientVariable &variable = trained[parameter];
     if (!variable.values.empty() &&
@@ -84,19 +87,45 @@ static MicroOp splitStep(StepOp step, YieldOp yield) {
     clones.clone(op, mapping);
   forward.getOperations().splice(forward.end(), body.getOperations(),
                                  body.begin(), yield->getIterator());
+  keepEvaluation(evaluation);
   return micro;
+}
+
+/// What an update makes an average move towards comes as its gradient: so it is
+/// multiplied by the loss's, as gradients are, and divided by it in the update.
+static void trackAverages(OpBuilder &builder, ArrayRef<TrackedAverage> tracked,
+                          Value seed, DenseSet<Operation *> &withGradient) {
+  for (TrackedAverage average : tracked) {
+    ParameterOp parameter = average.parameter;
+    Location loc = average.values.back().getLoc();
+    Value target = average.buildTarget(builder);
+    Value scale = seed;
+    auto type = cast<RankedTensorType>(target.getType());
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    if (scale.getType() != scalar)
+      scale = arith::TruncFOp::create(builder, loc, scalar, scale);
+    Value gradient = arith::MulFOp::create(
+        builder, loc, target, nn::buildSplat(builder, loc, scale, type));
+    GradientOp::create(builder, loc, type, parameter.getSymName(),
+                       /*begin=*/IntegerAttr(), /*end=*/IntegerAttr(),
+                       gradient);
+    parameter.setAverage(APFloat(average.getWeight()));
+    withGradient.insert(parameter);
+  }
 }
 
 LogicalResult Differentiate::differentiateStep(StepOp step,
                                                SymbolTable &symbols) {
-  FailureOr<Trained> trained = collectTrained(step, symbols);
-  if (failed(trained))
-    return failure();
   auto yield = cast<YieldOp>(step.getBody().front().back());
   Value loss = yield.getValues().front();
   MicroOp micro = splitStep(step, yield);
   Block &forward = micro.getBody().front();
   yield.erase();
+  keepTraining(forward);
+  SmallVector<TrackedAverage> tracked = takeTracked(forward, symbols);
+  FailureOr<Trained> trained = collectTrained(forward, symbols);
+  if (failed(trained))
+    return failure();
 
   OpBuilder builder = OpBuilder::atBlockEnd(&forward);
   Location loc = loss.getLoc();
@@ -105,6 +134,7 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
   for (auto &[parameter, variable] : *trained)
     variables.push_back(variable);
   DenseSet<Operation *> withGradient;
+  trackAverages(builder, tracked, seed, withGradient);
   auto complete = [&](unsigned index, Value gradient) {
     if (!gradient)
       return;
@@ -130,6 +160,12 @@ Differentiate::reportUnused(StepOp step,
   for (auto parameter : getOperation().getOps<ParameterOp>()) {
     if (parameter.getFrozen() || withGradient.contains(parameter))
       continue;
+    if (parameter.getAverage())
+      return parameter.emitError()
+             << "parameter @" << parameter.getSymName()
+             << " is an average, and @" << step.getSymName()
+             << " does not track it: add a 'zero.track', or make it frozen "
+                "instead of an average";
     unused = true;
     if (ignoreUnusedParameters)
       parameter.emitRemark()

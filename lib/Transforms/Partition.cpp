@@ -1,5 +1,6 @@
 //===- Partition.cpp - decide who owns which slice of which state ---------===//
 
+#include "zero/Analysis/Averages.h"
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/PartitionLayout.h"
 #include "zero/Analysis/Schedule.h"
@@ -77,7 +78,8 @@ private:
   DenseMap<StringAttr, Type> computeTypes;
   DenseMap<StringAttr, unsigned> readiness;
   DenseMap<StringAttr, SmallVector<int64_t>> blockEnds;
-  /// By optimizer group (null: untrained) and compute type, in order.
+  /// By optimizer group (of averages, what moves them; null: untrained) and
+  /// compute type, in order.
   llvm::MapVector<std::pair<Attribute, Type>, Group> groups;
   /// The names of all states.
   std::set<std::string> states;
@@ -132,11 +134,15 @@ LogicalResult Partitioner::collectGroups() {
     if (!type)
       type = parameter.getTensorType().getElementType();
     bool trained = readiness.count(name);
-    Attribute optimizer = optimizers.lookup(parameter.getGroup());
+    Attribute optimizer = parameter.getAverage()
+                              ? getAverageUpdate(parameter, training)
+                              : optimizers.lookup(parameter.getGroup());
     if (trained && !optimizer)
       return parameter.emitOpError("is in the group '")
              << parameter.getGroup() << "', which has no 'zero.optimizer'";
-    Attribute key = trained ? Attribute(parameter.getGroupAttr()) : Attribute();
+    Attribute key;
+    if (trained)
+      key = parameter.getAverage() ? optimizer : parameter.getGroupAttr();
     Group &group = groups[{key, type}];
     group.parameters.push_back(parameter);
     if (trained) {

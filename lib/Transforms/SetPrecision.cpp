@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/SymbolTable.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -79,14 +80,16 @@ enum class Precision {
 /// Goes through a step's operations in order and gives each its precision.
 class StepRewriter {
 public:
-  StepRewriter(StepOp step, Type narrowElement)
-      : body(step.getBody().front()), builder(step.getContext()),
-        narrowElement(narrowElement) {}
+  StepRewriter(StepOp step, SymbolTable &symbols, Type narrowElement)
+      : body(step.getBody().front()), symbols(symbols),
+        builder(step.getContext()), narrowElement(narrowElement) {}
 
   void run();
 
 private:
   void rewrite(Operation &op);
+  void rewriteLoad(LoadOp load);
+  void rewriteSelection(SelectModeOp select);
 
   void computeWide(Operation &op, Precision resultPrecision);
   void computeNarrow(Operation &op);
@@ -100,6 +103,7 @@ private:
   Value widen(Value value);
 
   Block &body;
+  SymbolTable &symbols;
   OpBuilder builder;
   Type narrowElement;
   DenseSet<Operation *> lossTail;
@@ -132,9 +136,10 @@ struct SetPrecision : public zero::impl::SetPrecisionBase<SetPrecision> {
     }
     if (element.isF32())
       return;
+    SymbolTable symbols(getOperation());
     for (auto step : getOperation().getOps<StepOp>())
       if (step.isModel())
-        StepRewriter(step, element).run();
+        StepRewriter(step, symbols, element).run();
   }
 };
 
@@ -291,17 +296,40 @@ void StepRewriter::removeRoundTrips() {
   }
 }
 
-void StepRewriter::rewrite(Operation &op) {
-  if (auto load = dyn_cast<LoadOp>(op)) {
-    if (isFloat32(load.getType())) {
-      load->getResult(0).setType(withElement(load.getType(), narrowElement));
-      precisions[load.getResult()] = Precision::Narrow;
-    }
+/// Averages are statistics.
+void StepRewriter::rewriteLoad(LoadOp load) {
+  if (!isFloat32(load.getType()))
+    return;
+  auto parameter = symbols.lookup<ParameterOp>(load.getParameter());
+  if (parameter && parameter.getAverage()) {
+    precisions[load.getResult()] = Precision::Wide;
     return;
   }
+  load->getResult(0).setType(withElement(load.getType(), narrowElement));
+  precisions[load.getResult()] = Precision::Narrow;
+}
+
+/// What training computes says how the model goes on.
+void StepRewriter::rewriteSelection(SelectModeOp select) {
+  auto found = precisions.find(select.getTraining());
+  if (found == precisions.end())
+    return;
+  const Precision precision = found->second;
+  OpOperand &other = select.getEvaluationMutable();
+  other.set(precision == Precision::Narrow ? narrow(other.get())
+                                           : widen(other.get()));
+  select.getResult().setType(select.getTraining().getType());
+  precisions[select.getResult()] = precision;
+}
+
+void StepRewriter::rewrite(Operation &op) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    return rewriteLoad(load);
+  if (auto select = dyn_cast<SelectModeOp>(op))
+    return rewriteSelection(select);
   if (auto truncation = dyn_cast<arith::TruncFOp>(op))
     truncations.push_back(truncation);
-  if (isa<arith::TruncFOp, arith::ExtFOp>(op))
+  if (isa<arith::TruncFOp, arith::ExtFOp, TrackOp>(op))
     return computeWide(op, Precision::Wide);
   if (auto yield = dyn_cast<YieldOp>(op)) {
     OpOperand &loss = yield->getOpOperand(0);

@@ -2,6 +2,8 @@
 
 #include "Verify.h"
 
+#include "zero/Analysis/Averages.h"
+
 #include "llvm/ADT/Statistic.h"
 
 using namespace mlir;
@@ -107,6 +109,21 @@ void verify::describeGradient(InFlightDiagnostic &error, Value value) {
   error.attachNote(value.getLoc()) << "computed here";
 }
 
+/// An average of the partition moves as far as its parameter says.
+static LogicalResult verifyAverage(const Tables &tables, PartitionOp partition,
+                                   ParameterOp parameter) {
+  Attribute wanted = getAverageUpdate(parameter, tables.training);
+  if (partition.getOptimizer() && wanted == *partition.getOptimizer())
+    return success();
+  InFlightDiagnostic error = partition.emitOpError();
+  if (partition.getOptimizer())
+    error << "trains @" << parameter.getSymName() << " by "
+          << *partition.getOptimizer();
+  else
+    error << "does not train @" << parameter.getSymName();
+  return error << ", and it is an average, wanted " << wanted;
+}
+
 /// Where the module says how groups are trained, a partition does what its
 /// members' group says.
 static LogicalResult verifyOptimizer(const Tables &tables,
@@ -114,12 +131,17 @@ static LogicalResult verifyOptimizer(const Tables &tables,
   DenseMap<StringAttr, OptimizerOp> byGroup;
   for (OptimizerOp optimizer : tables.module.getOps<OptimizerOp>())
     byGroup[optimizer.getGroupAttr()] = optimizer;
-  if (byGroup.empty() || !partition.isTrainable())
-    return success();
   SymbolTable symbols(tables.module);
   for (MemberAttr member : partition.getMemberRange()) {
     auto parameter =
         symbols.lookup<ParameterOp>(member.getParameter().getValue());
+    if (parameter.getAverage()) {
+      if (failed(verifyAverage(tables, partition, parameter)))
+        return failure();
+      continue;
+    }
+    if (byGroup.empty() || !partition.isTrainable())
+      continue;
     OptimizerOp wanted = byGroup.lookup(parameter.getGroupAttr());
     if (wanted && wanted.getOptimizer() == *partition.getOptimizer())
       continue;

@@ -29,6 +29,7 @@ struct Control {
   float lossSeed;  ///< scale / accumulation: the gradient of the loss
   float scale;     ///< loss scale of this update
   float factor;    ///< what updates multiply a gradient by: unscale, 1/n, clip
+  float unscale;   ///< the same without clip, for what is no gradient
   float norm;      ///< global gradient norm, unscaled
   int32_t finite;  ///< 1 when the update runs
   int32_t fatal;   ///< 1 after an overflow at the minimum scale

@@ -56,9 +56,11 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
       {"zero.loss_seed", "-> x:T[..]", "", nullptr, nullptr, checkScalar},
       {"zero.record_loss", "x:T[..] ->", "", nullptr, nullptr, checkScalar},
       // `first` clears what earlier ones found; `base` is the index of the
-      // first element; of the ranks in `copies` one counts.
+      // first element; of the ranks in `copies` one counts. With `finite_only`
+      // no squares are added: what is read are no gradients.
       {"zero.grad_stats", "gradient:T[n] ->",
-       "partition:int first:flag exact:flag base:int? copies:int?",
+       "partition:int first:flag exact:flag base:int? copies:int? "
+       "finite_only:flag",
        [](Shapes s) -> uint64_t { return 3 * s.size("n"); }},
       {"zero.grad_scale", "->", "clip:real divisor:real exact:flag skip:flag",
        nullptr, nullptr, checkGradScale},

@@ -366,8 +366,10 @@ std::vector<std::string> Executor::choices() const {
     if (choice.empty())
       continue;
     const KernelSpec &spec = program.kernels[i];
-    const std::string line =
-        spec.name + " of " + readable(spec.operands.front()) + ": " + choice;
+    std::string line = spec.name + " of";
+    for (const TensorType &operand : spec.operands)
+      line += " " + readable(operand);
+    line += ": " + choice;
     if (std::find(lines.begin(), lines.end(), line) == lines.end())
       lines.push_back(line);
   }

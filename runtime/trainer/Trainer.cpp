@@ -119,7 +119,7 @@ UpdateReport Trainer::report(const Traffic &before, double scale) {
                                    program.training.accumulation);
   result.gradientNorm = control.norm;
   for (size_t i = program.partitions.size(); i-- > 0;)
-    if (program.partitions[i].trainable)
+    if (program.partitions[i].trainable && control.learningRate[i] != 0)
       result.learningRate = control.learningRate[i];
   result.lossScale = scale;
   result.nextLossScale = control.scale;

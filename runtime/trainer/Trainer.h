@@ -15,7 +15,7 @@ struct UpdateReport {
   int64_t update = 0; ///< from 1, skipped ones included
   double loss = 0;    ///< mean over ranks and micro-batches
   double gradientNorm = 0;
-  double learningRate = 0; ///< of the first trainable partition
+  double learningRate = 0; ///< of the first partition that has one
   double lossScale = 1;    ///< that multiplied this update's loss
   double nextLossScale = 1;
   bool skipped = false;

@@ -18,6 +18,7 @@ protected:
     start.scale = 8;
     start.lossSeed = 2;
     start.factor = 0.25f;
+    start.unscale = 0.5f;
     start.finite = 1;
     start.steps = 3;
     start.lastOverflow = -1;
@@ -35,11 +36,8 @@ KernelSpec makeUpdate(const ListedRule &rule,
                       const std::vector<Array> &buffers) {
   KernelSpec spec = makeSpec(rule.name, buffers, {});
   spec.ints = {{"partition", {1}}, {"bias_correction", {1}}, {"nesterov", {0}}};
-  spec.floats = {{"beta1", 0.9},
-                 {"beta2", 0.999},
-                 {"epsilon", 1e-8},
-                 {"weight_decay", 0.1},
-                 {"momentum", 0.9}};
+  spec.floats = {{"beta1", 0.9},        {"beta2", 0.999},  {"epsilon", 1e-8},
+                 {"weight_decay", 0.1}, {"momentum", 0.9}, {"weight", 0.3}};
   return onlyItsOwn(spec);
 }
 
@@ -111,6 +109,21 @@ TEST_F(CudaOptimizer, ExactStatistics) {
       spec.ints = {
           {"partition", {2}}, {"first", {1}}, {"exact", {1}}, {"base", {10}}};
       compare(spec, {gradient}, 0, control, &program);
+    }
+}
+
+TEST_F(CudaOptimizer, StatisticsOfWhatIsNoGradient) {
+  for (const int64_t exact : {0, 1})
+    for (int64_t n : kLengths) {
+      Array values = randomArray(DataType::F32, {n}, 7);
+      if (n > 1000)
+        values.set(n - 2, std::numeric_limits<double>::quiet_NaN());
+      KernelSpec spec = makeSpec("zero.grad_stats", {values}, {});
+      spec.ints = {
+          {"partition", {2}}, {"exact", {exact}}, {"finite_only", {1}}};
+      control.normSum = 7;
+      control.normLimbs[4] = 9;
+      compare(spec, {values}, 0, control, &program);
     }
 }
 

@@ -181,6 +181,26 @@ TEST(OptimizerStatistics, CountsAndPlacesNonFiniteElements) {
     }
 }
 
+/// What is no gradient is looked at, and not in the norm.
+TEST(OptimizerStatistics, AddsNoSquaresWhereOnlyFiniteElementsAreAskedFor) {
+  for (bool exact : {false, true}) {
+    std::vector<float> values = {3, 4}, others(70000, 5);
+    Bench bench(2);
+    bench.run(statistics(F32, 2, exact), {values.data()});
+    const Control before = bench.control;
+    KernelSpec spec = statistics(F32, others.size(), exact, /*first=*/false);
+    spec.ints["finite_only"] = {1};
+    bench.run(spec, {others.data()});
+    EXPECT_EQ(hexOf(bench.control.normLimbs), hexOf(before.normLimbs));
+    EXPECT_EQ(bench.control.normSum, before.normSum);
+    EXPECT_EQ(bench.control.nonFinite, 0);
+    others[69999] = NAN;
+    bench.run(spec, {others.data()});
+    EXPECT_EQ(bench.control.nonFinite, 1);
+    EXPECT_EQ(bench.control.firstNonFinite[1], 69999);
+  }
+}
+
 TEST(OptimizerStatistics, ALargeFiniteGradientIsNoOverflow) {
   for (bool exact : {false, true}) {
     Values values(BF16, 1000);
@@ -207,6 +227,7 @@ TEST(OptimizerStatistics, ScalesAndClips) {
     EXPECT_FLOAT_EQ(bench.control.factor, 1.0f / 16);
     bench.run(scaling(0.1, 2, exact));
     EXPECT_FLOAT_EQ(bench.control.factor, 0.1 / (5.0 / 16 + 1e-6) / 16);
+    EXPECT_FLOAT_EQ(bench.control.unscale, 1.0f / 16);
     bench.run(scaling(1, 2, exact));
     EXPECT_FLOAT_EQ(bench.control.factor, 1.0f / 16);
     bench.control.nonFinite = 1;

@@ -34,7 +34,8 @@ class Bench {
 public:
   explicit Bench(int threads = 1) : pool(threads) {
     program.training.accumulation = 1;
-    control.scale = control.factor = control.lossSeed = 1;
+    control.scale = control.factor = control.unscale = 1;
+    control.lossSeed = 1;
     control.finite = 1;
     control.lastOverflow = -1;
   }

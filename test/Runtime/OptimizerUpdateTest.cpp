@@ -20,7 +20,7 @@ constexpr DataType F32 = DataType::F32, F16 = DataType::F16,
 
 struct Hyper {
   double rate = 1e-2, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, decay = 0.1;
-  double momentum = 0;
+  double momentum = 0, weight = 0.3;
   bool nesterov = false;
 };
 
@@ -76,14 +76,17 @@ void adagrad(Reference &r, double gradient, const Hyper &h, int) {
   r.parameter -= h.rate * gradient / (std::sqrt(r.states[0]) + h.epsilon);
 }
 
+void movingAverage(Reference &r, double value, const Hyper &h, int) {
+  r.parameter = (1 - h.weight) * r.parameter + h.weight * value;
+}
+
 using Formula = void (*)(Reference &, double gradient, const Hyper &, int step);
 
 /// Of each rule; `step` counts from 1.
-const std::map<std::string, Formula> kFormulas = {{"zero.adamw", adamW},
-                                                  {"zero.adam", adam},
-                                                  {"zero.sgd", sgd},
-                                                  {"zero.lion", lion},
-                                                  {"zero.adagrad", adagrad}};
+const std::map<std::string, Formula> kFormulas = {
+    {"zero.adamw", adamW},     {"zero.adam", adam},
+    {"zero.sgd", sgd},         {"zero.lion", lion},
+    {"zero.adagrad", adagrad}, {"zero.moving_average", movingAverage}};
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -102,11 +105,9 @@ KernelSpec specOf(const std::string &name, const Hyper &h, int64_t elements,
   spec.name = name;
   spec.ints = {
       {"partition", {3}}, {"bias_correction", {1}}, {"nesterov", {h.nesterov}}};
-  spec.floats = {{"beta1", h.beta1},
-                 {"beta2", h.beta2},
-                 {"epsilon", h.epsilon},
-                 {"weight_decay", h.decay},
-                 {"momentum", h.momentum}};
+  spec.floats = {{"beta1", h.beta1},       {"beta2", h.beta2},
+                 {"epsilon", h.epsilon},   {"weight_decay", h.decay},
+                 {"momentum", h.momentum}, {"weight", h.weight}};
   spec.operands = flat(elements, {gradient, F32});
   for (int left = countStates(spec); left > 0; --left)
     spec.operands.push_back({F32, {elements}});
@@ -159,12 +160,15 @@ void compare(const std::string &name, const Hyper &h, DataType gradientType,
   KernelSpec spec = specOf(name, h, elements, gradientType, computeType);
   bench.control.learningRate[3] = static_cast<float>(h.rate);
   bench.control.factor = 0.125f;
+  bench.control.unscale = 0.5f;
+  // What is no gradient is not clipped.
+  const double scale = name == "zero.moving_average" ? 0.5 : 0.125;
   for (int step = 1; step <= 20; ++step) {
     state.gradient.randomize(generator, 0.5f, 0.1f);
     bench.run(spec, state.buffers(spec));
     bench.control.steps++;
     for (int64_t i = 0; i < elements; ++i) {
-      double gradient = double(state.gradient.get(i)) * 0.125;
+      double gradient = double(state.gradient.get(i)) * scale;
       kFormulas.at(name)(reference[i], gradient, h, step);
     }
   }
@@ -336,7 +340,7 @@ TEST(OptimizerUpdate, BitsDoNotDependOnWhereASliceBegins) {
     Bench one(1), several(3);
     for (Bench *bench : {&one, &several}) {
       bench->control.learningRate[3] = 3e-4f;
-      bench->control.factor = 0.3f;
+      bench->control.factor = bench->control.unscale = 0.3f;
       bench->control.steps = 11;
     }
     KernelSpec spec = specOf(name, h, elements, BF16, BF16);

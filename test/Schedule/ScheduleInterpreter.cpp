@@ -223,7 +223,7 @@ bool ScheduleInterpreter::visit(Operation &op) {
         losses.push_back(control.front().lossSum /
                          static_cast<double>(micros * ranks));
         for (Control &own : control)
-          own.factor = NAN;
+          own.factor = own.unscale = NAN;
         squares.clear();
         return true;
       })
@@ -324,7 +324,8 @@ bool ScheduleInterpreter::gradStats(GradStatsOp op) {
         continue;
       const auto &stored = states[symbol.getValue()][rank].gradients;
       for (int64_t i = begin; i < end; ++i)
-        if (isOwned(partition, i, rank, partition.hasShardedOptimizer()))
+        if (partition.getOptimizerInterface().takesGradients() &&
+            isOwned(partition, i, rank, partition.hasShardedOptimizer()))
           sums[rank] += stored[i] * stored[i];
     }
   }
@@ -358,6 +359,7 @@ bool ScheduleInterpreter::judge(JudgeOp op) {
   double s = op.getDivisor().convertToDouble();
   for (int64_t rank = 0; rank < ranks; ++rank) {
     double norm = std::sqrt(sums[rank]) / s;
+    control[rank].unscale = std::isnan(norm) ? NAN : 1.0 / s;
     control[rank].factor =
         std::isnan(norm)
             ? NAN
@@ -371,9 +373,12 @@ bool ScheduleInterpreter::update(UpdateOp op) {
   auto [begin, end] = op.getRange(partition);
   for (int64_t rank = 0; rank < ranks; ++rank) {
     RankState &own = states[op.getPartition()][rank];
+    const double factor = partition.getOptimizerInterface().takesGradients()
+                              ? control[rank].factor
+                              : control[rank].unscale;
     for (int64_t i = begin; i < end; ++i) {
       if (isOwned(partition, i, rank, partition.hasShardedOptimizer()))
-        updateElement(own.gradients[i], control[rank].factor, own.moment[i],
+        updateElement(own.gradients[i], factor, own.moment[i],
                       own.parameters[i]);
       else
         own.parameters[i] = NAN;

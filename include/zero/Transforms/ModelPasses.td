@@ -48,8 +48,8 @@ def RewriteTensorOps : Pass<"zero-rewrite-tensor-ops", "::mlir::ModuleOp"> {
 
     - `tensor.reshape` of static shapes becomes `tensor.collapse_shape` and
       `tensor.expand_shape`, which are views;
-    - `tensor.gather` of floats along one dimension becomes `nn.embedding`, after
-      an `nn.transpose` where the dimension is not the first;
+    - `tensor.gather` of floats becomes `nn.embedding`, after an `nn.transpose`
+      where the gathered dimensions are not the first;
     - `tensor.extract` at constant indices becomes a slice of rank 0. Arithmetic
       on such scalars is done on tensors of rank 0; `tensor.splat` of one becomes
       `nn.broadcast`, `tensor.insert` an inserted slice, `tensor.from_elements`
@@ -88,7 +88,8 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
     - the *loss tail*: elementwise operations, reductions and `nn.softmax` on
       which nothing but the loss depends;
     - what the model itself extends with `arith.extf`, and what is computed from
-      it, up to the model's `arith.truncf`.
+      it, up to the model's `arith.truncf`;
+    - parameters that are an `average`, and what `zero.track` gives them.
 
     An operation on f32 and 16-bit values computes in f32. Values computed from
     constants and integers alone stay f32 until they are combined with a 16-bit
@@ -127,6 +128,12 @@ def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
     `nn.embedding_grad` takes the sum before it as its `init`. Frozen
     parameters get no gradient. A remark names each trainable parameter that the
     loss does not depend on.
+
+    Of a `zero.select_mode`, `zero.micro` has the value for training and
+    `zero.evaluate` the other one, each without what only the other needs. What
+    `zero.track` gives an average becomes its `zero.gradient`: the value times the
+    loss's gradient, so that loss scale and ranks are taken out of it as of all
+    others.
 
     - Needs: `zero-set-precision` ran, where the step is not to be in f32.
     - Leaves: steps in schedule form, `zero.load` where it was. Steps that are

@@ -48,7 +48,9 @@ def Partition : Pass<"zero-partition", "::mlir::ModuleOp"> {
   let summary = "Partition parameters, gradients and optimizer states over ranks";
   let description = [{
     Makes one `zero.partition` for the trainable parameters of each optimizer
-    group and compute type, and one for parameters without a gradient. The layout
+    group and compute type, one for averages of each weight, and one for parameters
+    without a gradient. An average's weight is that of all micro-batches of an
+    update. The layout
     follows the stage: `whole`, `interval`, `bucketed` or `contiguous`,
     `parameter`; stage 1 has `bucketed` where each of several micro-batches is
     reduced. `docs/Design.md` has the rules.

@@ -65,6 +65,14 @@ LogicalResult mlir::zero::expectPositive(EmitError emitError, StringRef name,
                      << ", wanted a number above 0 that f32 can hold";
 }
 
+LogicalResult mlir::zero::expectWeight(EmitError emitError, StringRef name,
+                                       double value) {
+  if (static_cast<float>(value) > 0 && value <= 1)
+    return success();
+  return emitError() << name << " is " << toText(value)
+                     << ", wanted a number above 0, at most 1";
+}
+
 LogicalResult mlir::zero::expectFraction(EmitError emitError, StringRef name,
                                          double value) {
   if (value >= 0 && value < 1)

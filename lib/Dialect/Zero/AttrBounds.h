@@ -26,6 +26,8 @@ LogicalResult expectFinite(EmitError emitError, StringRef name, double value);
 LogicalResult expectNonNegative(EmitError emitError, StringRef name,
                                 double value);
 LogicalResult expectPositive(EmitError emitError, StringRef name, double value);
+/// Above 0, at most 1.
+LogicalResult expectWeight(EmitError emitError, StringRef name, double value);
 /// From 0 to below 1.
 LogicalResult expectFraction(EmitError emitError, StringRef name, double value);
 

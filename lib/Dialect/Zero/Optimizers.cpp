@@ -131,6 +131,23 @@ LogicalResult AdagradAttr::verify(EmitError emitError, Real lr, Real eps,
 }
 
 //===----------------------------------------------------------------------===//
+// Moving averages
+//===----------------------------------------------------------------------===//
+
+StringRef MovingAverageAttr::getTitle() const { return "moving average"; }
+StringRef MovingAverageAttr::getKernel() const { return "zero.moving_average"; }
+int64_t MovingAverageAttr::getOperations() const { return 3; }
+SmallVector<OptimizerState> MovingAverageAttr::getStates() const { return {}; }
+
+SmallVector<OptimizerSetting> MovingAverageAttr::getSettings() const {
+  return {{"weight", getWeight()}};
+}
+
+LogicalResult MovingAverageAttr::verify(EmitError emitError, Real weight) {
+  return expectWeight(emitError, "weight", weight);
+}
+
+//===----------------------------------------------------------------------===//
 // From a configuration
 //===----------------------------------------------------------------------===//
 

@@ -2,6 +2,7 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "AttrBounds.h"
 #include "PartitionStates.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -34,11 +35,25 @@ LogicalResult ParameterOp::verify() {
   if (!llvm::json::isUTF8(getSymName()))
     return emitOpError("has a name that is not UTF-8, as names in weights "
                        "files are; give it another one");
+  return getAverage() ? verifyAverage() : success();
+}
+
+LogicalResult ParameterOp::verifyAverage() { // (C4)
+  if (failed(expectWeight([&] { return emitOpError(); }, "average",
+                          getAverage()->convertToDouble())))
+    return failure();
+  if (getFrozen() || getGroup() != "default")
+    return emitOpError("is an average, which no optimizer changes: it has no "
+                       "group and is not frozen");
+  if (!getTensorType().getElementType().isF32())
+    return emitOpError("is an average of type ")
+           << getTensorType() << ", wanted f32 elements";
   return success();
 }
 
 LogicalResult OptimizerOp::verify() {
-  if (isa<OptimizerAttrInterface>(getOptimizer()))
+  auto rule = dyn_cast<OptimizerAttrInterface>(getOptimizer());
+  if (rule && rule.takesGradients())
     return success();
   return emitOpError("optimizer ")
          << getOptimizer()
@@ -308,6 +323,20 @@ LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
   }
   return verifyParameterUse(*this, getParameterAttr(), getValue().getType(),
                             tables);
+}
+
+LogicalResult TrackOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto parameter =
+      tables.lookupNearestSymbolFrom<ParameterOp>(*this, getParameterAttr());
+  if (!parameter || !parameter.getAverage()) // (C1)
+    return emitOpError("names ")
+           << getParameterAttr()
+           << ", wanted a 'zero.parameter' that is an 'average'";
+  if (getValue().getType() == parameter.getTensorType()) // (C2)
+    return success();
+  return emitOpError("follows a ")
+         << getValue().getType() << ", and " << getParameterAttr() << " is a "
+         << parameter.getTensorType();
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {

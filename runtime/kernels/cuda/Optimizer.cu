@@ -139,7 +139,7 @@ __device__ __forceinline__ void updatePack(const DeviceUpdate<Rule> &a,
   const Pack<Gradient> g =
       loadPack(static_cast<const Gradient *>(a.gradient), i, count, whole);
   const MasterPack master = loadMaster(a, i, count, whole);
-  Pack<float> p, kept[Rule::kStates] = {};
+  Pack<float> p, kept[kStateRoom<Rule>] = {};
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k)
     if (a.states[k])
@@ -149,7 +149,7 @@ __device__ __forceinline__ void updatePack(const DeviceUpdate<Rule> &a,
     const float old = a.remainder ? glue(toFloat(master.upper.lanes[lane]),
                                          master.lower.lanes[lane])
                                   : master.whole.lanes[lane];
-    float states[Rule::kStates], next = old;
+    float states[kStateRoom<Rule>], next = old;
 #pragma unroll
     for (int k = 0; k < Rule::kStates; ++k)
       states[k] = kept[k].lanes[lane];

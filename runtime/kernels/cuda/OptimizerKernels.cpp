@@ -104,6 +104,7 @@ public:
                  partitionOf(spec),
                  spec.integer("first") != 0,
                  spec.integer("exact") != 0,
+                 spec.integer("finite_only") == 0,
                  spec.integer("base"),
                  context.control,
                  nullptr};

@@ -111,7 +111,7 @@ constexpr int kFinishThreads = 1024;
 /// One block joins the terms, in an order that their number decides.
 __global__ void __launch_bounds__(kFinishThreads)
     finishKernel(const Term *terms, int64_t count, int partition, bool exact,
-                 int64_t base, Control *control) {
+                 bool squared, int64_t base, Control *control) {
   double squares = 0;
   int64_t bad = 0, firstBad = kNone;
   for (int64_t i = threadIdx.x; i < count; i += blockDim.x) {
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kFinishThreads)
     return;
   if (exact)
     normalizeLimbs(control->normLimbs);
-  else
+  else if (squared)
     control->normSum += squares;
   control->nonFinite += bad;
   if (!bad)
@@ -161,15 +161,15 @@ void zrt::cuda::gradientStatistics(const StatisticsArguments &a,
       using T = decltype(element);
       const T *gradient = static_cast<const T *>(a.gradient);
       const bool whole = holdsPacks<T>(gradient);
-      if (a.exact)
+      if (a.exact && a.squared)
         termKernel<T, true><<<unsigned(count), kThreads, 0, stream>>>(
             gradient, a.elements, whole, terms, a.control->normLimbs);
       else
         termKernel<T, false><<<unsigned(count), kThreads, 0, stream>>>(
             gradient, a.elements, whole, terms, a.control->normLimbs);
     });
-  finishKernel<<<1, kFinishThreads, 0, stream>>>(terms, count, a.partition,
-                                                 a.exact, a.base, a.control);
+  finishKernel<<<1, kFinishThreads, 0, stream>>>(
+      terms, count, a.partition, a.exact, a.squared, a.base, a.control);
   checkLaunch("grad_stats");
 }
 

@@ -188,7 +188,7 @@ void loops::update(const UpdateArguments<Rule> &arguments, int64_t begin,
         forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
           F32x16 parameter = loadParameter(u, i, count);
           F32x16 gradient = loadGradient(gradientLane, u, parameter, i, count);
-          F32x16 states[Rule::kStates];
+          F32x16 states[kStateRoom<Rule>];
 #pragma clang loop unroll(full)
           for (int k = 0; k < Rule::kStates; ++k)
             states[k] =

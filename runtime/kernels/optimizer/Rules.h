@@ -76,6 +76,7 @@ ZRT_RULE void judge(const JudgeRule &rule, Control &control) {
   }
   control.norm = static_cast<float>(norm);
   control.factor = static_cast<float>(factor);
+  control.unscale = static_cast<float>(1 / scale);
   control.finite = clean || !rule.skip;
 }
 
@@ -88,7 +89,7 @@ template <typename Rule>
 ZRT_RULE UpdateScalars<Rule> scalarsOf(const typename Rule::Hyper &hyper,
                                        int partition, const Control &control) {
   return {
-      control.factor,
+      Rule::kTakesGradients ? control.factor : control.unscale,
       Rule::kDecaysGradient ? static_cast<float>(hyper.weightDecay) : 0,
       Rule::scalars(hyper, control.learningRate[partition], control.steps + 1)};
 }

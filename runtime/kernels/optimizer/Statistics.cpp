@@ -29,21 +29,20 @@ public:
   GradientStatistics(const KernelSpec &spec, const KernelContext &context)
       : context(context), partition(partitionOf(spec)),
         first(spec.integer("first") != 0), exact(spec.integer("exact") != 0),
-        base(spec.integer("base")), type(spec.operands[0].type),
+        squared(spec.integer("finite_only") == 0), base(spec.integer("base")),
+        type(spec.operands[0].type),
         elements(countsElements(spec, context) ? spec.operands[0].elements()
                                                : 0) {}
 
   size_t workspaceBytes() const override {
-    return exact ? 0 : terms() * sizeof(Term);
+    return exact || !squared ? 0 : terms() * sizeof(Term);
   }
 
   void run(void *const *buffers, void *workspace) override {
     Control &control = *context.control;
     if (first)
       clear(control);
-    int64_t found =
-        exact ? addExact(buffers[0], control)
-              : addRounded(buffers[0], static_cast<Term *>(workspace), control);
+    const int64_t found = add(buffers[0], workspace, control);
     control.nonFinite += found;
     if (!found)
       return;
@@ -54,6 +53,14 @@ public:
   }
 
 private:
+  int64_t add(const void *gradient, void *workspace, Control &control) {
+    if (!squared)
+      return loops::countNonFinite(type, gradient, 0, elements);
+    return exact
+               ? addExact(gradient, control)
+               : addRounded(gradient, static_cast<Term *>(workspace), control);
+  }
+
   int64_t terms() const { return (elements + kTerm - 1) / kTerm; }
 
   static void clear(Control &control) {
@@ -128,7 +135,7 @@ private:
 
   KernelContext context;
   int partition;
-  bool first, exact;
+  bool first, exact, squared;
   int64_t base;
   DataType type;
   int64_t elements;

@@ -10,6 +10,7 @@
 // - `kName`, its kernel; `kStates`, the most states it keeps of an element;
 // - `kDecaysGradient`: weight decay is added to the gradient before the rule
 //   sees it; otherwise it is the rule's own matter;
+// - `kTakesGradients`: what it is given are gradients, which are clipped;
 // - `Hyper`, what a kernel's attributes say, read by `read`; all have a
 //   `weightDecay`;
 // - `states(hyper)`, how many states it keeps with these;
@@ -54,6 +55,7 @@ template <bool decoupled> struct AdamForm {
   static constexpr const char *kName = decoupled ? "zero.adamw" : "zero.adam";
   static constexpr int kStates = 2; // exp_avg, exp_avg_sq
   static constexpr bool kDecaysGradient = !decoupled;
+  static constexpr bool kTakesGradients = true;
   struct Hyper {
     double weightDecay, beta1, beta2, epsilon;
     bool biasCorrection;
@@ -103,6 +105,7 @@ struct Sgd {
   static constexpr const char *kName = "zero.sgd";
   static constexpr int kStates = 1; // momentum_buffer
   static constexpr bool kDecaysGradient = true;
+  static constexpr bool kTakesGradients = true;
   struct Hyper {
     double weightDecay, momentum;
     bool nesterov;
@@ -141,6 +144,7 @@ struct Lion {
   static constexpr const char *kName = "zero.lion";
   static constexpr int kStates = 1; // exp_avg
   static constexpr bool kDecaysGradient = false;
+  static constexpr bool kTakesGradients = true;
   struct Hyper {
     double weightDecay, beta1, beta2;
   };
@@ -177,6 +181,7 @@ struct Adagrad {
   static constexpr const char *kName = "zero.adagrad";
   static constexpr int kStates = 1; // sum
   static constexpr bool kDecaysGradient = true;
+  static constexpr bool kTakesGradients = true;
   struct Hyper {
     double weightDecay, epsilon;
   };
@@ -203,7 +208,39 @@ struct Adagrad {
   }
 };
 
+/// No optimizer: a moving average of what comes in place of gradients.
+struct MovingAverage {
+  static constexpr const char *kName = "zero.moving_average";
+  static constexpr int kStates = 0;
+  static constexpr bool kDecaysGradient = false;
+  static constexpr bool kTakesGradients = false;
+  struct Hyper {
+    double weightDecay, weight;
+  };
+  struct Scalars {
+    float weight;
+  };
+
+  template <typename Spec> static Hyper read(const Spec &spec) {
+    return {0, spec.real("weight")};
+  }
+  static int states(const Hyper &) { return kStates; }
+
+  ZRT_RULE static Scalars scalars(const Hyper &h, double, int64_t) {
+    return {static_cast<float>(h.weight)};
+  }
+
+  template <typename Math, typename V>
+  ZRT_STEP static void next(const Scalars &s, V value, V &average, V *) {
+    average = Math::fma(s.weight, value - average, average);
+  }
+};
+
 } // namespace rules
+
+/// Room for the states of an element: an array of none is not C++.
+template <typename Rule>
+inline constexpr int kStateRoom = Rule::kStates > 0 ? Rule::kStates : 1;
 
 /// The most states that any rule keeps of an element.
 inline constexpr int kMostStates = 2;
@@ -211,7 +248,8 @@ inline constexpr int kMostStates = 2;
 /// Calls the macro `apply` with each rule. Host and CUDA kernels, and their
 /// tests, are made from this list.
 #define ZRT_FOR_EACH_UPDATE_RULE(apply)                                        \
-  apply(AdamW) apply(Adam) apply(Sgd) apply(Lion) apply(Adagrad)
+  apply(AdamW) apply(Adam) apply(Sgd) apply(Lion) apply(Adagrad)               \
+      apply(MovingAverage)
 
 } // namespace zrt
 

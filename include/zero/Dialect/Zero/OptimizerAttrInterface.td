@@ -25,6 +25,12 @@ def Zero_OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
       "int64_t", "getOperations">,
     InterfaceMethod<"The learning rate before any schedule.", "double", "getLr">,
     InterfaceMethod<"The weight decay.", "double", "getWeightDecay">,
+    InterfaceMethod<[{
+        Whether it takes gradients, which the global norm has and clipping scales.
+        Otherwise it takes values that it follows: only what they were multiplied
+        by, loss scale and number of ranks, is taken out.
+      }], "bool", "takesGradients", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return true;">,
   ];
 }
 

@@ -4,6 +4,7 @@
 
 #include "zero/Config/PlanningDefaults.h"
 #include "zero/Dialect/Zero/Optimizer.h"
+#include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -57,7 +57,7 @@ def Zero_UniformAttr : Zero_Attr<"Uniform", "uniform"> {
 // Optimizers. Every one has the parameters `lr` and `weight_decay`.
 //===----------------------------------------------------------------------===//
 
-class Zero_OptimizerAttr<string name, string attrMnemonic>
+class Zero_OptimizerAttr<string name, string attrMnemonic, string answers = "">
     : Zero_Attr<name, attrMnemonic, [Zero_OptimizerAttrInterface]> {
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
@@ -66,7 +66,7 @@ class Zero_OptimizerAttr<string name, string attrMnemonic>
     ::llvm::StringRef getKernel() const;
     ::llvm::SmallVector<::mlir::zero::OptimizerSetting> getSettings() const;
     int64_t getOperations() const;
-  }];
+  }] # answers;
 }
 
 def Zero_AdamAttr : Zero_OptimizerAttr<"Adam", "adam"> {
@@ -120,6 +120,23 @@ def Zero_AdagradAttr : Zero_OptimizerAttr<"Adagrad", "adagrad"> {
   }];
   let parameters = (ins F64Param<"0.01">:$lr, F64Param<"1.0e-10">:$eps,
       F64Param<"0.0">:$weight_decay);
+  let genVerifyDecl = 1;
+}
+def Zero_MovingAverageAttr : Zero_OptimizerAttr<"MovingAverage", "moving_average", [{
+    double getLr() const { return 0; }
+    double getWeightDecay() const { return 0; }
+    bool takesGradients() const { return false; }
+  }]> {
+  let summary = "An exponential moving average of what is tracked";
+  let description = [{
+    What updates parameters that are averages. With the tracked value v and the
+    average a of an element:
+    ```
+    a = a + weight * (v - a)
+    ```
+    `weight` lies in (0, 1].
+  }];
+  let parameters = (ins F64Param<>:$weight);
   let genVerifyDecl = 1;
 }
 

@@ -13,28 +13,35 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 //===----------------------------------------------------------------------===//
 
 def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
-  let summary = "A parameter: shape, initial values, group, trainable or frozen";
+  let summary = "A parameter: shape, initial values, and how it changes";
   let description = [{
     Declares state that every step may read with `zero.load`. `group` names the
     optimizer group (weight decay, learning rate) and defaults to `default`; a
-    `frozen` parameter gets no gradient and no optimizer state.
+    `frozen` parameter gets no gradient and no optimizer state. An `average` is
+    state that training tracks, such as the running statistics of a batch norm: it
+    moves towards what `zero.track` gives it, by this part of the difference in
+    each micro-batch, and no optimizer, learning rate or clipping applies to it.
 
     Constraints
     - (C1) the type is a ranked tensor of static shape and float elements.
     - (C2) the initial value is `#zero.zeros`, `ones`, `constant`, `normal` or `uniform`.
     - (C3) the name, which it also has in weights files, is UTF-8 and not `__metadata__`.
+    - (C4) an `average` is in (0, 1], and the parameter is f32, not frozen, and in
+      no group.
 
     ```mlir
     zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
     zero.parameter @fc1.b : tensor<250xf32> = #zero.zeros group "no_decay"
     zero.parameter @table : tensor<64x8xf32> = #zero.ones frozen
+    zero.parameter @bn.running_mean : tensor<16xf32> = #zero.zeros average 0.1
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
       AnyAttr:$init, DefaultValuedStrAttr<StrAttr, "default">:$group,
-      UnitAttr:$frozen);
+      UnitAttr:$frozen, OptionalAttr<F64Attr>:$average);
   let assemblyFormat = [{
-    $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)? attr-dict
+    $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)?
+    (`average` $average^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -43,6 +50,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     }
     /// Elements of the parameter.
     int64_t getElements() { return getTensorType().getNumElements(); }
+    ::llvm::LogicalResult verifyAverage();
   }];
 }
 
@@ -256,6 +264,42 @@ def Zero_GradientOp : Zero_ParameterUse<"gradient",
   }];
 }
 
+def Zero_TrackOp : Zero_ParameterUse<"track",
+    [HasParent<"::mlir::zero::StepOp">, MemoryEffects<[MemWrite<Zero_StateResource>]>]> {
+  let summary = "What an average follows";
+  let description = [{
+    In training the parameter, an `average`, moves towards the value: with the mean
+    over ranks and micro-batches of an update, in the update. Of several values in
+    one step each counts in its turn. Evaluation leaves the parameter as it is.
+    `zero-differentiate` replaces it.
+
+    Constraints
+    - (C1) the symbol is a `zero.parameter` of this module that is an `average`.
+    - (C2) the value has the parameter's shape and is f32.
+
+    ```mlir
+    zero.track @bn.running_mean, %mean : tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, AnyRankedTensor:$value);
+  let assemblyFormat = "$parameter `,` $value attr-dict `:` type($value)";
+}
+
+def Zero_SelectModeOp : Zero_Op<"select_mode", [Pure, HasParent<"::mlir::zero::StepOp">,
+    AllTypesMatch<["training", "evaluation", "result"]>]> {
+  let summary = "One value in training, another in evaluation";
+  let description = [{
+    The first operand in `zero.micro`, the second in `zero.evaluate`;
+    `zero-differentiate` replaces it, and what computes the other one goes.
+    ```mlir
+    %y = zero.select_mode %by_batch, %by_average : tensor<8x16x32x32xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$training, AnyRankedTensor:$evaluation);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$training `,` $evaluation attr-dict `:` type($result)";
+}
+
 def Zero_LossSeedOp : Zero_Op<"loss_seed", [MemoryEffects<[MemRead<Zero_StateResource>]>]> {
   let summary = "The gradient of the loss: loss scale / micro-batches of an update";
   let description = [{
@@ -267,7 +311,8 @@ def Zero_LossSeedOp : Zero_Op<"loss_seed", [MemoryEffects<[MemRead<Zero_StateRes
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Zero_LaunchOp : Zero_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Zero_LaunchOp : Zero_Op<"launch", [Pure, OverwritesOperands,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Run an outlined elementwise group";
   let description = [{
     Host and device compile the same function.
