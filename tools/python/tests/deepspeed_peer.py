@@ -50,7 +50,7 @@ def train(rank: int, ranks: int, folder: pathlib.Path) -> None:
         parameter.requires_grad = name not in settings.get("frozen", ())
     batch = {key: value.chunk(ranks)[rank] for key, value in settings["batch"].items()}
     engine, *_ = deepspeed.initialize(
-        model=module.eval(),
+        model=module.train(settings.get("train", False)),
         model_parameters=groups(module, settings.get("groups", False)),
         config=str(folder / "config.json"),
     )
@@ -58,7 +58,8 @@ def train(rank: int, ranks: int, folder: pathlib.Path) -> None:
     for update in range(settings["updates"]):
         if update == settings.get("save_after"):
             save(engine, rank, folder, settings)
-        loss = engine(**batch).loss
+        result = engine(**batch)
+        loss = result if isinstance(result, torch.Tensor) else result.loss
         engine.backward(loss)
         engine.step()
         mean = loss.detach().double()

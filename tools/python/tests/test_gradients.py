@@ -125,6 +125,37 @@ def test_left_padding_of_a_language_model(tmp_path):
     compare(module.eval(), {**batch, "labels": labels, "attention_mask": mask}, tmp_path)
 
 
+class Product(torch.autograd.Function):
+    """A backward that is the derivative."""
+
+    @staticmethod
+    def forward(ctx, x, y, power):
+        ctx.save_for_backward(x, y)
+        ctx.power = power
+        return x**power * y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, y = ctx.saved_tensors
+        slope = ctx.power * x ** (ctx.power - 1) * y if ctx.needs_input_grad[0] else None
+        return gradient * slope, gradient * x**ctx.power, None
+
+
+class Written(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, 6))
+        self.v = nn.Parameter(torch.randn(4, 6))
+
+    def forward(self, x):
+        return (Product.apply(self.w, self.v, 3) * x).mean()
+
+
+def test_a_backward_of_its_own(tmp_path):
+    torch.manual_seed(12)
+    compare(Written(), {"x": torch.randn(4, 6)}, tmp_path)
+
+
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_activation_checkpoints(reentrant, tmp_path):
     """They leave no trace, or everything is in a region without gradients."""

@@ -89,25 +89,17 @@ def test_pools(tmp_path):
     compare(Layers(**layers), {"x": torch.randn(2, 4, 9, 10)}, tmp_path)
 
 
-@pytest.mark.filterwarnings("ignore:the running statistics")
 def test_norms(tmp_path):
     torch.manual_seed(6)
     layers = {name: nn.Sequential(nn.Conv2d(4, 6, 3), norm()) for name, norm in NORMS.items()}
     compare(Layers(**layers), {"x": torch.randn(3, 4, 8, 7)}, tmp_path)
 
 
-@pytest.mark.filterwarnings("ignore:the running statistics")
 @pytest.mark.parametrize("name", ["resnet", "unet", "dcgan_generator"])
 def test_one_update_in_train_mode(name, tmp_path):
     torch.manual_seed(1)
     module, batch = MODELS[name]()
     compare(module.train(), batch, tmp_path)
-
-
-def test_running_statistics_are_warned_of():
-    module, batch = MODELS["resnet"]()
-    with pytest.warns(UserWarning, match="running statistics of 8 batch norms .*update_bn"):
-        zero.export(module.train(), batch)
 
 
 def test_other_buffers_are_refused():

@@ -3,6 +3,8 @@ whose gradient is wrong names the operation."""
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -56,6 +58,14 @@ ELEMENTWISE = {
     "where": lambda w, x, i: torch.where(x > 0, w, 2 * w) + w.masked_fill(i == 1, 0.5),
     "logic": lambda w, x, i: w * ((x > 0) & ~(i == 2) | (i >= 4)).float(),
     "int_to_float": lambda w, x, i: w * i + w * i.float() / 3,
+    "bits": lambda w, x, i: w * (i & 3) + w * (i | 1) * (i ^ 5) + w * ~i,
+    "truths": lambda w, x, i: w * torch.logical_and(i, x > 0) + w * torch.logical_not(i),
+    "angles": lambda w, x, i: (0.5 * w).asin() + (0.5 * w).acos() + w.atan() + w.tan(),
+    "hyperbolic": lambda w, x, i: w.sinh() + w.cosh() + w.asinh() + (w + 1).acosh(),
+    "tails": lambda w, x, i: (0.5 * w).atanh() + w.erfc() + w.log10() + w.exp2(),
+    "xlogy": lambda w, x, i: torch.xlogy(w, w + 1) + torch.xlogy(i, w),
+    "clip_by": lambda w, x, i: w.clip(0.6, 1.4) + w.clamp(min=x) + w.clamp(max=x.abs()),
+    "atan2": lambda w, x, i: torch.atan2(w, x) + torch.atan2(x, w),
     "lerp": lambda w, x, i: torch.lerp(x, w, 0.3) + torch.addcmul(x, w, x, value=0.5),
 }
 
@@ -93,13 +103,35 @@ SHAPES = {
     "stack": lambda w, x, i: torch.stack([w, x, 2 * w], 1),
     "roll": lambda w, x, i: w.roll(1, 0) + w.roll((1, -2), (0, 1)) + w.flip(1),
     "pad": lambda w, x, i: F.pad(w, (1, 2, 0, 1), value=0.5) + F.pad(w, (2, 1, 2, -1)),
+    "borders": lambda w, x, i: (
+        F.pad(w[None], (2, 1), mode="reflect")
+        + F.pad(w[None, None], (1, 2, 0, 0), mode="replicate")
+        + F.pad(w[None], (0, 3), mode="circular")
+    ),
+    "pixels": lambda w, x, i: (
+        F.pixel_shuffle(w.view(1, 4, 2, 3), 2) * 2
+        + F.pixel_unshuffle(w.view(1, 1, 4, 6), 2).view(1, 1, 4, 6)
+    ),
+    "diagonal": lambda w, x, i: w.diagonal(1) + w.view(2, 2, 6).diagonal(-1, 1, 2)[:, 0].sum(),
+    "compositions": lambda w, x, i: (
+        torch.hstack([w, x]).swapaxes(0, 1) + torch.tile(w, (3, 1))[:, :1]
+    ),
+    "cat_of_types": lambda w, x, i: torch.cat([w, i], 1) * 2,
     "triangles": lambda w, x, i: w.tril() + w.triu(1),
     "assign": lambda w, x, i: assigned(w, x),
     "gather": lambda w, x, i: w.gather(1, i[:, :3]),
     "index": lambda w, x, i: w[i[:, 0] % 4] + w[:, i[0] % 6] + w[i[0, :4] % 4, :],
     "index_pair": lambda w, x, i: w[torch.arange(4), i[:, 1]],
+    "index_apart": lambda w, x, i: (
+        w.view(2, 2, 6)[i[0] % 2, :, i[1]] + w.view(2, 3, 4)[1, :, :2].sum()
+    ),
+    "index_later": lambda w, x, i: w.view(2, 2, 6)[:, i[:2] % 2, i[2:]] * 2,
+    "index_mixed": lambda w, x, i: w.view(1, 2, 2, 6)[:, [[0], [1]], :, i[:2] - 6],
     "index_select": lambda w, x, i: w.index_select(1, i[0]),
     "scatter": lambda w, x, i: torch.zeros(4, 6).scatter(1, i[:, :1], 2.0) * w,
+    "windows": lambda w, x, i: w.unfold(1, 3, 2) * 2 + w.unfold(1, 2, 2).square().sum(),
+    "zeroed": lambda w, x, i: zeroed(w * x),
+    "steps": lambda w, x, i: stepped(w, x),
     "movedim": lambda w, x, i: w.T @ x + w.view(2, 2, 6).movedim(0, 2).reshape(6, 4)[:, :1],
 }
 
@@ -111,6 +143,17 @@ def assigned(w, x):
     return y
 
 
+def zeroed(y):
+    y[1:, ::2].zero_()
+    return y
+
+
+def stepped(w, x):
+    y = x.clone()
+    y[:, 1::2] = w[:, :3]
+    return y
+
+
 def duplicates(w):
     """Indices of rows, some of them twice."""
     return torch.tensor([1, 3, 1, 0, 1])
@@ -119,13 +162,24 @@ def duplicates(w):
 POSITIONS = {
     "gather_first": lambda w, x, i: w.gather(0, i % 4) + w.gather(0, i[:1].expand(4, 6) % 4),
     "gather_part": lambda w, x, i: w.gather(1, i[:2, :3]) * 2,
-    "scatter_add": lambda w, x, i: x.scatter_add(1, i, w) + torch.zeros(4, 6).scatter_add(0, i % 4, w),
+    "scatter_add": lambda w, x, i: (
+        x.scatter_add(1, i, w) + torch.zeros(4, 6).scatter_add(0, i % 4, w)
+    ),
     "scatter_into": lambda w, x, i: w.scatter_add(1, i[:, :2], x) * x,
     "scatter_rows": lambda w, x, i: torch.zeros(3, 6).scatter_add(
         0, (i[:, :1] % 3).expand(-1, 6), w
     ),
+    "scatter_corner": lambda w, x, i: (
+        w.scatter(1, i[:2, :3], x) * x + w.scatter(0, i[:3, :2] % 4, 2.0)
+    ),
+    "scatter_small": lambda w, x, i: (
+        x.scatter_add(0, i[:3, :4] % 4, w[1:, 2:]) + w.scatter_add(1, i[:3, :2], x)
+    ),
+    "amax_corner": lambda w, x, i: w.scatter_reduce(1, i[:2], 2 * w[1:3], "amax"),
     "index_add": lambda w, x, i: x.index_add(1, i[0], w, alpha=2) + w.index_add(0, i[0, :4] % 4, w),
-    "integer_add": lambda w, x, i: w.sin() * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1]),
+    "integer_add": lambda w, x, i: (
+        w.sin() * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1])
+    ),
     "scatter_src": lambda w, x, i: w.scatter(0, torch.tensor([[2] * 6]), 2 * w[:1] * x[:1]),
     "amax": lambda w, x, i: w.scatter_reduce(1, i, 2 * w, "amax"),
     "amax_ties": lambda w, x, i: (w.round()).scatter_reduce(1, i, w * 0 + 0.0, "amax") * x,
@@ -134,9 +188,20 @@ POSITIONS = {
     "scatter_mean": lambda w, x, i: w.scatter_reduce(1, i, x * w, "mean"),
     "mean_alone": lambda w, x, i: w.scatter_reduce(1, i, x * w, "mean", include_self=False),
     "put": lambda w, x, i: put(w, (torch.tensor([2, 0]),), 3 * x[:2] * w[:2]),
-    "put_pairs": lambda w, x, i: put(w, (torch.tensor([2, 0]), torch.tensor([5, 1])), x[0, 0] * w[1, 1]),
-    "put_added": lambda w, x, i: torch.index_put(x * w, (duplicates(w),), 2 * w[:1], accumulate=True),
+    "put_pairs": lambda w, x, i: put(
+        w, (torch.tensor([2, 0]), torch.tensor([5, 1])), x[0, 0] * w[1, 1]
+    ),
+    "put_added": lambda w, x, i: torch.index_put(
+        x * w, (duplicates(w),), 2 * w[:1], accumulate=True
+    ),
     "put_mask": lambda w, x, i: torch.index_put(w, (x > 0,), torch.tensor(0.5)),
+    "put_rows": lambda w, x, i: torch.index_put(w, (x[:, 0] > 0,), 2 * w[0] * x[1]),
+    "added_mask": lambda w, x, i: torch.index_put(w, (x > 0,), w[0, 0], accumulate=True),
+    "put_columns": lambda w, x, i: torch.ops.aten.index_put(
+        x * w, [None, duplicates(w)], w[:, :1], True
+    ),
+    "put_apart": lambda w, x, i: apart(w, x),
+    "masked_scatter": lambda w, x, i: w.masked_scatter(x > 0, (x * w).flatten()),
     "inverse": lambda w, x, i: w[inverse(w[:, 0].argsort())] * x,
 }
 
@@ -144,6 +209,12 @@ POSITIONS = {
 def put(w, indices, values):
     y = 2 * w
     y[indices] = values
+    return y
+
+
+def apart(w, x):
+    y = x.view(2, 2, 6).clone()
+    y[[1, 0], :, [5, 2]] = w[:2, :2] * 3
     return y
 
 
@@ -158,8 +229,13 @@ ORDERS = {
     "argsort": lambda w, x, i: w[x[:, 1].argsort(descending=True)] * x,
     "topk": lambda w, x, i: w.topk(5, -1).values + w.topk(3, 0, largest=False).indices.sum(),
     "extrema": lambda w, x, i: w.min(1).values + w.argmin() + w.min(1).indices * w[:, 0],
-    "argmax": lambda w, x, i: w * (w.argmax(1, keepdim=True) == i) + w * w.argmax() + w * i.argmax(0),
-    "cumsum": lambda w, x, i: w.cumsum(1) * x + w.cumsum(0) + w * i.cumsum(1) + w * (i > 2).cumsum(0),
+    "argmax": lambda w, x, i: (
+        w * (w.argmax(1, keepdim=True) == i) + w * w.argmax() + w * i.argmax(0)
+    ),
+    "argmax_of_all": lambda w, x, i: w * w.argmax(keepdim=True) + i.max(1).values.sum() * w,
+    "cumsum": lambda w, x, i: (
+        w.cumsum(1) * x + w.cumsum(0) + w * i.cumsum(1) + w * (i > 2).cumsum(0)
+    ),
 }
 
 
@@ -178,6 +254,11 @@ REDUCTIONS = {
     "rms_by_hand": lambda w, x, i: w * torch.rsqrt(w.pow(2).mean(-1, keepdim=True) + 1e-2) * x[0],
     "rms_by_root": lambda w, x, i: w / torch.sqrt((w * w).mean(-1, keepdim=True) + 1e-2),
     "group_norm": lambda w, x, i: F.group_norm(w, 2) + F.group_norm(w, 3, x[0], x[1]),
+    "einsum_dots": lambda w, x, i: torch.einsum("...c,...c->...", w, x)[:, None] * w,
+    "einsum_plain": lambda w, x, i: (
+        torch.einsum("ac,bc", w, x) + torch.einsum("...c,c", w, x[0])[0]
+    ),
+    "einsum_three": lambda w, x, i: torch.einsum("ac,bc,bd->ad", w, x, x),
     "matmul": lambda w, x, i: w @ x.T + x @ w.T,
     "vectors": lambda w, x, i: w @ x[0] + (w[0] @ x[1]) + torch.outer(w[:, 0], x[:, 1]).sum(0),
     "bmm": lambda w, x, i: w.view(2, 2, 6) @ x.view(2, 6, 2) + x.view(2, 2, 6) @ w.view(2, 2, 6).mT,
@@ -185,6 +266,12 @@ REDUCTIONS = {
     "addmm": lambda w, x, i: torch.addmm(x[0, :4], w, x.T),
     "einsum": lambda w, x, i: torch.einsum("ac,bc->ab", w, x) + torch.einsum("ac->a", w),
     "einsum_batch": lambda w, x, i: torch.einsum("abc,adc->bad", w.view(2, 2, 6), x.view(2, 2, 6)),
+    "norms": lambda w, x, i: (
+        w.norm(1, 1) + w.norm(math.inf, 1) + torch.linalg.norm(w, dim=1) * x[:, 0]
+    ),
+    "norm_of_zeros": lambda w, x, i: (w * (i > 3)).norm(dim=0) + (w * 0).norm(),
+    "bilinear": lambda w, x, i: F.bilinear(x[:, :2], x[:, 2:5], w.view(4, 2, 3), x[0, :4]),
+    "distances": lambda w, x, i: F.pairwise_distance(w, x) + F.cosine_similarity(w, x),
     "pool": lambda w, x, i: F.adaptive_avg_pool2d(w[None], (2, 3)) + F.avg_pool2d(w[None], 2),
     "upsample": lambda w, x, i: F.interpolate(w[None, None], scale_factor=2, mode="bilinear"),
     "conv1d": lambda w, x, i: F.conv1d(
@@ -192,7 +279,18 @@ REDUCTIONS = {
     ),
     "depthwise": lambda w, x, i: F.conv1d(x, w.view(4, 1, 6)[..., :3], groups=4, dilation=2),
     "grouped": lambda w, x, i: F.conv1d(x, w.view(4, 2, 3), x[:, 0], groups=2),
+    "nearest": lambda w, x, i: (
+        F.interpolate(w[None], scale_factor=2) + F.interpolate(w[None], 12, mode="nearest-exact")
+    ),
+    "nearest_uneven": lambda w, x, i: F.interpolate(w[None, None], (6, 7), mode="nearest"),
+    "bicubic": lambda w, x, i: F.interpolate(w[None, None], (7, 8), mode="bicubic"),
+    "linear_1d": lambda w, x, i: F.interpolate(w[None], 9, mode="linear", align_corners=True),
     "unfold": lambda w, x, i: F.unfold(w.view(2, 2, 2, 3), 2, padding=1, stride=(2, 1)),
+    "fold": lambda w, x, i: (
+        F.fold(w.view(1, 4, 6), (3, 4), 2)
+        + F.fold(w.view(1, 4, 6), (3, 2), 2, padding=1, stride=(2, 1), dilation=1).sum()
+    ),
+    "far_pool": lambda w, x, i: F.avg_pool2d(w[None], 9, ceil_mode=True),
     "conv2d": lambda w, x, i: F.conv2d(x[None, None, :, :5], w.view(4, 1, 2, 3)[:2], stride=(2, 3)),
 }
 

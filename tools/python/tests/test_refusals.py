@@ -52,10 +52,11 @@ def without_gradients(w, x):
         (without_gradients, "does not depend on a parameter that is trained"),
         (lambda w, x: (w * x).mode().values.mean(), "aten.mode.default has no counterpart"),
         (lambda w, x: w.scatter_reduce(0, x.long(), w, "prod").sum(), "reduce = 'prod'"),
-        (lambda w, x: w.scatter_add(0, x[:, :2].long(), w).sum(), "index has another shape"),
+        (lambda w, x: w.masked_select(x > 0).sum(), "use torch.where"),
+        (lambda w, x: w[x.nonzero()].sum(), "use torch.where"),
         (lambda w, x: torch.index_put(w, (x > 0,), x[0, :1].expand(3)).sum(), "torch.where"),
         (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
-        (lambda w, x: F.pad(w[None], (1, 1), mode="reflect").mean(), "mode = 'reflect'"),
+        (lambda w, x: torch.cdist(w, x).mean(), "aten._cdist_forward.default"),
         (lambda w, x: {"logits": w}, "without a loss"),
         (
             lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),
@@ -97,19 +98,73 @@ def test_a_refusal_names_module_and_line():
     assert f"test_refusals.py:{line}, in module 'inner.1': aten.mode.default" in text
 
 
-def test_batch_norm():
-    module = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), Module(lambda w, x: (w @ x).mean()))
-
+def test_batch_norm_of_a_cumulative_average():
     class Wrapped(nn.Module):
         def __init__(self):
             super().__init__()
-            self.layers = module
+            self.layers = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None))
 
         def forward(self, x):
-            return self.layers(x)
+            return self.layers(x).mean()
 
     text = refusal(Wrapped())
-    assert "buffer 'layers.1." in text and "running" in text
+    assert "momentum" in text and "batch norm" in text, text
+
+
+def test_a_check_of_labels():
+    """Wav2Vec2's CTC loss compares its labels' maximum with the vocabulary."""
+    from models.audio import waves
+    from models.registry import tokens
+
+    batch = {"input_values": torch.randn(2, 400), "labels": tokens(shape=(2, 6))}
+    text = refusal(waves("wav2vec2", "CTC"), **batch)
+    assert "modeling_wav2vec2.py:" in text
+    assert "depends on the values of a tensor" in text and "leave the check out" in text
+
+
+def test_a_weight_changed_in_place():
+    from models import MODELS
+
+    module, batch = MODELS["rwkv"]()
+    assert "changes 'rwkv.blocks.0.attention.output.weight' in place" in refusal(
+        module.eval(), **batch
+    )
+
+
+class Rounded(torch.autograd.Function):
+    """A rounding that gradients pass."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return -gradient
+
+
+@pytest.mark.parametrize("function", [Rounded, Reversed])
+def test_a_backward_that_is_no_derivative(function):
+    apply = function.apply
+    line = (lambda w, x: (apply(w) * x).mean()).__code__.co_firstlineno + 1
+    text = refusal(Module(lambda w, x: (apply(w) * x).mean()))
+    assert f"test_refusals.py:{line}: {function.__name__} is a torch.autograd.Function" in text
+    # Forwards are as they were.
+    assert "record" not in function.forward.__qualname__
 
 
 def test_parameters():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import json
 import os
@@ -143,15 +144,37 @@ def reference(module: torch.nn.Module, batch: dict):
 
 
 def compare(module: torch.nn.Module, batch: dict, folder: pathlib.Path, **settings) -> zero.Model:
-    """Imports, trains one step, and asserts the loss and the gradients."""
+    """Imports, trains one step, and asserts the loss, the gradients and the running
+    statistics."""
     torch.manual_seed(0)
     model = zero.export(module, batch, **settings)
     loss, gradients = train_once(model, batch, folder)
     wanted_loss, wanted = reference(module, batch)
+    after = load_file(folder / "after.safetensors")
+    for name in gradients.keys() - wanted.keys():
+        del gradients[name]
+        torch.testing.assert_close(after[name], module.get_buffer(name), rtol=1e-5, atol=1e-6)
     assert abs(loss - wanted_loss) <= 1e-6 * max(1, abs(wanted_loss)), (loss, wanted_loss)
-    error = norm(gradients[name] - wanted[name] for name in gradients)
-    assert error <= 2e-6 * norm(wanted[name] for name in gradients), worst(gradients, wanted)
+    if distance(gradients, wanted) > 2e-6:
+        assert_rounded(gradients, wanted, module, batch)
     return model
+
+
+def assert_rounded(gradients: dict, wanted: dict, module: torch.nn.Module, batch: dict) -> None:
+    """Where PyTorch's own f32 is further from f64 than the tolerance, as with many
+    batch norms, zero may be as far. What is off by more is no measure of either."""
+    floats = {n: v.double() if v.is_floating_point() else v for n, v in batch.items()}
+    _, exact = reference(copy.deepcopy(module).double(), floats)
+    own, found = distance(wanted, exact), distance(gradients, exact)
+    message = f"{found:.1e} from f64, PyTorch {own:.1e}; {worst(gradients, wanted)}"
+    assert found <= min(max(2e-6, 1.5 * own), 1e-5), message
+
+
+def distance(gradients: dict, wanted: dict) -> float:
+    """Of all gradients together, relative."""
+    return norm(gradients[name] - wanted[name] for name in gradients) / norm(
+        wanted[name] for name in gradients
+    )
 
 
 def norm(tensors) -> float:

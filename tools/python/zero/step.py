@@ -415,14 +415,15 @@ class Step:
             self.set_parameter(name, value)
 
     def load_into(self, module) -> None:
-        """Copies the parameters into the PyTorch module that was compiled."""
+        """Copies the parameters, and the buffers that training tracks, such as running
+        statistics, into the PyTorch module that was compiled."""
         import torch
 
-        from zero.importer.parameters import Parameters
+        from zero.importer.parameters import module_tensors
 
         with torch.no_grad():
-            for parameter in Parameters(module).all():
-                parameter.data.copy_(torch.from_numpy(self.parameter(parameter.name)))
+            for name, data in module_tensors(module, self.parameters).items():
+                data.copy_(torch.from_numpy(self.parameter(name)))
 
     def save_pretrained(
         self, module, folder: str | os.PathLike, type: str = "f32"

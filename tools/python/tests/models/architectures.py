@@ -102,54 +102,74 @@ def dlrm():
     }
 
 
-def rotate(x, turns):
-    """Rotary positions by complex numbers, as torchtitan has them."""
+def rotate_complex(x, turns):
+    """Rotary positions by complex numbers."""
     pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
     turns = turns.view(1, x.shape[1], 1, pairs.shape[-1])
     return torch.view_as_real(pairs * turns).flatten(3).type_as(x)
 
 
+def rotate_real(x, cos, sin):
+    """The same by pairs of real numbers."""
+    a, b = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+    cos, sin = (y.view(1, x.shape[1], 1, -1) for y in (cos, sin))
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(3).type_as(x)
+
+
+class TitanLayer(nn.Module):
+    def __init__(self, width, heads, rotate):
+        super().__init__()
+        self.heads, self.rotate = heads, rotate
+        self.wq, self.wk = (nn.Linear(width, width, bias=False) for _ in range(2))
+        self.wv, self.wo = (nn.Linear(width, width, bias=False) for _ in range(2))
+        self.w1, self.w3 = (nn.Linear(width, 48, bias=False) for _ in range(2))
+        self.w2 = nn.Linear(48, width, bias=False)
+        self.attention_norm, self.ffn_norm = nn.RMSNorm(width), nn.RMSNorm(width, eps=1e-5)
+
+    def forward(self, x, turns):
+        h = self.attention_norm(x)
+        q, k, v = (w(h).view(*x.shape[:2], self.heads, -1) for w in (self.wq, self.wk, self.wv))
+        q, k = self.rotate(q, *turns), self.rotate(k, *turns)
+        q, k, v = (y.transpose(1, 2) for y in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.wo(y.transpose(1, 2).reshape(x.shape))
+        h = self.ffn_norm(x)
+        return x + self.w2(F.silu(self.w1(h)) * self.w3(h))
+
+
+class Titan(nn.Module):
+    """A Llama as torchtitan writes it: `turn` makes buffers of the angles."""
+
+    def __init__(self, rotate, turn, width=32, heads=4):
+        super().__init__()
+        self.tok_embeddings = nn.Embedding(VOCABULARY, width)
+        self.layers = nn.ModuleList(TitanLayer(width, heads, rotate) for _ in range(2))
+        self.norm, self.output = nn.RMSNorm(width), nn.Linear(width, VOCABULARY, bias=False)
+        angles = torch.outer(
+            torch.arange(LENGTH).float(),
+            1 / 500000 ** (torch.arange(0, width // heads, 2).float() / (width // heads)),
+        )
+        self.turns = nn.Module()
+        for name, value in turn(angles).items():
+            self.turns.register_buffer(name, value)
+
+    def forward(self, tokens, labels):
+        x = self.tok_embeddings(tokens)
+        for layer in self.layers:
+            x = layer(x, list(self.turns.buffers()))
+        return F.cross_entropy(self.output(self.norm(x)).flatten(0, 1), labels.flatten())
+
+
 @model
 def titan_llama():
-    class Layer(nn.Module):
-        def __init__(self, width, heads):
-            super().__init__()
-            self.heads = heads
-            self.wq, self.wk = (nn.Linear(width, width, bias=False) for _ in range(2))
-            self.wv, self.wo = (nn.Linear(width, width, bias=False) for _ in range(2))
-            self.w1, self.w3 = (nn.Linear(width, 48, bias=False) for _ in range(2))
-            self.w2 = nn.Linear(48, width, bias=False)
-            self.attention_norm, self.ffn_norm = nn.RMSNorm(width), nn.RMSNorm(width, eps=1e-5)
+    module = Titan(rotate_complex, lambda a: {"turns": torch.polar(torch.ones_like(a), a)})
+    return randomized(module), {"tokens": tokens(), "labels": tokens()}
 
-        def forward(self, x, turns):
-            h = self.attention_norm(x)
-            q, k, v = (w(h).view(*x.shape[:2], self.heads, -1) for w in (self.wq, self.wk, self.wv))
-            q, k = rotate(q, turns), rotate(k, turns)
-            q, k, v = (y.transpose(1, 2) for y in (q, k, v))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.wo(y.transpose(1, 2).reshape(x.shape))
-            h = self.ffn_norm(x)
-            return x + self.w2(F.silu(self.w1(h)) * self.w3(h))
 
-    class Titan(nn.Module):
-        def __init__(self, width=32, heads=4):
-            super().__init__()
-            self.tok_embeddings = nn.Embedding(VOCABULARY, width)
-            self.layers = nn.ModuleList(Layer(width, heads) for _ in range(2))
-            self.norm, self.output = nn.RMSNorm(width), nn.Linear(width, VOCABULARY, bias=False)
-            angles = torch.outer(
-                torch.arange(LENGTH).float(),
-                1 / 500000 ** (torch.arange(0, width // heads, 2).float() / (width // heads)),
-            )
-            self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles))
-
-        def forward(self, tokens, labels):
-            x = self.tok_embeddings(tokens)
-            for layer in self.layers:
-                x = layer(x, self.turns)
-            return F.cross_entropy(self.output(self.norm(x)).flatten(0, 1), labels.flatten())
-
-    return randomized(Titan()), {"tokens": tokens(), "labels": tokens()}
+@model
+def titan_llama_real():
+    module = Titan(rotate_real, lambda a: {"cos": a.cos(), "sin": a.sin()})
+    return randomized(module), {"tokens": tokens(), "labels": tokens()}
 
 
 @model

@@ -123,121 +123,6 @@ def resnet():
     return classified(network, 32)
 
 
-@model
-def vgg():
-    network = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1),
-        nn.ReLU(inplace=True),
-        nn.MaxPool2d(2, 2),
-        nn.Conv2d(8, 16, 3, padding=1),
-        nn.ReLU(inplace=True),
-        nn.MaxPool2d(2, 2),
-        nn.AdaptiveAvgPool2d((7, 7)),
-        nn.Flatten(),
-        nn.Linear(16 * 49, 24),
-        nn.ReLU(inplace=True),
-        nn.Dropout(),
-        nn.Linear(24, 5),
-    )
-    return classified(network, 18)
-
-
-class Fire(nn.Module):
-    """SqueezeNet's."""
-
-    def __init__(self, channels, squeezed, expanded):
-        super().__init__()
-        self.squeeze = nn.Conv2d(channels, squeezed, 1)
-        self.expand1 = nn.Conv2d(squeezed, expanded, 1)
-        self.expand3 = nn.Conv2d(squeezed, expanded, 3, padding=1)
-
-    def forward(self, x):
-        x = F.relu(self.squeeze(x))
-        return torch.cat([F.relu(self.expand1(x)), F.relu(self.expand3(x))], 1)
-
-
-@model
-def squeezenet():
-    network = nn.Sequential(
-        nn.Conv2d(3, 8, 3, 2),
-        nn.ReLU(),
-        nn.MaxPool2d(3, 2, ceil_mode=True),
-        Fire(8, 4, 8),
-        nn.MaxPool2d(3, 2, ceil_mode=True),
-        Fire(16, 4, 8),
-        nn.Conv2d(16, 5, 1),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-    )
-    return classified(network, 26)
-
-
-class Dense(nn.Module):
-    """A layer of DenseNet."""
-
-    def __init__(self, channels, growth):
-        super().__init__()
-        self.norm1, self.conv1 = nn.BatchNorm2d(channels), nn.Conv2d(channels, 8, 1, bias=False)
-        self.norm2, self.conv2 = nn.BatchNorm2d(8), nn.Conv2d(8, growth, 3, 1, 1, bias=False)
-
-    def forward(self, x):
-        y = self.conv1(F.relu(self.norm1(x)))
-        return torch.cat([x, self.conv2(F.relu(self.norm2(y)))], 1)
-
-
-@model
-def densenet():
-    network = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1, bias=False),
-        Dense(8, 4),
-        Dense(12, 4),
-        nn.BatchNorm2d(16),
-        nn.Conv2d(16, 8, 1),
-        nn.AvgPool2d(2, 2),
-        Dense(8, 4),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(12, 5),
-    )
-    return classified(network, 12)
-
-
-class Inverted(nn.Module):
-    """The block of MobileNet-v2."""
-
-    def __init__(self, channels, features, stride):
-        super().__init__()
-        hidden = 3 * channels
-        self.conv = nn.Sequential(
-            nn.Conv2d(channels, hidden, 1, bias=False),
-            nn.BatchNorm2d(hidden),
-            nn.ReLU6(inplace=True),
-            nn.Conv2d(hidden, hidden, 3, stride, 1, groups=hidden, bias=False),
-            nn.BatchNorm2d(hidden),
-            nn.ReLU6(inplace=True),
-            nn.Conv2d(hidden, features, 1, bias=False),
-            nn.BatchNorm2d(features),
-        )
-        self.keeps = stride == 1 and channels == features
-
-    def forward(self, x):
-        return x + self.conv(x) if self.keeps else self.conv(x)
-
-
-@model
-def mobilenet_v2():
-    network = nn.Sequential(
-        nn.Conv2d(3, 8, 3, 2, 1),
-        Inverted(8, 8, 1),
-        Inverted(8, 12, 2),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(12, 5),
-    )
-    return classified(network, 16)
-
-
 class Upsampled(nn.Module):
     """A U-Net with one skip connection."""
 
@@ -259,6 +144,58 @@ class Upsampled(nn.Module):
 def unet():
     labels = torch.randint(0, 4, (BATCH, 10, 12))
     return randomized(Upsampled()), {"images": torch.randn(BATCH, 3, 10, 12), "labels": labels}
+
+
+class Denoiser(nn.Module):
+    """A diffusion model's U-Net: group norms, the time in each block, attention in the
+    middle, a transposed convolution up."""
+
+    class Block(nn.Module):
+        def __init__(self, channels, features):
+            super().__init__()
+            self.norm1, self.conv1 = (
+                nn.GroupNorm(4, channels),
+                nn.Conv2d(channels, features, 3, 1, 1),
+            )
+            self.norm2, self.conv2 = (
+                nn.GroupNorm(4, features),
+                nn.Conv2d(features, features, 3, 1, 1),
+            )
+            self.time = nn.Linear(16, features)
+            self.skip = nn.Conv2d(channels, features, 1)
+
+        def forward(self, x, time):
+            h = self.conv1(F.silu(self.norm1(x))) + self.time(time)[:, :, None, None]
+            return self.skip(x) + self.conv2(F.silu(self.norm2(h)))
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.time = nn.Sequential(nn.Linear(8, 16), nn.SiLU(), nn.Linear(16, 16))
+        self.stem = nn.Conv2d(3, width, 3, padding=1)
+        self.down = self.Block(width, width)
+        self.shrink = nn.Conv2d(width, 2 * width, 3, 2, 1)
+        self.middle = self.Block(2 * width, 2 * width)
+        self.norm = nn.GroupNorm(4, 2 * width)
+        self.attention = nn.MultiheadAttention(2 * width, 2, batch_first=True)
+        self.grow = nn.ConvTranspose2d(2 * width, width, 4, 2, 1)
+        self.up = self.Block(2 * width, width)
+        self.last = nn.Conv2d(width, 3, 3, padding=1)
+
+    def forward(self, images, steps, noise):
+        angles = steps[:, None] * torch.exp(-torch.arange(4) / 4 * 5.0)
+        time = self.time(torch.cat([angles.cos(), angles.sin()], -1))
+        x = self.down(self.stem(images), time)
+        y = self.middle(self.shrink(x), time)
+        h = self.norm(y).flatten(2).transpose(1, 2)
+        y = y + self.attention(h, h, h)[0].transpose(1, 2).reshape(y.shape)
+        return F.mse_loss(self.last(self.up(torch.cat([x, self.grow(y)], 1), time)), noise)
+
+
+@model
+def unet_diffusion():
+    shape = (BATCH, 3, 16, 16)
+    batch = {"images": torch.randn(shape), "steps": torch.rand(BATCH), "noise": torch.randn(shape)}
+    return randomized(Denoiser()), batch
 
 
 class Generator(nn.Module):

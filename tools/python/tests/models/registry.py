@@ -8,12 +8,19 @@ import torch
 from torch import nn
 
 MODELS: dict[str, Callable] = {}
+TRAINED: set[str] = set()
 
 
 def model(function: Callable) -> Callable:
     """Registers a function that returns (module, batch)."""
     MODELS[function.__name__] = function
     return function
+
+
+def trained(function: Callable) -> Callable:
+    """The same for a module that is compared in train mode."""
+    TRAINED.add(function.__name__)
+    return model(function)
 
 
 VOCABULARY, BATCH, LENGTH = 128, 2, 16

@@ -42,6 +42,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="the seed of the run that goes on, as its --seed (default 0)",
     )
+    result.add_argument(
+        "--running-statistics",
+        action="store_true",
+        help="those of batch norms, too, for a model that was imported in train mode",
+    )
     return result
 
 
@@ -55,6 +60,8 @@ def main(words: list[str] | None = None) -> int:
                 "writes its weights"
             )
         run = read_checkpoint(arguments.source, weights_only)
+        if arguments.running_statistics:
+            run.parameters += run.statistics
         if weights_only:
             write_weights(run, arguments.output)
             written = arguments.output

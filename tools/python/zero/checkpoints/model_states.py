@@ -76,8 +76,21 @@ class ModelStates:
             found.append(SavedParameter(name, shape, values, trainable=False))
         return found
 
+    def running_statistics(self) -> list[SavedParameter]:
+        """The buffers that training tracks, by the names that PyTorch's norms give
+        them; what else buffers are, a model makes again."""
+        module = field_of(self.first, "module", self.paths[0])
+        return [
+            SavedParameter(name, module[name].shape, module[name], trainable=False)
+            for name in self.first.get("buffer_names") or ()
+            if name.rpartition(".")[2] in ("running_mean", "running_var")
+            and isinstance(module.get(name), Stored)
+        ]
+
     def finish(self, run: SavedRun, steps: int | None) -> SavedRun:
-        """Adds the counts, and compares them with the optimizer's."""
+        """Adds running statistics and the counts, and compares these with the
+        optimizer's."""
+        run.statistics = self.running_statistics()
         updates, skipped = self.count("global_steps"), self.count("skipped_steps")
         run.steps = updates - skipped if steps is None else steps
         run.skipped, run.samples = skipped, self.count("global_samples")

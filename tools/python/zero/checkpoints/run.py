@@ -44,7 +44,8 @@ class SavedScaler:
 @dataclass
 class SavedRun:
     """A run between two updates. `steps` are updates done, without skipped ones;
-    `samples` were consumed. `aliases` are further names of tied parameters."""
+    `samples` were consumed. `aliases` are further names of tied parameters, `statistics`
+    running ones, which only some programs have."""
 
     origin: str
     parameters: list[SavedParameter]
@@ -54,6 +55,7 @@ class SavedRun:
     scaler: SavedScaler | None = None
     aliases: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    statistics: list[SavedParameter] = field(default_factory=list)
 
     def fit(self, parameters: Iterable[str], aliases: Mapping[str, str]) -> None:
         """Gives the parameters the names of a program, which may have another one of a
@@ -71,6 +73,7 @@ class SavedRun:
             else:
                 parameter.name = name
                 kept[name] = parameter
+        kept.update((s.name, s) for s in self.statistics if s.name in wanted)
         self.parameters = list(kept.values())
 
     def _renamed(self, wanted: set[str]) -> dict[str, str]:

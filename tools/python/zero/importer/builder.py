@@ -273,6 +273,16 @@ class Builder(Positions):
     def over(self, x: Value, y: Value | float) -> Value:
         return self.binary("div", x, y)
 
+    def select_mode(self, training: Value, evaluation: Value) -> Value:
+        """One value in training, another of its type in evaluation."""
+        results = [(training.shape, training.dtype)]
+        return self.add("zero.select_mode", [training, evaluation], results, types=same)[0]
+
+    def track(self, average: Value, value: Value) -> None:
+        """In training the loaded `average` follows `value`."""
+        form = average.op.attributes["parameter"] + ", {}"
+        self.add("zero.track", [value], [], form, of_operand)
+
     def negative(self, x: Value) -> Value:
         return self.unary("arith.negf", x) if x.is_float else self.minus(self.like(x, 0), x)
 

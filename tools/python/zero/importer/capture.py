@@ -6,16 +6,18 @@ before they run: where a gradient ends.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Iterable
 
 import torch
 from torch import nn
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from zero.importer.convert import CONVERTERS
 from zero.importer.errors import CannotImport
+from zero.importer.functions import own_gradients_checked
 from zero.importer.places import place_of, place_of_error
 
 stop_library = torch.library.Library("zero_importer", "DEF")
@@ -58,12 +60,23 @@ class LossOf(nn.Module):
         return value
 
 
+@dataclass(frozen=True)
+class Average:
+    """A buffer that training tracks: its name in the module, its value, and the part
+    of the difference that it moves by in a micro-batch."""
+
+    name: str
+    data: torch.Tensor
+    weight: float
+
+
 @dataclass
 class Captured:
     """The graph, and what its placeholders stand for."""
 
     graph: Graph
     parameters: dict[Node, str]  # by the name in the module
+    averages: dict[Node, Average]
     constants: dict[Node, Any]
     inputs: dict[Node, str]
     results: list[Node]
@@ -80,8 +93,10 @@ def copies(batch: dict[str, Any]) -> dict[str, Any]:
 
 def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) -> Captured:
     """Traces `module(**batch)`. Raises CannotImport."""
+    refuse_cumulative_averages(module)
     wrapper = LossOf(module, outputs)
-    wrapper.train(module.training)
+    # Not `train`, which would set the mode of all layers: some may be in eval mode.
+    wrapper.training = module.training
     on_meta = any(parameter.is_meta for parameter in module.parameters())
     buffers = dict(module.named_buffers(remove_duplicate=False))
     batch = copies(batch)
@@ -90,23 +105,44 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
         batch = {k: v.to("meta") if isinstance(v, torch.Tensor) else v for k, v in batch.items()}
         set_buffers(module, {name: value.to("meta") for name, value in buffers.items()})
     try:
-        program = torch.export.export(wrapper, (), batch, strict=False)
+        with own_gradients_checked():
+            program = torch.export.export(wrapper, (), batch, strict=False)
     except CannotImport:
         raise
     except Exception as error:
-        raise CannotImport(
-            "torch.export cannot trace the model: "
-            f"{type(error).__name__}: {str(error).strip().splitlines()[0]}. A loss must be "
-            "one graph of tensors with static shapes: no branch on values, no "
-            "`use_reentrant=True` checkpoints",
-            place_of_error(error),
-        ) from error
+        raise CannotImport(untraceable(error), place_of_error(error)) from error
     finally:
         if on_meta:
             set_buffers(module, buffers)
     refuse_dynamic(program)
     mark_stops(program, trainable(program, module))
     return bind(program.run_decompositions(table()), buffers)
+
+
+def refuse_cumulative_averages(module: nn.Module) -> None:
+    """Their weight depends on the number of micro-batches so far."""
+    for name, layer in module.named_modules():
+        tracks = isinstance(layer, nn.modules.batchnorm._NormBase) and layer.track_running_stats
+        if tracks and layer.training and layer.momentum is None:
+            raise CannotImport(
+                f"the batch norm '{name}' has momentum=None, a cumulative average; give it "
+                "a momentum"
+            )
+
+
+def untraceable(error: Exception) -> str:
+    """Why a module has no graph."""
+    text = "torch.export cannot trace the model: "
+    if isinstance(error, GuardOnDataDependentSymNode):
+        return text + (
+            "what Python does here depends on the values of a tensor (a branch, `.item()`): "
+            "choose between tensors with torch.where, or leave the check out"
+        )
+    first = (str(error).strip().splitlines() or [""])[0]
+    return text + (
+        f"{type(error).__name__}: {first}. A loss must be one graph of tensors with static "
+        "shapes: no branch on values, no `use_reentrant=True` checkpoints"
+    )
 
 
 def set_buffers(module: nn.Module, buffers: dict[str, torch.Tensor]) -> None:
@@ -116,27 +152,55 @@ def set_buffers(module: nn.Module, buffers: dict[str, torch.Tensor]) -> None:
 
 
 def table() -> dict:
-    """PyTorch's own decompositions of recurrent networks; all else stays whole."""
-    kept = ("aten.lstm", "aten.gru", "aten.rnn")
+    """PyTorch's own decompositions of recurrent networks, and of what it differentiates
+    as a composition itself and no converter knows; all else stays whole."""
+    recurrent = ("aten.lstm", "aten.gru", "aten.rnn")
     return {
         operation: function
         for operation, function in torch.export.default_decompositions().items()
-        if str(operation).startswith(kept)
+        if str(operation).startswith(recurrent) or is_unknown_composition(operation)
     }
 
 
+def is_unknown_composition(operation: torch._ops.OpOverload) -> bool:
+    key = "CompositeImplicitAutograd"
+    return (
+        str(operation) not in CONVERTERS
+        and torch._C._dispatch_has_kernel_for_dispatch_key(operation.name(), key)
+        and operation is not torch.ops.aten.item.default  # a number, which has no graph
+    )
+
+
 def refuse_dynamic(program) -> None:
+    """Checks of values, which nothing needs, are no part of the model."""
+    live = needed(program.graph.output_node().all_input_nodes)
     for node in program.graph.nodes:
         value = node.meta.get("val")
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) or (
-            isinstance(value, torch.Tensor)
-            and any(isinstance(size, torch.SymInt) for size in value.shape)
-        ):
+        if node in live and is_dynamic(value):
             raise CannotImport(
-                f"{node.target} has a shape or a number that depends on values; "
-                "zero compiles static shapes",
+                f"{node.target} has a shape or a number that depends on values, and zero "
+                "compiles static shapes: use torch.where or multiply by a mask",
                 place_of(node),
             )
+
+
+def is_dynamic(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(is_dynamic(item) for item in value)
+    if isinstance(value, torch.Tensor):
+        return any(isinstance(size, torch.SymInt) for size in value.shape)
+    return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def needed(results: Iterable[Node]) -> set[Node]:
+    """The nodes that `results` depend on."""
+    found, stack = set(), list(results)
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack += node.all_input_nodes
+    return found
 
 
 # Where gradients end
@@ -208,13 +272,13 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
         if node.target is torch.ops.aten._assert_tensor_metadata.default:
             module.graph.erase_node(node)
     nodes = {node.name: node for node in module.graph.nodes if node.op == "placeholder"}
-    captured = Captured(module.graph, {}, {}, {}, [])
+    captured = Captured(module.graph, {}, {}, {}, {}, [])
     for spec in program.graph_signature.input_specs:
         node = nodes[spec.arg.name]
         if spec.kind == InputKind.PARAMETER:
             captured.parameters[node] = own_name(spec.target)
         elif spec.kind == InputKind.BUFFER:
-            captured.constants[node] = buffers[own_name(spec.target)].detach().cpu()
+            captured.constants[node] = buffers[own_name(spec.target)].detach()
         elif spec.kind == InputKind.CONSTANT_TENSOR:
             captured.constants[node] = program.constants[spec.target].detach().cpu()
         elif spec.kind == InputKind.USER_INPUT and isinstance(spec.arg, ConstantArgument):
@@ -223,13 +287,26 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
             captured.inputs[node] = spec.arg.name
         else:
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
-    results = list(module.graph.output_node().args[0])
-    kept = []
+    names = {spec.target: nodes[spec.arg.name] for spec in program.graph_signature.input_specs}
+    bind_results(captured, program, names)
+    for node, value in captured.constants.items():
+        if isinstance(value, torch.Tensor):
+            if value.is_meta:
+                raise CannotImport(f"the buffer '{node.name}' is on the meta device, without values")
+            captured.constants[node] = value.cpu()
+    return captured
+
+
+def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> None:
+    """What the graph returns, and the buffers that it changes."""
+    results = list(captured.graph.output_node().args[0])
     for spec, result in zip(program.graph_signature.output_specs, results):
         if spec.kind == OutputKind.USER_OUTPUT:
             captured.results.append(result)
+        elif spec.kind == OutputKind.BUFFER_MUTATION and is_counter(result):
+            pass
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_running(result):
-            kept.append(own_name(spec.target))
+            track(captured, placeholders[spec.target], own_name(spec.target), result)
         elif spec.kind == OutputKind.BUFFER_MUTATION:
             raise CannotImport(
                 f"the buffer '{own_name(spec.target)}' changes in each step, and zero's "
@@ -237,33 +314,39 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
                 place_of(result) if isinstance(result, Node) else None,
             )
         else:
-            raise CannotImport(f"forward changes '{spec.target}' in place: return a new tensor")
-    warn_of_statistics(kept)
-    return captured
+            raise CannotImport(
+                f"forward changes '{own_name(spec.target)}' in place: return a new tensor"
+            )
+
+
+def track(captured: Captured, placeholder: Node, name: str, result: Node) -> None:
+    """A running statistic; with a momentum of 0 it stays as it is."""
+    weight = float(result.args[0].args[6])
+    if not 0 <= weight <= 1:
+        raise CannotImport(
+            f"the momentum of '{name}' is {weight:g}, wanted one from 0 to 1", place_of(result)
+        )
+    if weight > 0:
+        data = captured.constants.pop(placeholder)
+        captured.averages[placeholder] = Average(name, data, weight)
+
+
+def is_counter(result: Any) -> bool:
+    """Whether it is a batch norm's number of micro-batches, which nothing reads."""
+    counter = result
+    while isinstance(counter, Node) and str(counter.target) == "aten.add.Tensor":
+        counter = counter.args[0]
+    return (
+        isinstance(counter, Node)
+        and counter is not result
+        and counter.name.endswith("num_batches_tracked")
+    )
 
 
 def is_running(result: Any) -> bool:
-    """Whether it is what a batch norm leaves in a buffer: running statistics, or
-    the number of micro-batches."""
-    if not isinstance(result, Node):
-        return False
-    if str(result.target) == "aten.add.Tensor":
-        counter = result.args[0]
-        return isinstance(counter, Node) and counter.name.endswith("num_batches_tracked")
-    source = result.args[0] if result.args else None
+    """Whether it is what a batch norm leaves in a buffer: running statistics."""
+    source = result.args[0] if isinstance(result, Node) and result.args else None
     return isinstance(source, Node) and str(source.target) == BATCH_NORM
 
 
 BATCH_NORM = "aten._native_batch_norm_legit_functional.default"
-
-
-def warn_of_statistics(buffers: list[str]) -> None:
-    layers = sorted({name.rpartition(".")[0] for name in buffers})
-    if layers:
-        warnings.warn(
-            f"the running statistics of {len(layers)} batch norms ({layers[0]}, ..) are not "
-            "trained: steps and evaluations normalise by the statistics of their "
-            "micro-batch. Compute them from the trained weights before you use the module "
-            "in eval mode: torch.optim.swa_utils.update_bn(data, module)",
-            stacklevel=4,
-        )

@@ -20,6 +20,7 @@ OF_METADATA = {
     "full_like",
     "empty_like",
     "fill",
+    "zero",
 }
 
 # Memory that nobody has written: as zeros, so that the text is a function of the model.

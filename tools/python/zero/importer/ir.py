@@ -123,11 +123,11 @@ class Block:
         return operation.results
 
     def live(self, results: Sequence[Value]) -> list[Operation]:
-        """The operations that `results` need, in order."""
+        """The operations that `results` need, and those without results, in order."""
         needed = {id(value.op) for value in results}
         kept = []
         for operation in reversed(self.operations):
-            if id(operation) in needed:
+            if id(operation) in needed or not operation.results:
                 kept.append(operation)
                 needed |= {id(value.op) for value in operation.operands}
         return kept[::-1]
@@ -163,5 +163,6 @@ def print_operations(
         results = ", ".join(value.name for value in operation.results)
         body = operation.write([value.name for value in operation.operands])
         where = locations(operation.place)
-        lines.append(f"  {results} = {body}" + (f" {where}" if where else ""))
+        left = f"{results} = " if results else ""
+        lines.append(f"  {left}{body}" + (f" {where}" if where else ""))
     return lines

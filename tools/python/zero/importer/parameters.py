@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Iterable
 
 import torch
 from torch import nn
@@ -13,22 +14,34 @@ from zero.importer.text import decimal, symbol, tensor_type
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """One storage, under the first of its names."""
+    """One storage, under the first of its names. With `average` a buffer that training
+    tracks, and the part of the difference that it moves by in a micro-batch."""
 
     name: str
     data: torch.Tensor
     frozen: bool
+    average: float | None = None
 
     def declaration(self) -> str:
+        kind = tensor_type(tuple(self.data.shape), self.data.dtype)
+        text = f"zero.parameter {symbol(self.name)} : {kind} = {self.initial()}"
+        if self.average is not None:
+            return f"{text} average {decimal(self.average)}"
         # Weight decay is for matrices, by convention.
         group = ' group "no_decay"' if self.data.dim() < 2 else ""
         frozen = " frozen" if self.frozen else ""
-        kind = tensor_type(tuple(self.data.shape), self.data.dtype)
-        return f"zero.parameter {symbol(self.name)} : {kind} = {self.initial()}{group}{frozen}"
+        return f"{text}{group}{frozen}"
 
     def initial(self) -> str:
-        """How to draw values where no weights are given: like the present ones."""
+        """How to draw values where no weights are given: like the present ones.
+        Averages, of which some must not be negative, begin with the mean of them."""
+        if self.average is not None and not self.data.is_meta:
+            mean = self.data.double().mean().item()
+            known = {0.0: "#zero.zeros", 1.0: "#zero.ones"}
+            return known.get(mean, f"#zero.constant<{decimal(float(f'{mean:.4g}'))}>")
         if self.data.is_meta:
+            if self.name.endswith("running_mean"):
+                return "#zero.zeros"
             if self.data.dim() >= 2:
                 return "#zero.normal<std = 0.02>"
             return "#zero.zeros" if self.name.endswith("bias") else "#zero.ones"
@@ -45,6 +58,16 @@ def key_of(parameter: torch.Tensor):
     if parameter.is_meta:
         return id(parameter)
     return parameter.untyped_storage().data_ptr(), parameter.storage_offset(), parameter.shape
+
+
+def module_tensors(module: nn.Module, known: Iterable[str]) -> dict[str, torch.Tensor]:
+    """The parameters of the module, and those of its buffers that are `known`."""
+    tensors = {parameter.name: parameter.data for parameter in Parameters(module).all()}
+    known = set(known)
+    for name, value in module.named_buffers(remove_duplicate=False):
+        if name in known:
+            tensors[name] = value
+    return tensors
 
 
 class Parameters:
@@ -81,6 +104,13 @@ class Parameters:
                     f"the parameters '{other}' and '{parameter.name}' are parts of one "
                     "tensor: make them one parameter, or give each its own memory"
                 )
+
+    def average(self, name: str, data: torch.Tensor, weight: float) -> Parameter:
+        """Adds a buffer that training tracks, once."""
+        if name not in self.by_name:
+            self._check(name, data)
+            self.by_name[name] = Parameter(name, data, frozen=False, average=weight)
+        return self.by_name[name]
 
     def all(self) -> list[Parameter]:
         """Each storage once, in the module's order."""

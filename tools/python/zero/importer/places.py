@@ -35,8 +35,13 @@ def place_of(node: Node) -> Place:
 
 def place_of_error(error: BaseException) -> Place | None:
     """The innermost line of an exception's traceback that is the user's."""
+    return place_of_frames(traceback.extract_tb(error.__traceback__))
+
+
+def place_of_frames(frames: traceback.StackSummary) -> Place | None:
+    """The innermost of them that is the user's."""
     place = None
-    for frame in traceback.extract_tb(error.__traceback__):
+    for frame in frames:
         if os.path.exists(frame.filename) and not frame.filename.startswith((TORCH, PACKAGE)):
             place = Place("", shortened(frame.filename), frame.lineno or 0)
     return place

@@ -8,11 +8,11 @@ import torch
 from torch.fx import Node
 
 from zero.importer.builder import Builder
-from zero.importer.capture import Captured
+from zero.importer.capture import Captured, needed
 from zero.importer.convert import convert_node
 from zero.importer.errors import CannotImport, Place
-from zero.importer.ir import Names, Value, print_operations
-from zero.importer.parameters import Parameters
+from zero.importer.ir import Names, Value, print_operations, same
+from zero.importer.parameters import Parameter, Parameters
 from zero.importer.places import place_of
 from zero.importer.text import location, symbol
 
@@ -24,17 +24,6 @@ def name_of(node: Node) -> str:
     module = getattr(node.target, "__module__", "") or ""
     name = getattr(node.target, "__name__", str(node.target))
     return ("zero." if module.startswith("zero.") else f"{module}.") + name
-
-
-def needed(results: list[Node]) -> set[Node]:
-    """The nodes that `results` depend on."""
-    found, stack = set(), list(results)
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            stack += node.all_input_nodes
-    return found
 
 
 class StepWriter:
@@ -103,7 +92,12 @@ class StepWriter:
         if node in self.values:
             return self.values[node]
         if node in self.captured.parameters:
-            return self._load(self.captured.parameters[node])
+            return self._load(self.parameters.by_name[self.captured.parameters[node]])
+        if node in self.captured.averages:
+            average = self.captured.averages[node]
+            return self._load(
+                self.parameters.average(average.name, average.data, average.weight)
+            )
         constant = self.captured.constants[node]
         if isinstance(constant, torch.Tensor):
             constant = self.builder.constant(constant.detach())
@@ -112,17 +106,16 @@ class StepWriter:
         self.values[node] = constant
         return constant
 
-    def _load(self, name: str) -> Value:
-        parameter = self.parameters.by_name[name]
+    def _load(self, parameter: Parameter) -> Value:
         if parameter.name not in self.loads:
             result = (tuple(parameter.data.shape), parameter.data.dtype)
-            form = symbol(parameter.name).replace("{", "{{").replace("}", "}}")
+            form = escaped(symbol(parameter.name))
             hint, self.builder.hint = self.builder.hint, clean(parameter.name)
             value = self.builder.add(
-                "zero.load", [], [result], form, lambda operation: operation.results[0].type
+                "zero.load", [], [result], form, same, parameter=form, average=parameter.average
             )[0]
             self.builder.hint = hint
-            value.trained = not parameter.frozen
+            value.trained = not parameter.frozen and parameter.average is None
             self.loads[parameter.name] = value
         return self.loads[parameter.name]
 
@@ -156,6 +149,11 @@ class StepWriter:
         if place not in self.aliases:
             self.aliases[place] = f"#loc{len(self.aliases)}"
         return f"loc({self.aliases[place]})"
+
+
+def escaped(text: str) -> str:
+    """As part of an operation's form."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def clean(name: str) -> str:

@@ -17,6 +17,7 @@ from zero.importer.convert import (  # noqa: F401 (each registers its converters
     products,
     random,
     reductions,
+    resizing,
     scatters,
     shapes,
 )

@@ -165,12 +165,24 @@ UNARY = {
     "log": "math.log",
     "log1p": "math.log1p",
     "log2": "math.log2",
+    "log10": "math.log10",
+    "exp2": "math.exp2",
     "sqrt": "math.sqrt",
     "rsqrt": "math.rsqrt",
     "tanh": "math.tanh",
     "erf": "math.erf",
+    "erfc": "math.erfc",
     "sin": "math.sin",
     "cos": "math.cos",
+    "tan": "math.tan",
+    "asin": "math.asin",
+    "acos": "math.acos",
+    "atan": "math.atan",
+    "sinh": "math.sinh",
+    "cosh": "math.cosh",
+    "asinh": "math.asinh",
+    "acosh": "math.acosh",
+    "atanh": "math.atanh",
     "floor": "math.floor",
     "ceil": "math.ceil",
     "round": "math.roundeven",
@@ -254,6 +266,25 @@ def power_tensors(b: Builder, self, exponent):
     return b.add("math.powf", operands, [(shape, x.dtype)], "", _same)[0]
 
 
+@converts(
+    "aten.xlogy.Tensor",
+    "aten.xlogy.Scalar_Other",
+    "aten.xlogy.Scalar_Self",
+    to="math.log, arith.mulf, and 0 where x is",
+)
+def xlogy(b: Builder, self, other):
+    x, y = promoted(b, self, other)
+    return b.times(x, b.unary("math.log", b.select(b.compare("eq", x, 0), b.like(y, 1), y)))
+
+
+@converts("aten.atan2.default", to="math.atan2")
+def atan2(b: Builder, self, other):
+    x, y = promoted(b, self, other)
+    shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
+    operands = [b.broadcast(x, shape), b.broadcast(y, shape)]
+    return b.add("math.atan2", operands, [(shape, x.dtype)], "", _same)[0]
+
+
 @converts("aten.pow.Scalar", to="math.exp")
 def power_of(b: Builder, self, exponent):
     if self <= 0:
@@ -293,7 +324,12 @@ def clamp(b: Builder, self, min=None, max=None):
     return x
 
 
-@converts("aten.clamp.Tensor", to="arith.maximumf, arith.minimumf")
+@converts(
+    "aten.clamp.Tensor",
+    "aten.clamp_min.Tensor",
+    "aten.clamp_max.Tensor",
+    to="arith.maximumf, arith.minimumf",
+)
 def clamp_tensor(b: Builder, self, min=None, max=None):
     x = self
     if min is not None:

@@ -7,7 +7,6 @@ import torch
 from zero.importer.builder import Builder
 from zero.importer.convert.arithmetic import promoted
 from zero.importer.convert.registry import converts
-from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
 
@@ -24,47 +23,34 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     _register_comparison(_name)
 
 
-@converts(
-    "aten.__and__.Tensor",
-    "aten.bitwise_and.Tensor",
-    "aten.logical_and.default",
-    to="arith.andi",
-)
-def logical_and(b: Builder, self, other):
-    return _logical(b, "and", self, other)
+def _register_logic(name: str) -> None:
+    bitwise = [
+        f"aten.{spelling}.{kind}"
+        for spelling in (f"__{name}__", f"bitwise_{name}")
+        for kind in ("Tensor", "Scalar")
+    ]
+
+    @converts(*bitwise, to=f"arith.{name}i")
+    def bits(b: Builder, self, other):
+        return b.binary(name, *promoted(b, self, other))
+
+    @converts(f"aten.logical_{name}.default", to=f"arith.{name}i")
+    def truths(b: Builder, self, other):
+        return b.binary(name, b.cast(self, torch.bool), b.cast(other, torch.bool))
 
 
-@converts(
-    "aten.__or__.Tensor",
-    "aten.bitwise_or.Tensor",
-    "aten.logical_or.default",
-    to="arith.ori",
-)
-def logical_or(b: Builder, self, other):
-    return _logical(b, "or", self, other)
+for _name in ("and", "or", "xor"):
+    _register_logic(_name)
 
 
-@converts(
-    "aten.__xor__.Tensor",
-    "aten.bitwise_xor.Tensor",
-    "aten.logical_xor.default",
-    to="arith.xori",
-)
-def logical_xor(b: Builder, self, other):
-    return _logical(b, "xor", self, other)
+@converts("aten.bitwise_not.default", to="arith.xori")
+def bitwise_not(b: Builder, self):
+    return b.binary("xor", self, b.like(self, True if self.dtype == torch.bool else -1))
 
 
-def _logical(b: Builder, name: str, x: Value, y: Value) -> Value:
-    if x.dtype != torch.bool or y.dtype != torch.bool:
-        raise CannotImport(f"a bitwise '{name}' of {x.dtype} and {y.dtype}: wanted bool")
-    return b.binary(name, x, y)
-
-
-@converts("aten.bitwise_not.default", "aten.logical_not.default", to="arith.xori")
+@converts("aten.logical_not.default", to="arith.xori")
 def logical_not(b: Builder, self):
-    if self.dtype != torch.bool:
-        raise CannotImport(f"a logical 'not' of {self.dtype}: wanted bool")
-    return b.binary("xor", self, b.like(self, True))
+    return bitwise_not(b, b.cast(self, torch.bool))
 
 
 @converts("aten.where.self", to="arith.select")

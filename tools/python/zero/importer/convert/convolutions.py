@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import torch
+
 from zero.importer.builder import Builder
 from zero.importer.convert.registry import converts
 from zero.importer.convert.shapes import padded
@@ -150,3 +152,20 @@ def im2col(b: Builder, self, kernel_size, dilation, padding, stride):
             part = b.narrow(x, 2, i * gaps[0], rows, steps[0])
             parts.append(b.reshape(b.narrow(part, 3, j * gaps[1], columns, steps[1]), shape))
     return b.reshape(b.concat(parts, 2), (batch, channels * kh * kw, rows * columns))
+
+
+@converts("aten.col2im.default", to="nn.scatter_add")
+def col2im(b: Builder, self, output_size, kernel_size, dilation, padding, stride):
+    """[B, C kh kw, L] to [B, C, H, W]: each pixel is the sum of what is on it."""
+    batch, taps, windows = self.shape
+    if self.rank != 3:
+        raise CannotImport("fold of a tensor without a batch")
+    height, width = (size + 2 * m for size, m in zip(output_size, padding))
+    pixels = torch.arange(height * width, dtype=torch.float32).reshape(1, 1, height, width)
+    places = torch.nn.functional.unfold(pixels, kernel_size, dilation, 0, stride).long()
+    channels = taps // math.prod(kernel_size)
+    x = b.reshape(self, (batch * channels, places.numel()))
+    ids = b.constant(places.reshape(1, -1).expand(batch * channels, -1))
+    zeros = b.fill((batch * channels, height * width), 0, self.dtype)
+    y = b.reshape(b.scatter_add(x, ids, zeros, 1), (batch, channels, height, width))
+    return b.slice(y, [0, 0, *padding], [batch, channels, *output_size])

@@ -76,25 +76,37 @@ def index(b: Builder, self, indices):
     if not used:
         return self
     # The indexed dimensions first, and back to their place in the result.
-    first, count = used[0], len(used)
-    order = used + [d for d in range(self.rank) if d not in used]
-    y = index_rows(b, b.transpose(self, order), [indices[d] for d in used])
-    rank = y.rank - (self.rank - count)
-    back = list(range(rank, rank + first)) + list(range(rank)) + list(range(rank + first, y.rank))
-    return b.transpose(y, back)
+    y = index_rows(b, b.transpose(self, rows_first(used, self.rank)), [indices[d] for d in used])
+    positions = y.rank - (self.rank - len(used))
+    return b.transpose(y, inverse(positions_first(used, positions, y.rank)))
 
 
 def indexed_dims(indices: list[Value | None]) -> list[int]:
-    """The dimensions that have indices, which are neighbours."""
+    """The dimensions that have indices."""
     if any(i is not None and i.dtype == torch.bool for i in indices):
         raise CannotImport(
             "indexing by a mask of bool: its result has no static shape; use "
             "torch.where or multiply by the mask"
         )
-    used = [i for i, ids in enumerate(indices) if ids is not None]
-    if used and used != list(range(used[0], used[-1] + 1)):
-        raise CannotImport("indices on dimensions that are not neighbours")
-    return used
+    return [i for i, ids in enumerate(indices) if ids is not None]
+
+
+def rows_first(used: list[int], rank: int) -> list[int]:
+    """The permutation that brings indexed dimensions to the front."""
+    return used + [dim for dim in range(rank) if dim not in used]
+
+
+def positions_first(used: list[int], positions: int, rank: int) -> list[int]:
+    """The same for what indexing gives: the dimensions of the indices are where the
+    indexed ones were, or in front where those are not neighbours."""
+    neighbours = used[-1] - used[0] == len(used) - 1
+    first = used[0] if neighbours else 0
+    ids = list(range(first, first + positions))
+    return ids + [dim for dim in range(rank) if dim not in ids]
+
+
+def inverse(permutation: list[int]) -> list[int]:
+    return sorted(range(len(permutation)), key=permutation.__getitem__)
 
 
 def index_rows(b: Builder, x: Value, ids: list[Value]) -> Value:

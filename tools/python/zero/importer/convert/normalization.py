@@ -84,32 +84,62 @@ def instance_norm(
     return group_norm(b, input, input.shape[1], weight, bias, eps)
 
 
-def batch_norm_of(b: Builder, x: Value, w: Value | None, shift: Value | None, eps: float) -> Value:
-    """With the statistics of the micro-batch."""
+def batch_norm_of(
+    b: Builder, x: Value, w: Value | None, shift: Value | None, eps: float
+) -> list[Value]:
+    """By the statistics of the micro-batch; the result, mean and biased variance."""
     channels = x.shape[1:2]
     w = b.fill(channels, 1, x.dtype) if w is None else w
     shift = b.fill(channels, 0, x.dtype) if shift is None else shift
     kind = torch.float64 if x.dtype == torch.float64 else torch.float32
     results = [(x.shape, x.dtype), (channels, kind), (channels, kind)]
     form = f"{{}}, {{}}, {{}} eps {decimal(eps)}"
-    return b.add("nn.batch_norm", [x, w, shift], results, form)[0]
+    return b.add("nn.batch_norm", [x, w, shift], results, form)
+
+
+def normalized(
+    b: Builder,
+    x: Value,
+    w: Value | None,
+    shift: Value | None,
+    mean: Value,
+    variance: Value,
+    eps: float,
+) -> Value:
+    """By given statistics: all that is of a channel is computed first."""
+    if variance.constant is not None:
+        scale = b.constant(torch.rsqrt(variance.constant + eps))
+    else:
+        scale = b.unary("math.rsqrt", b.plus(variance, eps))
+    scale = scale if w is None else b.times(w, scale)
+    offset = b.negative(b.times(mean, scale))
+    offset = offset if shift is None else b.plus(shift, offset)
+    view = (x.shape[1],) + (1,) * (x.rank - 2)
+    return b.plus(b.times(x, b.reshape(scale, view)), b.reshape(offset, view))
 
 
 @converts("aten._native_batch_norm_legit.no_stats", to="nn.batch_norm")
 def batch_norm(b: Builder, input, weight, bias, training, momentum, eps):
-    return [batch_norm_of(b, input, weight, bias, eps)]
+    return [batch_norm_of(b, input, weight, bias, eps)[0]]
 
 
 @converts(
     "aten._native_batch_norm_legit_functional.default",
-    to="nn.batch_norm; the running statistics stay as they are",
+    to="nn.batch_norm, zero.track; evaluation: arithmetic with the running statistics",
 )
 def batch_norm_functional(
     b: Builder, input, weight, bias, running_mean, running_var, training, momentum, eps
 ):
-    """Its further results are statistics, which nothing of the loss reads."""
-    y = batch_norm_of(b, input, weight, bias, eps)
-    return [y, None, None, running_mean, running_var]
+    """Training tracks both statistics, the variance without bias, where they have a
+    momentum. PyTorch refuses a single value of a channel. Another call of the layer takes
+    the statistics from this one."""
+    y, mean, variance = batch_norm_of(b, input, weight, bias, eps)
+    count = input.size // input.shape[1]
+    if running_mean.constant is None:
+        b.track(running_mean, mean)
+        b.track(running_var, b.times(variance, count / (count - 1)))
+    known = normalized(b, input, weight, bias, running_mean, running_var, eps)
+    return [b.select_mode(y, known), None, None, running_mean, running_var]
 
 
 @converts(
@@ -119,13 +149,8 @@ def batch_norm_functional(
 def batch_norm_no_training(
     b: Builder, input, weight, bias, running_mean, running_var, momentum, eps
 ):
-    """In eval mode: the statistics of an earlier run are constants."""
-    view = (input.shape[1],) + (1,) * (input.rank - 2)
-    rstd = b.constant(torch.rsqrt(running_var.constant + eps))
-    y = b.times(b.minus(input, b.reshape(running_mean, view)), b.reshape(rstd, view))
-    if weight is not None:
-        y = b.times(y, b.reshape(weight, view))
-    return [y if bias is None else b.plus(y, b.reshape(bias, view))]
+    """In eval mode: the statistics of an earlier run."""
+    return [normalized(b, input, weight, bias, running_mean, running_var, eps)]
 
 
 @converts("aten._weight_norm.default", to="v * g / norm(v)")

@@ -7,7 +7,6 @@ import torch
 from zero.importer.builder import Builder
 from zero.importer.convert.reductions import extremum
 from zero.importer.convert.registry import converts
-from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
 
@@ -45,9 +44,8 @@ def topk(b: Builder, self, k, dim=-1, largest=True, sorted=True):
 def first_position(b: Builder, x: Value, dim: int | None, keep: bool, largest: bool) -> Value:
     """Where the largest or smallest element is, the first of several."""
     if dim is None:
-        if keep:
-            raise CannotImport("argmax or argmin with keepdim and without dim")
-        x, dim = b.reshape(x, [x.size]), 0
+        y = first_position(b, b.reshape(x, [x.size]), 0, False, largest)
+        return b.reshape(y, (1,) * x.rank) if keep else y
     dim %= x.rank
     y = positions_in_order(b, x, dim, largest, 1)
     return y if keep else b.reshape(y, y.shape[:dim] + y.shape[dim + 1 :])

@@ -1,4 +1,4 @@
-"""Pooling and upsampling."""
+"""Pooling."""
 
 from __future__ import annotations
 
@@ -60,6 +60,12 @@ def pooled(b: Builder, kind: str, x: Value, lists: dict[str, list[int]], up: boo
     spatial = len(lists["window"])
     images = batched(b, x, spatial)
     gaps = lists.get("dilations", [1] * spatial)
+    if up:
+        # A window that is larger than all there is ends with it.
+        room = [size + 2 * m for size, m in zip(images.shape[2:], lists["padding"])]
+        lists["window"] = [
+            min(w, n) if g == 1 else w for w, n, g in zip(lists["window"], room, gaps)
+        ]
     sizes = [
         window_count(size, *entries, up)
         for size, *entries in zip(
@@ -130,25 +136,3 @@ def avg_pool3d(
     b: Builder, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True
 ):
     return avg_pool(b, self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad)
-
-
-@converts("aten.upsample_bilinear2d.vec", to="nn.linear with constant interpolation matrices")
-def upsample_bilinear2d(b: Builder, input, output_size, align_corners, scale_factors=None):
-    height, width = input.shape[-2:]
-    example = torch.nn.functional.interpolate
-    # The interpolation of a dimension is linear: its matrix is that of the unit vectors.
-    options = {"mode": "bilinear", "align_corners": align_corners}
-    if scale_factors is not None:
-        options["scale_factor"] = tuple(scale_factors)
-    else:
-        options["size"] = tuple(output_size)
-    rows = example(
-        torch.eye(height).reshape(height, 1, height, 1).expand(-1, -1, -1, width), **options
-    )[:, 0, :, 0]
-    columns = example(
-        torch.eye(width).reshape(width, 1, 1, width).expand(-1, -1, height, -1), **options
-    )[:, 0, 0, :]
-    x = b.linear(input, b.constant(columns.contiguous()), None, transposed=False)
-    x = b.swap(x, x.rank - 2, x.rank - 1)
-    x = b.linear(x, b.constant(rows.contiguous()), None, transposed=False)
-    return b.swap(x, x.rank - 2, x.rank - 1)

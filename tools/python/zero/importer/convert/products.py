@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 
 from zero.importer.builder import Builder
 from zero.importer.convert.registry import converts
@@ -79,24 +80,48 @@ def product(b: Builder, x: Value, y: Value) -> Value:
 
 @converts("aten.einsum.default", to="nn.transpose, nn.matmul, nn.reduce")
 def einsum(b: Builder, equation, tensors, path=None):
-    equation = equation.replace(" ", "")
-    left, arrow, target = equation.partition("->")
-    terms = left.split(",")
-    if not arrow or "." in equation:
-        raise CannotImport(f"einsum '{equation}': write its result after '->', without '...'")
-    if any(len(set(term)) != len(term) for term in terms) or len(terms) > 2:
-        raise CannotImport(
-            f"einsum '{equation}': wanted one or two tensors, each index once in each"
-        )
     values = list(tensors)
-    sizes = {
-        letter: size
-        for term, value in zip(terms, values)
-        for letter, size in zip(term, value.shape)
-    }
-    if len(terms) == 1:
-        return arrange(b, sum_missing(b, values[0], terms[0], target), terms[0], target)
-    return contract(b, values, terms, target, sizes)
+    terms, target = spelled(equation, values)
+    sizes: dict[str, int] = {}
+    for term, value in zip(terms, values):
+        if len(set(term)) != len(term):
+            raise CannotImport(f"einsum '{equation}': wanted each index once in a tensor")
+        for letter, size in zip(term, value.shape):
+            if sizes.setdefault(letter, size) != size:
+                raise CannotImport(f"einsum '{equation}' with different sizes of one index")
+    # From left to right, which is PyTorch's order, too.
+    while len(terms) > 1:
+        later = "".join(terms[2:]) + target
+        kept = "".join(dict.fromkeys(letter for letter in terms[0] + terms[1] if letter in later))
+        wanted = kept if len(terms) > 2 else target
+        values = [contract(b, values[:2], terms[:2], wanted, sizes), *values[2:]]
+        terms = [wanted, *terms[2:]]
+    return arrange(b, sum_missing(b, values[0], terms[0], target), terms[0], target)
+
+
+@converts("aten.bilinear.default", to="nn.linear, nn.matmul")
+def bilinear(b: Builder, input1, input2, weight, bias=None):
+    y = einsum(b, "...i,oij,...j->...o", [input1, weight, input2])
+    return y if bias is None else b.plus(y, bias)
+
+
+def spelled(equation: str, values: list[Value]) -> tuple[list[str], str]:
+    """The indices of each tensor and of the result, with letters for '...' and a
+    result where none is written."""
+    left, arrow, target = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    hidden = [
+        v.rank - len(t.replace("...", "")) if "..." in t else 0 for t, v in zip(terms, values)
+    ]
+    most = "".join(free[: max(hidden)])
+    # Where tensors differ in them, the last of the hidden dimensions agree.
+    terms = [t.replace("...", most[len(most) - n :]) for t, n in zip(terms, hidden)]
+    if arrow:
+        return terms, target.replace("...", most)
+    letters = "".join(terms)
+    once = sorted(c for c in set(letters) if letters.count(c) == 1 and c not in most)
+    return terms, most + "".join(once)
 
 
 def sum_missing(b: Builder, x: Value, term: str, wanted: str) -> Value:

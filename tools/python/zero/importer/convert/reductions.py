@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from zero.importer.builder import Builder
@@ -107,7 +109,20 @@ def variance_and_mean(b: Builder, self, dim=None, correction=None, keepdim=False
 
 @converts("aten.linalg_vector_norm.default", to="math.sqrt of a sum of squares")
 def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False):
+    dims = listed(dim, self.rank)
+    if ord == 1:
+        return b.reduce("sum", b.unary("math.absf", self), dims, keepdim)
+    if ord == math.inf:
+        return b.reduce("max", b.unary("math.absf", self), dims, keepdim)
     if ord != 2:
-        raise CannotImport(f"a vector norm of order {ord}: wanted 2")
-    squares = b.times(self, self)
-    return b.unary("math.sqrt", b.reduce("sum", squares, listed(dim, self.rank), keepdim))
+        raise CannotImport(f"a vector norm of order {ord}: wanted 1, 2 or infinity")
+    squares = b.reduce("sum", b.times(self, self), dims, keepdim)
+    # The root has no slope at 0, where PyTorch's gradient is 0.
+    nothing = b.compare("eq", squares, 0)
+    root = b.unary("math.sqrt", b.select(nothing, b.like(squares, 1), squares))
+    return b.select(nothing, b.like(squares, 0), root)
+
+
+@converts("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", to="math.sqrt of a sum of squares")
+def norm(b: Builder, self, p=2, dim=None, keepdim=False):
+    return vector_norm(b, self, 2 if p is None else p, dim, keepdim)

@@ -8,7 +8,14 @@ from typing import Callable
 import torch
 
 from zero.importer.builder import Builder
-from zero.importer.convert.lookups import indexed_dims, row_numbers, wrapped
+from zero.importer.convert.lookups import (
+    indexed_dims,
+    inverse,
+    positions_first,
+    row_numbers,
+    rows_first,
+    wrapped,
+)
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -47,14 +54,49 @@ def index_select(b: Builder, self, dim, index):
     return b.gather(self, row_positions(b, index, self.shape, dim), dim)
 
 
+@converts("aten.unfold.default", to="nn.gather; tensor.expand_shape, where windows tile")
+def unfold(b: Builder, self, dimension, size, step):
+    """Windows along a dimension, which end up in a last one."""
+    dim = dimension % self.rank
+    count = (self.shape[dim] - size) // step + 1
+    if step == size:
+        rows = b.narrow(self, dim, 0, count * size)
+    else:
+        ids = torch.arange(count)[:, None] * step + torch.arange(size)
+        rows = b.gather(self, row_positions(b, b.constant(ids), self.shape, dim), dim)
+    y = b.reshape(rows, (*self.shape[:dim], count, size, *self.shape[dim + 1 :]))
+    return b.transpose(y, [d for d in range(y.rank) if d != dim + 1] + [dim + 1])
+
+
+@converts("aten.diagonal.default", "aten.diagonal_copy.default", to="nn.gather")
+def diagonal(b: Builder, self, offset=0, dim1=0, dim2=1):
+    dims = [dim1 % self.rank, dim2 % self.rank]
+    lead = [dim for dim in range(self.rank) if dim not in dims]
+    x = b.transpose(self, lead + dims)
+    *outer, rows, columns = x.shape
+    places = torch.arange(rows * columns).reshape(rows, columns).diagonal(offset)
+    x = b.reshape(x, (*outer, rows * columns))
+    return b.gather(x, row_positions(b, b.constant(places), x.shape, len(outer)), len(outer))
+
+
 def scattered(b: Builder, x: Value, dim: int, index: Value, src: Value, join: Callable) -> Value:
     """`join(x, positions, src)` where `index` is, which may be smaller than both."""
-    if x.shape[:dim] + x.shape[dim + 1 :] != index.shape[:dim] + index.shape[dim + 1 :]:
-        raise CannotImport(
-            "a scatter whose index has another shape than the tensor: take the slice of "
-            "the tensor that it goes to, and assign the result to it"
-        )
-    return join(x, positions(b, index, dim), b.slice(src, [0] * src.rank, index.shape))
+    sizes = list(index.shape)
+    sizes[dim] = x.shape[dim]
+    part = b.slice(x, [0] * x.rank, sizes)
+    y = join(part, positions(b, index, dim), b.slice(src, [0] * src.rank, index.shape))
+    return completed(b, x, y)
+
+
+def completed(b: Builder, x: Value, corner: Value) -> Value:
+    """`x` with its first elements, along all dimensions, replaced."""
+    y = corner
+    for dim in range(x.rank):
+        starts, sizes = [0] * x.rank, list(y.shape)
+        starts[dim], sizes[dim] = y.shape[dim], x.shape[dim] - y.shape[dim]
+        if sizes[dim]:
+            y = b.concat([y, b.slice(x, starts, sizes)], dim)
+    return y
 
 
 @converts("aten.scatter.value", "aten.scatter.src", to="nn.scatter set")
@@ -128,31 +170,50 @@ def index_put(b: Builder, self, indices, values, accumulate=False):
     if len(indices) == 1 and indices[0] is not None and indices[0].dtype == torch.bool:
         return masked_put(b, self, indices[0], values, accumulate)
     used = indexed_dims(indices)
-    if not used or used[0] > 0:
-        raise CannotImport(
-            "an assignment to indices that are not those of the first dimensions: transpose "
-            "the tensor before and after"
-        )
-    count = len(used)
-    rest = self.shape[count:]
-    number = row_numbers(b, self.shape, [indices[d] for d in used])
-    y = b.broadcast(b.cast(values, self.dtype), number.shape + rest)
-    table = b.reshape(self, (math.prod(self.shape[:count]), math.prod(rest)))
+    order, count = rows_first(used, self.rank), len(used)
+    x = b.transpose(self, order)
+    rest = x.shape[count:]
+    number = row_numbers(b, x.shape, [indices[d] for d in used])
+    y = values_in_order(b, b.cast(values, self.dtype), used, number.shape, rest)
+    table = b.reshape(x, (math.prod(x.shape[:count]), math.prod(rest)))
     rows = b.reshape(y, (number.size, table.shape[1]))
     ids = b.reshape(number, (number.size,))
     if accumulate:
         table = summed(b, table, ids, rows, 0)
     else:
         table = b.scatter("set", rows, ids, table, 0)
-    return b.reshape(table, self.shape)
+    return b.transpose(b.reshape(table, x.shape), inverse(order))
+
+
+def values_in_order(b: Builder, values: Value, used: list[int], ids: tuple, rest: tuple) -> Value:
+    """Values in the shape of what indexing would give, with the indices' dimensions
+    brought to the front."""
+    order = positions_first(used, len(ids), len(ids) + len(rest))
+    shape = tuple((ids + rest)[dim] for dim in inverse(order))
+    return b.transpose(b.broadcast(values, shape), order)
 
 
 def masked_put(b: Builder, x: Value, mask: Value, values: Value, accumulate: bool) -> Value:
-    """One value wherever a mask is set."""
-    if values.size != 1 or accumulate:
+    """The same values wherever a mask of the first dimensions is set."""
+    inner = x.rank - mask.rank
+    lead = values.shape[: max(0, values.rank - inner)]
+    if math.prod(lead) != 1:
         raise CannotImport(
             "an assignment of several values to a mask of bool: use torch.where or masked_fill"
         )
-    mask = b.reshape(mask, mask.shape + (1,) * (x.rank - mask.rank))
-    value = b.reshape(b.cast(values, x.dtype), ())
-    return b.select(mask, b.broadcast(value, x.shape), x)
+    mask = b.reshape(mask, mask.shape + (1,) * inner)
+    y = b.reshape(b.cast(values, x.dtype), values.shape[len(lead) :])
+    y = b.broadcast(y, x.shape)
+    return b.select(mask, b.plus(x, y) if accumulate else y, x)
+
+
+@converts("aten.masked_scatter.default", to="nn.cumsum, nn.gather, arith.select")
+def masked_scatter(b: Builder, self, mask, source):
+    """Where the mask is set, the elements of `source` in their order."""
+    shape = tuple(torch.broadcast_shapes(self.shape, mask.shape))
+    x, mask = b.broadcast(self, shape), b.broadcast(mask, shape)
+    flat = b.reshape(b.cast(mask, torch.int64), (x.size,))
+    # Before the first that is set nothing is taken, whatever the position.
+    ids = b.binary("maximum", b.minus(b.cumsum(flat, 0), 1), 0)
+    taken = b.gather(b.reshape(b.cast(source, x.dtype), (source.size,)), ids, 0)
+    return b.select(mask, b.reshape(taken, shape), x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
@@ -185,8 +186,14 @@ def unbind(b: Builder, self, dim=0):
 @converts("aten.cat.default", "aten.concat.default", to="tensor.concat")
 def cat(b: Builder, tensors, dim=0):
     # An empty tensor of one dimension concatenates with anything.
-    tensors = [tensor for tensor in tensors if tensor.shape != (0,)]
+    tensors = [tensor for tensor in alike(b, tensors) if tensor.shape != (0,)]
     return b.concat(tensors, dim % tensors[0].rank)
+
+
+def alike(b: Builder, tensors: list[Value]) -> list[Value]:
+    """All in the type that holds each."""
+    dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
+    return [b.cast(tensor, dtype) if tensor.size else tensor for tensor in tensors]
 
 
 @converts("aten.stack.default", to="tensor.expand_shape, tensor.concat")
@@ -194,7 +201,7 @@ def stack(b: Builder, tensors, dim=0):
     dim %= tensors[0].rank + 1
     shape = list(tensors[0].shape)
     shape.insert(dim, 1)
-    return b.concat([b.reshape(tensor, shape) for tensor in tensors], dim)
+    return b.concat([b.reshape(tensor, shape) for tensor in alike(b, tensors)], dim)
 
 
 @converts("aten.roll.default", to="tensor.extract_slice, tensor.concat")
@@ -222,10 +229,8 @@ def flip(b: Builder, self, dims):
     return x
 
 
-@converts("aten.pad.default", "aten.constant_pad_nd.default", to="tensor.pad")
-def pad(b: Builder, self, pad, mode="constant", value=None):
-    if mode != "constant":
-        raise CannotImport(f"padding with mode = '{mode}': wanted 'constant'")
+@converts("aten.constant_pad_nd.default", to="tensor.concat")
+def pad(b: Builder, self, pad, value=0):
     low, high = [0] * self.rank, [0] * self.rank
     for index in range(len(pad) // 2):
         low[-1 - index], high[-1 - index] = pad[2 * index], pad[2 * index + 1]
@@ -271,7 +276,10 @@ def slice_scatter(b: Builder, self, src, dim=0, start=None, end=None, step=1):
     dim %= self.rank
     start, end = bounds(start, end, self.shape[dim])
     if step != 1:
-        raise CannotImport(f"an assignment to a slice with step {step}: wanted 1")
+        rows = [b.narrow(self, dim, i, 1) for i in range(self.shape[dim])]
+        for place, row in enumerate(range(start, end, step)):
+            rows[row] = b.narrow(src, dim, place, 1)
+        return b.concat(rows, dim)
     before = b.narrow(self, dim, 0, start) if start else None
     size = self.shape[dim]
     after = b.narrow(self, dim, end, size - end) if end < size else None
