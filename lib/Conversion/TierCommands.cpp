@@ -22,7 +22,7 @@ LogicalResult CommandBuilder::startTierOp(AsyncOpInterface start,
     if (buffer.memory == AsyncBuffer::Memory::Operand)
       place = placeOf(start->getOperand(buffer.index));
   return llvm::TypeSwitch<Operation *, LogicalResult>(start)
-      .Case([&](CopyToHostOp) {
+      .Case<CopyToHostOp, OffloadOp, FetchOp>([&](auto) {
         return copyPieces(start, buffers.drop_back(),
                           ArrayRef<AtAttr>(at).drop_back(), at.back(),
                           /*toStaging=*/true),

@@ -330,7 +330,9 @@ double OperationCost::cost(Operation *op) const {
                       partition.getOwnedElements(op.getBegin(), op.getEnd()),
                       op.getStream());
       })
-      .Case<CopyToHostOp, CopyToDeviceOp>([&](AsyncOpInterface op) {
+      .Case([&](AsyncOpInterface op) {
+        if (op.getLink() != LinkKind::Bus)
+          return 0.0;
         // In bytes, whatever their type.
         Type byte = IntegerType::get(op->getContext(), 8);
         int64_t bytes = op.getBytes(partitions);

@@ -97,7 +97,7 @@ void BufferPlan::place(Value value, int bucket, int64_t offset) {
   PlannedBuffer &buffer = buffers[source.buffer];
   bool canMove = buffer.parent < 0 && !buffer.fixed && source.offset == 0 &&
                  source.bytes == buffer.bytes &&
-                 lastRead.lookup(getRoot(value)) <= now &&
+                 lastRead.lookup(getRoot(value)) <= now && !buffer.isAsync &&
                  buffer.space == ArenaKind::Activations;
   if (!canMove)
     return;
@@ -128,7 +128,7 @@ int BufferPlan::findDyingInput(Operation &op, Type type) {
              other->second.buffer == found->second.buffer;
     });
     if (isWhole && buffer.bytes == bytes && !buffer.fixed &&
-        buffer.parent < 0 && !taken && !isReadInPart &&
+        buffer.parent < 0 && !buffer.isAsync && !taken && !isReadInPart &&
         buffer.space == ArenaKind::Activations &&
         borrowedUntil.lookup(getRoot(input)) <= now)
       return found->second.buffer;
@@ -222,9 +222,12 @@ LogicalResult BufferPlan::visitLoad(LoadOp load) {
 Memory BufferPlan::makeMemory(const AsyncBuffer &buffer,
                               ArrayRef<Memory> others, Operation *start) {
   int64_t bytes = elementBytes(buffer.type);
-  if (buffer.memory == AsyncBuffer::Memory::Own)
-    return whole(newBuffer({ArenaKind::Communication, buffer.tier},
-                           buffer.elements * bytes, start));
+  if (buffer.memory == AsyncBuffer::Memory::Own) {
+    int index =
+        newBuffer({buffer.arena, buffer.tier}, buffer.elements * bytes, start);
+    buffers[index].isAsync = true;
+    return whole(index);
+  }
   if (buffer.memory == AsyncBuffer::Memory::Operand)
     return memory.lookup(start->getOperand(buffer.index));
   if (buffer.memory != AsyncBuffer::Memory::Part)
@@ -281,7 +284,8 @@ ArrayRef<MemorySpace> BufferPlan::getSpaces() {
   static const MemorySpace spaces[] = {
       ArenaKind::Activations,
       ArenaKind::Communication,
-      {ArenaKind::Communication, MemoryTier::Host}};
+      {ArenaKind::Communication, MemoryTier::Host},
+      {ArenaKind::Activations, MemoryTier::Host}};
   return spaces;
 }
 

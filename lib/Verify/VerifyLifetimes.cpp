@@ -126,9 +126,15 @@ LogicalResult Lifetimes::leave() {
     if (freed.count(value) || yielded.contains(value))
       continue;
     if (isa<WaitOp>(cause))
-      return cause->emitOpError("gathers a parameter that is never freed");
+      return cause->emitOpError(isa_and_present<CollectiveOpInterface>(
+                                    tables.handles.findStartOf(value))
+                                    ? "gathers a parameter"
+                                    : "gives a copy")
+             << " that is never freed";
     InFlightDiagnostic error =
-        cause->emitOpError("takes in a gradient that is never freed");
+        cause->emitOpError("takes in ")
+        << (isa<CollectiveOpInterface>(cause) ? "a gradient" : "a value")
+        << " that is never freed";
     error.attachNote(value.getLoc()) << "computed here";
     return error;
   }

@@ -252,7 +252,7 @@ LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
     LogicalResult result = success();
     if (buffer.memory == AsyncBuffer::Memory::Own)
       result =
-          expectSize(op, place, {ArenaKind::Communication, buffer.tier}, size);
+          expectSize(op, place, {buffer.arena, buffer.tier}, size);
     else if (buffer.memory == AsyncBuffer::Memory::Operand)
       result = verifyInPlace(op, op->getOperand(buffer.index), place);
     else if (buffer.memory == AsyncBuffer::Memory::Resident)

@@ -219,6 +219,16 @@ bool MemoryInterpreter::refresh(Operation *op, const PartitionRange &range) {
 // Starts and waits
 //===----------------------------------------------------------------------===//
 
+/// Brings an activation to another tier.
+bool MemoryInterpreter::copyValue(Operation *op, StringRef buffer) {
+  if (!readValue(op->getOperand(0), op))
+    return false;
+  Content content = {rangeOf(placeAt(op, buffer)),
+                     values[op->getOperand(0)].marks};
+  results[op->getResult(0)].push_back(content);
+  return write(content.place, content.marks, op);
+}
+
 bool MemoryInterpreter::complete(Flight &flight) {
   if (flight.isDone)
     return true;
@@ -226,6 +236,10 @@ bool MemoryInterpreter::complete(Flight &flight) {
   Operation *op = flight.op;
   if (isReduction(op))
     return completeReduction(flight);
+  if (isa<OffloadOp>(op))
+    return copyValue(op, "offloaded");
+  if (isa<FetchOp>(op))
+    return copyValue(op, "fetched");
   if (!isGather(op) && !isRefresh(op))
     return fail(op, "has no rule");
   return namesOf(op) ? gather(op, namesOf(op)) : refresh(op, flatRangeOf(op));

@@ -123,6 +123,7 @@ private:
   bool completeBucketed(CollectiveOpInterface op, Flight &flight);
   bool gather(Operation *op, ArrayAttr parameters);
   bool refresh(Operation *op, const PartitionRange &range);
+  bool copyValue(Operation *op, StringRef buffer);
   bool wait(WaitOp op);
   bool drain();
 

@@ -123,7 +123,7 @@ private:
                      double &parameter);
   bool readToHost(CopyToHostOp op, Flight &flight);
   bool readHostUpdate(UpdateOnHostOp op, Flight &flight);
-  bool readToDevice(CopyToDeviceOp op, Flight &flight);
+  bool readOperand(Flight &flight);
   bool readOffload(Flight &flight);
   bool writeOffload(Flight &flight);
   void poisonUpdated(PartitionOp partition, int64_t begin, int64_t end);

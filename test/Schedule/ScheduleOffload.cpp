@@ -61,10 +61,10 @@ bool ScheduleInterpreter::readHostUpdate(UpdateOnHostOp op, Flight &flight) {
   return true;
 }
 
-bool ScheduleInterpreter::readToDevice(CopyToDeviceOp op, Flight &flight) {
+bool ScheduleInterpreter::readOperand(Flight &flight) {
   for (int64_t rank = 0; rank < ranks; ++rank) {
     Array value;
-    if (!materialize(op.getValue(), rank, value))
+    if (!materialize(flight.op->getOperand(0), rank, value))
       return false;
     flight.payload[rank].push_back(value.reals);
   }
@@ -76,7 +76,8 @@ bool ScheduleInterpreter::readOffload(Flight &flight) {
   return llvm::TypeSwitch<Operation *, bool>(flight.op)
       .Case([&](CopyToHostOp op) { return readToHost(op, flight); })
       .Case([&](UpdateOnHostOp op) { return readHostUpdate(op, flight); })
-      .Case([&](CopyToDeviceOp op) { return readToDevice(op, flight); })
+      .Case<CopyToDeviceOp, OffloadOp, FetchOp>(
+          [&](Operation *) { return readOperand(flight); })
       .Default([&](Operation *op) { return fail(*op, "has no rule"); });
 }
 

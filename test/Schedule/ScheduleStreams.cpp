@@ -123,7 +123,7 @@ bool ScheduleInterpreter::wait(WaitOp op) {
       value.reals = flight.payload[rank][index];
       values[rank][result] = std::move(value);
     }
-    if (isGather(flight.op))
+    if (isGather(flight.op) || isa<FetchOp>(flight.op))
       due[result] = op;
   }
   // What a carried operation has read is gone with its region.

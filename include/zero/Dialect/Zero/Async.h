@@ -40,6 +40,7 @@ struct AsyncBuffer {
   Type type;
   int64_t elements = 0;
   /// Of `Own`: the memory that it is in.
+  ArenaKind arena = ArenaKind::Communication;
   MemoryTier tier = MemoryTier::Device;
   bool isRead = false, isWritten = false;
   /// Whether `zero.at` has its place, under its name.

@@ -79,4 +79,48 @@ def Zero_CopyToDeviceOp : Zero_TierOp<"copy_to_device"> {
   let assemblyFormat = "$value `to` $partition `[` $begin `to` $end `]` `if` $verdict (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
 }
 
+//===----------------------------------------------------------------------===//
+// Activations: values that the forward pass makes and the backward pass reads.
+//===----------------------------------------------------------------------===//
+
+class Zero_ActivationTierOp<string mnemonic, string queue>
+    : Zero_Op<mnemonic, [Zero_StateEffects,
+                         DeclareOpInterfaceMethods<AsyncOpInterface>]> {
+  let arguments = (ins AnyStaticShapeTensor:$value, I64Attr:$id, DefaultValuedAttr<Zero_Stream, queue>:$stream);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$value `id` $id (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
+  let hasVerifier = 1;
+}
+
+def Zero_OffloadOp : Zero_ActivationTierOp<"offload", "StreamKind::Copy"> {
+  let summary = "Start to copy an activation to host memory";
+  let description = [{
+    Copies `value` to a buffer in host memory, from where `zero.fetch` brings it
+    back. After the wait `value` may be freed. `id` is a number of its own in the
+    region.
+    Constraints
+    - (C1) the pending holds one tensor, of the value's type. It is in host
+      memory: only `zero.fetch` reads it.
+    ```mlir
+    %p = zero.offload %x id 0 : tensor<64x32xbf16> -> <tensor<64x32xbf16>>
+    %h = zero.wait %p : <tensor<64x32xbf16>>
+    ```
+  }];
+}
+
+def Zero_FetchOp : Zero_ActivationTierOp<"fetch", "StreamKind::Upload"> {
+  let summary = "Start to copy an offloaded activation back to the device";
+  let description = [{
+    Copies what `zero.offload` gave to a buffer of its own in the memory of the
+    device, which is freed after its last use.
+    Constraints
+    - (C1) the pending holds one tensor, of the value's type.
+    - (C2) `value` is what the wait for the `zero.offload` of the same `id` gave.
+    ```mlir
+    %p = zero.fetch %h id 0 : tensor<64x32xbf16> -> <tensor<64x32xbf16>>
+    %x = zero.wait %p : <tensor<64x32xbf16>>
+    ```
+  }];
+}
+
 #endif // ZERO_DIALECT_ZERO_ZEROTIEROPS_TD
