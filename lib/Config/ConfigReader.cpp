@@ -454,8 +454,15 @@ void ConfigReader::readCheckpoint() {
   CheckpointConfig &checkpoint = config.checkpoint;
   if (std::optional<int64_t> number = values.optionalInteger(key))
     checkpoint.number = *number;
+  checkpoint.offload =
+      values.has(block) &&
+      values.boolean("activation_checkpointing.cpu_checkpointing");
   if (!values.has(own)) {
-    if (values.has(block) && !checkpoint.isEnabled())
+    if (checkpoint.offload && !checkpoint.isEnabled())
+      reporter.error("activation_checkpointing.cpu_checkpointing",
+                     "is true, but all activations are kept on the device; "
+                     "give number_checkpoints, or zero.checkpoint_activations");
+    else if (values.has(block) && !checkpoint.isEnabled())
       reporter.remark(block, "gives no number_checkpoints: all activations are "
                              "kept; give it, or zero.checkpoint_activations");
     return;
@@ -467,6 +474,7 @@ void ConfigReader::readCheckpoint() {
   checkpoint.every = values.integer(path("every"));
   llvm::SmallVector<int64_t> layers = values.integers(path("layers"));
   checkpoint.layers.assign(layers.begin(), layers.end());
+  checkpoint.offload |= values.boolean(path("offload"));
   // One of the table's choices, or an error there.
   checkpoint.policy = parseRecomputePolicy(values.text(path("policy")))
                           .value_or(RecomputePolicy::All);

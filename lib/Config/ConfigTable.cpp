@@ -418,6 +418,9 @@ constexpr ConfigKey kKeys[] = {
      "which keeps products and attention; or the whole forward pass, as "
      "frameworks do",
      "", "all|cheap|full"},
+    {"zero.checkpoint_activations.offload", T::Bool, "false", yes,
+     "copy what is kept to host memory, and back before the backward pass "
+     "needs it"},
     {"zero.parameter_groups", T::Object, "null", yes,
      "settings of the parameter groups that the model declares"},
     {"zero.parameter_groups.*", T::Object, "null", yes,
@@ -485,8 +488,9 @@ constexpr ConfigKey kKeys[] = {
     {"activation_checkpointing.partition_activations", T::Bool, "false", no,
      "partition activations over model-parallel ranks",
      "there is no model parallelism; leave it out"},
-    {"activation_checkpointing.cpu_checkpointing", T::Bool, "false", no,
-     "keep activations on the CPU", kNoOffload},
+    {"activation_checkpointing.cpu_checkpointing", T::Bool, "false", yes,
+     "keep the inputs of spans in host memory until the backward pass: "
+     "zero.checkpoint_activations.offload"},
     {"activation_checkpointing.contiguous_memory_optimization", T::Bool,
      "false", none, "copy activations into one buffer", kPlanned},
     {"activation_checkpointing.number_checkpoints", T::Count, "null", yes,

@@ -127,6 +127,7 @@ static void writeCheckpoint(OStream &json, const CheckpointConfig &checkpoint) {
       json.value(layer);
   });
   json.attribute("policy", stringify(checkpoint.policy));
+  json.attribute("offload", checkpoint.offload);
 }
 
 static void writeMesh(OStream &json, const TrainConfig &config) {
@@ -190,6 +191,7 @@ void mlir::zero::writeTrainConfig(llvm::raw_ostream &os,
     if (config.checkpoint.number > 0)
       json.attributeObject("activation_checkpointing", [&] {
         json.attribute("number_checkpoints", config.checkpoint.number);
+        json.attribute("cpu_checkpointing", config.checkpoint.offload);
       });
     json.attributeObject("zero", [&] { writeExtension(json, config); });
   });

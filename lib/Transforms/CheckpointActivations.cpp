@@ -1,5 +1,7 @@
 //===- CheckpointActivations.cpp - recompute instead of keeping -----------===//
 
+#include "OffloadActivations.h"
+
 #include "zero/Transforms/Passes.h"
 
 #include "zero/Analysis/ActivationLayers.h"
@@ -37,6 +39,8 @@ public:
   void rewrite(Operation *op);
   /// Keeps copies that nothing reads.
   void finish();
+  /// The first operation that recomputes.
+  Operation *getFirst() const { return first; }
 
 private:
   bool isRecomputed(Value value) const {
@@ -52,6 +56,7 @@ private:
   bool whole;
   IRMapping copies;
   SmallVector<Operation *> clones;
+  Operation *first = nullptr;
 };
 
 struct CheckpointActivations
@@ -143,8 +148,10 @@ void SpanRecomputation::cloneInto(Operation *op, OpBuilder &builder) {
                           : RecomputeOp::create(builder, op->getLoc(),
                                                 operand.getType(), operand);
     copies.map(operand, copy->getResult(0));
+    first = first ? first : copy;
   }
   clones.push_back(builder.clone(*op, copies));
+  first = first ? first : clones.back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,21 +194,26 @@ static SmallVector<Span> makeSpans(ArrayRef<ActivationLayer> layers,
   return spans;
 }
 
-/// Returns whether there was something to recompute.
-static bool recomputeSpan(const Span &span, Operation *seed,
-                          RecomputePolicy policy) {
+/// Appends to `recomputed` if there was something to recompute.
+static void recomputeSpan(const Span &span, Operation *seed,
+                          RecomputePolicy policy,
+                          SmallVectorImpl<RecomputedSpan> &recomputed) {
   RecomputePlan plan(span, seed, policy);
   if (plan.empty())
-    return false;
+    return;
   SpanRecomputation recomputation(plan, span, policy == RecomputePolicy::Full);
   for (Operation *op = seed->getNextNode(); op; op = op->getNextNode())
     recomputation.rewrite(op);
   recomputation.finish();
   // What only the backward had read.
-  for (Operation *op : llvm::reverse(span))
+  Operation *last = nullptr;
+  for (Operation *op : llvm::reverse(span)) {
     if (isOpTriviallyDead(op))
       op->erase();
-  return true;
+    else if (!last)
+      last = op;
+  }
+  recomputed.push_back({last, recomputation.getFirst()});
 }
 
 LogicalResult CheckpointActivations::checkpoint(StepOp step,
@@ -223,10 +235,18 @@ LogicalResult CheckpointActivations::checkpoint(StepOp step,
   SmallVector<Span> spans = makeSpans(found, *chosen, together);
   // From the last one on: what a span keeps of the one before is then known
   // to be held.
-  bool recomputes = false;
+  SmallVector<RecomputedSpan> recomputed;
   for (const Span &span : llvm::reverse(spans))
-    recomputes |= recomputeSpan(span, seed, recompute);
-  if (!recomputes)
+    recomputeSpan(span, seed, recompute, recomputed);
+  std::reverse(recomputed.begin(), recomputed.end());
+  if (offload && offloadActivations(seed, recomputed, offloadBytes) == 0)
+    emitRemark(step.getLoc())
+        << "nothing is offloaded to host memory: of " << recomputed.size()
+        << " recomputed spans of @" << step.getSymName()
+        << " none but the last, which the backward pass needs at once, keeps a "
+           "value of "
+        << offloadBytes.getValue() << " bytes or more";
+  if (recomputed.empty())
     emitRemark(step.getLoc())
         << "activation checkpointing changes nothing: the backward of @"
         << step.getSymName() << " reads nothing that is worth recomputing in "
@@ -250,6 +270,12 @@ void CheckpointActivations::runOnOperation() {
     emitError(getOperation().getLoc())
         << "every is " << every.getValue() << " and number "
         << number.getValue() << ", wanted 1 or more and 0 or more";
+    return signalPassFailure();
+  }
+  if (offloadBytes < 0) {
+    emitError(getOperation().getLoc())
+        << "offload-bytes is " << offloadBytes.getValue()
+        << ", wanted 0 or more";
     return signalPassFailure();
   }
   for (StepOp step : getOperation().getOps<StepOp>()) {

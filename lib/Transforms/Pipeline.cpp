@@ -38,6 +38,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   checkpoint.layers.assign(config.checkpoint.layers.begin(),
                            config.checkpoint.layers.end());
   checkpoint.policy = stringify(config.checkpoint.policy).str();
+  checkpoint.offload = config.checkpoint.offload;
   manager.addPass(createCheckpointActivations(checkpoint));
 }
 

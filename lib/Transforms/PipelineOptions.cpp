@@ -210,11 +210,15 @@ applyCheckpointOptions(const ZeroPipelineOptions &options,
                          << "' is none of all, cheap and full";
     checkpoint.policy = *policy;
   }
-  if (!checkpoint.isEnabled() && (!options.checkpointLayers.empty() ||
-                                  options.checkpointPolicy.getNumOccurrences()))
-    return emitError() << "checkpoint-layers or checkpoint-policy is given, "
-                          "but all activations are kept; give "
-                          "checkpoint-activations, or leave it out";
+  if (options.checkpointOffload.getNumOccurrences())
+    checkpoint.offload = options.checkpointOffload;
+  if (!checkpoint.isEnabled() &&
+      (!options.checkpointLayers.empty() || checkpoint.offload ||
+       options.checkpointPolicy.getNumOccurrences()))
+    return emitError() << "checkpoint-layers, checkpoint-policy or "
+                          "checkpoint-offload is given, but all activations "
+                          "are kept; give checkpoint-activations, or leave it "
+                          "out";
   return success();
 }
 

@@ -110,6 +110,10 @@ TEST(Diagnostics, ActivationCheckpointing) {
   expectError(R"("zero": {"checkpoint_activations": {"layers": [1, -1]}})",
               "c.json:3: error: zero.checkpoint_activations.layers: found "
               "[1,-1], wanted an array of integers of 0 or more");
+  expectError(R"("activation_checkpointing": {"cpu_checkpointing": true})",
+              "c.json:3: error: activation_checkpointing.cpu_checkpointing: "
+              "is true, but all activations are kept on the device; give "
+              "number_checkpoints, or zero.checkpoint_activations");
   Parsed silent =
       parseWithBatch("\"optimizer\": {},\n\"activation_checkpointing\": {}");
   EXPECT_EQ(silent.messages,

@@ -29,8 +29,8 @@ static auto fields(const LossScaleConfig &config) {
 }
 
 static auto fields(const CheckpointConfig &config) {
-  const auto &[every, number, layers, policy] = config;
-  return std::tie(every, number, layers, policy);
+  const auto &[every, number, layers, policy, offload] = config;
+  return std::tie(every, number, layers, policy, offload);
 }
 
 static auto fields(const OffloadConfig &config) {
@@ -105,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
         R"("scheduler": {"type": "WarmupDecayLR", "params": {
              "total_num_steps": 90, "warmup_num_steps": 90,
              "warmup_max_lr": 0.02}},
-           "activation_checkpointing": {"number_checkpoints": 5})",
+           "activation_checkpointing": {"number_checkpoints": 5,
+             "cpu_checkpointing": true})",
         R"("scheduler": {"type": "WarmupCosineLR", "params": {
              "total_num_steps": 9000, "warmup_min_ratio": 0.1,
              "cos_min_ratio": 0.2}},
@@ -121,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
              "machine": "a100", "fuse_epilogues": true,
              "checkpoint_activations": {"every": 2,
-               "layers": [1, 4], "policy": "cheap"},
+               "layers": [1, 4], "policy": "cheap", "offload": true},
              "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},
                "empty": {}}})",
         R"("gradient_accumulation_steps": 2, "bf16": {"enabled": true},

@@ -47,6 +47,32 @@ static constexpr const char *kModel = R"(
   }
 )";
 
+/// Three layers of one form, whose inputs are what is kept of them.
+static constexpr const char *kLayers = R"(
+  zero.parameter @a : tensor<3x3xf32> = #zero.ones
+  zero.parameter @b : tensor<3x3xf32> = #zero.ones
+  zero.parameter @c : tensor<3x3xf32> = #zero.ones
+  zero.step @train(%x: tensor<2x3xf32> {zero.input = "x"}, %y: tensor<2x3xf32> {zero.input = "y"}) {
+    %a = zero.load @a : tensor<3x3xf32>
+    %b = zero.load @b : tensor<3x3xf32>
+    %c = zero.load @c : tensor<3x3xf32>
+    %i = nn.linear %x, %a : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+    %d = nn.gelu tanh %i : tensor<2x3xf32>
+    %e = nn.linear %d, %b : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+    %j = arith.addf %i, %e : tensor<2x3xf32>
+    %f = nn.gelu tanh %j : tensor<2x3xf32>
+    %g = nn.linear %f, %c : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+    %k = arith.addf %j, %g : tensor<2x3xf32>
+    %h = nn.gelu tanh %k : tensor<2x3xf32>
+    %l = nn.linear %h, %b : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+    %m = arith.addf %k, %l : tensor<2x3xf32>
+    %n = arith.subf %m, %y : tensor<2x3xf32>
+    %s = arith.mulf %n, %n : tensor<2x3xf32>
+    %loss = nn.reduce mean %s dims [0, 1] : (tensor<2x3xf32>) -> tensor<f32>
+    zero.yield %loss : tensor<f32>
+  }
+)";
+
 /// Rejected, and yet a run shows nothing: how it was made (empty: in any way),
 /// what was said, why it is rejected all the same.
 struct Harmless {
@@ -109,6 +135,9 @@ struct Settings {
   int64_t shards = 0;
   /// The part of the optimizer's states that the host keeps; 0: none.
   double offload = 0;
+  /// Whether the model is `kLayers`, and activations between recomputed spans
+  /// wait on the host.
+  bool offloadActivations = false;
 };
 
 class MutantTest : public ::testing::Test, protected Compiler {
@@ -127,10 +156,11 @@ protected:
   size_t judgePartitions(const Settings &settings);
 
   Interpreter interpreter;
-  /// Of stage 0 on one rank, by features, micro-batches of an update and
-  /// clipping.
-  std::map<std::tuple<int64_t, int64_t, bool>, RunResult> references;
+  /// Of stage 0 on one rank, by features, whether it is `kLayers`,
+  /// micro-batches of an update and clipping.
+  std::map<std::tuple<int64_t, bool, int64_t, bool>, RunResult> references;
   int64_t width = 3;
+  bool hasLayers = false;
   std::map<std::string, size_t> classes;
   size_t accepted = 0, malformed = 0, rejected = 0;
 };
@@ -139,7 +169,8 @@ protected:
 
 OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   width = settings.blocks ? 4 : 3;
-  std::string model = kModel;
+  hasLayers = settings.offloadActivations;
+  std::string model = hasLayers ? kLayers : kModel;
   if (settings.blocks)
     model = std::regex_replace(model, std::regex("3x"), "4x");
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(model, &context);
@@ -172,6 +203,8 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   if (settings.recompute) {
     CheckpointActivationsOptions checkpoint;
     checkpoint.every = settings.recompute;
+    checkpoint.offload = settings.offloadActivations;
+    checkpoint.offloadBytes = 0;
     passes.addPass(createCheckpointActivations(checkpoint));
   }
   if (settings.blocks)
@@ -228,13 +261,14 @@ std::string MutantTest::judge(ModuleOp module, int64_t batches) {
        {std::pair(Completion::Early, true), std::pair(Completion::Late, true),
         std::pair(Completion::Late, false),
         std::pair(Completion::Random, true)}) {
-    auto known = references.find({width, batches, clips});
+    auto known = references.find({width, hasLayers, batches, clips});
     if (known == references.end()) {
       Settings stageZero{/*stage=*/0, /*ranks=*/1, batches};
       stageZero.blocks = width == 4;
+      stageZero.offloadActivations = hasLayers;
       OwningOpRef<ModuleOp> plain = schedule(stageZero);
       known = references
-                  .insert({{width, batches, clips},
+                  .insert({{width, hasLayers, batches, clips},
                            train(*plain, Completion::Early, clips)})
                   .first;
       EXPECT_EQ(known->second.failure, "");
@@ -383,6 +417,26 @@ TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
         }
 }
 
+TEST_F(MutantTest, OffloadedActivationsTrainAsStageZeroDoes) {
+  for (int64_t stage = 0; stage <= 3; ++stage)
+    for (int64_t ranks : {1, 2, 3, 5})
+      for (bool overlap : {false, true}) {
+        Settings settings{stage, ranks, /*accumulation=*/2};
+        settings.overlap = overlap;
+        settings.recompute = 1;
+        settings.offloadActivations = true;
+        OwningOpRef<ModuleOp> module = schedule(settings);
+        message.clear();
+        EXPECT_TRUE(verifies(*module)) << message;
+        size_t fetches = 0;
+        module->walk([&](FetchOp) { ++fetches; });
+        EXPECT_GT(fetches, 0u);
+        EXPECT_EQ(judge(*module, 2 * ranks), "")
+            << "stage " << stage << ", " << ranks << " ranks"
+            << (overlap ? ", overlapped" : "");
+      }
+}
+
 class StageMutants : public MutantTest,
                      public ::testing::WithParamInterface<int64_t> {};
 
@@ -396,6 +450,10 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, /*overlap=*/true});
   mutants += judgeMutants({stage, 2, 2, false, false, 0, 0, false,
                            /*recompute=*/3});
+  Settings activations{stage, /*ranks=*/2, /*accumulation=*/2};
+  activations.recompute = 1;
+  activations.offloadActivations = true;
+  mutants += judgeMutants(activations);
   Settings mesh{stage, /*ranks=*/4, /*accumulation=*/2};
   mesh.shards = 2;
   mutants += judgeMutants(mesh);

@@ -189,6 +189,12 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
     also the results that nothing reads: as frameworks recompute, for plans that are
     to be compared with theirs.
 
+    With `offload`, kept values of at least `offload-bytes` bytes wait for the
+    backward pass in host memory. The copy to the host, `zero.offload`, starts where
+    a value is made and is waited for at the end of the span that reads it; the copy
+    back, `zero.fetch`, starts where the recomputation of the span after it begins.
+    What the last span keeps stays on the device: the backward pass begins with it.
+
     Recomputed operations read kept values through `zero.recompute`, so that CSE
     does not merge them with the first ones. They load their parameters again:
     stage 3 gathers for them as for any use.
@@ -221,7 +227,11 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
     ListOption<"layers", "layers", "int64_t",
       "Layers to recompute, counted from 0; all if none is given">,
     Option<"policy", "policy", "std::string", "\"all\"",
-      "What to recompute: all, cheap, or full">];
+      "What to recompute: all, cheap, or full">,
+    Option<"offload", "offload", "bool", "false",
+      "Copy what is kept to host memory, and back for the backward pass">,
+    Option<"offloadBytes", "offload-bytes", "int64_t", "1024",
+      "Smaller values stay on the device">];
 }
 
 #endif // ZERO_TRANSFORMS_MODELPASSES_TD

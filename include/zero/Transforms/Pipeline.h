@@ -152,6 +152,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
                      "which keeps products and attention; or full, the whole "
                      "forward"),
       llvm::cl::init("all")};
+  Option<bool> checkpointOffload{
+      *this, "checkpoint-offload",
+      llvm::cl::desc("Keep the activations between spans in host memory until "
+                     "the backward pass"),
+      llvm::cl::init(false)};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
       llvm::cl::desc("Fuse gelu and its gradient into 16-bit matrix products; "
