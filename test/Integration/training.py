@@ -20,7 +20,8 @@ GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
              "stage3_max_reuse_distance", "offload_optimizer", "sub_group_size")
-CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy")
+CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy",
+                   "checkpoint_offload")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
 ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2}
 # Where programs run: on the host, or on a GPU through zero-device-run.
