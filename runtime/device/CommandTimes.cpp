@@ -4,15 +4,13 @@
 
 using namespace zrt;
 
-namespace {
-
-/// A collective's times are those of its own queue, which StreamCommunicator
-/// knows; everything else is compute's.
-bool isOnCompute(const Command &command) {
-  return command.opcode == Opcode::Kernel || command.opcode == Opcode::Wait;
+/// Times of a collective and of a copy beside kernels are those of their own
+/// queue, which whoever starts them knows; everything else is compute's.
+bool CommandTimes::isOnCompute(const Command &command) const {
+  if (command.opcode == Opcode::Kernel)
+    return !program || bytesCopiedBeside(*program, command) == 0;
+  return command.opcode == Opcode::Wait;
 }
-
-} // namespace
 
 CommandTimes::~CommandTimes() {
   for (Device::Event timer : timers)

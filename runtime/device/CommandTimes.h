@@ -11,9 +11,10 @@ namespace zrt {
 /// runs it. Costs nothing while nobody asks.
 class CommandTimes {
 public:
-  /// Both are borrowed.
-  CommandTimes(Device &device, const Queues &queues)
-      : device(device), queues(queues) {}
+  /// All are borrowed. Without a program no command copies beside kernels.
+  CommandTimes(Device &device, const Queues &queues,
+               const Program *program = nullptr)
+      : device(device), queues(queues), program(program) {}
   ~CommandTimes();
   CommandTimes(const CommandTimes &) = delete;
   CommandTimes &operator=(const CommandTimes &) = delete;
@@ -28,7 +29,7 @@ public:
   void beginUpdate();
   /// The executor's mark: before a command, and with null after it.
   void mark(const Command *command);
-  /// Around what a collective puts on `queue`.
+  /// Around what a collective, or a copy beside kernels, puts on `queue`.
   void beginOn(Device::Queue queue);
   void endOn(Device::Queue queue);
   /// Calls the hook for every command since `beginUpdate`, in order; all of
@@ -41,9 +42,11 @@ private:
     Device::Event begin, end;
   };
   Device::Event take();
+  bool isOnCompute(const Command &command) const;
 
   Device &device;
   const Queues &queues;
+  const Program *program;
   Executor::CommandHook hook;
   std::vector<Device::Event> timers; ///< of all updates, used again
   size_t used = 0;

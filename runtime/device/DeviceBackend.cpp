@@ -46,12 +46,14 @@ DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
       returned(*parts.device, sizeof(Control)),
       staged(parts.device->allocate(packetBytes * program.training.accumulation,
                                     "the micro-batches' inputs")),
-      times(*parts.device, *parts.queues),
+      times(*parts.device, *parts.queues, &program),
       communicator(*parts.device, *parts.queues, *parts.collectives, times),
+      copies(*parts.device, *parts.queues, times),
       executor(program, memory.addresses(), communicator,
                contextOf(program, parts, memory)),
       begun(parts.device->makeTimer()), finished(parts.device->makeTimer()),
       exceptions(std::uncaught_exceptions()) {
+  executor.setSideCopies(&copies);
   executor.setMark([this](const Command *command) {
     if (command)
       parts.device->beginRange(command->label.c_str());

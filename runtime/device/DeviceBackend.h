@@ -8,6 +8,7 @@
 #ifndef ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 #define ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 
+#include "device/QueuedCopies.h"
 #include "device/StreamCommunicator.h"
 #include "trainer/Backend.h"
 
@@ -79,6 +80,7 @@ private:
   void *staged;    ///< the packets, on the device
   CommandTimes times;
   StreamCommunicator communicator;
+  QueuedCopies copies;
   Executor executor;
   Device::Event begun, finished; ///< timers
   double secondsOfUpdate = 0;

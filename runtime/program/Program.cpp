@@ -36,6 +36,18 @@ const char *zrt::nameOf(const Command &command) {
   return "unknown command";
 }
 
+uint64_t zrt::bytesCopiedBeside(const Program &program,
+                                const Command &command) {
+  if (!runsBeside(command) || command.kernel >= program.kernels.size())
+    return 0;
+  const KernelSpec &spec = program.kernels[command.kernel];
+  // A copy of updated parameters goes by the verdict.
+  const bool isPlain = spec.name == "zero.copy" && !spec.has("updated") &&
+                       spec.operands.size() == 2 &&
+                       spec.operands[0].type == spec.operands[1].type;
+  return isPlain ? spec.operands[0].bytes() : 0;
+}
+
 const char *zrt::nameOf(Stream stream) {
   constexpr const char *names[kStreamCount] = {"compute", "gather", "reduce",
                                                "copy",    "upload", "host"};

@@ -160,6 +160,11 @@ inline bool runsBeside(const Command &command) {
 /// "kernel", "wait", or the kind of collective that the command starts.
 const char *nameOf(const Command &command);
 
+struct Program;
+/// Bytes that the command, which runs beside others, copies from its first
+/// buffer to its second as they are, whatever else happens; 0 for others.
+uint64_t bytesCopiedBeside(const Program &program, const Command &command);
+
 /// How a parameter starts. Values are functions of seed, parameter and
 /// element, so that any rank can make any slice.
 enum class InitKind : uint8_t {

@@ -59,6 +59,8 @@ struct Executor::Action {
   std::vector<Transfer> transfers;
   Reduction reduction = Reduction::Sum;
   uint64_t elements = 0, bytes = 0;
+  /// Of a plain copy that runs beside others.
+  uint64_t copied = 0;
   /// A wait whose start is in another region, which may not have run yet.
   bool mayBeIdle = false;
 };
@@ -67,6 +69,8 @@ Executor::Executor(const Program &program, const ArenaAddresses &arenas,
                    Communicator &communicator, const KernelContext &context)
     : program(program), arenas(arenas), communicator(communicator),
       context(context) {}
+
+SideCopies::~SideCopies() = default;
 
 Executor::~Executor() { releaseWorkspace(); }
 
@@ -208,6 +212,7 @@ void Executor::planRegion(const Region &region, std::vector<Action> &actions,
       Action action;
       if (command.opcode == Opcode::Kernel) {
         action = planKernel(command);
+        action.copied = bytesCopiedBeside(program, command);
         if (runsBeside(command))
           startedHere[command.ticket] = 1;
       } else if (command.opcode == Opcode::Wait) {
@@ -268,15 +273,22 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
 void Executor::execute(const Action &action) {
   const Command &command = *action.command;
   if (command.opcode == Opcode::Kernel) {
-    // One processor has nobody beside it: what would run there runs here.
-    action.kernel->run(action.buffers.data(), workspace);
+    // What has no queue of its own runs here.
+    if (action.copied && sideCopies)
+      sideCopies->start(command.ticket, command.stream, action.buffers[1],
+                        action.buffers[0], action.copied);
+    else
+      action.kernel->run(action.buffers.data(), workspace);
     if (runsBeside(command))
       done[command.ticket] = 1;
     return;
   }
   if (command.opcode == Opcode::Wait) {
-    if (std::exchange(done[command.ticket], 0))
+    if (std::exchange(done[command.ticket], 0)) {
+      if (sideCopies)
+        sideCopies->wait(command.ticket);
       return;
+    }
     if (!started[command.ticket]) {
       if (action.mayBeIdle)
         return;
@@ -353,6 +365,8 @@ void Executor::drain() {
   for (size_t i = 0; i < tickets.size(); ++i) {
     if (Communicator *owner = std::exchange(started[i], nullptr))
       owner->wait(tickets[i]);
+    if (std::exchange(done[i], 0) && sideCopies)
+      sideCopies->wait(uint32_t(i));
   }
 }
 

@@ -41,6 +41,18 @@ using ArenaAddresses = std::array<void *, kSpaceCount>;
 using KernelMaker = std::function<std::unique_ptr<Kernel>(
     const KernelSpec &spec, const KernelContext &context)>;
 
+/// Copies beside kernels, of a processor that has queues for them.
+class SideCopies {
+public:
+  virtual ~SideCopies();
+  /// Starts a copy for `ticket`, after all that ran before. A ticket may have
+  /// several, on one stream.
+  virtual void start(uint32_t ticket, Stream stream, void *to, const void *from,
+                     size_t bytes) = 0;
+  /// What runs from now on comes after the copies of `ticket`, if there are.
+  virtual void wait(uint32_t ticket) = 0;
+};
+
 /// The program on one rank. `plan` resolves every kernel, address and
 /// transfer; the `run` functions then allocate nothing.
 class Executor {
@@ -84,6 +96,8 @@ public:
   size_t workspaceBytes() const;
   /// "nn.attention of tensor<..>: cuDNN ..", for kernels that have a choice.
   std::vector<std::string> choices() const;
+  /// Null: copies run where they are started. Borrowed.
+  void setSideCopies(SideCopies *copies) { sideCopies = copies; }
   void setCommandHook(CommandHook hook);
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);
@@ -133,6 +147,7 @@ private:
   Memory *memory = nullptr;                      ///< else, whose it is
   void *workspace = nullptr;
   size_t workspaceSize = 0;
+  SideCopies *sideCopies = nullptr;
   Traffic sent;
   CommandHook hook;
   std::function<void(const Command *command)> mark;

@@ -164,6 +164,31 @@ TEST(StreamCommunicator, UsesEventsAgain) {
   EXPECT_EQ(device.counts.records, 200);
 }
 
+TEST(QueuedCopies, RunBesideComputeUntilTheirWait) {
+  SimulatedDevice device;
+  Queues queues(device);
+  CommandTimes times(device, queues);
+  QueuedCopies copies(device, queues, times);
+  auto *value = static_cast<char *>(device.allocate(64, "value"));
+  auto *other = static_cast<char *>(device.allocate(64, "other"));
+  auto *away = static_cast<char *>(device.allocatePinned(64));
+  const Device::Queue compute = queues[Stream::Compute];
+  // After what made the value, in two pieces of one ticket.
+  device.copy(value, other, 64, compute);
+  copies.start(3, Stream::Copy, away, value, 32);
+  copies.start(3, Stream::Copy, away + 32, value + 32, 32);
+  EXPECT_THROW(device.copy(value, other, 64, compute), Misuse);
+  EXPECT_THROW(copies.start(4, Stream::Upload, other, away, 64), Misuse);
+  copies.wait(3);
+  device.copy(value, other, 64, compute);
+  copies.start(4, Stream::Upload, other, away, 64);
+  EXPECT_THROW(device.copy(value, other, 64, compute), Misuse);
+  copies.wait(4);
+  copies.wait(4);
+  device.copy(value, other, 64, compute);
+  device.releasePinned(away);
+}
+
 /// Every kind through the host, against what it must be.
 TEST(StagedCollectives, DoEveryKindAsTheHostDoes) {
   constexpr int ranks = 3;
