@@ -221,7 +221,9 @@ FailureOr<SearchResult> PlanSearch::run() {
       continue;
     }
     int64_t hostBytes = mayOffload(base, stage) ? request.budgets.host : 0;
-    searches.emplace_back(base, makeDimensions(base, stage, *facts, hostBytes),
+    searches.emplace_back(base,
+                          makeDimensions(base, stage, *facts, hostBytes,
+                                         request.budgets.host > 0),
                           request.budgets, plan);
     if (failed(searches.back().run()))
       return failure();

@@ -45,6 +45,7 @@ public:
   void addBetween(int64_t TrainConfig::*field, int64_t from, int64_t to);
   void addOverlap();
   void addCheckpoint();
+  void addActivationOffload();
   void addOffload(int64_t hostBytes);
   void addSubGroups();
   std::vector<int64_t> makeLadder(bool withZero) const;
@@ -185,6 +186,19 @@ void SpaceBuilder::addCheckpoint() {
   dimensions.push_back(std::move(dimension));
 }
 
+/// What is kept between recomputed layers, on the host or on the device.
+void SpaceBuilder::addActivationOffload() {
+  if (isFixed(kCheckpoint) || facts.layers < 2)
+    return;
+  Dimension dimension;
+  for (bool value : {true, false})
+    dimension.values.push_back([value](TrainConfig &config) {
+      config.checkpoint.offload = value && config.checkpoint.isEnabled();
+    });
+  dimension.base = 1;
+  dimensions.push_back(std::move(dimension));
+}
+
 bool mlir::zero::canChooseOffload(const TrainConfig &base, int64_t stage) {
   return stage > 0 && !base.offloadOptimizer && base.stateTiers.empty() &&
          !llvm::is_contained(base.given, kOffload);
@@ -239,9 +253,12 @@ void SpaceBuilder::addSubGroups() {
 std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
                                                   int64_t stage,
                                                   const ModelFacts &facts,
-                                                  int64_t hostBytes) {
+                                                  int64_t hostBytes,
+                                                  bool usesHost) {
   SpaceBuilder space(base, facts);
   space.addCheckpoint();
+  if (usesHost)
+    space.addActivationOffload();
   if (hostBytes > 0)
     space.addOffload(hostBytes);
   if (base.ranks == 1) {

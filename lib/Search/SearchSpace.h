@@ -48,10 +48,10 @@ struct Dimension {
 bool canChooseOffload(const TrainConfig &base, int64_t stage);
 
 /// The open settings of one stage. Optimizer states may be offloaded as far as
-/// they take at most `hostBytes` of a rank.
+/// they take at most `hostBytes` of a rank, and activations with `usesHost`.
 std::vector<Dimension> makeDimensions(const TrainConfig &base, int64_t stage,
                                       const ModelFacts &facts,
-                                      int64_t hostBytes);
+                                      int64_t hostBytes, bool usesHost);
 
 } // namespace mlir::zero
 

@@ -39,6 +39,8 @@ static std::string describeCheckpoint(const CheckpointConfig &checkpoint) {
     text += ", in " + std::to_string(checkpoint.number);
   else if (checkpoint.every > 1)
     text += ", by " + std::to_string(checkpoint.every);
+  if (checkpoint.offload)
+    text += ", kept on the host";
   return text;
 }
 
