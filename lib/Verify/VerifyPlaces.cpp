@@ -251,8 +251,7 @@ LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
     int64_t bytes = elementBytes(buffer.type), size = buffer.elements * bytes;
     LogicalResult result = success();
     if (buffer.memory == AsyncBuffer::Memory::Own)
-      result =
-          expectSize(op, place, {buffer.arena, buffer.tier}, size);
+      result = expectSize(op, place, {buffer.arena, buffer.tier}, size);
     else if (buffer.memory == AsyncBuffer::Memory::Operand)
       result = verifyInPlace(op, op->getOperand(buffer.index), place);
     else if (buffer.memory == AsyncBuffer::Memory::Resident)

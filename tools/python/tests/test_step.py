@@ -325,9 +325,11 @@ ones = {"x": numpy.ones((4, 3), "f4"), "y": numpy.ones((4, 1), "f4")}
 print(step(ones), step.state_dict()["fc1.w"].shape)
 """
 
+# A job that a shell runs in the background ignores SIGINT, and so do its children.
 INTERRUPTED = """
 import itertools, os, signal, sys, threading
 import numpy, zero
+signal.signal(signal.SIGINT, signal.default_int_handler)
 step = zero.load(sys.argv[1], threads=1)
 ones = {"x": numpy.ones((4, 3), "f4"), "y": numpy.ones((4, 1), "f4")}
 
