@@ -85,6 +85,7 @@ LogicalResult verifyReads(const Tables &tables);
 LogicalResult verifyGradients(const Tables &tables);
 LogicalResult verifyUpdates(const Tables &tables);
 LogicalResult verifyOffload(const Tables &tables);
+LogicalResult verifyActivations(const Tables &tables);
 /// `maxReuseDistance` as in zero-insert-gathers. With `report`, says what was
 /// saved.
 LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,

@@ -1,8 +1,7 @@
 //===- VerifyOffload.cpp - what the host updates is what it was given -----===//
 //
 // An update on the host works on copies: they must be of its own range, and
-// what it gives must go back to where it belongs, once. What is in host memory
-// is read by what runs or copies there, and by nothing else.
+// what it gives must go back to where it belongs, once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,79 +50,9 @@ static bool isUsedElsewhere(UpdateOnHostOp update) {
   });
 }
 
-/// An error at the first operation that reads `value`, or a view of it, which
-/// is in host memory, and does not run there.
-static LogicalResult verifyReaders(Value value, AsyncOpInterface start) {
-  for (Operation *user : value.getUsers()) {
-    if (isa<FreeOp>(user))
-      continue;
-    if (isa<AsyncOpInterface>(user) && !isa<CollectiveOpInterface>(user))
-      continue;
-    InFlightDiagnostic error = user->emitOpError(
-        "reads what is in host memory; wanted a value on the device: "
-        "'zero.fetch' copies an activation back");
-    error.attachNote(start.getLoc()) << "copied to the host here";
-    return error;
-  }
-  return success();
-}
-
-/// What is fetched must be what was offloaded under its number.
-static LogicalResult verifyFetch(const Tables &tables, FetchOp fetch) {
-  auto offload = dyn_cast_if_present<OffloadOp>(
-      tables.handles.findStartOf(fetch.getValue()));
-  if (offload && offload.getId() == fetch.getId())
-    return success();
-  InFlightDiagnostic error = fetch.emitOpError("brings back activation ")
-                             << fetch.getId() << ", and is given what is not "
-                             << "'zero.offload' " << fetch.getId() << "'s copy";
-  error.attachNote(fetch.getValue().getLoc()) << "given by this";
-  return error;
-}
-
-/// An error at an offload whose number another one of its region has.
-static LogicalResult verifyNumbers(Block &block) {
-  DenseMap<int64_t, OffloadOp> known;
-  for (auto offload : block.getOps<OffloadOp>()) {
-    auto [other, isNew] = known.try_emplace(offload.getId(), offload);
-    if (isNew)
-      continue;
-    InFlightDiagnostic error = offload.emitOpError("has the id ")
-                               << offload.getId()
-                               << " of another one of its region";
-    error.attachNote(other->second.getLoc()) << "the other one";
-    return error;
-  }
-  return success();
-}
-
-/// Checks who reads what `wait` gives; of a `zero.fetch`, whether it is given
-/// what is on the host.
-static LogicalResult verifyTier(const Tables &tables, WaitOp wait) {
-  auto start = dyn_cast_if_present<AsyncOpInterface>(
-      tables.handles.findStart(wait.getPending()));
-  if (!start)
-    return success();
-  for (const AsyncBuffer &buffer : tables.getBuffers(start)) {
-    if (buffer.result < 0 || buffer.memory != AsyncBuffer::Memory::Own ||
-        buffer.tier == MemoryTier::Device)
-      continue;
-    if (failed(verifyReaders(wait.getResult(buffer.result), start)))
-      return failure();
-  }
-  auto fetch = dyn_cast<FetchOp>(start.getOperation());
-  return fetch ? verifyFetch(tables, fetch) : success();
-}
-
 LogicalResult verify::verifyOffload(const Tables &tables) {
-  for (Operation &region : tables.step.getBody().front())
-    if (failed(verifyNumbers(region.getRegion(0).front())))
-      return failure();
   llvm::DenseSet<Operation *> taken;
   WalkResult walk = tables.step->walk([&](Operation *op) {
-    if (auto wait = dyn_cast<WaitOp>(op);
-        wait && failed(verifyTier(tables, wait)))
-      return WalkResult::interrupt();
     if (auto update = dyn_cast<UpdateOnHostOp>(op)) {
       if (failed(
               verifyCopy(tables, update, update.getGradients(), "gradients")) ||
