@@ -331,8 +331,7 @@ double OperationCost::cost(Operation *op) const {
                       op.getStream());
       })
       .Case([&](AsyncOpInterface op) {
-        if (op.getLink() != LinkKind::Bus)
-          return 0.0;
+        assert(op.getLink() == LinkKind::Bus && "other links are named above");
         // In bytes, whatever their type.
         Type byte = IntegerType::get(op->getContext(), 8);
         int64_t bytes = op.getBytes(partitions);

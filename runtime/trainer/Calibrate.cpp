@@ -182,7 +182,9 @@ void Calibration::addKernels(const Program &program,
                              const std::vector<TimedCommand> &times) {
   std::map<std::string, KernelTime> found;
   for (const TimedCommand &timed : times) {
-    if (timed.command->opcode != Opcode::Kernel)
+    // What crosses the bus says nothing of the device's memory.
+    if (timed.command->opcode != Opcode::Kernel ||
+        (onDevice && runsBeside(*timed.command)))
       continue;
     const KernelSpec &spec = program.kernels[timed.command->kernel];
     KernelTime &kernel = found[kernelKeyOf(spec)];

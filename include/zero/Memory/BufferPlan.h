@@ -27,7 +27,8 @@ struct PlannedBuffer {
   /// Part of another buffer (a bucket), from `parentOffset` on; -1: its own.
   int parent = -1;
   int64_t parentOffset = 0;
-  /// Whether an operation in flight made it: nothing else may.
+  /// Whether a started operation makes it: no kernel's result takes its place,
+  /// and it is made nowhere else.
   bool isAsync = false;
   /// A place that is known beforehand (state, inputs, constants), or null.
   AtAttr fixed;
