@@ -458,11 +458,7 @@ void ConfigReader::readCheckpoint() {
       values.has(block) &&
       values.boolean("activation_checkpointing.cpu_checkpointing");
   if (!values.has(own)) {
-    if (checkpoint.offload && !checkpoint.isEnabled())
-      reporter.error("activation_checkpointing.cpu_checkpointing",
-                     "is true, but all activations are kept on the device; "
-                     "give number_checkpoints, or zero.checkpoint_activations");
-    else if (values.has(block) && !checkpoint.isEnabled())
+    if (values.has(block) && !checkpoint.isEnabled())
       reporter.remark(block, "gives no number_checkpoints: all activations are "
                              "kept; give it, or zero.checkpoint_activations");
     return;
@@ -474,7 +470,12 @@ void ConfigReader::readCheckpoint() {
   checkpoint.every = values.integer(path("every"));
   llvm::SmallVector<int64_t> layers = values.integers(path("layers"));
   checkpoint.layers.assign(layers.begin(), layers.end());
-  checkpoint.offload |= values.boolean(path("offload"));
+  bool isOffloaded = values.boolean(path("offload"));
+  if (values.has(path("offload")) && checkpoint.offload && !isOffloaded)
+    reporter.error(path("offload"),
+                   "is false, and activation_checkpointing.cpu_checkpointing "
+                   "is true; leave one of them out");
+  checkpoint.offload |= isOffloaded;
   // One of the table's choices, or an error there.
   checkpoint.policy = parseRecomputePolicy(values.text(path("policy")))
                           .value_or(RecomputePolicy::All);

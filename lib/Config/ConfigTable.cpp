@@ -24,8 +24,8 @@ constexpr const char *kTotal = "WarmupDecayLR|WarmupCosineLR";
 constexpr const char *kCosine = "WarmupCosineLR";
 
 constexpr const char *kNoOffload =
-    "only optimizer states are offloaded (offload_optimizer); a higher stage "
-    "or more ranks need less memory per rank";
+    "only optimizer states (offload_optimizer) and activations are offloaded; "
+    "a higher stage or more ranks need less memory per rank";
 constexpr const char *kNoQuantized =
     "collectives use the compute type; leave it out";
 constexpr const char *kNoGroups =

@@ -23,13 +23,14 @@ static constexpr StringRef kPersistence =
 static constexpr StringRef kReuse =
     "zero_optimization.stage3_max_reuse_distance";
 static constexpr StringRef kCheckpoint = "zero.checkpoint_activations";
+static constexpr StringRef kKeptOnHost = "zero.checkpoint_activations.offload";
 static constexpr StringRef kOffload = "zero_optimization.offload_optimizer";
 static constexpr StringRef kSubGroup = "zero_optimization.sub_group_size";
 
 ArrayRef<StringRef> mlir::zero::getSearchedKeys() {
   static constexpr StringRef keys[] = {
-      kStage,       kReduce, kGather,     kOverlap, kPrefetch, kLive,
-      kPersistence, kReuse,  kCheckpoint, kOffload, kSubGroup};
+      kStage,       kReduce, kGather,     kOverlap,    kPrefetch, kLive,
+      kPersistence, kReuse,  kCheckpoint, kKeptOnHost, kOffload,  kSubGroup};
   return keys;
 }
 
@@ -188,7 +189,7 @@ void SpaceBuilder::addCheckpoint() {
 
 /// What is kept between recomputed layers, on the host or on the device.
 void SpaceBuilder::addActivationOffload() {
-  if (isFixed(kCheckpoint) || facts.layers < 2)
+  if (isFixed(kCheckpoint) || isFixed(kKeptOnHost) || facts.layers < 2)
     return;
   Dimension dimension;
   for (bool value : {true, false})

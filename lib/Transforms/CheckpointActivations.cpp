@@ -66,6 +66,8 @@ struct CheckpointActivations
 
 private:
   FailureOr<SmallVector<bool>> chooseLayers(StepOp step, size_t count);
+  void offloadSpans(StepOp step, Operation *seed,
+                    ArrayRef<RecomputedSpan> recomputed);
   LogicalResult checkpoint(StepOp step, RecomputePolicy recompute);
 };
 
@@ -206,14 +208,29 @@ static void recomputeSpan(const Span &span, Operation *seed,
     recomputation.rewrite(op);
   recomputation.finish();
   // What only the backward had read.
-  Operation *last = nullptr;
+  RecomputedSpan left = {nullptr, nullptr, recomputation.getFirst()};
   for (Operation *op : llvm::reverse(span)) {
-    if (isOpTriviallyDead(op))
+    if (isOpTriviallyDead(op)) {
       op->erase();
-    else if (!last)
-      last = op;
+      continue;
+    }
+    left.first = op;
+    if (!left.last)
+      left.last = op;
   }
-  recomputed.push_back({last, recomputation.getFirst()});
+  recomputed.push_back(left);
+}
+
+void CheckpointActivations::offloadSpans(StepOp step, Operation *seed,
+                                         ArrayRef<RecomputedSpan> recomputed) {
+  int64_t count = offloadActivations(seed, recomputed, offloadBytes);
+  if (count == 0 && !recomputed.empty())
+    emitRemark(step.getLoc())
+        << "nothing is offloaded to host memory: of " << recomputed.size()
+        << " recomputed spans of @" << step.getSymName()
+        << " none but the last, which the backward pass needs at once, keeps a "
+           "value of "
+        << offloadBytes.getValue() << " bytes or more";
 }
 
 LogicalResult CheckpointActivations::checkpoint(StepOp step,
@@ -239,13 +256,8 @@ LogicalResult CheckpointActivations::checkpoint(StepOp step,
   for (const Span &span : llvm::reverse(spans))
     recomputeSpan(span, seed, recompute, recomputed);
   std::reverse(recomputed.begin(), recomputed.end());
-  if (offload && offloadActivations(seed, recomputed, offloadBytes) == 0)
-    emitRemark(step.getLoc())
-        << "nothing is offloaded to host memory: of " << recomputed.size()
-        << " recomputed spans of @" << step.getSymName()
-        << " none but the last, which the backward pass needs at once, keeps a "
-           "value of "
-        << offloadBytes.getValue() << " bytes or more";
+  if (offload)
+    offloadSpans(step, seed, recomputed);
   if (recomputed.empty())
     emitRemark(step.getLoc())
         << "activation checkpointing changes nothing: the backward of @"

@@ -22,6 +22,8 @@ struct Candidate {
   /// whose recomputation or gradient reads it first in the backward pass.
   size_t lastReader = 0, firstReader = 0;
   Operation *firstUse = nullptr;
+  /// Whether a recomputed span makes or reads it, there or again.
+  bool isOfSpan = false;
   int64_t id = 0;
 };
 
@@ -36,7 +38,8 @@ public:
 
 private:
   void consider(Value value);
-  void findUses(Value value, int64_t &lastForward, Operation *&firstBackward);
+  bool isInSpan(int64_t position) const;
+  void findUses(Value value, int64_t &lastForward, Candidate &candidate);
   void copyOut(Candidate &candidate);
   void copyBack(Candidate &candidate);
   void replaceUses(Value value, Value copy, OpBuilder &builder);
@@ -56,19 +59,26 @@ private:
 
 } // namespace
 
-/// The last use in the forward pass and the first one in the backward pass, of
-/// `value` and of views of it.
+/// The last use in the forward pass, the first one in the backward pass, and
+/// whether one is a recomputed span's, of `value` and of views of it.
 void ActivationOffload::findUses(Value value, int64_t &lastForward,
-                                 Operation *&firstBackward) {
+                                 Candidate &candidate) {
   for (Operation *user : value.getUsers()) {
     int64_t position = positionOf(user);
+    candidate.isOfSpan |= isa<RecomputeOp>(user) || isInSpan(position);
     if (position < order[seed])
       lastForward = std::max(lastForward, position);
-    else if (!firstBackward || position < order[firstBackward])
-      firstBackward = seed->getBlock()->findAncestorOpInBlock(*user);
+    else if (!candidate.firstUse || position < order[candidate.firstUse])
+      candidate.firstUse = seed->getBlock()->findAncestorOpInBlock(*user);
     if (getView(user))
-      findUses(user->getResult(0), lastForward, firstBackward);
+      findUses(user->getResult(0), lastForward, candidate);
   }
+}
+
+bool ActivationOffload::isInSpan(int64_t position) const {
+  return llvm::any_of(spans, [&](const RecomputedSpan &span) {
+    return order[span.first] <= position && position <= order[span.last];
+  });
 }
 
 void ActivationOffload::consider(Value value) {
@@ -78,8 +88,9 @@ void ActivationOffload::consider(Value value) {
   Candidate candidate;
   candidate.value = value;
   int64_t lastForward = order[value.getDefiningOp()];
-  findUses(value, lastForward, candidate.firstUse);
-  if (!candidate.firstUse)
+  candidate.isOfSpan = isInSpan(lastForward);
+  findUses(value, lastForward, candidate);
+  if (!candidate.firstUse || !candidate.isOfSpan)
     return;
   // The first recomputation is the last span's.
   candidate.firstReader = spans.size();

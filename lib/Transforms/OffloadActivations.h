@@ -6,15 +6,16 @@
 
 namespace mlir::zero {
 
-/// A span of the forward pass that is recomputed: its last operation, and the
-/// first one of the backward pass that is there to recompute it.
+/// A span of the forward pass that is recomputed: its first and last operation,
+/// and the first one of the backward pass that is there to recompute it.
 struct RecomputedSpan {
-  Operation *last, *recomputation;
+  Operation *first, *last, *recomputation;
 };
 
-/// Copies to host memory what the forward pass, before `seed`, makes and the
-/// recomputation of `spans`, in their order, reads: from where it is made until
-/// the end of the span that reads it last. It is copied back while the span
+/// Copies to host memory what `spans`, in their order, keep: what the forward
+/// pass, before `seed`, makes or reads in them and the backward pass reads, and
+/// what their recomputation reads; from where it is made until the end of the
+/// span that reads it last. It is copied back while the span
 /// after its own is recomputed. What the last of the spans needs stays on the
 /// device, since its recomputation comes first; so does what is smaller than
 /// `leastBytes`. Returns the number of values.

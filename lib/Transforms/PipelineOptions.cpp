@@ -212,13 +212,22 @@ applyCheckpointOptions(const ZeroPipelineOptions &options,
   }
   if (options.checkpointOffload.getNumOccurrences())
     checkpoint.offload = options.checkpointOffload;
-  if (!checkpoint.isEnabled() &&
-      (!options.checkpointLayers.empty() || checkpoint.offload ||
-       options.checkpointPolicy.getNumOccurrences()))
+  if (checkpoint.isEnabled())
+    return success();
+  bool isAsked = options.checkpointOffload.getNumOccurrences() &&
+                 options.checkpointOffload;
+  if (isAsked || !options.checkpointLayers.empty() ||
+      options.checkpointPolicy.getNumOccurrences())
     return emitError() << "checkpoint-layers, checkpoint-policy or "
                           "checkpoint-offload is given, but all activations "
                           "are kept; give checkpoint-activations, or leave it "
                           "out";
+  if (checkpoint.offload && !options.checkpointActivations.getNumOccurrences())
+    return emitError() << "activation_checkpointing.cpu_checkpointing is true, "
+                          "but all activations are kept on the device; give "
+                          "number_checkpoints, zero.checkpoint_activations or "
+                          "the option checkpoint-activations";
+  checkpoint.offload = false;
   return success();
 }
 
@@ -365,6 +374,8 @@ static void recordGiven(const ZeroPipelineOptions &options, ModuleOp module,
              options.checkpointPolicy.getNumOccurrences() ||
              config.checkpoint.isEnabled(),
          "zero.checkpoint_activations");
+  record(options.checkpointOffload.getNumOccurrences() > 0,
+         "zero.checkpoint_activations.offload");
   llvm::sort(config.given);
   config.given.erase(llvm::unique(config.given), config.given.end());
 }

@@ -110,10 +110,11 @@ TEST(Diagnostics, ActivationCheckpointing) {
   expectError(R"("zero": {"checkpoint_activations": {"layers": [1, -1]}})",
               "c.json:3: error: zero.checkpoint_activations.layers: found "
               "[1,-1], wanted an array of integers of 0 or more");
-  expectError(R"("activation_checkpointing": {"cpu_checkpointing": true})",
-              "c.json:3: error: activation_checkpointing.cpu_checkpointing: "
-              "is true, but all activations are kept on the device; give "
-              "number_checkpoints, or zero.checkpoint_activations");
+  expectError(R"("activation_checkpointing": {"cpu_checkpointing": true},
+                 "zero": {"checkpoint_activations": {"offload": false}})",
+              "c.json:4: error: zero.checkpoint_activations.offload: is false, "
+              "and activation_checkpointing.cpu_checkpointing is true; leave "
+              "one of them out");
   Parsed silent =
       parseWithBatch("\"optimizer\": {},\n\"activation_checkpointing\": {}");
   EXPECT_EQ(silent.messages,
@@ -136,9 +137,9 @@ TEST(Diagnostics, RefusedValuesSayWhatToDo) {
   expectError(R"("zero_optimization": {
                  "offload_param": {"device": "cpu"}})",
               "c.json:4: error: zero_optimization.offload_param.device: "
-              "\"cpu\" is not supported: only optimizer states are offloaded "
-              "(offload_optimizer); a higher stage or more ranks need less "
-              "memory per rank");
+              "\"cpu\" is not supported: only optimizer states "
+              "(offload_optimizer) and activations are offloaded; a higher "
+              "stage or more ranks need less memory per rank");
   expectError(R"("sparse_gradients": true)",
               "c.json:3: error: sparse_gradients: true is not supported: "
               "gradients are slices of flat groups; leave it out");

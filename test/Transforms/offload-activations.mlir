@@ -4,10 +4,15 @@
 // RUN: %{schedule} --zero-checkpoint-activations=offload | FileCheck %s
 // RUN: sed 's/<16x/<2048x/g' %s > %t.rows
 // RUN: zero-opt %t.rows --zero-differentiate --canonicalize --cse --zero-outline-elementwise --zero-checkpoint-activations="policy=cheap offload" | FileCheck %s --check-prefix=CHEAP
+// RUN: %{schedule} --zero-checkpoint-activations="layers=1,2 offload" | FileCheck %s --check-prefix=SOME
 // RUN: %{schedule} --zero-checkpoint-activations="offload offload-bytes=100000" 2>&1 | FileCheck %s --check-prefix=LARGE
 // RUN: %{schedule} --zero-checkpoint-activations="every=3 offload" 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not %{schedule} --zero-checkpoint-activations="offload-bytes=-1" 2>&1 | FileCheck %s --check-prefix=BYTES
 // RUN: %{plan} checkpoint-offload stage=3 ranks=2" -o /dev/null
+// RUN: echo '{"activation_checkpointing": {"cpu_checkpointing": true}}' > %t.json
+// RUN: not zero-opt %s --zero-pipeline="config=%t.json" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SPANS
+// RUN: zero-opt %s --zero-pipeline="config=%t.json checkpoint-activations=1" | FileCheck %s --check-prefix=OPTION
+// RUN: zero-opt %s --zero-pipeline="config=%t.json checkpoint-activations=0" -o /dev/null
 // RUN: not zero-opt %s --zero-pipeline="checkpoint-offload" -o /dev/null 2>&1 | FileCheck %s --check-prefix=KEPT
 
 // The input of the first layer is on its way while the layer runs, and the next
@@ -46,9 +51,18 @@
 // CHEAP-COUNT-4: zero.fetch
 // CHEAP-NOT:     zero.fetch
 
+// What no recomputed layer keeps stays on the device.
+// SOME-COUNT-1: zero.offload
+// SOME-NOT:     zero.offload
+// SOME:         zero.loss_seed
+// SOME-COUNT-1: zero.fetch
+// SOME-NOT:     zero.fetch
+
 // LARGE: remark: nothing is offloaded to host memory: of 3 recomputed spans of @train none but the last, which the backward pass needs at once, keeps a value of 100000 bytes or more
 // ONE: remark: nothing is offloaded to host memory: of 1 recomputed spans
 // BYTES: error: offload-bytes is -1, wanted 0 or more
+// SPANS: error: activation_checkpointing.cpu_checkpointing is true, but all activations are kept on the device; give number_checkpoints, zero.checkpoint_activations or the option checkpoint-activations
+// OPTION: zero.fetch
 // KEPT: error: checkpoint-layers, checkpoint-policy or checkpoint-offload is given, but all activations are kept; give checkpoint-activations, or leave it out
 
 zero.parameter @in : tensor<8x64xf32> = #zero.normal<std = 0.02>

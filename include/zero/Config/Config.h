@@ -170,8 +170,7 @@ struct CheckpointConfig {
   /// The layers that are recomputed, from 0 on; none: all.
   std::vector<int64_t> layers;
   RecomputePolicy policy = RecomputePolicy::All;
-  /// Whether what is kept waits for the backward pass in host memory.
-  bool offload = false;
+  bool offload = false; ///< what is kept waits in host memory
 
   bool isEnabled() const { return every > 0 || number > 0; }
 };
