@@ -88,6 +88,9 @@ def trace_table(record):
             "aim is 1.10 of it in f32 and 1.20 in bf16. The row before the last shows what other",
             "kernels add; the rest are products of shapes that the library multiplies more slowly",
             "than the fastest one.", "",
+            "What keeps a step from the aim, in this order: attention, whose own products the",
+            "limit leaves out and which multiplies in f32 in either precision; products of less",
+            "favourable shapes; and the optimizer, which is as fast as memory.", "",
             *bench_trace.table(record), ""]
 
 
