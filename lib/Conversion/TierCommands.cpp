@@ -34,6 +34,12 @@ LogicalResult CommandBuilder::startTierOp(AsyncOpInterface start,
                           /*toStaging=*/false),
                success();
       })
+      .Case([&](UploadOp) {
+        for (size_t i = 0; i < buffers.size(); i += 2)
+          copyPieces(start, buffers.slice(i, 1), ArrayRef<AtAttr>(at[i]),
+                     at[i + 1], /*toStaging=*/true);
+        return success();
+      })
       .Case([&](UpdateOnHostOp update) {
         return updateOnHost(update, buffers, at), success();
       })

@@ -28,16 +28,16 @@ PartitionPlaces mlir::zero::planPartition(PartitionOp partition,
   int64_t elements = partition.getFlatElements();
   int64_t slice = elements / partition.getSlices();
   NamedAttrList places;
-  auto add = [&](StringRef name, ArenaKind arena, bool sharded, Type type) {
+  auto add = [&](StringRef name, MemorySpace space, bool sharded, Type type) {
     places.append(
-        name, cursor.take(context, {arena},
+        name, cursor.take(context, space,
                           (sharded ? slice : elements) * elementBytes(type)));
   };
-  add("parameters", ArenaKind::Parameters, partition.hasShardedParameters(),
-      partition.getComputeType());
+  add("parameters", {ArenaKind::Parameters, partition.getParameterTier()},
+      partition.hasShardedParameters(), partition.getComputeType());
   if (!partition.isTrainable())
     return {places.getDictionary(context), ArrayAttr()};
-  add("gradients", ArenaKind::Gradients, partition.hasShardedGradients(),
+  add("gradients", {ArenaKind::Gradients}, partition.hasShardedGradients(),
       partition.getGradientType());
   SmallVector<Attribute> states;
   for (StateAttr state : partition.getStateRange()) {

@@ -121,6 +121,8 @@ static std::string describeBuffer(AsyncOpInterface start,
                                   const PartitionTable &partitions) {
   if (buffer.parameter)
     return ("gathered @" + buffer.parameter.getValue()).str();
+  if (buffer.state == "parameters" && buffer.form == AccumulateForm::Slice)
+    return "uploaded slice of @" + buffer.name;
   if (!buffer.partition)
     return place.getSpace().tier == MemoryTier::Device ? buffer.name
                                                        : start.getHandleName();

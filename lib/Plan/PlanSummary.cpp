@@ -85,9 +85,12 @@ private:
 /// The optimizer's states of the same elements in the same space are one.
 static SmallVector<State> statesOf(PartitionOp partition) {
   int64_t flat = partition.getFlatElements();
-  SmallVector<State> states = {{ArenaKind::Parameters,
-                                partition.hasShardedParameters(), 0, flat,
-                                elementBytes(partition.getComputeType())}};
+  SmallVector<State> states = {
+      {{ArenaKind::Parameters, partition.getParameterTier()},
+       partition.hasShardedParameters(),
+       0,
+       flat,
+       elementBytes(partition.getComputeType())}};
   if (!partition.isTrainable())
     return states;
   states.push_back({ArenaKind::Gradients, partition.hasShardedGradients(), 0,

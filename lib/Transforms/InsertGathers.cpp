@@ -163,7 +163,8 @@ static void gatherIn(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
     }
     auto gather = AllGatherOp::create(builder, op->getLoc(),
                                       PendingType::get(op->getContext(), types),
-                                      builder.getArrayAttr(names));
+                                      builder.getArrayAttr(names),
+                                      /*slices=*/ValueRange());
     auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
     for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults())) {
       auto load = cast<LoadOp>(builder.clone(*group.load));
@@ -184,7 +185,7 @@ static void refreshAtStart(StepOp step, ArrayRef<Attribute> resident) {
   builder.setInsertionPointToStart(&initialize.getBody().emplaceBlock());
   auto refresh = RefreshResidentOp::create(
       builder, step.getLoc(), PendingType::get(step.getContext(), {}),
-      builder.getArrayAttr(resident));
+      builder.getArrayAttr(resident), /*slices=*/ValueRange());
   WaitOp::create(builder, step.getLoc(), refresh.getPending());
 }
 

@@ -82,6 +82,7 @@ LogicalResult verifyPartitions(const Tables &tables);
 LogicalResult verifyHandles(const Tables &tables);
 LogicalResult verifyLifetimes(const Tables &tables);
 LogicalResult verifyReads(const Tables &tables);
+LogicalResult verifySlices(const Tables &tables);
 LogicalResult verifyGradients(const Tables &tables);
 LogicalResult verifyUpdates(const Tables &tables);
 LogicalResult verifyOffload(const Tables &tables);

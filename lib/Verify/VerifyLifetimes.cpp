@@ -2,6 +2,7 @@
 
 #include "Verify.h"
 
+#include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -133,7 +134,7 @@ LogicalResult Lifetimes::leave() {
              << " that is never freed";
     InFlightDiagnostic error =
         cause->emitOpError("takes in ")
-        << (isa<CollectiveOpInterface>(cause) ? "a gradient" : "a value")
+        << (isReduction(cause) ? "a gradient" : "a value")
         << " that is never freed";
     error.attachNote(value.getLoc()) << "computed here";
     return error;

@@ -85,7 +85,8 @@ LogicalResult verify::verifyOffload(const Tables &tables) {
   if (walk.wasInterrupted())
     return failure();
   walk = tables.step->walk([&](UpdateOnHostOp update) {
-    if (taken.contains(update))
+    if (taken.contains(update) ||
+        update.getPending().getType().getTypes().empty())
       return WalkResult::advance();
     update.emitOpError("gives parameters that no 'zero.copy_to_device' takes "
                        "back");

@@ -33,8 +33,9 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   Tables tables(module, step);
   if (failed(verifyPartitions(tables)) || failed(verifyHandles(tables)) ||
       failed(verifyOffload(tables)) || failed(verifyActivations(tables)) ||
-      failed(verifyLifetimes(tables)) || failed(verifyReads(tables)) ||
-      failed(verifyUpdates(tables)) || failed(verifyGradients(tables)) ||
+      failed(verifyLifetimes(tables)) || failed(verifySlices(tables)) ||
+      failed(verifyReads(tables)) || failed(verifyUpdates(tables)) ||
+      failed(verifyGradients(tables)) ||
       failed(verifyTraffic(
           tables,
           getSetting(maxReuseDistance,

@@ -90,6 +90,10 @@ void ParameterLife::visit(Operation &op) {
     return add("gather starts, with " + Twine(names.size() - 1) + " others",
                op);
   }
+  if (auto upload = dyn_cast<UploadOp>(op))
+    return indexIn(upload.getParameters()) < 0
+               ? void()
+               : add("copy of the slice to the device starts", op);
   if (auto wait = dyn_cast<WaitOp>(op))
     return visitWait(wait);
   if (isReduction(&op))

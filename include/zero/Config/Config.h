@@ -190,11 +190,11 @@ struct MeshAxisConfig {
 struct OffloadConfig {
   /// The least part of each partition that is on the host; above 0, at most 1.
   double ratio = 1;
-  /// Elements of one rank that are updated together.
-  int64_t subGroupSize = 1000000000;
+  int64_t subGroupSize = 1000000000; ///< elements of a rank updated together
   /// Whether the gradients of the next sub-group, and the parameters of the one
   /// before, are copied during an update.
   bool pipelineRead = false, pipelineWrite = false;
+  bool parameters = false; ///< sharded parameters are there, too: offload_param
 };
 
 /// One training run, complete: every default is filled in. A file that leaves a

@@ -110,7 +110,8 @@ def OverlapGathers : Pass<"zero-overlap-gathers", "::mlir::ModuleOp"> {
     - Leaves: starts in `zero.apply`, waits in `zero.micro`; the first
       micro-batch of the first update has nothing to wait for, nor have those
       after the first.
-    - Not done here: `zero.evaluate`, before which the executor waits for all.
+    - Not done here: `zero.evaluate`, before which the executor waits for all;
+      gathers of slices that are in host memory, which end in `zero.apply`.
 
     ```mlir
     zero.micro { %p = zero.carried "parameters of p0[0 to 16]" : <>
@@ -152,6 +153,33 @@ def OverlapUpdates : Pass<"zero-overlap-updates", "::mlir::ModuleOp"> {
     %u = zero.update_on_host @p0[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
     %q = zero.copy_to_host "gradients" of @p0[8 to 16] : <tensor<4xbf16>>
     %x = zero.wait %u : <tensor<4xbf16>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def UploadParameters : Pass<"zero-upload-parameters", "::mlir::ModuleOp"> {
+  let summary = "Bring slices of parameters from host memory to their gathers";
+  let description = [{
+    Where slices of parameters are in host memory, gives each gather copies of
+    them: an upload, which starts before the gather before it, so that it runs
+    beside that one, and is waited for where the gather starts. The first gather
+    of a region waits for all of its upload.
+
+    - Needs: gathers are where they stay: `zero-prefetch` ran.
+    - Leaves: every gather of such slices with its copies as operands.
+    - Not done here: uploads more than one gather ahead.
+
+    ```mlir
+    %p = zero.all_gather [@a] : <tensor<8xf32>>      // before
+    %q = zero.all_gather [@b] : <tensor<8xf32>>
+
+    %u = zero.upload [@a] : <tensor<4xf32>>          // after
+    %s = zero.wait %u : <tensor<4xf32>>
+    %v = zero.upload [@b] : <tensor<4xf32>>
+    %p = zero.all_gather [@a] from(%s : tensor<4xf32>) : <tensor<8xf32>>
+    %t = zero.wait %v : <tensor<4xf32>>
+    %q = zero.all_gather [@b] from(%t : tensor<4xf32>) : <tensor<8xf32>>
     ```
   }];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];

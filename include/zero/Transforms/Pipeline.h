@@ -88,6 +88,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Where optimizer states are kept and updated: none or "
                      "cpu"),
       llvm::cl::init("none")};
+  Option<std::string> offloadParameters{
+      *this, "offload-param",
+      llvm::cl::desc("Stage 3: where sharded parameters are kept: none or cpu, "
+                     "which needs offload-optimizer=cpu"),
+      llvm::cl::init("none")};
   Option<double> offloadRatio{
       *this, "offload-ratio",
       llvm::cl::desc("The least part of each partition that is offloaded"),

@@ -15,6 +15,11 @@ PartitionOp lookUpPartition(Operation *op, FlatSymbolRefAttr symbol,
 LogicalResult verifyRange(Operation *op, PartitionOp partition, int64_t begin,
                           int64_t end);
 
+/// An error at `op` unless each symbol is a parameter, and named once: its copy
+/// has one place.
+LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
+                                  SymbolTableCollection &tables);
+
 } // namespace mlir::zero
 
 #endif // ZERO_LIB_DIALECT_ZERO_CHECKS_H

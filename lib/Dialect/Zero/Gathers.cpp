@@ -1,5 +1,6 @@
 //===- Gathers.cpp - collectives of parameters ----------------------------===//
 
+#include "Checks.h"
 #include "Collectives.h"
 
 using namespace mlir;
@@ -21,8 +22,10 @@ static AsyncBuffer ownSlice(const Twine &name, PartitionOp partition,
                    AccumulateForm::Slice);
 }
 
-/// For each parameter what this rank has of it, then the whole.
+/// For each parameter what this rank has of it, or the copy of that in
+/// `slices`, then the whole.
 static SmallVector<AsyncBuffer> gatherBuffers(ArrayAttr parameters,
+                                              ValueRange slices,
                                               const PartitionTable &partitions,
                                               Memory memory) {
   SmallVector<AsyncBuffer> buffers;
@@ -31,6 +34,10 @@ static SmallVector<AsyncBuffer> gatherBuffers(ArrayAttr parameters,
     auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
     buffers.push_back(
         ownSlice("slice of " + name.getValue(), partition, begin, end));
+    if (!slices.empty()) {
+      buffers.back().memory = Memory::Operand;
+      buffers.back().index = buffers.size() / 2;
+    }
     AsyncBuffer whole = makeBuffer(
         name.getValue(), memory,
         partition ? partition.getComputeType() : Type(), end - begin);
@@ -94,12 +101,55 @@ static AxesAttr gatherGroup(ArrayAttr parameters,
   return {};
 }
 
+// UploadOp
+
+LogicalResult UploadOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (getParameters().size() != getPending().getType().getTypes().size())
+    return emitOpError("copies slices of ")
+           << getParameters().size() << " parameters into "
+           << getPending().getType();
+  return verifyAreParameters(*this, getParameters(), tables);
+}
+
+/// For each parameter its slice in host memory, then the copy.
+SmallVector<AsyncBuffer> UploadOp::getBuffers(const PartitionTable &partitions,
+                                              TrainingAttr) {
+  SmallVector<AsyncBuffer> buffers;
+  for (auto name : getParameters().getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = partitions.getPartition(name.getAttr());
+    auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
+    AsyncBuffer slice =
+        ownSlice("slice of " + name.getValue(), partition, begin, end);
+    AsyncBuffer copy = slice;
+    copy.name = name.getValue().str();
+    copy.memory = Memory::Own;
+    copy.isRead = false;
+    copy.isWritten = copy.isPlaced = true;
+    copy.result = buffers.size() / 2;
+    buffers.push_back(std::move(slice));
+    buffers.push_back(std::move(copy));
+  }
+  return buffers;
+}
+
+SmallVector<int64_t> UploadOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
+LinkKind UploadOp::getLink() { return LinkKind::Bus; }
+int64_t UploadOp::getBytes(const PartitionTable &) {
+  return bytesOf(getPending().getType());
+}
+std::string UploadOp::getHandleName() { return getLabel(); }
+std::string UploadOp::getLabel() {
+  return makeLabel(*this, "", getParameters());
+}
+
 // AllGatherOp
 
 SmallVector<AsyncBuffer>
 AllGatherOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   SmallVector<AsyncBuffer> buffers =
-      gatherBuffers(getParameters(), partitions, Memory::Own);
+      gatherBuffers(getParameters(), getSlices(), partitions, Memory::Own);
   for (size_t i = 1; i < buffers.size(); i += 2) {
     buffers[i].result = i / 2;
     buffers[i].isFreed = true;
@@ -215,7 +265,8 @@ ArrayAttr RefreshOp::getParameterNames() { return {}; }
 
 SmallVector<AsyncBuffer>
 RefreshResidentOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
-  return gatherBuffers(getParameters(), partitions, Memory::Resident);
+  return gatherBuffers(getParameters(), getSlices(), partitions,
+                       Memory::Resident);
 }
 
 SmallVector<CollectivePart>

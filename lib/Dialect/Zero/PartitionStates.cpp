@@ -256,7 +256,7 @@ bool PartitionOp::isOnHost(int64_t begin, int64_t end) {
       if (first < end && begin < last && range.getTier() != MemoryTier::Host)
         return false;
     }
-  return !getStateList().empty();
+  return !getStateList().empty() || hasParametersOnHost();
 }
 
 //===----------------------------------------------------------------------===//

@@ -70,12 +70,14 @@ LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("updates [")
            << getBegin() << " to " << getEnd() << "] of " << getPartitionAttr()
            << " on the host, wanted all of its states there";
-  if (partition.readsParameters() != (getParameters() != nullptr)) // (C2)
-    return emitOpError(partition.readsParameters()
+  bool wantsCopy =
+      partition.readsParameters() && !partition.hasParametersOnHost();
+  if (wantsCopy != (getParameters() != nullptr)) // (C2)
+    return emitOpError(wantsCopy
                            ? "updates parameters that it is not given, wanted "
                              "a copy of them: 'in'"
                            : "is given parameters, which its rule does not "
-                             "read; wanted no 'in'");
+                             "read or has on the host; wanted no 'in'");
   if (failed(verifyOwned(*this, partition, getGradients().getType(),
                          partition.getGradientType(), "gradients")))
     return failure();
@@ -83,7 +85,13 @@ LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
       failed(verifyOwned(*this, partition, getParameters().getType(),
                          partition.getComputeType(), "parameters")))
     return failure();
-  return verifyResult(*this, partition, partition.getComputeType());
+  if (!partition.hasParametersOnHost())
+    return verifyResult(*this, partition, partition.getComputeType());
+  if (getPending().getType().getTypes().empty()) // (C3)
+    return success();
+  return emitOpError("gives ") << getPending().getType()
+                               << ", wanted a pending without tensors: it "
+                                  "updates parameters where they are";
 }
 
 LogicalResult CopyToDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -91,6 +99,9 @@ LogicalResult CopyToDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition || failed(verifyOwned(*this, partition, getValue().getType(),
                                        partition.getComputeType(), "a value")))
     return failure();
+  if (partition.hasParametersOnHost())
+    return emitOpError("copies parameters to the device, and ")
+           << getPartitionAttr() << " keeps them in host memory";
   if (getPending().getType().getTypes().empty()) // (C2)
     return success();
   return emitOpError("gives ")
@@ -168,6 +179,13 @@ UpdateOnHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
       buffers.push_back(operandOf("gradients", 0, getGradients()));
       break;
     case UpdateOperand::Parameters:
+      if (partition.hasParametersOnHost()) {
+        addOwned(buffers, partition, "parameters", operand.type,
+                 /*isSharded=*/true, getBegin(), getEnd());
+        buffers.back().isRead = operand.isRead;
+        buffers.back().isWritten = operand.isWritten;
+        break;
+      }
       if (!getParameters()) {
         buffers.push_back(
             stage("parameters", operand.type,

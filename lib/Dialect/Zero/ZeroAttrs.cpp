@@ -140,10 +140,15 @@ LogicalResult PlanningAttr::verify(
 }
 
 LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
-                                  int64_t subGroupSize, bool, bool) {
+                                  int64_t subGroupSize, bool, bool,
+                                  bool parameters) {
   if (!(ratio > 0 && ratio <= 1))
     return emitError() << "ratio is " << double(ratio)
                        << ", wanted more than 0 and at most 1";
+  if (parameters && ratio != Real(1))
+    return emitError() << "ratio is " << double(ratio)
+                       << ", wanted 1 with 'parameters', which only the host "
+                          "updates";
   return expectAtLeast(emitError, "sub_group_size", subGroupSize, 1);
 }
 

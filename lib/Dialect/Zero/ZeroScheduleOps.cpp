@@ -99,6 +99,26 @@ LogicalResult MeshOp::verify() {
                                           << getAxes() << " in their order";
 }
 
+/// (C9)
+static LogicalResult verifyParameterTier(PartitionOp partition) {
+  MemoryTier tier = partition.getParameterTier();
+  if (tier == MemoryTier::Device)
+    return success();
+  if (tier != MemoryTier::Host)
+    return partition.emitOpError("keeps parameters in the tier '")
+           << stringifyMemoryTier(tier) << "', wanted 'device' or 'host'";
+  if (!partition.hasShardedParameters())
+    return partition.emitOpError(
+        "keeps parameters in host memory that no gather brings to the device, "
+        "wanted sharded ones: stage 3");
+  if (partition.isTrainable() &&
+      !partition.isOnHost(0, partition.getFlatElements()))
+    return partition.emitOpError(
+        "keeps parameters in host memory, wanted all states there: only the "
+        "host updates them");
+  return success();
+}
+
 LogicalResult PartitionOp::verify() {
   ArrayRef<int64_t> segments = getSegments();
   if (!getOver().contains(getCut())) // (C6)
@@ -139,7 +159,8 @@ LogicalResult PartitionOp::verify() {
              << " shares a segment, wanted segments of its own";
     end = member.getOffset() + member.getSize();
   }
-  return verifyStates(*this); // (C7)
+  return success(succeeded(verifyStates(*this)) && // (C7)
+                 succeeded(verifyParameterTier(*this)));
 }
 
 LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -291,9 +312,8 @@ LogicalResult AllGatherOp::verify() {
   return success();
 }
 
-/// Each a parameter, and named once: its copy has one place.
-static LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
-                                         SymbolTableCollection &tables) {
+LogicalResult mlir::zero::verifyAreParameters(Operation *op, ArrayAttr symbols,
+                                              SymbolTableCollection &tables) {
   SmallPtrSet<Attribute, 16> seen;
   for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
     if (!seen.insert(symbol).second)
@@ -304,8 +324,19 @@ static LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
   return success();
 }
 
+/// A copy of each slice, or of none.
+template <typename GatherOp> static LogicalResult verifySlices(GatherOp op) {
+  if (op.getSlices().empty() ||
+      op.getSlices().size() == op.getParameters().size())
+    return success();
+  return op.emitOpError("is given copies of ")
+         << op.getSlices().size() << " slices for " << op.getParameters().size()
+         << " parameters, wanted one each, or none";
+}
+
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
-  if (failed(verifyAreParameters(*this, getParameters(), tables)))
+  if (failed(verifyAreParameters(*this, getParameters(), tables)) ||
+      failed(verifySlices(*this)))
     return failure();
   for (auto [symbol, type] :
        llvm::zip_equal(getParameters().getAsRange<FlatSymbolRefAttr>(),
@@ -332,7 +363,7 @@ template <typename StateOp> static LogicalResult verifyNoTensors(StateOp op) {
 LogicalResult
 RefreshResidentOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success(
-      succeeded(verifyNoTensors(*this)) &&
+      succeeded(verifyNoTensors(*this)) && succeeded(verifySlices(*this)) &&
       succeeded(verifyAreParameters(*this, getParameters(), tables)));
 }
 

@@ -95,6 +95,12 @@ namespace mlir::zero {
 template <typename ConcreteType>
 class PassesPending : public OpTrait::TraitBase<ConcreteType, PassesPending> {};
 
+/// A collective that sends this rank's slices of parameters. It has either no
+/// operands, or one for each parameter, in order: a copy of the slice, which it
+/// sends instead.
+template <typename ConcreteType>
+class GathersSlices : public OpTrait::TraitBase<ConcreteType, GathersSlices> {};
+
 } // namespace mlir::zero
 
 #endif // ZERO_DIALECT_ZERO_ASYNC_H

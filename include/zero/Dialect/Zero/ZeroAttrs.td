@@ -189,13 +189,16 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
     sub-groups of neighbouring segments: as many as have at most
     `sub_group_size` elements on one rank, and at least one. With
     `pipeline_read`, the gradients of the next sub-group are copied while one is
-    updated; with `pipeline_write`, the parameters of the one before.
+    updated; with `pipeline_write`, the parameters of the one before. With
+    `parameters`, which needs a ratio of 1, sharded parameters are in host memory,
+    too, and are updated in place.
 
     `ratio` lies in (0, 1], `sub_group_size` is at least 1.
   }];
   let parameters = (ins F64Param<"1.0">:$ratio,
       I64Param<"1000000000">:$sub_group_size,
-      BoolParam<"false">:$pipeline_read, BoolParam<"false">:$pipeline_write);
+      BoolParam<"false">:$pipeline_read, BoolParam<"false">:$pipeline_write,
+      BoolParam<"false">:$parameters);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -47,6 +47,11 @@ def Zero_LinkAndStateEffects : MemoryEffects<[
     MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>,
     MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;
 
+/// Sends slices of parameters, or the copies of them that are its operands.
+def Zero_GathersSlices : NativeOpTrait<"GathersSlices"> {
+  let cppNamespace = "::mlir::zero";
+}
+
 /// Ends what another operation started, or hands its handle on.
 def Zero_PassesPending : NativeOpTrait<"PassesPending"> {
   let cppNamespace = "::mlir::zero";

@@ -64,7 +64,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     memory is planned; without the list, they are all on the device. `master` is
     there when the compute type is 16-bit; with `split`, the master's upper half
     is the bf16 parameter itself and only the lower 16 bits are kept, as
-    `remainder`. `at` gives the places of parameters and gradients.
+    `remainder`. `parameters on host` says that slices of parameters are in host
+    memory, from where `zero.upload` brings them to gathers. `at` gives the places
+    of parameters and gradients.
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
@@ -77,6 +79,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C7) the states are those of the optimizer, in its order; ranges of a state
       cover the flat space and are cut at segment boundaries.
     - (C8) `compute` and `gradient` are float types.
+    - (C9) parameters that are not on the device are sharded and in host memory,
+      and so are all states, where they are trained.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -94,12 +98,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
       Zero_AxesAttr:$over, Zero_AxesAttr:$cut, I64Attr:$stage, DenseI64ArrayAttr:$segments,
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
-      UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
+      DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier, UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<ArrayAttr>:$states, OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` custom<Owners>($over, $cut) `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
-    (`split` $split_master^)? (`optimizer` $optimizer^)?
+    (`parameters` `on` $parameter_tier^)? (`split` $split_master^)? (`optimizer` $optimizer^)?
     (`states` custom<States>($states)^)? (`at` $at^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -149,6 +153,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     int64_t getOwnedElements(int64_t begin, int64_t end) {
       return (end - begin) / (hasShardedOptimizer() ? getSlices() : 1);
     }
+    /// Whether slices of parameters are in host memory.
+    bool hasParametersOnHost() { return getParameterTier() == ::mlir::zero::MemoryTier::Host; }
     /// Whether the host keeps every state of [begin, end), and the device none.
     bool isOnHost(int64_t begin, int64_t end);
     /// Whether the update reads the parameter that the device computes with.
@@ -303,22 +309,26 @@ def Zero_AllReduceOwnedOp
 
 def Zero_AllGatherOp
     : Zero_CollectiveOp<
-          "all_gather", [Zero_LinkAndStateEffects,
+          "all_gather", [Zero_LinkAndStateEffects, Zero_GathersSlices,
                          DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Start to bring whole parameters together from their owners' slices";
   let description = [{
-    Stage 3: one group of in-place gathers, one a segment of each parameter.
+    Stage 3: one group of in-place gathers, one a segment of each parameter. Where
+    slices are in host memory, `from` gives copies of this rank's own.
     Constraints
     - (C1) parameters and the pending's tensors are equally many, of equal shapes.
     - (C2) the parameters' partitions are sharded.
+    - (C3) there are as many copies as parameters, or none; those of parameters in
+      host memory are what the wait for their `zero.upload` gave.
     ```mlir
-    %p = zero.all_gather @w, @b : <tensor<2x4xf32>, tensor<4xf32>>
+    %p = zero.all_gather [@w, @b] : <tensor<2x4xf32>, tensor<4xf32>>
+    %q = zero.all_gather [@w] from(%slice : tensor<4xf32>) : <tensor<2x4xf32>>
     ```
   }];
-  let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters, Variadic<AnyRankedTensor>:$slices,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
+  let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`on` $stream^)? attr-dict `:` type($pending)";
   let hasVerifier = 1;
 }
 
@@ -344,24 +354,26 @@ def Zero_RefreshOp
 }
 
 def Zero_RefreshResidentOp
-    : Zero_CollectiveOp<"refresh_resident", [Zero_LinkAndStateEffects,
+    : Zero_CollectiveOp<"refresh_resident", [Zero_LinkAndStateEffects, Zero_GathersSlices,
                                              DeclareOpInterfaceMethods<
                                                  SymbolUserOpInterface>]> {
   let summary = "Start to gather the resident copies of persisted parameters";
   let description = [{
     Stage 3: parameters below the persistence threshold keep a whole 16-bit copy,
-    gathered once after the update (and once at start), in one group.
+    gathered once after the update (and once at start), in one group. `from` is
+    as in `zero.all_gather`.
     Constraints
     - (C1) every symbol is a `zero.parameter`.
     - (C2) the pending holds no tensors.
+    - (C3) there are as many copies of slices as parameters, or none.
     ```mlir
-    %p = zero.refresh_resident @ln.w, @ln.b : <>
+    %p = zero.refresh_resident [@ln.w, @ln.b] : <>
     ```
   }];
-  let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters, Variadic<AnyRankedTensor>:$slices,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
+  let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
 def Zero_AllToAllOp

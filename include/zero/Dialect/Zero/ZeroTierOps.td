@@ -42,14 +42,18 @@ def Zero_UpdateOnHostOp : Zero_TierOp<"update_on_host"> {
     the host. `gradients` are a copy of the stored ones. Where the rule reads the
     parameter (f32 training, and split masters), `parameters` is a copy of it, is
     updated in place, and becomes the result; otherwise the result is a staging
-    buffer of its own, which a skipped update leaves undefined.
+    buffer of its own, which a skipped update leaves undefined. Parameters of a
+    partition that keeps them in host memory are updated where they are.
     Constraints
     - (C1) the range begins and ends at segment boundaries, and all states of it
       are on the host.
-    - (C2) there are `parameters` exactly where the rule reads them.
-    - (C3) operands and the pending's tensor are flat, with the owned elements.
+    - (C2) there are `parameters` exactly where the rule reads them, and they are
+      on the device.
+    - (C3) operands and the pending's tensor are flat, with the owned elements;
+      the pending has no tensors where parameters are on the host.
     ```mlir
     %u = zero.update_on_host @p0[0 to 12] of %g if %v : (tensor<6xbf16>) -> <tensor<6xbf16>>
+    %w = zero.update_on_host @p1[0 to 12] of %h if %v : (tensor<6xbf16>) -> <>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
@@ -77,6 +81,26 @@ def Zero_CopyToDeviceOp : Zero_TierOp<"copy_to_device"> {
   let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
       Zero_VerdictType:$verdict, DefaultValuedAttr<Zero_Stream, "StreamKind::Upload">:$stream);
   let assemblyFormat = "$value `to` $partition `[` $begin `to` $end `]` `if` $verdict (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
+}
+
+def Zero_UploadOp : Zero_TierOp<"upload"> {
+  let summary = "Start to copy this rank's slices of parameters to the device";
+  let description = [{
+    Stage 3: copies slices of parameters that are in host memory to buffers of
+    their own in the memory of the device, for a gather to send.
+    Constraints
+    - (C1) parameters and the pending's tensors are equally many; no parameter is
+      named twice.
+    - (C2) slices of the parameters are in host memory; each tensor is flat, with
+      this rank's elements in the compute type.
+    ```mlir
+    %p = zero.upload [@w] : <tensor<4xf32>>
+    %slice = zero.wait %p : <tensor<4xf32>>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Upload">:$stream);
+  let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
 //===----------------------------------------------------------------------===//

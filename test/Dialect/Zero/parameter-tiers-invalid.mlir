@@ -1,0 +1,122 @@
+// RUN: zero-opt %s -split-input-file -verify-diagnostics
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-error @+1 {{keeps parameters in the tier 'file', wanted 'device' or 'host'}}
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on file
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-error @+1 {{keeps parameters in host memory that no gather brings to the device, wanted sharded ones: stage 3}}
+zero.partition @p bucketed over 2 ranks stage 2 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-error @+1 {{keeps parameters in host memory, wanted all states there: only the host updates them}}
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f() {
+  // expected-error @+1 {{copies slices of 1 parameters into '!zero.pending<>'}}
+  %u = zero.upload [@w] : <>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f() {
+  // expected-error @+1 {{names @w twice}}
+  %u = zero.upload [@w, @w] : <tensor<4xf32>, tensor<4xf32>>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f() {
+  // expected-error @+1 {{names @v, which is no 'zero.parameter'}}
+  %u = zero.upload [@v] : <tensor<4xf32>>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f(%s: tensor<4xf32>) {
+  // expected-error @+1 {{is given copies of 2 slices for 1 parameters, wanted one each, or none}}
+  %p = zero.all_gather [@w] from(%s, %s : tensor<4xf32>, tensor<4xf32>) : <tensor<8xf32>>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f(%s: tensor<4xf32>) {
+  // expected-error @+1 {{is given copies of 2 slices for 1 parameters, wanted one each, or none}}
+  %p = zero.refresh_resident [@w] from(%s, %s : tensor<4xf32>, tensor<4xf32>) : <>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f(%g: tensor<4xf32>) {
+  %s = zero.grad_stats [@p]
+  %v = zero.judge %s clip 0.0 divisor 1.0
+  // expected-error @+1 {{is given parameters, which its rule does not read or has on the host; wanted no 'in'}}
+  %u = zero.update_on_host @p[0 to 8] of %g in %g : tensor<4xf32> if %v : (tensor<4xf32>) -> <>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f(%g: tensor<4xf32>) {
+  %s = zero.grad_stats [@p]
+  %v = zero.judge %s clip 0.0 divisor 1.0
+  // expected-error @+1 {{gives '!zero.pending<tensor<4xf32>>', wanted a pending without tensors: it updates parameters where they are}}
+  %u = zero.update_on_host @p[0 to 8] of %g if %v : (tensor<4xf32>) -> <tensor<4xf32>>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f(%g: tensor<4xf32>) {
+  %s = zero.grad_stats [@p]
+  %v = zero.judge %s clip 0.0 divisor 1.0
+  // expected-error @+1 {{copies parameters to the device, and @p keeps them in host memory}}
+  %c = zero.copy_to_device %g to @p[0 to 8] if %v : tensor<4xf32> -> <>
+  return
+}
