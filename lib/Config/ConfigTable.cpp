@@ -23,9 +23,12 @@ constexpr const char *kWarmup = "WarmupLR|WarmupDecayLR";
 constexpr const char *kTotal = "WarmupDecayLR|WarmupCosineLR";
 constexpr const char *kCosine = "WarmupCosineLR";
 
-constexpr const char *kNoOffload =
-    "only optimizer states (offload_optimizer) and activations are offloaded; "
-    "a higher stage or more ranks need less memory per rank";
+constexpr const char *kPinned =
+    "host memory is pinned wherever a device copies it";
+constexpr const char *kPlannedBuffers =
+    "the plan gives each copy in flight a buffer";
+constexpr const char *kNoAsyncUpdate =
+    "the update on the host ends with the step; leave it out";
 constexpr const char *kNoQuantized =
     "collectives use the compute type; leave it out";
 constexpr const char *kNoGroups =
@@ -295,18 +298,20 @@ constexpr ConfigKey kKeys[] = {
      "check more at run time", "every schedule is verified when compiled"},
     {"zero_optimization.offload_param", T::Object, "null", yes,
      "where parameters are kept"},
-    {"zero_optimization.offload_param.device", T::Choice, "\"none\"", no,
-     "where parameters are kept", kNoOffload, "none|cpu|nvme"},
+    {"zero_optimization.offload_param.device", T::Choice, "\"none\"", yes,
+     "where sharded parameters are kept, at stage 3 with offload_optimizer; "
+     "files (nvme) are refused",
+     "", "none|cpu|nvme"},
     {"zero_optimization.offload_param.nvme_path", T::Text, "null", none,
-     "directory for parameters", "nothing is offloaded"},
+     "directory for parameters", "there are no files"},
     {"zero_optimization.offload_param.buffer_count", T::Count, "5", none,
-     "buffers in flight", "nothing is offloaded"},
+     "buffers in flight", kPlannedBuffers},
     {"zero_optimization.offload_param.buffer_size", T::Count, "100000000", none,
-     "elements of a buffer", "nothing is offloaded"},
+     "elements of a buffer", kPlannedBuffers},
     {"zero_optimization.offload_param.max_in_cpu", T::Size, "1000000000", none,
-     "elements kept in memory", "nothing is offloaded"},
+     "elements kept in memory", "there are no files"},
     {"zero_optimization.offload_param.pin_memory", T::Bool, "true", none,
-     "pin memory", "nothing is offloaded"},
+     "pin memory", kPinned},
     {"zero_optimization.offload_optimizer", T::Object, "null", yes,
      "where optimizer states are kept"},
     {"zero_optimization.offload_optimizer.device", T::Choice, "\"none\"", yes,
@@ -316,9 +321,9 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.offload_optimizer.nvme_path", T::Text, "null", none,
      "directory for optimizer states", "there are no files"},
     {"zero_optimization.offload_optimizer.buffer_count", T::Count, "4", none,
-     "buffers in flight", "the plan gives each copy in flight a buffer"},
+     "buffers in flight", kPlannedBuffers},
     {"zero_optimization.offload_optimizer.pin_memory", T::Bool, "true", none,
-     "pin memory", "host memory is pinned wherever a device copies it"},
+     "pin memory", kPinned},
     {"zero_optimization.offload_optimizer.pipeline", T::Bool, "false", yes,
      "both pipeline_read and pipeline_write"},
     {"zero_optimization.offload_optimizer.pipeline_read", T::Bool, "false", yes,
@@ -331,18 +336,18 @@ constexpr ConfigKey kKeys[] = {
      "least part of each partition that is offloaded, from 0 to 1; it ends "
      "at a segment"},
     {"zero_optimization.offload_optimizer.super_offload", T::Bool, "false", no,
-     "asynchronous updates on the CPU", kNoOffload},
+     "asynchronous updates on the CPU", kNoAsyncUpdate},
     {"zero_optimization.offload_optimizer.cpuadam_cores_perc", T::NonNegative,
      "0.8", none, "fraction of cores for the update",
      "--threads says how many cores a rank uses"},
     {"zero_optimization.cpu_offload", T::Bool, "false", yes,
      "old name of offload_optimizer with the device cpu"},
-    {"zero_optimization.cpu_offload_param", T::Bool, "false", no,
-     "old name of offload_param", kNoOffload},
-    {"zero_optimization.cpu_offload_use_pin_memory", T::Bool, "false", no,
-     "pin offloaded state", kNoOffload},
+    {"zero_optimization.cpu_offload_param", T::Bool, "false", yes,
+     "old name of offload_param with the device cpu"},
+    {"zero_optimization.cpu_offload_use_pin_memory", T::Bool, "false", none,
+     "pin offloaded state", kPinned},
     {"zero_optimization.zenflow", T::Block, "null", no,
-     "asynchronous updates on the CPU", kNoOffload},
+     "asynchronous updates on the CPU", kNoAsyncUpdate},
     {"zero_optimization.legacy_stage1", T::Bool, "false", no,
      "the old implementation of stage 1",
      "stage 1 reduces to owners; leave it out"},

@@ -9,19 +9,24 @@ using llvm::Twine;
 
 static constexpr StringRef kBlock = "zero_optimization.offload_optimizer";
 static constexpr StringRef kOldKey = "zero_optimization.cpu_offload";
+static constexpr StringRef kParameters = "zero_optimization.offload_param";
+static constexpr StringRef kOldParameters =
+    "zero_optimization.cpu_offload_param";
 
 static std::string pathOf(StringRef name) {
   return (kBlock + "." + name).str();
 }
 
-/// The tier that the file asks for: "none", "cpu" or "nvme".
-static std::string readDevice(const ConfigValues &values, Reporter &reporter) {
-  std::string device = values.text(pathOf("device"));
-  if (!values.boolean(kOldKey))
+/// The tier that the file asks for in `block`, or by its old name: "none",
+/// "cpu" or "nvme".
+static std::string readDevice(const ConfigValues &values, StringRef block,
+                              StringRef oldKey, Reporter &reporter) {
+  std::string device = values.text((block + ".device").str());
+  if (!values.boolean(oldKey))
     return device;
-  if (values.has(kBlock))
-    reporter.error(kOldKey, "is the old name of offload_optimizer, which is "
-                            "given as well; leave it out");
+  if (values.has(block))
+    reporter.error(oldKey, "is the old name of " + block.split('.').second +
+                               ", which is given as well; leave it out");
   return "cpu";
 }
 
@@ -37,9 +42,39 @@ static void verifyOffload(const TrainConfig &config, StringRef path,
                    "leave one of them out");
 }
 
-void mlir::zero::readOffload(const ConfigValues &values, Reporter &reporter,
-                             TrainConfig &config) {
-  const std::string device = readDevice(values, reporter);
+/// Sharded parameters in host memory.
+static void readParameters(const ConfigValues &values, Reporter &reporter,
+                           TrainConfig &config) {
+  const std::string device =
+      readDevice(values, kParameters, kOldParameters, reporter);
+  const std::string path = values.has(kParameters)
+                               ? (kParameters + ".device").str()
+                               : kOldParameters.str();
+  if (device == "nvme")
+    reporter.error(path, "parameters cannot be kept in files; give \"cpu\"");
+  if (device != "cpu")
+    return;
+  if (config.stage != 3)
+    reporter.error(path, "stage " + Twine(config.stage) +
+                             " keeps whole parameters on every rank's device; "
+                             "give stage 3, or leave it out");
+  else if (!config.offloadOptimizer)
+    reporter.error(path, "parameters in host memory are updated there; give "
+                         "offload_optimizer with the device \"cpu\", too");
+  else if (config.offloadOptimizer->ratio != 1)
+    reporter.error(pathOf("ratio"),
+                   "found " +
+                       Twine(std::to_string(config.offloadOptimizer->ratio)) +
+                       ", wanted 1 with offload_param: only the host updates "
+                       "parameters that it keeps");
+  if (config.offloadOptimizer)
+    config.offloadOptimizer->parameters = true;
+}
+
+/// Optimizer states in host memory.
+static void readStates(const ConfigValues &values, Reporter &reporter,
+                       TrainConfig &config) {
+  const std::string device = readDevice(values, kBlock, kOldKey, reporter);
   if (device == "nvme")
     reporter.error(pathOf("device"),
                    "optimizer states cannot be kept in files; give \"cpu\"");
@@ -58,4 +93,10 @@ void mlir::zero::readOffload(const ConfigValues &values, Reporter &reporter,
   offload.pipelineRead = isPipelined || values.boolean(pathOf("pipeline_read"));
   offload.pipelineWrite =
       isPipelined || values.boolean(pathOf("pipeline_write"));
+}
+
+void mlir::zero::readOffload(const ConfigValues &values, Reporter &reporter,
+                             TrainConfig &config) {
+  readStates(values, reporter, config);
+  readParameters(values, reporter, config);
 }

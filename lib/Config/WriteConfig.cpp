@@ -96,6 +96,9 @@ static void writeOffload(OStream &json, const OffloadConfig &offload) {
     json.attribute("pipeline_read", offload.pipelineRead);
     json.attribute("pipeline_write", offload.pipelineWrite);
   });
+  if (offload.parameters)
+    json.attributeObject("offload_param",
+                         [&] { json.attribute("device", "cpu"); });
   json.attribute("sub_group_size", offload.subGroupSize);
 }
 

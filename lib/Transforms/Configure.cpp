@@ -139,7 +139,15 @@ static OffloadAttr makeOffload(MLIRContext *context,
   if (!offload)
     return {};
   return OffloadAttr::get(context, offload->ratio, offload->subGroupSize,
-                          offload->pipelineRead, offload->pipelineWrite);
+                          offload->pipelineRead, offload->pipelineWrite,
+                          offload->parameters);
+}
+
+/// Without gathers, one rank would read parameters where they are kept.
+static bool keepsTrivialCollectives(const TrainConfig &config) {
+  return config.keepTrivialCollectives ||
+         (config.ranks == 1 && config.offloadOptimizer &&
+          config.offloadOptimizer->parameters);
 }
 
 static PlanningAttr makePlanning(MLIRContext *context,
@@ -205,7 +213,7 @@ void Configure::runOnOperation() {
       resolved->gradientClipping, resolved->deterministic,
       makeLossScale(&getContext(), resolved->lossScale),
       makeSchedule(&getContext(), resolved->scheduler),
-      resolved->keepTrivialCollectives,
+      keepsTrivialCollectives(*resolved),
       makePlanning(&getContext(), *resolved)));
   llvm::SetVector<StringRef> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())

@@ -95,20 +95,27 @@ static void updateOnHost(OpBuilder &builder, PartitionOp partition,
   Location loc = partition.getLoc();
   Value gradients = copyToHost(builder, partition, "gradients",
                                partition.getGradientType(), begin, end);
+  bool isInPlace = partition.hasParametersOnHost();
   Value parameters;
-  if (partition.readsParameters())
+  if (partition.readsParameters() && !isInPlace)
     parameters = copyToHost(builder, partition, "parameters",
                             partition.getComputeType(), begin, end);
   auto updated = RankedTensorType::get({partition.getOwnedElements(begin, end)},
                                        partition.getComputeType());
+  SmallVector<Type> results;
+  if (!isInPlace)
+    results.push_back(updated);
   auto update = UpdateOnHostOp::create(
-      builder, loc, PendingType::get(builder.getContext(), {updated}),
+      builder, loc, PendingType::get(builder.getContext(), results),
       partition.getSymName(), begin, end, gradients, parameters, verdict,
       StreamKind::Host);
-  Value result = WaitOp::create(builder, loc, update.getPending()).getResult(0);
-  auto copy = CopyToDeviceOp::create(
-      builder, loc, PendingType::get(builder.getContext(), {}), result,
-      partition.getSymName(), begin, end, verdict, StreamKind::Upload);
+  auto wait = WaitOp::create(builder, loc, update.getPending());
+  if (isInPlace)
+    return;
+  auto copy = CopyToDeviceOp::create(builder, loc,
+                                     PendingType::get(builder.getContext(), {}),
+                                     wait.getResult(0), partition.getSymName(),
+                                     begin, end, verdict, StreamKind::Upload);
   WaitOp::create(builder, loc, copy.getPending());
 }
 
@@ -176,7 +183,7 @@ static void refreshResident(OpBuilder &builder, StepOp step,
       continue;
     auto start = RefreshResidentOp::create(
         builder, step.getLoc(), PendingType::get(builder.getContext(), {}),
-        builder.getArrayAttr(changed));
+        builder.getArrayAttr(changed), /*slices=*/ValueRange());
     WaitOp::create(builder, step.getLoc(), start.getPending());
   }
 }

@@ -99,9 +99,18 @@ Operation *Gathers::findFirstUse(PartitionOp partition, int64_t begin,
   return findFirstUse(ArrayAttr::get(partition.getContext(), names));
 }
 
+/// Copies of slices that come from host memory live in `zero.apply`.
+static bool sendsCopies(CollectiveOpInterface start,
+                        const PartitionTable &partitions) {
+  return llvm::any_of(
+      start.getPartitionRanges(partitions), [&](const PartitionRange &range) {
+        return partitions.find(range.partition).hasParametersOnHost();
+      });
+}
+
 LogicalResult Gathers::collect() {
   for (auto start : apply.getOps<CollectiveOpInterface>()) {
-    if (!isRefresh(start))
+    if (!isRefresh(start) || sendsCopies(start, partitions))
       continue;
     Refresh refresh;
     refresh.start = start;

@@ -21,7 +21,8 @@ struct OverlapUpdates : public zero::impl::OverlapUpdatesBase<OverlapUpdates> {
   void runOnOperation() override;
 };
 
-/// The update of one sub-group on the host, with its copies.
+/// The update of one sub-group on the host, with its copies; no write where
+/// parameters are on the host.
 struct SubGroup {
   SmallVector<CopyToHostOp> reads;
   UpdateOnHostOp update;
@@ -43,6 +44,8 @@ static FailureOr<SubGroup> collect(UpdateOnHostOp update) {
     return failure();
   if (!*wait)
     return update.emitOpError("is carried to another region");
+  if ((*wait).getNumResults() == 0)
+    return group;
   for (Operation *user : (*wait).getResult(0).getUsers())
     if (auto write = dyn_cast<CopyToDeviceOp>(user))
       group.write = write;
@@ -81,7 +84,7 @@ void OverlapUpdates::runOnOperation() {
         place = read;
       }
     // What is gathered next must have arrived.
-    if (offload.getPipelineWrite() &&
+    if (offload.getPipelineWrite() && groups[i].write && groups[i + 1].write &&
         groups[i].update.getPartitionAttr() ==
             groups[i + 1].update.getPartitionAttr())
       groups[i].writeWait->moveBefore(groups[i + 1].write);

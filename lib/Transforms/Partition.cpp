@@ -67,6 +67,7 @@ private:
   void createPartition(const Group &group, Type computeType, unsigned index);
   ArrayAttr placeStates(PartitionOp partition);
   LayoutKind chooseLayout(const Group &group);
+  MemoryTier chooseParameterTier(LayoutKind layout) const;
   FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
 
   ModuleOp module;
@@ -294,11 +295,19 @@ void Partitioner::createPartition(const Group &group, Type computeType,
   auto partition = PartitionOp::create(
       builder, step.getLoc(), name, layout, mesh.all, mesh.cut,
       training.getStage(), flat.segments, builder.getArrayAttr(members),
-      computeType, gradientType,
+      computeType, gradientType, chooseParameterTier(layout),
       settings.splitMaster && group.optimizer && computeType.isBF16(),
       group.optimizer, /*states=*/ArrayAttr(), /*at=*/DictionaryAttr());
   if (group.optimizer)
     partition.setStatesAttr(placeStates(partition));
+}
+
+/// Sharded parameters may be in host memory.
+MemoryTier Partitioner::chooseParameterTier(LayoutKind layout) const {
+  OffloadAttr offload = training.getPlanning().getOffload();
+  return offload && offload.getParameters() && layout == LayoutKind::Parameter
+             ? MemoryTier::Host
+             : MemoryTier::Device;
 }
 
 /// Where a partition's states leave the host: at the first segment boundary

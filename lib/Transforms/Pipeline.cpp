@@ -61,6 +61,8 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   if (config.offloadOptimizer)
     manager.addPass(createOverlapUpdates());
   manager.addPass(createPrefetch());
+  if (config.offloadOptimizer && config.offloadOptimizer->parameters)
+    manager.addPass(createUploadParameters());
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,

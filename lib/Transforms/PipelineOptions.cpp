@@ -246,17 +246,75 @@ applyStateTiers(const ZeroPipelineOptions &options, TrainConfig &config,
 }
 
 static LogicalResult
+applyOffloadedStates(const ZeroPipelineOptions &options, TrainConfig &config,
+                     function_ref<InFlightDiagnostic()> emitError) {
+  auto verifyDevice = [&](StringRef option, StringRef device) {
+    return device == "none" || device == "cpu"
+               ? success()
+               : emitError()
+                     << option << " is '" << device << "', wanted none or cpu";
+  };
+  if (failed(verifyDevice("offload-optimizer", options.offloadOptimizer)) ||
+      failed(verifyDevice("offload-param", options.offloadParameters)))
+    return failure();
+  std::optional<OffloadConfig> &offload = config.offloadOptimizer;
+  if (options.offloadOptimizer.getNumOccurrences()) {
+    const bool parameters = offload && offload->parameters;
+    offload.reset();
+    if (options.offloadOptimizer == "cpu")
+      offload.emplace().parameters = parameters;
+  }
+  if (!options.offloadParameters.getNumOccurrences())
+    return success();
+  const bool parameters = options.offloadParameters == "cpu";
+  if (parameters && !offload)
+    return emitError() << "offload-param is given without offload-optimizer: "
+                          "parameters in host memory are updated there; give "
+                          "offload-optimizer=cpu, too";
+  if (offload)
+    offload->parameters = parameters;
+  return success();
+}
+
+/// Faults between what is offloaded and the rest.
+static LogicalResult
+verifyOffload(const TrainConfig &config,
+              function_ref<InFlightDiagnostic()> emitError) {
+  const OffloadConfig &offload = *config.offloadOptimizer;
+  if (config.stage == 0)
+    return emitError() << "offload-optimizer is given at stage 0, which keeps "
+                          "all states on every rank's device; wanted a stage "
+                          "of 1 to 3";
+  if (!config.stateTiers.empty())
+    return emitError() << "state-tiers says where states are, and so does "
+                          "offload-optimizer; wanted one of them";
+  if (!(offload.ratio > 0 && offload.ratio <= 1))
+    return emitError() << "offload-ratio is " << offload.ratio
+                       << ", wanted more than 0 and at most 1";
+  if (offload.subGroupSize < 1)
+    return emitError() << "sub-group-size is " << offload.subGroupSize
+                       << ", wanted at least 1";
+  if (!offload.parameters)
+    return success();
+  if (config.stage != 3)
+    return emitError() << "parameters are to be in host memory (offload_param) "
+                          "at stage "
+                       << config.stage
+                       << ", which keeps whole parameters on every rank's "
+                          "device; wanted stage 3";
+  if (offload.ratio != 1)
+    return emitError() << "parameters are to be in host memory (offload_param) "
+                          "with a ratio of "
+                       << offload.ratio
+                       << "; wanted 1, since only the host updates them";
+  return success();
+}
+
+static LogicalResult
 applyOffload(const ZeroPipelineOptions &options, TrainConfig &config,
              function_ref<InFlightDiagnostic()> emitError) {
-  if (options.offloadOptimizer.getNumOccurrences()) {
-    if (options.offloadOptimizer != "none" && options.offloadOptimizer != "cpu")
-      return emitError() << "offload-optimizer is '"
-                         << options.offloadOptimizer.getValue()
-                         << "', wanted none or cpu";
-    config.offloadOptimizer.reset();
-    if (options.offloadOptimizer == "cpu")
-      config.offloadOptimizer.emplace();
-  }
+  if (failed(applyOffloadedStates(options, config, emitError)))
+    return failure();
   std::optional<OffloadConfig> &offload = config.offloadOptimizer;
   bool isTuned = options.offloadRatio.getNumOccurrences() ||
                  options.subGroupSize.getNumOccurrences() ||
@@ -266,26 +324,13 @@ applyOffload(const ZeroPipelineOptions &options, TrainConfig &config,
                                     "sub-group-size or pipeline-updates is "
                                     "given; give offload-optimizer=cpu"
                    : success();
-  if (config.stage == 0)
-    return emitError() << "offload-optimizer is given at stage 0, which keeps "
-                          "all states on every rank's device; wanted a stage "
-                          "of 1 to 3";
   if (options.offloadRatio.getNumOccurrences())
     offload->ratio = options.offloadRatio;
   if (options.subGroupSize.getNumOccurrences())
     offload->subGroupSize = options.subGroupSize;
   if (options.pipelineUpdates.getNumOccurrences())
     offload->pipelineRead = offload->pipelineWrite = options.pipelineUpdates;
-  if (!config.stateTiers.empty())
-    return emitError() << "state-tiers says where states are, and so does "
-                          "offload-optimizer; wanted one of them";
-  if (!(offload->ratio > 0 && offload->ratio <= 1))
-    return emitError() << "offload-ratio is " << offload->ratio
-                       << ", wanted more than 0 and at most 1";
-  if (offload->subGroupSize < 1)
-    return emitError() << "sub-group-size is " << offload->subGroupSize
-                       << ", wanted at least 1";
-  return success();
+  return verifyOffload(config, emitError);
 }
 
 /// Lets options that were given, and that nothing else follows from, override
@@ -369,6 +414,8 @@ static void recordGiven(const ZeroPipelineOptions &options, ModuleOp module,
              "stage3_param_persistence_threshold");
   record(options.offloadOptimizer.getNumOccurrences() > 0,
          "zero_optimization.offload_optimizer");
+  record(options.offloadParameters.getNumOccurrences() > 0,
+         "zero_optimization.offload_param");
   record(options.checkpointActivations.getNumOccurrences() ||
              !options.checkpointLayers.empty() ||
              options.checkpointPolicy.getNumOccurrences() ||

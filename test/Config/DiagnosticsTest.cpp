@@ -134,12 +134,6 @@ TEST(Diagnostics, AllFaultsAreNamedAtOnce) {
 }
 
 TEST(Diagnostics, RefusedValuesSayWhatToDo) {
-  expectError(R"("zero_optimization": {
-                 "offload_param": {"device": "cpu"}})",
-              "c.json:4: error: zero_optimization.offload_param.device: "
-              "\"cpu\" is not supported: only optimizer states "
-              "(offload_optimizer) and activations are offloaded; a higher "
-              "stage or more ranks need less memory per rank");
   expectError(R"("sparse_gradients": true)",
               "c.json:3: error: sparse_gradients: true is not supported: "
               "gradients are slices of flat groups; leave it out");
@@ -153,6 +147,35 @@ TEST(Diagnostics, RefusedValuesSayWhatToDo) {
             "c.json:2: error: optimizer.params.max_grad_norm: is not "
             "supported: it is not a setting of the optimizer; use "
             "gradient_clipping\n");
+}
+
+TEST(Diagnostics, OffloadedParameters) {
+  const std::string wrong = "c.json:4: error: zero_optimization.offload_param"
+                            ".device: ";
+  expectError(R"("zero_optimization": {"stage": 3,
+                 "offload_param": {"device": "cpu"}})",
+              wrong + "parameters in host memory are updated there; give "
+                      "offload_optimizer with the device \"cpu\", too");
+  expectError(R"("zero_optimization": {"stage": 1,
+                 "offload_param": {"device": "cpu"},
+                 "offload_optimizer": {"device": "cpu"}})",
+              wrong + "stage 1 keeps whole parameters on every rank's device; "
+                      "give stage 3, or leave it out");
+  expectError(R"("zero_optimization": {"stage": 3,
+                 "offload_param": {"device": "nvme"}})",
+              wrong + "parameters cannot be kept in files; give \"cpu\"");
+  expectError(R"("zero_optimization": {"stage": 3,
+                 "offload_param": {"device": "cpu"},
+                 "offload_optimizer": {"device": "cpu", "ratio": 0.5}})",
+              "c.json:5: error: zero_optimization.offload_optimizer.ratio: "
+              "found 0.500000, wanted 1 with offload_param: only the host "
+              "updates parameters that it keeps");
+  expectError(R"("zero_optimization": {"stage": 3, "cpu_offload": true,
+                 "cpu_offload_param": true,
+                 "offload_param": {"device": "cpu"}})",
+              "c.json:4: error: zero_optimization.cpu_offload_param: is the "
+              "old name of offload_param, which is given as well; leave it "
+              "out");
 }
 
 TEST(Diagnostics, RefusedKeysAcceptTheirDefault) {

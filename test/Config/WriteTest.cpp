@@ -34,8 +34,8 @@ static auto fields(const CheckpointConfig &config) {
 }
 
 static auto fields(const OffloadConfig &config) {
-  const auto &[ratio, subGroup, reads, writes] = config;
-  return std::tie(ratio, subGroup, reads, writes);
+  const auto &[ratio, subGroup, reads, writes, parameters] = config;
+  return std::tie(ratio, subGroup, reads, writes, parameters);
 }
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
@@ -131,7 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
            "zero": {"alignment": 4})",
         R"("zero_optimization": {"stage": 2, "sub_group_size": 77,
              "offload_optimizer": {"device": "cpu", "ratio": 0.25,
-               "pipeline_write": true}})"));
+               "pipeline_write": true}})",
+        R"("zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"},
+             "offload_optimizer": {"device": "cpu"}})"));
 
 /// -0 is written as an integer, which has no sign: it is 0 from the start.
 TEST(WriteConfig, ZeroHasNoSign) {
