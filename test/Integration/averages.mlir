@@ -29,6 +29,11 @@
 // RUN: %{train}
 // RUN: cmp %t.s3o.weights %t.s0.weights
 
+// REDEFINE: %{options} = stage=3 ranks=3 offload-optimizer=cpu offload-param=cpu
+// REDEFINE: %{name} = s3p
+// RUN: %{train}
+// RUN: cmp %t.s3p.weights %t.s0.weights
+
 // Two micro-batches an update, and a clip that shortens every step.
 // REDEFINE: %{options} = stage=2 ranks=2 accumulation=2 clip=0.01 overlap
 // REDEFINE: %{name} = clip

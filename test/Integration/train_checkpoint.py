@@ -32,6 +32,8 @@ def others(precision):
     yield 2, {"overlap_comm": True}
     yield 3, {"offload_optimizer": {"device": "cpu", "ratio": 0.5, "pipeline": True},
               "sub_group_size": 700}
+    yield 3, {"offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "cpu"},
+              "stage3_param_persistence_threshold": 300}
     if precision == "bf16":
         yield 3, {"split_master": True}
         yield 1, {"split_master": True, "offload_optimizer": {"device": "cpu"}}

@@ -6,8 +6,8 @@ Usage: train_offload.py <folder> <precision> <ranks> <kind>
 
 `kind` is `in-process`, where ranks are threads, or `mpi`. At stages 1 to 3: all
 states on the host; half of them, in small sub-groups whose copies overlap with
-updates; and with split masters (bf16). fp16 has a loss scale that overflows, so
-that some updates are skipped.
+updates; and with split masters (bf16). At stage 3, with all parameters on the host,
+too. fp16 has a loss scale that overflows, so that some updates are skipped.
 """
 
 import os
@@ -19,7 +19,7 @@ from training import (GOLDENS, Setup, arguments, check, compile_model, differenc
 STEPS = 8
 
 
-def variants(precision):
+def variants(stage, precision):
     """Options of each run beside stage 0's."""
     small = {"reduce_bucket_size": 4000, "sub_group_size": 700}
     yield {"offload_optimizer": {"device": "cpu"}}
@@ -28,6 +28,15 @@ def variants(precision):
     yield {**small, "offload_optimizer": {"device": "cpu", "pipeline_read": True}}
     if precision == "bf16":
         yield {"offload_optimizer": {"device": "cpu"}, "split_master": True}
+    if stage < 3:
+        return
+    everything = {"offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "cpu"}}
+    yield everything
+    yield {**everything, **small, "overlap_comm": True, "stage3_max_reuse_distance": 0,
+           "stage3_param_persistence_threshold": 300,
+           "offload_optimizer": {"device": "cpu", "pipeline": True}}
+    if precision == "bf16":
+        yield {**everything, "split_master": True}
 
 
 def check_memory(name, options, run, plain):
@@ -40,6 +49,10 @@ def check_memory(name, options, run, plain):
     check(memory["optimizer on host"] >= part * before["optimizer"] * 0.9,
           f"{name} has {memory['optimizer on host']} bytes on the host, and "
           f"{before['optimizer']} without offload")
+    if "offload_param" in options:
+        check(memory["parameters on host"] > memory["parameters"],
+              f"{name} keeps {memory['parameters']} bytes of parameters on the device, and "
+              f"{memory['parameters on host']} on the host")
 
 
 def check_cap(folder, setup):
@@ -70,12 +83,13 @@ def main():
     count = 0
     check_cap(folder, Setup(2, ranks, precision, accumulation, True, **common))
     for stage in (1, 2, 3):
-        for options in variants(precision):
+        for options in variants(stage, precision):
             setup, found = run(stage, kind == "mpi", **options)
             different = difference(found, wanted)
             check(not different, f"{setup.name}: {different}")
             plain_options = {key: value for key, value in options.items()
-                             if key not in ("offload_optimizer", "sub_group_size")}
+                             if key not in ("offload_optimizer", "offload_param",
+                                            "sub_group_size")}
             _, plain = run(stage, **plain_options)
             check_memory(setup.name, options, found, plain)
             count += 1

@@ -5,6 +5,7 @@ test gives; a fault ends the test with one line that says which run it was.
 """
 
 import array
+import hashlib
 import json
 import math
 import os
@@ -19,7 +20,8 @@ GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 # Options of a `Setup` that go into these blocks of the configuration.
 ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
-             "stage3_max_reuse_distance", "offload_optimizer", "sub_group_size")
+             "stage3_max_reuse_distance", "offload_optimizer", "offload_param",
+             "sub_group_size")
 CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy",
                    "checkpoint_offload")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
@@ -82,7 +84,10 @@ class Setup:
                  f"a{self.accumulation}"]
         parts += ["deterministic"] * self.deterministic
         parts += [f"{key}={describe(value)}" for key, value in sorted(self.options.items())]
-        return re.sub(r"[^\w.=]+", "-", "-".join(parts)).strip("-")
+        words = re.sub(r"[^\w.=]+", "-", "-".join(parts)).strip("-")
+        if len(words) <= 200:
+            return words
+        return words[:180] + "-" + hashlib.sha256(words.encode()).hexdigest()[:12]
 
     @property
     def axes(self):

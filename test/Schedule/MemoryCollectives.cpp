@@ -169,23 +169,39 @@ bool MemoryInterpreter::completeReduction(Flight &flight) {
 // Gathers
 //===----------------------------------------------------------------------===//
 
+/// Reads this rank's slice of parameter `index`, or the copy of it, which must
+/// hold what the slice holds.
+bool MemoryInterpreter::readSlice(Operation *op, size_t index,
+                                  PartitionOp partition, int64_t begin,
+                                  int64_t end) {
+  Marks slice;
+  if (op->getNumOperands() == 0)
+    return listOwned(partition, "parameters", op, begin, end, slice);
+  if (!readValue(op->getOperand(index), op))
+    return false;
+  State &state = stateOf(partition, "parameters");
+  forOwned(partition, state, begin, end,
+           [&](ByteRange, int64_t from, int64_t bytes) {
+             llvm::append_range(slice, cut(state.marks, from, bytes));
+             return true;
+           });
+  return values[op->getOperand(index)].marks == slice ||
+         fail(op, "sends what is not the slice");
+}
+
 /// Reads this rank's slices and writes the whole parameters.
 bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
-  for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
+  for (auto [index, name] :
+       llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = partitionOf[name.getValue()];
     State &state = stateOf(partition, "parameters");
     auto [begin, end] = partition.getSegmentsOf(name.getValue());
+    if (!readSlice(op, index, partition, begin, end))
+      return false;
     Content content;
     content.place = rangeOf(placeAt(op, name.getValue()));
     content.marks =
         cut(state.marks, begin * state.bytes, (end - begin) * state.bytes);
-    for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
-      int64_t slice = (last - first) / partition.getSlices() * state.bytes;
-      if (!read(sliceOf(state, first, last),
-                cut(state.marks, first * state.bytes + rank * slice, slice),
-                op))
-        return false;
-    }
     if (!write(content.place, content.marks, op))
       return false;
     if (isGather(op)) {
@@ -241,7 +257,7 @@ bool MemoryInterpreter::complete(Flight &flight) {
   if (isa<FetchOp>(op))
     return copyValue(op, "fetched");
   if (!isGather(op) && !isRefresh(op))
-    return fail(op, "has no rule");
+    return completeOffload(op);
   return namesOf(op) ? gather(op, namesOf(op)) : refresh(op, flatRangeOf(op));
 }
 

@@ -87,25 +87,6 @@ ByteRange MemoryInterpreter::sliceOf(const State &state, int64_t begin,
   return part(rangeOf(state.at), first * state.bytes, slice * state.bytes);
 }
 
-/// Calls `visit` with the place of each piece of [begin, end) of `state` that
-/// this rank updates and its bytes in the flat space.
-template <typename Visit>
-bool MemoryInterpreter::forOwned(PartitionOp partition, const State &state,
-                                 int64_t begin, int64_t end, Visit visit) {
-  int64_t ranks = partition.getSlices();
-  if (!partition.hasShardedOptimizer())
-    return visit(part(rangeOf(state.at), begin * state.bytes,
-                      (end - begin) * state.bytes),
-                 begin * state.bytes, (end - begin) * state.bytes);
-  for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
-    int64_t slice = (last - first) / ranks * state.bytes;
-    if (!visit(sliceOf(state, first, last), first * state.bytes + rank * slice,
-               slice))
-      return false;
-  }
-  return true;
-}
-
 bool MemoryInterpreter::readOwned(PartitionOp partition, StringRef name,
                                   Operation *op, int64_t begin, int64_t end) {
   State &state = stateOf(partition, name);
@@ -116,12 +97,26 @@ bool MemoryInterpreter::readOwned(PartitionOp partition, StringRef name,
 }
 
 bool MemoryInterpreter::writeOwned(PartitionOp partition, StringRef name,
-                                   Operation *op) {
+                                   Operation *op, int64_t begin, int64_t end) {
   State &state = stateOf(partition, name);
-  state.marks = fresh(state.marks.size());
-  return forOwned(partition, state, 0, partition.getFlatElements(),
+  llvm::copy(fresh((end - begin) * state.bytes),
+             state.marks.begin() + begin * state.bytes);
+  return forOwned(partition, state, begin, end,
                   [&](ByteRange place, int64_t from, int64_t bytes) {
                     return write(place, cut(state.marks, from, bytes), op);
+                  });
+}
+
+/// This rank's elements of [begin, end), one after the other.
+bool MemoryInterpreter::listOwned(PartitionOp partition, StringRef name,
+                                  Operation *op, int64_t begin, int64_t end,
+                                  Marks &owned) {
+  State &state = stateOf(partition, name);
+  return forOwned(partition, state, begin, end,
+                  [&](ByteRange place, int64_t from, int64_t bytes) {
+                    Marks marks = cut(state.marks, from, bytes);
+                    llvm::append_range(owned, marks);
+                    return read(place, marks, op);
                   });
 }
 

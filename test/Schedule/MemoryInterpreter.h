@@ -97,7 +97,13 @@ private:
   bool readOwned(PartitionOp partition, StringRef name, Operation *op) {
     return readOwned(partition, name, op, 0, partition.getFlatElements());
   }
-  bool writeOwned(PartitionOp partition, StringRef name, Operation *op);
+  bool writeOwned(PartitionOp partition, StringRef name, Operation *op,
+                  int64_t begin, int64_t end);
+  bool writeOwned(PartitionOp partition, StringRef name, Operation *op) {
+    return writeOwned(partition, name, op, 0, partition.getFlatElements());
+  }
+  bool listOwned(PartitionOp partition, StringRef name, Operation *op,
+                 int64_t begin, int64_t end, Marks &owned);
   template <typename Visit>
   bool forOwned(PartitionOp partition, const State &state, int64_t begin,
                 int64_t end, Visit visit);
@@ -121,9 +127,18 @@ private:
   bool complete(Flight &flight);
   bool completeReduction(Flight &flight);
   bool completeBucketed(CollectiveOpInterface op, Flight &flight);
+  bool readSlice(Operation *op, size_t index, PartitionOp partition,
+                 int64_t begin, int64_t end);
   bool gather(Operation *op, ArrayAttr parameters);
   bool refresh(Operation *op, const PartitionRange &range);
   bool copyValue(Operation *op, StringRef buffer);
+
+  // Offload.
+  bool upload(UploadOp op);
+  bool copyToHost(CopyToHostOp op);
+  bool copyToDevice(CopyToDeviceOp op);
+  bool updateOnHost(UpdateOnHostOp op);
+  bool completeOffload(Operation *op);
   bool wait(WaitOp op);
   bool drain();
 
@@ -149,6 +164,25 @@ private:
   /// What a name stood for when it was taken.
   DenseMap<Value, Value> taken;
 };
+
+/// Calls `visit` with the place of each piece of [begin, end) of `state` that
+/// this rank updates and its bytes in the flat space.
+template <typename Visit>
+bool MemoryInterpreter::forOwned(PartitionOp partition, const State &state,
+                                 int64_t begin, int64_t end, Visit visit) {
+  int64_t ranks = partition.getSlices();
+  if (!partition.hasShardedOptimizer())
+    return visit(part(rangeOf(state.at), begin * state.bytes,
+                      (end - begin) * state.bytes),
+                 begin * state.bytes, (end - begin) * state.bytes);
+  for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
+    int64_t slice = (last - first) / ranks * state.bytes;
+    if (!visit(sliceOf(state, first, last), first * state.bytes + rank * slice,
+               slice))
+      return false;
+  }
+  return true;
+}
 
 } // namespace mlir::zero
 

@@ -440,5 +440,25 @@ TEST_P(MemoryMutantTest, OffloadedActivationsAreJudgedByTheBytesTheyLose) {
   EXPECT_GE(mutants, 100u);
 }
 
+TEST_P(MemoryMutantTest, OffloadedStatesAreJudgedByTheBytesTheyLose) {
+  if (GetParam() == 0)
+    return;
+  std::string settings = "stage=" + std::to_string(GetParam()) +
+                         " ranks=2 alignment=2 reduce-bucket-size=10 "
+                         "param-persistence-threshold=3 accumulation=2 "
+                         "offload-optimizer=cpu sub-group-size=6 "
+                         "pipeline-updates=true";
+  auto isOffload = [](Operation *op) {
+    return isa<CopyToHostOp, UpdateOnHostOp, CopyToDeviceOp, UploadOp>(op);
+  };
+  judgeMutants(settings, isOffload);
+  judgeMutants(settings + " precision=bf16", isOffload);
+  if (GetParam() == 3) {
+    judgeMutants(settings + " offload-param=cpu", isOffload);
+    judgeMutants(settings + " offload-param=cpu precision=bf16", isOffload);
+  }
+  EXPECT_GE(mutants, 100u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stages, MemoryMutantTest,
                          ::testing::Values(0, 1, 2, 3));

@@ -117,6 +117,7 @@ static constexpr Harmless kHarmless[] = {
     {"", "; it is that of @", kOtherFact},
     {"", "that have a gradient already", kOtherFact},
     {"", "'zero.load' op wants @", kOtherFact},
+    {"parameters", "is given what is not a copy of its slice", kOtherFact},
 };
 
 namespace {
@@ -138,6 +139,8 @@ struct Settings {
   /// Whether the model is `kLayers`, and activations between recomputed spans
   /// wait on the host.
   bool offloadActivations = false;
+  /// Whether the host keeps sharded parameters, with all states.
+  bool offloadParameters = false;
 };
 
 class MutantTest : public ::testing::Test, protected Compiler {
@@ -194,7 +197,8 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   config.gathersInFlight = 2;
   if (settings.offload > 0)
     config.offloadOptimizer =
-        OffloadConfig{settings.offload, 6, settings.overlap, settings.overlap};
+        OffloadConfig{settings.offload, 6, settings.overlap, settings.overlap,
+                      settings.offloadParameters};
   PassManager passes(&context);
   passes.addPass(createConfigurePass(config));
   passes.addPass(createDifferentiate());
@@ -221,6 +225,7 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     passes.addPass(createOverlapGathers());
     passes.addPass(createPrefetch());
   }
+  passes.addPass(createUploadParameters());
   passes.addPass(createOverlapUpdates());
   passes.addPass(createFree());
   EXPECT_TRUE(run(passes, *module)) << message;
@@ -417,6 +422,27 @@ TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
         }
 }
 
+TEST_F(MutantTest, OffloadedParametersTrainAsStageZeroDoes) {
+  for (int64_t ranks : {1, 2, 3, 5})
+    for (int64_t persistence : {0, 3})
+      for (bool overlap : {false, true}) {
+        Settings settings{/*stage=*/3, ranks, /*accumulation=*/2};
+        settings.overlap = overlap;
+        settings.persistence = persistence;
+        settings.offload = 1;
+        settings.offloadParameters = true;
+        OwningOpRef<ModuleOp> module = schedule(settings);
+        message.clear();
+        EXPECT_TRUE(verifies(*module)) << message;
+        size_t uploads = 0;
+        module->walk([&](UploadOp) { ++uploads; });
+        EXPECT_GT(uploads, 0u);
+        EXPECT_EQ(judge(*module, 2 * ranks), "")
+            << ranks << " ranks, persistence " << persistence
+            << (overlap ? ", overlapped" : "");
+      }
+}
+
 TEST_F(MutantTest, OffloadedActivationsTrainAsStageZeroDoes) {
   for (int64_t stage = 0; stage <= 3; ++stage)
     for (int64_t ranks : {1, 2, 3, 5})
@@ -463,6 +489,11 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   offload.offload = 0.4;
   offload.overlap = true;
   if (stage >= 1)
+    mutants += judgeMutants(offload);
+  offload.offload = 1;
+  offload.persistence = 3;
+  offload.offloadParameters = true;
+  if (stage == 3)
     mutants += judgeMutants(offload);
   if (stage >= 1)
     mutants += judgeMutants({stage, 2, 2, /*deterministic=*/stage == 1, false,

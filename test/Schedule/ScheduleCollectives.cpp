@@ -153,18 +153,20 @@ bool ScheduleInterpreter::readOwned(PartitionOp partition,
 
 bool ScheduleInterpreter::readGather(ArrayAttr parameters, Flight &flight) {
   flight.payload.resize(ranks);
-  for (auto symbol : parameters.getAsRange<FlatSymbolRefAttr>()) {
+  for (auto [index, symbol] :
+       llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = partitionOf(symbol.getValue());
     if (!partition || !partition.hasShardedParameters())
       return fail(*flight.op, "gathers what is not sharded");
+    std::vector<std::vector<double>> sent;
+    if (!readSlices(*flight.op, partition, index, sent))
+      return false;
     MemberAttr member = partition.findMember(symbol.getValue());
     for (int64_t rank = 0; rank < ranks; ++rank) {
       auto &whole = flight.payload[rank].emplace_back();
       for (int64_t i = member.getOffset();
            i < member.getOffset() + member.getSize(); ++i)
-        whole.push_back(
-            states[partition.getSymName()][ownerFor(rank, partition, i)]
-                .parameters[i]);
+        whole.push_back(sent[ownerFor(rank, partition, i)][i]);
     }
   }
   return true;

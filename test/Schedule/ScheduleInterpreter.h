@@ -124,6 +124,9 @@ private:
   bool readToHost(CopyToHostOp op, Flight &flight);
   bool readHostUpdate(UpdateOnHostOp op, Flight &flight);
   bool readOperand(Flight &flight);
+  bool readUpload(UploadOp op, Flight &flight);
+  bool readSlices(Operation &op, PartitionOp partition, size_t index,
+                  std::vector<std::vector<double>> &sent);
   bool readOffload(Flight &flight);
   bool writeOffload(Flight &flight);
   void poisonUpdated(PartitionOp partition, int64_t begin, int64_t end);

@@ -39,25 +39,77 @@ bool ScheduleInterpreter::readToHost(CopyToHostOp op, Flight &flight) {
   return true;
 }
 
+/// This rank's elements of slices in host memory, one after the other.
+bool ScheduleInterpreter::readUpload(UploadOp op, Flight &flight) {
+  for (auto name : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+    PartitionOp partition = partitionOf(name.getValue());
+    if (!partition || !partition.hasParametersOnHost())
+      return fail(*op, "copies what is not in host memory");
+    auto [begin, end] = partition.getSegmentsOf(name.getValue());
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const auto &source = states[partition.getSymName()][rank].parameters;
+      auto &slice = flight.payload[rank].emplace_back();
+      for (int64_t i : listOwned(partition, begin, end, rank))
+        slice.push_back(source[i]);
+    }
+  }
+  return true;
+}
+
+/// By rank, what it sends of parameter `index`, at its place in the flat space.
+bool ScheduleInterpreter::readSlices(Operation &op, PartitionOp partition,
+                                     size_t index,
+                                     std::vector<std::vector<double>> &sent) {
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    sent.push_back(states[partition.getSymName()][rank].parameters);
+  if (!partition.hasParametersOnHost())
+    return true;
+  if (op.getNumOperands() == 0)
+    return fail(op, "sends what is in host memory");
+  auto names = cast<CollectiveOpInterface>(op).getParameterNames();
+  auto [begin, end] =
+      partition.getSegmentsOf(cast<FlatSymbolRefAttr>(names[index]).getValue());
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    Array slice;
+    if (!materialize(op.getOperand(index), rank, slice))
+      return false;
+    SmallVector<int64_t> owned = listOwned(partition, begin, end, rank);
+    if (owned.size() != slice.reals.size())
+      return fail(op, "sends a slice of another size");
+    for (auto [i, element] : llvm::zip_equal(owned, slice.reals))
+      sent[rank][i] = element;
+  }
+  return true;
+}
+
 /// Gives the parameters, and after them the moments that are to be stored.
 bool ScheduleInterpreter::readHostUpdate(UpdateOnHostOp op, Flight &flight) {
   PartitionOp partition = partitions.lookup(op.getPartition());
   for (int64_t rank = 0; rank < ranks; ++rank) {
     Array gradients, parameters;
-    if (!op.getParameters() ||
-        !materialize(op.getGradients(), rank, gradients) ||
-        !materialize(op.getParameters(), rank, parameters))
+    RankState &own = states[op.getPartition()][rank];
+    SmallVector<int64_t> owned =
+        listOwned(partition, op.getBegin(), op.getEnd(), rank);
+    if (partition.hasParametersOnHost())
+      for (int64_t i : owned)
+        parameters.reals.push_back(own.parameters[i]);
+    else if (!op.getParameters() ||
+             !materialize(op.getParameters(), rank, parameters))
+      return fail(*op, "reads what is not there");
+    if (!materialize(op.getGradients(), rank, gradients))
       return fail(*op, "reads what is not there");
     std::vector<double> moments;
-    for (auto [index, i] : llvm::enumerate(
-             listOwned(partition, op.getBegin(), op.getEnd(), rank))) {
-      double moment = states[op.getPartition()][rank].moment[i];
+    for (auto [index, i] : llvm::enumerate(owned)) {
+      double moment = own.moment[i];
       updateElement(gradients.reals[index], control[rank].factor, moment,
                     parameters.reals[index]);
       moments.push_back(moment);
     }
     flight.payload[rank] = {parameters.reals, std::move(moments)};
   }
+  // Until it ends, parameters that it updates in place are neither old nor new.
+  if (partition.hasParametersOnHost())
+    poisonUpdated(partition, op.getBegin(), op.getEnd());
   return true;
 }
 
@@ -76,6 +128,7 @@ bool ScheduleInterpreter::readOffload(Flight &flight) {
   return llvm::TypeSwitch<Operation *, bool>(flight.op)
       .Case([&](CopyToHostOp op) { return readToHost(op, flight); })
       .Case([&](UpdateOnHostOp op) { return readHostUpdate(op, flight); })
+      .Case([&](UploadOp op) { return readUpload(op, flight); })
       .Case<CopyToDeviceOp, OffloadOp, FetchOp>(
           [&](Operation *) { return readOperand(flight); })
       .Default([&](Operation *op) { return fail(*op, "has no rule"); });
@@ -92,8 +145,11 @@ bool ScheduleInterpreter::writeOffload(Flight &flight) {
             flight.payload[rank][result][index];
     return true;
   };
-  if (auto update = dyn_cast<UpdateOnHostOp>(flight.op))
+  if (auto update = dyn_cast<UpdateOnHostOp>(flight.op)) {
+    if (partitions.lookup(update.getPartition()).hasParametersOnHost())
+      store(update, &RankState::parameters, 0);
     return store(update, &RankState::moment, 1);
+  }
   if (auto copy = dyn_cast<CopyToDeviceOp>(flight.op))
     return store(copy, &RankState::parameters, 0);
   return true;

@@ -59,7 +59,7 @@ bool ScheduleInterpreter::drain() {
 }
 
 bool ScheduleInterpreter::start(AsyncOpInterface op) {
-  if (ranks == 1 && isCollective(op))
+  if (step.getTraining()->isSilent() && isCollective(op))
     return fail(*op, "has no other rank");
   Value handle = op.getPending();
   if (flights.contains(handle))

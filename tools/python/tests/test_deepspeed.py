@@ -13,6 +13,7 @@ import zero
 
 RANKS = 2
 HOST = {"offload_optimizer": {"device": "cpu"}}
+ALL_HOST = {**HOST, "offload_param": {"device": "cpu"}}
 
 pytestmark = needs_deepspeed
 
@@ -27,8 +28,9 @@ pytestmark = needs_deepspeed
         {"stage": 1, **HOST},
         {"stage": 2, **HOST},
         {"stage": 3, **HOST, "sub_group_size": 10000},
+        {"stage": 3, **ALL_HOST, "stage3_param_persistence_threshold": 1000},
     ],
-    ids=lambda block: f"stage{block['stage']}" + ("-offload" if len(block) > 1 else ""),
+    ids=lambda block: "-".join([f"stage{block['stage']}", *(key for key in ALL_HOST if key in block)]),
 )
 def test_one_file_for_both(zero_optimization, tmp_path):
     """20 updates in f32: the losses are DeepSpeed's within 1e-4."""
