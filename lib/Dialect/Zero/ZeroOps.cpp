@@ -69,6 +69,22 @@ bool StepOp::isModel() {
   return !body.empty() && isa<YieldOp>(body.back());
 }
 
+/// A region whose text has a fault is destroyed while operations before it may
+/// still name its values: the parser would follow them.
+static ParseResult parsePhaseBody(OpAsmParser &parser, Region &body) {
+  ParseResult result = parser.parseRegion(body);
+  if (failed(result))
+    for (Block &block : body)
+      block.dropAllDefinedValueUses();
+  else if (body.empty())
+    body.emplaceBlock();
+  return result;
+}
+
+static void printPhaseBody(OpAsmPrinter &printer, Operation *, Region &body) {
+  printer.printRegion(body);
+}
+
 ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   if (parser.parseSymbolName(name, getSymNameAttrName(result.name),

@@ -131,7 +131,7 @@ def Zero_StepRegion : NativeOpTrait<"StepRegion"> {
 class Zero_RegionOp<string mnemonic> : Zero_Op<mnemonic,
     [HasParent<"::mlir::zero::StepOp">, SingleBlock, NoTerminator, Zero_StepRegion]> {
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$body attr-dict";
+  let assemblyFormat = "custom<PhaseBody>($body) attr-dict";
 }
 
 def Zero_MicroOp : Zero_RegionOp<"micro"> {
@@ -146,7 +146,7 @@ def Zero_MicroOp : Zero_RegionOp<"micro"> {
     ```
   }];
   let arguments = (ins UnitAttr:$last);
-  let assemblyFormat = "(`last` $last^)? $body attr-dict";
+  let assemblyFormat = "(`last` $last^)? custom<PhaseBody>($body) attr-dict";
 }
 def Zero_ApplyOp : Zero_RegionOp<"apply"> {
   let summary = "Reductions that wait for the last micro-batch, norm, update, gathers; once an update";
