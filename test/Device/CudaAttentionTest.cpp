@@ -66,9 +66,12 @@ protected:
                  std::to_string(p.features) + ", " + std::to_string(p.groups) +
                  " groups" + (p.causal ? ", causal" : ""));
     const KernelSpec spec = forward(p);
-    compare(spec, inputs, 2 * toleranceOf(p.type), {}, program);
+    // A host that multiplies pairs of bf16 rounds what a kernel here may not.
+    const double tolerance =
+        (p.type == DataType::BF16 ? 2 : 1) * toleranceOf(p.type);
+    compare(spec, inputs, 2 * tolerance, {}, program);
     const KernelSpec grad = gradient(p);
-    compare(grad, inputs, 4 * toleranceOf(p.type), {}, program);
+    compare(grad, inputs, 4 * tolerance, {}, program);
   }
 
   std::string choiceFor(const KernelSpec &spec) {

@@ -89,8 +89,8 @@ def trace_table(record):
             "kernels add; the rest are products of shapes that the library multiplies more slowly",
             "than the fastest one.", "",
             "What keeps a step from the aim, in this order: attention, whose own products the",
-            "limit leaves out and which multiplies in f32 in either precision; products of less",
-            "favourable shapes; and the optimizer, which is as fast as memory.", "",
+            "limit leaves out, and its exponentials; products of less favourable shapes; and the",
+            "optimizer, which is as fast as memory.", "",
             *bench_trace.table(record), ""]
 
 

@@ -8,7 +8,7 @@ namespace zrt::host {
 
 namespace {
 
-template <typename T> class Attention final : public Kernel {
+template <typename T, Word word> class Attention final : public Kernel {
 public:
   Attention(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), shape(spec, 0, 3) {}
@@ -46,14 +46,15 @@ private:
   struct Pieces {
     Scratch scratch;
     float *keys;    ///< panels
-    float *values;  ///< [S, width]
-    float *queries; ///< [block, width], scaled
+    float *values;  ///< [steps of S, width]
+    float *queries; ///< [block, wordWidth], scaled where words are floats
     float *scores;  ///< [block, scoreStride]
     float *sums;    ///< [kTileRows, width]
     Pieces(const AttentionShape &s, void *memory)
-        : scratch(memory), keys(scratch.take(s.width() * s.keyWidth())),
-          values(scratch.take(s.keys * s.width())),
-          queries(scratch.take(s.blockQueries() * s.width())),
+        : scratch(memory),
+          keys(scratch.take(s.wordWidth<word>() * s.keyWidth())),
+          values(scratch.take(stepsOf<word>(s.keys) * s.width())),
+          queries(scratch.take(s.blockQueries() * s.wordWidth<word>())),
           scores(scratch.take(s.blockQueries() * s.scoreStride())),
           sums(scratch.take(kTileRows * s.width())) {}
   };
@@ -63,20 +64,18 @@ private:
   void head(const Tensors &x, int64_t b, int64_t h, Pieces &p) const {
     const int64_t g = h / (shape.heads / shape.groups);
     const int64_t stride = shape.groups * shape.features;
-    copyPanels(x.k + shape.keyAt(b, 0, g), shape.keys, stride, shape.features,
-               p.keys);
-    copyRows(x.v + shape.keyAt(b, 0, g), shape.keys, stride, shape.features, 1,
-             p.values, shape.width());
+    copyOperandPanels<word>(shape, x.k + shape.keyAt(b, 0, g), stride, p.keys);
+    copyDepthRows<word>(shape, x.v + shape.keyAt(b, 0, g), shape.keys, stride,
+                        p.values);
     for (int64_t t = 0; t < shape.queries; t += shape.blockQueries())
       block(x, b, h, t, std::min(shape.blockQueries(), shape.queries - t), p);
   }
 
   void block(const Tensors &x, int64_t b, int64_t h, int64_t first,
              int64_t count, Pieces &p) const {
-    copyRows(x.q + shape.queryAt(b, first, h), count,
-             shape.heads * shape.features, shape.features, shape.scale,
-             p.queries, shape.width());
-    multiplyPanels(shape, first, count, p.queries, p.keys, p.scores);
+    copyOperandRows<word>(shape, x.q + shape.queryAt(b, first, h), count,
+                          shape.heads * shape.features, shape.scale, p.queries);
+    multiplyPanels<word>(shape, first, count, p.queries, p.keys, p.scores);
     float *lse = x.lse + (b * shape.heads + h) * shape.queries;
     for (int64_t i = 0; i < count; i += kTileRows) {
       const int64_t rows = std::min(kTileRows, count - i);
@@ -85,21 +84,25 @@ private:
         scales[r] = softmax(x, b, h, first + i + r,
                             p.scores + (i + r) * shape.scoreStride(),
                             lse[first + i + r]);
-      multiplyRows(rows, shape.width(), shape.visible(first + i + rows - 1),
-                   {p.scores + i * shape.scoreStride(), shape.scoreStride(), 1},
-                   p.values, shape.width(), p.sums, shape.width(), false);
+      multiplyRows<word>(
+          rows, shape.width(),
+          stepsOf<word>(shape.visible(first + i + rows - 1)),
+          {p.scores + i * shape.scoreStride(), shape.scoreStride(), 1},
+          p.values, shape.width(), p.sums, shape.width(), false);
       for (int64_t r = 0; r < rows; ++r)
         writeRow(p.sums + r * shape.width(), scales[r],
                  x.out + shape.queryAt(b, first + i + r, h));
     }
   }
 
-  /// Turns scores into e^(score - largest), zero past the visible keys;
-  /// returns the reciprocal of their sum. A query that sees no key, all of
-  /// whose scores are -infinity, has 0, and 0 for `lse`.
+  /// Turns scores into e^(score - largest), zero past the visible keys, as
+  /// words of a left operand; returns the reciprocal of their sum. A query that
+  /// sees no key, all of whose scores are -infinity, has 0, and 0 for `lse`.
   float softmax(const Tensors &x, int64_t b, int64_t h, int64_t t,
                 float *scores, float &lse) const {
     const int64_t visible = shape.visible(t);
+    if (word == Word::Pair && shape.scale != 1)
+      scaleRow(scores, visible, shape.scale);
     if (x.mask)
       addMask(shape, x.mask, b, h, t, scores);
     const float most = maximumOfRow(scores, visible);
@@ -112,6 +115,8 @@ private:
       store(scores + at.at, e);
     });
     store(scores + wholeLanes(visible), splat(0));
+    if constexpr (word == Word::Pair)
+      packRow(scores, wholeLanes(visible) + kLanes, scores);
     const float total = sumOf(sum);
     lse = total == 0 ? 0.0f : largest + std::log(total);
     return total == 0 ? 0.0f : 1.0f / total;
@@ -129,7 +134,7 @@ private:
 } // namespace
 
 void registerAttention(Registry &registry) {
-  registry.add("nn.attention", makeByOperand<Attention>);
+  registry.add("nn.attention", makeForWords<Attention>);
 }
 
 } // namespace zrt::host

@@ -9,7 +9,7 @@ namespace zrt::host {
 
 namespace {
 
-template <typename T> class AttentionGrad final : public Kernel {
+template <typename T, Word word> class AttentionGrad final : public Kernel {
 public:
   AttentionGrad(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), shape(spec, 1, 6) {}
@@ -51,25 +51,37 @@ private:
   struct Pieces {
     Scratch scratch;
     float *keyPanels, *valuePanels;
-    float *keys;          ///< [S, width]
+    float *keys;          ///< [steps of S, width]
     float *dkeys;         ///< [S, width]
     float *dvalues;       ///< [S, width]
-    float *queries;       ///< [block, width], scaled
-    float *douts;         ///< [block, width]
+    float *queries;       ///< [block, wordWidth], scaled where words are floats
+    float *douts;         ///< [block, wordWidth]
     float *probabilities; ///< [block, scoreStride]
     float *dscores;       ///< [block, scoreStride]
     float *dqueries;      ///< [kTileRows, width]
+    // Operands that pairs have beside those: the same rows, in other pairs.
+    float *queryPairs = nullptr;  ///< [steps of block, width]
+    float *doutPairs = nullptr;   ///< [steps of block, width]
+    float *dscorePairs = nullptr; ///< [block, half of scoreStride]
     Pieces(const AttentionShape &s, void *memory)
-        : scratch(memory), keyPanels(scratch.take(s.width() * s.keyWidth())),
-          valuePanels(scratch.take(s.width() * s.keyWidth())),
-          keys(scratch.take(s.keys * s.width())),
+        : scratch(memory),
+          keyPanels(scratch.take(s.wordWidth<word>() * s.keyWidth())),
+          valuePanels(scratch.take(s.wordWidth<word>() * s.keyWidth())),
+          keys(scratch.take(stepsOf<word>(s.keys) * s.width())),
           dkeys(scratch.take(s.keys * s.width())),
           dvalues(scratch.take(s.keys * s.width())),
-          queries(scratch.take(s.blockQueries() * s.width())),
-          douts(scratch.take(s.blockQueries() * s.width())),
+          queries(scratch.take(s.blockQueries() * s.wordWidth<word>())),
+          douts(scratch.take(s.blockQueries() * s.wordWidth<word>())),
           probabilities(scratch.take(s.blockQueries() * s.scoreStride())),
           dscores(scratch.take(s.blockQueries() * s.scoreStride())),
-          dqueries(scratch.take(kTileRows * s.width())) {}
+          dqueries(scratch.take(kTileRows * s.width())) {
+      if constexpr (word == Word::Pair) {
+        const int64_t steps = stepsOf<word>(s.blockQueries());
+        queryPairs = scratch.take(steps * s.width());
+        doutPairs = scratch.take(steps * s.width());
+        dscorePairs = scratch.take(s.blockQueries() * s.scoreStride() / 2);
+      }
+    }
   };
 
   size_t workerBytes() const { return Pieces(shape, nullptr).scratch.bytes(); }
@@ -79,53 +91,85 @@ private:
     const int64_t at = shape.keyAt(b, 0, g), keys = shape.keys;
     const int64_t stride = shape.groups * shape.features;
     const size_t bytes = keys * shape.width() * sizeof(float);
-    copyPanels(x.k + at, keys, stride, shape.features, p.keyPanels);
-    copyPanels(x.v + at, keys, stride, shape.features, p.valuePanels);
-    copyRows(x.k + at, keys, stride, shape.features, 1, p.keys, shape.width());
+    copyOperandPanels<word>(shape, x.k + at, stride, p.keyPanels);
+    copyOperandPanels<word>(shape, x.v + at, stride, p.valuePanels);
+    copyDepthRows<word>(shape, x.k + at, keys, stride, p.keys);
     std::memset(p.dkeys, 0, bytes);
     std::memset(p.dvalues, 0, bytes);
     const int64_t sharing = shape.heads / shape.groups;
     for (int64_t h = g * sharing; h < (g + 1) * sharing; ++h)
       for (int64_t t = 0; t < shape.queries; t += shape.blockQueries())
         block(x, b, h, t, std::min(shape.blockQueries(), shape.queries - t), p);
+    // Scaled queries have scaled these already.
+    const float scale = word == Word::Pair ? shape.scale : 1;
     for (int64_t s = 0; s < keys; ++s) {
-      writeRow(p.dkeys + s * shape.width(), 1, x.dk + at + s * stride);
+      writeRow(p.dkeys + s * shape.width(), scale, x.dk + at + s * stride);
       writeRow(p.dvalues + s * shape.width(), 1, x.dv + at + s * stride);
     }
   }
 
   void block(const Tensors &x, int64_t b, int64_t h, int64_t first,
              int64_t count, Pieces &p) const {
-    const int64_t at = shape.queryAt(b, first, h), width = shape.width();
+    const int64_t at = shape.queryAt(b, first, h);
     const int64_t stride = shape.heads * shape.features;
-    copyRows(x.q + at, count, stride, shape.features, shape.scale, p.queries,
-             width);
-    copyRows(x.dout + at, count, stride, shape.features, 1, p.douts, width);
-    multiplyPanels(shape, first, count, p.queries, p.keyPanels,
-                   p.probabilities);
-    multiplyPanels(shape, first, count, p.douts, p.valuePanels, p.dscores);
+    copyOperandRows<word>(shape, x.q + at, count, stride, shape.scale,
+                          p.queries);
+    copyOperandRows<word>(shape, x.dout + at, count, stride, 1, p.douts);
+    multiplyPanels<word>(shape, first, count, p.queries, p.keyPanels,
+                         p.probabilities);
+    multiplyPanels<word>(shape, first, count, p.douts, p.valuePanels,
+                         p.dscores);
     for (int64_t i = 0; i < count; ++i)
-      scoreRow(x, b, h, first + i, p.douts + i * width,
-               p.probabilities + i * shape.scoreStride(),
+      scoreRow(x, b, h, first + i, p.probabilities + i * shape.scoreStride(),
                p.dscores + i * shape.scoreStride());
+    const float *queries = p.queries, *douts = p.douts, *dscores = p.dscores;
+    if constexpr (word == Word::Pair) {
+      copyDepthRows<word>(shape, x.q + at, count, stride, p.queryPairs);
+      copyDepthRows<word>(shape, x.dout + at, count, stride, p.doutPairs);
+      pairScores(first, count, p);
+      queries = p.queryPairs;
+      douts = p.doutPairs;
+      dscores = p.dscorePairs;
+    }
     for (int64_t i = 0; i < count; i += kTileRows)
-      queryRows(x, b, h, first, i, std::min(kTileRows, count - i), p);
-    addKeys(first, count, p.dscores, p.queries, p.dkeys);
-    addKeys(first, count, p.probabilities, p.douts, p.dvalues);
+      queryRows(x, b, h, first, i, std::min(kTileRows, count - i), dscores, p);
+    addKeys(first, count, p.dscores, queries, p.dkeys);
+    addKeys(first, count, p.probabilities, douts, p.dvalues);
+  }
+
+  /// Rounds what `scoreRow` gave: gradients of scores to rows of pairs, and
+  /// both, in place, to pairs of neighbouring queries in the first one's row.
+  void pairScores(int64_t first, int64_t count, Pieces &p) const {
+    const int64_t stride = shape.scoreStride();
+    for (int64_t i = 0; i < count; ++i)
+      packRow(p.dscores + i * stride,
+              wholeLanes(shape.visible(first + i)) + kLanes,
+              p.dscorePairs + i * (stride / 2));
+    for (int64_t i = 0; i < count; i += 2) {
+      const bool hasNext = i + 1 < count;
+      const int64_t lanes =
+          wholeLanes(shape.visible(first + i + hasNext)) + kLanes;
+      for (float *rows : {p.probabilities + i * stride, p.dscores + i * stride})
+        for (int64_t s = 0; s < lanes; s += kLanes)
+          store(rows + s, pairUp(load(rows + s),
+                                 hasNext ? load(rows + stride + s) : splat(0)));
+    }
   }
 
   /// Scores become probabilities, and `dscores`, dout . v until now, theirs;
   /// both are zero past the visible keys.
   void scoreRow(const Tensors &x, int64_t b, int64_t h, int64_t t,
-                const float *dout, float *scores, float *dscores) const {
-    const int64_t visible = shape.visible(t);
-    const T *out = x.out + shape.queryAt(b, t, h);
+                float *scores, float *dscores) const {
+    const int64_t visible = shape.visible(t), at = shape.queryAt(b, t, h);
+    const T *out = x.out + at, *dout = x.dout + at;
     Vector product = splat(0);
     forEachVector(shape.features, [&](Lanes at) {
       product = fma(at.load(dout), at.load(out), product);
     });
     const float correction = sumOf(product);
     const float lse = x.lse[(b * shape.heads + h) * shape.queries + t];
+    if (word == Word::Pair && shape.scale != 1)
+      scaleRow(scores, visible, shape.scale);
     if (x.mask)
       addMask(shape, x.mask, b, h, t, scores);
     forEachVector(visible, [&](Lanes at) {
@@ -139,10 +183,13 @@ private:
 
   /// dq of queries [first + i, first + i + rows).
   void queryRows(const Tensors &x, int64_t b, int64_t h, int64_t first,
-                 int64_t i, int64_t rows, Pieces &p) const {
-    multiplyRows(rows, shape.width(), shape.visible(first + i + rows - 1),
-                 {p.dscores + i * shape.scoreStride(), shape.scoreStride(), 1},
-                 p.keys, shape.width(), p.dqueries, shape.width(), false);
+                 int64_t i, int64_t rows, const float *dscores,
+                 Pieces &p) const {
+    const int64_t stride = shape.scoreStride() / elementsOf<word>;
+    multiplyRows<word>(rows, shape.width(),
+                       stepsOf<word>(shape.visible(first + i + rows - 1)),
+                       {dscores + i * stride, stride, 1}, p.keys, shape.width(),
+                       p.dqueries, shape.width(), false);
     for (int64_t r = 0; r < rows; ++r)
       writeRow(p.dqueries + r * shape.width(), shape.scale,
                x.dq + shape.queryAt(b, first + i + r, h));
@@ -153,14 +200,16 @@ private:
   void addKeys(int64_t first, int64_t count, const float *factors,
                const float *rows, float *sums) const {
     const int64_t last = shape.visible(first + count - 1);
-    const int64_t width = shape.width(), stride = shape.scoreStride();
+    const int64_t width = shape.width();
+    const int64_t stride = shape.scoreStride() * elementsOf<word>;
+    const int64_t steps = stepsOf<word>(count);
     for (int64_t s = 0; s < last; s += kTileRows) {
       const int64_t skipped =
-          shape.causal ? std::max<int64_t>(s - first, 0) : 0;
-      multiplyRows(std::min(kTileRows, last - s), width, count - skipped,
-                   {factors + skipped * stride + s, 1, stride},
-                   rows + skipped * width, width, sums + s * width, width,
-                   true);
+          shape.causal ? std::max<int64_t>(s - first, 0) / elementsOf<word> : 0;
+      multiplyRows<word>(std::min(kTileRows, last - s), width, steps - skipped,
+                         {factors + skipped * stride + s, 1, stride},
+                         rows + skipped * width, width, sums + s * width, width,
+                         true);
     }
   }
 
@@ -176,7 +225,7 @@ private:
 } // namespace
 
 void registerAttentionGrad(Registry &registry) {
-  registry.add("nn.attention_grad", makeByOperand<AttentionGrad>);
+  registry.add("nn.attention_grad", makeForWords<AttentionGrad>);
 }
 
 } // namespace zrt::host

@@ -24,10 +24,12 @@ AttentionShape::AttentionShape(const KernelSpec &spec, size_t first,
     maskStride[skipped + i] = m.shape[i] == 1 ? 0 : strides[i];
 }
 
+template <Word word>
 void multiplyPanels(const AttentionShape &shape, int64_t firstQuery,
                     int64_t count, const float *rows, const float *panels,
                     float *result) {
   const int64_t all = shape.keyWidth(), stride = shape.scoreStride();
+  const int64_t rowWidth = shape.wordWidth<word>();
   const int64_t last = shape.visible(firstQuery + count - 1);
   for (int64_t s = 0; s < last; s += kTileColumns) {
     const int64_t width = std::min(kTileColumns, all - s);
@@ -35,13 +37,22 @@ void multiplyPanels(const AttentionShape &shape, int64_t firstQuery,
       const int64_t some = std::min(kTileRows, count - i);
       if (shape.visible(firstQuery + i + some - 1) <= s)
         continue;
-      multiplyTile(some, width, shape.features,
-                   {rows + i * shape.width(), shape.width(), 1}, panels, width,
-                   result + i * stride + s, stride, false);
+      multiplyTile<word>(some, width, shape.words<word>(),
+                         {rows + i * rowWidth, rowWidth, 1}, panels, width,
+                         result + i * stride + s, stride, false);
     }
-    panels += shape.width() * width;
+    panels += rowWidth * width;
   }
 }
+
+template void multiplyPanels<Word::Float>(const AttentionShape &, int64_t,
+                                          int64_t, const float *, const float *,
+                                          float *);
+#ifdef __AVX512BF16__
+template void multiplyPanels<Word::Pair>(const AttentionShape &, int64_t,
+                                         int64_t, const float *, const float *,
+                                         float *);
+#endif
 
 void addMask(const AttentionShape &shape, const float *mask, int64_t b,
              int64_t h, int64_t t, float *scores) {

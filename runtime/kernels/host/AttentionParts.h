@@ -1,10 +1,14 @@
 // What attention and its gradient share: the shape, copies of operands into
 // cache, and the scores of a block of queries.
 //
-// A worker takes one head at a time. It copies that head's keys and values to
-// f32 once, then walks over the queries in blocks: scores of a block are
-// [block, S], never [T, S]. Products go through `multiplyTile`, which sums in
-// order, so that the bits do not depend on the blocks or on threads.
+// A worker takes one head at a time. It copies that head's keys and values
+// once, then walks over the queries in blocks: scores of a block are [block,
+// S], never [T, S]. Products go through `multiplyTile`, which sums in order, so
+// that the bits do not depend on the blocks or on threads. Operands of products
+// are f32, or pairs of bf16 where operands are bf16 and the CPU multiplies
+// pairs; then probabilities and gradients of scores are rounded for the
+// products that they are in. A vector of pairs is written `Vector`, too: its
+// bits are no numbers.
 #ifndef ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 #define ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 
@@ -20,6 +24,13 @@ constexpr int64_t wholeLanes(int64_t value) {
   return (value + kLanes - 1) / kLanes * kLanes;
 }
 
+template <Word word>
+inline constexpr int64_t elementsOf = word == Word::Pair ? 2 : 1;
+/// Steps of a depth of so many elements.
+template <Word word> constexpr int64_t stepsOf(int64_t elements) {
+  return (elements + elementsOf<word> - 1) / elementsOf<word>;
+}
+
 /// Sizes and attributes. q [B, T, H, D], k and v [B, S, G, D].
 struct AttentionShape {
   int64_t batch, queries, heads, features, keys, groups;
@@ -31,6 +42,13 @@ struct AttentionShape {
   AttentionShape(const KernelSpec &spec, size_t first, size_t mask);
 
   int64_t width() const { return wholeLanes(features); } ///< of a copied row
+  /// Words of a row of queries or keys as an operand, and with whole vectors.
+  template <Word word> int64_t words() const {
+    return features / elementsOf<word>;
+  }
+  template <Word word> int64_t wordWidth() const {
+    return wholeLanes(words<word>());
+  }
   int64_t keyWidth() const { return wholeLanes(keys); }
   /// Of a row of scores: one vector more, since powers of two apart collide in
   /// the cache, and since zeros are written past a row's end.
@@ -70,14 +88,19 @@ private:
   size_t used = 0;
 };
 
-/// to[r][0..width) = factor * from[r * stride ..], zero past `features`.
+/// to[r][0..width) = from[r * stride ..], zero past `features`.
 template <typename T>
 void copyRows(const T *from, int64_t rows, int64_t stride, int64_t features,
-              float factor, float *to, int64_t width) {
+              float *to, int64_t width) {
   for (int64_t r = 0; r < rows; ++r)
     forEachVector(features, [&](Lanes at) {
-      store(to + r * width + at.at, at.load(from + r * stride) * factor);
+      store(to + r * width + at.at, at.load(from + r * stride));
     });
+}
+
+/// row *= factor.
+inline void scaleRow(float *row, int64_t count, float factor) {
+  forEachVector(count, [&](Lanes at) { at.store(row, at.load(row) * factor); });
 }
 
 /// Transposes rows into panels of kTileColumns of them: panel p holds
@@ -97,7 +120,7 @@ void copyPanels(const T *from, int64_t rows, int64_t stride, int64_t features,
         std::fill(tile, tile + kLanes * kLanes, 0.0f);
       for (int64_t d = 0; d < depth; d += kLanes) {
         copyRows(from + row * stride + d, some, stride,
-                 std::min<int64_t>(kLanes, features - d), 1, tile, kLanes);
+                 std::min<int64_t>(kLanes, features - d), tile, kLanes);
         transposeTile(tile, kLanes, to + d * width + j, width);
       }
     }
@@ -105,11 +128,87 @@ void copyPanels(const T *from, int64_t rows, int64_t stride, int64_t features,
   }
 }
 
+/// Rows of bf16 as rows of pairs: half as many words.
+inline const float *pairsOf(const BFloat16 *rows) {
+  return reinterpret_cast<const float *>(rows);
+}
+
+/// Lane by lane, rounded to bf16, as pairs.
+ZERO_INLINE Vector pairUp(Vector first, Vector second) {
+  WordVector words = bfloat16Bits(first) | bfloat16Bits(second) << 16;
+  return reinterpret_cast<Vector &>(words);
+}
+
+/// to[r / 2][d] = rows r and r + 1 of from, as pairs; the one behind the last
+/// is zero.
+inline void pairRows(const BFloat16 *from, int64_t rows, int64_t stride,
+                     int64_t features, float *to, int64_t width) {
+  for (int64_t r = 0; r < rows; r += 2)
+    forEachVector(features, [&](Lanes at) {
+      const BFloat16 *row = from + r * stride;
+      Vector next = r + 1 < rows ? at.load(row + stride) : splat(0);
+      store(to + r / 2 * width + at.at, pairUp(at.load(row), next));
+    });
+}
+
+/// A row rounded to bf16, neighbours as pairs; `to` may be the row itself.
+/// `count` is a multiple of 16.
+inline void packRow(const float *row, int64_t count, float *to) {
+  for (int64_t i = 0; i < count; i += kLanes)
+    store(reinterpret_cast<BFloat16 *>(to) + i, load(row + i));
+}
+
+/// A head's keys, or values, as an operand whose columns are its rows.
+template <Word word, typename T>
+void copyOperandPanels(const AttentionShape &shape, const T *from,
+                       int64_t stride, float *to) {
+  if constexpr (word == Word::Pair)
+    copyPanels(pairsOf(from), shape.keys, stride / 2, shape.words<word>(), to);
+  else
+    copyPanels(from, shape.keys, stride, shape.features, to);
+}
+/// `rows` rows as a left operand, times `factor` where words are floats.
+template <Word word, typename T>
+void copyOperandRows(const AttentionShape &shape, const T *from, int64_t rows,
+                     int64_t stride, float factor, float *to) {
+  if constexpr (word == Word::Pair)
+    return copyRows(pairsOf(from), rows, stride / 2, shape.words<word>(), to,
+                    shape.wordWidth<word>());
+  copyRows(from, rows, stride, shape.features, to, shape.width());
+  if (factor != 1)
+    scaleRow(to, rows * shape.width(), factor);
+}
+/// `rows` rows as a right operand whose depth they are.
+template <Word word, typename T>
+void copyDepthRows(const AttentionShape &shape, const T *from, int64_t rows,
+                   int64_t stride, float *to) {
+  if constexpr (word == Word::Pair)
+    pairRows(from, rows, stride, shape.features, to, shape.width());
+  else
+    copyRows(from, rows, stride, shape.features, to, shape.width());
+}
+
 /// result[i][s] = sum over d of rows[i][d] * panels[d][s], for the keys that
 /// some query of a tile sees.
+template <Word word>
 void multiplyPanels(const AttentionShape &shape, int64_t firstQuery,
                     int64_t count, const float *rows, const float *panels,
                     float *result);
+
+/// A kernel by the type of its first operand, and by how it multiplies: pairs
+/// lie along the features of a head.
+template <template <typename, Word> class K> struct ByWords {
+  template <typename T> using Floats = K<T, Word::Float>;
+};
+template <template <typename, Word> class K>
+std::unique_ptr<Kernel> makeForWords(const KernelSpec &spec,
+                                     const KernelContext &context) {
+  const TensorType &operand = spec.operands[0];
+  if constexpr (kHasPairs)
+    if (operand.type == DataType::BF16 && operand.shape.back() % 2 == 0)
+      return std::make_unique<K<BFloat16, Word::Pair>>(spec, context);
+  return makeForType<ByWords<K>::template Floats>(operand.type, spec, context);
+}
 
 /// Adds the mask to the scores of query (b, h, t).
 void addMask(const AttentionShape &shape, const float *mask, int64_t b,

@@ -52,12 +52,16 @@ ZERO_INLINE Vector load(const Float16 *from) {
 ZERO_INLINE void store(float *to, Vector value) {
   std::memcpy(to, &value, sizeof(value));
 }
-ZERO_INLINE void store(BFloat16 *to, Vector value) {
+/// The bits of `value` rounded to bf16.
+ZERO_INLINE WordVector bfloat16Bits(Vector value) {
   WordVector bits = reinterpret_cast<WordVector &>(value);
   WordVector rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   WordVector quiet = (bits >> 16) | 0x40u;
-  WordVector result = (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
-  ShortVector narrow = __builtin_convertvector(result, ShortVector);
+  return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+}
+ZERO_INLINE void store(BFloat16 *to, Vector value) {
+  ShortVector narrow =
+      __builtin_convertvector(bfloat16Bits(value), ShortVector);
   std::memcpy(to, &narrow, sizeof(narrow));
 }
 ZERO_INLINE void store(Float16 *to, Vector value) {
