@@ -114,22 +114,40 @@ static void printActivations(const TransformerShape &shape) {
 // The plan
 //===----------------------------------------------------------------------===//
 
-/// Adds a row for `stage` over as many ranks as the estimate has GPUs.
+namespace {
+/// What the estimates have rows for.
+struct PlannedRow {
+  StringRef stage;
+  bool offloadsParameters, offloadsOptimizer;
+};
+} // namespace
+
+static constexpr PlannedRow kPlannedRows[] = {{"2", false, true},
+                                              {"2", false, false},
+                                              {"3", true, true},
+                                              {"3", false, true},
+                                              {"3", false, false}};
+
+/// Adds a row over as many ranks as the estimate has GPUs.
 static LogicalResult addPlan(ModelFile &model, const EstimateRequest &request,
-                             StringRef stage, bool offloads, Table &table) {
+                             const PlannedRow &row, Table &table) {
   PlanOptions options = request.plan;
   // The estimates assume 16-bit training; a configuration says otherwise.
   if (options.config.empty() && options.pipeline.empty())
     options.pipeline = "precision=bf16";
-  if (offloads)
+  if (row.offloadsOptimizer)
     options.pipeline += " offload-optimizer=cpu";
-  options.stage = stage.str();
+  if (row.offloadsParameters)
+    options.pipeline += " offload-param=cpu";
+  options.stage = row.stage.str();
   options.ranks = std::to_string(request.setup.gpus());
   FailureOr<OwningOpRef<ModuleOp>> planned = model.plan(options);
   if (failed(planned))
     return failure();
   PlanSummary summary = summarizePlan(planned->get());
-  table.add({("  ZeRO-" + stage).str(), offloads ? "cpu" : "none",
+  auto device = [](bool offloads) { return offloads ? "cpu" : "none"; };
+  table.add({("  ZeRO-" + row.stage).str(), device(row.offloadsParameters),
+             device(row.offloadsOptimizer),
              formatBytes(summary.arena(ArenaKind::Parameters).bytes),
              formatBytes(summary.arena(ArenaKind::Gradients).bytes),
              formatBytes(summary.arena(ArenaKind::Optimizer).bytes),
@@ -145,12 +163,12 @@ static LogicalResult printPlans(ModelFile &model,
   llvm::outs() << "\nWhat this compiler plans for a rank, "
                << request.setup.gpus() << " ranks:\n";
   Table table;
-  table.add({"", "offload_optimizer", "parameters", "gradients", "optimizer",
-             "activations", "communication", "all", "all on host"});
-  for (StringRef stage : {"2", "3"})
-    for (bool offloads : {true, false})
-      if (failed(addPlan(model, request, stage, offloads, table)))
-        return failure();
+  table.add({"", "offload_param", "offload_optimizer", "parameters",
+             "gradients", "optimizer", "activations", "communication", "all",
+             "all on host"});
+  for (const PlannedRow &row : kPlannedRows)
+    if (failed(addPlan(model, request, row, table)))
+      return failure();
   table.print(llvm::outs());
   llvm::outs()
       << "The estimates count 2 bytes a parameter more: gradients in f32, "
