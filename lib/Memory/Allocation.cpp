@@ -96,9 +96,9 @@ void Allocator::finish() {
     buffers[index].offset = offset;
 }
 
-/// What searches of one `allocate` may cost, about a tenth of a second; and how
+/// What searches of one `allocate` may cost, some tenths of a second; and how
 /// many buffers are too many for a search to reach its end at all.
-static constexpr int64_t kSearchWork = 40'000'000;
+static constexpr int64_t kSearchWork = 8'000'000;
 static constexpr size_t kSearchBuffers = 2000;
 
 int64_t mlir::zero::allocate(llvm::MutableArrayRef<Lifetime> buffers,

@@ -7,11 +7,12 @@
 
 #include "llvm/ADT/Statistic.h"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <functional>
 #include <limits>
 #include <numeric>
-#include <tuple>
 
 using namespace mlir::zero;
 
@@ -240,14 +241,15 @@ bool CanonicalSearch::searchPart(const Part &part, Front front,
   if (isExhausted())
     return false;
   // Above `lowestTop`, another buffer could sink below the one chosen here.
-  Part candidates;
+  std::vector<Candidate> candidates;
   for (int item : part)
     if (isFree(item, front) && skyline[item] < lowestTop)
-      candidates.push_back(item);
-  llvm::sort(candidates, [&](int a, int b) {
-    return std::pair(skyline[a], rank[a]) < std::pair(skyline[b], rank[b]);
-  });
-  for (int item : candidates) {
+      candidates.push_back({skyline[item], rank[item], item});
+  // Few are tried: a heap orders no more than these.
+  std::make_heap(candidates.begin(), candidates.end(), std::greater<>());
+  for (; !candidates.empty(); candidates.pop_back()) {
+    std::pop_heap(candidates.begin(), candidates.end(), std::greater<>());
+    int item = std::get<2>(candidates.back());
     if (breaksSymmetry(item))
       continue;
     if (placeAndSearch(part, item))
@@ -363,13 +365,13 @@ void CanonicalSearch::findLowestTops(const Part &part, int firstClique,
 /// In each clique, what cannot begin below a bound has to fit above it.
 bool CanonicalSearch::boundCliques(const Part &part, int firstClique,
                                    int lastClique) {
-  byBound.assign(part.begin(), part.end());
-  llvm::sort(byBound, [&](int a, int b) {
-    return std::pair(-bounds[a], a) < std::pair(-bounds[b], b);
-  });
+  byBound.clear();
+  for (int item : part)
+    byBound.push_back({-bounds[item], item});
+  llvm::sort(byBound);
   std::fill(&above[firstClique], &above[lastClique] + 1, 0);
-  for (int item : byBound) {
-    int64_t room = capacity - bounds[item], size = items[item].size;
+  for (auto [bound, item] : byBound) {
+    int64_t room = capacity + bound, size = items[item].size;
     workDone += items[item].last - items[item].first + 1;
     for (int c = items[item].first; c <= items[item].last; ++c) {
       above[c] += size;

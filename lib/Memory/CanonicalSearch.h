@@ -19,6 +19,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace mlir::zero {
@@ -64,6 +66,8 @@ private:
     int rank;
   };
   using Part = std::vector<int>;
+  /// (skyline, rank, item): what is tried first is least.
+  using Candidate = std::tuple<int64_t, int, int>;
 
   void findCliques(llvm::ArrayRef<Lifetime> buffers);
   void findConflicts();
@@ -105,7 +109,9 @@ private:
   std::vector<int64_t> lowest, second, above;
   std::vector<int> lowestOwner;
   std::vector<double> blames;
-  std::vector<int> blocked, byBound;
+  std::vector<int> blocked;
+  /// (-bound, item).
+  std::vector<std::pair<int64_t, int>> byBound;
 };
 
 } // namespace mlir::zero
