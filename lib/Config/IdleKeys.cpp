@@ -26,6 +26,9 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
     return config.stage == 2 || config.layout == Layout::Bucketed
                ? nullptr
                : "only stage 2 cuts groups in one way or the other";
+  if (path == "zero_optimization.offload_optimizer.pipeline_write" &&
+      config.offloadOptimizer && config.offloadOptimizer->parameters)
+    return "parameters are updated in host memory, and not copied back";
   if (path.starts_with("zero_optimization.offload_optimizer.") ||
       path == "zero_optimization.sub_group_size")
     return config.offloadOptimizer ? nullptr : "nothing is offloaded";

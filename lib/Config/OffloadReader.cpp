@@ -58,9 +58,15 @@ static void readParameters(const ConfigValues &values, Reporter &reporter,
     reporter.error(path, "stage " + Twine(config.stage) +
                              " keeps whole parameters on every rank's device; "
                              "give stage 3, or leave it out");
-  else if (!config.offloadOptimizer)
+  else if (!config.offloadOptimizer && values.text(pathOf("device")) == "none")
     reporter.error(path, "parameters in host memory are updated there; give "
                          "offload_optimizer with the device \"cpu\", too");
+  else if (!config.offloadOptimizer && values.text(pathOf("device")) == "cpu")
+    reporter.error(pathOf("ratio"), "found 0, wanted 1 with offload_param: "
+                                    "only the host updates parameters that it "
+                                    "keeps");
+  else if (!config.offloadOptimizer)
+    return; // Another error says why.
   else if (config.offloadOptimizer->ratio != 1)
     reporter.error(pathOf("ratio"),
                    "found " +

@@ -24,8 +24,10 @@ static int64_t measureUnsharded(ModuleOp module) {
 void mlir::zero::remarkSavings(StepOp step, const PlanSummary &summary) {
   PlanningAttr limits = step.getTraining()->getPlanning();
   auto bytes = [&](ArenaKind arena) { return summary.arena(arena).bytes; };
-  int64_t saved = measureUnsharded(step->getParentOfType<ModuleOp>()) -
-                  bytes(ArenaKind::Parameters) - bytes(ArenaKind::Gradients);
+  int64_t saved =
+      measureUnsharded(step->getParentOfType<ModuleOp>()) -
+      bytes(ArenaKind::Parameters) - bytes(ArenaKind::Gradients) -
+      summary.arena({ArenaKind::Parameters, MemoryTier::Host}).bytes;
   int64_t buffers = bytes(ArenaKind::Communication);
   bool keeps =
       limits.getMaxReuseDistance() >= summary.trained + summary.untrained;

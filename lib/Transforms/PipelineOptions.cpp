@@ -263,6 +263,11 @@ applyOffloadedStates(const ZeroPipelineOptions &options, TrainConfig &config,
     offload.reset();
     if (options.offloadOptimizer == "cpu")
       offload.emplace().parameters = parameters;
+    else if (parameters && !options.offloadParameters.getNumOccurrences())
+      return emitError() << "offload-optimizer=none is given, but the "
+                            "configuration keeps parameters in host memory "
+                            "(offload_param), where they are updated; give "
+                            "offload-param=none, too";
   }
   if (!options.offloadParameters.getNumOccurrences())
     return success();
@@ -305,7 +310,7 @@ verifyOffload(const TrainConfig &config,
   if (offload.ratio != 1)
     return emitError() << "parameters are to be in host memory (offload_param) "
                           "with a ratio of "
-                       << offload.ratio
+                       << std::to_string(offload.ratio)
                        << "; wanted 1, since only the host updates them";
   return success();
 }

@@ -11,6 +11,8 @@
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -48,8 +50,8 @@ private:
   DenseMap<Attribute, int64_t> versions;
   DenseMap<Value, Slice> copies;
   /// In flight, by what started it.
-  DenseMap<Operation *, SmallVector<Slice>> copying;
-  DenseMap<Operation *, PartitionRange> updating;
+  llvm::MapVector<Operation *, SmallVector<Slice>> copying;
+  llvm::MapVector<Operation *, PartitionRange> updating;
 };
 
 } // namespace

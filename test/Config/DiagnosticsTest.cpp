@@ -170,6 +170,15 @@ TEST(Diagnostics, OffloadedParameters) {
               "c.json:5: error: zero_optimization.offload_optimizer.ratio: "
               "found 0.500000, wanted 1 with offload_param: only the host "
               "updates parameters that it keeps");
+  // Remarks follow: a ratio of 0 offloads nothing.
+  const std::string none = invalid(
+      R"("optimizer": {}, "zero_optimization": {"stage": 3,
+         "offload_param": {"device": "cpu"},
+         "offload_optimizer": {"device": "cpu", "ratio": 0}})");
+  EXPECT_EQ(none.substr(0, none.find('\n')),
+            "c.json:4: error: zero_optimization.offload_optimizer.ratio: "
+            "found 0, wanted 1 with offload_param: only the host updates "
+            "parameters that it keeps");
   expectError(R"("zero_optimization": {"stage": 3, "cpu_offload": true,
                  "cpu_offload_param": true,
                  "offload_param": {"device": "cpu"}})",

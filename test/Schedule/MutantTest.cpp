@@ -223,10 +223,11 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     passes.addPass(createOverlapReductions());
     passes.addPass(createSplitStatistics());
     passes.addPass(createOverlapGathers());
-    passes.addPass(createPrefetch());
   }
-  passes.addPass(createUploadParameters());
   passes.addPass(createOverlapUpdates());
+  if (settings.overlap)
+    passes.addPass(createPrefetch());
+  passes.addPass(createUploadParameters());
   passes.addPass(createFree());
   EXPECT_TRUE(run(passes, *module)) << message;
   return module;
@@ -441,6 +442,25 @@ TEST_F(MutantTest, OffloadedParametersTrainAsStageZeroDoes) {
             << ranks << " ranks, persistence " << persistence
             << (overlap ? ", overlapped" : "");
       }
+}
+
+TEST_F(MutantTest, OffloadedParametersOfMeshesTrainAsStageZeroDoes) {
+  for (auto [ranks, shards] :
+       {std::pair(4, 2), std::pair(6, 3), std::pair(3, 1)})
+    for (bool overlap : {false, true}) {
+      Settings settings{/*stage=*/3, ranks, /*accumulation=*/2};
+      settings.overlap = overlap;
+      settings.persistence = overlap ? 3 : 0;
+      settings.shards = shards;
+      settings.offload = 1;
+      settings.offloadParameters = true;
+      OwningOpRef<ModuleOp> module = schedule(settings);
+      message.clear();
+      EXPECT_TRUE(verifies(*module)) << message;
+      EXPECT_EQ(judge(*module, 2 * ranks), "")
+          << ranks << " ranks in groups of " << shards
+          << (overlap ? ", overlapped" : "");
+    }
 }
 
 TEST_F(MutantTest, OffloadedActivationsTrainAsStageZeroDoes) {

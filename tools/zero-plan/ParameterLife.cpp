@@ -90,10 +90,11 @@ void ParameterLife::visit(Operation &op) {
     return add("gather starts, with " + Twine(names.size() - 1) + " others",
                op);
   }
-  if (auto upload = dyn_cast<UploadOp>(op))
-    return indexIn(upload.getParameters()) < 0
-               ? void()
-               : add("copy of the slice to the device starts", op);
+  if (auto upload = dyn_cast<UploadOp>(op)) {
+    if (indexIn(upload.getParameters()) >= 0)
+      add("copy of the slice to the device starts", op);
+    return;
+  }
   if (auto wait = dyn_cast<WaitOp>(op))
     return visitWait(wait);
   if (isReduction(&op))

@@ -52,6 +52,8 @@ static std::string describeOffload(const TrainConfig &config) {
   llvm::raw_string_ostream os(text);
   os << llvm::format("%g", config.offloadOptimizer->ratio) << " by "
      << formatCount(config.offloadOptimizer->subGroupSize);
+  if (config.offloadOptimizer->parameters)
+    os << ", with parameters";
   return text;
 }
 
@@ -155,8 +157,10 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
     json.attribute("offload_ratio", config.offloadOptimizer
                                         ? config.offloadOptimizer->ratio
                                         : 0.0);
-    if (config.offloadOptimizer)
+    if (config.offloadOptimizer) {
       json.attribute("sub_group_size", config.offloadOptimizer->subGroupSize);
+      json.attribute("offload_param", config.offloadOptimizer->parameters);
+    }
     json.attribute("overlap_comm", config.overlapCommunication);
     json.attribute("reduce_bucket_size", config.reduceBucketSize);
     json.attribute("allgather_bucket_size", config.allgatherBucketSize);

@@ -56,6 +56,9 @@ LogicalResult CopyToHostOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   if (getState() == "gradients")
     return verifyResult(*this, partition, partition.getGradientType());
+  if (getState() == "parameters" && partition.hasParametersOnHost())
+    return emitOpError("copies parameters to the host, where ")
+           << getPartitionAttr() << " keeps them";
   if (getState() == "parameters")
     return verifyResult(*this, partition, partition.getComputeType());
   return emitOpError("copies '")

@@ -476,6 +476,11 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition.isTrainable())
     return emitOpError("updates ")
            << getPartitionAttr() << ", which has no optimizer";
+  if (partition.hasParametersOnHost())
+    return emitOpError("updates ")
+           << getPartitionAttr()
+           << " on the device, and its parameters are in host memory; wanted "
+              "'zero.update_on_host'";
   auto [begin, end] = getRange(partition);
   return getBegin() ? verifyRange(*this, partition, begin, end) : success();
 }

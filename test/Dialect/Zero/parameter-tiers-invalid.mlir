@@ -113,6 +113,32 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
   states [exp_avg f32 on host]
+func.func @f() {
+  %s = zero.grad_stats [@p]
+  %v = zero.judge %s clip 0.0 divisor 1.0
+  // expected-error @+1 {{updates @p on the device, and its parameters are in host memory; wanted 'zero.update_on_host'}}
+  zero.update @p if %v
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
+func.func @f() {
+  // expected-error @+1 {{copies parameters to the host, where @p keeps them}}
+  %p = zero.copy_to_host "parameters" of @p[0 to 8] : <tensor<4xf32>>
+  return
+}
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
+  states [exp_avg f32 on host]
 func.func @f(%g: tensor<4xf32>) {
   %s = zero.grad_stats [@p]
   %v = zero.judge %s clip 0.0 divisor 1.0

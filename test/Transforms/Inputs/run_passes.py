@@ -11,6 +11,8 @@ import subprocess
 import sys
 
 SETTINGS = "stage=%d ranks=2 accumulation=2 overlap=true reduce-bucket-size=600 alignment=2"
+# Stage 3 has everything in host memory, too.
+ON_HOST = " offload-optimizer=cpu offload-param=cpu sub-group-size=300 pipeline-updates=true"
 PASSES = [
     "zero-configure{options='%s'}" % SETTINGS,
     "zero-set-precision{compute=bf16}",
@@ -30,7 +32,9 @@ PASSES = [
     "zero-overlap-reductions",
     "zero-split-statistics",
     "zero-overlap-gathers",
+    "zero-overlap-updates",
     "zero-prefetch",
+    "zero-upload-parameters",
     "zero-free",
     "zero-verify-schedule",
     "zero-plan-memory",
@@ -108,12 +112,13 @@ def main():
     opt, first, second = sys.argv[1:]
     texts = [open(path).read() for path in (first, second, first)]
     for stage in range(4):
-        passes = [each % stage if "%d" in each else each for each in PASSES]
+        settings = SETTINGS % stage + (ON_HOST if stage == 3 else "")
+        passes = [each.replace(SETTINGS, settings) for each in PASSES]
         # Stage 3 has every kind of collective; the others run as a whole.
         lengths = range(1, len(passes) + 1) if stage == 3 else [len(passes)]
         for length in lengths:
             check(opt, texts, passes[:length])
-        whole = "zero-run-pipeline{options='%s'}" % (SETTINGS % stage)
+        whole = "zero-run-pipeline{options='%s'}" % settings
         check(opt, texts, [whole])
     kernels = [KERNEL.replace("SIZE", str(size)) for size in (64, 35, 64)]
     for passes in KERNEL_PASSES:

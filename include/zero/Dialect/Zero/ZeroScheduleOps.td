@@ -98,7 +98,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
       Zero_AxesAttr:$over, Zero_AxesAttr:$cut, I64Attr:$stage, DenseI64ArrayAttr:$segments,
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
-      DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier, UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
+      DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier,
+      UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<ArrayAttr>:$states, OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` custom<Owners>($over, $cut) `stage` $stage `segments` $segments
