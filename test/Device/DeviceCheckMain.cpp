@@ -96,13 +96,14 @@ Outcome train(const Program &program, Backend &backend, int rank,
     fillInputs(program, rank, 0, 0, inputs);
   });
   backend.drain();
-  for (Arena arena : {Arena::Parameters, Arena::Optimizer}) {
-    std::string bytes(arenas.bytes(arena), '\0');
-    if (!bytes.empty())
-      arenas.read(bytes.data(), arenas.addresses()[size_t(arena)],
-                  bytes.size());
-    outcome.states += bytes;
-  }
+  for (Tier tier : {Tier::Device, Tier::Host})
+    for (Arena arena : {Arena::Parameters, Arena::Optimizer}) {
+      std::string bytes(arenas.bytes(arena, tier), '\0');
+      if (!bytes.empty())
+        arenas.read(bytes.data(), arenas.addresses()[spaceOf(arena, tier)],
+                    bytes.size());
+      outcome.states += bytes;
+    }
   outcome.traffic = backend.traffic();
   if (log)
     outcome.events = log->events(rank);

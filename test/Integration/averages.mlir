@@ -34,6 +34,15 @@
 // RUN: %{train}
 // RUN: cmp %t.s3p.weights %t.s0.weights
 
+// An optimizer without states updates parameters on the host, too.
+// REDEFINE: %{options} = stage=0 ranks=3 optimizer=sgd
+// REDEFINE: %{name} = sgd0
+// RUN: %{train}
+// REDEFINE: %{options} = stage=3 ranks=3 optimizer=sgd offload-optimizer=cpu offload-param=cpu
+// REDEFINE: %{name} = sgd3
+// RUN: %{train}
+// RUN: cmp %t.sgd3.weights %t.sgd0.weights
+
 // Two micro-batches an update, and a clip that shortens every step.
 // REDEFINE: %{options} = stage=2 ranks=2 accumulation=2 clip=0.01 overlap
 // REDEFINE: %{name} = clip

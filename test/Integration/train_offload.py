@@ -50,9 +50,12 @@ def check_memory(name, options, run, plain):
           f"{name} has {memory['optimizer on host']} bytes on the host, and "
           f"{before['optimizer']} without offload")
     if "offload_param" in options:
-        check(memory["parameters on host"] > memory["parameters"],
-              f"{name} keeps {memory['parameters']} bytes of parameters on the device, and "
-              f"{memory['parameters on host']} on the host")
+        # Resident copies stay; buffers begin at multiples of 64 bytes.
+        both = memory["parameters on host"] + memory["parameters"]
+        check(abs(both - before["parameters"]) <= 256,
+              f"{name} keeps {memory['parameters']} bytes of parameters on the device and "
+              f"{memory['parameters on host']} on the host, together other than the "
+              f"{before['parameters']} without offload")
 
 
 def check_cap(folder, setup):
