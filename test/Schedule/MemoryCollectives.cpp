@@ -11,12 +11,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// The place of the buffer of that name.
-static AtAttr placeAt(Operation *op, const Twine &buffer) {
-  return op->getAttrOfType<DictionaryAttr>("zero.at").getAs<AtAttr>(
-      buffer.str());
-}
-
 static zrt::Collective kindOf(Operation *op) {
   return cast<CollectiveOpInterface>(op).getKind();
 }

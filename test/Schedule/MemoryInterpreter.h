@@ -30,6 +30,12 @@ inline Marks cut(const Marks &marks, int64_t offset, int64_t bytes) {
   return Marks(marks.begin() + offset, marks.begin() + offset + bytes);
 }
 
+/// The place of the buffer of that name of a started operation.
+inline AtAttr placeAt(Operation *op, const Twine &buffer) {
+  return op->getAttrOfType<DictionaryAttr>("zero.at").getAs<AtAttr>(
+      buffer.str());
+}
+
 /// Bytes of one rank: [begin, end) of a memory space.
 struct ByteRange {
   MemorySpace space = ArenaKind::Activations;

@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-static AtAttr placeAt(Operation *op, StringRef buffer) {
-  return op->getAttrOfType<DictionaryAttr>("zero.at").getAs<AtAttr>(buffer);
-}
-
 /// This rank's slices of parameters, each in a buffer of its own.
 bool MemoryInterpreter::upload(UploadOp op) {
   for (auto name : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
@@ -30,13 +26,13 @@ bool MemoryInterpreter::upload(UploadOp op) {
 }
 
 bool MemoryInterpreter::copyToHost(CopyToHostOp op) {
-  Content content;
-  content.place = rangeOf(placeAt(op, "staged"));
-  results[op.getPending()].push_back(content);
-  Content &staged = results[op.getPending()].back();
-  return listOwned(partitionOf[op.getPartition()], op.getState(), op,
-                   op.getBegin(), op.getEnd(), staged.marks) &&
-         write(staged.place, staged.marks, op);
+  Content staged;
+  staged.place = rangeOf(placeAt(op, "staged"));
+  if (!listOwned(partitionOf[op.getPartition()], op.getState(), op,
+                 op.getBegin(), op.getEnd(), staged.marks))
+    return false;
+  results[op.getPending()].push_back(staged);
+  return write(staged.place, staged.marks, op);
 }
 
 bool MemoryInterpreter::updateOnHost(UpdateOnHostOp op) {

@@ -150,6 +150,8 @@ protected:
   RunResult train(ModuleOp module, Completion completion, bool clips);
   /// Why the module does not train as stage 0 does; empty where it does.
   std::string judge(ModuleOp module, int64_t batches);
+  /// A schedule that is accepted, and trains as stage 0 does.
+  OwningOpRef<ModuleOp> expectTrains(const Settings &settings);
   /// Judges every mutant of the schedule, under a sanitizer a share of them;
   /// returns how many.
   size_t judgeMutants(const Settings &settings);
@@ -323,11 +325,25 @@ void MutantTest::judgeMutant(ModuleOp original, const Mutant &mutant,
                         << ": " << why;
 }
 
-size_t MutantTest::judgeMutants(const Settings &settings) {
+OwningOpRef<ModuleOp> MutantTest::expectTrains(const Settings &settings) {
+  SCOPED_TRACE(
+      ("stage " + Twine(settings.stage) + ", " + Twine(settings.ranks) +
+       " ranks in groups of " + Twine(settings.shards) +
+       (settings.deterministic ? ", deterministic" : "") +
+       (settings.contiguous ? ", contiguous" : "") + ", persistence " +
+       Twine(settings.persistence) + (settings.overlap ? ", overlapped" : "") +
+       (settings.blocks ? ", blocks" : "") + ", offloaded part " +
+       Twine(int(settings.offload * 100)) + " %")
+          .str());
   OwningOpRef<ModuleOp> module = schedule(settings);
   message.clear();
   EXPECT_TRUE(verifies(*module)) << message;
   EXPECT_EQ(judge(*module, settings.accumulation * settings.ranks), "");
+  return module;
+}
+
+size_t MutantTest::judgeMutants(const Settings &settings) {
+  OwningOpRef<ModuleOp> module = expectTrains(settings);
   std::vector<Mutant> mutants = generateMutants(*module);
   // Prime, so that it picks all kinds of what the generator makes in turn.
   const size_t step = kIsSanitized ? 11 : 1;
@@ -375,12 +391,7 @@ TEST_F(MutantTest, CorrectSchedulesTrainAsStageZeroDoes) {
                             variant != 0,
                             variant == 3 ? 2 : 0,
                             variant >= 4};
-          OwningOpRef<ModuleOp> module = schedule(settings);
-          message.clear();
-          EXPECT_TRUE(verifies(*module)) << message;
-          EXPECT_EQ(judge(*module, accumulation * ranks), "")
-              << "stage " << stage << ", " << ranks << " ranks, variant "
-              << variant;
+          expectTrains(settings);
         }
 }
 
@@ -396,12 +407,7 @@ TEST_F(MutantTest, MeshesTrainAsStageZeroDoes) {
         settings.overlap = variant != 0;
         settings.blocks = variant == 3;
         settings.shards = shards;
-        OwningOpRef<ModuleOp> module = schedule(settings);
-        message.clear();
-        EXPECT_TRUE(verifies(*module)) << message;
-        EXPECT_EQ(judge(*module, 2 * ranks), "")
-            << "stage " << stage << ", " << ranks << " ranks in groups of "
-            << shards << ", variant " << variant;
+        expectTrains(settings);
       }
 }
 
@@ -414,12 +420,7 @@ TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
           settings.overlap = overlap;
           settings.persistence = overlap ? 3 : 0;
           settings.offload = part;
-          OwningOpRef<ModuleOp> module = schedule(settings);
-          message.clear();
-          EXPECT_TRUE(verifies(*module)) << message;
-          EXPECT_EQ(judge(*module, 2 * ranks), "")
-              << "stage " << stage << ", " << ranks << " ranks, part " << part
-              << (overlap ? ", overlapped" : "");
+          expectTrains(settings);
         }
 }
 
@@ -432,15 +433,10 @@ TEST_F(MutantTest, OffloadedParametersTrainAsStageZeroDoes) {
         settings.persistence = persistence;
         settings.offload = 1;
         settings.offloadParameters = true;
-        OwningOpRef<ModuleOp> module = schedule(settings);
-        message.clear();
-        EXPECT_TRUE(verifies(*module)) << message;
+        OwningOpRef<ModuleOp> module = expectTrains(settings);
         size_t uploads = 0;
         module->walk([&](UploadOp) { ++uploads; });
         EXPECT_GT(uploads, 0u);
-        EXPECT_EQ(judge(*module, 2 * ranks), "")
-            << ranks << " ranks, persistence " << persistence
-            << (overlap ? ", overlapped" : "");
       }
 }
 
@@ -454,12 +450,7 @@ TEST_F(MutantTest, OffloadedParametersOfMeshesTrainAsStageZeroDoes) {
       settings.shards = shards;
       settings.offload = 1;
       settings.offloadParameters = true;
-      OwningOpRef<ModuleOp> module = schedule(settings);
-      message.clear();
-      EXPECT_TRUE(verifies(*module)) << message;
-      EXPECT_EQ(judge(*module, 2 * ranks), "")
-          << ranks << " ranks in groups of " << shards
-          << (overlap ? ", overlapped" : "");
+      expectTrains(settings);
     }
 }
 
@@ -471,15 +462,10 @@ TEST_F(MutantTest, OffloadedActivationsTrainAsStageZeroDoes) {
         settings.overlap = overlap;
         settings.recompute = 1;
         settings.offloadActivations = true;
-        OwningOpRef<ModuleOp> module = schedule(settings);
-        message.clear();
-        EXPECT_TRUE(verifies(*module)) << message;
+        OwningOpRef<ModuleOp> module = expectTrains(settings);
         size_t fetches = 0;
         module->walk([&](FetchOp) { ++fetches; });
         EXPECT_GT(fetches, 0u);
-        EXPECT_EQ(judge(*module, 2 * ranks), "")
-            << "stage " << stage << ", " << ranks << " ranks"
-            << (overlap ? ", overlapped" : "");
       }
 }
 
