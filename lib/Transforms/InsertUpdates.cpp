@@ -100,11 +100,10 @@ static void updateOnHost(OpBuilder &builder, PartitionOp partition,
   if (partition.readsParameters() && !isInPlace)
     parameters = copyToHost(builder, partition, "parameters",
                             partition.getComputeType(), begin, end);
-  auto updated = RankedTensorType::get({partition.getOwnedElements(begin, end)},
-                                       partition.getComputeType());
   SmallVector<Type> results;
   if (!isInPlace)
-    results.push_back(updated);
+    results.push_back(RankedTensorType::get(
+        {partition.getOwnedElements(begin, end)}, partition.getComputeType()));
   auto update = UpdateOnHostOp::create(
       builder, loc, PendingType::get(builder.getContext(), results),
       partition.getSymName(), begin, end, gradients, parameters, verdict,

@@ -15,10 +15,10 @@ struct RecomputedSpan {
 /// Copies to host memory what `spans`, in their order, keep: what the forward
 /// pass, before `seed`, makes or reads in them and the backward pass reads, and
 /// what their recomputation reads; from where it is made until the end of the
-/// span that reads it last. It is copied back while the span
-/// after its own is recomputed. What the last of the spans needs stays on the
-/// device, since its recomputation comes first; so does what is smaller than
-/// `leastBytes`. Returns the number of values.
+/// span that reads it last. It is copied back while the span after its own is
+/// recomputed. What the last of the spans needs stays on the device, since its
+/// recomputation comes first; so does what is smaller than `leastBytes`.
+/// Returns the number of values.
 int64_t offloadActivations(Operation *seed, ArrayRef<RecomputedSpan> spans,
                            int64_t leastBytes);
 

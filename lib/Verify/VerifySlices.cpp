@@ -190,18 +190,14 @@ LogicalResult Slices::visit(Operation &op) {
 }
 
 LogicalResult verify::verifySlices(const Tables &tables) {
-  WalkResult walk = tables.step->walk([&](AsyncOpInterface op) {
-    bool hasCopies = isa<UploadOp>(op.getOperation()) ||
-                     (op->hasTrait<GathersSlices>() && op->getNumOperands());
-    bool readsHost =
-        llvm::any_of(tables.getBuffers(op), [&](const AsyncBuffer &buffer) {
-          return buffer.state == "parameters" &&
-                 isOnHost(tables, buffer.partition);
-        });
-    return hasCopies || readsHost ? WalkResult::interrupt()
-                                  : WalkResult::advance();
+  bool isNeeded = llvm::any_of(
+      tables.module.getOps<PartitionOp>(),
+      [](PartitionOp partition) { return partition.hasParametersOnHost(); });
+  tables.step->walk([&](Operation *op) {
+    isNeeded |= isa<UploadOp>(op) ||
+                (op->hasTrait<GathersSlices>() && op->getNumOperands() > 0);
   });
-  if (!walk.wasInterrupted())
+  if (!isNeeded)
     return success();
   Slices slices(tables);
   return simulate(tables, slices);

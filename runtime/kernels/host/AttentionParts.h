@@ -88,14 +88,22 @@ private:
   size_t used = 0;
 };
 
-/// to[r][0..width) = from[r * stride ..], zero past `features`.
+/// to[r][0..width) = change(from[r * stride ..]), `change` of zero past
+/// `features`.
+template <typename T, typename Change>
+void copyRows(const T *from, int64_t rows, int64_t stride, int64_t features,
+              float *to, int64_t width, Change change) {
+  for (int64_t r = 0; r < rows; ++r)
+    forEachVector(features, [&](Lanes at) {
+      store(to + r * width + at.at, change(at.load(from + r * stride)));
+    });
+}
+/// Without one, which keeps the bits of pairs.
 template <typename T>
 void copyRows(const T *from, int64_t rows, int64_t stride, int64_t features,
               float *to, int64_t width) {
-  for (int64_t r = 0; r < rows; ++r)
-    forEachVector(features, [&](Lanes at) {
-      store(to + r * width + at.at, at.load(from + r * stride));
-    });
+  copyRows(from, rows, stride, features, to, width,
+           [](Vector value) { return value; });
 }
 
 /// row *= factor.
@@ -174,9 +182,8 @@ void copyOperandRows(const AttentionShape &shape, const T *from, int64_t rows,
   if constexpr (word == Word::Pair)
     return copyRows(pairsOf(from), rows, stride / 2, shape.words<word>(), to,
                     shape.wordWidth<word>());
-  copyRows(from, rows, stride, shape.features, to, shape.width());
-  if (factor != 1)
-    scaleRow(to, rows * shape.width(), factor);
+  copyRows(from, rows, stride, shape.features, to, shape.width(),
+           [factor](Vector value) { return value * factor; });
 }
 /// `rows` rows as a right operand whose depth they are.
 template <Word word, typename T>
