@@ -21,6 +21,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bench_trace  # noqa: E402
 
 OURS = "zero-"
+# Model, precision, a peer, this project's engine with the same sharding, and how many
+# times faster it is to be: what was measured when the aims were set.
+AIMS = [
+    ("gpt-small", "f32", "ddp", "zero-0", 1.3), ("gpt-small", "f32", "ds-2", "zero-2", 1.3),
+    ("gpt-small", "bf16", "ds-2", "zero-2", 1.75), ("gpt-small", "bf16", "fsdp2", "zero-3", 1.9),
+    ("gpt2-124m", "f32", "ddp", "zero-0", 1.85), ("gpt2-124m", "f32", "ds-2", "zero-2", 2.7),
+    ("gpt2-124m", "f32", "ds-3", "zero-3", 3.3), ("gpt2-124m", "f32", "fsdp2", "zero-3", 3.1),
+    ("gpt2-124m", "bf16", "ddp", "zero-0", 1.7), ("gpt2-124m", "bf16", "ds-2", "zero-2", 2.4),
+]
 
 
 def figures(rounds):
@@ -81,6 +90,31 @@ def largest_table(record):
     return lines + [""]
 
 
+def aims_table(record):
+    """The aims whose engines ran, with what was reached; nothing where none did."""
+    rows = []
+    cases = {(case["model"], case["precision"]): {engine["name"]: figures(engine["steps"])
+                                                  for engine in case["engines"]}
+             for case in record["cases"] if case["ranks"] == 2}
+    for model, precision, peer, ours, aim in AIMS:
+        found = cases.get((model, precision), {})
+        if peer not in found or ours not in found:
+            continue
+        (theirs, least, most), (mine, shortest, longest) = found[peer], found[ours]
+        rows.append(f"| {model}, {precision} | {peer} | {ours} | {aim:.2f} x | "
+                    f"{theirs / mine:.2f} x | {least / longest:.2f} to {most / shortest:.2f} |")
+    if not rows:
+        return []
+    return ["## Aims", "",
+            "How many times faster a step is to be than the peer's with the same sharding, and",
+            "is; *range* goes from the peer's shortest step over our longest to the reverse.", "",
+            "| model | peer | engine | aim | reached | range |",
+            "| --- | --- | --- | --- | --- | --- |", *rows, "",
+            "An aim is the ratio that was measured when it was set, in a run of its own. Peers",
+            "compute the same matrix products, which are four fifths of a step here: a ratio is",
+            "what a peer spends beside them, and that differs most between runs and machines.", ""]
+
+
 def trace_table(record):
     return ["## Where the time goes", "",
             "Steps of one rank with one thread, traced (`--trace`). The limit is the time that",
@@ -107,6 +141,7 @@ def tables(record):
     lines = []
     if record.get("traces"):
         lines += trace_table(record["traces"])
+    lines += aims_table(record)
     if "largest" in record:
         lines += largest_table(record["largest"])
     lines += ["## Figures", ""]
