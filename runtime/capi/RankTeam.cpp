@@ -1,35 +1,12 @@
 #include "capi/RankTeam.h"
 
-#include <csignal>
-#include <pthread.h>
+#include "state/BlockedSignals.h"
+
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 using namespace zrt;
-
-namespace {
-
-/// Blocks all signals but those of faults in the thread that makes it, for as
-/// long as it lives; threads that it starts meanwhile keep that.
-class BlockedSignals {
-public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT})
-      sigdelset(&all, fault);
-    ::pthread_sigmask(SIG_SETMASK, &all, &previous);
-  }
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &previous, nullptr); }
-  BlockedSignals(const BlockedSignals &) = delete;
-  BlockedSignals &operator=(const BlockedSignals &) = delete;
-
-private:
-  sigset_t previous;
-};
-
-} // namespace
 
 RankTeam::RankTeam(int ranks) {
   const BlockedSignals blocked;
