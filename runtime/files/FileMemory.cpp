@@ -1,0 +1,209 @@
+#include "files/FileMemory.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <utility>
+
+using namespace zrt;
+
+static constexpr uint64_t kPage = 4096;
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+[[noreturn]] static void refuseSetting(const char *name, uint64_t found,
+                                       const char *wanted) {
+  throw std::runtime_error(std::string("states in files: ") + name + " is " +
+                           std::to_string(found) + ", wanted " + wanted);
+}
+
+static FileSettings checked(FileSettings settings) {
+  if (settings.folder.empty())
+    throw std::runtime_error("states in files: no folder is named; name one on "
+                             "a disk of this machine");
+  const uint64_t block = settings.blockBytes;
+  if (block < kPage || block > uint64_t(1) << 30 || block % kPage)
+    refuseSetting("block_size", block,
+                  "a multiple of 4096 bytes, of at most 1073741824");
+  if (settings.queueDepth < 1 || settings.queueDepth > 4096)
+    refuseSetting("queue_depth", settings.queueDepth, "1 to 4096");
+  return settings;
+}
+
+/// Of a read or write, in whole blocks of the file.
+static uint64_t blockBytesOf(const FileSettings &settings,
+                             const RankFile &file) {
+  const uint64_t block = file.alignment().offset;
+  return std::max(settings.blockBytes - settings.blockBytes % block, block);
+}
+
+FileMemory::FileMemory(const FileSettings &settings, int rank)
+    : FileMemory(settings, rank, nullptr) {}
+
+FileMemory::FileMemory(const FileSettings &settings, int rank,
+                       std::unique_ptr<FileEngine> engine)
+    : settings(checked(settings)), file(settings.folder, rank),
+      queue(file, blockBytesOf(settings, file), settings.queueDepth,
+            engine ? std::move(engine) : makeFileEngine(settings.queueDepth)) {}
+
+FileMemory::~FileMemory() {
+  queue.abandon();
+  for (const auto &[address, region] : regions)
+    ::munmap(const_cast<char *>(address) - kPage, region.room + 2 * kPage);
+}
+
+std::string FileMemory::describe() const {
+  return settings.folder + ": " + queue.describe() + ", " +
+         std::to_string(settings.queueDepth) + " transfers of " +
+         std::to_string(blockBytesOf(settings, file)) + " bytes at a time, " +
+         file.describe();
+}
+
+//===----------------------------------------------------------------------===//
+// Space
+//===----------------------------------------------------------------------===//
+
+/// Addresses that stand for `bytes` of the file. There is a page before and
+/// after them, so that no other memory begins where they end: whose an address
+/// is must be clear for the one after the last, too.
+static char *reserve(uint64_t bytes, const char *what) {
+  void *address = MAP_FAILED;
+  errno = ENOMEM;
+  // Beyond the address space the kernel's rounding would wrap around.
+  if (bytes < uint64_t(1) << 62)
+    address = ::mmap(nullptr, bytes + 2 * kPage, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED)
+    throw std::runtime_error(
+        std::string(what) + ": cannot have addresses for " +
+        std::to_string(bytes) + " bytes of a file: " + std::strerror(errno) +
+        ": allow more (ulimit -v), or compile for more ranks");
+  return static_cast<char *>(address) + kPage;
+}
+
+void *FileMemory::allocate(uint64_t bytes, const char *what) {
+  const uint64_t block = std::max(kPage, file.alignment().offset);
+  Region region;
+  region.offset = end;
+  region.bytes = bytes;
+  region.room = bytes > ~uint64_t(0) - block
+                    ? bytes // No address space has that much.
+                    : (bytes + block - 1) / block * block;
+  char *address = reserve(region.room, what);
+  try {
+    file.grow(end, end + region.room, what);
+    regions[address] = region;
+  } catch (...) {
+    ::munmap(address - kPage, region.room + 2 * kPage);
+    throw;
+  }
+  end += region.room;
+  return address;
+}
+
+void FileMemory::release(void *address) {
+  const auto found = regions.find(static_cast<const char *>(address));
+  if (found == regions.end())
+    throw std::logic_error("states in files: what is released was not "
+                           "allocated");
+  queue.drain();
+  ::munmap(static_cast<char *>(address) - kPage,
+           found->second.room + 2 * kPage);
+  regions.erase(found);
+  uint64_t used = 0;
+  for (const auto &[begin, region] : regions)
+    used = std::max(used, region.offset + region.room);
+  if (used < end)
+    file.shrink(used);
+  end = used;
+}
+
+/// The region that `address` is in, or the one after whose last byte it is.
+FileMemory::Regions::const_iterator
+FileMemory::regionOf(const void *address) const {
+  const char *at = static_cast<const char *>(address);
+  auto region = regions.upper_bound(at);
+  if (region == regions.begin())
+    return regions.end();
+  --region;
+  return uint64_t(at - region->first) <= region->second.bytes ? region
+                                                              : regions.end();
+}
+
+bool FileMemory::holds(const void *address) const {
+  const auto region = regionOf(address);
+  return region != regions.end() &&
+         uint64_t(static_cast<const char *>(address) - region->first) <
+             region->second.bytes;
+}
+
+/// Where `bytes` at `address` are in the file.
+uint64_t FileMemory::placeOf(const void *address, size_t bytes) const {
+  const auto found = regionOf(address);
+  if (found == regions.end())
+    throw std::out_of_range(file.path() + ": an address of " +
+                            std::to_string(bytes) +
+                            " bytes that are not in this file");
+  const Region &region = found->second;
+  const auto inside =
+      uint64_t(static_cast<const char *>(address) - found->first);
+  if (bytes > region.bytes - inside)
+    throw std::out_of_range(file.path() + ": found " + std::to_string(bytes) +
+                            " bytes at " + std::to_string(inside) +
+                            ", which leave their " +
+                            std::to_string(region.bytes) + " bytes");
+  return region.offset + inside;
+}
+
+//===----------------------------------------------------------------------===//
+// Reads and writes
+//===----------------------------------------------------------------------===//
+
+FileRange FileMemory::rangeOf(bool isWrite, const void *inFile,
+                              const void *memory, size_t bytes) const {
+  FileRange range;
+  range.isWrite = isWrite;
+  range.offset = placeOf(inFile, bytes);
+  range.memory = static_cast<char *>(const_cast<void *>(memory));
+  range.bytes = bytes;
+  return range;
+}
+
+void FileMemory::moveNow(const FileRange &range) {
+  queue.drain();
+  FileBatch batch;
+  queue.start(batch, range);
+  queue.wait(batch);
+}
+
+void FileMemory::write(void *to, const void *from, size_t bytes) {
+  moveNow(rangeOf(true, to, from, bytes));
+}
+
+void FileMemory::read(void *to, const void *from, size_t bytes) {
+  moveNow(rangeOf(false, from, to, bytes));
+}
+
+/// Its address stays.
+FileBatch &FileMemory::batchOf(uint32_t ticket) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return batches[ticket];
+}
+
+void FileMemory::startRead(uint32_t ticket, void *to, const void *from,
+                           size_t bytes) {
+  queue.start(batchOf(ticket), rangeOf(false, from, to, bytes));
+}
+
+void FileMemory::startWrite(uint32_t ticket, void *to, const void *from,
+                            size_t bytes) {
+  queue.start(batchOf(ticket), rangeOf(true, to, from, bytes));
+}
+
+void FileMemory::wait(uint32_t ticket) { queue.wait(batchOf(ticket)); }
+
+void FileMemory::abandon() { queue.abandon(); }

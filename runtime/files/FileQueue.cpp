@@ -1,0 +1,265 @@
+#include "files/FileQueue.h"
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+using namespace zrt;
+
+/// How often a transfer is repeated that the kernel has interrupted.
+static constexpr int kMostRepeats = 1000;
+
+//===----------------------------------------------------------------------===//
+// From outside
+//===----------------------------------------------------------------------===//
+
+FileQueue::FileQueue(const RankFile &file, uint64_t blockBytes, uint32_t depth,
+                     std::unique_ptr<FileEngine> engine)
+    : file(file), blockBytes(blockBytes), slots(depth),
+      engine(std::move(engine)) {
+  for (uint32_t slot = depth; slot-- > 0;)
+    freeSlots.push_back(slot);
+  this->engine->begin(
+      [this](uint32_t slot, int64_t result) { finished(slot, result); });
+}
+
+FileQueue::~FileQueue() { abandon(); }
+
+void FileQueue::start(FileBatch &batch, const FileRange &range) {
+  if (range.bytes == 0)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  waiting.push_back({&batch, range});
+  ++batch.open;
+  fill();
+}
+
+void FileQueue::wait(FileBatch &batch) {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return batch.open == 0; });
+  if (const std::string failure = std::exchange(batch.failure, "");
+      !failure.empty())
+    throw std::runtime_error(failure);
+}
+
+void FileQueue::drain() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [this] { return freeSlots.size() == slots.size(); });
+}
+
+void FileQueue::abandon() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const Waiting &range : waiting) {
+      if (range.batch->failure.empty())
+        range.batch->failure =
+            file.path() + ": reads and writes were abandoned";
+      close(*range.batch);
+    }
+    waiting.clear();
+  }
+  drain();
+}
+
+FileTraffic FileQueue::traffic() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return moved;
+}
+
+std::string FileQueue::describe() const { return engine->describe(); }
+
+//===----------------------------------------------------------------------===//
+// Starting
+//===----------------------------------------------------------------------===//
+
+/// Starts as much as there is room for.
+void FileQueue::fill() {
+  while (!freeSlots.empty()) {
+    Piece piece;
+    if (!ready.empty()) {
+      piece = std::move(ready.front());
+      ready.pop_front();
+    } else if (!cutNext(piece)) {
+      return;
+    } else if (!takeBlock(piece)) {
+      continue;
+    }
+    begin(std::move(piece));
+  }
+}
+
+/// The next piece of the ranges that wait. False where there is none.
+bool FileQueue::cutNext(Piece &piece) {
+  while (!waiting.empty()) {
+    Waiting &next = waiting.front();
+    FileBatch *batch = next.batch;
+    FileRange &rest = next.rest;
+    if (!batch->failure.empty()) { // Who waits for it is told sooner.
+      waiting.pop_front();
+      close(*batch);
+      continue;
+    }
+    piece.batch = batch;
+    piece.range = rest;
+    piece.cut = firstCut(rest.offset, reinterpret_cast<uintptr_t>(rest.memory),
+                         rest.bytes, file.alignment(), blockBytes);
+    piece.range.bytes = piece.cut.bytes;
+    rest.offset += piece.cut.bytes;
+    rest.memory += piece.cut.bytes;
+    rest.bytes -= piece.cut.bytes;
+    if (rest.bytes == 0)
+      waiting.pop_front(); // The piece stands for the range from now on.
+    else
+      ++batch->open;
+    return true;
+  }
+  return false;
+}
+
+/// False where `piece` has to wait for the block that it shares.
+bool FileQueue::takeBlock(Piece &piece) {
+  if (!piece.needsTurn())
+    return true;
+  const auto [found, isFree] = busyBlocks.try_emplace(piece.cut.begin);
+  if (!isFree)
+    found->second.push_back(std::move(piece));
+  return isFree;
+}
+
+void FileQueue::begin(Piece piece) {
+  if (!piece.cut.isDirect) {
+    piece.buffer = makeAlignedBuffer(piece.cut.length, file.alignment());
+    if (!piece.buffer) {
+      fail(piece, ENOMEM);
+      return end(piece);
+    }
+  }
+  const bool isWrite = piece.range.isWrite && !piece.needsTurn();
+  if (isWrite && piece.buffer)
+    std::memcpy(piece.inBuffer(), piece.range.memory, piece.range.bytes);
+  const uint32_t slot = freeSlots.back();
+  freeSlots.pop_back();
+  piece.transfer.isWrite = isWrite;
+  piece.transfer.descriptor = file.descriptor();
+  piece.transfer.slot = slot;
+  slots[slot] = std::move(piece);
+  restart(slots[slot]);
+}
+
+/// Starts what is left of the cut.
+void FileQueue::restart(Piece &piece) {
+  char *memory = piece.buffer ? piece.buffer.get() : piece.range.memory;
+  piece.transfer.offset = piece.cut.begin + piece.done;
+  piece.transfer.memory = memory + piece.done;
+  piece.transfer.bytes = static_cast<uint32_t>(piece.cut.length - piece.done);
+  engine->start(piece.transfer);
+}
+
+//===----------------------------------------------------------------------===//
+// What is over
+//===----------------------------------------------------------------------===//
+
+void FileQueue::finished(uint32_t slot, int64_t result) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Piece &piece = slots[slot];
+  if (!advance(piece, result))
+    return restart(piece);
+  const bool isRead = !piece.transfer.isWrite;
+  const bool isComplete = piece.done == piece.cut.length;
+  if (isComplete && isRead && piece.range.isWrite) {
+    beginWriteBack(piece);
+    return restart(piece);
+  }
+  if (isComplete && isRead && piece.buffer)
+    std::memcpy(piece.range.memory, piece.inBuffer(), piece.range.bytes);
+  freeSlots.push_back(slot);
+  end(piece);
+  piece = Piece();
+  fill();
+  if (freeSlots.size() == slots.size())
+    changed.notify_all();
+}
+
+/// Counts what a transfer has moved. True where the piece is over, all of it or
+/// with a failure.
+bool FileQueue::advance(Piece &piece, int64_t result) {
+  if (result == -EINTR || result == -EAGAIN) {
+    if (++piece.repeats < kMostRepeats)
+      return false;
+  }
+  if (result < 0) {
+    fail(piece, int(-result));
+    return true;
+  }
+  const uint64_t bytes = uint64_t(result);
+  (piece.transfer.isWrite ? moved.writes : moved.reads) += 1;
+  (piece.transfer.isWrite ? moved.bytesWritten : moved.bytesRead) += bytes;
+  // The rest has to begin with a block, too.
+  const uint64_t whole = bytes - bytes % file.alignment().offset;
+  if (whole == 0) {
+    fail(piece, 0);
+    return true;
+  }
+  piece.repeats = 0;
+  piece.done += whole;
+  return piece.done == piece.cut.length;
+}
+
+/// The block that `piece` shares has been read.
+void FileQueue::beginWriteBack(Piece &piece) {
+  std::memcpy(piece.inBuffer(), piece.range.memory, piece.range.bytes);
+  piece.transfer.isWrite = true;
+  piece.done = 0;
+}
+
+/// `piece` is over, and no longer in a slot.
+void FileQueue::end(Piece &piece) {
+  if (piece.needsTurn()) {
+    const auto turns = busyBlocks.find(piece.cut.begin);
+    if (turns->second.empty()) {
+      busyBlocks.erase(turns);
+    } else {
+      ready.push_back(std::move(turns->second.front()));
+      turns->second.pop_front();
+    }
+  }
+  close(*piece.batch);
+}
+
+/// One thing less to wait for. `batch` may be gone afterwards.
+void FileQueue::close(FileBatch &batch) {
+  if (--batch.open == 0)
+    changed.notify_all();
+}
+
+static const char *adviceOn(int reason) {
+  switch (reason) {
+  case ENOSPC:
+  case EDQUOT:
+    return "make room there, or name a folder with more of it";
+  case EIO:
+    return "the disk may be failing, the kernel's log (dmesg) has more; name a "
+           "folder on another one";
+  case ENOMEM:
+    return "this machine lacks memory for it: use a smaller block_size or "
+           "queue_depth";
+  default:
+    return "see to the disk, or name a folder on another one";
+  }
+}
+
+/// `reason` is an errno, or 0 where nothing was moved for no reason.
+void FileQueue::fail(const Piece &piece, int reason) {
+  if (!piece.batch->failure.empty())
+    return;
+  const bool isWrite = piece.transfer.isWrite;
+  const std::string what = reason    ? std::strerror(reason)
+                           : isWrite ? "nothing was written"
+                                     : "the file ends there";
+  piece.batch->failure =
+      file.path() + ": " + (isWrite ? "writing " : "reading ") +
+      std::to_string(piece.cut.length - piece.done) + " bytes at " +
+      std::to_string(piece.cut.begin + piece.done) + ": " + what + ": " +
+      adviceOn(reason);
+}
