@@ -207,3 +207,14 @@ void FileMemory::startWrite(uint32_t ticket, void *to, const void *from,
 void FileMemory::wait(uint32_t ticket) { queue.wait(batchOf(ticket)); }
 
 void FileMemory::abandon() { queue.abandon(); }
+
+std::unique_ptr<FileMemory> zrt::makeFileMemory(const Program &program,
+                                                const std::string &folder,
+                                                int rank) {
+  if (bytesOfTier(program, Tier::File) == 0)
+    return nullptr;
+  FileSettings settings = program.files;
+  if (!folder.empty())
+    settings.folder = folder;
+  return std::make_unique<FileMemory>(settings, rank);
+}

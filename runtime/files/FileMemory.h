@@ -7,17 +7,6 @@
 
 namespace zrt {
 
-/// Where states are kept in files, and how they are read and written:
-/// DeepSpeed's block `aio`.
-struct FileSettings {
-  std::string folder; ///< must exist; a fast disk of the machine itself
-  /// Of one read or write, `aio.block_size`: at least 4,096 and at most 2^30,
-  /// a multiple of 4,096.
-  uint64_t blockBytes = 1 << 20;
-  /// Reads and writes in flight together, `aio.queue_depth`: 1 to 4,096.
-  uint32_t queueDepth = 8;
-};
-
 /// Memory in one file of a rank. Its addresses stand for places in the file:
 /// nothing can be loaded from them, and an attempt ends the process.
 ///
@@ -90,6 +79,12 @@ private:
   std::map<uint32_t, FileBatch> batches;
   FileQueue queue; ///< last: its engine's threads use the others
 };
+
+/// The file of `rank`, where `program` keeps something in files; null where it
+/// does not. In `folder`, or where that is empty as the program says. Throws as
+/// the constructor.
+std::unique_ptr<FileMemory> makeFileMemory(const Program &program,
+                                           const std::string &folder, int rank);
 
 } // namespace zrt
 

@@ -36,6 +36,13 @@ const char *zrt::nameOf(const Command &command) {
   return "unknown command";
 }
 
+uint64_t zrt::bytesOfTier(const Program &program, Tier tier) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < kSpaceCount; ++i)
+    bytes += tierOf(i) == tier ? program.arenaBytes[i] : 0;
+  return bytes;
+}
+
 uint64_t zrt::bytesCopiedBeside(const Program &program,
                                 const Command &command) {
   if (!runsBeside(command) || command.kernel >= program.kernels.size())
@@ -48,9 +55,24 @@ uint64_t zrt::bytesCopiedBeside(const Program &program,
   return isPlain ? spec.operands[0].bytes() : 0;
 }
 
+bool zrt::namesFile(const Command &command) {
+  for (const BufferRef &buffer : command.buffers)
+    if (buffer.tier == Tier::File)
+      return true;
+  return false;
+}
+
+bool zrt::isFileCopy(const Program &program, const Command &command) {
+  if (!bytesCopiedBeside(program, command) || command.buffers.size() != 2)
+    return false;
+  const Tier from = command.buffers[0].tier, to = command.buffers[1].tier;
+  return (from == Tier::File && to == Tier::Host) ||
+         (from == Tier::Host && to == Tier::File);
+}
+
 const char *zrt::nameOf(Stream stream) {
-  constexpr const char *names[kStreamCount] = {"compute", "gather", "reduce",
-                                               "copy",    "upload", "host"};
+  constexpr const char *names[kStreamCount] = {
+      "compute", "gather", "reduce", "copy", "upload", "host", "read", "write"};
   return names[static_cast<int>(stream)];
 }
 

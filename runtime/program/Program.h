@@ -114,7 +114,8 @@ inline constexpr int kOpcodeCount = 3;
 /// A queue of a device: its commands run in order, those of two queues side by
 /// side. A collective starts after every earlier command of Compute and of its
 /// own queue, and so does a kernel that is not on Compute; Wait makes Compute
-/// wait for it. On a device each is a stream, but for Host: the host's cores.
+/// wait for it. On a device each is a stream, but for Host, the host's cores,
+/// and for Read and Write, which are the file system's.
 enum class Stream : uint8_t {
   Compute = 0,
   Gather = 1,
@@ -122,8 +123,10 @@ enum class Stream : uint8_t {
   Copy = 3,   ///< to host memory
   Upload = 4, ///< from host memory
   Host = 5,   ///< updates on the host
+  Read = 6,   ///< from a file to host memory
+  Write = 7,  ///< from host memory to a file
 };
-inline constexpr int kStreamCount = 6;
+inline constexpr int kStreamCount = 8;
 const char *nameOf(Stream stream);
 
 /// One part of a (possibly grouped) collective.
@@ -161,9 +164,16 @@ inline bool runsBeside(const Command &command) {
 const char *nameOf(const Command &command);
 
 struct Program;
+/// Bytes of all arenas in a tier.
+uint64_t bytesOfTier(const Program &program, Tier tier);
 /// Bytes that the command, which runs beside others, copies from its first
 /// buffer to its second as they are, whatever else happens; 0 for others.
 uint64_t bytesCopiedBeside(const Program &program, const Command &command);
+/// Whether a buffer of the command is in a file.
+bool namesFile(const Command &command);
+/// Whether the command reads or writes a file: copies as they are, beside
+/// others, bytes of which one end is in a file and the other in host memory.
+bool isFileCopy(const Program &program, const Command &command);
 
 /// How a parameter starts. Values are functions of seed, parameter and
 /// element, so that any rank can make any slice.
@@ -321,6 +331,19 @@ struct Training {
   LearningRateSchedule schedule;
 };
 
+/// Where states in files are, and how they are read and written: DeepSpeed's
+/// block `aio`.
+struct FileSettings {
+  /// Empty where nothing is in files; otherwise it must exist when a run
+  /// starts.
+  std::string folder;
+  /// Of one read or write: at least 4,096 and at most 2^30, a multiple of
+  /// 4,096.
+  uint64_t blockBytes = 1 << 20;
+  /// Reads and writes in flight together: 1 to 4,096.
+  uint32_t queueDepth = 8;
+};
+
 /// A row of the memory report: bytes with a name a person knows.
 struct MemoryLine {
   std::string name;
@@ -353,6 +376,7 @@ struct Program {
   /// Elements that one rank sends in one update, by class, as the rules say;
   /// in units of 1/ranks of an element: divide by `training.ranks`.
   uint64_t expectedTraffic[kTrafficClassCount] = {};
+  FileSettings files;
   Mesh mesh;
   /// The same for each group of the mesh, in the same unit; empty where the
   /// mesh has no axes.

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 9;
+constexpr uint64_t kVersion = 10;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -199,6 +199,7 @@ ZRT_FIELDS(LearningRateSchedule, kind, warmupMin, warmupMax, warmupSteps,
            totalSteps, logWarmup, warmupMinRatio, cosineMinRatio)
 ZRT_FIELDS(Training, stage, ranks, accumulation, deterministic, clip, lossScale,
            schedule)
+ZRT_FIELDS(FileSettings, folder, blockBytes, queueDepth)
 ZRT_FIELDS(MemoryLine, name, bytes)
 ZRT_FIELDS(MeshAxis, name, size)
 ZRT_FIELDS(MeshGroup, axes)
@@ -206,7 +207,8 @@ ZRT_FIELDS(Mesh, axes, groups)
 ZRT_FIELDS(GroupTraffic, elements)
 ZRT_FIELDS(Program, name, training, arenaBytes, parameters, partitions,
            residents, inputs, constants, kernels, initialize, micro, microLast,
-           apply, evaluate, memory, expectedTraffic, mesh, expectedByGroup)
+           apply, evaluate, memory, expectedTraffic, files, mesh,
+           expectedByGroup)
 #undef ZRT_FIELDS
 
 template <typename T> void Writer::put(const T &value) {

@@ -86,13 +86,20 @@ static std::string titleOf(int space) {
                            "'; compile the model for another one");
 }
 
-Arenas::Arenas(const Program &program, bool hugePages) : mesh(program.mesh) {
+Arenas::Arenas(const Program &program, bool hugePages, Memory *files)
+    : mesh(program.mesh) {
   for (int i = 0; i < kSpaceCount; ++i) {
     sizes[i] = bytesOf(program, i);
-    if (tierOf(i) == Tier::File && sizes[i])
+    const std::string title = titleOf(i);
+    if (tierOf(i) != Tier::File) {
+      mappings[i] = Mapping(sizes[i], hugePages, title.c_str());
+      begins[i] = mappings[i].data();
+    } else if (sizes[i] && !files) {
       refuseTier(i, sizes[i]);
-    mappings[i] = Mapping(sizes[i], hugePages, titleOf(i).c_str());
-    begins[i] = mappings[i].data();
+    } else if (sizes[i]) {
+      owners[i] = files;
+      begins[i] = files->allocate(sizes[i], title.c_str());
+    }
   }
 }
 
@@ -108,19 +115,20 @@ arenasOfCollectives(const Program &program) {
 }
 
 Arenas::Arenas(const Program &program, Memory &memory, Memory *links,
-               Memory *pinned)
+               Memory *pinned, Memory *files)
     : mesh(program.mesh) {
   const auto linked = arenasOfCollectives(program);
   for (int i = 0; i < kSpaceCount; ++i) {
     const Tier tier = tierOf(i);
     sizes[i] = bytesOf(program, i);
     owners[i] = tier == Tier::Host   ? pinned
+                : tier == Tier::File ? files
                 : links && linked[i] ? links
                                      : &memory;
     if (!sizes[i])
       continue;
     try {
-      if (!owners[i] || tier == Tier::File)
+      if (!owners[i])
         refuseTier(i, sizes[i]);
       const std::string title = titleOf(i);
       begins[i] = arenaOf(i) == Arena::Activations
@@ -143,8 +151,9 @@ void Arenas::release() {
 
 Memory *Arenas::ownerOf(const void *inside) const {
   for (int i = 0; i < kSpaceCount; ++i)
+    // One may begin where another ends.
     if (inside >= begins[i] &&
-        inside <= static_cast<char *>(begins[i]) + sizes[i] && sizes[i])
+        inside < static_cast<char *>(begins[i]) + sizes[i])
       return owners[i];
   return owners.front();
 }

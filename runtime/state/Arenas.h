@@ -52,14 +52,18 @@ public:
 /// process have one each.
 class Arenas {
 public:
-  /// All tiers in host memory, each arena by itself. Throws std::runtime_error,
-  /// naming the arena, its bytes and the reason, where the memory cannot be had
-  /// or there is none of that tier. With `hugePages`, arenas of 2 MiB and more
-  /// ask for huge pages.
-  explicit Arenas(const Program &program, bool hugePages = false);
+  /// The tiers of device and host in the process's memory, each arena by
+  /// itself; that of files in `files`, which must outlive them. Throws
+  /// std::runtime_error, naming the arena, its bytes and the reason, where the
+  /// memory cannot be had or there is none of that tier. With `hugePages`,
+  /// arenas of 2 MiB and more ask for huge pages.
+  explicit Arenas(const Program &program, bool hugePages = false,
+                  Memory *files = nullptr);
   /// The device's in `memory`; those that collectives read or write in `links`,
-  /// where that is not null; the host's in `pinned`. All must outlive them.
-  Arenas(const Program &program, Memory &memory, Memory *links, Memory *pinned);
+  /// where that is not null; the host's in `pinned`, those in files in `files`.
+  /// All must outlive them.
+  Arenas(const Program &program, Memory &memory, Memory *links, Memory *pinned,
+         Memory *files = nullptr);
   Arenas(const Arenas &) = delete;
   Arenas &operator=(const Arenas &) = delete;
   ~Arenas();

@@ -44,7 +44,8 @@ FIELDS(MeshAxis, a, b)
 FIELDS(MeshGroup, a)
 FIELDS(Mesh, a, b)
 FIELDS(GroupTraffic, a)
-FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)
+FIELDS(FileSettings, a, b, c)
+FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.
