@@ -34,7 +34,7 @@ LogicalResult CommandBuilder::startTierOp(AsyncOpInterface start,
                           /*toStaging=*/false),
                success();
       })
-      .Case([&](UploadOp) {
+      .Case<UploadOp, ReadStatesOp, WriteStatesOp>([&](auto) {
         for (size_t i = 0; i < buffers.size(); i += 2)
           copyPieces(start, buffers.slice(i, 1), ArrayRef<AtAttr>(at[i]),
                      at[i + 1], /*toStaging=*/true);
@@ -44,9 +44,10 @@ LogicalResult CommandBuilder::startTierOp(AsyncOpInterface start,
         return updateOnHost(update, buffers, at), success();
       })
       .Default([](Operation *op) {
-        return op->emitOpError("starts what no command is for; wanted a "
-                               "collective, a copy between tiers or an update "
-                               "on the host");
+        return op->emitOpError(
+            "starts what no command is for; wanted a "
+            "collective, a copy between tiers, a file's read "
+            "or write, or an update on the host");
       });
 }
 

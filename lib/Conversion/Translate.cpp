@@ -95,6 +95,11 @@ void Translator::translateTraining() {
     to.schedule.warmupMinRatio = schedule.getWarmupMinRatio();
     to.schedule.cosineMinRatio = schedule.getCosMinRatio();
   }
+  OffloadAttr offload = from.getPlanning().getOffload();
+  if (FilesAttr files = offload ? offload.getFiles() : FilesAttr())
+    program.files = {files.getFolder().str(),
+                     static_cast<uint64_t>(files.getBlockBytes()),
+                     static_cast<uint32_t>(files.getQueueDepth())};
 }
 
 //===----------------------------------------------------------------------===//

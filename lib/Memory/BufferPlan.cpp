@@ -226,6 +226,7 @@ Memory BufferPlan::makeMemory(const AsyncBuffer &buffer,
     int index =
         newBuffer({buffer.arena, buffer.tier}, buffer.elements * bytes, start);
     buffers[index].isAsync = true;
+    buffers[index].alignment = buffer.alignment;
     return whole(index);
   }
   if (buffer.memory == AsyncBuffer::Memory::Operand)
@@ -249,9 +250,11 @@ void BufferPlan::visitStart(AsyncOpInterface start) {
     if (buffer.result < 0)
       continue;
     // A gather lands padded: every rank's slice is equally long.
-    Memory &tensor = pending[handle].emplace_back(all.back());
-    tensor.bytes = tensorBytes(
-        cast<PendingType>(handle.getType()).getTypes()[buffer.result]);
+    ArrayRef<Type> types = cast<PendingType>(handle.getType()).getTypes();
+    auto &tensors = pending[handle];
+    tensors.resize(types.size());
+    tensors[buffer.result] = all.back();
+    tensors[buffer.result].bytes = tensorBytes(types[buffer.result]);
   }
   if (places.empty())
     return;
@@ -293,14 +296,17 @@ void BufferPlan::solve() {
   for (MemorySpace space : getSpaces()) {
     SmallVector<Lifetime> lifetimes;
     SmallVector<int> owners;
+    // One for all of an arena: only staging buffers of files want more.
+    int64_t alignment = kBufferAlignment;
     for (auto [index, buffer] : llvm::enumerate(buffers)) {
       if (buffer.space != space || buffer.fixed || buffer.parent >= 0)
         continue;
       lifetimes.push_back({buffer.begin, buffer.end, buffer.bytes, 0});
       owners.push_back(index);
+      alignment = std::max(alignment, buffer.alignment);
     }
-    allocate(lifetimes, kBufferAlignment);
-    live[space.index()] = zero::liveBytes(lifetimes, kBufferAlignment);
+    allocate(lifetimes, alignment);
+    live[space.index()] = zero::liveBytes(lifetimes, alignment);
     for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
       buffers[owner].fixed =
           AtAttr::get(training.getContext(), space.arena, lifetime.offset,

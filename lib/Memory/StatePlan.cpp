@@ -16,7 +16,8 @@ AtAttr mlir::zero::specialize(AtAttr place, int64_t index) {
 AtAttr ArenaCursor::take(MLIRContext *context, MemorySpace space,
                          int64_t bytes) {
   int64_t &end = next[space.index()];
-  int64_t offset = llvm::alignTo(end, kBufferAlignment);
+  int64_t offset = llvm::alignTo(
+      end, space.tier == MemoryTier::File ? kFileAlignment : kBufferAlignment);
   end = offset + bytes;
   return AtAttr::get(context, space.arena, offset, bytes, /*stride=*/0,
                      space.tier);

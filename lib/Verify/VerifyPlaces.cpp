@@ -54,7 +54,8 @@ private:
   /// `place` is anywhere in `space`, `bytes` long, on all ranks the same; where
   /// a buffer may begin, unless it is a part of one.
   LogicalResult expectSize(Operation *op, AtAttr place, MemorySpace space,
-                           int64_t bytes, bool isPart = false);
+                           int64_t bytes, bool isPart = false,
+                           int64_t alignment = kBufferAlignment);
 
   const Tables &tables;
   StatePlaces state;
@@ -81,16 +82,19 @@ LogicalResult Places::expect(Operation *op, AtAttr place, AtAttr wanted) {
 }
 
 LogicalResult Places::expectSize(Operation *op, AtAttr place, MemorySpace space,
-                                 int64_t bytes, bool isPart) {
+                                 int64_t bytes, bool isPart,
+                                 int64_t alignment) {
   if (place.getSpace() != space || place.getBytes() != bytes ||
       place.getStride() != 0 || place.getOffset() < 0)
     return op->emitOpError("is at ")
            << place << ", wanted " << bytes << " bytes of the arena "
            << space.describe() << ", the same on all ranks";
-  if (isPart || place.getOffset() % kBufferAlignment == 0)
+  if (space.tier == MemoryTier::File)
+    alignment = kFileAlignment;
+  if (isPart || place.getOffset() % alignment == 0)
     return success();
   return op->emitOpError("is at ")
-         << place << ", wanted a multiple of " << kBufferAlignment
+         << place << ", wanted a multiple of " << alignment
          << " bytes, where a buffer begins; run zero-plan-memory again";
 }
 
@@ -251,7 +255,8 @@ LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
     int64_t bytes = elementBytes(buffer.type), size = buffer.elements * bytes;
     LogicalResult result = success();
     if (buffer.memory == AsyncBuffer::Memory::Own)
-      result = expectSize(op, place, {buffer.arena, buffer.tier}, size);
+      result = expectSize(op, place, {buffer.arena, buffer.tier}, size,
+                          /*isPart=*/false, buffer.alignment);
     else if (buffer.memory == AsyncBuffer::Memory::Operand)
       result = verifyInPlace(op, op->getOperand(buffer.index), place);
     else if (buffer.memory == AsyncBuffer::Memory::Resident)

@@ -116,7 +116,7 @@ bool MemoryInterpreter::completeBucketed(CollectiveOpInterface op,
   for (const OwnedRun &run :
        findOwnedRuns(partition, op.getParameterNames(), range.begin, range.end))
     if (isDirect &&
-        !write(part(rangeOf(stored.at), (run.flat - rank * slice) * bytes,
+        !write(part(baseOf(stored, 0), (run.flat - rank * slice) * bytes,
                     run.count * bytes),
                cut(result.marks, run.inBucket * bytes, run.count * bytes), op))
       return false;
@@ -219,7 +219,7 @@ bool MemoryInterpreter::refresh(Operation *op, const PartitionRange &range) {
     Marks marks = cut(state.marks, from, size);
     if (!read(sliceOf(state, begin, end), cut(marks, rank * slice, slice),
               op) ||
-        !write(part(rangeOf(state.at), from, size), marks, op))
+        !write(part(baseOf(state, 0), from, size), marks, op))
       return false;
   }
   return true;

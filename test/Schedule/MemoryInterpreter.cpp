@@ -80,11 +80,18 @@ MemoryInterpreter::State &MemoryInterpreter::stateOf(PartitionOp partition,
   return states[partition.getSymName()][name];
 }
 
+ByteRange MemoryInterpreter::baseOf(const State &state, int64_t element) const {
+  auto found = std::prev(state.places.upper_bound(element));
+  ByteRange base = rangeOf(found->second);
+  base.begin -= found->first / (state.isSharded ? ranks : 1) * state.bytes;
+  return base;
+}
+
 ByteRange MemoryInterpreter::sliceOf(const State &state, int64_t begin,
                                      int64_t end) const {
   int64_t slice = (end - begin) / ranks;
   int64_t first = state.isSharded ? begin / ranks : begin + rank * slice;
-  return part(rangeOf(state.at), first * state.bytes, slice * state.bytes);
+  return part(baseOf(state, begin), first * state.bytes, slice * state.bytes);
 }
 
 bool MemoryInterpreter::readOwned(PartitionOp partition, StringRef name,
@@ -120,33 +127,48 @@ bool MemoryInterpreter::listOwned(PartitionOp partition, StringRef name,
                   });
 }
 
+void MemoryInterpreter::placeState(PartitionOp partition, StringRef name,
+                                   bool isSharded, Type type) {
+  State &state = stateOf(partition, name);
+  state.isSharded = isSharded;
+  state.bytes = elementBytes(type);
+  state.marks = fresh(partition.getFlatElements() * state.bytes);
+  if (!isSharded)
+    for (const auto &[begin, at] : state.places)
+      write(rangeOf(at), cut(state.marks, begin * state.bytes, at.getBytes()),
+            partition);
+  for (auto [begin, end] :
+       partition.getSegmentsIn(0, partition.getFlatElements()))
+    if (int64_t slice = (end - begin) / partition.getSlices() * state.bytes;
+        isSharded)
+      write(sliceOf(state, begin, end),
+            cut(state.marks, begin * state.bytes + rank * slice, slice),
+            partition);
+}
+
 /// Fills every state, as a run does before its first step, and constants.
 void MemoryInterpreter::place() {
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     partitionOf[partition.getSymName()] = partition;
     for (MemberAttr member : partition.getMemberRange())
       partitionOf[member.getParameter().getValue()] = partition;
-    for (const auto &[name, at] : partition.getPlaces()) {
-      State &state = stateOf(partition, name);
-      state.at = at;
-      state.isSharded = name == "parameters"  ? partition.hasShardedParameters()
-                        : name == "gradients" ? partition.hasShardedGradients()
-                                              : partition.hasShardedOptimizer();
-      state.bytes = name == "parameters"
-                        ? elementBytes(partition.getComputeType())
-                    : name == "gradients"
-                        ? elementBytes(partition.getGradientType())
-                        : elementBytes(partition.findState(name).getType());
-      state.marks = fresh(partition.getFlatElements() * state.bytes);
-      if (!state.isSharded)
-        write(rangeOf(state.at), state.marks, partition);
-      for (auto [begin, end] :
-           partition.getSegmentsIn(0, partition.getFlatElements()))
-        if (int64_t slice = (end - begin) / partition.getSlices() * state.bytes;
-            state.isSharded)
-          write(sliceOf(state, begin, end),
-                cut(state.marks, begin * state.bytes + rank * slice, slice),
-                partition);
+    for (NamedAttribute entry : partition.getAtAttr()) {
+      StringRef name = entry.getName();
+      stateOf(partition, name).places[0] = cast<AtAttr>(entry.getValue());
+      placeState(partition, name,
+                 name == "parameters" ? partition.hasShardedParameters()
+                                      : partition.hasShardedGradients(),
+                 name == "parameters" ? partition.getComputeType()
+                                      : partition.getGradientType());
+    }
+    if (!partition.isTrainable())
+      continue;
+    for (StateAttr state : partition.getStateRange()) {
+      for (StateRangeAttr range : state.getRanges())
+        stateOf(partition, state.getName()).places[range.getBegin()] =
+            range.getAt();
+      placeState(partition, state.getName(), partition.hasShardedOptimizer(),
+                 state.getType());
     }
   }
   DenseMap<Attribute, Marks> byValue;
@@ -179,7 +201,7 @@ bool MemoryInterpreter::visitLoad(LoadOp load) {
   MemberAttr member = partition.findMember(load.getParameter());
   int64_t from = member.getOffset() * state.bytes;
   int64_t bytes = member.getSize() * state.bytes;
-  content = {part(rangeOf(state.at), from, bytes),
+  content = {part(baseOf(state, 0), from, bytes),
              cut(state.marks, from, bytes)};
   return true;
 }
@@ -249,7 +271,7 @@ bool MemoryInterpreter::accumulateOwned(AccumulateOp op) {
   for (const OwnedRun &run : findOwnedRuns(partition, *op.getParameters(),
                                            op.getBegin(), op.getEnd())) {
     ByteRange target =
-        part(rangeOf(state.at), (run.flat - rank * slice) * state.bytes,
+        part(baseOf(state, 0), (run.flat - rank * slice) * state.bytes,
              run.count * state.bytes);
     Marks marks = fresh(run.count * state.bytes);
     int64_t from = run.flat * state.bytes;
@@ -278,9 +300,8 @@ bool MemoryInterpreter::accumulate(AccumulateOp op) {
   bool isSlice = op.getForm() == AccumulateForm::Slice;
   int64_t size = (end - begin) / (isSlice ? partition.getSlices() : 1);
   int64_t from = (begin + (isSlice ? rank * size : 0)) * state.bytes;
-  ByteRange target = isSlice
-                         ? sliceOf(state, begin, end)
-                         : part(rangeOf(state.at), from, size * state.bytes);
+  ByteRange target = isSlice ? sliceOf(state, begin, end)
+                             : part(baseOf(state, 0), from, size * state.bytes);
   const Content &value = values[op.getValue()];
   Marks marks = value.marks;
   // What is produced in its place is stored as it is.
@@ -361,8 +382,8 @@ bool MemoryInterpreter::runRegion(Operation *region) {
 /// Every state still is what it was made.
 bool MemoryInterpreter::findStates() {
   for (PartitionOp partition : module.getOps<PartitionOp>())
-    for (const auto &[name, at] : partition.getPlaces())
-      if (!readOwned(partition, name, partition))
+    for (auto &entry : states[partition.getSymName()])
+      if (!readOwned(partition, entry.first(), partition))
         return false;
   return true;
 }

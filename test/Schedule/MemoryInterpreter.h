@@ -62,7 +62,8 @@ public:
 private:
   /// A state of a partition: where it lies and what its elements are.
   struct State {
-    AtAttr at;
+    /// By the first element that is there.
+    std::map<int64_t, AtAttr> places;
     bool isSharded = false;
     int64_t bytes = 0; ///< of an element
     Marks marks;       ///< of the whole flat space
@@ -96,6 +97,10 @@ private:
   void place();
   bool findStates();
   State &stateOf(PartitionOp partition, StringRef name);
+  void placeState(PartitionOp partition, StringRef name, bool isSharded,
+                  Type type);
+  /// Where element 0 would be, if all of the state were where `element` is.
+  ByteRange baseOf(const State &state, int64_t element) const;
   /// The place of a rank's slice of the segment [begin, end) of a state.
   ByteRange sliceOf(const State &state, int64_t begin, int64_t end) const;
   bool readOwned(PartitionOp partition, StringRef name, Operation *op,
@@ -110,6 +115,8 @@ private:
   }
   bool listOwned(PartitionOp partition, StringRef name, Operation *op,
                  int64_t begin, int64_t end, Marks &owned);
+  bool storeOwned(PartitionOp partition, StringRef name, Operation *op,
+                  int64_t begin, int64_t end, const Marks &marks);
   template <typename Visit>
   bool forOwned(PartitionOp partition, const State &state, int64_t begin,
                 int64_t end, Visit visit);
@@ -143,6 +150,8 @@ private:
   bool upload(UploadOp op);
   bool copyToHost(CopyToHostOp op);
   bool copyToDevice(CopyToDeviceOp op);
+  bool readStates(ReadStatesOp op);
+  bool writeStates(WriteStatesOp op);
   bool updateOnHost(UpdateOnHostOp op);
   bool completeOffload(Operation *op);
   bool wait(WaitOp op);
@@ -177,10 +186,18 @@ template <typename Visit>
 bool MemoryInterpreter::forOwned(PartitionOp partition, const State &state,
                                  int64_t begin, int64_t end, Visit visit) {
   int64_t ranks = partition.getSlices();
-  if (!partition.hasShardedOptimizer())
-    return visit(part(rangeOf(state.at), begin * state.bytes,
-                      (end - begin) * state.bytes),
-                 begin * state.bytes, (end - begin) * state.bytes);
+  if (!partition.hasShardedOptimizer()) {
+    for (int64_t first = begin; first < end;) {
+      auto next = state.places.upper_bound(first);
+      int64_t last =
+          next == state.places.end() ? end : std::min(end, next->first);
+      int64_t from = first * state.bytes, bytes = (last - first) * state.bytes;
+      if (!visit(part(baseOf(state, first), from, bytes), from, bytes))
+        return false;
+      first = last;
+    }
+    return true;
+  }
   for (auto [first, last] : partition.getSegmentsIn(begin, end)) {
     int64_t slice = (last - first) / ranks * state.bytes;
     if (!visit(sliceOf(state, first, last), first * state.bytes + rank * slice,

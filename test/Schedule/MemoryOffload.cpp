@@ -38,35 +38,68 @@ bool MemoryInterpreter::copyToHost(CopyToHostOp op) {
 bool MemoryInterpreter::updateOnHost(UpdateOnHostOp op) {
   PartitionOp partition = partitionOf[op.getPartition()];
   const int64_t begin = op.getBegin(), end = op.getEnd();
-  for (Value operand : {op.getGradients(), op.getParameters()})
-    if (operand && !readValue(operand, op))
+  for (Value operand : op.getOperands())
+    if (isa<RankedTensorType>(operand.getType()) && !readValue(operand, op))
       return false;
   for (StateAttr state : partition.getStateRange())
-    if (!readOwned(partition, state.getName(), op, begin, end) ||
-        !writeOwned(partition, state.getName(), op, begin, end))
+    if (op.getStates().empty() &&
+        (!readOwned(partition, state.getName(), op, begin, end) ||
+         !writeOwned(partition, state.getName(), op, begin, end)))
       return false;
-  if (partition.hasParametersOnHost())
-    return (!partition.readsParameters() ||
-            readOwned(partition, "parameters", op, begin, end)) &&
-           writeOwned(partition, "parameters", op, begin, end);
-  auto type =
-      cast<RankedTensorType>(op.getPending().getType().getTypes().front());
-  Content content = {rangeOf(placeAt(op, "parameters")),
-                     fresh(tensorBytes(type))};
-  results[op.getPending()].push_back(content);
-  return write(content.place, content.marks, op);
+  SmallVector<StringRef> given;
+  if (!partition.hasParametersOnHost())
+    given.push_back("parameters");
+  else if ((partition.readsParameters() &&
+            !readOwned(partition, "parameters", op, begin, end)) ||
+           !writeOwned(partition, "parameters", op, begin, end))
+    return false;
+  if (!op.getStates().empty())
+    for (StateAttr state : partition.getStateRange())
+      given.push_back(state.getName());
+  for (auto [name, type] :
+       llvm::zip_equal(given, op.getPending().getType().getTypes())) {
+    Content content = {rangeOf(placeAt(op, name)), fresh(tensorBytes(type))};
+    results[op.getPending()].push_back(content);
+    if (!write(content.place, content.marks, op))
+      return false;
+  }
+  return true;
 }
 
-/// What the update gave is what this rank's elements are.
-bool MemoryInterpreter::copyToDevice(CopyToDeviceOp op) {
+/// What this rank owns of each state, in a buffer of its own.
+bool MemoryInterpreter::readStates(ReadStatesOp op) {
   PartitionOp partition = partitionOf[op.getPartition()];
-  State &state = stateOf(partition, "parameters");
-  if (!readValue(op.getValue(), op) ||
-      !writeOwned(partition, "parameters", op, op.getBegin(), op.getEnd()))
-    return false;
-  const Marks &marks = values[op.getValue()].marks;
+  for (StateAttr state : partition.getStateRange()) {
+    Content staged;
+    staged.place = rangeOf(placeAt(op, ("staged " + state.getName()).str()));
+    if (!listOwned(partition, state.getName(), op, op.getBegin(), op.getEnd(),
+                   staged.marks) ||
+        !write(staged.place, staged.marks, op))
+      return false;
+    results[op.getPending()].push_back(staged);
+  }
+  return true;
+}
+
+/// Each value is what this rank owns of its state.
+bool MemoryInterpreter::writeStates(WriteStatesOp op) {
+  PartitionOp partition = partitionOf[op.getPartition()];
+  for (auto [state, value] :
+       llvm::zip_equal(partition.getStateRange(), op.getStates()))
+    if (!readValue(value, op) ||
+        !storeOwned(partition, state.getName(), op, op.getBegin(), op.getEnd(),
+                    values[value].marks))
+      return false;
+  return true;
+}
+
+/// What this rank owns of [begin, end) of `name` becomes `marks`.
+bool MemoryInterpreter::storeOwned(PartitionOp partition, StringRef name,
+                                   Operation *op, int64_t begin, int64_t end,
+                                   const Marks &marks) {
+  State &state = stateOf(partition, name);
   int64_t done = 0;
-  return forOwned(partition, state, op.getBegin(), op.getEnd(),
+  return forOwned(partition, state, begin, end,
                   [&](ByteRange place, int64_t from, int64_t bytes) {
                     Marks piece = cut(marks, done, bytes);
                     done += bytes;
@@ -75,11 +108,22 @@ bool MemoryInterpreter::copyToDevice(CopyToDeviceOp op) {
                   });
 }
 
+/// What the update gave is what this rank's elements are.
+bool MemoryInterpreter::copyToDevice(CopyToDeviceOp op) {
+  PartitionOp partition = partitionOf[op.getPartition()];
+  return readValue(op.getValue(), op) &&
+         writeOwned(partition, "parameters", op, op.getBegin(), op.getEnd()) &&
+         storeOwned(partition, "parameters", op, op.getBegin(), op.getEnd(),
+                    values[op.getValue()].marks);
+}
+
 bool MemoryInterpreter::completeOffload(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](UploadOp op) { return upload(op); })
       .Case([&](CopyToHostOp op) { return copyToHost(op); })
       .Case([&](UpdateOnHostOp op) { return updateOnHost(op); })
       .Case([&](CopyToDeviceOp op) { return copyToDevice(op); })
+      .Case([&](ReadStatesOp op) { return readStates(op); })
+      .Case([&](WriteStatesOp op) { return writeStates(op); })
       .Default([&](Operation *) { return fail(op, "has no rule"); });
 }

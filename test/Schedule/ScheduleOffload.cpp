@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -82,7 +84,43 @@ bool ScheduleInterpreter::readSlices(Operation &op, PartitionOp partition,
   return true;
 }
 
-/// Gives the parameters, and after them the moments that are to be stored.
+/// The moment as state `index`: each differs, so that none stands for another.
+static std::vector<double> disguise(std::vector<double> moments, size_t index) {
+  for (double &moment : moments)
+    moment = std::ldexp(moment, index);
+  return moments;
+}
+
+bool ScheduleInterpreter::readStates(ReadStatesOp op, Flight &flight) {
+  PartitionOp partition = partitions.lookup(op.getPartition());
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    std::vector<double> moments;
+    for (int64_t i : listOwned(partition, op.getBegin(), op.getEnd(), rank))
+      moments.push_back(states[op.getPartition()][rank].moment[i]);
+    for (size_t i = 0; i < partition.getStateList().size(); ++i)
+      flight.payload[rank].push_back(disguise(moments, i));
+  }
+  return true;
+}
+
+/// The moments that copies of states stand for; undefined where they do not
+/// agree.
+bool ScheduleInterpreter::readCopies(UpdateOnHostOp op, int64_t rank,
+                                     std::vector<double> &moments) {
+  for (auto [index, state] : llvm::enumerate(op.getStates())) {
+    Array copy;
+    if (!materialize(state, rank, copy) || copy.reals.size() != moments.size())
+      return fail(*op, "reads what is not there");
+    for (auto [moment, found] : llvm::zip_equal(moments, copy.reals))
+      moment = index == 0 || std::ldexp(moment, index) == found
+                   ? std::ldexp(found, -int(index))
+                   : NAN;
+  }
+  return true;
+}
+
+/// Gives parameters and states, as the operation does; and after them moments
+/// and parameters that are to be stored where they are.
 bool ScheduleInterpreter::readHostUpdate(UpdateOnHostOp op, Flight &flight) {
   PartitionOp partition = partitions.lookup(op.getPartition());
   for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -99,13 +137,22 @@ bool ScheduleInterpreter::readHostUpdate(UpdateOnHostOp op, Flight &flight) {
     if (!materialize(op.getGradients(), rank, gradients))
       return fail(*op, "reads what is not there");
     std::vector<double> moments;
-    for (auto [index, i] : llvm::enumerate(owned)) {
-      double moment = own.moment[i];
-      updateElement(gradients.reals[index], control[rank].factor, moment,
-                    parameters.reals[index]);
-      moments.push_back(moment);
-    }
-    flight.payload[rank] = {parameters.reals, std::move(moments)};
+    for (int64_t i : owned)
+      moments.push_back(own.moment[i]);
+    if (!op.getStates().empty() && !readCopies(op, rank, moments))
+      return false;
+    for (size_t i = 0; i < owned.size(); ++i)
+      updateElement(gradients.reals[i], control[rank].factor, moments[i],
+                    parameters.reals[i]);
+    auto &given = flight.payload[rank];
+    if (!partition.hasParametersOnHost())
+      given.push_back(parameters.reals);
+    for (size_t i = 0; i < op.getStates().size(); ++i)
+      given.push_back(disguise(moments, i));
+    if (op.getStates().empty())
+      given.push_back(moments);
+    if (partition.hasParametersOnHost())
+      given.push_back(parameters.reals);
   }
   // Until it ends, parameters that it updates in place are neither old nor new.
   if (partition.hasParametersOnHost())
@@ -113,13 +160,14 @@ bool ScheduleInterpreter::readHostUpdate(UpdateOnHostOp op, Flight &flight) {
   return true;
 }
 
-bool ScheduleInterpreter::readOperand(Flight &flight) {
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    Array value;
-    if (!materialize(flight.op->getOperand(0), rank, value))
-      return false;
-    flight.payload[rank].push_back(value.reals);
-  }
+bool ScheduleInterpreter::readOperands(OperandRange operands, Flight &flight) {
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (Value operand : operands) {
+      Array value;
+      if (!materialize(operand, rank, value))
+        return false;
+      flight.payload[rank].push_back(value.reals);
+    }
   return true;
 }
 
@@ -129,9 +177,30 @@ bool ScheduleInterpreter::readOffload(Flight &flight) {
       .Case([&](CopyToHostOp op) { return readToHost(op, flight); })
       .Case([&](UpdateOnHostOp op) { return readHostUpdate(op, flight); })
       .Case([&](UploadOp op) { return readUpload(op, flight); })
-      .Case<CopyToDeviceOp, OffloadOp, FetchOp>(
-          [&](Operation *) { return readOperand(flight); })
+      .Case([&](ReadStatesOp op) { return readStates(op, flight); })
+      .Case([&](WriteStatesOp op) {
+        return readOperands(op.getStates(), flight);
+      })
+      .Case<CopyToDeviceOp, OffloadOp, FetchOp>([&](Operation *op) {
+        return readOperands(op->getOperands().take_front(), flight);
+      })
       .Default([&](Operation *op) { return fail(*op, "has no rule"); });
+}
+
+/// What is written must be the states of one moment, each in its place.
+bool ScheduleInterpreter::storeStates(WriteStatesOp op, Flight &flight) {
+  PartitionOp partition = partitions.lookup(op.getPartition());
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto &moment = states[op.getPartition()][rank].moment;
+    for (auto [index, i] : llvm::enumerate(
+             listOwned(partition, op.getBegin(), op.getEnd(), rank))) {
+      moment[i] = flight.payload[rank][0][index];
+      for (size_t state = 1; state < op.getStates().size(); ++state)
+        if (flight.payload[rank][state][index] != std::ldexp(moment[i], state))
+          moment[i] = NAN;
+    }
+  }
+  return true;
 }
 
 bool ScheduleInterpreter::writeOffload(Flight &flight) {
@@ -146,10 +215,15 @@ bool ScheduleInterpreter::writeOffload(Flight &flight) {
     return true;
   };
   if (auto update = dyn_cast<UpdateOnHostOp>(flight.op)) {
+    size_t next = update.getPending().getType().getTypes().size();
+    if (update.getStates().empty())
+      store(update, &RankState::moment, next++);
     if (partitions.lookup(update.getPartition()).hasParametersOnHost())
-      store(update, &RankState::parameters, 0);
-    return store(update, &RankState::moment, 1);
+      store(update, &RankState::parameters, next);
+    return true;
   }
+  if (auto write = dyn_cast<WriteStatesOp>(flight.op))
+    return storeStates(write, flight);
   if (auto copy = dyn_cast<CopyToDeviceOp>(flight.op))
     return store(copy, &RankState::parameters, 0);
   return true;
@@ -168,4 +242,11 @@ void ScheduleInterpreter::poisonUpdated(PartitionOp partition, int64_t begin,
             found != residents.end())
           llvm::fill(found->second[rank], NAN);
   }
+}
+
+/// States that are being written.
+void ScheduleInterpreter::poisonMoments(PartitionOp partition, int64_t begin,
+                                        int64_t end) {
+  for (RankState &own : states[partition.getSymName()])
+    std::fill(own.moment.begin() + begin, own.moment.begin() + end, NAN);
 }

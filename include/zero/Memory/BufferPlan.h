@@ -22,6 +22,7 @@ namespace mlir::zero {
 struct PlannedBuffer {
   MemorySpace space = ArenaKind::Activations;
   int64_t bytes = 0;
+  int64_t alignment = kBufferAlignment;
   /// First and last operation that needs it, by position.
   int64_t begin = 0, end = 0;
   /// Part of another buffer (a bucket), from `parentOffset` on; -1: its own.

@@ -11,9 +11,6 @@
 
 namespace mlir::zero {
 
-/// Bytes that every buffer begins at a multiple of.
-inline constexpr int64_t kBufferAlignment = 64;
-
 /// Where `place` is on the rank with this index in the group that states are
 /// cut over.
 AtAttr specialize(AtAttr place, int64_t index);

@@ -249,14 +249,45 @@ bool PartitionOp::readsParameters() {
   });
 }
 
-bool PartitionOp::isOnHost(int64_t begin, int64_t end) {
+std::optional<MemoryTier> PartitionOp::getStateTier(int64_t begin,
+                                                    int64_t end) {
+  std::optional<MemoryTier> found;
   for (StateAttr state : getStateRange())
     for (StateRangeAttr range : state.getRanges()) {
       auto [first, last] = getBounds(range);
-      if (first < end && begin < last && range.getTier() != MemoryTier::Host)
-        return false;
+      if (first >= end || begin >= last)
+        continue;
+      if (found && *found != range.getTier())
+        return std::nullopt;
+      found = range.getTier();
     }
-  return !getStateList().empty() || hasParametersOnHost();
+  if (!found && hasParametersOnHost())
+    return MemoryTier::Host;
+  return found;
+}
+
+int64_t PartitionOp::getHostEnd() {
+  int64_t hostEnd = 0;
+  for (auto [begin, end] : getSegmentsIn(0, getFlatElements())) {
+    std::optional<MemoryTier> tier = getStateTier(begin, end);
+    if (!tier || *tier == MemoryTier::Device)
+      break;
+    hostEnd = end;
+  }
+  return hostEnd;
+}
+
+SmallVector<std::pair<int64_t, int64_t>>
+PartitionOp::getSubGroups(int64_t begin, int64_t end, int64_t elements) {
+  SmallVector<std::pair<int64_t, int64_t>> groups;
+  for (auto [first, last] : getSegmentsIn(begin, end)) {
+    if (!groups.empty() &&
+        getOwnedElements(groups.back().first, last) <= elements)
+      groups.back().second = last;
+    else
+      groups.push_back({first, last});
+  }
+  return groups;
 }
 
 //===----------------------------------------------------------------------===//

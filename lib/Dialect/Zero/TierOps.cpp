@@ -1,38 +1,19 @@
 //===- TierOps.cpp - copies between tiers, and updates on the host --------===//
 
-#include "Checks.h"
-#include "Collectives.h"
+#include "TierOps.h"
 
 using namespace mlir;
 using namespace mlir::zero;
-
-using Memory = AsyncBuffer::Memory;
 
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// The trained partition of `op`, whose range is its segments'; null after an
-/// error.
-template <typename TierOp>
-static PartitionOp verifyTarget(TierOp op, SymbolTableCollection &tables) {
-  PartitionOp partition = lookUpPartition(op, op.getPartitionAttr(), tables);
-  if (!partition ||
-      failed(verifyRange(op, partition, op.getBegin(), op.getEnd())))
-    return {};
-  if (partition.isTrainable())
-    return partition;
-  op.emitOpError("is about the update of ")
-      << op.getPartitionAttr() << ", which has no optimizer";
-  return {};
-}
-
 /// What is given must be the owned elements of the range, one after the other.
 template <typename TierOp>
 static LogicalResult verifyOwned(TierOp op, PartitionOp partition, Type found,
                                  Type element, StringRef what) {
-  auto wanted = RankedTensorType::get(
-      {partition.getOwnedElements(op.getBegin(), op.getEnd())}, element);
+  RankedTensorType wanted = typeOwned(op, partition, element);
   if (found == wanted)
     return success();
   return op.emitOpError("has ") << what << " of type " << found << ", wanted "
@@ -69,10 +50,11 @@ LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = verifyTarget(*this, tables);
   if (!partition)
     return failure();
-  if (!partition.isOnHost(getBegin(), getEnd())) // (C1)
+  std::optional<MemoryTier> tier = partition.getStateTier(getBegin(), getEnd());
+  if (!tier || *tier == MemoryTier::Device) // (C1)
     return emitOpError("updates [")
            << getBegin() << " to " << getEnd() << "] of " << getPartitionAttr()
-           << " on the host, wanted all of its states there";
+           << " on the host, wanted all of its states there, or all in a file";
   bool wantsCopy =
       partition.readsParameters() && !partition.hasParametersOnHost();
   if (wantsCopy != (getParameters() != nullptr)) // (C2)
@@ -88,13 +70,22 @@ LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
       failed(verifyOwned(*this, partition, getParameters().getType(),
                          partition.getComputeType(), "parameters")))
     return failure();
+  SmallVector<Type> results;
   if (!partition.hasParametersOnHost())
-    return verifyResult(*this, partition, partition.getComputeType());
-  if (getPending().getType().getTypes().empty()) // (C3)
-    return success();
-  return emitOpError("gives ") << getPending().getType()
-                               << ", wanted a pending without tensors: it "
-                                  "updates parameters where they are";
+    results.push_back(typeOwned(*this, partition, partition.getComputeType()));
+  SmallVector<Type> states;
+  if (*tier == MemoryTier::File)
+    states = typeStates(*this, partition);
+  if (getStates().getTypes() != TypeRange(states)) // (C1)
+    return emitOpError("has the states ")
+           << getStates().getTypes() << ", wanted " << TypeRange(states)
+           << (states.empty() ? ": they are where it updates them"
+                              : ": copies of all that a file keeps");
+  llvm::append_range(results, states);
+  return verifyResults(*this, results, // (C3)
+                       partition.hasParametersOnHost()
+                           ? "it updates parameters where they are"
+                           : "what a rank owns of the range");
 }
 
 LogicalResult CopyToDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -115,11 +106,9 @@ LogicalResult CopyToDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// This rank's part of [begin, end) of `state`: one buffer, or one a segment
-/// where its slices lie between those of other ranks.
-static void addOwned(SmallVectorImpl<AsyncBuffer> &buffers,
-                     PartitionOp partition, StringRef state, Type type,
-                     bool isSharded, int64_t begin, int64_t end) {
+void mlir::zero::addOwned(SmallVectorImpl<AsyncBuffer> &buffers,
+                          PartitionOp partition, StringRef state, Type type,
+                          bool isSharded, int64_t begin, int64_t end) {
   SmallVector<std::pair<int64_t, int64_t>> runs = {{begin, end}};
   if (partition.hasShardedOptimizer() && !isSharded)
     runs = partition.getSegmentsIn(begin, end);
@@ -127,35 +116,37 @@ static void addOwned(SmallVectorImpl<AsyncBuffer> &buffers,
                                               : AccumulateForm::Whole;
   for (auto [index, run] : llvm::enumerate(runs)) {
     auto [first, last] = run;
-    AsyncBuffer buffer = makeBuffer(
-        runs.size() > 1 ? state + " " + Twine(index) : Twine(state),
-        Memory::State, type, partition.getOwnedElements(first, last));
+    AsyncBuffer buffer =
+        makeBuffer(runs.size() > 1 ? state + " " + Twine(index) : Twine(state),
+                   AsyncBuffer::Memory::State, type,
+                   partition.getOwnedElements(first, last));
     buffers.push_back(
         holdRange(std::move(buffer), partition, state, first, last, form));
   }
 }
 
-static bool isSharded(PartitionOp partition, StringRef state) {
-  return state == "parameters" ? partition.hasShardedParameters()
-                               : partition.hasShardedGradients();
-}
-
-/// A staging buffer in host memory.
-static AsyncBuffer stage(const Twine &name, Type type, int64_t elements) {
-  AsyncBuffer staged = makeBuffer(name, Memory::Own, type, elements);
+AsyncBuffer mlir::zero::stage(const Twine &name, Type type, int64_t elements) {
+  AsyncBuffer staged =
+      makeBuffer(name, AsyncBuffer::Memory::Own, type, elements);
   staged.tier = MemoryTier::Host;
   staged.isWritten = staged.isPlaced = true;
   staged.result = 0;
   return staged;
 }
 
-static AsyncBuffer operandOf(const Twine &name, unsigned index, Value operand) {
+AsyncBuffer mlir::zero::operandOf(const Twine &name, unsigned index,
+                                  Value operand) {
   auto type = cast<RankedTensorType>(operand.getType());
-  AsyncBuffer buffer = makeBuffer(name, Memory::Operand, type.getElementType(),
-                                  type.getNumElements());
+  AsyncBuffer buffer = makeBuffer(name, AsyncBuffer::Memory::Operand,
+                                  type.getElementType(), type.getNumElements());
   buffer.index = index;
   buffer.isRead = true;
   return buffer;
+}
+
+static bool isSharded(PartitionOp partition, StringRef state) {
+  return state == "parameters" ? partition.hasShardedParameters()
+                               : partition.hasShardedGradients();
 }
 
 SmallVector<AsyncBuffer>
@@ -172,10 +163,30 @@ CopyToHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   return buffers;
 }
 
+/// A state that the host updates: where it is, or in copy `index`.
+static AsyncBuffer describeState(UpdateOnHostOp op, PartitionOp partition,
+                                 const UpdateOperand &operand, unsigned index) {
+  SmallVector<AsyncBuffer> buffers;
+  if (op.getStates().empty()) {
+    addOwned(buffers, partition, operand.name, operand.type,
+             /*isSharded=*/true, op.getBegin(), op.getEnd());
+  } else {
+    unsigned first = op.getStates().getBeginOperandIndex();
+    buffers.push_back(
+        operandOf(operand.name, first + index, op.getStates()[index]));
+    buffers.back().isPlaced = true;
+    buffers.back().result = index + !partition.hasParametersOnHost();
+  }
+  buffers.back().isRead = operand.isRead;
+  buffers.back().isWritten = operand.isWritten;
+  return buffers.back();
+}
+
 SmallVector<AsyncBuffer>
 UpdateOnHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   PartitionOp partition = partitions.find(getPartitionAttr());
   SmallVector<AsyncBuffer> buffers;
+  unsigned staged = 0;
   for (const UpdateOperand &operand : partition.getUpdateOperands()) {
     switch (operand.kind) {
     case UpdateOperand::Gradients:
@@ -200,10 +211,8 @@ UpdateOnHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
       buffers.back().result = 0;
       break;
     case UpdateOperand::State:
-      addOwned(buffers, partition, operand.name, operand.type,
-               /*isSharded=*/true, getBegin(), getEnd());
-      buffers.back().isRead = operand.isRead;
-      buffers.back().isWritten = operand.isWritten;
+      buffers.push_back(describeState(*this, partition, operand, staged));
+      staged += !getStates().empty();
       break;
     }
   }

@@ -141,7 +141,7 @@ LogicalResult PlanningAttr::verify(
 
 LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
                                   int64_t subGroupSize, bool, bool,
-                                  bool parameters) {
+                                  bool parameters, FilesAttr) {
   if (!(ratio > 0 && ratio <= 1))
     return emitError() << "ratio is " << double(ratio)
                        << ", wanted more than 0 and at most 1";
@@ -150,6 +150,23 @@ LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
                        << ", wanted 1 with 'parameters', which only the host "
                           "updates";
   return expectAtLeast(emitError, "sub_group_size", subGroupSize, 1);
+}
+
+LogicalResult FilesAttr::verify(EmitError emitError, StringRef folder,
+                                int64_t blockBytes, int64_t queueDepth,
+                                int64_t leastBytes) {
+  if (folder.empty())
+    return emitError() << "folder is empty, wanted the one for files of states";
+  constexpr int64_t mostBytes = 1 << 30, mostDepth = 4096;
+  if (blockBytes < kFileAlignment || blockBytes % kFileAlignment ||
+      blockBytes > mostBytes)
+    return emitError() << "block_bytes is " << blockBytes
+                       << ", wanted a multiple of " << kFileAlignment
+                       << " up to " << mostBytes;
+  if (queueDepth < 1 || queueDepth > mostDepth)
+    return emitError() << "queue_depth is " << queueDepth << ", wanted 1 to "
+                       << mostDepth;
+  return expectAtLeast(emitError, "least_bytes", leastBytes, 0);
 }
 
 LogicalResult TrainingAttr::verify(EmitError emitError, int64_t stage,

@@ -112,10 +112,10 @@ static LogicalResult verifyParameterTier(PartitionOp partition) {
         "keeps parameters in host memory that no gather brings to the device, "
         "wanted sharded ones: stage 3");
   if (partition.isTrainable() &&
-      !partition.isOnHost(0, partition.getFlatElements()))
+      partition.getHostEnd() != partition.getFlatElements())
     return partition.emitOpError(
-        "keeps parameters in host memory, wanted all states there: only the "
-        "host updates them");
+        "keeps parameters in host memory and states on the device, wanted no "
+        "state there: only the host updates such parameters");
   return success();
 }
 

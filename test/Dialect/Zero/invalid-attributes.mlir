@@ -315,3 +315,28 @@ zero.step @planning_machine(%x: tensor<f32>) training #zero.training<stage = 0, 
 
 // expected-error @+1 {{stride is -4, wanted 0 or more}}
 "test.holds"() {place = #zero.at<activations[0], 4 bytes stride -4>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{folder is empty, wanted the one for files of states}}
+"test.holds"() {files = #zero.files<folder = "">} : () -> ()
+
+// -----
+
+// expected-error @+1 {{block_bytes is 5000, wanted a multiple of 4096 up to 1073741824}}
+"test.holds"() {files = #zero.files<folder = "/s", block_bytes = 5000>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{block_bytes is 2147483648, wanted a multiple of 4096 up to 1073741824}}
+"test.holds"() {files = #zero.files<folder = "/s", block_bytes = 2147483648>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{queue_depth is 0, wanted 1 to 4096}}
+"test.holds"() {files = #zero.files<folder = "/s", queue_depth = 0>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{least_bytes is -1, wanted}}
+"test.holds"() {files = #zero.files<folder = "/s", least_bytes = -1>} : () -> ()

@@ -15,7 +15,7 @@ zero.partition @p bucketed over 2 ranks stage 2 segments [0, 8]
 // -----
 
 zero.parameter @w : tensor<8xf32> = #zero.zeros
-// expected-error @+1 {{keeps parameters in host memory, wanted all states there: only the host updates them}}
+// expected-error @+1 {{keeps parameters in host memory and states on the device, wanted no state there: only the host updates such parameters}}
 zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
 
@@ -102,7 +102,7 @@ zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
 func.func @f(%g: tensor<4xf32>) {
   %s = zero.grad_stats [@p]
   %v = zero.judge %s clip 0.0 divisor 1.0
-  // expected-error @+1 {{gives '!zero.pending<tensor<4xf32>>', wanted a pending without tensors: it updates parameters where they are}}
+  // expected-error @+1 {{gives '!zero.pending<tensor<4xf32>>', wanted '!zero.pending<>': it updates parameters where they are}}
   %u = zero.update_on_host @p[0 to 8] of %g if %v : (tensor<4xf32>) -> <tensor<4xf32>>
   return
 }

@@ -24,6 +24,10 @@ namespace mlir::zero {
 
 class PartitionTable;
 
+/// A buffer begins at a multiple of these bytes; what a file is read to or
+/// written from, and its place there, at one of a file system's.
+inline constexpr int64_t kBufferAlignment = 64, kFileAlignment = 4096;
+
 /// A buffer that an operation reads or writes while it is in flight.
 struct AsyncBuffer {
   enum class Memory {
@@ -42,6 +46,7 @@ struct AsyncBuffer {
   /// Of `Own`: the memory that it is in.
   ArenaKind arena = ArenaKind::Communication;
   MemoryTier tier = MemoryTier::Device;
+  int64_t alignment = kBufferAlignment;
   bool isRead = false, isWritten = false;
   /// Whether `zero.at` has its place, under its name.
   bool isPlaced = false;

@@ -180,6 +180,24 @@ def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
+def Zero_FilesAttr : Zero_Attr<"Files", "files"> {
+  let summary = "Where states in files are, and how they are read and written"
+                " (`offload_optimizer.nvme_path`, `aio`)";
+  let description = [{
+    Each rank has one file in `folder`. A read or a write is cut into blocks of
+    `block_bytes`, of which up to `queue_depth` are in flight together. A sub-group
+    whose states have fewer than `least_bytes` each stays in host memory.
+
+    `folder` is not empty, `block_bytes` is a multiple of 4,096 up to 2^30,
+    `queue_depth` is 1 to 4,096, and `least_bytes` at least 0.
+  }];
+  let parameters = (ins StringRefParameter<"an existing folder">:$folder,
+      I64Param<"1048576">:$block_bytes, I64Param<"8">:$queue_depth,
+      I64Param<"1048576">:$least_bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
   let summary = "What of the update is done on the host"
                 " (`zero_optimization.offload_optimizer`)";
@@ -191,14 +209,18 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
     `pipeline_read`, the gradients of the next sub-group are copied while one is
     updated; with `pipeline_write`, the parameters of the one before. With
     `parameters`, which needs a ratio of 1, sharded parameters are in host memory,
-    too, and are updated in place.
+    too, and are updated in place. With `files`, states of large sub-groups are
+    there instead, and are read before and written after an update: with
+    `pipeline_read` beside the update before, with `pipeline_write` beside the
+    next one.
 
     `ratio` lies in (0, 1], `sub_group_size` is at least 1.
   }];
   let parameters = (ins F64Param<"1.0">:$ratio,
       I64Param<"1000000000">:$sub_group_size,
       BoolParam<"false">:$pipeline_read, BoolParam<"false">:$pipeline_write,
-      BoolParam<"false">:$parameters);
+      BoolParam<"false">:$parameters,
+      OptionalParameter<"::mlir::zero::FilesAttr">:$files);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -442,7 +464,9 @@ def Zero_Stream : I32EnumAttr<"StreamKind", "a queue of operations", [
     I32EnumAttrCase<"Reduce", 2, "reduce">,
     I32EnumAttrCase<"Copy", 3, "copy">,
     I32EnumAttrCase<"Upload", 4, "upload">,
-    I32EnumAttrCase<"Host", 5, "host">]> {
+    I32EnumAttrCase<"Host", 5, "host">,
+    I32EnumAttrCase<"Read", 6, "read">,
+    I32EnumAttrCase<"Write", 7, "write">]> {
   let cppNamespace = "::mlir::zero";
 }
 
@@ -451,7 +475,8 @@ def Zero_Link
           "LinkKind",
           "what bytes move over", [I32EnumAttrCase<"Ranks", 0, "ranks">,
                                    I32EnumAttrCase<"Bus", 1, "bus">,
-                                   I32EnumAttrCase<"HostMemory", 2, "host_memory">]> {
+                                   I32EnumAttrCase<"HostMemory", 2, "host_memory">,
+                                   I32EnumAttrCase<"File", 3, "file">]> {
   let cppNamespace = "::mlir::zero";
 }
 

@@ -79,8 +79,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C7) the states are those of the optimizer, in its order; ranges of a state
       cover the flat space and are cut at segment boundaries.
     - (C8) `compute` and `gradient` are float types.
-    - (C9) parameters that are not on the device are sharded and in host memory,
-      and so are all states, where they are trained.
+    - (C9) parameters that are not on the device are sharded and in host memory;
+      where they are trained, no state is on the device.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -156,8 +156,15 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     }
     /// Whether slices of parameters are in host memory.
     bool hasParametersOnHost() { return getParameterTier() == ::mlir::zero::MemoryTier::Host; }
-    /// Whether the host keeps every state of [begin, end), and the device none.
-    bool isOnHost(int64_t begin, int64_t end);
+    /// The tier of all states of [begin, end), host memory where there are none and
+    /// parameters are there; nothing where tiers differ or there is nothing.
+    std::optional<::mlir::zero::MemoryTier> getStateTier(int64_t begin, int64_t end);
+    /// Where states stop being off the device: the device updates what follows.
+    int64_t getHostEnd();
+    /// [begin, end) in sub-groups: neighbouring segments of at most `elements` on
+    /// one rank, or one segment where that has more.
+    ::llvm::SmallVector<std::pair<int64_t, int64_t>>
+    getSubGroups(int64_t begin, int64_t end, int64_t elements);
     /// Whether the update reads the parameter that the device computes with.
     bool readsParameters();
     /// [begin, end) of a range of a state.

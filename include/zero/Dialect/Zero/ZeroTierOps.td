@@ -9,10 +9,11 @@ include "zero/Dialect/Zero/AsyncOpInterface.td"
 // boundaries; what is copied of it is what this rank owns.
 //===----------------------------------------------------------------------===//
 
-class Zero_TierOp<string mnemonic>
-    : Zero_Op<mnemonic, [Zero_StateEffects,
+class Zero_TierOp<string mnemonic, list<Trait> traits = []>
+    : Zero_Op<mnemonic, !listconcat(traits,
+                        [Zero_StateEffects,
                          DeclareOpInterfaceMethods<AsyncOpInterface>,
-                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+                         DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
   let results = (outs Zero_PendingType:$pending);
 }
 
@@ -35,32 +36,39 @@ def Zero_CopyToHostOp : Zero_TierOp<"copy_to_host"> {
   let assemblyFormat = "$state `of` $partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
-def Zero_UpdateOnHostOp : Zero_TierOp<"update_on_host"> {
+def Zero_UpdateOnHostOp : Zero_TierOp<"update_on_host", [AttrSizedOperandSegments]> {
   let summary = "Start the optimizer on the host, on owned slices of a range";
   let description = [{
-    The update of `zero.update`, of a range whose states are in host memory, by
-    the host. `gradients` are a copy of the stored ones. Where the rule reads the
+    The update of `zero.update`, of a range whose states are not on the device, by
+    the host. `gradients` are a copy of the stored ones. Where the states are in a
+    file, `states` are copies of them, in the partition's order; they are updated in
+    place and become the last results. Where the rule reads the
     parameter (f32 training, and split masters), `parameters` is a copy of it, is
     updated in place, and becomes the result; otherwise the result is a staging
     buffer of its own, which a skipped update leaves undefined. Parameters of a
     partition that keeps them in host memory are updated where they are.
     Constraints
-    - (C1) the range begins and ends at segment boundaries, and all states of it
-      are on the host.
+    - (C1) the range begins and ends at segment boundaries. All states of it are on
+      the host, and there are no `states`, or all are in a file, and there is one of
+      `states` for each.
     - (C2) there are `parameters` exactly where the rule reads them, and they are
       on the device.
-    - (C3) operands and the pending's tensor are flat, with the owned elements;
-      the pending has no tensors where parameters are on the host.
+    - (C3) operands and the pending's tensors are flat, with the owned elements;
+      the pending has no tensor of parameters where these are on the host.
     ```mlir
     %u = zero.update_on_host @p0[0 to 12] of %g if %v : (tensor<6xbf16>) -> <tensor<6xbf16>>
     %w = zero.update_on_host @p1[0 to 12] of %h if %v : (tensor<6xbf16>) -> <>
+    %x = zero.update_on_host @p2[0 to 12] of %i with (%m, %n : tensor<6xf32>, tensor<6xf32>) if %v
+        : (tensor<6xbf16>) -> <tensor<6xbf16>, tensor<6xf32>, tensor<6xf32>>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
-      AnyRankedTensor:$gradients, Optional<AnyRankedTensor>:$parameters, Zero_VerdictType:$verdict,
+      AnyRankedTensor:$gradients, Optional<AnyRankedTensor>:$parameters,
+      Variadic<AnyRankedTensor>:$states, Zero_VerdictType:$verdict,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Host">:$stream);
   let assemblyFormat = [{
-    $partition `[` $begin `to` $end `]` `of` $gradients (`in` $parameters^ `:` type($parameters))? `if` $verdict
+    $partition `[` $begin `to` $end `]` `of` $gradients (`in` $parameters^ `:` type($parameters))?
+    (`with` `(` $states^ `:` type($states) `)`)? `if` $verdict
     (`on` $stream^)? attr-dict `:` `(` type($gradients) `)` `->` type($pending)
   }];
 }
@@ -81,6 +89,45 @@ def Zero_CopyToDeviceOp : Zero_TierOp<"copy_to_device"> {
   let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
       Zero_VerdictType:$verdict, DefaultValuedAttr<Zero_Stream, "StreamKind::Upload">:$stream);
   let assemblyFormat = "$value `to` $partition `[` $begin `to` $end `]` `if` $verdict (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
+}
+
+def Zero_ReadStatesOp : Zero_TierOp<"read_states"> {
+  let summary = "Start to read owned states of a range from a file";
+  let description = [{
+    Reads what this rank owns of a range, of each state of the optimizer, to staging
+    buffers in host memory, for `zero.update_on_host`.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries, and all states of it
+      are in a file.
+    - (C2) the pending holds one flat tensor for each state, in the partition's
+      order, with the owned elements.
+    ```mlir
+    %p = zero.read_states @p0[0 to 12] : <tensor<6xf32>, tensor<6xf32>>
+    %m, %v = zero.wait %p : <tensor<6xf32>, tensor<6xf32>>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Read">:$stream);
+  let assemblyFormat = "$partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($pending)";
+}
+
+def Zero_WriteStatesOp : Zero_TierOp<"write_states"> {
+  let summary = "Start to write owned states of a range back to a file";
+  let description = [{
+    Writes what `zero.update_on_host` gave to where `zero.read_states` has read it;
+    where the update is skipped, that is what was read.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries, and all states of it
+      are in a file.
+    - (C2) there is one flat value for each state, in the partition's order, with
+      the owned elements; the pending holds no tensors.
+    ```mlir
+    %p = zero.write_states %m, %v to @p0[0 to 12] : tensor<6xf32>, tensor<6xf32> -> <>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$states, FlatSymbolRefAttr:$partition, I64Attr:$begin, I64Attr:$end,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Write">:$stream);
+  let assemblyFormat = "$states `to` $partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($states) `->` type($pending)";
 }
 
 def Zero_UploadOp : Zero_TierOp<"upload"> {
