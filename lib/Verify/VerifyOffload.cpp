@@ -1,7 +1,8 @@
 //===- VerifyOffload.cpp - what the host updates is what it was given -----===//
 //
 // An update on the host works on copies: they must be of its own range, and
-// what it gives must go back to where it belongs, once.
+// what it gives must go back to where it belongs, once. Were a state given to
+// an update twice, one of its operands would be another state's result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,54 +44,138 @@ static LogicalResult verifyCopy(const Tables &tables, UpdateOnHostOp update,
   return error;
 }
 
-/// Whether something beside `update` reads the parameters that it overwrites.
-static bool isUsedElsewhere(UpdateOnHostOp update) {
-  return llvm::any_of(update.getParameters().getUsers(), [&](Operation *user) {
+/// Whether something beside `update` reads `value`, which it overwrites.
+static bool isUsedElsewhere(UpdateOnHostOp update, Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
     return user != update && !isa<FreeOp>(user);
   });
 }
 
-LogicalResult verify::verifyOffload(const Tables &tables) {
-  llvm::DenseSet<Operation *> taken;
+namespace {
+
+/// The ways of what the host updates: each operation takes from the right one,
+/// and nothing is taken twice or left.
+class Offload {
+public:
+  explicit Offload(const Tables &tables) : tables(tables) {}
+  LogicalResult run();
+
+private:
+  LogicalResult visit(Operation *op);
+  LogicalResult visitUpdate(UpdateOnHostOp update);
+  LogicalResult visitCopy(CopyToDeviceOp copy);
+  LogicalResult visitWrite(WriteStatesOp write);
+  LogicalResult verifyTaken(UpdateOnHostOp update);
+
+  const Tables &tables;
+  /// Updates whose parameters were copied back, and whose states were written;
+  /// reads whose states were updated.
+  llvm::DenseSet<Operation *> copied, written, updated;
+};
+
+} // namespace
+
+/// `value` must be result `index` of the wait for its start.
+static LogicalResult verifyIndex(Operation *op, Value value, unsigned index) {
+  if (cast<OpResult>(value).getResultNumber() == index)
+    return success();
+  InFlightDiagnostic error = op->emitOpError("is given result ")
+                             << cast<OpResult>(value).getResultNumber()
+                             << " of what was started, "
+                             << "wanted result " << index;
+  error.attachNote(value.getLoc()) << "given by this";
+  return error;
+}
+
+/// The states are those that were read, of this range, for this update alone.
+LogicalResult Offload::visitUpdate(UpdateOnHostOp update) {
+  if (failed(verifyCopy(tables, update, update.getGradients(), "gradients")) ||
+      (update.getParameters() &&
+       failed(
+           verifyCopy(tables, update, update.getParameters(), "parameters"))))
+    return failure();
+  // It is overwritten in place.
+  if (update.getParameters() && isUsedElsewhere(update, update.getParameters()))
+    return update.emitOpError("overwrites a copy that is used elsewhere, too");
+  for (auto [index, state] : llvm::enumerate(update.getStates())) {
+    FailureOr<ReadStatesOp> read =
+        findSource<ReadStatesOp>(tables, update, state, "what was read");
+    if (failed(read) || failed(verifyIndex(update, state, index)))
+      return failure();
+    if (isUsedElsewhere(update, state))
+      return update.emitOpError(
+          "overwrites a state that is used elsewhere, too");
+    updated.insert(*read);
+  }
+  return success();
+}
+
+LogicalResult Offload::visitCopy(CopyToDeviceOp copy) {
+  FailureOr<UpdateOnHostOp> update =
+      findSource<UpdateOnHostOp>(tables, copy, copy.getValue(), "the update");
+  if (failed(update) || failed(verifyIndex(copy, copy.getValue(), 0)))
+    return failure();
+  if (!copied.insert(*update).second)
+    return copy.emitOpError("copies to the device what was copied already");
+  if (update->getVerdict() != copy.getVerdict())
+    return copy.emitOpError("goes by another verdict than its update");
+  return success();
+}
+
+LogicalResult Offload::visitWrite(WriteStatesOp write) {
+  for (auto [index, state] : llvm::enumerate(write.getStates())) {
+    FailureOr<UpdateOnHostOp> update =
+        findSource<UpdateOnHostOp>(tables, write, state, "the update");
+    if (failed(update))
+      return failure();
+    size_t first = update->getPending().getType().getTypes().size() -
+                   update->getStates().size();
+    if (failed(verifyIndex(write, state, first + index)))
+      return failure();
+    if (index == 0 && !written.insert(*update).second)
+      return write.emitOpError("writes what was written already");
+  }
+  return success();
+}
+
+LogicalResult Offload::visit(Operation *op) {
+  if (auto update = dyn_cast<UpdateOnHostOp>(op))
+    return visitUpdate(update);
+  if (auto copy = dyn_cast<CopyToDeviceOp>(op))
+    return visitCopy(copy);
+  if (auto write = dyn_cast<WriteStatesOp>(op))
+    return visitWrite(write);
+  return success();
+}
+
+LogicalResult Offload::verifyTaken(UpdateOnHostOp update) {
+  size_t results = update.getPending().getType().getTypes().size();
+  if (results > update.getStates().size() && !copied.contains(update))
+    return update.emitOpError("gives parameters that no 'zero.copy_to_device' "
+                              "takes back");
+  if (!update.getStates().empty() && !written.contains(update))
+    return update.emitOpError("gives states that no 'zero.write_states' writes "
+                              "back");
+  return success();
+}
+
+LogicalResult Offload::run() {
   WalkResult walk = tables.step->walk([&](Operation *op) {
-    if (auto update = dyn_cast<UpdateOnHostOp>(op)) {
-      if (failed(
-              verifyCopy(tables, update, update.getGradients(), "gradients")) ||
-          (update.getParameters() &&
-           failed(verifyCopy(tables, update, update.getParameters(),
-                             "parameters"))))
-        return WalkResult::interrupt();
-      // It is overwritten in place.
-      if (update.getParameters() && isUsedElsewhere(update)) {
-        update.emitOpError("overwrites a copy that is used elsewhere, too");
-        return WalkResult::interrupt();
-      }
-    }
-    if (auto copy = dyn_cast<CopyToDeviceOp>(op)) {
-      FailureOr<UpdateOnHostOp> update = findSource<UpdateOnHostOp>(
-          tables, copy, copy.getValue(), "the update");
-      if (failed(update))
-        return WalkResult::interrupt();
-      if (!taken.insert(*update).second) {
-        copy.emitOpError("copies to the device what was copied already");
-        return WalkResult::interrupt();
-      }
-      if (update->getVerdict() != copy.getVerdict()) {
-        copy.emitOpError("goes by another verdict than its update");
-        return WalkResult::interrupt();
-      }
-    }
-    return WalkResult::advance();
+    return failed(visit(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walk.wasInterrupted())
     return failure();
-  walk = tables.step->walk([&](UpdateOnHostOp update) {
-    if (taken.contains(update) ||
-        update.getPending().getType().getTypes().empty())
-      return WalkResult::advance();
-    update.emitOpError("gives parameters that no 'zero.copy_to_device' takes "
-                       "back");
-    return WalkResult::interrupt();
+  walk = tables.step->walk([&](Operation *op) {
+    LogicalResult result = success();
+    if (auto update = dyn_cast<UpdateOnHostOp>(op))
+      result = verifyTaken(update);
+    else if (isa<ReadStatesOp>(op) && !updated.contains(op))
+      result = op->emitOpError("reads states that no update takes");
+    return failed(result) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
+}
+
+LogicalResult verify::verifyOffload(const Tables &tables) {
+  return Offload(tables).run();
 }
