@@ -27,6 +27,8 @@ constexpr const char *kPinned =
     "host memory is pinned wherever a device copies it";
 constexpr const char *kPlannedBuffers =
     "the plan gives each copy in flight a buffer";
+constexpr const char *kKernelQueue =
+    "reads and writes are queued in the kernel, each as soon as there is room";
 constexpr const char *kNoAsyncUpdate =
     "the update on the host ends with the step; leave it out";
 constexpr const char *kNoQuantized =
@@ -315,11 +317,11 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.offload_optimizer", T::Object, "null", yes,
      "where optimizer states are kept"},
     {"zero_optimization.offload_optimizer.device", T::Choice, "\"none\"", yes,
-     "where optimizer states are kept and updated, at stages 1 to 3; files "
-     "(nvme) are refused",
+     "where optimizer states are kept, at stages 1 to 3: the device, host "
+     "memory (cpu) or files (nvme); the host updates what is not on the device",
      "", "none|cpu|nvme"},
-    {"zero_optimization.offload_optimizer.nvme_path", T::Text, "null", none,
-     "directory for optimizer states", "there are no files"},
+    {"zero_optimization.offload_optimizer.nvme_path", T::Text, "null", yes,
+     "existing directory for optimizer states, needed with the device nvme"},
     {"zero_optimization.offload_optimizer.buffer_count", T::Count, "4", none,
      "buffers in flight", kPlannedBuffers},
     {"zero_optimization.offload_optimizer.pin_memory", T::Bool, "true", none,
@@ -385,6 +387,9 @@ constexpr ConfigKey kKeys[] = {
      "memory of the host, or in a file (plans only: executables have no such "
      "tier)",
      "", "device|host|file"},
+    {"zero.offload_nvme_min_bytes", T::Size, "1048576", yes,
+     "bytes of a state below which those of a sub-group stay in host memory, "
+     "where others are in files"},
     {"zero.mesh", T::Object, "null", yes,
      "ranks as a mesh of named axes, in row-major order, instead of one group"},
     {"zero.mesh.*", T::Count, "null", yes, "ranks along one axis"},
@@ -480,8 +485,22 @@ constexpr ConfigKey kKeys[] = {
      "checkpoints and weights are safetensors files"},
     {"nebula", T::Block, "null", no, "checkpoints to a service",
      "use --checkpoint; leave it out"},
-    {"aio", T::Block, "null", none, "settings of asynchronous file I/O",
-     "nothing is offloaded"},
+    {"aio", T::Object, "null", yes, "settings of asynchronous file I/O"},
+    {"aio.block_size", T::Size, "1048576", yes,
+     "bytes of one read or write, a multiple of 4096"},
+    {"aio.queue_depth", T::Count, "8", yes,
+     "reads and writes of a rank in flight together"},
+    {"aio.intra_op_parallelism", T::Count, "1", none, "threads of a read",
+     kKernelQueue},
+    {"aio.thread_count", T::Count, "1", none, "threads of a read",
+     kKernelQueue},
+    {"aio.single_submit", T::Bool, "false", none, "submit reads one by one",
+     kKernelQueue},
+    {"aio.overlap_events", T::Bool, "true", none,
+     "submit reads while others complete", kKernelQueue},
+    {"aio.use_gds", T::Bool, "false", no, "GPUDirect Storage",
+     "states are updated on the host, and are read to its memory; leave it "
+     "out"},
 
     // What is decided elsewhere, or not at all.
     {"compile", T::Block, "null", none, "DeepCompile",

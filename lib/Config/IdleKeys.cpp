@@ -29,6 +29,11 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
   if (path == "zero_optimization.offload_optimizer.pipeline_write" &&
       config.offloadOptimizer && config.offloadOptimizer->parameters)
     return "parameters are updated in host memory, and not copied back";
+  if (path.starts_with("aio.") || path == "zero.offload_nvme_min_bytes" ||
+      path == "zero_optimization.offload_optimizer.nvme_path")
+    return config.offloadOptimizer && config.offloadOptimizer->files
+               ? nullptr
+               : "nothing is kept in files";
   if (path.starts_with("zero_optimization.offload_optimizer.") ||
       path == "zero_optimization.sub_group_size")
     return config.offloadOptimizer ? nullptr : "nothing is offloaded";

@@ -1,4 +1,4 @@
-//===- OffloadReader.cpp - What is kept in host memory ----------*- C++ -*-===//
+//===- OffloadReader.cpp - What is not kept on the device -------*- C++ -*-===//
 #include "ConfigReader.h"
 
 #include "llvm/ADT/Twine.h"
@@ -60,8 +60,9 @@ static void readParameters(const ConfigValues &values, Reporter &reporter,
                              "give stage 3, or leave it out");
   else if (!config.offloadOptimizer && values.text(pathOf("device")) == "none")
     reporter.error(path, "parameters in host memory are updated there; give "
-                         "offload_optimizer with the device \"cpu\", too");
-  else if (!config.offloadOptimizer && values.text(pathOf("device")) == "cpu")
+                         "offload_optimizer with the device \"cpu\" or "
+                         "\"nvme\", too");
+  else if (!config.offloadOptimizer && values.text(pathOf("device")) != "none")
     reporter.error(pathOf("ratio"), "found 0, wanted 1 with offload_param: "
                                     "only the host updates parameters that it "
                                     "keeps");
@@ -77,18 +78,41 @@ static void readParameters(const ConfigValues &values, Reporter &reporter,
     config.offloadOptimizer->parameters = true;
 }
 
-/// Optimizer states in host memory.
+static void readFiles(const ConfigValues &values, Reporter &reporter,
+                      FilesConfig &files) {
+  const std::string folder = pathOf("nvme_path");
+  if (values.has(folder))
+    files.folder = values.text(folder);
+  files.blockBytes = values.integer("aio.block_size");
+  files.queueDepth = values.integer("aio.queue_depth");
+  files.leastBytes = values.integer("zero.offload_nvme_min_bytes");
+  if (files.folder.empty())
+    reporter.error(values.has(folder) ? folder : pathOf("device"),
+                   "states in files need an existing folder for them; give "
+                   "nvme_path");
+  if (files.blockBytes % FilesConfig::diskBlock ||
+      files.blockBytes < FilesConfig::diskBlock ||
+      files.blockBytes > FilesConfig::mostBlockBytes)
+    reporter.error("aio.block_size", "found " + Twine(files.blockBytes) +
+                                         ", wanted a multiple of " +
+                                         Twine(FilesConfig::diskBlock) +
+                                         ", the block of a disk, up to " +
+                                         Twine(FilesConfig::mostBlockBytes));
+  if (files.queueDepth > FilesConfig::mostQueueDepth)
+    reporter.error("aio.queue_depth", "found " + Twine(files.queueDepth) +
+                                          ", wanted at most " +
+                                          Twine(FilesConfig::mostQueueDepth));
+}
+
+/// Optimizer states in host memory or in files.
 static void readStates(const ConfigValues &values, Reporter &reporter,
                        TrainConfig &config) {
   const std::string device = readDevice(values, kBlock, kOldKey, reporter);
-  if (device == "nvme")
-    reporter.error(pathOf("device"),
-                   "optimizer states cannot be kept in files; give \"cpu\"");
   const double ratio = values.number(pathOf("ratio"));
   if (ratio > 1)
     reporter.error(pathOf("ratio"), "found " + Twine(std::to_string(ratio)) +
                                         ", wanted a number from 0 to 1");
-  if (device != "cpu" || ratio == 0)
+  if (device == "none" || ratio == 0)
     return;
   verifyOffload(config, values.has(kBlock) ? pathOf("device") : kOldKey.str(),
                 reporter);
@@ -99,6 +123,8 @@ static void readStates(const ConfigValues &values, Reporter &reporter,
   offload.pipelineRead = isPipelined || values.boolean(pathOf("pipeline_read"));
   offload.pipelineWrite =
       isPipelined || values.boolean(pathOf("pipeline_write"));
+  if (device == "nvme")
+    readFiles(values, reporter, offload.files.emplace());
 }
 
 void mlir::zero::readOffload(const ConfigValues &values, Reporter &reporter,

@@ -91,7 +91,9 @@ static bool isWorthSaying(llvm::StringRef path, const TrainConfig &config,
 
 static void writeOffload(OStream &json, const OffloadConfig &offload) {
   json.attributeObject("offload_optimizer", [&] {
-    json.attribute("device", "cpu");
+    json.attribute("device", offload.files ? "nvme" : "cpu");
+    if (offload.files)
+      json.attribute("nvme_path", offload.files->folder);
     json.attribute("ratio", offload.ratio);
     json.attribute("pipeline_read", offload.pipelineRead);
     json.attribute("pipeline_write", offload.pipelineWrite);
@@ -151,6 +153,9 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
       for (const auto &[state, tier] : config.stateTiers)
         json.attribute(state, tier);
     });
+  if (config.offloadOptimizer && config.offloadOptimizer->files)
+    json.attribute("offload_nvme_min_bytes",
+                   config.offloadOptimizer->files->leastBytes);
   writeMesh(json, config);
   json.attribute("layout", stringify(config.layout));
   if (isWorthSaying("zero.alignment", config, &TrainConfig::alignment))
@@ -191,6 +196,13 @@ void mlir::zero::writeTrainConfig(llvm::raw_ostream &os,
                            [&] { writeScheduler(json, config.scheduler); });
     writePrecision(json, config);
     json.attributeObject("zero_optimization", [&] { writeZero(json, config); });
+    if (config.offloadOptimizer && config.offloadOptimizer->files)
+      json.attributeObject("aio", [&] {
+        json.attribute("block_size",
+                       config.offloadOptimizer->files->blockBytes);
+        json.attribute("queue_depth",
+                       config.offloadOptimizer->files->queueDepth);
+      });
     if (config.checkpoint.number > 0)
       json.attributeObject("activation_checkpointing", [&] {
         json.attribute("number_checkpoints", config.checkpoint.number);

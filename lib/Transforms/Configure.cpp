@@ -138,9 +138,13 @@ static OffloadAttr makeOffload(MLIRContext *context,
                                const std::optional<OffloadConfig> &offload) {
   if (!offload)
     return {};
+  FilesAttr files;
+  if (const std::optional<FilesConfig> &given = offload->files)
+    files = FilesAttr::get(context, given->folder, given->blockBytes,
+                           given->queueDepth, given->leastBytes);
   return OffloadAttr::get(context, offload->ratio, offload->subGroupSize,
                           offload->pipelineRead, offload->pipelineWrite,
-                          offload->parameters);
+                          offload->parameters, files);
 }
 
 /// Without gathers, one rank would read parameters where they are kept.

@@ -61,21 +61,6 @@ static void refresh(OpBuilder &builder, PartitionOp partition,
   }
 }
 
-/// Sub-groups of [begin, end): neighbouring segments of at most `elements` on
-/// one rank, or one segment where that has more.
-static SmallVector<std::pair<int64_t, int64_t>>
-getSubGroups(PartitionOp partition, int64_t end, int64_t elements) {
-  SmallVector<std::pair<int64_t, int64_t>> groups;
-  for (auto [first, last] : partition.getSegmentsIn(0, end)) {
-    if (!groups.empty() &&
-        partition.getOwnedElements(groups.back().first, last) <= elements)
-      groups.back().second = last;
-    else
-      groups.push_back({first, last});
-  }
-  return groups;
-}
-
 /// A copy of what this rank owns of [begin, end) of gradients or parameters.
 static Value copyToHost(OpBuilder &builder, PartitionOp partition,
                         StringRef state, Type type, int64_t begin,
@@ -90,9 +75,44 @@ static Value copyToHost(OpBuilder &builder, PartitionOp partition,
       .getResult(0);
 }
 
+/// What a rank owns of [begin, end), of each state.
+static SmallVector<Type> typeStates(PartitionOp partition, int64_t begin,
+                                    int64_t end) {
+  SmallVector<Type> types;
+  for (StateAttr state : partition.getStateRange())
+    types.push_back(RankedTensorType::get(
+        {partition.getOwnedElements(begin, end)}, state.getType()));
+  return types;
+}
+
+/// The states of [begin, end) from their file; none where they are not in one.
+static SmallVector<Value> readStates(OpBuilder &builder, PartitionOp partition,
+                                     int64_t begin, int64_t end) {
+  if (partition.getStateTier(begin, end) != MemoryTier::File)
+    return {};
+  auto start = ReadStatesOp::create(
+      builder, partition.getLoc(),
+      PendingType::get(builder.getContext(), typeStates(partition, begin, end)),
+      partition.getSymName(), begin, end, StreamKind::Read);
+  return llvm::to_vector_of<Value>(
+      WaitOp::create(builder, partition.getLoc(), start.getPending())
+          .getResults());
+}
+
+static void writeStates(OpBuilder &builder, PartitionOp partition,
+                        ValueRange states, int64_t begin, int64_t end) {
+  if (states.empty())
+    return;
+  auto start = WriteStatesOp::create(
+      builder, partition.getLoc(), PendingType::get(builder.getContext(), {}),
+      states, partition.getSymName(), begin, end, StreamKind::Write);
+  WaitOp::create(builder, partition.getLoc(), start.getPending());
+}
+
 static void updateOnHost(OpBuilder &builder, PartitionOp partition,
                          Value verdict, int64_t begin, int64_t end) {
   Location loc = partition.getLoc();
+  SmallVector<Value> states = readStates(builder, partition, begin, end);
   Value gradients = copyToHost(builder, partition, "gradients",
                                partition.getGradientType(), begin, end);
   bool isInPlace = partition.hasParametersOnHost();
@@ -104,32 +124,33 @@ static void updateOnHost(OpBuilder &builder, PartitionOp partition,
   if (!isInPlace)
     results.push_back(RankedTensorType::get(
         {partition.getOwnedElements(begin, end)}, partition.getComputeType()));
+  if (!states.empty())
+    llvm::append_range(results, typeStates(partition, begin, end));
   auto update = UpdateOnHostOp::create(
       builder, loc, PendingType::get(builder.getContext(), results),
-      partition.getSymName(), begin, end, gradients, parameters, verdict,
-      StreamKind::Host);
+      partition.getSymName(), begin, end, gradients, parameters, states,
+      verdict, StreamKind::Host);
   auto wait = WaitOp::create(builder, loc, update.getPending());
-  if (isInPlace)
-    return;
-  auto copy = CopyToDeviceOp::create(builder, loc,
-                                     PendingType::get(builder.getContext(), {}),
-                                     wait.getResult(0), partition.getSymName(),
-                                     begin, end, verdict, StreamKind::Upload);
-  WaitOp::create(builder, loc, copy.getPending());
+  if (!isInPlace) {
+    auto copy = CopyToDeviceOp::create(
+        builder, loc, PendingType::get(builder.getContext(), {}),
+        wait.getResult(0), partition.getSymName(), begin, end, verdict,
+        StreamKind::Upload);
+    WaitOp::create(builder, loc, copy.getPending());
+  }
+  writeStates(builder, partition, wait.getResults().take_back(states.size()),
+              begin, end);
 }
 
-/// The segments whose states are on the host, which come first, are updated
-/// there; the device updates the rest.
+/// The segments whose states are not on the device, which come first, are
+/// updated on the host; the device updates the rest.
 static void updatePartition(OpBuilder &builder, PartitionOp partition,
                             OffloadAttr offload, Value verdict) {
-  int64_t hostEnd = 0, flat = partition.getFlatElements();
-  if (offload)
-    for (int64_t boundary : partition.getSegments())
-      if (boundary > 0 && partition.isOnHost(0, boundary))
-        hostEnd = boundary;
+  int64_t hostEnd = offload ? partition.getHostEnd() : 0;
+  int64_t flat = partition.getFlatElements();
   if (hostEnd > 0)
     for (auto [begin, end] :
-         getSubGroups(partition, hostEnd, offload.getSubGroupSize()))
+         partition.getSubGroups(0, hostEnd, offload.getSubGroupSize()))
       updateOnHost(builder, partition, verdict, begin, end);
   if (hostEnd == 0)
     UpdateOp::create(builder, partition.getLoc(), partition.getSymName(),

@@ -21,44 +21,85 @@ struct OverlapUpdates : public zero::impl::OverlapUpdatesBase<OverlapUpdates> {
   void runOnOperation() override;
 };
 
-/// The update of one sub-group on the host, with its copies; no write where
-/// parameters are on the host.
+/// The update of one sub-group on the host: the starts that bring what it
+/// reads, and those that take what it gives, with their waits. No copy of
+/// parameters where these are on the host, and no file where states are not in
+/// one.
 struct SubGroup {
-  SmallVector<CopyToHostOp> reads;
+  SmallVector<AsyncOpInterface> reads;
   UpdateOnHostOp update;
-  CopyToDeviceOp write;
-  WaitOp writeWait;
+  CopyToDeviceOp copy;
+  WriteStatesOp write;
+  WaitOp copyWait, writeWait;
 };
 
 } // namespace
+
+/// The wait for `op`, in the same region.
+static FailureOr<WaitOp> findWaitHere(AsyncOpInterface op) {
+  FailureOr<WaitOp> wait = findOwnWait(op);
+  if (succeeded(wait) && !*wait)
+    return op->emitOpError("is carried to another region");
+  return wait;
+}
+
+/// What takes a result of `update`, and its wait; nothing where no `TakeOp`
+/// does.
+template <typename TakeOp>
+static LogicalResult collectTake(WaitOp updated, TakeOp &take, WaitOp &end) {
+  for (Operation *user : updated->getUsers())
+    if (auto found = dyn_cast<TakeOp>(user))
+      take = found;
+  if (!take)
+    return success();
+  FailureOr<WaitOp> wait = findWaitHere(take);
+  if (succeeded(wait))
+    end = *wait;
+  return wait;
+}
 
 static FailureOr<SubGroup> collect(UpdateOnHostOp update) {
   SubGroup group;
   group.update = update;
   for (Value operand : update->getOperands())
     if (auto wait = operand.getDefiningOp<WaitOp>())
-      if (auto read = wait.getPending().getDefiningOp<CopyToHostOp>())
+      if (auto read = wait.getPending().getDefiningOp<AsyncOpInterface>();
+          read && !llvm::is_contained(group.reads, read))
         group.reads.push_back(read);
-  FailureOr<WaitOp> wait = findOwnWait(update);
-  if (failed(wait))
+  FailureOr<WaitOp> wait = findWaitHere(update);
+  if (failed(wait) || failed(collectTake(*wait, group.copy, group.copyWait)) ||
+      failed(collectTake(*wait, group.write, group.writeWait)))
     return failure();
-  if (!*wait)
-    return update.emitOpError("is carried to another region");
-  if ((*wait).getNumResults() == 0)
-    return group;
-  for (Operation *user : (*wait).getResult(0).getUsers())
-    if (auto write = dyn_cast<CopyToDeviceOp>(user))
-      group.write = write;
-  if (!group.write)
-    return update.emitOpError("gives parameters that no "
-                              "'zero.copy_to_device' takes back");
-  FailureOr<WaitOp> writeWait = findOwnWait(group.write);
-  if (failed(writeWait))
-    return failure();
-  if (!*writeWait)
-    return group.write.emitOpError("is carried to another region");
-  group.writeWait = *writeWait;
   return group;
+}
+
+/// Whether both write parameters that are gathered together.
+static bool haveOnePartition(const SubGroup &a, const SubGroup &b) {
+  return UpdateOnHostOp(a.update).getPartitionAttr() ==
+         UpdateOnHostOp(b.update).getPartitionAttr();
+}
+
+/// Lets each sub-group be written to its file during what follows, until the
+/// next one is, and the last until the end of the update.
+static void delayWrites(ArrayRef<SubGroup> groups, Block &apply) {
+  WaitOp wait;
+  for (const SubGroup &group : groups) {
+    if (!group.write)
+      continue;
+    if (wait)
+      wait->moveBefore(group.write);
+    wait = group.writeWait;
+  }
+  if (wait)
+    wait->moveBefore(&apply, apply.end());
+}
+
+/// States are known before the gradients are: the first ones are read while
+/// those are checked.
+static void hoistFirstRead(const SubGroup &group, Block &apply) {
+  for (AsyncOpInterface read : group.reads)
+    if (isa<ReadStatesOp>(read))
+      read->moveBefore(&apply.front());
 }
 
 void OverlapUpdates::runOnOperation() {
@@ -76,17 +117,20 @@ void OverlapUpdates::runOnOperation() {
       return signalPassFailure();
     groups.push_back(*group);
   }
+  if (offload.getPipelineRead() && !groups.empty())
+    hoistFirstRead(groups.front(), apply.getBody().front());
   for (size_t i = 0; i + 1 < groups.size(); ++i) {
     Operation *place = groups[i].update;
     if (offload.getPipelineRead())
-      for (CopyToHostOp read : groups[i + 1].reads) {
+      for (AsyncOpInterface read : groups[i + 1].reads) {
         read->moveAfter(place);
         place = read;
       }
     // What is gathered next must have arrived.
-    if (offload.getPipelineWrite() && groups[i].write && groups[i + 1].write &&
-        groups[i].update.getPartitionAttr() ==
-            groups[i + 1].update.getPartitionAttr())
-      groups[i].writeWait->moveBefore(groups[i + 1].write);
+    if (offload.getPipelineWrite() && groups[i].copy && groups[i + 1].copy &&
+        haveOnePartition(groups[i], groups[i + 1]))
+      groups[i].copyWait->moveBefore(groups[i + 1].copy);
   }
+  if (offload.getPipelineWrite())
+    delayWrites(groups, apply.getBody().front());
 }

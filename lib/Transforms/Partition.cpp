@@ -7,6 +7,8 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
+#include "StateTiers.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 #include "program/Control.h"
@@ -64,8 +66,8 @@ private:
   LogicalResult verifyIntervals(const Group &group, int64_t elements);
   LogicalResult verifyTraffic(int64_t elements);
   LogicalResult verifyTiers();
+  void placeStates(PartitionOp partition);
   void createPartition(const Group &group, Type computeType, unsigned index);
-  ArrayAttr placeStates(PartitionOp partition);
   LayoutKind chooseLayout(const Group &group);
   MemoryTier chooseParameterTier(LayoutKind layout) const;
   FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
@@ -299,7 +301,7 @@ void Partitioner::createPartition(const Group &group, Type computeType,
       settings.splitMaster && group.optimizer && computeType.isBF16(),
       group.optimizer, /*states=*/ArrayAttr(), /*at=*/DictionaryAttr());
   if (group.optimizer)
-    partition.setStatesAttr(placeStates(partition));
+    placeStates(partition);
 }
 
 /// Sharded parameters may be in host memory.
@@ -310,43 +312,10 @@ MemoryTier Partitioner::chooseParameterTier(LayoutKind layout) const {
              : MemoryTier::Device;
 }
 
-/// Where a partition's states leave the host: at the first segment boundary
-/// that has the asked part of its elements before it.
-static int64_t findOffloadedEnd(PartitionOp partition, OffloadAttr offload) {
-  const double wanted =
-      offload.getRatio() * static_cast<double>(partition.getFlatElements());
-  for (int64_t boundary : partition.getSegments())
-    if (static_cast<double>(boundary) >= wanted)
-      return boundary;
-  return partition.getFlatElements();
-}
-
-/// The states of `partition`, each in the tier that the training says.
-ArrayAttr Partitioner::placeStates(PartitionOp partition) {
-  MLIRContext *context = step.getContext();
-  PlanningAttr planning = training.getPlanning();
-  SmallVector<StateRangeAttr> offloaded;
-  if (OffloadAttr offload = planning.getOffload()) {
-    int64_t end = findOffloadedEnd(partition, offload);
-    bool isAll = end == partition.getFlatElements();
-    offloaded.push_back(StateRangeAttr::get(context, 0, isAll ? -1 : end,
-                                            MemoryTier::Host, AtAttr()));
-    if (!isAll)
-      offloaded.push_back(StateRangeAttr::get(context, end,
-                                              partition.getFlatElements(),
-                                              MemoryTier::Device, AtAttr()));
-  }
-  SmallVector<Attribute> placed;
-  for (StateAttr state : partition.getStateRange()) {
+void Partitioner::placeStates(PartitionOp partition) {
+  for (StateAttr state : partition.getStateRange())
     states.insert(state.getName().str());
-    placed.push_back(
-        offloaded.empty()
-            ? StateAttr::get(context, state.getName(), state.getType(),
-                             planning.getStateTier(state.getName()))
-            : StateAttr::get(context, state.getName(), state.getType(),
-                             offloaded));
-  }
-  return ArrayAttr::get(context, placed);
+  partition.setStatesAttr(chooseTiers(partition, training.getPlanning()));
 }
 
 LogicalResult Partitioner::verifyTiers() {

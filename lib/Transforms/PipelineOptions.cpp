@@ -2,6 +2,8 @@
 
 #include "zero/Transforms/Pipeline.h"
 
+#include "OffloadOptions.h"
+
 #include "zero/Analysis/Sizes.h"
 #include "zero/Cost/Machine.h"
 #include "zero/Dialect/Zero/Zero.h"
@@ -243,99 +245,6 @@ applyStateTiers(const ZeroPipelineOptions &options, TrainConfig &config,
     config.stateTiers[state.str()] = tier.str();
   }
   return success();
-}
-
-static LogicalResult
-applyOffloadedStates(const ZeroPipelineOptions &options, TrainConfig &config,
-                     function_ref<InFlightDiagnostic()> emitError) {
-  auto verifyDevice = [&](StringRef option, StringRef device) {
-    return device == "none" || device == "cpu"
-               ? success()
-               : emitError()
-                     << option << " is '" << device << "', wanted none or cpu";
-  };
-  if (failed(verifyDevice("offload-optimizer", options.offloadOptimizer)) ||
-      failed(verifyDevice("offload-param", options.offloadParameters)))
-    return failure();
-  std::optional<OffloadConfig> &offload = config.offloadOptimizer;
-  if (options.offloadOptimizer.getNumOccurrences()) {
-    const bool parameters = offload && offload->parameters;
-    offload.reset();
-    if (options.offloadOptimizer == "cpu")
-      offload.emplace().parameters = parameters;
-    else if (parameters && !options.offloadParameters.getNumOccurrences())
-      return emitError() << "offload-optimizer=none is given, but the "
-                            "configuration keeps parameters in host memory "
-                            "(offload_param), where they are updated; give "
-                            "offload-param=none, too";
-  }
-  if (!options.offloadParameters.getNumOccurrences())
-    return success();
-  const bool parameters = options.offloadParameters == "cpu";
-  if (parameters && !offload)
-    return emitError() << "offload-param is given without offload-optimizer: "
-                          "parameters in host memory are updated there; give "
-                          "offload-optimizer=cpu, too";
-  if (offload)
-    offload->parameters = parameters;
-  return success();
-}
-
-/// Faults between what is offloaded and the rest.
-static LogicalResult
-verifyOffload(const TrainConfig &config,
-              function_ref<InFlightDiagnostic()> emitError) {
-  const OffloadConfig &offload = *config.offloadOptimizer;
-  if (config.stage == 0)
-    return emitError() << "offload-optimizer is given at stage 0, which keeps "
-                          "all states on every rank's device; wanted a stage "
-                          "of 1 to 3";
-  if (!config.stateTiers.empty())
-    return emitError() << "state-tiers says where states are, and so does "
-                          "offload-optimizer; wanted one of them";
-  if (!(offload.ratio > 0 && offload.ratio <= 1))
-    return emitError() << "offload-ratio is " << offload.ratio
-                       << ", wanted more than 0 and at most 1";
-  if (offload.subGroupSize < 1)
-    return emitError() << "sub-group-size is " << offload.subGroupSize
-                       << ", wanted at least 1";
-  if (!offload.parameters)
-    return success();
-  if (config.stage != 3)
-    return emitError() << "parameters are to be in host memory (offload_param) "
-                          "at stage "
-                       << config.stage
-                       << ", which keeps whole parameters on every rank's "
-                          "device; wanted stage 3";
-  if (offload.ratio != 1)
-    return emitError() << "parameters are to be in host memory (offload_param) "
-                          "with a ratio of "
-                       << std::to_string(offload.ratio)
-                       << "; wanted 1, since only the host updates them";
-  return success();
-}
-
-static LogicalResult
-applyOffload(const ZeroPipelineOptions &options, TrainConfig &config,
-             function_ref<InFlightDiagnostic()> emitError) {
-  if (failed(applyOffloadedStates(options, config, emitError)))
-    return failure();
-  std::optional<OffloadConfig> &offload = config.offloadOptimizer;
-  bool isTuned = options.offloadRatio.getNumOccurrences() ||
-                 options.subGroupSize.getNumOccurrences() ||
-                 options.pipelineUpdates.getNumOccurrences();
-  if (!offload)
-    return isTuned ? emitError() << "nothing is offloaded, but offload-ratio, "
-                                    "sub-group-size or pipeline-updates is "
-                                    "given; give offload-optimizer=cpu"
-                   : success();
-  if (options.offloadRatio.getNumOccurrences())
-    offload->ratio = options.offloadRatio;
-  if (options.subGroupSize.getNumOccurrences())
-    offload->subGroupSize = options.subGroupSize;
-  if (options.pipelineUpdates.getNumOccurrences())
-    offload->pipelineRead = offload->pipelineWrite = options.pipelineUpdates;
-  return verifyOffload(config, emitError);
 }
 
 /// Lets options that were given, and that nothing else follows from, override

@@ -34,8 +34,11 @@ static auto fields(const CheckpointConfig &config) {
 }
 
 static auto fields(const OffloadConfig &config) {
-  const auto &[ratio, subGroup, reads, writes, parameters] = config;
-  return std::tie(ratio, subGroup, reads, writes, parameters);
+  static const FilesConfig none;
+  const auto &[ratio, subGroup, reads, writes, parameters, given] = config;
+  const auto &[folder, block, depth, least] = given ? *given : none;
+  return std::tie(ratio, subGroup, reads, writes, parameters, folder, block,
+                  depth, least);
 }
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {

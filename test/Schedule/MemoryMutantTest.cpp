@@ -449,10 +449,14 @@ TEST_P(MemoryMutantTest, OffloadedStatesAreJudgedByTheBytesTheyLose) {
                          "offload-optimizer=cpu sub-group-size=6 "
                          "pipeline-updates=true";
   auto isOffload = [](Operation *op) {
-    return isa<CopyToHostOp, UpdateOnHostOp, CopyToDeviceOp, UploadOp>(op);
+    return isa<CopyToHostOp, UpdateOnHostOp, CopyToDeviceOp, UploadOp,
+               ReadStatesOp, WriteStatesOp>(op);
   };
   judgeMutants(settings, isOffload);
   judgeMutants(settings + " precision=bf16", isOffload);
+  judgeMutants(settings + " precision=bf16 offload-optimizer=nvme "
+                          "nvme-path=/states nvme-min-bytes=0",
+               isOffload);
   if (GetParam() == 3) {
     judgeMutants(settings + " offload-param=cpu", isOffload);
     judgeMutants(settings + " offload-param=cpu precision=bf16", isOffload);

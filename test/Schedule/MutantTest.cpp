@@ -107,6 +107,7 @@ static constexpr Harmless kHarmless[] = {
     {"move", "while this rank's own update of it is on its way",
      "whether it reads too early is up to chance"},
     {"move", "before they are reduced and complete", "as above"},
+    {"move", "while an update of it is in flight", "as above"},
     {"swap", "before they are reduced and complete", "as above"},
     {"axes", "is reduced over",
      "what travels in one group must be cut alike, so all partitions have the "
@@ -141,6 +142,8 @@ struct Settings {
   bool offloadActivations = false;
   /// Whether the host keeps sharded parameters, with all states.
   bool offloadParameters = false;
+  /// Whether states that the device does not keep are in files.
+  bool files = false;
 };
 
 class MutantTest : public ::testing::Test, protected Compiler {
@@ -199,8 +202,13 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   config.gathersInFlight = 2;
   if (settings.offload > 0)
     config.offloadOptimizer =
-        OffloadConfig{settings.offload, 6, settings.overlap, settings.overlap,
-                      settings.offloadParameters};
+        OffloadConfig{settings.offload,           6,
+                      settings.overlap,           settings.overlap,
+                      settings.offloadParameters, std::nullopt};
+  if (settings.files) {
+    config.offloadOptimizer->files.emplace().folder = "/states";
+    config.offloadOptimizer->files->leastBytes = 8;
+  }
   PassManager passes(&context);
   passes.addPass(createConfigurePass(config));
   passes.addPass(createDifferentiate());
@@ -424,6 +432,22 @@ TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
         }
 }
 
+TEST_F(MutantTest, StatesInFilesTrainAsStageZeroDoes) {
+  for (int64_t stage = 1; stage <= 3; ++stage)
+    for (int64_t ranks : {1, 2, 3, 5})
+      for (int variant = 0; variant < 3; ++variant) {
+        Settings settings{stage, ranks, /*accumulation=*/2};
+        settings.overlap = variant > 0;
+        settings.offload = variant == 1 ? 0.4 : 1.0;
+        settings.offloadParameters = stage == 3 && variant == 2;
+        settings.files = true;
+        OwningOpRef<ModuleOp> module = expectTrains(settings);
+        size_t reads = 0;
+        module->walk([&](ReadStatesOp) { ++reads; });
+        EXPECT_GT(reads, 0u);
+      }
+}
+
 TEST_F(MutantTest, OffloadedParametersTrainAsStageZeroDoes) {
   for (int64_t ranks : {1, 2, 3, 5})
     for (int64_t persistence : {0, 3})
@@ -496,7 +520,11 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   offload.overlap = true;
   if (stage >= 1)
     mutants += judgeMutants(offload);
+  offload.files = true;
   offload.offload = 1;
+  if (stage >= 1)
+    mutants += judgeMutants(offload);
+  offload.files = false;
   offload.persistence = 3;
   offload.offloadParameters = true;
   if (stage == 3)

@@ -259,10 +259,13 @@ std::string refusalOf(const zrt::Program &program) {
   for (const zrt::Partition &partition : program.partitions)
     for (const zrt::State &state : partition.states)
       for (const zrt::StateRange &range : state.ranges)
-        if (range.buffer.tier == zrt::Tier::File)
+        if (range.buffer.tier == zrt::Tier::File &&
+            program.files.folder.empty())
           return "the state " + state.name +
-                 " is in a file, and executables have no such tier; give it "
-                 "the tier device or host (state-tiers, zero.state_tiers)";
+                 " is in a file, from where the update does not read it; give "
+                 "it the tier device or host (state-tiers, zero.state_tiers), "
+                 "or offload all states (offload_optimizer with the device "
+                 "nvme)";
   if (target != "cuda" || program.training.deterministic ||
       program.training.ranks == 1)
     return "";

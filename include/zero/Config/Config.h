@@ -185,6 +185,18 @@ struct MeshAxisConfig {
   }
 };
 
+/// Where states in files are, and how they are read and written: the keys
+/// `nvme_path`, `aio` and `zero.offload_nvme_min_bytes`.
+struct FilesConfig {
+  /// What a block is a multiple of, and its most bytes; the longest queue.
+  static constexpr int64_t diskBlock = 4096, mostBlockBytes = 1 << 30,
+                           mostQueueDepth = 4096;
+  std::string folder;
+  int64_t blockBytes = 1 << 20, queueDepth = 8;
+  /// Sub-groups whose states are smaller stay in host memory.
+  int64_t leastBytes = 1 << 20;
+};
+
 /// Optimizer states in host memory, updated on the host; as the keys of
 /// `zero_optimization.offload_optimizer` and `sub_group_size` say.
 struct OffloadConfig {
@@ -195,6 +207,7 @@ struct OffloadConfig {
   /// before, are copied during an update.
   bool pipelineRead = false, pipelineWrite = false;
   bool parameters = false; ///< sharded parameters are there, too: offload_param
+  std::optional<FilesConfig> files; ///< states are there: the device `nvme`
 };
 
 /// One training run, complete: every default is filled in. A file that leaves a

@@ -85,9 +85,18 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Where optimizer states are: exp_avg=host")};
   Option<std::string> offloadOptimizer{
       *this, "offload-optimizer",
-      llvm::cl::desc("Where optimizer states are kept and updated: none or "
-                     "cpu"),
+      llvm::cl::desc("Where optimizer states are kept: none, cpu, or nvme; the "
+                     "host updates what is not on the device"),
       llvm::cl::init("none")};
+  Option<std::string> nvmePath{
+      *this, "nvme-path",
+      llvm::cl::desc("Existing folder for files of optimizer states"),
+      llvm::cl::init("")};
+  Option<int64_t> nvmeMinBytes{
+      *this, "nvme-min-bytes",
+      llvm::cl::desc("Bytes of a state below which those of a sub-group stay "
+                     "in host memory"),
+      llvm::cl::init(1 << 20)};
   Option<std::string> offloadParameters{
       *this, "offload-param",
       llvm::cl::desc("Stage 3: where sharded parameters are kept: none or cpu, "

@@ -1,0 +1,81 @@
+//===- StateTiers.cpp - which states are not on the device
+//-----------------===//
+
+#include "StateTiers.h"
+
+#include "zero/Dialect/Zero/PartitionTable.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// Where a partition's states leave the host: at the first segment boundary
+/// that has the asked part of its elements before it.
+static int64_t findOffloadedEnd(PartitionOp partition, OffloadAttr offload) {
+  const double wanted =
+      offload.getRatio() * static_cast<double>(partition.getFlatElements());
+  for (int64_t boundary : partition.getSegments())
+    if (static_cast<double>(boundary) >= wanted)
+      return boundary;
+  return partition.getFlatElements();
+}
+
+namespace {
+/// Elements of a partition, and where their states are.
+struct TierRange {
+  int64_t begin, end;
+  MemoryTier tier;
+};
+} // namespace
+
+/// Whether a rank's states of [begin, end) are large enough for a file.
+static bool belongsInFile(PartitionOp partition, FilesAttr files, int64_t begin,
+                          int64_t end) {
+  int64_t width = 0;
+  for (StateAttr state : partition.getStateRange())
+    width = std::max(width, elementBytes(state.getType()));
+  return partition.getOwnedElements(begin, end) * width >=
+         files.getLeastBytes();
+}
+
+/// What is not on the device, and what is: sub-groups in files are ranges of
+/// their own, so that each is read from one place.
+static SmallVector<TierRange> listRanges(PartitionOp partition,
+                                         OffloadAttr offload) {
+  const int64_t end = findOffloadedEnd(partition, offload);
+  SmallVector<TierRange> ranges;
+  if (FilesAttr files = offload.getFiles())
+    for (auto [first, last] :
+         partition.getSubGroups(0, end, offload.getSubGroupSize()))
+      if (belongsInFile(partition, files, first, last))
+        ranges.push_back({first, last, MemoryTier::File});
+      else if (ranges.empty() || ranges.back().tier == MemoryTier::File)
+        ranges.push_back({first, last, MemoryTier::Host});
+      else
+        ranges.back().end = last;
+  if (ranges.empty())
+    ranges.push_back({0, end, MemoryTier::Host});
+  if (end != partition.getFlatElements())
+    ranges.push_back({end, partition.getFlatElements(), MemoryTier::Device});
+  return ranges;
+}
+
+ArrayAttr mlir::zero::chooseTiers(PartitionOp partition,
+                                  PlanningAttr planning) {
+  MLIRContext *context = partition.getContext();
+  SmallVector<StateRangeAttr> offloaded;
+  if (OffloadAttr offload = planning.getOffload())
+    for (auto [begin, end, tier] : listRanges(partition, offload)) {
+      bool isAll = begin == 0 && end == partition.getFlatElements();
+      offloaded.push_back(StateRangeAttr::get(context, begin, isAll ? -1 : end,
+                                              tier, AtAttr()));
+    }
+  SmallVector<Attribute> placed;
+  for (StateAttr state : partition.getStateRange())
+    placed.push_back(
+        offloaded.empty()
+            ? StateAttr::get(context, state.getName(), state.getType(),
+                             planning.getStateTier(state.getName()))
+            : StateAttr::get(context, state.getName(), state.getType(),
+                             offloaded));
+  return ArrayAttr::get(context, placed);
+}
