@@ -150,8 +150,11 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec) const {
 
 double CostModel::kernelSeconds(const zrt::KernelSpec &spec,
                                 StreamKind stream) const {
-  bool isCopy = stream == StreamKind::Copy || stream == StreamKind::Upload;
-  double rate = isCopy                       ? machine.busBandwidth
+  bool isBus = stream == StreamKind::Copy || stream == StreamKind::Upload;
+  bool isFile = stream == StreamKind::Read || stream == StreamKind::Write;
+  bool isCopy = isBus || isFile;
+  double rate = isBus                        ? machine.busBandwidth
+                : isFile                     ? machine.fileBandwidth
                 : stream == StreamKind::Host ? machine.hostBandwidth
                                              : 0;
   if (rate == 0)
@@ -331,7 +334,9 @@ double OperationCost::cost(Operation *op) const {
                       op.getStream());
       })
       .Case([&](AsyncOpInterface op) {
-        assert(op.getLink() == LinkKind::Bus && "other links are named above");
+        assert(
+            (op.getLink() == LinkKind::Bus || op.getLink() == LinkKind::File) &&
+            "other links are named above");
         // In bytes, whatever their type.
         Type byte = IntegerType::get(op->getContext(), 8);
         int64_t bytes = op.getBytes(partitions);

@@ -286,6 +286,7 @@ FailureOr<Machine> mlir::zero::detail::parseMachine(StringRef text,
   fields.read("core_bandwidth", machine.coreBandwidth, machine.cores > 0);
   fields.read("bus_bandwidth", machine.busBandwidth, false);
   fields.read("host_bandwidth", machine.hostBandwidth, false);
+  fields.read("file_bandwidth", machine.fileBandwidth, false);
   fields.read("flops_efficiency", machine.flopsEfficiency, false);
   fields.read("bandwidth_efficiency", machine.bandwidthEfficiency, false);
   fields.read("product_efficiency", machine.productEfficiency, false);

@@ -21,6 +21,7 @@ static void writeScalars(llvm::json::OStream &json, const Machine &machine) {
   json.attribute("core_bandwidth", machine.coreBandwidth);
   json.attribute("bus_bandwidth", machine.busBandwidth);
   json.attribute("host_bandwidth", machine.hostBandwidth);
+  json.attribute("file_bandwidth", machine.fileBandwidth);
   json.attribute("flops_efficiency", machine.flopsEfficiency);
   json.attribute("bandwidth_efficiency", machine.bandwidthEfficiency);
   json.attribute("product_efficiency", machine.productEfficiency);

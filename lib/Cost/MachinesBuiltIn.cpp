@@ -13,7 +13,8 @@
 // to 0.75 forward and less backward (arXiv 2407.08608). The bus is PCIe of 16
 // lanes, generation 4 beside the A100 and 5 beside the others, at 0.85 of its
 // raw rate; a rank's share of the host's memory is an eighth of 16 channels of
-// DDR4-3200, or of DDR5-4800.
+// DDR4-3200, or of DDR5-4800. Files are on one drive a rank, PCIe 4 of 4 lanes
+// at 0.75 of its raw rate.
 //
 // The machines with `-eager` are the same nodes with what frameworks reach that
 // run one kernel after the other: fitted to docs/published-runs.csv by
@@ -85,6 +86,7 @@ static Machine makeGpuMachine(const GpuNode &node) {
   machine.bandwidth = node.memory;
   machine.busBandwidth = node.bus;
   machine.hostBandwidth = node.host;
+  machine.fileBandwidth = 6 * kGiga;
   machine.flopsEfficiency = 0.7;
   machine.bandwidthEfficiency = 0.85;
   machine.attentionEfficiency = 0.6;
@@ -124,6 +126,7 @@ static Machine makeHostMachine() {
   machine.coreBandwidth = 12 * kGiga;
   machine.kernelOverhead = 2 * kMicro;
   machine.worksAtWait = true;
+  machine.fileBandwidth = 1 * kGiga;
   machine.protocols = {
       {20 * kMicro, 2 * kMicro, 2 * kMicro, 40 * kGiga, 40 * kGiga}};
   return machine;

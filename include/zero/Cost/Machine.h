@@ -73,6 +73,9 @@ struct Machine {
   /// Bytes a second of the host's memory that a rank's share of it has; 0 where
   /// `bandwidth` says so.
   double hostBandwidth = 0;
+  /// Bytes a second that a rank reads from files, or writes to them; 0 where it
+  /// is not known, and files count as the host's memory.
+  double fileBandwidth = 0;
   /// Parts of `flops` and `bandwidth` that kernels reach.
   double flopsEfficiency = 1, bandwidthEfficiency = 1;
   /// The part of `flops` that attention reaches, and matrix products of large
