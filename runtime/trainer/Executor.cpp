@@ -59,8 +59,10 @@ struct Executor::Action {
   std::vector<Transfer> transfers;
   Reduction reduction = Reduction::Sum;
   uint64_t elements = 0, bytes = 0;
-  /// Of a plain copy that runs beside others.
+  /// Of a plain copy that runs beside others: its bytes, and whose it is; null
+  /// where the kernel does it.
   uint64_t copied = 0;
+  SideCopies *copies = nullptr;
   /// A wait whose start is in another region, which may not have run yet.
   bool mayBeIdle = false;
 };
@@ -213,6 +215,7 @@ void Executor::planRegion(const Region &region, std::vector<Action> &actions,
       if (command.opcode == Opcode::Kernel) {
         action = planKernel(command);
         action.copied = bytesCopiedBeside(program, command);
+        action.copies = chooseCopies(command);
         if (runsBeside(command))
           startedHere[command.ticket] = 1;
       } else if (command.opcode == Opcode::Wait) {
@@ -229,6 +232,19 @@ void Executor::planRegion(const Region &region, std::vector<Action> &actions,
           command, std::string("in region ") + name + ": " + error.what()));
     }
   }
+}
+
+/// A file is read and written, and nothing else is done with it.
+SideCopies *Executor::chooseCopies(const Command &command) const {
+  if (!namesFile(command))
+    return bytesCopiedBeside(program, command) ? sideCopies : nullptr;
+  if (!isFileCopy(program, command))
+    throw std::runtime_error("has a buffer in a file, wanted a copy between a "
+                             "file and host memory");
+  if (!fileCopies)
+    throw std::runtime_error("copies from or to a file, and this processor has "
+                             "none; compile the model without files");
+  return fileCopies;
 }
 
 std::unique_ptr<Kernel> Executor::makeOne(size_t kernel,
@@ -270,13 +286,20 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
     planRegion(*region, plans[region], name);
 }
 
+/// Of a ticket, only one has copies, or none.
+void Executor::waitForCopies(uint32_t ticket) {
+  for (SideCopies *copies : {sideCopies, fileCopies})
+    if (copies)
+      copies->wait(ticket);
+}
+
 void Executor::execute(const Action &action) {
   const Command &command = *action.command;
   if (command.opcode == Opcode::Kernel) {
     // What has no queue of its own runs here.
-    if (action.copied && sideCopies)
-      sideCopies->start(command.ticket, command.stream, action.buffers[1],
-                        action.buffers[0], action.copied);
+    if (action.copies)
+      action.copies->start(command.ticket, command.stream, action.buffers[1],
+                           action.buffers[0], action.copied);
     else
       action.kernel->run(action.buffers.data(), workspace);
     if (runsBeside(command))
@@ -284,11 +307,8 @@ void Executor::execute(const Action &action) {
     return;
   }
   if (command.opcode == Opcode::Wait) {
-    if (std::exchange(done[command.ticket], 0)) {
-      if (sideCopies)
-        sideCopies->wait(command.ticket);
-      return;
-    }
+    if (std::exchange(done[command.ticket], 0))
+      return waitForCopies(command.ticket);
     if (!started[command.ticket]) {
       if (action.mayBeIdle)
         return;
@@ -365,8 +385,8 @@ void Executor::drain() {
   for (size_t i = 0; i < tickets.size(); ++i) {
     if (Communicator *owner = std::exchange(started[i], nullptr))
       owner->wait(tickets[i]);
-    if (std::exchange(done[i], 0) && sideCopies)
-      sideCopies->wait(uint32_t(i));
+    if (std::exchange(done[i], 0))
+      waitForCopies(uint32_t(i));
   }
 }
 

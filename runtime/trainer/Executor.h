@@ -98,6 +98,9 @@ public:
   std::vector<std::string> choices() const;
   /// Null: copies run where they are started. Borrowed.
   void setSideCopies(SideCopies *copies) { sideCopies = copies; }
+  /// What reads and writes files, in host memory. Null: nothing does. Borrowed;
+  /// set before `plan`.
+  void setFileCopies(SideCopies *copies) { fileCopies = copies; }
   void setCommandHook(CommandHook hook);
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);
@@ -123,6 +126,8 @@ private:
                   const char *name);
   std::unique_ptr<Kernel> makeOne(size_t kernel, const KernelMaker &make) const;
   Action planKernel(const Command &command);
+  SideCopies *chooseCopies(const Command &command) const;
+  void waitForCopies(uint32_t ticket);
   Action planCollective(const Command &command);
   void run(const Region &region);
   void execute(const Action &action);
@@ -147,7 +152,7 @@ private:
   Memory *memory = nullptr;                      ///< else, whose it is
   void *workspace = nullptr;
   size_t workspaceSize = 0;
-  SideCopies *sideCopies = nullptr;
+  SideCopies *sideCopies = nullptr, *fileCopies = nullptr;
   Traffic sent;
   CommandHook hook;
   std::function<void(const Command *command)> mark;

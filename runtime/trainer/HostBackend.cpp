@@ -50,19 +50,44 @@ static KernelContext contextOf(const Run &run, Communicator &communicator,
   return context;
 }
 
+void FileCopies::start(uint32_t ticket, Stream, void *to, const void *from,
+                       size_t bytes) {
+  if (files.holds(from))
+    files.startRead(ticket, to, from, bytes);
+  else
+    files.startWrite(ticket, to, from, bytes);
+}
+
 HostBackend::HostBackend(const Run &run, Communicator &communicator,
                          int localRanks, KernelMaker makeKernel)
     : program(run.program), makeKernel(std::move(makeKernel)),
       pool(threadsPerRank(run.options.threads, localRanks)),
-      memory(run.program),
+      files(makeFileMemory(run.program, run.options.nvmePath,
+                           communicator.rank())),
+      fileCopies(files ? std::make_unique<FileCopies>(*files) : nullptr),
+      memory(run.program, /*hugePages=*/false, files.get()),
       executor(run.program, memory.addresses(), communicator,
                contextOf(run, communicator, pool, memory)) {}
 
+std::vector<std::string> HostBackend::choices() const {
+  std::vector<std::string> lines = executor.choices();
+  if (files)
+    lines.push_back("states in files: " + files->describe());
+  return lines;
+}
+
 void HostBackend::plan() {
+  executor.setFileCopies(fileCopies.get());
   executor.plan(makeKernel);
   inputs.clear();
   for (const Input &input : program.inputs)
     inputs.push_back(executor.address(input.buffer));
+}
+
+HostBackend::~HostBackend() {
+  // After a failure, something may still be read to memory that goes away.
+  if (files)
+    files->abandon();
 }
 
 void HostBackend::initialize() { executor.runInitialize(); }

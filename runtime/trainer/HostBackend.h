@@ -2,9 +2,23 @@
 #ifndef ZERO_RUNTIME_TRAINER_HOSTBACKEND_H
 #define ZERO_RUNTIME_TRAINER_HOSTBACKEND_H
 
+#include "files/FileMemory.h"
 #include "trainer/Backend.h"
 
 namespace zrt {
+
+/// Copies between states in files and the host's memory.
+class FileCopies final : public SideCopies {
+public:
+  explicit FileCopies(FileMemory &files) : files(files) {}
+
+  void start(uint32_t ticket, Stream stream, void *to, const void *from,
+             size_t bytes) override;
+  void wait(uint32_t ticket) override { files.wait(ticket); }
+
+private:
+  FileMemory &files;
+};
 
 /// Regions run as they are called: `update` returns when all is done but what
 /// the program leaves running for the next region.
@@ -12,6 +26,7 @@ class HostBackend final : public Backend {
 public:
   HostBackend(const Run &run, Communicator &communicator, int localRanks,
               KernelMaker makeKernel);
+  ~HostBackend() override;
 
   void plan() override;
   const Arenas &arenas() const override { return memory; }
@@ -24,9 +39,7 @@ public:
   const Control &control() const override { return memory.control(); }
   const Traffic &traffic() const override { return executor.traffic(); }
   size_t workspaceBytes() const override { return executor.workspaceBytes(); }
-  std::vector<std::string> choices() const override {
-    return executor.choices();
-  }
+  std::vector<std::string> choices() const override;
   void setCommandHook(Executor::CommandHook hook) override;
   void judgeAgain() override { executor.judgeAgain(); }
 
@@ -34,6 +47,8 @@ private:
   const Program &program;
   KernelMaker makeKernel;
   ThreadPool pool;
+  std::unique_ptr<FileMemory> files; ///< null where nothing is in files
+  std::unique_ptr<FileCopies> fileCopies;
   Arenas memory;
   Executor executor;
   std::vector<void *> inputs; ///< in the order of `Program::inputs`

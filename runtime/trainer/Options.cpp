@@ -102,6 +102,10 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "KiB, MiB, GiB")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--nvme-path", options.nvmePath,
+                 "existing folder for files of optimizer states, instead of "
+                 "the one that was compiled in")
+      ->type_name("FOLDER");
   app.add_flag("--overcommit", options.overcommit,
                "start although the ranks would need more memory than this "
                "machine has left");
@@ -282,7 +286,8 @@ void addDeviceFlags(CLI::App &app, Options &options) {
       ->excludes("--eager");
 }
 
-void checkClaims(const Claims &claims, const Program &program) {
+void checkClaims(const Claims &claims, const Options &options,
+                 const Program &program) {
   const Training &training = program.training;
   if (claims.ranks != 0 && claims.ranks != training.ranks)
     throw UsageError("--ranks " + std::to_string(claims.ranks) +
@@ -290,6 +295,9 @@ void checkClaims(const Claims &claims, const Program &program) {
                      std::to_string(training.ranks) +
                      " ranks: compile it again with zero-compile --ranks " +
                      std::to_string(claims.ranks));
+  if (!options.nvmePath.empty() && program.files.folder.empty())
+    throw UsageError("--nvme-path, but this program keeps no states in files: "
+                     "compile it with offload_optimizer's device nvme");
   if (claims.deterministic && !training.deterministic)
     throw UsageError("--deterministic, but this program was compiled without "
                      "it: compile it again with zero-compile --deterministic");
@@ -371,7 +379,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
   } catch (const CLI::ParseError &error) {
     throw UsageError(sentence(app, error));
   }
-  checkClaims(claims, program);
+  checkClaims(claims, options, program);
   options.action = schedule                     ? Options::Action::Schedule
                    : memory                     ? Options::Action::Memory
                    : info                       ? Options::Action::Info

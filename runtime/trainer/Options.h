@@ -34,6 +34,7 @@ struct Options {
   double lossScale = 0;      ///< in every update; 0: as compiled
   int threads = 0;           ///< a rank; 0: cores / local ranks
   uint64_t deviceMemory = 0; ///< most bytes of a rank's device tier; 0: any
+  std::string nvmePath;      ///< folder of states in files; empty: as compiled
   bool overcommit = false;   ///< start without enough memory
   /// Seconds without any progress until the run ends, and until it says whom
   /// it waits for; 0: never.

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Deterministic runs whose optimizer states are in host memory, and are updated
-there: the same losses and weights, bit by bit, as stage 0 on the device.
+"""Deterministic runs whose optimizer states are in host memory or in files, and are
+updated on the host: the same losses and weights, bit by bit, as stage 0 on the device.
 
-Usage: train_offload.py <folder> <precision> <ranks> <kind>
+Usage: train_offload.py <folder> <precision> <ranks> <kind> <device>
 
-`kind` is `in-process`, where ranks are threads, or `mpi`. At stages 1 to 3: all
-states on the host; half of them, in small sub-groups whose copies overlap with
-updates; and with split masters (bf16). At stage 3, with all parameters on the host,
-too. fp16 has a loss scale that overflows, so that some updates are skipped.
+`kind` is `in-process`, where ranks are threads, or `mpi`; `device` is `cpu` or `nvme`.
+At stages 1 to 3: all states; half of them, in small sub-groups whose copies overlap
+with updates; and with split masters (bf16). At stage 3, with all parameters on the
+host, too. In files, small states stay in host memory. fp16 has a loss scale that overflows, so that some updates are skipped.
 """
 
 import os
@@ -19,22 +19,22 @@ from training import (GOLDENS, Setup, arguments, check, compile_model, differenc
 STEPS = 8
 
 
-def variants(stage, precision):
-    """Options of each run beside stage 0's."""
+def variants(stage, precision, states):
+    """Options of each run beside stage 0's; `states` says where states are kept."""
     small = {"reduce_bucket_size": 4000, "sub_group_size": 700}
-    yield {"offload_optimizer": {"device": "cpu"}}
-    yield {**small, "offload_optimizer": {"device": "cpu", "ratio": 0.5, "pipeline": True},
+    yield {"offload_optimizer": states}
+    yield {**small, "offload_optimizer": {**states, "ratio": 0.5, "pipeline": True},
            "overlap_comm": True}
-    yield {**small, "offload_optimizer": {"device": "cpu", "pipeline_read": True}}
+    yield {**small, "offload_optimizer": {**states, "pipeline_read": True}}
     if precision == "bf16":
-        yield {"offload_optimizer": {"device": "cpu"}, "split_master": True}
+        yield {"offload_optimizer": states, "split_master": True}
     if stage < 3:
         return
-    everything = {"offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "cpu"}}
+    everything = {"offload_optimizer": states, "offload_param": {"device": "cpu"}}
     yield everything
     yield {**everything, **small, "overlap_comm": True, "stage3_max_reuse_distance": 0,
            "stage3_param_persistence_threshold": 300,
-           "offload_optimizer": {"device": "cpu", "pipeline": True}}
+           "offload_optimizer": {**states, "pipeline": True}}
     if precision == "bf16":
         yield {**everything, "split_master": True}
 
@@ -42,13 +42,16 @@ def variants(stage, precision):
 def check_memory(name, options, run, plain):
     """What the process measured of its tiers."""
     memory, before = (r.updates[-1]["memory"] for r in (run, plain))
-    check("optimizer on host" in memory, f"{name} has the arenas {sorted(memory)}")
-    part = options["offload_optimizer"].get("ratio", 1)
+    offload = options["offload_optimizer"]
+    tier = "file" if offload["device"] == "nvme" else "host"
+    check(f"optimizer on {tier}" in memory, f"{name} has the arenas {sorted(memory)}")
+    part = offload.get("ratio", 1)
     kept = memory.get("optimizer", 0)
     check((kept > 0) == (part < 1), f"{name} keeps {kept} bytes of optimizer state on the device")
-    check(memory["optimizer on host"] >= part * before["optimizer"] * 0.9,
-          f"{name} has {memory['optimizer on host']} bytes on the host, and "
-          f"{before['optimizer']} without offload")
+    away = memory.get("optimizer on host", 0) + memory.get("optimizer on file", 0)
+    check(away >= part * before["optimizer"] * 0.9,
+          f"{name} has {away} bytes on the host and in files, and {before['optimizer']} "
+          "without offload")
     if "offload_param" in options:
         # Resident copies stay; buffers begin at multiples of 64 bytes.
         both = memory["parameters on host"] + memory["parameters"]
@@ -69,7 +72,13 @@ def check_cap(folder, setup):
 
 
 def main():
-    folder, precision, ranks, kind = arguments("precision", "ranks", "kind")
+    folder, precision, ranks, kind, device = arguments("precision", "ranks", "kind", "device")
+    states = {"device": device}
+    files = {}
+    if device == "nvme":
+        states["nvme_path"] = os.path.join(folder, "states")
+        os.makedirs(states["nvme_path"], exist_ok=True)
+        files = {"offload_nvme_min_bytes": 600, "aio": {"block_size": 4096, "queue_depth": 3}}
     ranks = int(ranks)
     extra = {"initial_scale_power": 20, "loss_scale_window": 4, "hysteresis": 1}
     common = extra if precision == "f16" else {}
@@ -86,8 +95,8 @@ def main():
     count = 0
     check_cap(folder, Setup(2, ranks, precision, accumulation, True, **common))
     for stage in (1, 2, 3):
-        for options in variants(stage, precision):
-            setup, found = run(stage, kind == "mpi", **options)
+        for options in variants(stage, precision, states):
+            setup, found = run(stage, kind == "mpi", **options, **files)
             different = difference(found, wanted)
             check(not different, f"{setup.name}: {different}")
             plain_options = {key: value for key, value in options.items()
@@ -96,6 +105,8 @@ def main():
             _, plain = run(stage, **plain_options)
             check_memory(setup.name, options, found, plain)
             count += 1
+    left = os.listdir(states["nvme_path"]) if files else []
+    check(not left, f"files of states remain: {left}")
     print(f"{count} offloaded runs in {precision} on {ranks} ranks: bitwise equal to stage 0")
 
 

@@ -127,6 +127,10 @@ class Setup:
                       for key in CHECKPOINT_KEYS if key in options}
         if checkpoint:
             result["zero"]["checkpoint_activations"] = checkpoint
+        if "offload_nvme_min_bytes" in options:
+            result["zero"]["offload_nvme_min_bytes"] = options["offload_nvme_min_bytes"]
+        if "aio" in options:
+            result["aio"] = options["aio"]
         if "number_checkpoints" in options:
             result["activation_checkpointing"] = {
                 "number_checkpoints": options["number_checkpoints"]}
