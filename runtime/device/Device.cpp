@@ -5,6 +5,8 @@
 
 using namespace zrt;
 
+HostCall::~HostCall() = default;
+
 void *PinnedMemory::allocate(uint64_t bytes, const char *what) {
   try {
     return std::memset(device.allocatePinned(bytes), 0, bytes);

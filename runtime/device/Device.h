@@ -11,6 +11,18 @@
 
 namespace zrt {
 
+/// Work of the host between that of a device. It calls nothing of the device.
+class HostCall {
+public:
+  virtual ~HostCall();
+  virtual void run() noexcept = 0;
+
+  /// The bytes of pinned memory that it touches, and whether it writes them.
+  void *memory = nullptr;
+  size_t bytes = 0;
+  bool writes = false;
+};
+
 /// One device, as the calling thread sees it. Work goes to queues: that of one
 /// queue runs in order, that of two side by side. Handles are the device's own.
 /// Everything throws std::runtime_error with the call's name and the device's
@@ -45,6 +57,9 @@ public:
 
   /// Queued: between any two places, of the device or pinned.
   virtual void copy(void *to, const void *from, size_t bytes, Queue queue) = 0;
+  /// Queued: the host runs `call`, which must outlive the queue's work and the
+  /// graphs that hold it.
+  virtual void callHost(HostCall &call, Queue queue) = 0;
   /// `event` is then done when all that `queue` holds now is.
   virtual void record(Event event, Queue queue) = 0;
   /// What `queue` gets from now on comes after `event` as last recorded.

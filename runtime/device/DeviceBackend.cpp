@@ -40,7 +40,9 @@ KernelContext contextOf(const Program &program, const DeviceParts &parts,
 
 DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
     : program(program), parts(std::move(given)), pinned(*parts.device),
-      memory(program, *parts.device, parts.collectives->memory(), &pinned),
+      files(makeFileMemory(program, parts.nvmePath, parts.collectives->rank())),
+      memory(program, *parts.device, parts.collectives->memory(), &pinned,
+             files.get()),
       packetBytes(kInputsAt + padded(memory.bytes(Arena::Inputs))),
       packets(*parts.device, packetBytes * program.training.accumulation),
       returned(*parts.device, sizeof(Control)),
@@ -49,11 +51,15 @@ DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
       times(*parts.device, *parts.queues, &program),
       communicator(*parts.device, *parts.queues, *parts.collectives, times),
       copies(*parts.device, *parts.queues, times),
+      fileCopies(files ? std::make_unique<QueuedFiles>(
+                             *parts.device, *parts.queues, times, *files)
+                       : nullptr),
       executor(program, memory.addresses(), communicator,
                contextOf(program, parts, memory)),
       begun(parts.device->makeTimer()), finished(parts.device->makeTimer()),
       exceptions(std::uncaught_exceptions()) {
   executor.setSideCopies(&copies);
+  executor.setFileCopies(fileCopies.get());
   executor.setMark([this](const Command *command) {
     if (command)
       parts.device->beginRange(command->label.c_str());
@@ -69,6 +75,8 @@ DeviceBackend::~DeviceBackend() {
   if (std::uncaught_exceptions() > exceptions)
     giveUp();
   destroyStep();
+  if (files)
+    files->abandon();
   parts.device->destroy(begun);
   parts.device->destroy(finished);
   parts.device->release(staged);
@@ -241,6 +249,15 @@ void DeviceBackend::finish() {
     std::this_thread::yield();
   }
   parts.collectives->check();
+  if (fileCopies)
+    fileCopies->check();
+}
+
+std::vector<std::string> DeviceBackend::choices() const {
+  std::vector<std::string> lines = executor.choices();
+  if (files)
+    lines.push_back("states in files: " + files->describe());
+  return lines;
 }
 
 void DeviceBackend::evaluate(const FillMicro &fill) {

@@ -8,7 +8,7 @@
 #ifndef ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 #define ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 
-#include "device/QueuedCopies.h"
+#include "device/QueuedFiles.h"
 #include "device/StreamCommunicator.h"
 #include "trainer/Backend.h"
 
@@ -24,7 +24,8 @@ struct DeviceParts {
   std::shared_ptr<void> owned; ///< what the kernels need besides
   /// Without the memory's and the program's part, which the backend fills in.
   KernelContext context;
-  bool eager = false; ///< no graph
+  bool eager = false;   ///< no graph
+  std::string nvmePath; ///< folder of states in files; empty: as compiled
 };
 
 class DeviceBackend final : public Backend {
@@ -51,9 +52,7 @@ public:
   double deviceSeconds() const override { return secondsOfUpdate; }
   double repeatGraph(int64_t times) override;
   std::string describe() const override;
-  std::vector<std::string> choices() const override {
-    return executor.choices();
-  }
+  std::vector<std::string> choices() const override;
 
 private:
   Device::Queue compute() const { return (*parts.queues)[Stream::Compute]; }
@@ -73,6 +72,8 @@ private:
   const Program &program;
   DeviceParts parts;
   PinnedMemory pinned; ///< of the tier `host`
+  std::unique_ptr<FileMemory>
+      files; ///< of the tier `file`; null: there is none
   Arenas memory;
   size_t packetBytes;
   Pinned packets;  ///< one a micro-batch
@@ -81,6 +82,7 @@ private:
   CommandTimes times;
   StreamCommunicator communicator;
   QueuedCopies copies;
+  std::unique_ptr<QueuedFiles> fileCopies;
   Executor executor;
   Device::Event begun, finished; ///< timers
   double secondsOfUpdate = 0;

@@ -2,15 +2,15 @@
 
 using namespace zrt;
 
-void QueuedCopies::start(uint32_t ticket, Stream stream, void *to,
-                         const void *from, size_t bytes) {
+void QueuedWork::start(uint32_t ticket, Stream stream, void *to,
+                       const void *from, size_t bytes) {
   const Device::Queue queue = queues[stream];
   const Device::Event ready = events.take();
   device.record(ready, queues[Stream::Compute]);
   device.wait(queue, ready);
   events.give(ready);
   times.beginOn(queue);
-  device.copy(to, from, bytes, queue);
+  enqueue(queue, ticket, to, from, bytes);
   times.endOn(queue);
   Device::Event &done = pending[ticket];
   if (!done)
@@ -18,7 +18,7 @@ void QueuedCopies::start(uint32_t ticket, Stream stream, void *to,
   device.record(done, queue);
 }
 
-void QueuedCopies::wait(uint32_t ticket) {
+void QueuedWork::wait(uint32_t ticket) {
   const auto found = pending.find(ticket);
   if (found == pending.end())
     return;

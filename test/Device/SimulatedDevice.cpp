@@ -247,6 +247,12 @@ void SimulatedDevice::copy(void *to, const void *from, size_t bytes,
       [=] { std::memmove(to, from, bytes); });
 }
 
+void SimulatedDevice::callHost(HostCall &call, Queue queue) {
+  ++counts.hostCalls;
+  run(queue, "call of the host", {{call.memory, call.bytes, call.writes}},
+      [&call] { call.run(); });
+}
+
 void SimulatedDevice::record(Event event, Queue queue) {
   ++counts.records;
   if (event->isTimer && capturing && queue->captured >= 0)

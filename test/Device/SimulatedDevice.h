@@ -35,7 +35,7 @@ struct Access {
 struct CallCounts {
   int64_t copies = 0, kernels = 0, collectives = 0, parts = 0, records = 0,
           waits = 0, captures = 0, launches = 0, ranges = 0, hostWaits = 0,
-          timers = 0, registered = 0;
+          timers = 0, registered = 0, hostCalls = 0;
 };
 
 class SimulatedDevice final : public Device {
@@ -60,6 +60,7 @@ public:
   double elapsed(Event from, Event to) override;
   void destroy(Event event) override;
   void copy(void *to, const void *from, size_t bytes, Queue queue) override;
+  void callHost(HostCall &call, Queue queue) override;
   void record(Event event, Queue queue) override;
   void wait(Queue queue, Event event) override;
   void synchronize(Queue queue) override;

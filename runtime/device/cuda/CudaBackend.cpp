@@ -107,6 +107,7 @@ BackendMaker zrt::cudaBackends(const void *image) {
     parts.owned = std::move(context);
     parts.makeKernel = makeCudaKernel;
     parts.eager = run.options.eager;
+    parts.nvmePath = run.options.nvmePath;
     return std::make_unique<DeviceBackend>(run.program, std::move(parts));
   };
 }

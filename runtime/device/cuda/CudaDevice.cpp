@@ -115,6 +115,12 @@ public:
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(queue)),
           "cudaMemcpyAsync");
   }
+  void callHost(HostCall &call, Queue queue) override {
+    const auto run = [](void *called) {
+      static_cast<HostCall *>(called)->run();
+    };
+    check(cudaLaunchHostFunc(stream(queue), run, &call), "cudaLaunchHostFunc");
+  }
   void record(Event handle, Queue queue) override {
     check(cudaEventRecord(event(handle), stream(queue)), "cudaEventRecord");
   }

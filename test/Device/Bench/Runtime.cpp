@@ -217,6 +217,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
   queueAtOnce(stream, [=] { std::memmove(to, from, bytes); });
   return cudaSuccess;
 }
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function,
+                               void *data) {
+  queueAtOnce(stream, [=] { function(data); });
+  return cudaSuccess;
+}
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind) {
   return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
