@@ -118,7 +118,9 @@ private:
 
   void addRow(const Row &row) {
     const Command &command = *row.command;
-    if (command.opcode == Opcode::Kernel) {
+    if (!timesOperations && isFileCopy(program, command)) {
+      files[command.ticket].push_back(&row);
+    } else if (command.opcode == Opcode::Kernel) {
       writer.addCommand(rank, command.stream, command,
                         timeOf(row.begin, row.end));
     } else if (command.opcode != Opcode::Wait) {
@@ -127,7 +129,34 @@ private:
                start != started.end()) {
       addCollective(*start->second, row);
       started.erase(start);
+    } else if (auto copies = files.find(command.ticket);
+               copies != files.end()) {
+      addFileCopies(copies->second, row);
+      files.erase(copies);
     }
+  }
+
+  /// What was read or written under one ticket is over with its wait; each has
+  /// the part of the time that it has of the bytes.
+  void addFileCopies(const std::vector<const Row *> &copies, const Row &wait) {
+    const auto bytesOf = [&](const Row *row) {
+      return double(bytesCopiedBeside(program, *row->command));
+    };
+    double all = 0, done = 0;
+    for (const Row *row : copies)
+      all += bytesOf(row);
+    const Command &first = *copies.front()->command;
+    int64_t &busy = busyUntil[static_cast<size_t>(first.stream)];
+    const int64_t begin = std::max(copies.front()->begin, busy);
+    const double span = double(std::max(begin, wait.end) - begin);
+    for (const Row *row : copies) {
+      const int64_t from = begin + int64_t(span * done / all);
+      done += bytesOf(row);
+      writer.addCommand(rank, first.stream, *row->command,
+                        timeOf(from, begin + int64_t(span * done / all)));
+    }
+    busy = std::max(busy, wait.end);
+    writer.addWait(rank, *wait.command, first, timeOf(wait.begin, wait.end));
   }
 
   /// Where only the host's times are known: from its start, or the end of the
@@ -159,7 +188,8 @@ private:
   TraceWriter writer;
   int64_t origin;
   TraceTime current;
-  std::map<uint32_t, const Row *> started; ///< by ticket
+  std::map<uint32_t, const Row *> started;            ///< by ticket
+  std::map<uint32_t, std::vector<const Row *>> files; ///< the same
   int64_t busyUntil[kStreamCount] = {};
 };
 
