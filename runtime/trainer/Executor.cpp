@@ -134,6 +134,10 @@ std::string Executor::nameFor(const Command &command) const {
     message = program.kernels[command.kernel].name;
   else
     message = nameOf(command);
+  // What it waits for says more than where it stands.
+  if (command.opcode == Opcode::Wait && command.ticket < starts.size() &&
+      starts[command.ticket])
+    return message + " for " + nameFor(*starts[command.ticket]);
   if (!command.label.empty())
     message += " '" + command.label + "'";
   if (!command.location.empty())
@@ -280,6 +284,12 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
   tickets.assign(ticketCount, 0);
   started.assign(ticketCount, nullptr);
   done.assign(ticketCount, 0);
+
+  starts.assign(ticketCount, nullptr);
+  for (const auto &[name, region] : program.regions())
+    for (const Command &command : region->commands)
+      if (command.opcode == Opcode::Start || runsBeside(command))
+        starts[command.ticket] = &command;
 
   plans.clear();
   for (const auto &[name, region] : program.regions())

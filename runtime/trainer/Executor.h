@@ -146,6 +146,8 @@ private:
   std::vector<Communicator::Ticket> tickets;           ///< by program ticket
   /// By program ticket: whose operation runs; null where none does.
   std::vector<Communicator *> started;
+  /// By program ticket: a command that starts what its waits are for.
+  std::vector<const Command *> starts;
   /// By program ticket: whether kernels ran that its wait is for.
   std::vector<char> done;
   std::unique_ptr<std::byte[]> workspaceStorage; ///< on the host

@@ -24,8 +24,9 @@ STOPS = (3, 7)
 LOSS_TOLERANCE = {"f32": 1e-5, "bf16": 2e-2, "f16": 1e-2}
 
 
-def others(precision):
-    """Stage and options of programs that go on on as many ranks."""
+def others(precision, files):
+    """Stage and options of programs that go on on as many ranks; states in files are
+    in the folder `files`."""
     yield 3, {}
     yield 0, {}
     yield 1, {"reduce_bucket_size": 4000}
@@ -34,7 +35,12 @@ def others(precision):
               "sub_group_size": 700}
     yield 3, {"offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "cpu"},
               "stage3_param_persistence_threshold": 300}
+    nvme = {"device": "nvme", "nvme_path": files, "pipeline": True}
+    yield 2, {"offload_optimizer": nvme, "reduce_bucket_size": 4000, "sub_group_size": 700,
+              "offload_nvme_min_bytes": 600}
     if precision == "bf16":
+        yield 3, {"split_master": True, "offload_optimizer": nvme,
+                  "offload_nvme_min_bytes": 0, "offload_param": {"device": "cpu"}}
         yield 3, {"split_master": True}
         yield 1, {"split_master": True, "offload_optimizer": {"device": "cpu"}}
 
@@ -70,7 +76,7 @@ def main():
         half = execute(folder, setup(3), steps=stop, tag=f"-{stop}", mpi=kind == "mpi",
                        flags=("--checkpoint", saved))
         check(f"saved {saved}/update-" in half.output, half.output)
-        for index, (stage, options) in enumerate(others(precision)):
+        for index, (stage, options) in enumerate(others(precision, folder)):
             mine = copied(saved, os.path.join(home, "mine"))
             other = setup(stage, **options)
             run = execute(folder, other, steps=STEPS, tag=f"-{stop}-{index}", mpi=kind == "mpi",
