@@ -384,8 +384,8 @@ constexpr ConfigKey kKeys[] = {
      "device"},
     {"zero.state_tiers.*", T::Choice, "\"device\"", yes,
      "where one state is, such as exp_avg: in memory of the device, in pinned "
-     "memory of the host, or in a file (plans only: executables have no such "
-     "tier)",
+     "memory of the host, or in a file (plans only: what runs reads files of "
+     "all states, with offload_optimizer and the device nvme)",
      "", "device|host|file"},
     {"zero.offload_nvme_min_bytes", T::Size, "1048576", yes,
      "bytes of a state below which those of a sub-group stay in host memory, "

@@ -149,13 +149,34 @@ TEST(Diagnostics, RefusedValuesSayWhatToDo) {
             "gradient_clipping\n");
 }
 
+TEST(Diagnostics, StatesInFiles) {
+  expectError(R"("zero_optimization": {"stage": 2,
+                 "offload_optimizer": {"device": "nvme", "nvme_path": ""}})",
+              "c.json:4: error: zero_optimization.offload_optimizer.nvme_path: "
+              "states in files need an existing folder for them; give "
+              "nvme_path");
+  const std::string files = R"("zero_optimization": {"stage": 2,
+    "offload_optimizer": {"device": "nvme", "nvme_path": "/states"}},
+    "aio": )";
+  expectError(files + R"({"block_size": 2147483648})",
+              "c.json:5: error: aio.block_size: found 2147483648, wanted a "
+              "multiple of 4096, the block of a disk, up to 1073741824");
+  expectError(files + R"({"queue_depth": 5000})",
+              "c.json:5: error: aio.queue_depth: found 5000, wanted at most "
+              "4096");
+  expectError(files + R"({"use_gds": true})",
+              "c.json:5: error: aio.use_gds: true is not supported: states are "
+              "updated on the host, and are read to its memory; leave it out");
+}
+
 TEST(Diagnostics, OffloadedParameters) {
   const std::string wrong = "c.json:4: error: zero_optimization.offload_param"
                             ".device: ";
   expectError(R"("zero_optimization": {"stage": 3,
                  "offload_param": {"device": "cpu"}})",
               wrong + "parameters in host memory are updated there; give "
-                      "offload_optimizer with the device \"cpu\", too");
+                      "offload_optimizer with the device \"cpu\" or "
+                      "\"nvme\", too");
   expectError(R"("zero_optimization": {"stage": 1,
                  "offload_param": {"device": "cpu"},
                  "offload_optimizer": {"device": "cpu"}})",

@@ -136,7 +136,12 @@ INSTANTIATE_TEST_SUITE_P(
              "offload_optimizer": {"device": "cpu", "ratio": 0.25,
                "pipeline_write": true}})",
         R"("zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"},
-             "offload_optimizer": {"device": "cpu"}})"));
+             "offload_optimizer": {"device": "cpu"}})",
+        R"("zero_optimization": {"stage": 1, "sub_group_size": 77,
+             "offload_optimizer": {"device": "nvme", "nvme_path": "/states",
+               "pipeline_read": true}},
+           "aio": {"block_size": 8192, "queue_depth": 3},
+           "zero": {"offload_nvme_min_bytes": 5})"));
 
 /// -0 is written as an integer, which has no sign: it is 0 from the start.
 TEST(WriteConfig, ZeroHasNoSign) {

@@ -126,13 +126,15 @@ def OverlapGathers : Pass<"zero-overlap-gathers", "::mlir::ModuleOp"> {
 }
 
 def OverlapUpdates : Pass<"zero-overlap-updates", "::mlir::ModuleOp"> {
-  let summary = "Copy other sub-groups while the host updates one";
+  let summary = "Copy, read and write other sub-groups while the host updates one";
   let description = [{
-    With `pipeline_read` of `#zero.offload`, the copies that a sub-group's update
-    on the host reads are started during the update before it; with
-    `pipeline_write`, the copy of its parameters to the device ends during the one
-    after it, if that is of the same partition. Each copy in flight has a staging
-    buffer of its own.
+    With `pipeline_read` of `#zero.offload`, the copies and the read of a file that a
+    sub-group's update on the host takes are started during the update before it;
+    the first read is started where `zero.apply` begins. With `pipeline_write`, the
+    copy of its parameters to the device ends during the one after it, if that is of
+    the same partition, and the write of its states ends where the next one starts,
+    the last where `zero.apply` ends. What is in flight has staging buffers of its
+    own.
 
     - Needs: `zero-insert-updates` ran.
     - Leaves: updates in their order; without either flag, everything as it was.

@@ -143,7 +143,10 @@ def InsertUpdates : Pass<"zero-insert-updates", "::mlir::ModuleOp"> {
   let description = [{
     Fills `zero.apply`: found-inf and norm over the owned slices, combined over
     all ranks, one verdict, one update per partition, the loss scale, and the
-    gathers of updated parameters (stages 1 and 2) or of resident copies (3).
+    gathers of updated parameters (stages 1 and 2) or of resident copies (3). What
+    of a partition has its states elsewhere than on the device is updated on the
+    host, in sub-groups: from copies of gradients and, where states are in a file,
+    of these, which are written back.
 
     - Needs: `zero-insert-reductions` and, at stage 3, `zero-insert-gathers` ran.
     - Leaves: complete `zero.apply` regions.
