@@ -178,6 +178,12 @@ Options optionsOf(const zero_options &given) {
     options.timeout = given.timeout < 0 ? 0 : given.timeout;
   if (given.weights)
     options.weights = given.weights;
+  if (given.nvme_path && program().files.folder.empty())
+    throw ArgumentError("nvme_path is given, and this program keeps no states "
+                        "in files: compile it with offload_optimizer's device "
+                        "nvme");
+  if (given.nvme_path)
+    options.nvmePath = given.nvme_path;
   return options;
 }
 

@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 3
+#define ZERO_API_VERSION 4
 
 typedef enum zero_status {
   ZERO_OK = 0,
@@ -116,7 +116,8 @@ typedef struct zero_options {
   int32_t overcommit; /* 1: start without enough memory */
   double loss_scale;  /* in every update; 0: as compiled */
   double timeout;     /* seconds without progress; 0: 600, negative: for ever */
-  const char *weights; /* a safetensors file to start from, or NULL */
+  const char *weights;   /* a safetensors file to start from, or NULL */
+  const char *nvme_path; /* the folder of states in files, or NULL */
 } zero_options;
 
 /* Makes the ranks and gives them initial values. `options` may be NULL. On

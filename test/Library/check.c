@@ -180,6 +180,9 @@ int main(int argc, char **argv) {
   options.weights = "/nonexistent.safetensors";
   refused(zero_run_create(&options, &run), "weights");
   options.weights = NULL;
+  options.nvme_path = "/nonexistent";
+  refused(zero_run_create(&options, &run), "files");
+  options.nvme_path = NULL;
   options.threads = -1;
   refused(zero_run_create(&options, &run), "threads");
   options.threads = 1;

@@ -267,6 +267,25 @@ def test_parameters_are_set():
             step.parameter("fc9.w")
 
 
+def test_states_in_files(tmp_path):
+    """The folder may be another one than the compiled one, and stays empty."""
+    offload = {"device": "nvme", "nvme_path": "/nonexistent", "pipeline": True}
+    config = {
+        "zero_optimization": {"offload_optimizer": offload},
+        "zero": {"offload_nvme_min_bytes": 0, "deterministic": True},
+    }
+    library = tmp_path / "step.so"
+    with pytest.raises(zero.Error, match="'/nonexistent' for states in files"):
+        compile_mlp(config=config, output=library)
+    plain = compile_mlp(deterministic=True)
+    with plain, zero.load(library, threads=1, nvme_path=tmp_path) as step:
+        for _ in range(3):
+            assert step(mlp_batch()) == plain(mlp_batch())
+    assert [path.name for path in tmp_path.iterdir()] == ["step.so"]
+    with pytest.raises(zero.ArgumentError, match="keeps no states in files"):
+        compile_mlp(nvme_path=tmp_path)
+
+
 def test_errors(tmp_path):
     with pytest.raises(zero.CompileError, match="stage 7 is none of 0, 1, 2, 3"):
         compile_mlp(stage=7)

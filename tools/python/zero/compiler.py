@@ -56,7 +56,7 @@ def compile(
     `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
     `outputs` names tensors of a module's output, such as "logits", that `Step.predict`
     returns. The shared library is kept where `output` says, for `zero.load`. All else is as in
-    `zero.load`: seed, threads, loss_scale, overcommit, timeout.
+    `zero.load`: seed, threads, loss_scale, overcommit, timeout, nvme_path.
 
     Raises CompileError with the compiler's message.
     """

@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_siz
 
 from zero.errors import ArgumentError, Error, StateError
 
-API_VERSION = 3
+API_VERSION = 4
 
 
 class _Sized(ctypes.Structure):
@@ -57,6 +57,7 @@ class Options(_Sized):
         ("loss_scale", c_double),
         ("timeout", c_double),
         ("weights", c_char_p),
+        ("nvme_path", c_char_p),
     ]
 
 

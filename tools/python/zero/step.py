@@ -69,8 +69,8 @@ class Step:
     """A run. `step(batch)` makes one update and returns the loss.
 
     `seed`, `threads` (of a rank), `weights` (a safetensors file to start from),
-    `loss_scale`, `overcommit` and `timeout` (seconds without progress; negative: for
-    ever) are the executable's flags.
+    `loss_scale`, `overcommit`, `timeout` (seconds without progress; negative: for
+    ever) and `nvme_path` are the executable's flags.
 
     A batch is a mapping from the inputs' names to arrays: NumPy's, PyTorch's on the
     CPU, or anything else that speaks DLPack or the array interface. Dense arrays of
@@ -94,6 +94,7 @@ class Step:
         loss_scale: float = 0.0,
         overcommit: bool = False,
         timeout: float = 0.0,
+        nvme_path: str | os.PathLike | None = None,
     ):
         # The library writes to both, so that nothing is lost where an interrupt
         # rises as a call returns.
@@ -114,6 +115,7 @@ class Step:
             loss_scale=loss_scale,
             timeout=timeout,
             weights=os.fsencode(weights) if weights is not None else None,
+            nvme_path=os.fsencode(nvme_path) if nvme_path is not None else None,
         )
         self._library.call("zero_run_create", ctypes.byref(options), ctypes.byref(self._run))
 
