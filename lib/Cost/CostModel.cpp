@@ -153,8 +153,9 @@ double CostModel::kernelSeconds(const zrt::KernelSpec &spec,
   bool isBus = stream == StreamKind::Copy || stream == StreamKind::Upload;
   bool isFile = stream == StreamKind::Read || stream == StreamKind::Write;
   bool isCopy = isBus || isFile;
-  double rate = isBus                        ? machine.busBandwidth
-                : isFile                     ? machine.fileBandwidth
+  double rate = isBus    ? machine.busBandwidth
+                : isFile ? (machine.fileBandwidth > 0 ? machine.fileBandwidth
+                                                      : machine.hostBandwidth)
                 : stream == StreamKind::Host ? machine.hostBandwidth
                                              : 0;
   if (rate == 0)

@@ -47,6 +47,7 @@ private:
 
   void runUpdate(int64_t update);
   void runRegion(const zrt::Region &region, TimedRegion kind);
+  void work(double left);
   void runKernel(const zrt::Command &command);
   void start(const zrt::Command &command);
   void startKernel(const zrt::Command &command);
@@ -167,15 +168,19 @@ double Simulation::secondsOf(const zrt::Command &command) const {
                                  command.parts.front().type, group);
 }
 
-void Simulation::runKernel(const zrt::Command &command) {
-  size_t event = record(command, zrt::Stream::Compute);
-  double left = kernelSeconds[command.kernel];
+/// Compute works for `left` seconds, beside what other queues hold.
+void Simulation::work(double left) {
   while (left > 0) {
     double slowdown = busyQueues() > 0 ? machine.overlapSlowdown : 1;
     double seconds = std::min(left * slowdown, untilNextEnd());
     advance(seconds);
     left = seconds == left * slowdown ? 0 : left - seconds / slowdown;
   }
+}
+
+void Simulation::runKernel(const zrt::Command &command) {
+  size_t event = record(command, zrt::Stream::Compute);
+  work(kernelSeconds[command.kernel]);
   timeline.events[event].end = now;
 }
 
@@ -204,6 +209,12 @@ void Simulation::startKernel(const zrt::Command &command) {
                            static_cast<StreamKind>(command.stream))});
 }
 
+/// Whether the disk does the work, beside cores that wait for nobody.
+static bool isFileQueue(const zrt::Command &command) {
+  return command.stream == zrt::Stream::Read ||
+         command.stream == zrt::Stream::Write;
+}
+
 void Simulation::finish(const Ticket &ticket) {
   while (ticket.state != State::Done)
     advance(untilNextEnd());
@@ -218,14 +229,14 @@ void Simulation::wait(const zrt::Command &command) {
   timeline.events[event].started = &started;
   timeline.events[event].bytes =
       zrt::spannedBytes(started, spanOf(started).ranks);
-  if (machine.worksAtWait) {
-    size_t work = started.stream == zrt::Stream::Compute
-                      ? event
-                      : record(started, started.stream);
-    timeline.events[work].command = &started;
-    timeline.events[work].issued = ticket.issued;
-    now += secondsOf(started);
-    timeline.events[work].end = now;
+  if (machine.worksAtWait && !isFileQueue(started)) {
+    size_t inside = started.stream == zrt::Stream::Compute
+                        ? event
+                        : record(started, started.stream);
+    timeline.events[inside].command = &started;
+    timeline.events[inside].issued = ticket.issued;
+    work(secondsOf(started));
+    timeline.events[inside].end = now;
   } else {
     finish(ticket);
   }
@@ -236,7 +247,8 @@ void Simulation::wait(const zrt::Command &command) {
 void Simulation::runRegion(const zrt::Region &region, TimedRegion kind) {
   next.region = kind;
   for (const zrt::Command &command : region.commands) {
-    if (zrt::runsBeside(command) && !machine.worksAtWait)
+    if (zrt::runsBeside(command) &&
+        (!machine.worksAtWait || isFileQueue(command)))
       startKernel(command);
     else if (command.opcode == zrt::Opcode::Kernel)
       runKernel(command);
