@@ -442,7 +442,7 @@ void ConfigReader::readExtension() {
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
                          values.boolean("zero.fuse_epilogues");
   readStateTiers();
-  readOffload(values, reporter, config);
+  readOffload(values, context.overrides.offload, reporter, config);
   readCheckpoint();
   readGroups();
 }

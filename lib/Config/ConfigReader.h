@@ -20,8 +20,8 @@ void readMesh(const llvm::json::Object &root, const ConfigValues &values,
               TrainConfig &config);
 
 /// Reads what is offloaded into `config`, whose stage and state tiers are read.
-void readOffload(const ConfigValues &values, Reporter &reporter,
-                 TrainConfig &config);
+void readOffload(const ConfigValues &values, const OffloadOverrides &overrides,
+                 Reporter &reporter, TrainConfig &config);
 
 } // namespace mlir::zero
 

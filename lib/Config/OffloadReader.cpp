@@ -17,10 +17,36 @@ static std::string pathOf(StringRef name) {
   return (kBlock + "." + name).str();
 }
 
+namespace {
+class OffloadReader {
+public:
+  OffloadReader(const ConfigValues &values, const OffloadOverrides &overrides,
+                Reporter &reporter, TrainConfig &config)
+      : values(values), overrides(overrides), reporter(reporter),
+        config(config) {}
+
+  void run() {
+    readStates();
+    readParameters();
+  }
+
+private:
+  std::string readDevice(StringRef block, StringRef oldKey);
+  void verifyStates(StringRef path);
+  void readStates();
+  void readFiles(FilesConfig &files);
+  void readParameters();
+
+  const ConfigValues &values;
+  const OffloadOverrides &overrides;
+  Reporter &reporter;
+  TrainConfig &config;
+};
+} // namespace
+
 /// The tier that the file asks for in `block`, or by its old name: "none",
 /// "cpu" or "nvme".
-static std::string readDevice(const ConfigValues &values, StringRef block,
-                              StringRef oldKey, Reporter &reporter) {
+std::string OffloadReader::readDevice(StringRef block, StringRef oldKey) {
   std::string device = values.text((block + ".device").str());
   if (!values.boolean(oldKey))
     return device;
@@ -31,8 +57,8 @@ static std::string readDevice(const ConfigValues &values, StringRef block,
 }
 
 /// Faults between the offload of optimizer states and other keys.
-static void verifyOffload(const TrainConfig &config, StringRef path,
-                          Reporter &reporter) {
+void OffloadReader::verifyStates(StringRef path) {
+  const OffloadConfig &offload = *config.offloadOptimizer;
   if (config.stage == 0)
     reporter.error(path, "stage 0 keeps all optimizer states on every rank's "
                          "device; give a stage of 1 to 3, or leave it out");
@@ -40,56 +66,33 @@ static void verifyOffload(const TrainConfig &config, StringRef path,
     reporter.error("zero.state_tiers",
                    "says where states are, and so does offload_optimizer; "
                    "leave one of them out");
+  if (offload.subGroupSize < 1) // A file's is checked by its type.
+    reporter.error("", "found sub-groups of " + Twine(offload.subGroupSize) +
+                           " elements, wanted at least 1");
 }
 
-/// Sharded parameters in host memory.
-static void readParameters(const ConfigValues &values, Reporter &reporter,
-                           TrainConfig &config) {
-  const std::string device =
-      readDevice(values, kParameters, kOldParameters, reporter);
-  const std::string path = values.has(kParameters)
-                               ? (kParameters + ".device").str()
-                               : kOldParameters.str();
-  if (device == "nvme")
-    reporter.error(path, "parameters cannot be kept in files; give \"cpu\"");
-  if (device != "cpu")
-    return;
-  if (config.stage != 3)
-    reporter.error(path, "stage " + Twine(config.stage) +
-                             " keeps whole parameters on every rank's device; "
-                             "give stage 3, or leave it out");
-  else if (!config.offloadOptimizer && values.text(pathOf("device")) == "none")
-    reporter.error(path, "parameters in host memory are updated there; give "
-                         "offload_optimizer with the device \"cpu\" or "
-                         "\"nvme\", too");
-  else if (!config.offloadOptimizer && values.text(pathOf("device")) != "none")
-    reporter.error(pathOf("ratio"), "found 0, wanted 1 with offload_param: "
-                                    "only the host updates parameters that it "
-                                    "keeps");
-  else if (!config.offloadOptimizer)
-    return; // Another error says why.
-  else if (config.offloadOptimizer->ratio != 1)
-    reporter.error(pathOf("ratio"),
-                   "found " +
-                       Twine(std::to_string(config.offloadOptimizer->ratio)) +
-                       ", wanted 1 with offload_param: only the host updates "
-                       "parameters that it keeps");
-  if (config.offloadOptimizer)
-    config.offloadOptimizer->parameters = true;
-}
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
 
-static void readFiles(const ConfigValues &values, Reporter &reporter,
-                      FilesConfig &files) {
+void OffloadReader::readFiles(FilesConfig &files) {
   const std::string folder = pathOf("nvme_path");
   if (values.has(folder))
     files.folder = values.text(folder);
+  files.folder = overrides.folder.value_or(files.folder);
   files.blockBytes = values.integer("aio.block_size");
   files.queueDepth = values.integer("aio.queue_depth");
-  files.leastBytes = values.integer("zero.offload_nvme_min_bytes");
+  files.leastBytes = overrides.leastBytes.value_or(
+      values.integer("zero.offload_nvme_min_bytes"));
   if (files.folder.empty())
-    reporter.error(values.has(folder) ? folder : pathOf("device"),
+    reporter.error(overrides.states || overrides.folder ? ""
+                   : values.has(folder)                 ? folder
+                                                        : pathOf("device"),
                    "states in files need an existing folder for them; give "
                    "nvme_path");
+  if (files.leastBytes < 0)
+    reporter.error("", "found states of at least " + Twine(files.leastBytes) +
+                           " bytes in files, wanted 0 or more");
   if (files.blockBytes % FilesConfig::diskBlock ||
       files.blockBytes < FilesConfig::diskBlock ||
       files.blockBytes > FilesConfig::mostBlockBytes)
@@ -105,30 +108,69 @@ static void readFiles(const ConfigValues &values, Reporter &reporter,
 }
 
 /// Optimizer states in host memory or in files.
-static void readStates(const ConfigValues &values, Reporter &reporter,
-                       TrainConfig &config) {
-  const std::string device = readDevice(values, kBlock, kOldKey, reporter);
-  const double ratio = values.number(pathOf("ratio"));
-  if (ratio > 1)
-    reporter.error(pathOf("ratio"), "found " + Twine(std::to_string(ratio)) +
-                                        ", wanted a number from 0 to 1");
+void OffloadReader::readStates() {
+  const std::string device =
+      overrides.states.value_or(readDevice(kBlock, kOldKey));
+  const double ratio = overrides.ratio.value_or(values.number(pathOf("ratio")));
+  if (!(ratio >= 0 && ratio <= 1))
+    reporter.error(overrides.ratio ? "" : pathOf("ratio"),
+                   "found a ratio of " + Twine(std::to_string(ratio)) +
+                       ", wanted a number from 0 to 1");
   if (device == "none" || ratio == 0)
     return;
-  verifyOffload(config, values.has(kBlock) ? pathOf("device") : kOldKey.str(),
-                reporter);
   const bool isPipelined = values.boolean(pathOf("pipeline"));
   OffloadConfig &offload = config.offloadOptimizer.emplace();
   offload.ratio = ratio;
-  offload.subGroupSize = values.integer("zero_optimization.sub_group_size");
-  offload.pipelineRead = isPipelined || values.boolean(pathOf("pipeline_read"));
-  offload.pipelineWrite =
-      isPipelined || values.boolean(pathOf("pipeline_write"));
+  offload.subGroupSize = overrides.subGroupSize.value_or(
+      values.integer("zero_optimization.sub_group_size"));
+  offload.pipelineRead = overrides.pipeline.value_or(
+      isPipelined || values.boolean(pathOf("pipeline_read")));
+  offload.pipelineWrite = overrides.pipeline.value_or(
+      isPipelined || values.boolean(pathOf("pipeline_write")));
+  verifyStates(overrides.states     ? ""
+               : values.has(kBlock) ? pathOf("device")
+                                    : kOldKey.str());
   if (device == "nvme")
-    readFiles(values, reporter, offload.files.emplace());
+    readFiles(offload.files.emplace());
 }
 
-void mlir::zero::readOffload(const ConfigValues &values, Reporter &reporter,
-                             TrainConfig &config) {
-  readStates(values, reporter, config);
-  readParameters(values, reporter, config);
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+/// Sharded parameters in host memory.
+void OffloadReader::readParameters() {
+  const std::string device =
+      overrides.parameters.value_or(readDevice(kParameters, kOldParameters));
+  const std::string path = overrides.parameters ? ""
+                           : values.has(kParameters)
+                               ? (kParameters + ".device").str()
+                               : kOldParameters.str();
+  if (device == "nvme")
+    reporter.error(path, "parameters cannot be kept in files; give \"cpu\"");
+  if (device != "cpu")
+    return;
+  const std::optional<OffloadConfig> &offload = config.offloadOptimizer;
+  const double ratio = overrides.ratio.value_or(values.number(pathOf("ratio")));
+  if (config.stage != 3)
+    reporter.error(path, "stage " + Twine(config.stage) +
+                             " keeps whole parameters on every rank's device; "
+                             "give stage 3, or leave it out");
+  else if (offload ? offload->ratio != 1 : ratio == 0)
+    reporter.error(overrides.ratio ? "" : pathOf("ratio"),
+                   "found a ratio of " + Twine(std::to_string(ratio)) +
+                       ", wanted 1 with offload_param: only the host updates "
+                       "parameters that it keeps");
+  else if (!offload)
+    reporter.error(path, "parameters in host memory are updated there; give "
+                         "offload_optimizer with the device \"cpu\" or "
+                         "\"nvme\", too, or leave it out");
+  if (offload)
+    config.offloadOptimizer->parameters = true;
+}
+
+void mlir::zero::readOffload(const ConfigValues &values,
+                             const OffloadOverrides &overrides,
+                             Reporter &reporter, TrainConfig &config) {
+  OffloadReader(values, overrides, reporter, config).run();
 }

@@ -1,5 +1,4 @@
-//===- OffloadOptions.h - options of what is not kept on the device
-//--------===//
+//===- OffloadOptions.h - options of what is not on the device ------------===//
 #ifndef ZERO_LIB_TRANSFORMS_OFFLOADOPTIONS_H
 #define ZERO_LIB_TRANSFORMS_OFFLOADOPTIONS_H
 
@@ -8,11 +7,18 @@
 
 namespace mlir::zero {
 
-/// Lets options about offload override `config`; an error where they contradict
-/// each other or the rest.
-LogicalResult applyOffload(const ZeroPipelineOptions &options,
-                           TrainConfig &config,
-                           function_ref<InFlightDiagnostic()> emitError);
+/// The options about offload that are given; an error where one is none of its
+/// words, or out of range.
+FailureOr<OffloadOverrides>
+readOffloadOverrides(const ZeroPipelineOptions &options,
+                     function_ref<InFlightDiagnostic()> emitError);
+
+/// An error where an option says how to offload, and `config`, of which it is a
+/// part, offloads nothing; or where `state-tiers` is given beside them.
+LogicalResult
+verifyOffloadOptions(const OffloadOverrides &overrides,
+                     const TrainConfig &config,
+                     function_ref<InFlightDiagnostic()> emitError);
 
 } // namespace mlir::zero
 

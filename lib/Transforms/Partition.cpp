@@ -357,6 +357,7 @@ LogicalResult Partitioner::run() {
   unsigned index = 0;
   for (auto &[key, group] : groups)
     createPartition(group, key.second, index++);
+  remarkOnFiles(module, step);
   return verifyTiers();
 }
 

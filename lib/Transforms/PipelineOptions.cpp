@@ -125,6 +125,11 @@ readOverrides(const ZeroPipelineOptions &options,
   }
   return overrides;
 }
+  FailureOr<OffloadOverrides> offload =
+      readOffloadOverrides(options, emitError);
+  if (failed(offload))
+    return failure();
+  overrides.offload = *offload;
 
 /// Says what `diagnostics` say, at their lines of `file`; where no file is
 /// named, errors only, at `module`.
@@ -253,6 +258,7 @@ static LogicalResult
 applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
              function_ref<InFlightDiagnostic()> emitError) {
   auto set = [](auto &option, auto &field) {
+             const OffloadOverrides &overrides,
     if (option.getNumOccurrences())
       field = option.getValue();
   };
@@ -288,7 +294,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
         options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
   }
   if (failed(applyStateTiers(options, config, emitError)) ||
-      failed(applyOffload(options, config, emitError)))
+      failed(verifyOffloadOptions(overrides, config, emitError)))
     return failure();
   return applyCheckpointOptions(options, config.checkpoint, emitError);
 }
@@ -396,7 +402,8 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   if (failed(overrides))
     return failure();
   FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
-  if (failed(resolved) || failed(applyOptions(*this, *resolved, emitError)) ||
+  if (failed(resolved) ||
+      failed(applyOptions(*this, *resolved, overrides->offload, emitError)) ||
       failed(applyTarget(*this, *resolved, emitError)) ||
       failed(checkMachine(*resolved, emitError)) ||
       failed(readBudget(memoryBudget, resolved->memoryBudget, emitError)) ||

@@ -1,5 +1,4 @@
-//===- StateTiers.cpp - which states are not on the device
-//-----------------===//
+//===- StateTiers.cpp - which states are not on the device ----------------===//
 
 #include "StateTiers.h"
 
@@ -27,14 +26,13 @@ struct TierRange {
 };
 } // namespace
 
-/// Whether a rank's states of [begin, end) are large enough for a file.
-static bool belongsInFile(PartitionOp partition, FilesAttr files, int64_t begin,
-                          int64_t end) {
+/// Bytes of the largest of a rank's states of [begin, end).
+static int64_t countLargestBytes(PartitionOp partition, int64_t begin,
+                                 int64_t end) {
   int64_t width = 0;
   for (StateAttr state : partition.getStateRange())
     width = std::max(width, elementBytes(state.getType()));
-  return partition.getOwnedElements(begin, end) * width >=
-         files.getLeastBytes();
+  return partition.getOwnedElements(begin, end) * width;
 }
 
 /// What is not on the device, and what is: sub-groups in files are ranges of
@@ -46,7 +44,7 @@ static SmallVector<TierRange> listRanges(PartitionOp partition,
   if (FilesAttr files = offload.getFiles())
     for (auto [first, last] :
          partition.getSubGroups(0, end, offload.getSubGroupSize()))
-      if (belongsInFile(partition, files, first, last))
+      if (countLargestBytes(partition, first, last) >= files.getLeastBytes())
         ranges.push_back({first, last, MemoryTier::File});
       else if (ranges.empty() || ranges.back().tier == MemoryTier::File)
         ranges.push_back({first, last, MemoryTier::Host});
@@ -78,4 +76,28 @@ ArrayAttr mlir::zero::chooseTiers(PartitionOp partition,
             : StateAttr::get(context, state.getName(), state.getType(),
                              offloaded));
   return ArrayAttr::get(context, placed);
+}
+
+void mlir::zero::remarkOnFiles(ModuleOp module, StepOp step) {
+  OffloadAttr offload = step.getTraining()->getPlanning().getOffload();
+  if (!offload || !offload.getFiles())
+    return;
+  int64_t largest = 0;
+  for (PartitionOp partition : module.getOps<PartitionOp>()) {
+    if (!partition.isTrainable())
+      continue;
+    int64_t end = findOffloadedEnd(partition, offload);
+    for (auto [first, last] :
+         partition.getSubGroups(0, end, offload.getSubGroupSize()))
+      largest = std::max(largest, countLargestBytes(partition, first, last));
+  }
+  if (largest == 0)
+    emitRemark(step.getLoc(), "no state is kept in files: the optimizer has "
+                              "none");
+  else if (largest < offload.getFiles().getLeastBytes())
+    emitRemark(step.getLoc(), "no state is kept in files: the largest of a "
+                              "sub-group has ")
+        << largest << " bytes, and those below "
+        << offload.getFiles().getLeastBytes()
+        << " stay in host memory (zero.offload_nvme_min_bytes)";
 }

@@ -176,7 +176,7 @@ TEST(Diagnostics, OffloadedParameters) {
                  "offload_param": {"device": "cpu"}})",
               wrong + "parameters in host memory are updated there; give "
                       "offload_optimizer with the device \"cpu\" or "
-                      "\"nvme\", too");
+                      "\"nvme\", too, or leave it out");
   expectError(R"("zero_optimization": {"stage": 1,
                  "offload_param": {"device": "cpu"},
                  "offload_optimizer": {"device": "cpu"}})",
@@ -185,12 +185,13 @@ TEST(Diagnostics, OffloadedParameters) {
   expectError(R"("zero_optimization": {"stage": 3,
                  "offload_param": {"device": "nvme"}})",
               wrong + "parameters cannot be kept in files; give \"cpu\"");
-  expectError(R"("zero_optimization": {"stage": 3,
+  expectError(
+      R"("zero_optimization": {"stage": 3,
                  "offload_param": {"device": "cpu"},
                  "offload_optimizer": {"device": "cpu", "ratio": 0.5}})",
-              "c.json:5: error: zero_optimization.offload_optimizer.ratio: "
-              "found 0.500000, wanted 1 with offload_param: only the host "
-              "updates parameters that it keeps");
+      "c.json:5: error: zero_optimization.offload_optimizer.ratio: "
+      "found a ratio of 0.500000, wanted 1 with offload_param: only the host "
+      "updates parameters that it keeps");
   // Remarks follow: a ratio of 0 offloads nothing.
   const std::string none = invalid(
       R"("optimizer": {}, "zero_optimization": {"stage": 3,
@@ -198,7 +199,8 @@ TEST(Diagnostics, OffloadedParameters) {
          "offload_optimizer": {"device": "cpu", "ratio": 0}})");
   EXPECT_EQ(none.substr(0, none.find('\n')),
             "c.json:4: error: zero_optimization.offload_optimizer.ratio: "
-            "found 0, wanted 1 with offload_param: only the host updates "
+            "found a ratio of 0.000000, wanted 1 with offload_param: only the "
+            "host updates "
             "parameters that it keeps");
   expectError(R"("zero_optimization": {"stage": 3, "cpu_offload": true,
                  "cpu_offload_param": true,

@@ -323,6 +323,21 @@ struct TrainConfig {
 };
 
 /// What replaces the file's own values before anything is derived from them or
+
+  /// Ranks over which states are cut.
+  int64_t slices() const { return mesh.empty() ? ranks : ranksOf(shardAxes); }
+};
+
+/// What replaces the file's keys of `offload_optimizer`, `offload_param` and
+/// files. Absent: the file decides.
+struct OffloadOverrides {
+  /// "none", "cpu" or "nvme"; of parameters "none" or "cpu".
+  std::optional<std::string> states, parameters;
+  std::optional<double> ratio;
+  std::optional<int64_t> subGroupSize;
+  std::optional<bool> pipeline; ///< reads and writes
+  std::optional<std::string> folder;
+  std::optional<int64_t> leastBytes;
 /// compared with them. Absent: the file decides.
 struct ConfigOverrides {
   /// ZeRO stage.
@@ -344,6 +359,9 @@ struct ConfigOverrides {
 };
 
 /// What the caller knows and the file need not say.
+  /// Ranks of a node, of the secondary partition of stage 3; 1: there is none.
+  std::optional<int64_t> hpzPartitionSize;
+  OffloadOverrides offload;
 struct ConfigContext {
   /// Data-parallel ranks; at least 1. Absent: as many as the mesh has, or 1.
   std::optional<int64_t> ranks;

@@ -1,5 +1,4 @@
-//===- FileOps.cpp - states of optimizers in files
-//-------------------------===//
+//===- FileOps.cpp - states of optimizers in files ------------------------===//
 
 #include "TierOps.h"
 
