@@ -120,12 +120,10 @@ void OverlapUpdates::runOnOperation() {
   if (offload.getPipelineRead() && !groups.empty())
     hoistFirstRead(groups.front(), apply.getBody().front());
   for (size_t i = 0; i + 1 < groups.size(); ++i) {
-    Operation *place = groups[i].update;
+    // Before it: a device's copies wait for what was queued before them.
     if (offload.getPipelineRead())
-      for (AsyncOpInterface read : groups[i + 1].reads) {
-        read->moveAfter(place);
-        place = read;
-      }
+      for (AsyncOpInterface read : groups[i + 1].reads)
+        read->moveBefore(groups[i].update);
     // What is gathered next must have arrived.
     if (offload.getPipelineWrite() && groups[i].copy && groups[i + 1].copy &&
         haveOnePartition(groups[i], groups[i + 1]))

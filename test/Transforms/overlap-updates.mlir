@@ -6,16 +6,16 @@
 // RUN: zero-opt %t.before --zero-overlap-updates | diff %t.before -
 
 // The pass by itself, in f32, whose rule reads the parameters too: the copies of
-// the next sub-group start under an update, and the last copy of a sub-group ends
-// under the next one of its partition.
-// CHECK: zero.update_on_host @p0[0 to 24]
-// CHECK-NEXT: %[[G:.*]] = zero.copy_to_host "gradients" of @p0[24 to 72]
+// the next sub-group start before an update, to run under it, and the last copy of
+// a sub-group ends under the next one of its partition.
+// CHECK: %[[G:.*]] = zero.copy_to_host "gradients" of @p0[24 to 72]
 // CHECK-NEXT: %[[P:.*]] = zero.copy_to_host "parameters" of @p0[24 to 72]
+// CHECK-NEXT: zero.update_on_host @p0[0 to 24]
 // CHECK-NEXT: zero.wait
 // CHECK-NEXT: %[[C:.*]] = zero.copy_to_device {{.*}} to @p0[0 to 24]
 // CHECK-NEXT: zero.wait %[[G]]
 // CHECK-NEXT: zero.wait %[[P]]
-// CHECK-NEXT: zero.update_on_host @p0[24 to 72]
+// CHECK: zero.update_on_host @p0[24 to 72]
 // CHECK: zero.wait %[[C]] : <>
 // The last one of a partition ends before what gathers it.
 // CHECK-NEXT: %[[L:.*]] = zero.copy_to_device {{.*}} to @p0[24 to 72]

@@ -129,8 +129,8 @@ def OverlapUpdates : Pass<"zero-overlap-updates", "::mlir::ModuleOp"> {
   let summary = "Copy, read and write other sub-groups while the host updates one";
   let description = [{
     With `pipeline_read` of `#zero.offload`, the copies and the read of a file that a
-    sub-group's update on the host takes are started during the update before it;
-    the first read is started where `zero.apply` begins. With `pipeline_write`, the
+    sub-group's update on the host takes are started right before the update before
+    it, and run beside that; the first read is started where `zero.apply` begins. With `pipeline_write`, the
     copy of its parameters to the device ends during the one after it, if that is of
     the same partition, and the write of its states ends where the next one starts,
     the last where `zero.apply` ends. What is in flight has staging buffers of its
@@ -152,8 +152,8 @@ def OverlapUpdates : Pass<"zero-overlap-updates", "::mlir::ModuleOp"> {
     ```mlir
     %p = zero.copy_to_host "gradients" of @p0[0 to 8] : <tensor<4xbf16>>
     %g = zero.wait %p : <tensor<4xbf16>>
-    %u = zero.update_on_host @p0[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
     %q = zero.copy_to_host "gradients" of @p0[8 to 16] : <tensor<4xbf16>>
+    %u = zero.update_on_host @p0[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
     %x = zero.wait %u : <tensor<4xbf16>>
     ```
   }];
