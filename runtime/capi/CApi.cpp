@@ -178,10 +178,13 @@ Options optionsOf(const zero_options &given) {
     options.timeout = given.timeout < 0 ? 0 : given.timeout;
   if (given.weights)
     options.weights = given.weights;
-  if (given.nvme_path && program().files.folder.empty())
+  if (given.nvme_path && bytesOfTier(program(), Tier::File) == 0)
     throw ArgumentError("nvme_path is given, and this program keeps no states "
                         "in files: compile it with offload_optimizer's device "
                         "nvme");
+  if (given.nvme_path && !*given.nvme_path)
+    throw ArgumentError("nvme_path is empty: name a folder, or give NULL for "
+                        "the compiled one");
   if (given.nvme_path)
     options.nvmePath = given.nvme_path;
   return options;

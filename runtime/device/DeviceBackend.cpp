@@ -187,6 +187,8 @@ void DeviceBackend::runUpdate() {
     bringBack();
   } catch (const CommunicationError &) {
     throw;
+  } catch (const FileError &) { // It has a name in a graph, too.
+    throw;
   } catch (const std::exception &error) {
     if (!hadGraph)
       throw;

@@ -1,11 +1,13 @@
 #include "device/QueuedFiles.h"
 
+#include "trainer/Executor.h"
+
 using namespace zrt;
 
 void QueuedFiles::Transfer::run() noexcept {
   {
     std::lock_guard<std::mutex> lock(owner->mutex);
-    if (owner->failure)
+    if (!owner->failure.empty())
       return;
   }
   try {
@@ -14,10 +16,10 @@ void QueuedFiles::Transfer::run() noexcept {
     else
       owner->files.startWrite(ticket, to, from, bytes);
     owner->files.wait(ticket);
-  } catch (...) {
+  } catch (const std::exception &error) {
     std::lock_guard<std::mutex> lock(owner->mutex);
-    if (!owner->failure)
-      owner->failure = std::current_exception();
+    if (owner->failure.empty())
+      owner->failure = command + ": " + error.what();
   }
 }
 
@@ -29,6 +31,7 @@ void QueuedFiles::enqueue(Device::Queue queue, uint32_t ticket, void *to,
   call.to = to;
   call.from = from;
   call.bytes = bytes;
+  call.command = Executor::describeRunning();
   call.writes = files.holds(from);
   call.memory = call.writes ? to : const_cast<void *>(from);
   device.callHost(call, queue);
@@ -36,6 +39,6 @@ void QueuedFiles::enqueue(Device::Queue queue, uint32_t ticket, void *to,
 
 void QueuedFiles::check() {
   std::lock_guard<std::mutex> lock(mutex);
-  if (failure)
-    std::rethrow_exception(failure);
+  if (!failure.empty())
+    throw FileError(failure);
 }

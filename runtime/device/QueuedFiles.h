@@ -5,11 +5,18 @@
 #include "device/QueuedCopies.h"
 #include "files/FileMemory.h"
 
-#include <exception>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 
 namespace zrt {
+
+/// A read or a write of a file that has failed, under the name of its command.
+class FileError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
 
 /// Each is a call of the host, between pinned memory and a file. A graph holds
 /// such calls as it holds kernels.
@@ -20,8 +27,8 @@ public:
               FileMemory &files)
       : QueuedWork(device, queues, times), files(files) {}
 
-  /// Throws what failed first, which the device cannot say. Once all that was
-  /// queued is done.
+  /// Throws FileError for what failed first, which the device cannot say. Once
+  /// all that was queued is done.
   void check();
 
 private:
@@ -32,6 +39,7 @@ private:
     uint32_t ticket = 0;
     void *to = nullptr;
     const void *from = nullptr;
+    std::string command; ///< that queued it
   };
   using Key = std::tuple<uint32_t, void *, const void *>;
 
@@ -41,7 +49,7 @@ private:
   FileMemory &files;
   std::map<Key, Transfer> calls; ///< graphs refer to them
   std::mutex mutex;
-  std::exception_ptr failure;
+  std::string failure; ///< empty: none
 };
 
 } // namespace zrt

@@ -46,8 +46,9 @@ public:
   /// nothing was. Throws std::runtime_error with what failed first of it; the
   /// ticket is free then, too, and the others are not concerned.
   void wait(uint32_t ticket);
-  /// Drops what is not in flight yet, and waits for what is: before memory of
-  /// the host goes away that reads or writes use, when something has failed.
+  /// Drops ranges that nothing was begun of, and waits for the rest: before
+  /// memory of the host goes away that reads or writes use, when something has
+  /// failed.
   void abandon();
 
   FileTraffic traffic() const { return queue.traffic(); }

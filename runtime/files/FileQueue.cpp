@@ -241,6 +241,10 @@ static const char *adviceOn(int reason) {
   case EIO:
     return "the disk may be failing, the kernel's log (dmesg) has more; name a "
            "folder on another one";
+  case EPERM:
+  case EACCES:
+    return "the system forbids it: see to the folder's rights and to the "
+           "profile of the container (seccomp)";
   case ENOMEM:
     return "this machine lacks memory for it: use a smaller block_size or "
            "queue_depth";

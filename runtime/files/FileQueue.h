@@ -58,7 +58,7 @@ public:
   void wait(FileBatch &batch);
   /// Returns when nothing is in flight. Failures remain with their batches.
   void drain();
-  /// The same, without what is not in flight yet: its batches fail.
+  /// The same, without what is left of ranges that wait: their batches fail.
   void abandon();
 
   FileTraffic traffic() const;

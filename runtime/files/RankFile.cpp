@@ -27,7 +27,7 @@ static std::string hostName() {
   const int reason = errno;
   const char *todo = "name another one";
   if (reason == ENOENT)
-    todo = "make it, or name another one with --nvme-path";
+    todo = "make it, or name another one (nvme_path)";
   else if (reason == EACCES || reason == EPERM)
     todo = "allow this user to make files in it, or name another one";
   throw std::runtime_error(

@@ -2,9 +2,10 @@
 
 #include "state/BlockedSignals.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <sched.h>
 #include <stdexcept>
 #include <sys/eventfd.h>
 #include <system_error>
@@ -15,8 +16,9 @@ using namespace zrt;
 
 /// Stands for a request that nobody waits for any more.
 static constexpr uint64_t kNobody = ~uint64_t(0);
-/// How often a kernel that is short of memory is asked again.
-static constexpr int kMostTries = 1000;
+/// How long a kernel that is short of memory is asked again, in pauses that
+/// grow: ten seconds.
+static constexpr std::chrono::milliseconds kPatience{10000}, kLongestPause{100};
 
 //===----------------------------------------------------------------------===//
 // Begin and end
@@ -155,18 +157,22 @@ bool UringEngine::prepareQueued() {
 }
 
 void UringEngine::submit() {
-  for (int tries = 0; !prepared.empty();) {
+  std::chrono::milliseconds pause{0}, waited{0};
+  while (!prepared.empty()) {
     const int taken = io_uring_submit(&ring);
     for (int i = 0; i < taken && !prepared.empty(); ++i)
       prepared.pop_front();
     if (taken > 0)
       continue;
-    const bool mayPass =
-        taken == 0 || taken == -EINTR || taken == -EAGAIN || taken == -EBUSY;
-    if (!mayPass || ++tries == kMostTries)
-      return refusePrepared(taken ? taken : -EAGAIN);
+    const bool mayPass = taken == 0 || taken == -EINTR || taken == -EAGAIN ||
+                         taken == -EBUSY || taken == -ENOMEM;
+    // Whoever is told must not repeat what was tried long enough.
+    if (!mayPass || waited >= kPatience)
+      return refusePrepared(mayPass ? -ENOMEM : taken);
     takeCompleted(); // Makes room where that is what lacks.
-    ::sched_yield();
+    std::this_thread::sleep_for(pause);
+    waited += pause;
+    pause = std::clamp(2 * pause, std::chrono::milliseconds{1}, kLongestPause);
   }
 }
 

@@ -105,7 +105,10 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
   app.add_option("--nvme-path", options.nvmePath,
                  "existing folder for files of optimizer states, instead of "
                  "the one that was compiled in")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check([](const std::string &folder) {
+        return std::string(folder.empty() ? "is empty, wanted a folder" : "");
+      });
   app.add_flag("--overcommit", options.overcommit,
                "start although the ranks would need more memory than this "
                "machine has left");
@@ -295,9 +298,11 @@ void checkClaims(const Claims &claims, const Options &options,
                      std::to_string(training.ranks) +
                      " ranks: compile it again with zero-compile --ranks " +
                      std::to_string(claims.ranks));
-  if (!options.nvmePath.empty() && program.files.folder.empty())
+  if (!options.nvmePath.empty() && bytesOfTier(program, Tier::File) == 0)
     throw UsageError("--nvme-path, but this program keeps no states in files: "
-                     "compile it with offload_optimizer's device nvme");
+                     "compile it with offload_optimizer's device nvme, and "
+                     "zero.offload_nvme_min_bytes below the size of its "
+                     "states");
   if (claims.deterministic && !training.deterministic)
     throw UsageError("--deterministic, but this program was compiled without "
                      "it: compile it again with zero-compile --deterministic");
