@@ -9,9 +9,9 @@ using namespace mlir::zero;
 
 MeshAxes mlir::zero::getMesh(ModuleOp module, TrainingAttr training) {
   for (MeshOp mesh : module.getOps<MeshOp>())
-    return {mesh.getAxesAttr(), mesh.getCutAxes()};
+    return {mesh.getAxesAttr(), mesh.getCutAxes(), mesh.getSecondaryAttr()};
   AxesAttr line = AxesAttr::getLine(module.getContext(), training.getRanks());
-  return {line, line};
+  return {line, line, {}};
 }
 
 LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {

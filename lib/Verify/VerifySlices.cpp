@@ -2,7 +2,8 @@
 //
 // Where slices of parameters are in host memory, a gather sends a copy: of its
 // own parameter, made after the last update, and not during one. Nothing else
-// reads such a copy, nor slices that are not on the device.
+// reads such a copy, nor slices that are not on the device. A gather within a
+// node sends a slice of the secondary partition, of which the same holds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,9 @@ struct Slice {
   FlatSymbolRefAttr parameter;
   PartitionRange range;
   int64_t version = 0;
+  /// The axes of the secondary partition that it is of; null for the slice that
+  /// this rank owns.
+  AxesAttr over = {};
 };
 
 class Slices : public Tracker {
@@ -40,6 +44,7 @@ public:
 private:
   LogicalResult visitUses(Operation &op);
   LogicalResult visitStart(AsyncOpInterface start);
+  LogicalResult visitSecondary(SecondarySliceOp op);
   LogicalResult startUpload(UploadOp upload, const AsyncBuffer &buffer);
   LogicalResult startUpdate(Operation *op, const AsyncBuffer &buffer);
   LogicalResult verifySent(CollectiveOpInterface op, const AsyncBuffer &buffer);
@@ -58,6 +63,12 @@ private:
 
 static bool overlap(const PartitionRange &a, const PartitionRange &b) {
   return a.partition == b.partition && a.begin < b.end && b.begin < a.end;
+}
+
+/// The axes of the secondary partition that a gather is over; null: of none.
+static AxesAttr overOf(CollectiveOpInterface op) {
+  auto gather = dyn_cast<AllGatherOp>(op.getOperation());
+  return gather ? gather.getOverAttr() : AxesAttr();
 }
 
 static bool isOnHost(const Tables &tables, FlatSymbolRefAttr partition) {
@@ -132,7 +143,8 @@ LogicalResult Slices::verifySent(CollectiveOpInterface op,
   Value copy = getRoot(op->getOperand(buffer.index));
   auto wanted = cast<FlatSymbolRefAttr>(op.getParameterNames()[buffer.index]);
   auto found = copies.find(copy);
-  if (found == copies.end() || found->second.parameter != wanted) {
+  if (found == copies.end() || found->second.parameter != wanted ||
+      found->second.over != overOf(op)) {
     InFlightDiagnostic error = op->emitOpError("gathers ")
                                << wanted
                                << ", and is given what is not a copy of its "
@@ -146,6 +158,24 @@ LogicalResult Slices::verifySent(CollectiveOpInterface op,
                              << wanted << " as it was before its update";
   error.attachNote(copy.getLoc()) << "copied here";
   return error;
+}
+
+LogicalResult Slices::visitSecondary(SecondarySliceOp op) {
+  FlatSymbolRefAttr parameter = op.getParameterAttr();
+  PartitionOp partition = tables.ownerOf(parameter);
+  if (!partition || !partition.hasShardedParameters())
+    return op.emitOpError("cuts a slice of ")
+           << parameter << ", which every rank has whole";
+  auto [begin, end] = tables.getSegmentsOf(parameter.getAttr());
+  auto wanted = RankedTensorType::get({(end - begin) / op.getOver().getSize()},
+                                      partition.getComputeType());
+  if (op.getType() != wanted)
+    return op.emitOpError("cuts the slice of ")
+           << parameter << " as " << op.getType() << ", wanted " << wanted;
+  FlatSymbolRefAttr name = FlatSymbolRefAttr::get(partition.getSymNameAttr());
+  copies[op.getSlice()] = {
+      parameter, {name, begin, end}, versions.lookup(name), op.getOver()};
+  return success();
 }
 
 LogicalResult Slices::visitStart(AsyncOpInterface start) {
@@ -182,6 +212,8 @@ LogicalResult Slices::visit(Operation &op) {
     return failure();
   if (auto start = dyn_cast<AsyncOpInterface>(op))
     return visitStart(start);
+  if (auto slice = dyn_cast<SecondarySliceOp>(op))
+    return visitSecondary(slice);
   if (auto update = dyn_cast<UpdateOp>(op))
     ++versions[update.getPartitionAttr()];
   if (auto wait = dyn_cast<WaitOp>(op))
@@ -194,7 +226,7 @@ LogicalResult verify::verifySlices(const Tables &tables) {
       tables.module.getOps<PartitionOp>(),
       [](PartitionOp partition) { return partition.hasParametersOnHost(); });
   tables.step->walk([&](Operation *op) {
-    isNeeded |= isa<UploadOp>(op) ||
+    isNeeded |= isa<UploadOp, SecondarySliceOp>(op) ||
                 (op->hasTrait<GathersSlices>() && op->getNumOperands() > 0);
   });
   if (!isNeeded)

@@ -12,6 +12,8 @@ struct MeshAxes {
   AxesAttr all;
   /// Those over which states are cut.
   AxesAttr cut;
+  /// Those within which parameters are gathered again; null: as at first.
+  AxesAttr secondary;
 
   /// Slices of what is cut.
   int64_t slices() const { return cut.getSize(); }

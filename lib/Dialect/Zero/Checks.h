@@ -20,6 +20,10 @@ LogicalResult verifyRange(Operation *op, PartitionOp partition, int64_t begin,
 LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
                                   SymbolTableCollection &tables);
 
+/// An error at `op` unless the module's mesh has a secondary partition over
+/// these axes.
+LogicalResult verifyIsSecondary(Operation *op, AxesAttr over);
+
 } // namespace mlir::zero
 
 #endif // ZERO_LIB_DIALECT_ZERO_CHECKS_H

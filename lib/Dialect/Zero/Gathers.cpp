@@ -10,30 +10,36 @@ using Memory = AsyncBuffer::Memory;
 
 // A parameter may be in no partition: that is for the verifier to say.
 
+/// Of a segment, the slice of each of `ranks` ranks has as many elements.
 static AsyncBuffer ownSlice(const Twine &name, PartitionOp partition,
-                            int64_t begin, int64_t end) {
+                            int64_t begin, int64_t end, int64_t ranks) {
   if (!partition)
     return makeBuffer(name, Memory::State, Type(), 0);
-  AsyncBuffer slice =
-      makeBuffer(name, Memory::State, partition.getComputeType(),
-                 (end - begin) / partition.getSlices());
+  AsyncBuffer slice = makeBuffer(
+      name, Memory::State, partition.getComputeType(), (end - begin) / ranks);
   slice.isRead = true;
   return holdRange(std::move(slice), partition, "parameters", begin, end,
                    AccumulateForm::Slice);
 }
 
+/// The ranks that share what is gathered: those of `over`, or those that the
+/// partition is cut over.
+static int64_t countSlices(PartitionOp partition, AxesAttr over) {
+  return over ? over.getSize() : partition ? partition.getSlices() : 1;
+}
+
 /// For each parameter what this rank has of it, or the copy of that in
 /// `slices`, then the whole.
 static SmallVector<AsyncBuffer> gatherBuffers(ArrayAttr parameters,
-                                              ValueRange slices,
+                                              ValueRange slices, AxesAttr over,
                                               const PartitionTable &partitions,
                                               Memory memory) {
   SmallVector<AsyncBuffer> buffers;
   for (auto name : parameters.getAsRange<FlatSymbolRefAttr>()) {
     PartitionOp partition = partitions.getPartition(name.getAttr());
     auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
-    buffers.push_back(
-        ownSlice("slice of " + name.getValue(), partition, begin, end));
+    buffers.push_back(ownSlice("slice of " + name.getValue(), partition, begin,
+                               end, countSlices(partition, over)));
     if (!slices.empty()) {
       buffers.back().memory = Memory::Operand;
       buffers.back().index = buffers.size() / 2;
@@ -52,13 +58,14 @@ static SmallVector<AsyncBuffer> gatherBuffers(ArrayAttr parameters,
 
 /// One part a segment of each parameter.
 static SmallVector<CollectivePart> gatherParts(const PartitionTable &partitions,
+                                               AxesAttr over,
                                                ArrayRef<AsyncBuffer> buffers) {
   SmallVector<CollectivePart> parts;
   for (unsigned i = 0; i < buffers.size(); i += 2) {
     if (!buffers[i].partition)
       continue;
     PartitionOp partition = partitions.find(buffers[i].partition);
-    int64_t first = buffers[i].begin, ranks = partition.getSlices();
+    int64_t first = buffers[i].begin, ranks = countSlices(partition, over);
     for (auto [begin, end] : partition.getSegmentsIn(first, buffers[i].end)) {
       int64_t count = (end - begin) / ranks;
       parts.push_back({{i, begin / ranks - first / ranks, count},
@@ -119,7 +126,8 @@ SmallVector<AsyncBuffer> UploadOp::getBuffers(const PartitionTable &partitions,
     PartitionOp partition = partitions.getPartition(name.getAttr());
     auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
     AsyncBuffer slice =
-        ownSlice("slice of " + name.getValue(), partition, begin, end);
+        ownSlice("slice of " + name.getValue(), partition, begin, end,
+                 countSlices(partition, /*over=*/{}));
     AsyncBuffer copy = slice;
     copy.name = name.getValue().str();
     copy.memory = Memory::Own;
@@ -148,8 +156,8 @@ std::string UploadOp::getLabel() {
 
 SmallVector<AsyncBuffer>
 AllGatherOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
-  SmallVector<AsyncBuffer> buffers =
-      gatherBuffers(getParameters(), getSlices(), partitions, Memory::Own);
+  SmallVector<AsyncBuffer> buffers = gatherBuffers(
+      getParameters(), getSlices(), getOverAttr(), partitions, Memory::Own);
   for (size_t i = 1; i < buffers.size(); i += 2) {
     buffers[i].result = i / 2;
     buffers[i].isFreed = true;
@@ -160,7 +168,7 @@ AllGatherOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
 SmallVector<CollectivePart>
 AllGatherOp::getParts(const PartitionTable &partitions,
                       ArrayRef<AsyncBuffer> buffers) {
-  return gatherParts(partitions, buffers);
+  return gatherParts(partitions, getOverAttr(), buffers);
 }
 
 SmallVector<int64_t> AllGatherOp::getOperandOffsets(const PartitionTable &) {
@@ -189,6 +197,8 @@ zrt::TrafficClass AllGatherOp::getTrafficClass() {
 }
 bool AllGatherOp::combinesReplicas() { return false; }
 AxesAttr AllGatherOp::getGroup(const PartitionTable &partitions) {
+  if (AxesAttr over = getOverAttr())
+    return over;
   return gatherGroup(getParameters(), partitions);
 }
 SmallVector<PartitionRange>
@@ -209,8 +219,8 @@ SmallVector<AsyncBuffer> RefreshOp::getBuffers(const PartitionTable &partitions,
   SmallVector<AsyncBuffer> buffers = {
       holdRange(std::move(whole), partition, "parameters", begin, end)};
   for (auto [first, last] : partition.getSegmentsIn(begin, end))
-    buffers.push_back(
-        ownSlice("slice " + Twine(buffers.size() - 1), partition, first, last));
+    buffers.push_back(ownSlice("slice " + Twine(buffers.size() - 1), partition,
+                               first, last, partition.getSlices()));
   return buffers;
 }
 
@@ -265,14 +275,14 @@ ArrayAttr RefreshOp::getParameterNames() { return {}; }
 
 SmallVector<AsyncBuffer>
 RefreshResidentOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
-  return gatherBuffers(getParameters(), getSlices(), partitions,
+  return gatherBuffers(getParameters(), getSlices(), /*over=*/{}, partitions,
                        Memory::Resident);
 }
 
 SmallVector<CollectivePart>
 RefreshResidentOp::getParts(const PartitionTable &partitions,
                             ArrayRef<AsyncBuffer> buffers) {
-  return gatherParts(partitions, buffers);
+  return gatherParts(partitions, /*over=*/{}, buffers);
 }
 
 SmallVector<int64_t>

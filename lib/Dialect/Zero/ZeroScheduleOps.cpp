@@ -93,10 +93,17 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
 }
 
 LogicalResult MeshOp::verify() {
-  if (getAxes().contains(getCutAxes())) // (C1)
+  if (!getAxes().contains(getCutAxes())) // (C1)
+    return emitOpError("cuts states over ")
+           << getCutAxes() << ", wanted axes of " << getAxes()
+           << " in their order";
+  AxesAttr secondary = getSecondaryAttr();
+  if (!secondary ||
+      (getCutAxes().contains(secondary) && getCutAxes() != secondary)) // (C2)
     return success();
-  return emitOpError("cuts states over ") << getCutAxes() << ", wanted axes of "
-                                          << getAxes() << " in their order";
+  return emitOpError("has a secondary partition over ")
+         << secondary << ", wanted some, not all, of " << getCutAxes()
+         << " in their order";
 }
 
 /// (C9)
@@ -338,6 +345,14 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyAreParameters(*this, getParameters(), tables)) ||
       failed(verifySlices(*this)))
     return failure();
+  if (AxesAttr over = getOverAttr()) {
+    if (failed(verifyIsSecondary(*this, over)))
+      return failure();
+    if (getSlices().empty())
+      return emitOpError("gathers over ")
+             << over << ", and is given no slices; wanted those that "
+             << "'zero.secondary_slice' makes: 'from'";
+  }
   for (auto [symbol, type] :
        llvm::zip_equal(getParameters().getAsRange<FlatSymbolRefAttr>(),
                        getPending().getType().getTypes())) {

@@ -95,3 +95,69 @@ zero.step @train(%x: tensor<f32>) training #zero.training<stage = 2, ranks = 4> 
     zero.wait %p : <>
   }
 }
+
+// -----
+
+// expected-error @below {{has a secondary partition over #zero.axes<node = 2, local = 2>, wanted some, not all, of #zero.axes<node = 2, local = 2> in their order}}
+zero.mesh @mesh <node = 2, local = 2> secondary <node = 2, local = 2>
+
+// -----
+
+// expected-error @below {{has a secondary partition over #zero.axes<replica = 2>, wanted some, not all, of #zero.axes<shard = 2> in their order}}
+zero.mesh @mesh <replica = 2, shard = 2> cut <shard = 2> secondary <replica = 2>
+
+// -----
+
+zero.mesh @mesh <node = 2, local = 2>
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+func.func @f(%s: tensor<4xf32>) {
+  // expected-error @below {{runs over #zero.axes<local = 2>, and there is no 'zero.mesh' with a secondary partition}}
+  %p = zero.all_gather [@w] from(%s : tensor<4xf32>) over <local = 2> : <tensor<8xf32>>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <node = 2, local = 2> secondary <local = 2>
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+func.func @f(%s: tensor<4xf32>) {
+  // expected-error @below {{runs over #zero.axes<node = 2>, and the mesh has its secondary partition over #zero.axes<local = 2>}}
+  %p = zero.all_gather [@w] from(%s : tensor<4xf32>) over <node = 2> : <tensor<8xf32>>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <node = 2, local = 2> secondary <local = 2>
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+func.func @f() {
+  // expected-error @below {{gathers over #zero.axes<local = 2>, and is given no slices; wanted those that 'zero.secondary_slice' makes: 'from'}}
+  %p = zero.all_gather [@w] over <local = 2> : <tensor<8xf32>>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <node = 2, local = 2> secondary <local = 2>
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-note @below {{given by this}}
+func.func @f(%w: tensor<8xf32>) {
+  // expected-error @below {{cuts a slice of @w from another value, wanted a 'zero.load' of @w from what a gather of it gave}}
+  %s = zero.secondary_slice @w(%w : tensor<8xf32>) over <local = 2> : tensor<4xf32>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <node = 2, local = 2> secondary <local = 2>
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.parameter @v : tensor<8xf32> = #zero.zeros
+func.func @f() {
+  %p = zero.all_gather [@v] : <tensor<8xf32>>
+  %g = zero.wait %p : <tensor<8xf32>>
+  // expected-note @below {{given by this}}
+  %v = zero.load @v from %g : tensor<8xf32>
+  // expected-error @below {{cuts a slice of @w from another value}}
+  %s = zero.secondary_slice @w(%v : tensor<8xf32>) over <local = 2> : tensor<4xf32>
+  return
+}

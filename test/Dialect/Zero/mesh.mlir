@@ -24,3 +24,23 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros
 // CHECK: zero.partition @p0 bucketed over 2 ranks stage 2
 zero.partition @p0 bucketed over <data = 2> stage 2 segments [0, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+
+// -----
+
+// What nodes gather again among themselves.
+// CHECK: zero.mesh @mesh <node = 2, local = 2> secondary <local = 2>
+zero.mesh @mesh <node = 2, local = 2> secondary <local = 2>
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+zero.partition @p0 parameter over <node = 2, local = 2> stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
+func.func @f() {
+  %p = zero.all_gather [@w] : <tensor<8xf32>>
+  %g = zero.wait %p : <tensor<8xf32>>
+  %w = zero.load @w from %g : tensor<8xf32>
+  // CHECK: %[[S:.*]] = zero.secondary_slice @w(%{{.*}} : tensor<8xf32>) over <local = 2> : tensor<4xf32>
+  %s = zero.secondary_slice @w(%w : tensor<8xf32>) over <local = 2> : tensor<4xf32>
+  // CHECK: zero.all_gather [@w] from(%[[S]] : tensor<4xf32>) over <local = 2> : <tensor<8xf32>>
+  %q = zero.all_gather [@w] from(%s : tensor<4xf32>) over <local = 2> : <tensor<8xf32>>
+  %h = zero.wait %q : <tensor<8xf32>>
+  return
+}

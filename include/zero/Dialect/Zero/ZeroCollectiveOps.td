@@ -131,22 +131,53 @@ def Zero_AllGatherOp
   let summary = "Start to bring whole parameters together from their owners' slices";
   let description = [{
     Stage 3: one group of in-place gathers, one a segment of each parameter. Where
-    slices are in host memory, `from` gives copies of this rank's own.
+    slices are in host memory, `from` gives copies of this rank's own. With `over`,
+    `from` gives slices of the secondary partition, and the gather runs over these
+    axes instead of those that the partition is cut over.
     Constraints
     - (C1) parameters and the pending's tensors are equally many, of equal shapes.
     - (C2) the parameters' partitions are sharded.
     - (C3) there are as many copies as parameters, or none; those of parameters in
       host memory are what the wait for their `zero.upload` gave.
+    - (C4) `over` is what the module's mesh has as `secondary`, and there are slices,
+      which `zero.secondary_slice` made.
     ```mlir
     %p = zero.all_gather [@w, @b] : <tensor<2x4xf32>, tensor<4xf32>>
     %q = zero.all_gather [@w] from(%slice : tensor<4xf32>) : <tensor<2x4xf32>>
+    %r = zero.all_gather [@w] from(%second : tensor<4xf32>) over <local = 2> : <tensor<2x4xf32>>
     ```
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$parameters, Variadic<AnyRankedTensor>:$slices,
+      OptionalAttr<Zero_AxesAttr>:$over,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`on` $stream^)? attr-dict `:` type($pending)";
+  let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`over` $over^)? (`on` $stream^)? attr-dict `:` type($pending)";
   let hasVerifier = 1;
+}
+
+def Zero_SecondarySliceOp
+    : Zero_Op<"secondary_slice",
+              [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "This rank's slice of a parameter within its node";
+  let description = [{
+    Of a parameter that was gathered, what this rank keeps so that the ranks of a
+    group, such as a node, can gather it again among themselves: slice i of each of
+    its segments, padding included, one after the other, where i is the rank's
+    index in the group of the axes `over`. ZeRO++ calls these slices of all
+    parameters a secondary partition (hpZ, <https://arxiv.org/abs/2306.10209>).
+    Constraints
+    - (C1) the value is a `zero.load` of the parameter, from a gather of it.
+    - (C2) `over` is what the module's mesh has as `secondary`.
+    - (C3) the result is flat, of the value's element type, with the elements of the
+      parameter's segments / ranks of the group.
+    ```mlir
+    %s = zero.secondary_slice @w(%w : tensor<2x4xf32>) over <local = 2> : tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, AnyRankedTensor:$value,
+      Zero_AxesAttr:$over);
+  let results = (outs AnyRankedTensor:$slice);
+  let assemblyFormat = "$parameter `(` $value `:` type($value) `)` `over` $over attr-dict `:` type($slice)";
 }
 
 def Zero_RefreshOp

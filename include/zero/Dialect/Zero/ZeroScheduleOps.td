@@ -18,17 +18,25 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
     sharding: reduce-scatter and gathers run within a shard group, and an
     all-reduce of a rank's slice combines the replicas.
 
+    At stage 3, `secondary` are the axes within which a parameter is gathered again
+    after its first gather of a micro-batch: the ranks of a node. They share a
+    secondary partition (`zero.secondary_slice`), and links between nodes are used
+    for the first gather only.
+
     A module without this operation has the mesh `<data = n>`.
 
     Constraints
     - (C1) `cut` has axes of the mesh, in their order.
+    - (C2) `secondary` has axes over which states are cut, in their order, and not
+      all of them.
     ```mlir
     zero.mesh @mesh <replica = 2, shard = 3> cut <shard = 3>
+    zero.mesh @mesh <node = 2, local = 4> secondary <local = 4>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_AxesAttr:$axes,
-      OptionalAttr<Zero_AxesAttr>:$cut);
-  let assemblyFormat = "$sym_name $axes (`cut` $cut^)? attr-dict";
+      OptionalAttr<Zero_AxesAttr>:$cut, OptionalAttr<Zero_AxesAttr>:$secondary);
+  let assemblyFormat = "$sym_name $axes (`cut` $cut^)? (`secondary` $secondary^)? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxesAttr(); }
