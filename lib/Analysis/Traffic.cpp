@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/Traffic.h"
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Schedule.h"
 
 #include "program/Collective.h"
@@ -41,12 +42,23 @@ TrafficPart TrafficAnalysis::makePart(TrafficKind kind, StringAttr parameter,
 // The schedule's collectives
 //===----------------------------------------------------------------------===//
 
-static TrafficKind kindOf(CollectiveOpInterface op) {
+static TrafficKind kindOfGather(CollectiveOpInterface op,
+                                const PartitionTable &partitions) {
+  for (const PartitionRange &range : op.getPartitionRanges(partitions))
+    if (PartitionOp partition = partitions.find(range.partition))
+      return op.getGroup(partitions) == partition.getCut()
+                 ? TrafficKind::Gathers
+                 : TrafficKind::Regathers;
+  return TrafficKind::Gathers;
+}
+
+static TrafficKind kindOf(CollectiveOpInterface op,
+                          const PartitionTable &partitions) {
   switch (op.getTrafficClass()) {
   case zrt::TrafficClass::Gradient:
     return isReduction(op) ? TrafficKind::Gradients : TrafficKind::Replicas;
   case zrt::TrafficClass::Parameter:
-    return isGather(op) ? TrafficKind::Gathers : TrafficKind::Refreshes;
+    return isGather(op) ? kindOfGather(op, partitions) : TrafficKind::Refreshes;
   case zrt::TrafficClass::Activation:
     return TrafficKind::Activations;
   case zrt::TrafficClass::Control:
@@ -59,7 +71,7 @@ void TrafficAnalysis::addPlanned(CollectiveOpInterface op, int64_t runs,
                                  SmallVectorImpl<TrafficPart> &parts) const {
   if (op.getTrafficClass() == zrt::TrafficClass::Control)
     return;
-  TrafficKind kind = kindOf(op);
+  TrafficKind kind = kindOf(op, partitions);
   ArrayAttr names = op.getParameterNames();
   if (kind != TrafficKind::Gradients && names) {
     for (auto symbol : names.getAsRange<FlatSymbolRefAttr>())
@@ -130,11 +142,11 @@ void TrafficAnalysis::addGradients(PartitionOp partition, bool padded,
 /// `maxReuseDistance` elements of used parameters apart.
 void TrafficAnalysis::countUses(
     Block &block, int64_t maxReuseDistance, int64_t runs,
-    llvm::MapVector<StringAttr, int64_t> &counts) const {
+    llvm::MapVector<StringAttr, UseCount> &counts) const {
   DenseMap<StringAttr, int64_t> lastUse;
   int64_t used = 0;
   for (Operation &op : block) {
-    if (isa<FreeOp>(op))
+    if (isa<FreeOp, SecondarySliceOp>(op)) // a slice serves other uses
       continue;
     for (Value operand : op.getOperands()) {
       // What every rank has whole, or resident, is loaded without a gather.
@@ -143,10 +155,13 @@ void TrafficAnalysis::countUses(
         continue;
       StringAttr parameter = load.getParameterAttr().getAttr();
       auto last = lastUse.find(parameter);
-      bool isNext = last != lastUse.end() && used == last->second;
+      bool isFirst = last == lastUse.end();
+      bool isNext = !isFirst && used == last->second;
       if (!isNext) {
-        if (last == lastUse.end() || used - last->second >= maxReuseDistance)
-          counts[parameter] += runs;
+        if (isFirst)
+          counts[parameter].first += runs;
+        else if (used - last->second >= maxReuseDistance)
+          counts[parameter].again += runs;
         used += elements(parameter);
       }
       lastUse[parameter] = used;
@@ -154,13 +169,26 @@ void TrafficAnalysis::countUses(
   }
 }
 
-llvm::MapVector<StringAttr, int64_t>
+llvm::MapVector<StringAttr, TrafficAnalysis::UseCount>
 TrafficAnalysis::countUses(int64_t maxReuseDistance) const {
-  llvm::MapVector<StringAttr, int64_t> counts;
+  llvm::MapVector<StringAttr, UseCount> counts;
   for (auto micro : step.getBody().getOps<MicroOp>())
     countUses(micro.getBody().front(), maxReuseDistance,
               step.getRunsPerUpdate(micro), counts);
   return counts;
+}
+
+void TrafficAnalysis::addGathers(int64_t maxReuseDistance,
+                                 SmallVectorImpl<TrafficPart> &parts) const {
+  bool staysInNode = getMesh(module, *step.getTraining()).secondary != nullptr;
+  for (auto [parameter, count] : countUses(maxReuseDistance)) {
+    parts.push_back(makePart(TrafficKind::Gathers, parameter,
+                             count.first + (staysInNode ? 0 : count.again),
+                             nullptr));
+    if (staysInNode && count.again > 0)
+      parts.push_back(
+          makePart(TrafficKind::Regathers, parameter, count.again, nullptr));
+  }
 }
 
 /// What the model itself sends follows from the tensors that it sends.
@@ -195,8 +223,7 @@ SmallVector<TrafficPart> TrafficAnalysis::expected(int64_t maxReuseDistance,
         partition && partition.isTrainable())
       parts.push_back(makePart(TrafficKind::Refreshes, resident.getAttr(),
                                /*runs=*/1, nullptr));
-  for (auto [parameter, runs] : countUses(maxReuseDistance))
-    parts.push_back(makePart(TrafficKind::Gathers, parameter, runs, nullptr));
+  addGathers(maxReuseDistance, parts);
   addActivations(parts);
   return parts;
 }

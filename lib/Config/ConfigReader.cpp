@@ -426,6 +426,7 @@ void ConfigReader::readZero() {
   config.modelPersistenceThreshold =
       values.integer(key("stage3_model_persistence_threshold"));
   config.maxReuseDistance = values.integer(key("stage3_max_reuse_distance"));
+  readSecondary(values, context, reporter, config);
 }
 
 void ConfigReader::readExtension() {

@@ -19,6 +19,11 @@ void readMesh(const llvm::json::Object &root, const ConfigValues &values,
               const ConfigContext &context, Reporter &reporter,
               TrainConfig &config);
 
+/// Reads the ranks of a node for `zero_hpz_partition_size` into `config`, whose
+/// stage and axes are read; ranks that have no mesh of their own become nodes.
+void readSecondary(const ConfigValues &values, const ConfigContext &context,
+                   Reporter &reporter, TrainConfig &config);
+
 /// Reads what is offloaded into `config`, whose stage and state tiers are read.
 void readOffload(const ConfigValues &values, const OffloadOverrides &overrides,
                  Reporter &reporter, TrainConfig &config);

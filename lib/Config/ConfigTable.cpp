@@ -34,7 +34,7 @@ constexpr const char *kNoAsyncUpdate =
 constexpr const char *kNoQuantized =
     "collectives use the compute type; leave it out";
 constexpr const char *kNoGroups =
-    "data-parallel ranks form one flat group; leave it out";
+    "each gather is one collective over its group; leave it out";
 constexpr const char *kOwnMetrics =
     "the executable reports for itself: --metrics writes every update to a "
     "file";
@@ -353,8 +353,9 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.legacy_stage1", T::Bool, "false", no,
      "the old implementation of stage 1",
      "stage 1 reduces to owners; leave it out"},
-    {"zero_optimization.zero_hpz_partition_size", T::Count, "1", no,
-     "ranks that hold a second copy of the shards", kNoGroups},
+    {"zero_optimization.zero_hpz_partition_size", T::Count, "1", yes,
+     "stage 3: ranks of a node, which keep a secondary partition of the "
+     "parameters from the forward to the backward and gather from it; 1: none"},
     {"zero_optimization.mics_shard_size", T::Integer, "-1", yes,
      "ranks that hold one copy of the states; -1: all"},
     {"zero_optimization.mics_hierarchical_params_gather", T::Bool, "false", no,

@@ -14,6 +14,11 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
   if (path.starts_with("zero_optimization.stage3_") ||
       path == "zero.gathers_in_flight")
     return gathers ? nullptr : "only stage 3 gathers parameters for their uses";
+  if (path == "zero_optimization.zero_hpz_partition_size")
+    return !gathers ? "only stage 3 gathers parameters for their uses"
+           : config.secondaryAxes.empty()
+               ? "the ranks that states are partitioned over are one node"
+               : nullptr;
   if (path == "zero.alignment")
     return gathers ? "parameters that are gathered are padded to 16 bytes a "
                      "rank"

@@ -19,6 +19,12 @@ static constexpr StringRef kShardAxis = "shard", kReplicaAxis = "replica";
 static constexpr StringRef kMeshKey = "zero.mesh";
 static constexpr StringRef kShardAxesKey = "zero.shard_axes";
 static constexpr StringRef kMicsKey = "zero_optimization.mics_shard_size";
+static constexpr StringRef kHpzKey =
+    "zero_optimization.zero_hpz_partition_size";
+
+/// The axes that the ranks over which states are cut become where they are to
+/// be nodes.
+static constexpr StringRef kNodeAxis = "node", kLocalAxis = "local";
 
 static std::string print(const Axes &axes) {
   std::string text;
@@ -194,4 +200,57 @@ void mlir::zero::readMesh(const json::Object &root, const ConfigValues &values,
                           const ConfigContext &context, Reporter &reporter,
                           TrainConfig &config) {
   MeshReader(root, values, context, reporter, config).run();
+}
+
+//===----------------------------------------------------------------------===//
+// The secondary partition
+//===----------------------------------------------------------------------===//
+
+/// Makes nodes of `ranks` neighbouring ranks of those that states are cut over,
+/// which are one axis: the last one, or all ranks.
+static void splitIntoNodes(int64_t ranks, TrainConfig &config) {
+  int64_t slices = config.slices();
+  if (!config.mesh.empty())
+    config.mesh.pop_back();
+  config.mesh.push_back({kNodeAxis.str(), slices / ranks});
+  config.mesh.push_back({kLocalAxis.str(), ranks});
+  config.shardAxes = {kNodeAxis.str(), kLocalAxis.str()};
+}
+
+/// The last of the axes over which states are cut, as many as have `ranks`
+/// ranks at least.
+static std::vector<std::string> findLastAxes(int64_t ranks,
+                                             const TrainConfig &config) {
+  std::vector<std::string> last;
+  for (const std::string &name : llvm::reverse(config.shardAxes))
+    if (config.ranksOf(last) < ranks)
+      last.insert(last.begin(), name);
+  return last;
+}
+
+void mlir::zero::readSecondary(const ConfigValues &values,
+                               const ConfigContext &context, Reporter &reporter,
+                               TrainConfig &config) {
+  const ConfigOverrides &overrides = context.overrides;
+  StringRef key = overrides.hpzPartitionSize ? StringRef() : kHpzKey;
+  int64_t size = overrides.hpzPartitionSize.value_or(values.integer(kHpzKey));
+  int64_t slices = config.slices();
+  // Where a node is all ranks, the partition itself is within it.
+  if (size == 1 || size == slices || config.stage != 3)
+    return;
+  if (size < 1 || slices % size != 0)
+    return reporter.error(key, "found nodes of " + Twine(size) +
+                                   " ranks, and states are partitioned over " +
+                                   Twine(slices) + "; give a divisor of that");
+  bool areAxesNamed = overrides.mesh || overrides.shardAxes ||
+                      values.has(kMeshKey) || values.has(kShardAxesKey);
+  if (!areAxesNamed)
+    splitIntoNodes(size, config);
+  config.secondaryAxes = findLastAxes(size, config);
+  if (config.ranksOf(config.secondaryAxes) != size)
+    reporter.error(key, "found nodes of " + Twine(size) +
+                            " ranks, which no last axes of the mesh " +
+                            print(config.mesh) +
+                            " have; give the mesh an axis of as many ranks, "
+                            "or no mesh");
 }

@@ -116,6 +116,9 @@ static void writeZero(OStream &json, const TrainConfig &config) {
     writeOffload(json, *config.offloadOptimizer);
   if (config.stage < 3)
     return;
+  if (!config.secondaryAxes.empty())
+    json.attribute("zero_hpz_partition_size",
+                   config.ranksOf(config.secondaryAxes));
   json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
   json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
   json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);

@@ -7,6 +7,7 @@
 #include "CommandBuilder.h"
 
 #include "zero/Analysis/Schedule.h"
+#include "zero/Analysis/Views.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -141,6 +142,30 @@ LogicalResult CommandBuilder::visitWait(WaitOp wait) {
     if (buffer.result >= 0)
       places[wait.getResult(buffer.result)] = place;
   return success();
+}
+
+/// One copy a segment, from where this rank's slice begins in the group.
+void CommandBuilder::visitSecondarySlice(SecondarySliceOp slice) {
+  record(*slice);
+  int64_t ranks = slice.getOver().getSize();
+  Type type = cast<RankedTensorType>(slice.getType()).getElementType();
+  // What was gathered is padded; the load of it is not.
+  AtAttr whole = placeOf(getRoot(slice.getValue()));
+  auto [first, last] = state.getSegmentsOf(slice.getParameterAttr().getAttr());
+  PartitionOp partition =
+      state.getPartition(slice.getParameterAttr().getAttr());
+  for (auto [begin, end] : partition.getSegmentsIn(first, last)) {
+    int64_t count = (end - begin) / ranks;
+    zrt::BufferRef from =
+        toBufferRef(getPart(whole, type, begin - first, count), groups);
+    from.stride = from.bytes;
+    from.group = numberOf(slice.getOver(), mesh, program);
+    zrt::BufferRef to = toBufferRef(
+        getPart(placeOf(slice), type, (begin - first) / ranks, count), groups);
+    addKernel(slice,
+              describeFlatKernel("zero.copy", {{count, type}, {count, type}}),
+              {from, to}, "secondary slice of " + slice.getParameter().str());
+  }
 }
 
 //===----------------------------------------------------------------------===//

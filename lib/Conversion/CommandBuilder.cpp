@@ -138,6 +138,9 @@ LogicalResult CommandBuilder::visit(Operation &op) {
         return success();
       })
       .Case<FreeOp, CarryOp, CarriedOp>([&](auto) { return success(); })
+      .Case([&](SecondarySliceOp op) {
+        return visitSecondarySlice(op), success();
+      })
       .Case([&](AccumulateOp op) { return visitAccumulate(op), success(); })
       .Case([&](YieldOp yield) { return visitYield(yield), success(); })
       .Case([&](AsyncOpInterface start) { return visitStart(start); })

@@ -63,6 +63,7 @@ private:
   LogicalResult visitUpdateCommand(Operation &op);
   LogicalResult visitKernel(Operation &op, zrt::KernelSpec spec);
   LogicalResult visitConstant(Operation &op);
+  void visitSecondarySlice(SecondarySliceOp slice);
   void visitAccumulate(AccumulateOp accumulate);
   void accumulateOwned(AccumulateOp accumulate, PartitionOp partition);
   void visitYield(YieldOp yield);

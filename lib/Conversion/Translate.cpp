@@ -304,6 +304,9 @@ void Translator::computeTraffic() {
   add(groups.cut, zrt::TrafficClass::Gradient, all(TrafficKind::Gradients));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Refreshes));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Gathers));
+  if (uint64_t again = all(TrafficKind::Regathers))
+    add(numberOf(mesh.secondary, mesh, program), zrt::TrafficClass::Parameter,
+        again);
   if (groups.replicas != zrt::kAllRanks)
     add(groups.replicas, zrt::TrafficClass::Gradient,
         all(TrafficKind::Replicas));

@@ -322,6 +322,11 @@ double OperationCost::cost(Operation *op) const {
       .Case([&](CollectiveOpInterface op) { return collective(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](GradStatsOp op) { return statistics(op); })
+      .Case([&](SecondarySliceOp op) {
+        auto slice = cast<RankedTensorType>(op.getType());
+        FlatRange range = {slice.getNumElements(), slice.getElementType()};
+        return flat("zero.copy", {range, range});
+      })
       .Case([&](UpdateOp op) {
         PartitionOp partition = partitions.find(op.getPartitionAttr());
         auto [begin, end] = op.getRange(partition);

@@ -58,7 +58,9 @@ SmallVector<size_t> mlir::zero::startEarly(ArrayRef<GatherUse> gathers,
   size_t earliest = 0;
   for (auto [index, gather] : llvm::enumerate(gathers)) {
     size_t start = index;
-    for (; start > earliest && fits(gather, start - 1); --start) {
+    for (; start > earliest && gathers[start - 1].neededAt > gather.readyAt &&
+           fits(gather, start - 1);
+         --start) {
       ++started[start - 1];
       ahead[start - 1] += gather.elements;
     }

@@ -1,5 +1,6 @@
 //===- PlanTraffic.cpp - what a planned schedule sends --------------------===//
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Traffic.h"
 #include "zero/Memory/StatePlan.h"
 #include "zero/Plan/PlanSummary.h"
@@ -24,13 +25,15 @@ static int64_t countRanks(const TrafficPart &part,
 static void addCollectives(ArrayRef<TrafficPart> planned,
                            const PartitionTable &partitions,
                            PlanSummary &summary) {
-  llvm::MapVector<StringRef, CollectiveSummary> collectives;
+  // Gathers within a node are others than those over all ranks.
+  llvm::MapVector<std::pair<StringRef, int64_t>, CollectiveSummary> collectives;
   llvm::DenseSet<Operation *> counted;
   for (const TrafficPart &part : planned) {
     StringRef name = part.op->getName().stripDialect();
-    CollectiveSummary &collective = collectives[name];
+    int64_t ranks = countRanks(part, partitions, summary);
+    CollectiveSummary &collective = collectives[{name, ranks}];
     collective.name = name.str();
-    collective.ranks = countRanks(part, partitions, summary);
+    collective.ranks = ranks;
     collective.volume.add(part.elements, elementBytes(part.type));
     // One group of gathers is one collective.
     if (counted.insert(part.op).second)
@@ -50,7 +53,8 @@ static Volume addUp(ArrayRef<TrafficPart> parts, ArrayRef<TrafficKind> kinds) {
 
 /// The closed forms in words.
 static void nameForms(const PlanSummary &summary, bool isDeterministic,
-                      TrafficSummary &gradients, TrafficSummary &parameters) {
+                      bool hasSecondary, TrafficSummary &gradients,
+                      TrafficSummary &parameters) {
   if (summary.ranks == 1)
     return;
   bool everyMicro = summary.stage >= 2 || isDeterministic;
@@ -60,6 +64,7 @@ static void nameForms(const PlanSummary &summary, bool isDeterministic,
   gradients.form = (summary.stage == 0 ? "2 " : "") + times + "S";
   parameters.form = summary.stage == 0  ? "0"
                     : summary.stage < 3 ? "S"
+                    : hasSecondary      ? "the first gathers, padded"
                                         : "every gather, padded";
 }
 
@@ -116,7 +121,9 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   gradients.formula = addUp(expected, reduced);
   parameters.planned = addUp(planned, gathered);
   parameters.formula = addUp(expected, gathered);
-  nameForms(summary, training.getDeterministic(), gradients, parameters);
+  AxesAttr secondary = getMesh(module, training).secondary;
+  nameForms(summary, training.getDeterministic(), secondary != nullptr,
+            gradients, parameters);
   summary.traffic = {gradients, parameters};
   if (summary.ranks > summary.slices) {
     TrafficSummary replicas;
@@ -126,6 +133,15 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
     replicas.planned = addUp(planned, TrafficKind::Replicas);
     replicas.formula = addUp(expected, TrafficKind::Replicas);
     summary.traffic.push_back(replicas);
+  }
+  if (secondary) {
+    TrafficSummary again;
+    again.name = "parameters within a node";
+    again.form = "later gathers, padded";
+    again.ranks = secondary.getSize();
+    again.planned = addUp(planned, TrafficKind::Regathers);
+    again.formula = addUp(expected, TrafficKind::Regathers);
+    summary.traffic.push_back(again);
   }
   PartitionTable partitions(module);
   addActivations(planned, expected, partitions, summary);

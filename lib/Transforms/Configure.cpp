@@ -170,20 +170,27 @@ static PlanningAttr makePlanning(MLIRContext *context,
 
 static void createMesh(OpBuilder &builder, Location loc,
                        const TrainConfig &config) {
-  SmallVector<StringAttr> names, cutNames;
-  SmallVector<int64_t> sizes, cutSizes;
-  for (const MeshAxisConfig &axis : config.mesh) {
-    names.push_back(builder.getStringAttr(axis.name));
-    sizes.push_back(axis.size);
-    if (!llvm::is_contained(config.shardAxes, axis.name))
-      continue;
-    cutNames.push_back(names.back());
-    cutSizes.push_back(axis.size);
-  }
-  MLIRContext *context = builder.getContext();
-  auto axes = AxesAttr::get(context, names, sizes);
-  auto cut = AxesAttr::get(context, cutNames, cutSizes);
-  MeshOp::create(builder, loc, "mesh", axes, cut == axes ? AxesAttr() : cut);
+  auto getAxes = [&](function_ref<bool(StringRef)> isIn) {
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> sizes;
+    for (const MeshAxisConfig &axis : config.mesh) {
+      if (!isIn(axis.name))
+        continue;
+      names.push_back(builder.getStringAttr(axis.name));
+      sizes.push_back(axis.size);
+    }
+    return names.empty() ? AxesAttr()
+                         : AxesAttr::get(builder.getContext(), names, sizes);
+  };
+  AxesAttr axes = getAxes([](StringRef) { return true; });
+  AxesAttr cut = getAxes([&](StringRef name) {
+    return llvm::is_contained(config.shardAxes, name);
+  });
+  AxesAttr secondary = getAxes([&](StringRef name) {
+    return llvm::is_contained(config.secondaryAxes, name);
+  });
+  MeshOp::create(builder, loc, "mesh", axes, cut == axes ? AxesAttr() : cut,
+                 secondary);
 }
 
 /// Inputs without the first one's batch dimension are the same for all samples,

@@ -1,8 +1,9 @@
 //===- InsertGathers.cpp - stage 3: bring parameters together -------------===//
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -150,29 +151,88 @@ Sharded::Sharded(ModuleOp module, int64_t most, int64_t mostTogether) {
   }
 }
 
-static void gatherIn(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
-                     int64_t maxReuseDistance) {
-  UseGroups uses(block, sharded, maxReuseDistance);
-  for (auto &[op, groups] : uses.groups) {
-    OpBuilder builder(op);
-    SmallVector<Attribute> names;
-    SmallVector<Type> types;
-    for (UseGroup &group : groups) {
-      names.push_back(group.load.getParameterAttr());
-      types.push_back(group.load.getType());
-    }
-    auto gather = AllGatherOp::create(builder, op->getLoc(),
-                                      PendingType::get(op->getContext(), types),
-                                      builder.getArrayAttr(names),
-                                      /*slices=*/ValueRange());
-    auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
-    for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults())) {
-      auto load = cast<LoadOp>(builder.clone(*group.load));
-      load.getSourceMutable().assign(whole);
-      for (OpOperand *use : group.uses)
-        use->set(load);
-    }
+namespace {
+
+/// Gives each group of uses of one block its gather.
+class Gathers {
+public:
+  /// With `secondary`, gathers of a parameter after its first in the block are
+  /// over these axes, of slices that are cut after the first.
+  Gathers(const PartitionTable &partitions, AxesAttr secondary)
+      : partitions(partitions), secondary(secondary) {}
+  void insert(UseGroups &uses);
+
+private:
+  void gather(Operation *op, ArrayRef<UseGroup *> groups, bool isAgain);
+  void keepSlice(OpBuilder &builder, LoadOp load);
+
+  const PartitionTable &partitions;
+  AxesAttr secondary;
+  /// By parameter: its gathers that are to come, and this rank's slice.
+  DenseMap<StringAttr, int64_t> left;
+  DenseMap<StringAttr, Value> slices;
+};
+
+} // namespace
+
+static StringAttr nameOf(LoadOp load) {
+  return load.getParameterAttr().getAttr();
+}
+
+void Gathers::keepSlice(OpBuilder &builder, LoadOp load) {
+  auto [begin, end] = partitions.getSegmentsOf(nameOf(load));
+  auto type = RankedTensorType::get({(end - begin) / secondary.getSize()},
+                                    load.getType().getElementType());
+  slices[nameOf(load)] = SecondarySliceOp::create(
+      builder, load.getLoc(), type, load.getParameterAttr(), load, secondary);
+}
+
+void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, bool isAgain) {
+  if (groups.empty())
+    return;
+  OpBuilder builder(op);
+  SmallVector<Attribute> names;
+  SmallVector<Type> types;
+  SmallVector<Value> sent;
+  for (UseGroup *group : groups) {
+    names.push_back(group->load.getParameterAttr());
+    types.push_back(group->load.getType());
+    if (isAgain)
+      sent.push_back(slices.lookup(nameOf(group->load)));
   }
+  auto gather = AllGatherOp::create(
+      builder, op->getLoc(), PendingType::get(op->getContext(), types),
+      builder.getArrayAttr(names), sent, isAgain ? secondary : AxesAttr(),
+      StreamKind::Gather);
+  auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
+  for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults())) {
+    auto load = cast<LoadOp>(builder.clone(*group->load));
+    load.getSourceMutable().assign(whole);
+    for (OpOperand *use : group->uses)
+      use->set(load);
+    if (--left[nameOf(load)] > 0 && secondary && !isAgain)
+      keepSlice(builder, load);
+  }
+}
+
+void Gathers::insert(UseGroups &uses) {
+  for (auto &[op, groups] : uses.groups)
+    for (const UseGroup &group : groups)
+      ++left[nameOf(group.load)];
+  for (auto &[op, groups] : uses.groups) {
+    SmallVector<UseGroup *> first, again;
+    for (UseGroup &group : groups)
+      (slices.contains(nameOf(group.load)) ? again : first).push_back(&group);
+    gather(op, first, /*isAgain=*/false);
+    gather(op, again, /*isAgain=*/true);
+  }
+}
+
+static void gatherIn(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
+                     int64_t maxReuseDistance, const PartitionTable &partitions,
+                     AxesAttr secondary) {
+  UseGroups uses(block, sharded, maxReuseDistance);
+  Gathers(partitions, secondary).insert(uses);
   for (LoadOp load : uses.loads)
     load.erase();
 }
@@ -201,9 +261,13 @@ void InsertGathers::runOnOperation() {
                              planning.getModelPersistenceThreshold()));
   int64_t distance =
       getSetting(maxReuseDistance, planning.getMaxReuseDistance());
+  PartitionTable partitions(getOperation());
   gatherIn(step->getRegionOp<MicroOp>().getBody().front(), sharded.gathered,
-           distance);
+           distance, partitions,
+           getMesh(getOperation(), *step->getTraining()).secondary);
+  // A forward pass gathers each parameter once, as a rule.
   if (auto evaluate = step->getRegionOp<EvaluateOp>())
-    gatherIn(evaluate.getBody().front(), sharded.gathered, distance);
+    gatherIn(evaluate.getBody().front(), sharded.gathered, distance, partitions,
+             /*secondary=*/{});
   refreshAtStart(*step, sharded.resident);
 }

@@ -111,6 +111,8 @@ readOverrides(const ZeroPipelineOptions &options,
   }
   if (options.shardAxes.getNumOccurrences())
     overrides.shardAxes = options.shardAxes;
+  if (options.hpzPartitionSize.getNumOccurrences())
+    overrides.hpzPartitionSize = options.hpzPartitionSize;
   if (options.precision.getNumOccurrences()) {
     overrides.precision = parsePrecision(options.precision);
     if (!overrides.precision)
@@ -123,13 +125,13 @@ readOverrides(const ZeroPipelineOptions &options,
                          << "' is none of " << listOptimizerRules();
     overrides.optimizer = options.optimizer;
   }
-  return overrides;
-}
   FailureOr<OffloadOverrides> offload =
       readOffloadOverrides(options, emitError);
   if (failed(offload))
     return failure();
   overrides.offload = *offload;
+  return overrides;
+}
 
 /// Says what `diagnostics` say, at their lines of `file`; where no file is
 /// named, errors only, at `module`.
@@ -256,9 +258,9 @@ applyStateTiers(const ZeroPipelineOptions &options, TrainConfig &config,
 /// `config`.
 static LogicalResult
 applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
+             const OffloadOverrides &overrides,
              function_ref<InFlightDiagnostic()> emitError) {
   auto set = [](auto &option, auto &field) {
-             const OffloadOverrides &overrides,
     if (option.getNumOccurrences())
       field = option.getValue();
   };

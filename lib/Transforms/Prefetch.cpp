@@ -40,6 +40,9 @@ static GatherUse describe(Operation *start, const BlockOrder &order,
   WaitOp wait = waitOf(start);
   gather.neededAt = gather.lastUse = order[wait];
   gather.seconds = model.costOf(start);
+  for (Value sent : start->getOperands())
+    if (Operation *made = sent.getDefiningOp())
+      gather.readyAt = std::max(gather.readyAt, order[made]);
   for (Value whole : wait.getResults()) {
     gather.elements += cast<RankedTensorType>(whole.getType()).getNumElements();
     if (Operation *last = lastUses.lookup(whole))

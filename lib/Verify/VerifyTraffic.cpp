@@ -7,6 +7,7 @@
 
 #include "Verify.h"
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Traffic.h"
 
 using namespace mlir;
@@ -103,12 +104,19 @@ void Traffic::reportSavings() {
                       << " with padding";
   if (tables.training.getStage() < 3)
     return;
+  int64_t again = countElements(actual, TrafficKind::Regathers);
+  if (again > 0)
+    remark.attachNote()
+        << again << " are gathered again within groups of "
+        << getMesh(tables.module, tables.training).secondary.getSize()
+        << " ranks, from the secondary partition";
   reportGathers(remark);
-  int64_t apart = countElements(traffic.expected(/*maxReuseDistance=*/0),
-                                TrafficKind::Gathers);
-  if (apart > gathered)
+  SmallVector<TrafficPart> most = traffic.expected(/*maxReuseDistance=*/0);
+  int64_t apart = countElements(most, TrafficKind::Gathers) +
+                  countElements(most, TrafficKind::Regathers);
+  if (apart > gathered + again)
     remark.attachNote() << "keeping parameters for their next use saves "
-                        << apart - gathered;
+                        << apart - gathered - again;
 }
 
 LogicalResult Traffic::run(bool report) {
@@ -120,6 +128,8 @@ LogicalResult Traffic::run(bool report) {
       failed(compare(TrafficKind::Replicas, "gradients between replicas")) ||
       failed(compare(TrafficKind::Refreshes, "refreshed parameters")) ||
       failed(compare(TrafficKind::Gathers, "gathered parameters")) ||
+      failed(compare(TrafficKind::Regathers,
+                     "parameters gathered within a node")) ||
       failed(compare(TrafficKind::Activations, "activations")))
     return failure();
   if (report)

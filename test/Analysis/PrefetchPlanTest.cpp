@@ -36,6 +36,16 @@ TEST(PrefetchPlan, StartsOneAheadWhereALayerHidesAGather) {
   EXPECT_EQ(Layers(4, 2.0, 1.0).inTime(), Starts({0, 0, 1, 2}));
 }
 
+/// What is sent must have been made: after operation 3, the second kernel.
+TEST(PrefetchPlan, StartsNoGatherBeforeWhatItSends) {
+  Layers layers(4, 1.0, 3.0);
+  EXPECT_EQ(layers.inTime(), Starts({0, 0, 1, 2}));
+  layers.gathers[2].readyAt = 3;
+  EXPECT_EQ(layers.inTime(), Starts({0, 0, 2, 2}));
+  layers.gathers[2].readyAt = 1;
+  EXPECT_EQ(layers.inTime(), Starts({0, 0, 1, 2}));
+}
+
 TEST(PrefetchPlan, StartsMoreAheadWhereLayersAreShort) {
   // The last gather lasts as long as three layers, and those before it have to
   // be out of its way.

@@ -29,8 +29,8 @@ void expectEqual(ModuleOp module, int64_t maxReuseDistance) {
   TrafficAnalysis traffic(module, stepOf(module));
   auto planned = traffic.planned();
   auto expected = traffic.expected(maxReuseDistance);
-  for (TrafficKind kind :
-       {TrafficKind::Gradients, TrafficKind::Gathers, TrafficKind::Refreshes})
+  for (TrafficKind kind : {TrafficKind::Gradients, TrafficKind::Gathers,
+                           TrafficKind::Regathers, TrafficKind::Refreshes})
     EXPECT_EQ(countElements(planned, kind), countElements(expected, kind));
 }
 
@@ -40,12 +40,29 @@ TEST_F(Traffic, TheClosedFormIsWhatIsSent) {
         "stage=1 ranks=3 accumulation=2 overlap=true",
         "stage=2 ranks=2 accumulation=3 layout=contiguous",
         "stage=3 ranks=4 accumulation=3 overlap=true",
-        "stage=3 ranks=2 accumulation=2 param-persistence-threshold=300"}) {
+        "stage=3 ranks=2 accumulation=2 param-persistence-threshold=300",
+        "stage=3 ranks=4 accumulation=2 overlap=true hpz-partition-size=2"}) {
     SCOPED_TRACE(options);
     expectEqual(*plan("tiny-gpt.mlir", options), /*maxReuseDistance=*/0);
   }
   expectEqual(*plan("tiny-gpt.mlir", "stage=3 ranks=2 max-reuse-distance=9000"),
               /*maxReuseDistance=*/9000);
+}
+
+/// hpZ: of the gathers, all but the first of a micro-batch leave the links
+/// between nodes.
+TEST_F(Traffic, SecondaryPartitionsMoveGathersIntoNodes) {
+  auto count = [&](const std::string &options, TrafficKind kind) {
+    auto module = plan("tiny-gpt.mlir", "stage=3 accumulation=3 " + options);
+    return countElements(TrafficAnalysis(*module, stepOf(*module)).expected(0),
+                         kind);
+  };
+  const std::string nodes = "ranks=6 hpz-partition-size=3";
+  EXPECT_EQ(count("ranks=6", TrafficKind::Regathers), 0);
+  EXPECT_GT(count(nodes, TrafficKind::Regathers), 0);
+  EXPECT_EQ(count(nodes, TrafficKind::Regathers) +
+                count(nodes, TrafficKind::Gathers),
+            count("ranks=6", TrafficKind::Gathers));
 }
 
 TEST_F(Traffic, AnotherGatherLeavesTheClosedFormAsItIs) {

@@ -20,6 +20,7 @@ namespace mlir::zero {
 enum class TrafficKind {
   Gradients,   ///< reduced
   Gathers,     ///< parameters of stage 3, gathered for their uses
+  Regathers,   ///< the same from a secondary partition, within a node
   Refreshes,   ///< parameters that an update changed
   Replicas,    ///< reduced gradients, between ranks that own the same slices
   Activations, ///< values of the model, exchanged within a group
@@ -53,7 +54,7 @@ public:
   SmallVector<TrafficPart> planned() const;
 
   /// By sharded parameter, in order: how often the collectives gather or
-  /// refresh it in an update.
+  /// refresh it in an update, over whatever group.
   llvm::MapVector<StringAttr, int64_t> countGathers() const;
 
   /// The closed form. A parameter is gathered once for uses that are less than
@@ -78,10 +79,17 @@ private:
   void addActivations(SmallVectorImpl<TrafficPart> &parts) const;
   void addGradients(PartitionOp partition, bool padded,
                     SmallVectorImpl<TrafficPart> &parts) const;
-  llvm::MapVector<StringAttr, int64_t>
+  /// Gathers of a parameter in an update: the first of each micro-batch, and
+  /// those after it.
+  struct UseCount {
+    int64_t first = 0, again = 0;
+  };
+  llvm::MapVector<StringAttr, UseCount>
   countUses(int64_t maxReuseDistance) const;
   void countUses(Block &block, int64_t maxReuseDistance, int64_t runs,
-                 llvm::MapVector<StringAttr, int64_t> &counts) const;
+                 llvm::MapVector<StringAttr, UseCount> &counts) const;
+  void addGathers(int64_t maxReuseDistance,
+                  SmallVectorImpl<TrafficPart> &parts) const;
   /// Of a parameter, moved by `op` or, in the closed form, for its partition.
   TrafficPart makePart(TrafficKind kind, StringAttr parameter, int64_t runs,
                        Operation *op) const;

@@ -222,6 +222,9 @@ struct TrainConfig {
   /// Names of the axes over which states are cut, in the mesh's order; none
   /// without a mesh.
   std::vector<std::string> shardAxes;
+  /// Names of those of them within which parameters of stage 3 are gathered
+  /// again: `zero_hpz_partition_size`, the last ones that have as many ranks.
+  std::vector<std::string> secondaryAxes;
   /// Samples of one rank in one micro-batch.
   int64_t microBatch = 1;
   /// Micro-batches of one update on one rank.
@@ -312,17 +315,14 @@ struct TrainConfig {
     return stage >= 2 || deterministic || accumulation == 1;
   }
 
-  /// Ranks over which states are cut.
-  int64_t slices() const {
-    int64_t product = mesh.empty() ? ranks : 1;
+  /// Ranks of a group of these axes of the mesh.
+  int64_t ranksOf(const std::vector<std::string> &axes) const {
+    int64_t product = 1;
     for (const MeshAxisConfig &axis : mesh)
-      for (const std::string &name : shardAxes)
+      for (const std::string &name : axes)
         product *= axis.name == name ? axis.size : 1;
     return product;
   }
-};
-
-/// What replaces the file's own values before anything is derived from them or
 
   /// Ranks over which states are cut.
   int64_t slices() const { return mesh.empty() ? ranks : ranksOf(shardAxes); }
@@ -338,6 +338,9 @@ struct OffloadOverrides {
   std::optional<bool> pipeline; ///< reads and writes
   std::optional<std::string> folder;
   std::optional<int64_t> leastBytes;
+};
+
+/// What replaces the file's own values before anything is derived from them or
 /// compared with them. Absent: the file decides.
 struct ConfigOverrides {
   /// ZeRO stage.
@@ -356,12 +359,12 @@ struct ConfigOverrides {
   std::optional<std::vector<MeshAxisConfig>> mesh;
   /// Names of axes, separated by commas.
   std::optional<std::string> shardAxes;
-};
-
-/// What the caller knows and the file need not say.
   /// Ranks of a node, of the secondary partition of stage 3; 1: there is none.
   std::optional<int64_t> hpzPartitionSize;
   OffloadOverrides offload;
+};
+
+/// What the caller knows and the file need not say.
 struct ConfigContext {
   /// Data-parallel ranks; at least 1. Absent: as many as the mesh has, or 1.
   std::optional<int64_t> ranks;

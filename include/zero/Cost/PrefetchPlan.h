@@ -24,6 +24,9 @@ struct GatherUse {
   int64_t elements = 0;
   /// From start to end with the links to itself.
   double seconds = 0;
+  /// The operation that makes what it sends; -1: that is there before the
+  /// block.
+  int64_t readyAt = -1;
 };
 
 struct PrefetchLimits {

@@ -32,6 +32,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       *this, "shard-axes",
       llvm::cl::desc("Axes of the mesh over which states are cut, separated by "
                      "commas; if empty, 'shard', or all where there is none")};
+  Option<int64_t> hpzPartitionSize{
+      *this, "hpz-partition-size",
+      llvm::cl::desc("Stage 3: ranks of a node, within which parameters are "
+                     "gathered again; 1: gathers are over all ranks"),
+      llvm::cl::init(1)};
   Option<int64_t> accumulation{*this, "accumulation",
                                llvm::cl::desc("Micro-batches of an update"),
                                llvm::cl::init(1)};

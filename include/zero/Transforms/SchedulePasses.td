@@ -113,7 +113,9 @@ def InsertGathers : Pass<"zero-insert-gathers", "::mlir::ModuleOp"> {
     fewer than `max_reuse_distance` elements of parameters are used in between, or
     none at all; so a parameter is gathered in the forward pass and again in the
     backward pass. Small parameters stay whole: `zero.load` remains, and
-    `zero.initialize` gathers their resident copies.
+    `zero.initialize` gathers their resident copies. Where the mesh has a secondary
+    partition, a `zero.secondary_slice` follows the first gather of a parameter in
+    `zero.micro` if others do, and those gather it `over` the secondary axes.
 
     - Needs: `zero-partition` ran.
     - Leaves: no `zero.load` of a sharded parameter without a source, but of
