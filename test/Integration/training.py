@@ -21,7 +21,7 @@ GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
              "stage3_max_reuse_distance", "offload_optimizer", "offload_param",
-             "sub_group_size")
+             "sub_group_size", "zero_hpz_partition_size")
 CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy",
                    "checkpoint_offload")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")

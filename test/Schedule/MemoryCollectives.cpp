@@ -173,6 +173,13 @@ bool MemoryInterpreter::readSlice(Operation *op, size_t index,
     return listOwned(partition, "parameters", op, begin, end, slice);
   if (!readValue(op->getOperand(index), op))
     return false;
+  if (auto gather = dyn_cast<AllGatherOp>(op); gather && gather.getOverAttr()) {
+    auto name = cast<FlatSymbolRefAttr>(gather.getParameters()[index]);
+    return values[op->getOperand(index)].marks ==
+               listSecondary(partition, name.getValue(),
+                             gather.getOverAttr()) ||
+           fail(op, "sends what is not the secondary slice");
+  }
   State &state = stateOf(partition, "parameters");
   forOwned(partition, state, begin, end,
            [&](ByteRange, int64_t from, int64_t bytes) {

@@ -333,6 +333,7 @@ bool MemoryInterpreter::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](AsyncOpInterface op) { return !op.getPending() || start(op); })
       .Case([&](WaitOp wait) { return this->wait(wait); })
+      .Case([&](SecondarySliceOp op) { return cutSecondary(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](UpdateOp op) { return update(op); })
       .Case([&](GradStatsOp op) {

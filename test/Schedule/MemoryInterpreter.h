@@ -143,6 +143,9 @@ private:
   bool readSlice(Operation *op, size_t index, PartitionOp partition,
                  int64_t begin, int64_t end);
   bool gather(Operation *op, ArrayAttr parameters);
+  bool cutSecondary(SecondarySliceOp op);
+  Marks listSecondary(PartitionOp partition, StringRef parameter,
+                      AxesAttr over);
   bool refresh(Operation *op, const PartitionRange &range);
   bool copyValue(Operation *op, StringRef buffer);
 

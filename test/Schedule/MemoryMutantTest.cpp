@@ -464,5 +464,18 @@ TEST_P(MemoryMutantTest, OffloadedStatesAreJudgedByTheBytesTheyLose) {
   EXPECT_GE(mutants, 100u);
 }
 
+TEST_P(MemoryMutantTest, SecondarySlicesAreJudgedByTheBytesTheyLose) {
+  if (GetParam() != 3)
+    return;
+  std::string settings = "stage=3 ranks=4 hpz-partition-size=2 accumulation=2 ";
+  auto isSecondary = [](Operation *op) {
+    auto gather = dyn_cast<AllGatherOp>(op);
+    return isa<SecondarySliceOp>(op) || (gather && gather.getOverAttr());
+  };
+  judgeMutants(settings, isSecondary);
+  judgeMutants(settings + "precision=bf16 overlap=true", isSecondary);
+  EXPECT_GE(mutants, 50u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stages, MemoryMutantTest,
                          ::testing::Values(0, 1, 2, 3));

@@ -135,6 +135,8 @@ struct Settings {
   /// Groups of so many ranks hold whole states, and `ranks` are in all groups;
   /// 0: no mesh.
   int64_t shards = 0;
+  /// Nodes of so many ranks have a secondary partition; 0: there is none.
+  int64_t local = 0;
   /// The part of the optimizer's states that the host keeps; 0: none.
   double offload = 0;
   /// Whether the model is `kLayers`, and activations between recomputed spans
@@ -189,6 +191,12 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     config.mesh = {{"replica", settings.ranks / settings.shards},
                    {"shard", settings.shards}};
     config.shardAxes = {"shard"};
+  }
+  if (settings.local) {
+    config.mesh = {{"node", settings.ranks / settings.local},
+                   {"local", settings.local}};
+    config.shardAxes = {"node", "local"};
+    config.secondaryAxes = {"local"};
   }
   config.accumulation = settings.accumulation;
   config.deterministic = settings.deterministic;
@@ -419,6 +427,24 @@ TEST_F(MutantTest, MeshesTrainAsStageZeroDoes) {
       }
 }
 
+TEST_F(MutantTest, SecondaryPartitionsTrainAsStageZeroDoes) {
+  for (auto [ranks, local] :
+       {std::pair(4, 2), std::pair(6, 2), std::pair(6, 3), std::pair(3, 1)})
+    for (int variant = 0; variant < 5; ++variant) {
+      Settings settings{/*stage=*/3, ranks, /*accumulation=*/2};
+      settings.persistence = variant == 1 ? 3 : 0;
+      settings.reuse = variant == 2 ? 12 : 0;
+      settings.overlap = variant > 0;
+      settings.blocks = variant == 3;
+      settings.local = local;
+      settings.offload = settings.offloadParameters = variant == 4;
+      OwningOpRef<ModuleOp> module = expectTrains(settings);
+      size_t slices = 0;
+      module->walk([&](SecondarySliceOp) { ++slices; });
+      EXPECT_GT(slices, 0u);
+    }
+}
+
 TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
   for (int64_t stage = 1; stage <= 3; ++stage)
     for (int64_t ranks : {1, 2, 3, 5})
@@ -515,6 +541,13 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   mutants += judgeMutants(mesh);
   mesh.overlap = true;
   mutants += judgeMutants(mesh);
+  Settings nodes{stage, /*ranks=*/4, /*accumulation=*/2};
+  nodes.local = 2;
+  if (stage == 3)
+    mutants += judgeMutants(nodes);
+  nodes.overlap = true;
+  if (stage == 3)
+    mutants += judgeMutants(nodes);
   Settings offload{stage, /*ranks=*/2, /*accumulation=*/2};
   offload.offload = 0.4;
   offload.overlap = true;

@@ -12,7 +12,8 @@ using namespace mlir::zero;
 
 bool mlir::zero::isScheduleOperation(Operation *op) {
   return isa<AsyncOpInterface, WaitOp, CarryOp, CarriedOp, AccumulateOp, FreeOp,
-             GradStatsOp, JudgeOp, UpdateOp, UpdateScaleOp>(op) ||
+             GradStatsOp, JudgeOp, UpdateOp, UpdateScaleOp, SecondarySliceOp>(
+             op) ||
          isFact(op);
 }
 
@@ -388,8 +389,9 @@ void Generator::changeFlags(Operation *op) {
             "form");
 }
 
-/// Every axis of the mesh alone, all of them, and all in the other order, for
-/// what a mesh or a partition says of axes.
+/// Every axis of the mesh alone, all of them, all in the other order, and none
+/// where that can be left out, for what a mesh, a partition, a gather or a
+/// slice says of axes.
 void Generator::changeAxes(Operation *op) {
   auto meshes = module.getOps<MeshOp>();
   if (meshes.empty())
@@ -402,18 +404,23 @@ void Generator::changeAxes(Operation *op) {
                     llvm::to_vector(llvm::reverse(all.getSizes())))};
   for (auto [axis, size] : llvm::zip_equal(all.getNames(), all.getSizes()))
     others.push_back(AxesAttr::get(context, axis, size));
-  for (StringRef what : {"axes", "over", "cut"})
-    if (auto said = op->getAttrOfType<AxesAttr>(what))
-      for (AxesAttr other : others)
-        if (other != said)
-          add(
-              "axes",
-              [what, other](Operation *op) { op->setAttr(what, other); }, what);
+  for (StringRef what : {"axes", "over", "cut", "secondary"}) {
+    auto said = op->getAttrOfType<AxesAttr>(what);
+    if (!said)
+      continue;
+    for (AxesAttr other : others)
+      if (other != said)
+        add(
+            "axes", [what, other](Operation *op) { op->setAttr(what, other); },
+            what);
+    if (what == "secondary" || isa<AllGatherOp>(op))
+      add("axes", [what](Operation *op) { op->removeAttr(what); }, what);
+  }
 }
 
 std::vector<Mutant> Generator::run() {
   for (Operation *op : listOperations(module)) {
-    if (isa<MeshOp, PartitionOp>(op)) {
+    if (isa<MeshOp, PartitionOp, AllGatherOp, SecondarySliceOp>(op)) {
       name = op->getName().getStringRef().str();
       changeAxes(op);
     }

@@ -151,22 +151,26 @@ bool ScheduleInterpreter::readOwned(PartitionOp partition,
   return true;
 }
 
-bool ScheduleInterpreter::readGather(ArrayAttr parameters, Flight &flight) {
+bool ScheduleInterpreter::readGather(CollectiveOpInterface op, Flight &flight) {
   flight.payload.resize(ranks);
-  for (auto [index, symbol] :
-       llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
+  for (auto [index, symbol] : llvm::enumerate(
+           op.getParameterNames().getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = partitionOf(symbol.getValue());
     if (!partition || !partition.hasShardedParameters())
       return fail(*flight.op, "gathers what is not sharded");
+    AxesAttr group = op.getGroup(table);
+    bool isSecondary = group != partition.getCut();
     std::vector<std::vector<double>> sent;
-    if (!readSlices(*flight.op, partition, index, sent))
+    if (isSecondary ? !readSecondary(*flight.op, partition, index, sent)
+                    : !readSlices(*flight.op, partition, index, sent))
       return false;
     MemberAttr member = partition.findMember(symbol.getValue());
     for (int64_t rank = 0; rank < ranks; ++rank) {
+      SmallVector<int64_t> peers = peersOf(rank, group);
       auto &whole = flight.payload[rank].emplace_back();
       for (int64_t i = member.getOffset();
            i < member.getOffset() + member.getSize(); ++i)
-        whole.push_back(sent[ownerFor(rank, partition, i)][i]);
+        whole.push_back(sent[peers[ownerOf(partition, i, peers.size())]][i]);
     }
   }
   return true;
@@ -194,7 +198,7 @@ bool ScheduleInterpreter::read(Flight &flight) {
   if (!op)
     return readOffload(flight);
   if ((isGather(op) || isRefresh(op)) && op.getParameterNames())
-    return readGather(op.getParameterNames(), flight);
+    return readGather(op, flight);
   for (const PartitionRange &range : op.getPartitionRanges(table)) {
     PartitionOp partition = partitions.lookup(range.partition.getValue());
     if (isRefresh(op))

@@ -41,11 +41,16 @@ static double initialValue(StringRef parameter, int64_t element) {
                   parameter[parameter.size() / 2] * 0.17);
 }
 
-int64_t ScheduleInterpreter::ownerOf(PartitionOp partition, int64_t element) {
+int64_t ScheduleInterpreter::ownerOf(PartitionOp partition, int64_t element,
+                                     int64_t slices) {
   ArrayRef<int64_t> segments = partition.getSegments();
   const int64_t *end = llvm::upper_bound(segments, element);
   int64_t begin = *std::prev(end);
-  return (element - begin) / ((*end - begin) / partition.getSlices());
+  return (element - begin) / ((*end - begin) / slices);
+}
+
+int64_t ScheduleInterpreter::ownerOf(PartitionOp partition, int64_t element) {
+  return ownerOf(partition, element, partition.getSlices());
 }
 
 int64_t ScheduleInterpreter::indexIn(PartitionOp partition, int64_t rank) {
@@ -213,6 +218,7 @@ bool ScheduleInterpreter::visit(Operation &op) {
       .Case([&](WaitOp wait) { return this->wait(wait); })
       .Case([&](CarryOp op) { return carry(op); })
       .Case([&](CarriedOp op) { return take(op); })
+      .Case([&](SecondarySliceOp op) { return cutSecondary(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](FreeOp op) { return freeValues(op); })
       .Case([&](GradStatsOp op) { return gradStats(op); })

@@ -78,6 +78,8 @@ private:
   /// The index of an element's owner among the ranks that `partition` is cut
   /// over.
   int64_t ownerOf(PartitionOp partition, int64_t element);
+  /// The same where segments are cut into so many slices.
+  int64_t ownerOf(PartitionOp partition, int64_t element, int64_t slices);
   /// The index of `rank` among them.
   int64_t indexIn(PartitionOp partition, int64_t rank);
   /// The ranks that meet `rank` in a group of `axes`, in order; null: all.
@@ -109,7 +111,10 @@ private:
                     Flight &flight);
   bool readOwned(PartitionOp partition, CollectiveOpInterface op, int64_t begin,
                  int64_t end, Flight &flight);
-  bool readGather(ArrayAttr parameters, Flight &flight);
+  bool readGather(CollectiveOpInterface op, Flight &flight);
+  bool cutSecondary(SecondarySliceOp op);
+  bool readSecondary(Operation &op, PartitionOp partition, size_t index,
+                     std::vector<std::vector<double>> &sent);
   bool readRefresh(Operation *op, const PartitionRange &range, Flight &flight);
   bool fillBuckets(Operation *op, PartitionOp partition, int64_t begin,
                    int64_t end, std::vector<std::vector<double>> &buckets);

@@ -64,10 +64,9 @@ bool ScheduleInterpreter::readSlices(Operation &op, PartitionOp partition,
                                      std::vector<std::vector<double>> &sent) {
   for (int64_t rank = 0; rank < ranks; ++rank)
     sent.push_back(states[partition.getSymName()][rank].parameters);
-  if (!partition.hasParametersOnHost())
-    return true;
   if (op.getNumOperands() == 0)
-    return fail(op, "sends what is in host memory");
+    return !partition.hasParametersOnHost() ||
+           fail(op, "sends what is in host memory");
   auto names = cast<CollectiveOpInterface>(op).getParameterNames();
   auto [begin, end] =
       partition.getSegmentsOf(cast<FlatSymbolRefAttr>(names[index]).getValue());
