@@ -47,7 +47,7 @@ def main():
 
     missing = os.path.join(folder, "missing")
     expect(run([program, "--data", data, "--steps", "1", "--nvme-path", missing]), missing,
-           "No such file or directory", "--nvme-path")
+           "No such file or directory", "nvme_path")
 
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
     expect(run(command + ["--steps", "1"], preexec_fn=limit), "optimizer on file", "bytes more",

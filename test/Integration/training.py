@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -21,7 +22,7 @@ GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
              "stage3_max_reuse_distance", "offload_optimizer", "offload_param",
-             "sub_group_size", "zero_hpz_partition_size")
+             "sub_group_size", "zero_hpz_partition_size", "zero_quantized_weights")
 CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy",
                    "checkpoint_offload")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
@@ -127,8 +128,9 @@ class Setup:
                       for key in CHECKPOINT_KEYS if key in options}
         if checkpoint:
             result["zero"]["checkpoint_activations"] = checkpoint
-        if "offload_nvme_min_bytes" in options:
-            result["zero"]["offload_nvme_min_bytes"] = options["offload_nvme_min_bytes"]
+        for key in ("offload_nvme_min_bytes", "quantized_weights_bits", "quantization_block"):
+            if key in options:
+                result["zero"][key] = options[key]
         if "aio" in options:
             result["aio"] = options["aio"]
         if "number_checkpoints" in options:
@@ -315,5 +317,9 @@ def arguments(*names):
           f"usage: {sys.argv[0]} <folder> {' '.join(f'<{n}>' for n in names)}")
     os.makedirs(sys.argv[1], exist_ok=True)
     for name in os.listdir(sys.argv[1]):
-        os.remove(os.path.join(sys.argv[1], name))
+        path = os.path.join(sys.argv[1], name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
     return sys.argv[1:]
