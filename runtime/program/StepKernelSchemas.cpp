@@ -2,6 +2,7 @@
 // control block. Ranges of a partition are flat, and what a kernel writes is an
 // operand as well.
 #include "program/KernelPattern.h"
+#include "program/Quantization.h"
 
 using namespace zrt;
 
@@ -22,6 +23,38 @@ std::string checkCopy(Shapes s) {
   return "to is " + describe(to) + ", wanted " +
          describe({from.type, to.shape}) +
          (isLane(from.type) ? " or another of f32, bf16 and f16" : "");
+}
+
+Quantization quantizationOf(Shapes s) {
+  return {s.spec->integer("bits"), s.spec->integer("block")};
+}
+
+std::string checkPacked(Shapes s, const char *packed, int64_t bytes) {
+  const Quantization how = quantizationOf(s);
+  if (!how.isValid())
+    return "bits are " + std::to_string(how.bits) + " and block is " +
+           std::to_string(how.block) +
+           ", wanted 8 or 4 bits and an even block of at least 2";
+  return s.size("m") == bytes
+             ? ""
+             : std::string(packed) + " has " + std::to_string(s.size("m")) +
+                   " bytes, wanted " + std::to_string(bytes);
+}
+
+std::string checkQuantize(Shapes s) {
+  return checkPacked(s, "to", quantizationOf(s).packedBytes(s.size("n")));
+}
+
+std::string checkDequantize(Shapes s) {
+  const int64_t ranks = s.spec->integer("ranks");
+  int64_t slice = 0;
+  for (const int64_t piece : s.spec->ints.at("pieces"))
+    slice += piece;
+  if (ranks < 1 || slice * ranks != s.size("n"))
+    return "pieces have " + std::to_string(slice) + " elements on each of " +
+           std::to_string(ranks) + " ranks, wanted " +
+           std::to_string(s.size("n")) + " together";
+  return checkPacked(s, "from", ranks * quantizationOf(s).packedBytes(slice));
 }
 
 std::string checkScalar(Shapes s) {
@@ -53,6 +86,15 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
       // With `owner`, an index in `group`, only that rank adds.
       {"zero.accumulate", "from:T[n] sum:U[n] ->", "owner:int? group:int?",
        [](Shapes s) -> uint64_t { return s.size("n"); }, accumulateBytes},
+      // Packed as Quantization says; the slices of all ranks, whose pieces are
+      // those of each segment.
+      {"zero.quantize", "from:T[n] -> to:i8[m]", "bits:int block:int",
+       [](Shapes s) -> uint64_t { return 4 * s.size("n"); }, nullptr,
+       checkQuantize},
+      {"zero.dequantize", "from:i8[m] -> to:T[n]",
+       "bits:int block:int ranks:int pieces:ints",
+       [](Shapes s) -> uint64_t { return s.size("n"); }, nullptr,
+       checkDequantize},
       {"zero.loss_seed", "-> x:T[..]", "", nullptr, nullptr, checkScalar},
       {"zero.record_loss", "x:T[..] ->", "", nullptr, nullptr, checkScalar},
       // `first` clears what earlier ones found; `base` is the index of the

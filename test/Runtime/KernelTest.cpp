@@ -113,6 +113,8 @@ double Array::operator[](int64_t i) const {
     return toFloat(static_cast<const Float16 *>(data())[i]);
   case DataType::I32:
     return static_cast<const int32_t *>(data())[i];
+  case DataType::I8:
+    return static_cast<const int8_t *>(data())[i];
   default:
     ADD_FAILURE() << "no element access for " << nameOf(type.type);
     return 0;
@@ -132,6 +134,9 @@ void Array::set(int64_t i, double value) {
     break;
   case DataType::I32:
     static_cast<int32_t *>(data())[i] = static_cast<int32_t>(value);
+    break;
+  case DataType::I8:
+    static_cast<int8_t *>(data())[i] = static_cast<int8_t>(value);
     break;
   default:
     ADD_FAILURE() << "no element access for " << nameOf(type.type);

@@ -8,6 +8,7 @@ set(ZERO_KERNEL_TESTS
   KernelLossTest.cpp
   KernelMatrixTest.cpp
   KernelNormTest.cpp
+  KernelQuantizeTest.cpp
   KernelShapeTest.cpp
   KernelSiluMulTest.cpp
   KernelWindowsTest.cpp)

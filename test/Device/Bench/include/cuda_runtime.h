@@ -114,6 +114,10 @@ template <typename T> inline T atomicAdd(T *at, T value, BENCH_HERE) {
   return zrt::bench::atomically<T>(
       at, value, [](T a, T b) { return a + b; }, file, line);
 }
+template <typename T> inline T atomicMax(T *at, T value, BENCH_HERE) {
+  return zrt::bench::atomically<T>(
+      at, value, [](T a, T b) { return a > b ? a : b; }, file, line);
+}
 template <typename T> inline T atomicExch(T *at, T value, BENCH_HERE) {
   return zrt::bench::atomically<T>(
       at, value, [](T, T b) { return b; }, file, line);

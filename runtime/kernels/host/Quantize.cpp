@@ -1,0 +1,168 @@
+// zero.quantize and zero.dequantize. CUDA's twins give the same bits: a block's
+// scale is max |x| / most, elements are x / scale rounded to even, and come
+// back as integer * scale rounded to their type.
+#include "kernels/host/Host.h"
+#include "kernels/host/Vector.h"
+#include "program/Quantization.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+namespace zrt::host {
+
+namespace {
+
+typedef signed char ByteVector __attribute__((vector_size(16)));
+
+/// Bits of |x| as integers are in the order of |x|, with NaNs last.
+template <typename T> uint32_t largestMagnitude(const T *from, int64_t count) {
+  WordVector largest = {};
+  forEachVector(count, [&](Lanes at) {
+    const Vector x = at.load(from);
+    const WordVector bits =
+        reinterpret_cast<const WordVector &>(x) & 0x7fffffff;
+    largest = bits > largest ? bits : largest;
+  });
+  uint32_t most = 0;
+  for (int lane = 0; lane < kLanes; ++lane)
+    most = std::max(most, largest[lane]);
+  return most;
+}
+
+/// The scale of a block whose largest magnitude has these bits: NaN where that
+/// is none or infinite, so that what comes back is none either.
+float scaleFor(uint32_t magnitude, int64_t most) {
+  float largest;
+  std::memcpy(&largest, &magnitude, sizeof(largest));
+  if (!std::isfinite(largest))
+    return std::numeric_limits<float>::quiet_NaN();
+  return std::max(largest / float(most), FLT_MIN);
+}
+
+/// x / scale as the nearest integer, for |x| <= most * scale.
+ZERO_INLINE Vector toInteger(Vector x, float scale) {
+  constexpr float kShift = 12582912.0f; // 1.5 * 2^23: what is added rounds
+  const Vector scaled = x / splat(scale);
+  const Vector rounded = (scaled + splat(kShift)) - splat(kShift);
+  // Of a NaN scale: any integer will do.
+  return rounded == rounded ? rounded : Vector{};
+}
+
+template <typename T> class Quantize final : public Kernel {
+public:
+  Quantize(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool), elements(spec.operands[0].elements()),
+        how{spec.integer("bits"), spec.integer("block")} {}
+
+  void run(void *const *buffers, void *) override {
+    const T *from = at<T>(buffers, 0);
+    char *to = at<char>(buffers, 1);
+    float *scales = reinterpret_cast<float *>(to + how.scalesAt(elements));
+    pool.parallelFor(how.blocks(elements), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) {
+        const int64_t first = block * how.block;
+        const int64_t count = std::min(how.block, elements - first);
+        const float scale =
+            scaleFor(largestMagnitude(from + first, count), how.most());
+        scales[block] = scale;
+        pack(from + first, count, scale, to + first * how.bits / 8);
+      }
+    });
+    // Padding travels, and is the same on every run.
+    const int64_t used = how.scalesAt(elements) + 4 * how.blocks(elements);
+    std::memset(to + used, 0, how.packedBytes(elements) - used);
+    for (int64_t i = (elements * how.bits + 7) / 8; i < how.scalesAt(elements);
+         ++i)
+      to[i] = 0;
+  }
+
+private:
+  void pack(const T *from, int64_t count, float scale, char *to) const {
+    forEachVector(count, [&](Lanes at) {
+      const IntVector integers =
+          __builtin_convertvector(toInteger(at.load(from), scale), IntVector);
+      const ByteVector bytes = __builtin_convertvector(integers, ByteVector);
+      if (how.bits == 8)
+        std::memcpy(to + at.at, &bytes, at.count);
+      else // Lanes past the end are 0.
+        for (int64_t i = 0; i < at.count; i += 2)
+          to[(at.at + i) / 2] =
+              static_cast<char>((bytes[i] & 15) | (bytes[i + 1] & 15) << 4);
+    });
+  }
+
+  ThreadPool &pool;
+  int64_t elements;
+  Quantization how;
+};
+
+/// Brings the packed slices of all ranks back: piece j of rank r is elements
+/// r * pieces[j] to (r + 1) * pieces[j] of segment j.
+template <typename T> class Dequantize final : public Kernel {
+public:
+  Dequantize(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool), how{spec.integer("bits"), spec.integer("block")},
+        ranks(spec.integer("ranks")), pieces(spec.ints.at("pieces")) {
+    for (const int64_t piece : pieces)
+      slice += piece;
+  }
+
+  void run(void *const *buffers, void *) override {
+    const char *from = at<char>(buffers, 0);
+    T *to = at<T>(buffers, 1);
+    const int64_t blocks = how.blocks(slice);
+    pool.parallelFor(ranks * blocks, 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        unpack(from + i / blocks * how.packedBytes(slice), i / blocks,
+               i % blocks, to);
+    });
+  }
+
+private:
+  /// Block `block` of the slice of `rank`, whose pieces lie apart.
+  void unpack(const char *from, int64_t rank, int64_t block, T *to) const {
+    float scale;
+    std::memcpy(&scale, from + how.scalesAt(slice) + 4 * block, sizeof(scale));
+    const int64_t end = std::min((block + 1) * how.block, slice);
+    int64_t first = 0, segment = 0; // of the slice, and of the whole
+    for (const int64_t piece : pieces) {
+      const int64_t low = std::max(first, block * how.block);
+      const int64_t high = std::min(first + piece, end);
+      T *target = to + segment + rank * piece - first;
+      if (how.bits == 8)
+        for (int64_t i = low; i < high; ++i)
+          target[i] = fromFloat<T>(float(static_cast<int8_t>(from[i])) * scale);
+      else
+        for (int64_t i = low; i < high; ++i)
+          target[i] = fromFloat<T>(float(halfAt(from, i)) * scale);
+      first += piece;
+      segment += piece * ranks;
+    }
+  }
+
+  /// Integer i of 4 bits, its sign extended.
+  static int halfAt(const char *from, int64_t i) {
+    const int byte = static_cast<uint8_t>(from[i / 2]);
+    return ((i % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
+  }
+
+  ThreadPool &pool;
+  Quantization how;
+  int64_t ranks, slice = 0;
+  std::vector<int64_t> pieces;
+};
+
+std::unique_ptr<Kernel> makeDequantize(const KernelSpec &spec,
+                                       const KernelContext &context) {
+  return makeForType<Dequantize>(spec.results[0].type, spec, context);
+}
+
+} // namespace
+
+void registerQuantize(Registry &registry) {
+  registry.add("zero.quantize", makeByOperand<Quantize>);
+  registry.add("zero.dequantize", makeDequantize);
+}
+
+} // namespace zrt::host

@@ -1,0 +1,144 @@
+// zero.quantize and zero.dequantize: the packed form, and what comes back.
+#include "KernelTest.h"
+
+#include "program/Quantization.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace zrt::test {
+namespace {
+
+using Values = std::vector<double>;
+
+/// Sizes around a block, a vector and a byte of two, and none.
+const int64_t kSizes[] = {0, 1, 2, 15, 17, 64, 65, 1000, 4099};
+
+KernelSpec quantizeSpec(const Array &from, Quantization how) {
+  KernelSpec spec = makeSpec("zero.quantize", {from},
+                             {{DataType::I8, {how.packedBytes(from.size())}}});
+  spec.ints["bits"] = {how.bits};
+  spec.ints["block"] = {how.block};
+  return spec;
+}
+
+Array makeArray(DataType type, const Values &values) {
+  Array array(type, {int64_t(values.size())});
+  for (size_t i = 0; i < values.size(); ++i)
+    array.set(i, values[i]);
+  return array;
+}
+
+double largestOf(const Array &from, int64_t first, int64_t last) {
+  double largest = 0;
+  for (int64_t i = first; i < last; ++i)
+    largest = std::max(largest, std::abs(from[i]));
+  return largest;
+}
+
+/// The packed form, by plain loops.
+Values pack(const Array &from, Quantization how) {
+  const int64_t elements = from.size();
+  std::vector<uint8_t> bytes(how.packedBytes(elements));
+  for (int64_t block = 0; block < how.blocks(elements); ++block) {
+    const int64_t first = block * how.block;
+    const int64_t last = std::min(first + how.block, elements);
+    const float scale =
+        std::max(float(largestOf(from, first, last)) / float(how.most()),
+                 std::numeric_limits<float>::min());
+    std::memcpy(&bytes[how.scalesAt(elements) + 4 * block], &scale, 4);
+    for (int64_t i = first; i < last; ++i) {
+      const int integer = int(std::nearbyint(float(from[i]) / scale));
+      if (how.bits == 8)
+        bytes[i] = uint8_t(integer);
+      else
+        bytes[i / 2] |= (integer & 15) << (i % 2 * 4);
+    }
+  }
+  Values values;
+  for (const uint8_t byte : bytes)
+    values.push_back(int8_t(byte));
+  return values;
+}
+
+TEST(KernelQuantize, PacksIntegersAndScales) {
+  for (DataType type : kFloats)
+    for (int64_t size : kSizes)
+      for (const Quantization how : {Quantization{8, 64}, Quantization{4, 64},
+                                     Quantization{8, 10}, Quantization{4, 2}}) {
+        const Array from = randomArray(type, {size}, 1, 3);
+        checkKernel(
+            quantizeSpec(from, how), {from},
+            [&](const std::vector<Array> &in) {
+              return std::vector<Values>{pack(in[0], how)};
+            },
+            /*tolerance=*/0);
+      }
+}
+
+KernelSpec dequantizeSpec(const Array &packed, DataType type, Quantization how,
+                          int64_t ranks, std::vector<int64_t> pieces) {
+  int64_t slice = 0;
+  for (const int64_t piece : pieces)
+    slice += piece;
+  KernelSpec spec =
+      makeSpec("zero.dequantize", {packed}, {{type, {ranks * slice}}});
+  spec.ints["bits"] = {how.bits};
+  spec.ints["block"] = {how.block};
+  spec.ints["ranks"] = {ranks};
+  spec.ints["pieces"] = std::move(pieces);
+  return spec;
+}
+
+/// Three ranks quantize slices of two segments, and each has them back, at
+/// most half a step off.
+TEST(KernelQuantize, BringsBackEachBlockWithinHalfAStep) {
+  const std::vector<int64_t> pieces = {37, 64};
+  constexpr int64_t kRanks = 3, kSlice = 101;
+  for (DataType type : kFloats)
+    for (const Quantization how : {Quantization{8, 64}, Quantization{4, 16}}) {
+      Values packed, wanted(kRanks * kSlice), steps(kRanks * kSlice);
+      for (int64_t rank = 0; rank < kRanks; ++rank) {
+        const Array slice = randomArray(type, {kSlice}, 5 + rank, 2);
+        for (const double byte : pack(slice, how))
+          packed.push_back(byte);
+        for (int64_t i = 0; i < kSlice; ++i) {
+          const int64_t at =
+              i < 37 ? rank * 37 + i : 37 * kRanks + rank * 64 + i - 37;
+          const int64_t block = i / how.block * how.block;
+          wanted[at] = slice[i];
+          steps[at] =
+              largestOf(slice, block, std::min(block + how.block, kSlice)) /
+              double(how.most());
+        }
+      }
+      const Array all = makeArray(DataType::I8, packed);
+      const auto found =
+          runKernel(dequantizeSpec(all, type, how, kRanks, pieces), {all})[0];
+      // Rounding to 16 bits comes on top.
+      const double rounding = type == DataType::F32    ? 1e-6
+                              : type == DataType::BF16 ? 1.0 / 256
+                                                       : 1.0 / 2048;
+      for (size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_LE(std::abs(found[i] - wanted[i]),
+                  steps[i] * 0.50001 + std::abs(wanted[i]) * rounding)
+            << i << " of " << nameOf(type);
+    }
+}
+
+/// What is not finite comes back as NaN, so that an overflow is found.
+TEST(KernelQuantize, KeepsWhatIsNotFiniteFromHiding) {
+  const Quantization how{8, 4};
+  for (const double odd : {INFINITY, -INFINITY, NAN}) {
+    const Array from = makeArray(DataType::F32, {1, odd, 2, 3, 4, 5, 6, 7});
+    const Array packed = runKernel(quantizeSpec(from, how), {from})[0];
+    const Array back = runKernel(
+        dequantizeSpec(packed, DataType::F32, how, 1, {8}), {packed})[0];
+    for (int64_t i = 0; i < 4; ++i)
+      EXPECT_TRUE(std::isnan(back[i]));
+    EXPECT_NEAR(back[7], 7, 7.0 / 254);
+  }
+}
+
+} // namespace
+} // namespace zrt::test
