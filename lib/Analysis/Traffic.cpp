@@ -6,6 +6,7 @@
 #include "zero/Analysis/Schedule.h"
 
 #include "program/Collective.h"
+#include "program/Quantization.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -74,8 +75,13 @@ void TrafficAnalysis::addPlanned(CollectiveOpInterface op, int64_t runs,
   TrafficKind kind = kindOf(op, partitions);
   ArrayAttr names = op.getParameterNames();
   if (kind != TrafficKind::Gradients && names) {
-    for (auto symbol : names.getAsRange<FlatSymbolRefAttr>())
-      parts.push_back(makePart(kind, symbol.getAttr(), runs, op));
+    auto gather = dyn_cast<AllGatherOp>(op.getOperation());
+    for (auto symbol : names.getAsRange<FlatSymbolRefAttr>()) {
+      TrafficPart part = makePart(kind, symbol.getAttr(), runs, op);
+      parts.push_back(gather && gather.getQuantized()
+                          ? pack(part, gather.getQuantizedAttr())
+                          : part);
+    }
     return;
   }
   if (Type type = op.getWireType(partitions))
@@ -178,13 +184,36 @@ TrafficAnalysis::countUses(int64_t maxReuseDistance) const {
   return counts;
 }
 
+TrafficPart TrafficAnalysis::pack(TrafficPart part,
+                                  QuantizationAttr quantization) const {
+  const zrt::Quantization how{quantization.getBits(), quantization.getBlock()};
+  PartitionOp partition = partitions.getPartition(part.parameter);
+  int64_t ranks = partition ? partition.getSlices() : 1;
+  part.kind = TrafficKind::Quantized;
+  part.elements = how.packedBytes(paddedElements(part.parameter) / ranks) *
+                  ranks * part.runs;
+  part.type = IntegerType::get(module.getContext(), 8);
+  return part;
+}
+
+TrafficPart TrafficAnalysis::makeFirstGather(StringAttr parameter,
+                                             int64_t runs) const {
+  TrafficPart part = makePart(TrafficKind::Gathers, parameter, runs, nullptr);
+  QuantizationAttr quantization =
+      step.getTraining()->getPlanning().getQuantizedWeights();
+  PartitionOp partition = partitions.getPartition(parameter);
+  bool hasBlock = quantization && partition &&
+                  paddedElements(parameter) >=
+                      quantization.getBlock() * partition.getSlices();
+  return hasBlock ? pack(part, quantization) : part;
+}
+
 void TrafficAnalysis::addGathers(int64_t maxReuseDistance,
                                  SmallVectorImpl<TrafficPart> &parts) const {
   bool staysInNode = getMesh(module, *step.getTraining()).secondary != nullptr;
   for (auto [parameter, count] : countUses(maxReuseDistance)) {
-    parts.push_back(makePart(TrafficKind::Gathers, parameter,
-                             count.first + (staysInNode ? 0 : count.again),
-                             nullptr));
+    parts.push_back(makeFirstGather(
+        parameter, count.first + (staysInNode ? 0 : count.again)));
     if (staysInNode && count.again > 0)
       parts.push_back(
           makePart(TrafficKind::Regathers, parameter, count.again, nullptr));

@@ -17,6 +17,8 @@ namespace {
 constexpr StringRef kTrainKey = "train_batch_size";
 constexpr StringRef kMicroKey = "train_micro_batch_size_per_gpu";
 constexpr StringRef kAccumulationKey = "gradient_accumulation_steps";
+constexpr StringRef kBitsKey = "zero.quantized_weights_bits";
+constexpr StringRef kBlockKey = "zero.quantization_block";
 
 /// The three keys of which any two give the third.
 struct BatchKeys {
@@ -57,6 +59,7 @@ private:
   bool isCount(StringRef key, std::optional<int64_t> value);
   void readPrecision();
   void readGradientType();
+  void readQuantization();
   void readLossScale();
   void readOptimizer();
   void readSettings(const OptimizerRule &rule);
@@ -427,6 +430,31 @@ void ConfigReader::readZero() {
       values.integer(key("stage3_model_persistence_threshold"));
   config.maxReuseDistance = values.integer(key("stage3_max_reuse_distance"));
   readSecondary(values, context, reporter, config);
+  readQuantization();
+}
+
+/// Of weights that stage 3 gathers.
+void ConfigReader::readQuantization() {
+  const ConfigOverrides &overrides = context.overrides;
+  const int64_t bits =
+      overrides.quantizedWeightBits.value_or(values.integer(kBitsKey));
+  const int64_t block =
+      overrides.quantizationBlock.value_or(values.integer(kBlockKey));
+  const bool isOff = overrides.quantizedWeightBits && bits == 0;
+  if (bits != 8 && bits != 4 && !isOff)
+    reporter.error(overrides.quantizedWeightBits ? "" : kBitsKey,
+                   "found quantized weights of " + Twine(bits) +
+                       " bits, wanted 8 or 4");
+  if (block < 2 || block % 2 || block > int64_t(1) << 30)
+    reporter.error(overrides.quantizationBlock ? "" : kBlockKey,
+                   "found blocks of " + Twine(block) +
+                       " quantized elements, wanted an even number of at "
+                       "least 2 and at most 2^30");
+  config.quantizationBlock = block;
+  if (config.stage == 3 &&
+      (overrides.quantizedWeightBits ||
+       values.boolean("zero_optimization.zero_quantized_weights")))
+    config.quantizedWeightBits = bits;
 }
 
 void ConfigReader::readExtension() {

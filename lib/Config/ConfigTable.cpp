@@ -360,8 +360,9 @@ constexpr ConfigKey kKeys[] = {
      "ranks that hold one copy of the states; -1: all"},
     {"zero_optimization.mics_hierarchical_params_gather", T::Bool, "false", no,
      "gather in two levels", kNoGroups},
-    {"zero_optimization.zero_quantized_weights", T::Bool, "false", no,
-     "gather 8-bit weights", kNoQuantized},
+    {"zero_optimization.zero_quantized_weights", T::Bool, "false", yes,
+     "stage 3: gather weights as integers of 8 bits, or of "
+     "zero.quantized_weights_bits, with a scale for each block"},
     {"zero_optimization.zero_quantized_nontrainable_weights", T::Bool, "false",
      no, "keep frozen weights in 8 bits", kNoQuantized},
     {"zero_optimization.zero_quantized_gradients", T::Bool, "false", no,
@@ -394,6 +395,12 @@ constexpr ConfigKey kKeys[] = {
     {"zero.mesh", T::Object, "null", yes,
      "ranks as a mesh of named axes, in row-major order, instead of one group"},
     {"zero.mesh.*", T::Count, "null", yes, "ranks along one axis"},
+    {"zero.quantized_weights_bits", T::Count, "8", yes,
+     "bits of quantized weights: 8 or 4"},
+    {"zero.quantization_block", T::Count, "256", yes,
+     "neighbouring elements that share a scale where something is quantized: "
+     "an "
+     "even number"},
     {"zero.shard_axes", T::Text, "\"\"", yes,
      "axes of the mesh over which states are cut, separated by commas; empty: "
      "`shard` if there is such an axis, else all"},

@@ -19,6 +19,11 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
            : config.secondaryAxes.empty()
                ? "the ranks that states are partitioned over are one node"
                : nullptr;
+  if (path == "zero_optimization.zero_quantized_weights" && !gathers)
+    return "only stage 3 gathers parameters for their uses";
+  if (path == "zero.quantized_weights_bits" ||
+      path == "zero.quantization_block")
+    return config.quantizedWeightBits ? nullptr : "nothing is quantized";
   if (path == "zero.alignment")
     return gathers ? "parameters that are gathered are padded to 16 bytes a "
                      "rank"

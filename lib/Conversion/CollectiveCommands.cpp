@@ -9,6 +9,8 @@
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 
+#include "program/KernelSchema.h"
+
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cstddef>
@@ -80,6 +82,70 @@ void CommandBuilder::fillBuffer(AsyncOpInterface op, const AsyncBuffer &buffer,
 }
 
 //===----------------------------------------------------------------------===//
+// Packed buffers
+//===----------------------------------------------------------------------===//
+
+static BufferSlice allOf(ArrayRef<AsyncBuffer> buffers, unsigned index) {
+  return {index, 0, buffers[index].elements};
+}
+
+/// A kernel from one flat buffer to another.
+static zrt::KernelSpec describePacking(StringRef name, const AsyncBuffer &from,
+                                       const AsyncBuffer &to,
+                                       QuantizationAttr quantization) {
+  zrt::KernelSpec spec;
+  spec.name = name.str();
+  spec.ints["bits"] = {quantization.getBits()};
+  spec.ints["block"] = {quantization.getBlock()};
+  spec.operands.push_back({*toDataType(from.type), {from.elements}});
+  spec.results.push_back({*toDataType(to.type), {to.elements}});
+  return spec;
+}
+
+void CommandBuilder::packBuffers(AsyncOpInterface start,
+                                 ArrayRef<AsyncBuffer> buffers,
+                                 ArrayRef<AtAttr> places) {
+  for (unsigned i = 0; i < buffers.size(); ++i) {
+    const AsyncBuffer &packed = buffers[i];
+    if (packed.packs < 0)
+      continue;
+    const AsyncBuffer &from = buffers[packed.packs];
+    zrt::KernelSpec spec =
+        describePacking("zero.quantize", from, packed, packed.quantization);
+    zrt::countWork(spec);
+    addKernel(
+        start, std::move(spec),
+        {refer(start, from, places[packed.packs], allOf(buffers, packed.packs)),
+         refer(start, packed, places[i], allOf(buffers, i))},
+        "quantize " + from.name);
+  }
+}
+
+/// Slices of a parameter of several segments have a piece of each.
+void CommandBuilder::unpackBuffers(AsyncOpInterface start, Operation *wait,
+                                   ArrayRef<AsyncBuffer> buffers,
+                                   ArrayRef<AtAttr> places) {
+  for (unsigned i = 0; i < buffers.size(); ++i) {
+    const AsyncBuffer &whole = buffers[i];
+    if (whole.unpacks < 0)
+      continue;
+    const AsyncBuffer &packed = buffers[whole.unpacks];
+    PartitionOp partition = state.find(whole.partition);
+    zrt::KernelSpec spec =
+        describePacking("zero.dequantize", packed, whole, whole.quantization);
+    spec.ints["ranks"] = {partition.getSlices()};
+    for (auto [begin, end] : partition.getSegmentsIn(whole.begin, whole.end))
+      spec.ints["pieces"].push_back((end - begin) / partition.getSlices());
+    zrt::countWork(spec);
+    addKernel(wait, std::move(spec),
+              {refer(start, packed, places[whole.unpacks],
+                     allOf(buffers, whole.unpacks)),
+               refer(start, whole, places[i], allOf(buffers, i))},
+              "dequantize " + whole.name);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Starts and waits
 //===----------------------------------------------------------------------===//
 
@@ -96,6 +162,7 @@ LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
   if (!buffers.empty())
     fillBuffer(cast<AsyncOpInterface>(op.getOperation()), buffers.front(),
                at.front());
+  packBuffers(op, buffers, at);
   std::vector<zrt::CollectivePart> parts;
   for (const CollectivePart &part : op.getParts(state, buffers)) {
     const AsyncBuffer &send = buffers[part.send.buffer];
@@ -137,8 +204,9 @@ LogicalResult CommandBuilder::visitWait(WaitOp wait) {
     return wait.emitOpError("waits for what no region has carried");
   endCollective(start, wait);
   auto buffers = start.getBuffers(state, *step.getTraining());
-  for (auto [buffer, place] :
-       llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
+  SmallVector<AtAttr> at = state.getPlaces(start, buffers);
+  unpackBuffers(start, wait, buffers, at);
+  for (auto [buffer, place] : llvm::zip_equal(buffers, at))
     if (buffer.result >= 0)
       places[wait.getResult(buffer.result)] = place;
   return success();

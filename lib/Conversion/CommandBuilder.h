@@ -74,6 +74,12 @@ private:
                                 ArrayRef<AsyncBuffer> buffers);
   LogicalResult visitWait(WaitOp wait);
   void endCollective(Operation *start, Operation *wait);
+  /// Kernels before a start, of buffers that pack others, and after its wait,
+  /// of those that others are unpacked to.
+  void packBuffers(AsyncOpInterface start, ArrayRef<AsyncBuffer> buffers,
+                   ArrayRef<AtAttr> places);
+  void unpackBuffers(AsyncOpInterface start, Operation *wait,
+                     ArrayRef<AsyncBuffer> buffers, ArrayRef<AtAttr> places);
   /// Copies operands that are not produced in the buffer that the operation
   /// works on, and clears what they leave of it.
   void fillBuffer(AsyncOpInterface op, const AsyncBuffer &buffer, AtAttr place);

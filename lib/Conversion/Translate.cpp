@@ -304,6 +304,7 @@ void Translator::computeTraffic() {
   add(groups.cut, zrt::TrafficClass::Gradient, all(TrafficKind::Gradients));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Refreshes));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Gathers));
+  add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Quantized));
   if (uint64_t again = all(TrafficKind::Regathers))
     add(numberOf(mesh.secondary, mesh, program), zrt::TrafficClass::Parameter,
         again);

@@ -50,8 +50,9 @@ void BufferPlan::keepAlive(int buffer) {
 void BufferPlan::extend(Value value) {
   if (auto found = memory.find(value); found != memory.end())
     keepAlive(found->second.buffer);
-  if (auto found = buckets.find(value); found != buckets.end())
-    keepAlive(found->second);
+  if (auto found = inFlight.find(value); found != inFlight.end())
+    for (int buffer : found->second)
+      keepAlive(buffer);
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,6 +175,8 @@ void BufferPlan::visitWait(WaitOp wait) {
     return;
   // What another region has started has needed its buffer until here.
   extend(start.getPending());
+  for (int buffer : madeAtWait.lookup(start.getPending()))
+    buffers[buffer].begin = now;
   for (auto [result, place] :
        llvm::zip(wait.getResults(), pending.lookup(start.getPending()))) {
     memory[result] = place;
@@ -247,8 +250,13 @@ void BufferPlan::visitStart(AsyncOpInterface start) {
     if (!buffer.isPlaced)
       continue;
     places.push_back(all.back());
-    if (buffer.result < 0)
+    if (buffer.result < 0) {
+      if (buffer.memory == AsyncBuffer::Memory::Own && handle)
+        inFlight[handle].push_back(all.back().buffer);
       continue;
+    }
+    if (buffer.isMadeAtWait())
+      madeAtWait[handle].push_back(all.back().buffer);
     // A gather lands padded: every rank's slice is equally long.
     ArrayRef<Type> types = cast<PendingType>(handle.getType()).getTypes();
     auto &tensors = pending[handle];
@@ -261,7 +269,9 @@ void BufferPlan::visitStart(AsyncOpInterface start) {
   made.push_back({start, places});
   if (!described.front().isPlaced || !described.front().isRead)
     return;
-  buckets[handle] = all.front().buffer;
+  if (described.front().result >= 0 ||
+      described.front().memory != AsyncBuffer::Memory::Own)
+    inFlight[handle].push_back(all.front().buffer);
   int64_t bytes = elementBytes(described.front().type);
   for (auto [operand, offset] :
        llvm::zip(start->getOperands(), start.getOperandOffsets(state)))

@@ -158,7 +158,7 @@ void LineBuffers::visitStart(AsyncOpInterface op, DictionaryAttr places) {
     bool isUpdated = buffer.memory == Memory::Operand && buffer.result >= 0;
     if (buffer.memory != Memory::Own && !isBucket && !isUpdated)
       continue;
-    int64_t begin = order[op];
+    int64_t begin = buffer.isMadeAtWait() && wait ? order[wait] : order[op];
     if (buffer.isRead)
       takeOver(place, op->getOperands(), begin);
     add(describeBuffer(op, buffer, place, partitions), place, begin,

@@ -116,7 +116,8 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   gradients.name = "gradients";
   parameters.name = "parameters";
   const TrafficKind reduced[] = {TrafficKind::Gradients};
-  const TrafficKind gathered[] = {TrafficKind::Gathers, TrafficKind::Refreshes};
+  const TrafficKind gathered[] = {TrafficKind::Gathers, TrafficKind::Quantized,
+                                  TrafficKind::Refreshes};
   gradients.planned = addUp(planned, reduced);
   gradients.formula = addUp(expected, reduced);
   parameters.planned = addUp(planned, gathered);

@@ -165,7 +165,11 @@ static PlanningAttr makePlanning(MLIRContext *context,
       config.machine.empty() ? StringRef(PlanningDefaults::machine)
                              : StringRef(config.machine),
       makeStateTiers(context, config),
-      makeOffload(context, config.offloadOptimizer));
+      makeOffload(context, config.offloadOptimizer),
+      config.quantizedWeightBits
+          ? QuantizationAttr::get(context, config.quantizedWeightBits,
+                                  config.quantizationBlock)
+          : QuantizationAttr());
 }
 
 static void createMesh(OpBuilder &builder, Location loc,

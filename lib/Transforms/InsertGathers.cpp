@@ -157,17 +157,23 @@ namespace {
 class Gathers {
 public:
   /// With `secondary`, gathers of a parameter after its first in the block are
-  /// over these axes, of slices that are cut after the first.
-  Gathers(const PartitionTable &partitions, AxesAttr secondary)
-      : partitions(partitions), secondary(secondary) {}
+  /// over these axes, of slices that are cut after the first. With
+  /// `quantization`, others are quantized where a rank has a block.
+  Gathers(const PartitionTable &partitions, AxesAttr secondary,
+          QuantizationAttr quantization)
+      : partitions(partitions), secondary(secondary),
+        quantization(quantization) {}
   void insert(UseGroups &uses);
 
 private:
-  void gather(Operation *op, ArrayRef<UseGroup *> groups, bool isAgain);
+  enum class Kind { Plain, Quantized, Again };
+  Kind kindOf(LoadOp load) const;
+  void gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind);
   void keepSlice(OpBuilder &builder, LoadOp load);
 
   const PartitionTable &partitions;
   AxesAttr secondary;
+  QuantizationAttr quantization;
   /// By parameter: its gathers that are to come, and this rank's slice.
   DenseMap<StringAttr, int64_t> left;
   DenseMap<StringAttr, Value> slices;
@@ -187,9 +193,21 @@ void Gathers::keepSlice(OpBuilder &builder, LoadOp load) {
       builder, load.getLoc(), type, load.getParameterAttr(), load, secondary);
 }
 
-void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, bool isAgain) {
+Gathers::Kind Gathers::kindOf(LoadOp load) const {
+  if (slices.contains(nameOf(load)))
+    return Kind::Again;
+  if (!quantization)
+    return Kind::Plain;
+  auto [begin, end] = partitions.getSegmentsOf(nameOf(load));
+  int64_t own =
+      (end - begin) / partitions.getPartition(nameOf(load)).getSlices();
+  return own >= quantization.getBlock() ? Kind::Quantized : Kind::Plain;
+}
+
+void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind) {
   if (groups.empty())
     return;
+  const bool isAgain = kind == Kind::Again;
   OpBuilder builder(op);
   SmallVector<Attribute> names;
   SmallVector<Type> types;
@@ -203,6 +221,7 @@ void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, bool isAgain) {
   auto gather = AllGatherOp::create(
       builder, op->getLoc(), PendingType::get(op->getContext(), types),
       builder.getArrayAttr(names), sent, isAgain ? secondary : AxesAttr(),
+      kind == Kind::Quantized ? quantization : QuantizationAttr(),
       StreamKind::Gather);
   auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
   for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults())) {
@@ -220,19 +239,18 @@ void Gathers::insert(UseGroups &uses) {
     for (const UseGroup &group : groups)
       ++left[nameOf(group.load)];
   for (auto &[op, groups] : uses.groups) {
-    SmallVector<UseGroup *> first, again;
+    SmallVector<UseGroup *> byKind[3];
     for (UseGroup &group : groups)
-      (slices.contains(nameOf(group.load)) ? again : first).push_back(&group);
-    gather(op, first, /*isAgain=*/false);
-    gather(op, again, /*isAgain=*/true);
+      byKind[static_cast<int>(kindOf(group.load))].push_back(&group);
+    for (Kind kind : {Kind::Plain, Kind::Quantized, Kind::Again})
+      gather(op, byKind[static_cast<int>(kind)], kind);
   }
 }
 
 static void gatherIn(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
-                     int64_t maxReuseDistance, const PartitionTable &partitions,
-                     AxesAttr secondary) {
+                     int64_t maxReuseDistance, Gathers gathers) {
   UseGroups uses(block, sharded, maxReuseDistance);
-  Gathers(partitions, secondary).insert(uses);
+  gathers.insert(uses);
   for (LoadOp load : uses.loads)
     load.erase();
 }
@@ -263,11 +281,14 @@ void InsertGathers::runOnOperation() {
       getSetting(maxReuseDistance, planning.getMaxReuseDistance());
   PartitionTable partitions(getOperation());
   gatherIn(step->getRegionOp<MicroOp>().getBody().front(), sharded.gathered,
-           distance, partitions,
-           getMesh(getOperation(), *step->getTraining()).secondary);
+           distance,
+           Gathers(partitions,
+                   getMesh(getOperation(), *step->getTraining()).secondary,
+                   planning.getQuantizedWeights()));
   // A forward pass gathers each parameter once, as a rule.
   if (auto evaluate = step->getRegionOp<EvaluateOp>())
-    gatherIn(evaluate.getBody().front(), sharded.gathered, distance, partitions,
-             /*secondary=*/{});
+    gatherIn(
+        evaluate.getBody().front(), sharded.gathered, distance,
+        Gathers(partitions, /*secondary=*/{}, planning.getQuantizedWeights()));
   refreshAtStart(*step, sharded.resident);
 }

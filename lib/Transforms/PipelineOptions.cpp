@@ -113,6 +113,10 @@ readOverrides(const ZeroPipelineOptions &options,
     overrides.shardAxes = options.shardAxes;
   if (options.hpzPartitionSize.getNumOccurrences())
     overrides.hpzPartitionSize = options.hpzPartitionSize;
+  if (options.quantizedWeights.getNumOccurrences())
+    overrides.quantizedWeightBits = options.quantizedWeights;
+  if (options.quantizationBlock.getNumOccurrences())
+    overrides.quantizationBlock = options.quantizationBlock;
   if (options.precision.getNumOccurrences()) {
     overrides.precision = parsePrecision(options.precision);
     if (!overrides.precision)

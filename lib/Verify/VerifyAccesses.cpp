@@ -94,7 +94,8 @@ void AccessTable::collect(Operation &op, Accesses &accesses) {
   if (getView(&op) || op.hasTrait<OpTrait::ConstantLike>())
     return;
   llvm::TypeSwitch<Operation *>(&op)
-      .Case<LoadOp, FreeOp, WaitOp, CarryOp, CarriedOp>([](auto) {})
+      .Case<LoadOp, FreeOp, CarryOp, CarriedOp>([](auto) {})
+      .Case([&](WaitOp op) { collectWait(op, accesses); })
       .Case([&](AccumulateOp op) { collectAccumulate(op, accesses); })
       .Case([&](GradStatsOp op) { collectStats(op, accesses); })
       .Case([&](UpdateOp op) { collectUpdate(op, accesses); })
@@ -207,6 +208,25 @@ void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
   for (auto [buffer, place] : llvm::zip_equal(buffers, places)) {
     if (buffer.memory == AsyncBuffer::Memory::Operand)
       place = placeOf(op->getOperand(buffer.index));
-    add(accesses.inFlight, place, buffer.isWritten, buffer.owner);
+    if (buffer.packs >= 0)
+      add(accesses.atOnce, place, /*isWrite=*/true);
+    if (!buffer.isMadeAtWait())
+      add(accesses.inFlight, place, buffer.isWritten, buffer.owner);
+  }
+}
+
+/// What arrives packed is unpacked there.
+void AccessTable::collectWait(WaitOp wait, Accesses &accesses) {
+  auto start = dyn_cast_if_present<AsyncOpInterface>(
+      tables.handles.findStart(wait.getPending()));
+  if (!start)
+    return;
+  ArrayRef<AsyncBuffer> buffers = tables.getBuffers(start);
+  SmallVector<AtAttr> places = state.getPlaces(start, buffers);
+  for (auto [buffer, place] : llvm::zip_equal(buffers, places)) {
+    if (!buffer.isMadeAtWait())
+      continue;
+    add(accesses.atOnce, places[buffer.unpacks], /*isWrite=*/false);
+    add(accesses.atOnce, place, /*isWrite=*/true);
   }
 }

@@ -38,6 +38,7 @@ private:
   void collectStats(GradStatsOp op, Accesses &accesses);
   void collectUpdate(UpdateOp op, Accesses &accesses);
   void collectStart(AsyncOpInterface op, Accesses &accesses);
+  void collectWait(WaitOp wait, Accesses &accesses);
   void collectOwned(PartitionOp partition, ArrayAttr parameters,
                     SmallVectorImpl<Access> &accesses);
   void collectOperands(Operation &op, Accesses &accesses);

@@ -131,8 +131,12 @@ void LineMemory::collectStart(AsyncOpInterface start) {
       continue;
     bool isBucket =
         buffer.memory == AsyncBuffer::Memory::State && buffer.isRead;
-    if (buffer.memory == AsyncBuffer::Memory::Own || isBucket)
-      uses.push_back({place, from, last[index], start, Value()});
+    if (buffer.memory == AsyncBuffer::Memory::Own || isBucket) {
+      int64_t begin = buffer.isMadeAtWait() && wait
+                          ? std::max(from, positions.lookup(wait))
+                          : from;
+      uses.push_back({place, begin, last[index], start, Value()});
+    }
     // An operand that becomes the result: its own use ends with the wait.
     if (buffer.memory == AsyncBuffer::Memory::Operand && wait) {
       int64_t next = positions.lookup(wait) + 1;

@@ -76,7 +76,7 @@ LogicalResult Streams::visit(Operation &op) {
         busy[access.space.index()].removeIf(
             access.begin, access.end,
             [&](const InFlightUse &use) { return use.op == start; });
-    return success();
+    return check(op, table.of(op).atOnce);
   }
   const Accesses &accesses = table.of(op);
   if (failed(check(op, accesses.atOnce)) ||

@@ -110,6 +110,8 @@ void Traffic::reportSavings() {
         << again << " are gathered again within groups of "
         << getMesh(tables.module, tables.training).secondary.getSize()
         << " ranks, from the secondary partition";
+  if (int64_t bytes = countElements(actual, TrafficKind::Quantized))
+    remark.attachNote() << bytes << " bytes are those of quantized parameters";
   reportGathers(remark);
   SmallVector<TrafficPart> most = traffic.expected(/*maxReuseDistance=*/0);
   int64_t apart = countElements(most, TrafficKind::Gathers) +
@@ -128,6 +130,7 @@ LogicalResult Traffic::run(bool report) {
       failed(compare(TrafficKind::Replicas, "gradients between replicas")) ||
       failed(compare(TrafficKind::Refreshes, "refreshed parameters")) ||
       failed(compare(TrafficKind::Gathers, "gathered parameters")) ||
+      failed(compare(TrafficKind::Quantized, "quantized parameters (bytes)")) ||
       failed(compare(TrafficKind::Regathers,
                      "parameters gathered within a node")) ||
       failed(compare(TrafficKind::Activations, "activations")))

@@ -43,15 +43,16 @@ static auto fields(const OffloadConfig &config) {
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
-    const auto &[stage, ranks, mesh, shardAxes, secondary, micro, accumulation,
-                 batch, precision, wire, optimizer, groups, scheduler, scale,
-                 clip, reduce, gather, overlap, unused, prefetch, live,
-                 inFlight, machine, parameter, model, reuse, checkpoint,
-                 deterministic, split, tiers, offload, layout, alignment, fuses,
-                 given, keepsTrivial, budget, hostBudget] = config;
-    return std::tie(stage, ranks, mesh, shardAxes, secondary, micro,
-                    accumulation, batch, precision, wire, clip, reduce, gather,
-                    overlap, unused, prefetch, live, inFlight, machine,
+    const auto &[stage, ranks, mesh, shardAxes, secondary, bits, block, micro,
+                 accumulation, batch, precision, wire, optimizer, groups,
+                 scheduler, scale, clip, reduce, gather, overlap, unused,
+                 prefetch, live, inFlight, machine, parameter, model, reuse,
+                 checkpoint, deterministic, split, tiers, offload, layout,
+                 alignment, fuses, given, keepsTrivial, budget, hostBudget] =
+        config;
+    return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, block,
+                    micro, accumulation, batch, precision, wire, clip, reduce,
+                    gather, overlap, unused, prefetch, live, inFlight, machine,
                     parameter, model, reuse, deterministic, split, tiers,
                     layout, alignment, keepsTrivial, budget, hostBudget, fuses);
   };
@@ -143,7 +144,9 @@ INSTANTIATE_TEST_SUITE_P(
            "aio": {"block_size": 8192, "queue_depth": 3},
            "zero": {"offload_nvme_min_bytes": 5})",
         R"("zero_optimization": {"stage": 3, "zero_hpz_partition_size": 3},
-           "zero": {"mesh": {"one": 1, "local": 3}})"));
+           "zero": {"mesh": {"one": 1, "local": 3}})",
+        R"("zero_optimization": {"stage": 3, "zero_quantized_weights": true},
+           "zero": {"quantized_weights_bits": 4, "quantization_block": 32})"));
 
 /// -0 is written as an integer, which has no sign: it is 0 from the start.
 TEST(WriteConfig, ZeroHasNoSign) {

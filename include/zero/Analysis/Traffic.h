@@ -20,6 +20,7 @@ namespace mlir::zero {
 enum class TrafficKind {
   Gradients,   ///< reduced
   Gathers,     ///< parameters of stage 3, gathered for their uses
+  Quantized,   ///< the same in packed form, in bytes
   Regathers,   ///< the same from a secondary partition, within a node
   Refreshes,   ///< parameters that an update changed
   Replicas,    ///< reduced gradients, between ranks that own the same slices
@@ -88,6 +89,10 @@ private:
   countUses(int64_t maxReuseDistance) const;
   void countUses(Block &block, int64_t maxReuseDistance, int64_t runs,
                  llvm::MapVector<StringAttr, UseCount> &counts) const;
+  /// The first gathers of `parameter`: quantized where a rank has a block.
+  TrafficPart makeFirstGather(StringAttr parameter, int64_t runs) const;
+  /// `runs` gathers of `parameter` in packed form.
+  TrafficPart pack(TrafficPart part, QuantizationAttr quantization) const;
   void addGathers(int64_t maxReuseDistance,
                   SmallVectorImpl<TrafficPart> &parts) const;
   /// Of a parameter, moved by `op` or, in the closed form, for its partition.

@@ -225,6 +225,11 @@ struct TrainConfig {
   /// Names of those of them within which parameters of stage 3 are gathered
   /// again: `zero_hpz_partition_size`, the last ones that have as many ranks.
   std::vector<std::string> secondaryAxes;
+  /// Bits of gathered weights, 8 or 4, as `zero_quantized_weights` and
+  /// `zero.quantized_weights_bits` say; 0: those of their type.
+  int64_t quantizedWeightBits = 0;
+  /// Elements that share a scale where something is quantized.
+  int64_t quantizationBlock = 256;
   /// Samples of one rank in one micro-batch.
   int64_t microBatch = 1;
   /// Micro-batches of one update on one rank.
@@ -361,6 +366,9 @@ struct ConfigOverrides {
   std::optional<std::string> shardAxes;
   /// Ranks of a node, of the secondary partition of stage 3; 1: there is none.
   std::optional<int64_t> hpzPartitionSize;
+  /// Bits of gathered weights; 0: those of their type.
+  std::optional<int64_t> quantizedWeightBits;
+  std::optional<int64_t> quantizationBlock;
   OffloadOverrides offload;
 };
 

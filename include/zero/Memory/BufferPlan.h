@@ -103,8 +103,11 @@ private:
   DenseMap<Value, SmallVector<Memory>> pending;
   SmallVector<std::pair<Operation *, SmallVector<Memory>>> made;
   BlockOrder order;
-  /// The bucket that a started reduction needs until its wait.
-  DenseMap<Value, int> buckets;
+  /// What a started operation needs until its wait, and gives to nobody: the
+  /// bucket of a reduction, packed slices.
+  DenseMap<Value, SmallVector<int>> inFlight;
+  /// What the wait for a started operation makes.
+  DenseMap<Value, SmallVector<int>> madeAtWait;
   /// Last position that reads a root value, and that still borrows it: a
   /// reduction borrows until its wait.
   DenseMap<Value, int64_t> lastRead, borrowedUntil;

@@ -37,6 +37,16 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Stage 3: ranks of a node, within which parameters are "
                      "gathered again; 1: gathers are over all ranks"),
       llvm::cl::init(1)};
+  Option<int64_t> quantizedWeights{
+      *this, "quantized-weights",
+      llvm::cl::desc("Stage 3: bits of gathered weights, 8 or 4; 0: those of "
+                     "their type"),
+      llvm::cl::init(0)};
+  Option<int64_t> quantizationBlock{
+      *this, "quantization-block",
+      llvm::cl::desc("Elements that share a scale where something is "
+                     "quantized"),
+      llvm::cl::init(256)};
   Option<int64_t> accumulation{*this, "accumulation",
                                llvm::cl::desc("Micro-batches of an update"),
                                llvm::cl::init(1)};

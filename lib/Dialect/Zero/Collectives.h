@@ -24,6 +24,21 @@ AsyncBuffer holdRange(AsyncBuffer buffer, PartitionOp partition,
                       StringRef state, int64_t begin, int64_t end,
                       AccumulateForm form = AccumulateForm::Whole);
 
+/// What this rank has of segments [begin, end) of `partition`, of each of which
+/// each of `ranks` ranks has a slice.
+AsyncBuffer ownSlice(const Twine &name, PartitionOp partition, int64_t begin,
+                     int64_t end, int64_t ranks);
+
+/// For each parameter of a quantized gather: what this rank has of it, or the
+/// copy of that in `slices`; the packed slices of all ranks; this rank's; and
+/// the whole.
+SmallVector<AsyncBuffer> makeQuantizedBuffers(ArrayAttr parameters,
+                                              ValueRange slices,
+                                              QuantizationAttr quantization,
+                                              const PartitionTable &partitions);
+/// What travels between them.
+SmallVector<CollectivePart> makeQuantizedParts(ArrayRef<AsyncBuffer> buffers);
+
 /// All elements of buffer `index`.
 BufferSlice wholeOf(ArrayRef<AsyncBuffer> buffers, unsigned index);
 

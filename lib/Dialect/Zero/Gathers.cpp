@@ -10,9 +10,8 @@ using Memory = AsyncBuffer::Memory;
 
 // A parameter may be in no partition: that is for the verifier to say.
 
-/// Of a segment, the slice of each of `ranks` ranks has as many elements.
-static AsyncBuffer ownSlice(const Twine &name, PartitionOp partition,
-                            int64_t begin, int64_t end, int64_t ranks) {
+AsyncBuffer mlir::zero::ownSlice(const Twine &name, PartitionOp partition,
+                                 int64_t begin, int64_t end, int64_t ranks) {
   if (!partition)
     return makeBuffer(name, Memory::State, Type(), 0);
   AsyncBuffer slice = makeBuffer(
@@ -156,11 +155,18 @@ std::string UploadOp::getLabel() {
 
 SmallVector<AsyncBuffer>
 AllGatherOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
-  SmallVector<AsyncBuffer> buffers = gatherBuffers(
-      getParameters(), getSlices(), getOverAttr(), partitions, Memory::Own);
-  for (size_t i = 1; i < buffers.size(); i += 2) {
-    buffers[i].result = i / 2;
-    buffers[i].isFreed = true;
+  QuantizationAttr quantization = getQuantizedAttr();
+  SmallVector<AsyncBuffer> buffers =
+      quantization ? makeQuantizedBuffers(getParameters(), getSlices(),
+                                          quantization, partitions)
+                   : gatherBuffers(getParameters(), getSlices(), getOverAttr(),
+                                   partitions, Memory::Own);
+  int result = 0;
+  for (AsyncBuffer &buffer : buffers) {
+    if (!buffer.parameter)
+      continue;
+    buffer.result = result++;
+    buffer.isFreed = true;
   }
   return buffers;
 }
@@ -168,20 +174,30 @@ AllGatherOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
 SmallVector<CollectivePart>
 AllGatherOp::getParts(const PartitionTable &partitions,
                       ArrayRef<AsyncBuffer> buffers) {
+  if (getQuantized())
+    return makeQuantizedParts(buffers);
   return gatherParts(partitions, getOverAttr(), buffers);
 }
 
 SmallVector<int64_t> AllGatherOp::getOperandOffsets(const PartitionTable &) {
   return {};
 }
-int64_t AllGatherOp::getBytes(const PartitionTable &) {
-  return bytesOf(getPending().getType());
+int64_t AllGatherOp::getBytes(const PartitionTable &partitions) {
+  return getQuantized() ? getElementsSent(partitions)
+                        : bytesOf(getPending().getType());
 }
 int64_t AllGatherOp::getElementsSent(const PartitionTable &partitions) {
-  return gatherElements(getParameters(), partitions);
+  if (!getQuantized())
+    return gatherElements(getParameters(), partitions);
+  int64_t bytes = 0;
+  for (const CollectivePart &part :
+       getParts(partitions, getBuffers(partitions, TrainingAttr())))
+    bytes += part.receive.elements;
+  return bytes;
 }
 Type AllGatherOp::getWireType(const PartitionTable &) {
-  return elementTypeOf(getPending().getType());
+  return getQuantized() ? IntegerType::get(getContext(), 8)
+                        : elementTypeOf(getPending().getType());
 }
 std::string AllGatherOp::getHandleName() {
   return "gathered " + makeLabel(*this, "", getParameters());

@@ -4,6 +4,8 @@
 
 #include "AttrBounds.h"
 
+#include "program/Quantization.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -86,7 +88,8 @@ PlanningAttr PlanningAttr::getDefault(MLIRContext *context) {
              Defaults::modelPersistenceThreshold, Defaults::prefetchBucketSize,
              Defaults::maxLiveParameters, Defaults::gathersInFlight,
              Defaults::machine, /*state_tiers=*/DictionaryAttr(),
-             /*offload=*/OffloadAttr());
+             /*offload=*/OffloadAttr(),
+             /*quantized_weights=*/QuantizationAttr());
 }
 
 MemoryTier PlanningAttr::getStateTier(StringRef state) const {
@@ -115,7 +118,7 @@ LogicalResult PlanningAttr::verify(
     int64_t paramPersistenceThreshold, int64_t modelPersistenceThreshold,
     int64_t prefetchBucketSize, int64_t maxLiveParameters,
     int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers,
-    OffloadAttr) {
+    OffloadAttr, QuantizationAttr) {
   struct {
     StringRef name;
     int64_t value, least;
@@ -167,6 +170,14 @@ LogicalResult FilesAttr::verify(EmitError emitError, StringRef folder,
     return emitError() << "queue_depth is " << queueDepth << ", wanted 1 to "
                        << mostDepth;
   return expectAtLeast(emitError, "least_bytes", leastBytes, 0);
+}
+
+LogicalResult QuantizationAttr::verify(EmitError emitError, int64_t bits,
+                                       int64_t block) {
+  if (zrt::Quantization{bits, block}.isValid())
+    return success();
+  return emitError() << "bits are " << bits << " and block is " << block
+                     << ", wanted 8 or 4 bits and an even block of at least 2";
 }
 
 LogicalResult TrainingAttr::verify(EmitError emitError, int64_t stage,

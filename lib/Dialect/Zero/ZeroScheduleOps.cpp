@@ -348,6 +348,9 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (AxesAttr over = getOverAttr()) {
     if (failed(verifyIsSecondary(*this, over)))
       return failure();
+    if (getQuantized())
+      return emitOpError("is quantized and over ")
+             << over << ", wanted one of them";
     if (getSlices().empty())
       return emitOpError("gathers over ")
              << over << ", and is given no slices; wanted those that "

@@ -31,7 +31,8 @@ inline constexpr int64_t kBufferAlignment = 64, kFileAlignment = 4096;
 /// A buffer that an operation reads or writes while it is in flight.
 struct AsyncBuffer {
   enum class Memory {
-    Own,      ///< bytes of its own, from the start to the last use of a result
+    Own,      ///< bytes of its own, from the start, or from the wait if that
+              ///< makes it, to the last use of a result
     Operand,  ///< the operation's operand `index`, where it is; with a result,
               ///< which it becomes
     State,    ///< elements [begin, end) of a partition's state
@@ -65,6 +66,13 @@ struct AsyncBuffer {
   /// The only rank that has it, in the form `owned`; negative: every rank.
   int64_t owner = -1;
   FlatSymbolRefAttr parameter;
+
+  /// The buffer that a kernel packs into this one before the start, or unpacks
+  /// to it after the wait; -1: none. Either way `quantization` says how.
+  int packs = -1, unpacks = -1;
+  QuantizationAttr quantization;
+  /// Whether the wait makes it, and nothing touches it before.
+  bool isMadeAtWait() const { return unpacks >= 0; }
 
   unsigned index = 0;
   /// In elements; `stride` as in `#zero.at`.

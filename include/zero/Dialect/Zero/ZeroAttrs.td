@@ -225,6 +225,21 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
   let genVerifyDecl = 1;
 }
 
+def Zero_QuantizationAttr : Zero_Attr<"Quantization", "quantization"> {
+  let summary = "Elements as integers, a scale for each block"
+                " (`zero_quantized_weights`)";
+  let description = [{
+    `block` neighbours share a scale, their largest magnitude / (2^(bits-1) - 1), and
+    each is an integer of `bits` bits times that: at most half a scale off, before it
+    is rounded to its own type.
+
+    `bits` is 8 or 4, `block` even and at least 2.
+  }];
+  let parameters = (ins I64Param<"8">:$bits, I64Param<"256">:$block);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
   let summary = "What decides how states are cut, and when they travel";
   let description = [{
@@ -234,7 +249,8 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     `docs/Configuration.md`. `contiguous` and `split_master` are the keys
     `zero.layout` and `zero.split_master`. `state_tiers` says by name where states
     of optimizers are, such as `{exp_avg = "host"}`; all others are on the device.
-    `offload` says that the host keeps and updates them.
+    `offload` says that the host keeps and updates them. With `quantized_weights`,
+    sharded parameters travel quantized where a rank has a block of them or more.
 
     Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
     all other numbers are at least 0.
@@ -252,7 +268,8 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
       I64Param<"::mlir::zero::PlanningDefaults::gathersInFlight">:$gathers_in_flight,
       StringRefParameter<"machine that times are of", "::mlir::zero::PlanningDefaults::machine.str()">:$machine,
       OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers,
-      OptionalParameter<"::mlir::zero::OffloadAttr">:$offload);
+      OptionalParameter<"::mlir::zero::OffloadAttr">:$offload,
+      OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_weights);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

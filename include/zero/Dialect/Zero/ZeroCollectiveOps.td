@@ -133,7 +133,10 @@ def Zero_AllGatherOp
     Stage 3: one group of in-place gathers, one a segment of each parameter. Where
     slices are in host memory, `from` gives copies of this rank's own. With `over`,
     `from` gives slices of the secondary partition, and the gather runs over these
-    axes instead of those that the partition is cut over.
+    axes instead of those that the partition is cut over. With `quantized`, slices
+    are packed before they travel, and the wait unpacks them (qwZ of ZeRO++,
+    <https://arxiv.org/abs/2306.10209>); what lands is an approximation, the same on
+    every rank.
     Constraints
     - (C1) parameters and the pending's tensors are equally many, of equal shapes.
     - (C2) the parameters' partitions are sharded.
@@ -141,17 +144,19 @@ def Zero_AllGatherOp
       host memory are what the wait for their `zero.upload` gave.
     - (C4) `over` is what the module's mesh has as `secondary`, and there are slices,
       which `zero.secondary_slice` made.
+    - (C5) `quantized` and `over` exclude each other.
     ```mlir
     %p = zero.all_gather [@w, @b] : <tensor<2x4xf32>, tensor<4xf32>>
     %q = zero.all_gather [@w] from(%slice : tensor<4xf32>) : <tensor<2x4xf32>>
+    %s = zero.all_gather [@w] quantized <block = 4> : <tensor<2x4xf32>>
     %r = zero.all_gather [@w] from(%second : tensor<4xf32>) over <local = 2> : <tensor<2x4xf32>>
     ```
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$parameters, Variadic<AnyRankedTensor>:$slices,
-      OptionalAttr<Zero_AxesAttr>:$over,
+      OptionalAttr<Zero_AxesAttr>:$over, OptionalAttr<Zero_QuantizationAttr>:$quantized,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
   let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`over` $over^)? (`on` $stream^)? attr-dict `:` type($pending)";
+  let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`over` $over^)? (`quantized` $quantized^)? (`on` $stream^)? attr-dict `:` type($pending)";
   let hasVerifier = 1;
 }
 
