@@ -190,6 +190,33 @@ bool MemoryInterpreter::readSlice(Operation *op, size_t index,
          fail(op, "sends what is not the slice");
 }
 
+static bool isQuantized(Operation *op) {
+  auto gather = dyn_cast_or_null<AllGatherOp>(op);
+  return gather && gather.getQuantized();
+}
+
+/// All ranks' slices arrive packed.
+bool MemoryInterpreter::packSlices(Operation *op, StringRef parameter) {
+  ByteRange place = rangeOf(placeAt(op, ("packed " + parameter).str()));
+  Marks &marks = packed[{op, parameter}];
+  marks = fresh(place.end - place.begin);
+  return write(place, marks, op);
+}
+
+/// The wait unpacks what must be there still.
+bool MemoryInterpreter::unpackSlices(Operation *op) {
+  for (auto [name, content] :
+       llvm::zip_equal(namesOf(op).getAsRange<FlatSymbolRefAttr>(),
+                       results[op->getResult(0)])) {
+    StringRef parameter = name.getValue();
+    ByteRange place = rangeOf(placeAt(op, ("packed " + parameter).str()));
+    if (!read(place, packed[{op, parameter}], op) ||
+        !write(content.place, content.marks, op))
+      return false;
+  }
+  return true;
+}
+
 /// Reads this rank's slices and writes the whole parameters.
 bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
   for (auto [index, name] :
@@ -203,7 +230,8 @@ bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
     content.place = rangeOf(placeAt(op, name.getValue()));
     content.marks =
         cut(state.marks, begin * state.bytes, (end - begin) * state.bytes);
-    if (!write(content.place, content.marks, op))
+    if (isQuantized(op) ? !packSlices(op, name.getValue())
+                        : !write(content.place, content.marks, op))
       return false;
     if (isGather(op)) {
       results[op->getResult(0)].push_back(content);
@@ -285,7 +313,8 @@ bool MemoryInterpreter::wait(WaitOp op) {
     pending = taken.lookup(pending);
   if (!pending)
     return true;
-  if (!complete(flights[pending]))
+  Flight &flight = flights[pending];
+  if (!complete(flight) || (isQuantized(flight.op) && !unpackSlices(flight.op)))
     return false;
   for (auto [result, content] : llvm::zip(op.getResults(), results[pending])) {
     values[result] = content;

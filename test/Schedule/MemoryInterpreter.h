@@ -142,6 +142,8 @@ private:
   bool completeBucketed(CollectiveOpInterface op, Flight &flight);
   bool readSlice(Operation *op, size_t index, PartitionOp partition,
                  int64_t begin, int64_t end);
+  bool packSlices(Operation *op, StringRef parameter);
+  bool unpackSlices(Operation *op);
   bool gather(Operation *op, ArrayAttr parameters);
   bool cutSecondary(SecondarySliceOp op);
   Marks listSecondary(PartitionOp partition, StringRef parameter,
@@ -177,6 +179,8 @@ private:
   /// Of a reduction: the marks of its results.
   DenseMap<Value, SmallVector<Content>> results;
   DenseMap<Value, Flight> flights;
+  /// By gather and parameter: what arrived packed.
+  DenseMap<std::pair<Operation *, StringRef>, Marks> packed;
   /// By name: what was carried and not taken; null: nothing.
   llvm::StringMap<Value> carried;
   /// What a name stood for when it was taken.

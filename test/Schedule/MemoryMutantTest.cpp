@@ -477,5 +477,20 @@ TEST_P(MemoryMutantTest, SecondarySlicesAreJudgedByTheBytesTheyLose) {
   EXPECT_GE(mutants, 50u);
 }
 
+TEST_P(MemoryMutantTest, QuantizedGathersAreJudgedByTheBytesTheyLose) {
+  if (GetParam() != 3)
+    return;
+  std::string settings = "stage=3 ranks=2 accumulation=2 quantized-weights=8 "
+                         "quantization-block=2 ";
+  auto isQuantized = [](Operation *op) {
+    auto gather = dyn_cast<AllGatherOp>(op);
+    return gather && gather.getQuantized();
+  };
+  judgeMutants(settings, isQuantized);
+  judgeMutants(settings + "precision=bf16 overlap=true gathers-in-flight=3",
+               isQuantized);
+  EXPECT_GE(mutants, 100u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stages, MemoryMutantTest,
                          ::testing::Values(0, 1, 2, 3));

@@ -119,6 +119,8 @@ static constexpr Harmless kHarmless[] = {
     {"", "that have a gradient already", kOtherFact},
     {"", "'zero.load' op wants @", kOtherFact},
     {"parameters", "is given what is not a copy of its slice", kOtherFact},
+    {"quantization", "by its partitions and uses",
+     "more or less is sent than was asked for, of values that are near"},
 };
 
 namespace {
@@ -137,6 +139,8 @@ struct Settings {
   int64_t shards = 0;
   /// Nodes of so many ranks have a secondary partition; 0: there is none.
   int64_t local = 0;
+  /// Whether weights travel quantized, in blocks of two.
+  bool quantized = false;
   /// The part of the optimizer's states that the host keeps; 0: none.
   double offload = 0;
   /// Whether the model is `kLayers`, and activations between recomputed spans
@@ -198,6 +202,8 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     config.shardAxes = {"node", "local"};
     config.secondaryAxes = {"local"};
   }
+  config.quantizedWeightBits = settings.quantized ? 8 : 0;
+  config.quantizationBlock = 2;
   config.accumulation = settings.accumulation;
   config.deterministic = settings.deterministic;
   config.gradientClipping = 0.01;
@@ -445,6 +451,24 @@ TEST_F(MutantTest, SecondaryPartitionsTrainAsStageZeroDoes) {
     }
 }
 
+/// But for rounding, which the interpreter leaves out.
+TEST_F(MutantTest, QuantizedWeightsTrainAsStageZeroDoes) {
+  for (int64_t ranks : {2, 3, 4, 6})
+    for (int variant = 0; variant < 4; ++variant) {
+      Settings settings{/*stage=*/3, ranks, /*accumulation=*/2};
+      settings.overlap = variant > 0;
+      settings.blocks = variant == 2;
+      settings.local = variant == 3 && ranks > 3 ? 2 : 0;
+      settings.quantized = true;
+      OwningOpRef<ModuleOp> module = expectTrains(settings);
+      size_t gathers = 0;
+      module->walk([&](AllGatherOp op) {
+        gathers += op.getQuantized() != std::nullopt;
+      });
+      EXPECT_GT(gathers, 0u);
+    }
+}
+
 TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
   for (int64_t stage = 1; stage <= 3; ++stage)
     for (int64_t ranks : {1, 2, 3, 5})
@@ -548,6 +572,10 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   nodes.overlap = true;
   if (stage == 3)
     mutants += judgeMutants(nodes);
+  Settings packed{stage, /*ranks=*/2, /*accumulation=*/2};
+  packed.overlap = packed.quantized = true;
+  if (stage == 3)
+    mutants += judgeMutants(packed);
   Settings offload{stage, /*ranks=*/2, /*accumulation=*/2};
   offload.offload = 0.4;
   offload.overlap = true;

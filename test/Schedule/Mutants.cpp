@@ -54,6 +54,7 @@ private:
   void changeList(StringRef name, ArrayAttr list, ArrayRef<Attribute> others);
   void changeFlags(Operation *op);
   void changeAxes(Operation *op);
+  void changeQuantization(AllGatherOp gather);
   void dropFact(Operation *op);
   void swapFacts(Operation *op);
 
@@ -418,6 +419,22 @@ void Generator::changeAxes(Operation *op) {
   }
 }
 
+/// A gather that is not quantized, or is, or has other blocks.
+void Generator::changeQuantization(AllGatherOp gather) {
+  MLIRContext *context = gather.getContext();
+  QuantizationAttr said = gather.getQuantizedAttr();
+  for (QuantizationAttr other :
+       {QuantizationAttr(), QuantizationAttr::get(context, 8, 2),
+        QuantizationAttr::get(context, 4, 4)})
+    if (other != said)
+      add("quantization", [other](Operation *op) {
+        if (other)
+          cast<AllGatherOp>(op).setQuantizedAttr(other);
+        else
+          op->removeAttr("quantized");
+      });
+}
+
 std::vector<Mutant> Generator::run() {
   for (Operation *op : listOperations(module)) {
     if (isa<MeshOp, PartitionOp, AllGatherOp, SecondarySliceOp>(op)) {
@@ -436,6 +453,8 @@ std::vector<Mutant> Generator::run() {
       changeFlags(op);
       dropFact(op);
       swapFacts(op);
+      if (auto gather = dyn_cast<AllGatherOp>(op))
+        changeQuantization(gather);
     }
     ++current;
   }
