@@ -165,6 +165,8 @@ constexpr const char *kPipelines[] = {
     "zero-pipeline{stage=3 ranks=2 param-persistence-threshold=0}",
     "zero-pipeline{stage=3 ranks=4 overlap=true accumulation=3 "
     "mesh=replica=2,shard=2}",
+    "zero-pipeline{stage=3 ranks=4 overlap=true hpz-partition-size=2 "
+    "quantized-weights=8 quantization-block=4 param-persistence-threshold=0}",
     "zero-pipeline{stage=3 ranks=2 precision=bf16 split-master=true "
     "checkpoint-activations=1 optimizer=sgd momentum=0.9}"};
 
@@ -264,7 +266,9 @@ constexpr const char *kConfigurations[] = {
     "sub-group-size=1'}",
     "zero-configure{options='stage=3 ranks=2 param-persistence-threshold=0'}",
     "zero-configure{options='stage=3 ranks=4 overlap=true "
-    "mesh=replica=2,shard=2'}"};
+    "mesh=replica=2,shard=2'}",
+    "zero-configure{options='stage=3 ranks=4 hpz-partition-size=2 "
+    "quantized-weights=4 quantization-block=2'}"};
 
 /// What follows in the pipeline.
 constexpr const char *kOrder[] = {"zero-differentiate",

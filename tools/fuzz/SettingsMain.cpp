@@ -63,6 +63,13 @@ constexpr const char *kConfigs[] = {
            "parameter_groups": {"no_decay": {"weight_decay": 0, "lr": 1e-3}},
            "machine": "host", "gathers_in_flight": 2}
 })",
+    R"({
+  "train_micro_batch_size_per_gpu": 2,
+  "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 2,
+                        "zero_quantized_weights": true,
+                        "mics_shard_size": 4},
+  "zero": {"quantized_weights_bits": 4, "quantization_block": 64}
+})",
     "{\"train_batch_size\": 12}", "{}"};
 
 std::vector<std::string> configSeeds() {
