@@ -306,8 +306,9 @@ constexpr ConfigKey kKeys[] = {
      "", "none|cpu|nvme"},
     {"zero_optimization.offload_param.nvme_path", T::Text, "null", none,
      "directory for parameters", "parameters are not kept in files"},
-    {"zero_optimization.offload_param.buffer_count", T::Count, "5", none,
-     "buffers in flight", kPlannedBuffers},
+    {"zero_optimization.offload_param.buffer_count", T::Count, "5", yes,
+     "gathers whose slices may be on the device at a time; 1: each is copied "
+     "where its gather starts"},
     {"zero_optimization.offload_param.buffer_size", T::Count, "100000000", none,
      "elements of a buffer", kPlannedBuffers},
     {"zero_optimization.offload_param.max_in_cpu", T::Size, "1000000000", none,

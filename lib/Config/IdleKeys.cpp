@@ -39,6 +39,10 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
   if (path == "zero_optimization.offload_optimizer.pipeline_write" &&
       config.offloadOptimizer && config.offloadOptimizer->parameters)
     return "parameters are updated in host memory, and not copied back";
+  if (path == "zero_optimization.offload_param.buffer_count")
+    return config.offloadOptimizer && config.offloadOptimizer->parameters
+               ? nullptr
+               : "parameters are not kept in host memory";
   if (path.starts_with("aio.") || path == "zero.offload_nvme_min_bytes" ||
       path == "zero_optimization.offload_optimizer.nvme_path")
     return config.offloadOptimizer && config.offloadOptimizer->files

@@ -165,8 +165,16 @@ void OffloadReader::readParameters() {
     reporter.error(path, "parameters in host memory are updated there; give "
                          "offload_optimizer with the device \"cpu\" or "
                          "\"nvme\", too, or leave it out");
-  if (offload)
-    config.offloadOptimizer->parameters = true;
+  if (!offload)
+    return;
+  config.offloadOptimizer->parameters = true;
+  const int64_t buffers = overrides.uploadBuffers.value_or(
+      values.integer((kParameters + ".buffer_count").str()));
+  if (buffers < 1) // A file's is checked by its type.
+    reporter.error("", "found " + Twine(buffers) +
+                           " buffers for copies of parameters, wanted at "
+                           "least 1");
+  config.offloadOptimizer->uploadBuffers = buffers;
 }
 
 void mlir::zero::readOffload(const ConfigValues &values,

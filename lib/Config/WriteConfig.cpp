@@ -99,8 +99,10 @@ static void writeOffload(OStream &json, const OffloadConfig &offload) {
     json.attribute("pipeline_write", offload.pipelineWrite);
   });
   if (offload.parameters)
-    json.attributeObject("offload_param",
-                         [&] { json.attribute("device", "cpu"); });
+    json.attributeObject("offload_param", [&] {
+      json.attribute("device", "cpu");
+      json.attribute("buffer_count", offload.uploadBuffers);
+    });
   json.attribute("sub_group_size", offload.subGroupSize);
 }
 

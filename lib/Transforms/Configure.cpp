@@ -144,7 +144,7 @@ static OffloadAttr makeOffload(MLIRContext *context,
                            given->queueDepth, given->leastBytes);
   return OffloadAttr::get(context, offload->ratio, offload->subGroupSize,
                           offload->pipelineRead, offload->pipelineWrite,
-                          offload->parameters, files);
+                          offload->parameters, files, offload->uploadBuffers);
 }
 
 /// Without gathers, one rank would read parameters where they are kept.

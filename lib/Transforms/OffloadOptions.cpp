@@ -31,6 +31,7 @@ mlir::zero::readOffloadOverrides(const ZeroPipelineOptions &options,
   read(options.offloadRatio, overrides.ratio);
   read(options.subGroupSize, overrides.subGroupSize);
   read(options.pipelineUpdates, overrides.pipeline);
+  read(options.uploadBuffers, overrides.uploadBuffers);
   read(options.nvmePath, overrides.folder);
   read(options.nvmeMinBytes, overrides.leastBytes);
   if (failed(checkWord("offload-optimizer", overrides.states.value_or("none"),
@@ -59,6 +60,9 @@ mlir::zero::verifyOffloadOptions(const OffloadOverrides &overrides,
     return emitError() << "nothing is kept in files, but nvme-path or "
                           "nvme-min-bytes is given; give "
                           "offload-optimizer=nvme";
+  if (!(offload && offload->parameters) && overrides.uploadBuffers)
+    return emitError() << "upload-buffers is given, but parameters are not "
+                          "kept in host memory; give offload-param=cpu";
   if (offload && !config.stateTiers.empty())
     return emitError() << "state-tiers says where states are, and so does "
                           "offload-optimizer; wanted one of them";

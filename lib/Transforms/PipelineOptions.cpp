@@ -162,12 +162,15 @@ static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
 }
 
 /// Forgets what DeepSpeed's file would mean where it leaves a key out.
-static void setPlanningDefaults(TrainConfig &config) {
+static void setPlanningDefaults(std::optional<int64_t> uploadBuffers,
+                                TrainConfig &config) {
   config.reduceBucketSize = PlanningDefaults::reduceBucketSize;
   config.allgatherBucketSize = PlanningDefaults::allgatherBucketSize;
   config.parameterPersistenceThreshold =
       PlanningDefaults::parameterPersistenceThreshold;
   config.maxReuseDistance = PlanningDefaults::maxReuseDistance;
+  if (config.offloadOptimizer && !uploadBuffers)
+    config.offloadOptimizer->uploadBuffers = OffloadConfig().uploadBuffers;
 }
 
 /// The file's content, or the defaults where none is named, under `overrides`.
@@ -193,7 +196,7 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   if (options.config.empty()) {
     // No overlap either: what a reader of a schedule wants to see. A file
     // brings DeepSpeed's defaults instead.
-    setPlanningDefaults(*config);
+    setPlanningDefaults(overrides.offload.uploadBuffers, *config);
     config->overlapCommunication = options.overlap;
   }
   return *config;

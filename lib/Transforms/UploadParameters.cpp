@@ -47,13 +47,16 @@ findSlicesOnHost(CollectiveOpInterface op, const PartitionTable &partitions,
                          : ", and takes no copies of them");
 }
 
-/// Starts the upload for each gather before the gather before it, and waits for
-/// it where its own gather starts. Slices change in `zero.apply` only:
-/// elsewhere the first upload starts with the region.
+/// Starts the upload for each gather before the gather that is `buffers` - 1
+/// before it, and waits for it where its own gather starts. Slices change in
+/// `zero.apply` only, where uploads start one gather ahead at most: elsewhere
+/// the first ones start with the region.
 static LogicalResult uploadIn(Block &block, const PartitionTable &partitions,
-                              TrainingAttr training) {
-  Operation *previous =
-      isa<ApplyOp>(block.getParentOp()) ? nullptr : &block.front();
+                              TrainingAttr training, size_t buffers) {
+  const bool isApply = isa<ApplyOp>(block.getParentOp());
+  const size_t ahead = isApply ? std::min<size_t>(buffers - 1, 1) : buffers - 1;
+  SmallVector<Operation *> gathers;
+  Operation *first = &block.front(), *last = nullptr; // What started there.
   for (auto op :
        llvm::make_early_inc_range(block.getOps<CollectiveOpInterface>())) {
     FailureOr<SmallVector<Type>> types =
@@ -63,14 +66,19 @@ static LogicalResult uploadIn(Block &block, const PartitionTable &partitions,
     if (types->empty())
       continue;
     Location loc = op.getLoc();
-    OpBuilder builder(previous ? previous : op.getOperation());
+    OpBuilder builder(op);
+    if (ahead > 0 && gathers.size() >= ahead)
+      builder.setInsertionPoint(gathers[gathers.size() - ahead]);
+    else if (ahead > 0 && !isApply)
+      builder.setInsertionPoint(last ? last->getNextNode() : first);
     auto upload = UploadOp::create(builder, loc,
                                    PendingType::get(op.getContext(), *types),
                                    op.getParameterNames(), StreamKind::Upload);
+    last = upload;
     builder.setInsertionPoint(op);
     auto wait = WaitOp::create(builder, loc, upload.getPending());
     op->setOperands(wait.getResults());
-    previous = op;
+    gathers.push_back(op);
   }
   return success();
 }
@@ -80,8 +88,10 @@ void UploadParameters::runOnOperation() {
   if (failed(step))
     return signalPassFailure();
   PartitionTable partitions(*step);
+  OffloadAttr offload = step->getTraining()->getPlanning().getOffload();
+  const size_t buffers = offload ? offload.getUploadBuffers() : 2;
   for (Operation &region : step->getBody().front())
     if (failed(uploadIn(region.getRegion(0).front(), partitions,
-                        *step->getTraining())))
+                        *step->getTraining(), buffers)))
       return signalPassFailure();
 }

@@ -35,10 +35,11 @@ static auto fields(const CheckpointConfig &config) {
 
 static auto fields(const OffloadConfig &config) {
   static const FilesConfig none;
-  const auto &[ratio, subGroup, reads, writes, parameters, given] = config;
+  const auto &[ratio, subGroup, reads, writes, parameters, given, buffers] =
+      config;
   const auto &[folder, block, depth, least] = given ? *given : none;
   return std::tie(ratio, subGroup, reads, writes, parameters, folder, block,
-                  depth, least);
+                  depth, least, buffers);
 }
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
@@ -136,7 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
         R"("zero_optimization": {"stage": 2, "sub_group_size": 77,
              "offload_optimizer": {"device": "cpu", "ratio": 0.25,
                "pipeline_write": true}})",
-        R"("zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"},
+        R"("zero_optimization": {"stage": 3, "offload_param": {"device": "cpu",
+               "buffer_count": 3},
              "offload_optimizer": {"device": "cpu"}})",
         R"("zero_optimization": {"stage": 1, "sub_group_size": 77,
              "offload_optimizer": {"device": "nvme", "nvme_path": "/states",

@@ -215,10 +215,13 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   config.maxReuseDistance = settings.reuse;
   config.gathersInFlight = 2;
   if (settings.offload > 0)
-    config.offloadOptimizer =
-        OffloadConfig{settings.offload,           6,
-                      settings.overlap,           settings.overlap,
-                      settings.offloadParameters, std::nullopt};
+    config.offloadOptimizer = OffloadConfig{settings.offload,
+                                            6,
+                                            settings.overlap,
+                                            settings.overlap,
+                                            settings.offloadParameters,
+                                            std::nullopt,
+                                            settings.persistence ? 1 : 3};
   if (settings.files) {
     config.offloadOptimizer->files.emplace().folder = "/states";
     config.offloadOptimizer->files->leastBytes = 8;

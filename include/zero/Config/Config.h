@@ -208,6 +208,9 @@ struct OffloadConfig {
   bool pipelineRead = false, pipelineWrite = false;
   bool parameters = false; ///< sharded parameters are there, too: offload_param
   std::optional<FilesConfig> files; ///< states are there: the device `nvme`
+  /// Gathers of which copies of slices may be on the device at a time, where
+  /// parameters are in host memory: `offload_param.buffer_count`.
+  int64_t uploadBuffers = 2;
 };
 
 /// One training run, complete: every default is filled in. A file that leaves a
@@ -341,6 +344,7 @@ struct OffloadOverrides {
   std::optional<double> ratio;
   std::optional<int64_t> subGroupSize;
   std::optional<bool> pipeline; ///< reads and writes
+  std::optional<int64_t> uploadBuffers;
   std::optional<std::string> folder;
   std::optional<int64_t> leastBytes;
 };

@@ -164,14 +164,16 @@ def UploadParameters : Pass<"zero-upload-parameters", "::mlir::ModuleOp"> {
   let summary = "Bring slices of parameters from host memory to their gathers";
   let description = [{
     Where slices of parameters are in host memory, gives each gather copies of
-    them: an upload, which starts before the gather before it, so that it runs
-    beside that one, and is waited for where the gather starts. The first gather
-    of a region waits for all of its upload.
+    them: an upload, which is waited for where the gather starts. With n
+    `upload_buffers` it starts n - 1 gathers before, so that slices of n gathers
+    may be on the device; with one, where the gather does. The first gather of a
+    region waits for all of its upload.
 
     - Needs: gathers are where they stay: `zero-prefetch` ran.
     - Leaves: every gather of such slices with its copies as operands.
-    - Not done here: uploads more than one gather ahead.
+    - Not done here: uploads more than one gather ahead in `zero.apply`.
 
+    With two buffers:
     ```mlir
     %p = zero.all_gather [@a] : <tensor<8xf32>>      // before
     %q = zero.all_gather [@b] : <tensor<8xf32>>

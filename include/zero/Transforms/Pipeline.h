@@ -117,6 +117,12 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Stage 3: where sharded parameters are kept: none or cpu, "
                      "which needs offload-optimizer=cpu"),
       llvm::cl::init("none")};
+  Option<int64_t> uploadBuffers{
+      *this, "upload-buffers",
+      llvm::cl::desc(
+          "Gathers whose slices may be on the device at a time, with "
+          "offload-param=cpu"),
+      llvm::cl::init(2)};
   Option<double> offloadRatio{
       *this, "offload-ratio",
       llvm::cl::desc("The least part of each partition that is offloaded"),

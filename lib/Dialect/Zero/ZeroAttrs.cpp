@@ -144,7 +144,8 @@ LogicalResult PlanningAttr::verify(
 
 LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
                                   int64_t subGroupSize, bool, bool,
-                                  bool parameters, FilesAttr) {
+                                  bool parameters, FilesAttr,
+                                  int64_t uploadBuffers) {
   if (!(ratio > 0 && ratio <= 1))
     return emitError() << "ratio is " << double(ratio)
                        << ", wanted more than 0 and at most 1";
@@ -152,6 +153,8 @@ LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
     return emitError() << "ratio is " << double(ratio)
                        << ", wanted 1 with 'parameters', which only the host "
                           "updates";
+  if (failed(expectAtLeast(emitError, "upload_buffers", uploadBuffers, 1)))
+    return failure();
   return expectAtLeast(emitError, "sub_group_size", subGroupSize, 1);
 }
 

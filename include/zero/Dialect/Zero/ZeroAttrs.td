@@ -209,18 +209,21 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
     `pipeline_read`, the gradients of the next sub-group are copied while one is
     updated; with `pipeline_write`, the parameters of the one before. With
     `parameters`, which needs a ratio of 1, sharded parameters are in host memory,
-    too, and are updated in place. With `files`, states of large sub-groups are
+    too, and are updated in place; copies of the slices of `upload_buffers` gathers
+    may be on the device at a time, that of a gather which starts among them. With
+    `files`, states of large sub-groups are
     there instead, and are read before and written after an update: with
     `pipeline_read` beside the update before, with `pipeline_write` beside the
     next one.
 
-    `ratio` lies in (0, 1], `sub_group_size` is at least 1.
+    `ratio` lies in (0, 1], `sub_group_size` and `upload_buffers` are at least 1.
   }];
   let parameters = (ins F64Param<"1.0">:$ratio,
       I64Param<"1000000000">:$sub_group_size,
       BoolParam<"false">:$pipeline_read, BoolParam<"false">:$pipeline_write,
       BoolParam<"false">:$parameters,
-      OptionalParameter<"::mlir::zero::FilesAttr">:$files);
+      OptionalParameter<"::mlir::zero::FilesAttr">:$files,
+      I64Param<"2">:$upload_buffers);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
