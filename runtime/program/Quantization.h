@@ -35,6 +35,20 @@ struct Quantization {
   }
 };
 
+/// How what is sent to the ranks of a group is quantized: for each of them
+/// `pieces` pieces of `piece` elements, each packed by itself. Piece j for rank
+/// r is element (j * ranks + r) * piece on of what is read, with zeros past its
+/// end, and number r * pieces + j of what is packed.
+struct QuantizedPieces {
+  int64_t ranks = 1, pieces = 1, piece = 0;
+
+  constexpr int64_t all() const { return ranks * pieces; }
+  /// The first element of the piece of that number.
+  constexpr int64_t sourceOf(int64_t number) const {
+    return (number % pieces * ranks + number / pieces) * piece;
+  }
+};
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_PROGRAM_QUANTIZATION_H

@@ -2,7 +2,7 @@
 // control block. Ranges of a partition are flat, and what a kernel writes is an
 // operand as well.
 #include "program/KernelPattern.h"
-#include "program/Quantization.h"
+#include "program/QuantizedKernels.h"
 
 using namespace zrt;
 
@@ -25,12 +25,8 @@ std::string checkCopy(Shapes s) {
          (isLane(from.type) ? " or another of f32, bf16 and f16" : "");
 }
 
-Quantization quantizationOf(Shapes s) {
-  return {s.spec->integer("bits"), s.spec->integer("block")};
-}
-
 std::string checkPacked(Shapes s, const char *packed, int64_t bytes) {
-  const Quantization how = quantizationOf(s);
+  const Quantization how = quantizationOf(*s.spec);
   if (!how.isValid())
     return "bits are " + std::to_string(how.bits) + " and block is " +
            std::to_string(how.block) +
@@ -41,8 +37,39 @@ std::string checkPacked(Shapes s, const char *packed, int64_t bytes) {
                    " bytes, wanted " + std::to_string(bytes);
 }
 
+/// What is wrong with how values are cut; empty where nothing is.
+std::string checkPieces(const QuantizedPieces &cut) {
+  if (cut.ranks >= 1 && cut.pieces >= 1 && cut.piece >= 0)
+    return {};
+  return "pieces are " + std::to_string(cut.pieces) + " of " +
+         std::to_string(cut.piece) + " elements for each of " +
+         std::to_string(cut.ranks) + " ranks, wanted at least one";
+}
+
+int64_t packedBytes(Shapes s) {
+  const QuantizedPieces cut = piecesOf(*s.spec);
+  return cut.all() * quantizationOf(*s.spec).packedBytes(cut.piece);
+}
+
 std::string checkQuantize(Shapes s) {
-  return checkPacked(s, "to", quantizationOf(s).packedBytes(s.size("n")));
+  const QuantizedPieces cut = piecesOf(*s.spec);
+  if (std::string wrong = checkPieces(cut); !wrong.empty())
+    return wrong;
+  if (s.size("n") > cut.all() * cut.piece)
+    return "from has " + std::to_string(s.size("n")) +
+           " elements, wanted at most the " +
+           std::to_string(cut.all() * cut.piece) + " of all pieces";
+  return checkPacked(s, "to", packedBytes(s));
+}
+
+std::string checkSumQuantized(Shapes s) {
+  const QuantizedPieces cut = piecesOf(*s.spec);
+  if (std::string wrong = checkPieces(cut); !wrong.empty())
+    return wrong;
+  if (s.size("n") != cut.pieces * cut.piece)
+    return "to has " + std::to_string(s.size("n")) + " elements, wanted the " +
+           std::to_string(cut.pieces * cut.piece) + " of one rank's pieces";
+  return checkPacked(s, "from", packedBytes(s));
 }
 
 std::string checkDequantize(Shapes s) {
@@ -54,7 +81,8 @@ std::string checkDequantize(Shapes s) {
     return "pieces have " + std::to_string(slice) + " elements on each of " +
            std::to_string(ranks) + " ranks, wanted " +
            std::to_string(s.size("n")) + " together";
-  return checkPacked(s, "from", ranks * quantizationOf(s).packedBytes(slice));
+  return checkPacked(s, "from",
+                     ranks * quantizationOf(*s.spec).packedBytes(slice));
 }
 
 std::string checkScalar(Shapes s) {
@@ -86,15 +114,24 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
       // With `owner`, an index in `group`, only that rank adds.
       {"zero.accumulate", "from:T[n] sum:U[n] ->", "owner:int? group:int?",
        [](Shapes s) -> uint64_t { return s.size("n"); }, accumulateBytes},
-      // Packed as Quantization says; the slices of all ranks, whose pieces are
-      // those of each segment.
-      {"zero.quantize", "from:T[n] -> to:i8[m]", "bits:int block:int",
+      // Packed as Quantization and QuantizedPieces say.
+      {"zero.quantize", "from:T[n] -> to:i8[m]",
+       "bits:int block:int ranks:int? pieces:int? piece:int?",
        [](Shapes s) -> uint64_t { return 4 * s.size("n"); }, nullptr,
        checkQuantize},
+      // The slices of all ranks, whose pieces are those of each segment.
       {"zero.dequantize", "from:i8[m] -> to:T[n]",
        "bits:int block:int ranks:int pieces:ints",
        [](Shapes s) -> uint64_t { return s.size("n"); }, nullptr,
        checkDequantize},
+      // What ranks have packed for this one: each piece is the sum over ranks,
+      // times `factor`.
+      {"zero.sum_quantized", "from:i8[m] -> to:T[n]",
+       "bits:int block:int ranks:int pieces:int piece:int factor:real?",
+       [](Shapes s) -> uint64_t {
+         return 2 * s.size("n") * s.spec->integer("ranks");
+       },
+       nullptr, checkSumQuantized},
       {"zero.loss_seed", "-> x:T[..]", "", nullptr, nullptr, checkScalar},
       {"zero.record_loss", "x:T[..] ->", "", nullptr, nullptr, checkScalar},
       // `first` clears what earlier ones found; `base` is the index of the

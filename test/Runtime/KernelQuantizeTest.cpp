@@ -1,4 +1,5 @@
-// zero.quantize and zero.dequantize: the packed form, and what comes back.
+// zero.quantize, zero.dequantize and zero.sum_quantized: the packed form, and
+// what comes back.
 #include "KernelTest.h"
 
 #include "program/Quantization.h"
@@ -71,6 +72,104 @@ TEST(KernelQuantize, PacksIntegersAndScales) {
             quantizeSpec(from, how), {from},
             [&](const std::vector<Array> &in) {
               return std::vector<Values>{pack(in[0], how)};
+            },
+            /*tolerance=*/0);
+      }
+}
+
+/// Zeros follow `from` up to `size` elements.
+Array part(const Array &from, int64_t first, int64_t size) {
+  Array piece(from.type.type, {size});
+  for (int64_t i = 0; i < size; ++i)
+    piece.set(i, first + i < from.size() ? from[first + i] : 0);
+  return piece;
+}
+
+void setPieces(KernelSpec &spec, const QuantizedPieces &cut) {
+  spec.ints["ranks"] = {cut.ranks};
+  spec.ints["pieces"] = {cut.pieces};
+  spec.ints["piece"] = {cut.piece};
+}
+
+const QuantizedPieces kCuts[] = {
+    {1, 1, 70}, {2, 1, 33}, {3, 1, 1}, {2, 3, 65}, {4, 2, 16}};
+
+/// The last pieces may be there in part, or not at all.
+TEST(KernelQuantize, PacksPiecesForEachRank) {
+  for (DataType type : kFloats)
+    for (const QuantizedPieces cut : kCuts)
+      for (const int64_t missing : {int64_t(0), int64_t(1), cut.piece})
+        for (const Quantization how :
+             {Quantization{8, 32}, Quantization{4, 16}}) {
+          const Array from =
+              randomArray(type, {cut.all() * cut.piece - missing}, 1, 3);
+          KernelSpec spec = makeSpec(
+              "zero.quantize", {from},
+              {{DataType::I8, {cut.all() * how.packedBytes(cut.piece)}}});
+          spec.ints["bits"] = {how.bits};
+          spec.ints["block"] = {how.block};
+          setPieces(spec, cut);
+          checkKernel(
+              spec, {from},
+              [&](const std::vector<Array> &in) {
+                Values all;
+                for (int64_t rank = 0; rank < cut.ranks; ++rank)
+                  for (int64_t j = 0; j < cut.pieces; ++j)
+                    for (const double byte :
+                         pack(part(in[0], (j * cut.ranks + rank) * cut.piece,
+                                   cut.piece),
+                              how))
+                      all.push_back(byte);
+                return std::vector<Values>{all};
+              },
+              /*tolerance=*/0);
+        }
+}
+
+/// f32 sums in the order of ranks, of what each rank's piece comes back as.
+TEST(KernelQuantize, AddsUpWhatRanksHavePacked) {
+  for (DataType type : kFloats)
+    for (const QuantizedPieces cut : kCuts)
+      for (const Quantization how :
+           {Quantization{8, 32}, Quantization{4, 16}, Quantization{8, 1000}}) {
+        Values packed, wanted(cut.pieces * cut.piece);
+        std::vector<float> sums(wanted.size());
+        for (int64_t rank = 0; rank < cut.ranks; ++rank)
+          for (int64_t j = 0; j < cut.pieces; ++j) {
+            const Values bytes = pack(
+                randomArray(DataType::F32, {cut.piece}, 7 * rank + j, 2), how);
+            std::vector<uint8_t> raw;
+            for (const double byte : bytes)
+              raw.push_back(uint8_t(int(byte)));
+            for (int64_t i = 0; i < cut.piece; ++i) {
+              float scale;
+              std::memcpy(&scale,
+                          &raw[how.scalesAt(cut.piece) + i / how.block * 4], 4);
+              const int integer =
+                  how.bits == 8 ? int8_t(raw[i])
+                                : ((raw[i / 2] >> (i % 2 * 4) & 15) ^ 8) - 8;
+              const float product = float(integer) * scale;
+              sums[j * cut.piece + i] += product;
+            }
+            packed.insert(packed.end(), bytes.begin(), bytes.end());
+          }
+        for (size_t i = 0; i < sums.size(); ++i)
+          wanted[i] = sums[i] * 0.25f;
+        const Array all = makeArray(DataType::I8, packed);
+        const Array roundedTo = makeArray(type, wanted);
+        Values rounded;
+        for (int64_t i = 0; i < roundedTo.size(); ++i)
+          rounded.push_back(roundedTo[i]);
+        KernelSpec spec = makeSpec("zero.sum_quantized", {all},
+                                   {{type, {int64_t(wanted.size())}}});
+        spec.ints["bits"] = {how.bits};
+        spec.ints["block"] = {how.block};
+        setPieces(spec, cut);
+        spec.floats["factor"] = 0.25;
+        checkKernel(
+            spec, {all},
+            [&](const std::vector<Array> &) {
+              return std::vector<Values>{rounded};
             },
             /*tolerance=*/0);
       }

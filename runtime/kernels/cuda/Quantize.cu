@@ -1,8 +1,9 @@
-// zero.quantize and zero.dequantize on a device, with the bits of the host's.
+// zero.quantize, zero.dequantize and zero.sum_quantized on a device, with the
+// bits of the host's.
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
-#include "program/Quantization.h"
+#include "program/QuantizedKernels.h"
 
 #include <cfloat>
 
@@ -26,47 +27,9 @@ __device__ inline int toInteger(float x, float scale) {
   return scaled == scaled ? int(rintf(scaled)) : 0;
 }
 
-/// A thread block for each block of elements.
-template <typename T>
-__global__ void quantizeKernel(const T *from, int64_t elements,
-                               Quantization how, char *to) {
-  __shared__ uint32_t largest;
-  float *scales = reinterpret_cast<float *>(to + how.scalesAt(elements));
-  for (int64_t block = blockIdx.x; block < how.blocks(elements);
-       block += gridDim.x) {
-    const int64_t first = block * how.block;
-    const int64_t count =
-        elements - first < how.block ? elements - first : how.block;
-    if (threadIdx.x == 0)
-      largest = 0;
-    __syncthreads();
-    uint32_t own = 0;
-    for (int64_t i = threadIdx.x; i < count; i += blockDim.x) {
-      const uint32_t bits =
-          __float_as_uint(toFloat(from[first + i])) & 0x7fffffffu;
-      own = bits > own ? bits : own;
-    }
-    atomicMax(&largest, own);
-    __syncthreads();
-    const float scale = scaleFor(largest, how.most());
-    if (threadIdx.x == 0)
-      scales[block] = scale;
-    if (how.bits == 8) {
-      for (int64_t i = threadIdx.x; i < count; i += blockDim.x)
-        to[first + i] = char(toInteger(toFloat(from[first + i]), scale));
-    } else {
-      for (int64_t i = 2 * threadIdx.x; i < count; i += 2 * blockDim.x) {
-        const int low = toInteger(toFloat(from[first + i]), scale) & 15;
-        const int high =
-            i + 1 < count ? toInteger(toFloat(from[first + i + 1]), scale) : 0;
-        to[(first + i) / 2] = char(low | (high & 15) << 4);
-      }
-    }
-    __syncthreads();
-  }
-  // Padding travels, and is the same on every run.
-  if (blockIdx.x != 0)
-    return;
+/// Padding travels, and is the same on every run.
+__device__ inline void clearPadding(const Quantization &how, int64_t elements,
+                                    char *to) {
   for (int64_t i = (elements * how.bits + 7) / 8 + threadIdx.x;
        i < how.scalesAt(elements); i += blockDim.x)
     to[i] = 0;
@@ -74,6 +37,77 @@ __global__ void quantizeKernel(const T *from, int64_t elements,
            how.scalesAt(elements) + 4 * how.blocks(elements) + threadIdx.x;
        i < how.packedBytes(elements); i += blockDim.x)
     to[i] = 0;
+}
+
+/// Packs `count` elements of which the first `there` are in `from`; others are
+/// zeros.
+template <typename T>
+__device__ inline void packBlock(const T *from, int64_t there, int64_t count,
+                                 int64_t bits, float scale, char *to) {
+  const auto integerAt = [&](int64_t i) {
+    return i < there ? toInteger(toFloat(from[i]), scale) : 0;
+  };
+  if (bits == 8)
+    for (int64_t i = threadIdx.x; i < count; i += blockDim.x)
+      to[i] = char(integerAt(i));
+  else
+    for (int64_t i = 2 * threadIdx.x; i < count; i += 2 * blockDim.x)
+      to[i / 2] = char((integerAt(i) & 15) | (integerAt(i + 1) & 15) << 4);
+}
+
+/// A thread block for each block of elements of each piece.
+template <typename T>
+__global__ void quantizeKernel(const T *from, int64_t elements,
+                               Quantization how, QuantizedPieces cut,
+                               char *to) {
+  __shared__ uint32_t largest;
+  const int64_t blocks = how.blocks(cut.piece);
+  for (int64_t index = blockIdx.x; index < cut.all() * blocks;
+       index += gridDim.x) {
+    const int64_t piece = index / blocks, block = index % blocks;
+    const int64_t first = block * how.block;
+    const int64_t count =
+        cut.piece - first < how.block ? cut.piece - first : how.block;
+    const int64_t source = cut.sourceOf(piece) + first;
+    const int64_t left = elements > source ? elements - source : 0;
+    const int64_t there = left < count ? left : count;
+    char *packed = to + piece * how.packedBytes(cut.piece);
+    if (threadIdx.x == 0)
+      largest = 0;
+    __syncthreads();
+    uint32_t own = 0;
+    for (int64_t i = threadIdx.x; i < there; i += blockDim.x) {
+      const uint32_t bits =
+          __float_as_uint(toFloat(from[source + i])) & 0x7fffffffu;
+      own = bits > own ? bits : own;
+    }
+    atomicMax(&largest, own);
+    __syncthreads();
+    const float scale = scaleFor(largest, how.most());
+    if (threadIdx.x == 0)
+      reinterpret_cast<float *>(packed + how.scalesAt(cut.piece))[block] =
+          scale;
+    packBlock(from + source, there, count, how.bits, scale,
+              packed + first * how.bits / 8);
+    if (block == 0)
+      clearPadding(how, cut.piece, packed);
+    __syncthreads();
+  }
+}
+
+/// Element `element` of a packed slice, before it is scaled.
+__device__ inline int integerAt(const char *packed, int64_t element,
+                                int64_t bits) {
+  if (bits == 8)
+    return static_cast<signed char>(packed[element]);
+  const int byte = static_cast<unsigned char>(packed[element / 2]);
+  return ((element % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
+}
+
+__device__ inline float scaleAt(const char *packed, int64_t elements,
+                                int64_t element, const Quantization &how) {
+  return reinterpret_cast<const float *>(
+      packed + how.scalesAt(elements))[element / how.block];
 }
 
 /// One piece of every rank's slice: elements [first, first + piece) of it,
@@ -87,35 +121,45 @@ __global__ void dequantizeKernel(const char *from, int64_t slice, int64_t first,
        i < ranks * piece; i += int64_t(gridDim.x) * blockDim.x) {
     const int64_t element = first + i % piece;
     const char *packed = from + i / piece * stride;
-    int integer = static_cast<signed char>(packed[element]);
-    if (how.bits == 4) {
-      const int byte = static_cast<unsigned char>(packed[element / 2]);
-      integer = ((element % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
-    }
-    const float scale = reinterpret_cast<const float *>(
-        packed + how.scalesAt(slice))[element / how.block];
-    to[i] = fromFloat<T>(float(integer) * scale);
+    to[i] = fromFloat<T>(float(integerAt(packed, element, how.bits)) *
+                         scaleAt(packed, slice, element, how));
   }
 }
 
-Quantization quantizationOf(const KernelSpec &spec) {
-  return {spec.integer("bits"), spec.integer("block")};
+/// A thread for each element of this rank's pieces, over the ranks in order.
+template <typename T>
+__global__ void sumKernel(const char *from, Quantization how,
+                          QuantizedPieces cut, float factor, T *to) {
+  const int64_t stride = how.packedBytes(cut.piece);
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+       i < cut.pieces * cut.piece; i += int64_t(gridDim.x) * blockDim.x) {
+    const int64_t element = i % cut.piece;
+    float sum = 0;
+    for (int64_t rank = 0; rank < cut.ranks; ++rank) {
+      const char *packed = from + (rank * cut.pieces + i / cut.piece) * stride;
+      sum += float(integerAt(packed, element, how.bits)) *
+             scaleAt(packed, cut.piece, element, how);
+    }
+    to[i] = fromFloat<T>(sum * factor);
+  }
 }
 
 class Quantize final : public Kernel {
 public:
   Quantize(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream), type(spec.operands[0].type),
-        elements(spec.operands[0].elements()), how(quantizationOf(spec)) {}
+        elements(spec.operands[0].elements()), how(quantizationOf(spec)),
+        cut(piecesOf(spec)) {}
 
   void run(void *const *buffers, void *) override {
-    if (!elements)
+    if (!cut.piece)
       return;
     withType(type, [&](auto element) {
       using T = decltype(element);
-      quantizeKernel<<<blocksFor(how.blocks(elements) * kThreads, kThreads),
+      quantizeKernel<<<blocksFor(cut.all() * how.blocks(cut.piece) * kThreads,
+                                 kThreads),
                        kThreads, 0, stream>>>(
-          static_cast<const T *>(buffers[0]), elements, how,
+          static_cast<const T *>(buffers[0]), elements, how, cut,
           static_cast<char *>(buffers[1]));
     });
     checkLaunch("quantize");
@@ -126,6 +170,7 @@ private:
   DataType type;
   int64_t elements;
   Quantization how;
+  QuantizedPieces cut;
 };
 
 class Dequantize final : public Kernel {
@@ -162,6 +207,34 @@ private:
   std::vector<int64_t> pieces;
 };
 
+class SumQuantized final : public Kernel {
+public:
+  SumQuantized(const KernelSpec &spec, const KernelContext &context)
+      : stream(context.cuda->stream), type(spec.results[0].type),
+        how(quantizationOf(spec)), cut(piecesOf(spec)),
+        factor(static_cast<float>(spec.real("factor", 1))) {}
+
+  void run(void *const *buffers, void *) override {
+    const int64_t elements = cut.pieces * cut.piece;
+    if (!elements)
+      return;
+    withType(type, [&](auto element) {
+      using T = decltype(element);
+      sumKernel<<<blocksFor(elements, kThreads), kThreads, 0, stream>>>(
+          static_cast<const char *>(buffers[0]), how, cut, factor,
+          static_cast<T *>(buffers[1]));
+    });
+    checkLaunch("sum_quantized");
+  }
+
+private:
+  cudaStream_t stream;
+  DataType type;
+  Quantization how;
+  QuantizedPieces cut;
+  float factor;
+};
+
 } // namespace
 
 namespace zrt::cuda {
@@ -169,6 +242,7 @@ namespace zrt::cuda {
 void registerQuantize(Registry &registry) {
   registry.add("zero.quantize", makeKernel<Quantize>);
   registry.add("zero.dequantize", makeKernel<Dequantize>);
+  registry.add("zero.sum_quantized", makeKernel<SumQuantized>);
 }
 
 } // namespace zrt::cuda

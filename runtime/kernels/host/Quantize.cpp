@@ -1,9 +1,10 @@
-// zero.quantize and zero.dequantize. CUDA's twins give the same bits: a block's
-// scale is max |x| / most, elements are x / scale rounded to even, and come
-// back as integer * scale rounded to their type.
+// zero.quantize, zero.dequantize and zero.sum_quantized. CUDA's twins give the
+// same bits: a block's scale is max |x| / most, elements are x / scale rounded
+// to even, and come back as integer * scale rounded to their type. Sums are in
+// f32 and in the order of ranks.
 #include "kernels/host/Host.h"
 #include "kernels/host/Vector.h"
-#include "program/Quantization.h"
+#include "program/QuantizedKernels.h"
 
 #include <algorithm>
 #include <cfloat>
@@ -49,35 +50,57 @@ ZERO_INLINE Vector toInteger(Vector x, float scale) {
   return rounded == rounded ? rounded : Vector{};
 }
 
+/// Integer i of 4 bits, its sign extended.
+int halfAt(const char *from, int64_t i) {
+  const int byte = static_cast<uint8_t>(from[i / 2]);
+  return ((i % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
+}
+
 template <typename T> class Quantize final : public Kernel {
 public:
   Quantize(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), elements(spec.operands[0].elements()),
-        how{spec.integer("bits"), spec.integer("block")} {}
+        how(quantizationOf(spec)), cut(piecesOf(spec)) {}
 
   void run(void *const *buffers, void *) override {
     const T *from = at<T>(buffers, 0);
     char *to = at<char>(buffers, 1);
-    float *scales = reinterpret_cast<float *>(to + how.scalesAt(elements));
-    pool.parallelFor(how.blocks(elements), 4, [&](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block) {
-        const int64_t first = block * how.block;
-        const int64_t count = std::min(how.block, elements - first);
-        const float scale =
-            scaleFor(largestMagnitude(from + first, count), how.most());
-        scales[block] = scale;
-        pack(from + first, count, scale, to + first * how.bits / 8);
-      }
+    const int64_t blocks = how.blocks(cut.piece);
+    pool.parallelFor(cut.all() * blocks, 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        packBlock(from, i / blocks, i % blocks,
+                  to + i / blocks * how.packedBytes(cut.piece));
     });
-    // Padding travels, and is the same on every run.
-    const int64_t used = how.scalesAt(elements) + 4 * how.blocks(elements);
-    std::memset(to + used, 0, how.packedBytes(elements) - used);
-    for (int64_t i = (elements * how.bits + 7) / 8; i < how.scalesAt(elements);
-         ++i)
-      to[i] = 0;
+    for (int64_t piece = 0; piece < cut.all(); ++piece)
+      clearPadding(to + piece * how.packedBytes(cut.piece));
   }
 
 private:
+  /// Block `block` of a piece, of which all or some is there to read.
+  void packBlock(const T *from, int64_t piece, int64_t block, char *to) const {
+    const int64_t first = block * how.block;
+    const int64_t count = std::min(how.block, cut.piece - first);
+    const int64_t source = cut.sourceOf(piece) + first;
+    const int64_t there = std::clamp(elements - source, int64_t(0), count);
+    const float scale =
+        scaleFor(largestMagnitude(from + source, there), how.most());
+    std::memcpy(to + how.scalesAt(cut.piece) + 4 * block, &scale,
+                sizeof(scale));
+    char *integers = to + first * how.bits / 8;
+    pack(from + source, there, scale, integers);
+    const int64_t done = (there * how.bits + 7) / 8;
+    std::memset(integers + done, 0, (count * how.bits + 7) / 8 - done);
+  }
+
+  /// It travels, and is the same on every run.
+  void clearPadding(char *to) const {
+    const int64_t integers = (cut.piece * how.bits + 7) / 8;
+    const int64_t scales = how.scalesAt(cut.piece);
+    const int64_t used = scales + 4 * how.blocks(cut.piece);
+    std::memset(to + integers, 0, scales - integers);
+    std::memset(to + used, 0, how.packedBytes(cut.piece) - used);
+  }
+
   void pack(const T *from, int64_t count, float scale, char *to) const {
     forEachVector(count, [&](Lanes at) {
       const IntVector integers =
@@ -95,6 +118,7 @@ private:
   ThreadPool &pool;
   int64_t elements;
   Quantization how;
+  QuantizedPieces cut;
 };
 
 /// Brings the packed slices of all ranks back: piece j of rank r is elements
@@ -102,7 +126,7 @@ private:
 template <typename T> class Dequantize final : public Kernel {
 public:
   Dequantize(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), how{spec.integer("bits"), spec.integer("block")},
+      : pool(*context.pool), how(quantizationOf(spec)),
         ranks(spec.integer("ranks")), pieces(spec.ints.at("pieces")) {
     for (const int64_t piece : pieces)
       slice += piece;
@@ -141,28 +165,77 @@ private:
     }
   }
 
-  /// Integer i of 4 bits, its sign extended.
-  static int halfAt(const char *from, int64_t i) {
-    const int byte = static_cast<uint8_t>(from[i / 2]);
-    return ((i % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
-  }
-
   ThreadPool &pool;
   Quantization how;
   int64_t ranks, slice = 0;
   std::vector<int64_t> pieces;
 };
 
-std::unique_ptr<Kernel> makeDequantize(const KernelSpec &spec,
-                                       const KernelContext &context) {
-  return makeForType<Dequantize>(spec.results[0].type, spec, context);
+/// Piece j of the sum is that of piece j of every rank.
+template <typename T> class SumQuantized final : public Kernel {
+public:
+  SumQuantized(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool), how(quantizationOf(spec)), cut(piecesOf(spec)),
+        factor(static_cast<float>(spec.real("factor", 1))) {}
+
+  void run(void *const *buffers, void *) override {
+    const char *from = at<char>(buffers, 0);
+    T *to = at<T>(buffers, 1);
+    const int64_t blocks = how.blocks(cut.piece);
+    pool.parallelFor(cut.pieces * blocks, 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        sumBlock(from, i / blocks, i % blocks, to + i / blocks * cut.piece);
+    });
+  }
+
+private:
+  /// Elements at a time: as many sums stay in the cache.
+  static constexpr int64_t kSums = 128;
+
+  void sumBlock(const char *from, int64_t piece, int64_t block, T *to) const {
+    const int64_t end = std::min((block + 1) * how.block, cut.piece);
+    for (int64_t first = block * how.block; first < end; first += kSums) {
+      const int64_t count = std::min(kSums, end - first);
+      float sums[kSums] = {};
+      for (int64_t rank = 0; rank < cut.ranks; ++rank)
+        add(from + (rank * cut.pieces + piece) * how.packedBytes(cut.piece),
+            block, first, count, sums);
+      for (int64_t i = 0; i < count; ++i)
+        to[first + i] = fromFloat<T>(sums[i] * factor);
+    }
+  }
+
+  void add(const char *packed, int64_t block, int64_t first, int64_t count,
+           float *sums) const {
+    float scale;
+    std::memcpy(&scale, packed + how.scalesAt(cut.piece) + 4 * block,
+                sizeof(scale));
+    if (how.bits == 8)
+      for (int64_t i = 0; i < count; ++i)
+        sums[i] += float(static_cast<int8_t>(packed[first + i])) * scale;
+    else
+      for (int64_t i = 0; i < count; ++i)
+        sums[i] += float(halfAt(packed, first + i)) * scale;
+  }
+
+  ThreadPool &pool;
+  Quantization how;
+  QuantizedPieces cut;
+  float factor;
+};
+
+template <template <typename> class K>
+std::unique_ptr<Kernel> makeByResult(const KernelSpec &spec,
+                                     const KernelContext &context) {
+  return makeForType<K>(spec.results[0].type, spec, context);
 }
 
 } // namespace
 
 void registerQuantize(Registry &registry) {
   registry.add("zero.quantize", makeByOperand<Quantize>);
-  registry.add("zero.dequantize", makeDequantize);
+  registry.add("zero.dequantize", makeByResult<Dequantize>);
+  registry.add("zero.sum_quantized", makeByResult<SumQuantized>);
 }
 
 } // namespace zrt::host
