@@ -89,7 +89,9 @@ PlanningAttr PlanningAttr::getDefault(MLIRContext *context) {
              Defaults::maxLiveParameters, Defaults::gathersInFlight,
              Defaults::machine, /*state_tiers=*/DictionaryAttr(),
              /*offload=*/OffloadAttr(),
-             /*quantized_weights=*/QuantizationAttr());
+             /*quantized_weights=*/QuantizationAttr(),
+             /*quantized_gradients=*/QuantizationAttr(),
+             /*gradients_within=*/AxesAttr());
 }
 
 MemoryTier PlanningAttr::getStateTier(StringRef state) const {
@@ -118,7 +120,11 @@ LogicalResult PlanningAttr::verify(
     int64_t paramPersistenceThreshold, int64_t modelPersistenceThreshold,
     int64_t prefetchBucketSize, int64_t maxLiveParameters,
     int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers,
-    OffloadAttr, QuantizationAttr) {
+    OffloadAttr, QuantizationAttr, QuantizationAttr quantizedGradients,
+    AxesAttr gradientsWithin) {
+  if (gradientsWithin && !quantizedGradients)
+    return emitError() << "gradients_within is " << gradientsWithin
+                       << ", and there are no quantized_gradients";
   struct {
     StringRef name;
     int64_t value, least;
@@ -180,7 +186,8 @@ LogicalResult QuantizationAttr::verify(EmitError emitError, int64_t bits,
   if (zrt::Quantization{bits, block}.isValid())
     return success();
   return emitError() << "bits are " << bits << " and block is " << block
-                     << ", wanted 8 or 4 bits and an even block of at least 2";
+                     << ", wanted 8 or 4 bits and an even block of at "
+                        "least 2 and at most 2^30";
 }
 
 LogicalResult TrainingAttr::verify(EmitError emitError, int64_t stage,

@@ -14,7 +14,7 @@ func.func @f(%s: tensor<4xf32>) {
 // -----
 
 func.func @f() {
-  // expected-error @below {{bits are 5 and block is 256, wanted 8 or 4 bits and an even block of at least 2}}
+  // expected-error @below {{bits are 5 and block is 256, wanted 8 or 4 bits and an even block of at least 2 and at most 2^30}}
   %p = zero.all_gather [@w] quantized <bits = 5> : <tensor<8xf32>>
   return
 }
@@ -22,7 +22,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @below {{bits are 8 and block is 3, wanted 8 or 4 bits and an even block of at least 2}}
+  // expected-error @below {{bits are 8 and block is 3, wanted 8 or 4 bits and an even block of at least 2 and at most 2^30}}
   %p = zero.all_gather [@w] quantized <block = 3> : <tensor<8xf32>>
   return
 }

@@ -28,6 +28,12 @@ class PartitionTable;
 /// written from, and its place there, at one of a file system's.
 inline constexpr int64_t kBufferAlignment = 64, kFileAlignment = 4096;
 
+/// How a buffer is packed for the ranks of a group; see zrt::QuantizedPieces.
+struct PackedPieces {
+  int64_t ranks = 1, pieces = 1, piece = 0;
+  int64_t all() const { return ranks * pieces; }
+};
+
 /// A buffer that an operation reads or writes while it is in flight.
 struct AsyncBuffer {
   enum class Memory {
@@ -71,6 +77,10 @@ struct AsyncBuffer {
   /// to it after the wait; -1: none. Either way `quantization` says how.
   int packs = -1, unpacks = -1;
   QuantizationAttr quantization;
+  /// Of gradients, where that is for each rank of a group, or the sum of what
+  /// they have packed, times `factor`; otherwise slices of parameters.
+  std::optional<PackedPieces> pieces;
+  double factor = 1;
   /// Whether the wait makes it, and nothing touches it before.
   bool isMadeAtWait() const { return unpacks >= 0; }
 
@@ -78,6 +88,13 @@ struct AsyncBuffer {
   /// In elements; `stride` as in `#zero.at`.
   int64_t offset = 0, stride = 0;
 };
+
+/// Whether buffer `index` is only read before the start, by what packs it.
+inline bool isPacked(ArrayRef<AsyncBuffer> buffers, size_t index) {
+  return llvm::any_of(buffers, [&](const AsyncBuffer &other) {
+    return other.packs == static_cast<int>(index);
+  });
+}
 
 /// Elements of a buffer that travel.
 struct BufferSlice {

@@ -69,7 +69,8 @@ def CollectiveOpInterface
       [InterfaceMethod<"The kind, as the runtime has it.", "::zrt::Collective",
                        "getKind">,
        InterfaceMethod<
-           "How elements are combined; none where they only travel.",
+           "How elements are combined, by it or when it is waited for; none where "
+           "they only travel, or what is combined is not complete.",
            "::std::optional<::zrt::Reduction>", "getReduction">,
        InterfaceMethod<
            "What travels, for the traffic that is proved and counted.",

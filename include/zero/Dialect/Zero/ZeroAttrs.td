@@ -209,8 +209,8 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
     `pipeline_read`, the gradients of the next sub-group are copied while one is
     updated; with `pipeline_write`, the parameters of the one before. With
     `parameters`, which needs a ratio of 1, sharded parameters are in host memory,
-    too, and are updated in place; copies of the slices of `upload_buffers` gathers
-    may be on the device at a time, that of a gather which starts among them. With
+    too, and are updated in place; copies of their slices start
+    `upload_buffers` gathers ahead of their own, less one. With
     `files`, states of large sub-groups are
     there instead, and are read before and written after an update: with
     `pipeline_read` beside the update before, with `pipeline_write` beside the
@@ -230,7 +230,7 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
 
 def Zero_QuantizationAttr : Zero_Attr<"Quantization", "quantization"> {
   let summary = "Elements as integers, a scale for each block"
-                " (`zero_quantized_weights`)";
+                " (`zero_quantized_weights`, `zero_quantized_gradients`)";
   let description = [{
     `block` neighbours share a scale, their largest magnitude / (2^(bits-1) - 1), and
     each is an integer of `bits` bits times that: at most half a scale off, before it
@@ -254,6 +254,9 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     of optimizers are, such as `{exp_avg = "host"}`; all others are on the device.
     `offload` says that the host keeps and updates them. With `quantized_weights`,
     sharded parameters travel quantized where a rank has a block of them or more.
+    With `quantized_gradients` the gradients of stage 3 do, and with
+    `gradients_within` they are added up in two steps: within the groups of these
+    axes, the last ones over which states are cut, and then between these groups.
 
     Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
     all other numbers are at least 0.
@@ -272,7 +275,9 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
       StringRefParameter<"machine that times are of", "::mlir::zero::PlanningDefaults::machine.str()">:$machine,
       OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers,
       OptionalParameter<"::mlir::zero::OffloadAttr">:$offload,
-      OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_weights);
+      OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_weights,
+      OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_gradients,
+      OptionalParameter<"::mlir::zero::AxesAttr">:$gradients_within);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -475,6 +480,15 @@ def Zero_AccumulateForm : I32EnumAttr<"AccumulateForm", "what part of a range a 
     I32EnumAttrCase<"Whole", 0, "whole">,
     I32EnumAttrCase<"Slice", 1, "slice">,
     I32EnumAttrCase<"Owned", 2, "owned">]> {
+  let cppNamespace = "::mlir::zero";
+}
+
+def Zero_Exchange
+    : I32EnumAttr<"ExchangeStep",
+                  "a step in which quantized gradients are added up", [
+    I32EnumAttrCase<"Whole", 0, "whole">,
+    I32EnumAttrCase<"Within", 1, "within">,
+    I32EnumAttrCase<"Between", 2, "between">]> {
   let cppNamespace = "::mlir::zero";
 }
 

@@ -99,6 +99,58 @@ def Zero_BucketedReduceOp
   }];
 }
 
+def Zero_ExchangeGradientsOp
+    : Zero_CollectiveOp<"exchange_gradients", [Zero_LinkEffects,
+                                               DeclareOpInterfaceMethods<
+                                                   SymbolUserOpInterface>]> {
+  let summary = "Start to add up quantized gradients; rank r gets slice r of each segment";
+  let description = [{
+    A `zero.reduce_scatter` of less traffic (qgZ of ZeRO++,
+    <https://arxiv.org/abs/2306.10209>): each rank quantizes the slices of the
+    others, all exchange them, and the wait adds them up in f32, in the order of
+    ranks. What is added up is an approximation, the same wherever it is computed.
+
+    `whole` is that, over all ranks that the partition is cut over. In two steps,
+    `within` is over the last axes of these, such as the ranks of a node: rank l
+    gets the sums of the slices of all ranks that have its index in these axes.
+    `between` takes these sums over the other axes: only they cross between nodes.
+    `prescaled` means what it means in `zero.reduce_scatter`, with all ranks that the
+    partition is cut over; `within` is not.
+    Constraints
+    - (C1) the range begins and ends at segment boundaries of the partition, which
+      is cut by parameter, and each segment in it is of one of the parameters.
+    - (C2) `whole` and `within` take gradients, each with the parameter's elements in
+      the segment; `between` takes what a `within` of the same range gave.
+    - (C3) a step has a group: `whole` all axes over which the partition is cut,
+      `within` some last ones, and `between` the others.
+    - (C4) the pending holds one flat tensor a segment: of `within`, f32 sums of the
+      segment's size / ranks of the group; otherwise of its size / slices.
+    ```mlir
+    %p = zero.exchange_gradients within @p0[0 to 16] of [@w] (%dw : tensor<4x4xf32>)
+        over <local = 2> quantized <bits = 4> : <tensor<8xf32>>
+    %h = zero.wait %p : <tensor<8xf32>>
+    %q = zero.exchange_gradients between @p0[0 to 16] of [@w] (%h : tensor<8xf32>)
+        over <node = 2> quantized <bits = 4> : <tensor<4xf32>>
+    ```
+  }];
+  let arguments = (ins Zero_Exchange:$step, FlatSymbolRefAttr:$partition,
+      I64Attr:$begin, I64Attr:$end, FlatSymbolRefArrayAttr:$parameters,
+      Variadic<AnyRankedTensor>:$gradients, OptionalAttr<Zero_AxesAttr>:$over,
+      Zero_QuantizationAttr:$quantized, UnitAttr:$prescaled,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = [{
+    $step (`prescaled` $prescaled^)? $partition `[` $begin `to` $end `]`
+    `of` $parameters `(` $gradients `:` type($gradients) `)` (`over` $over^)?
+    `quantized` $quantized (`on` $stream^)? attr-dict `:` type($pending)
+  }];
+  let extraClassDeclaration = [{
+    /// How each of the segments of `partition` in the range is packed.
+    ::llvm::SmallVector<::mlir::zero::PackedPieces> getPieces(
+        ::mlir::zero::PartitionOp partition);
+  }];
+}
+
 def Zero_AllReduceOwnedOp
     : Zero_CollectiveOp<
           "all_reduce_owned", [Zero_LinkAndStateEffects,
