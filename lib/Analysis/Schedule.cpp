@@ -71,9 +71,19 @@ LogicalResult mlir::zero::verifyStarts(Operation *within) {
 
 bool mlir::zero::isReduction(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
-  return collective && collective.getReduction() &&
+  return collective &&
          collective.getTrafficClass() == zrt::TrafficClass::Gradient &&
          !collective.combinesReplicas();
+}
+
+bool mlir::zero::isPartialReduction(Operation *op) {
+  auto exchange = dyn_cast<ExchangeGradientsOp>(op);
+  return exchange && exchange.getStep() == ExchangeStep::Within;
+}
+
+bool mlir::zero::takesSums(Operation *op) {
+  auto exchange = dyn_cast<ExchangeGradientsOp>(op);
+  return exchange && exchange.getStep() == ExchangeStep::Between;
 }
 
 bool mlir::zero::combinesReplicas(Operation *op) {

@@ -3,6 +3,7 @@
 #include "zero/Analysis/Traffic.h"
 
 #include "zero/Analysis/Mesh.h"
+#include "zero/Analysis/Quantization.h"
 #include "zero/Analysis/Schedule.h"
 
 #include "program/Collective.h"
@@ -53,11 +54,28 @@ static TrafficKind kindOfGather(CollectiveOpInterface op,
   return TrafficKind::Gathers;
 }
 
+static TrafficKind kindOfReduction(CollectiveOpInterface op,
+                                   const PartitionTable &partitions) {
+  if (!isReduction(op))
+    return TrafficKind::Replicas;
+  if (isPartialReduction(op))
+    return TrafficKind::GradientsWithin;
+  Type wire = op.getWireType(partitions);
+  return wire && wire.isInteger(8) ? TrafficKind::QuantizedGradients
+                                   : TrafficKind::Gradients;
+}
+
+static bool reduces(TrafficKind kind) {
+  return kind == TrafficKind::Gradients ||
+         kind == TrafficKind::QuantizedGradients ||
+         kind == TrafficKind::GradientsWithin;
+}
+
 static TrafficKind kindOf(CollectiveOpInterface op,
                           const PartitionTable &partitions) {
   switch (op.getTrafficClass()) {
   case zrt::TrafficClass::Gradient:
-    return isReduction(op) ? TrafficKind::Gradients : TrafficKind::Replicas;
+    return kindOfReduction(op, partitions);
   case zrt::TrafficClass::Parameter:
     return isGather(op) ? kindOfGather(op, partitions) : TrafficKind::Refreshes;
   case zrt::TrafficClass::Activation:
@@ -74,7 +92,7 @@ void TrafficAnalysis::addPlanned(CollectiveOpInterface op, int64_t runs,
     return;
   TrafficKind kind = kindOf(op, partitions);
   ArrayAttr names = op.getParameterNames();
-  if (kind != TrafficKind::Gradients && names) {
+  if (!reduces(kind) && names) {
     auto gather = dyn_cast<AllGatherOp>(op.getOperation());
     for (auto symbol : names.getAsRange<FlatSymbolRefAttr>()) {
       TrafficPart part = makePart(kind, symbol.getAttr(), runs, op);
@@ -114,6 +132,28 @@ llvm::MapVector<StringAttr, int64_t> TrafficAnalysis::countGathers() const {
 // The closed form
 //===----------------------------------------------------------------------===//
 
+/// In two steps, what is left after the first is between nodes.
+void TrafficAnalysis::addExchanges(PartitionOp partition, int64_t runs,
+                                   SmallVectorImpl<TrafficPart> &parts) const {
+  PlanningAttr planning = step.getTraining()->getPlanning();
+  QuantizationAttr quantization = planning.getQuantizedGradients();
+  const zrt::Quantization how{quantization.getBits(), quantization.getBlock()};
+  const int64_t slices = partition.getSlices();
+  int64_t packed = 0; // of one rank's slices
+  for (auto [begin, end] :
+       partition.getSegmentsIn(0, partition.getFlatElements()))
+    packed += how.packedBytes((end - begin) / slices);
+  Type byte = IntegerType::get(module.getContext(), 8);
+  AxesAttr within = planning.getGradientsWithin();
+  if (within)
+    parts.push_back({TrafficKind::GradientsWithin, packed * slices * runs, byte,
+                     runs, partition});
+  parts.push_back(
+      {TrafficKind::QuantizedGradients,
+       packed * (within ? slices / within.getSize() : slices) * runs, byte,
+       runs, partition});
+}
+
 void TrafficAnalysis::addGradients(PartitionOp partition, bool padded,
                                    SmallVectorImpl<TrafficPart> &parts) const {
   TrainingAttr training = *step.getTraining();
@@ -130,9 +170,12 @@ void TrafficAnalysis::addGradients(PartitionOp partition, bool padded,
   Type wire = everyMicro || training.getAccumulation() == 1
                   ? partition.getComputeType()
                   : partition.getGradientType();
-  parts.push_back({TrafficKind::Gradients,
-                   reduced * runs * (partition.getStage() == 0 ? 2 : 1), wire,
-                   runs, partition});
+  if (training.getPlanning().getQuantizedGradients())
+    addExchanges(partition, runs, parts);
+  else
+    parts.push_back({TrafficKind::Gradients,
+                     reduced * runs * (partition.getStage() == 0 ? 2 : 1), wire,
+                     runs, partition});
   if (partition.getReplicas() > 1)
     parts.push_back(
         {TrafficKind::Replicas,
@@ -199,13 +242,9 @@ TrafficPart TrafficAnalysis::pack(TrafficPart part,
 TrafficPart TrafficAnalysis::makeFirstGather(StringAttr parameter,
                                              int64_t runs) const {
   TrafficPart part = makePart(TrafficKind::Gathers, parameter, runs, nullptr);
-  QuantizationAttr quantization =
-      step.getTraining()->getPlanning().getQuantizedWeights();
-  PartitionOp partition = partitions.getPartition(parameter);
-  bool hasBlock = quantization && partition &&
-                  paddedElements(parameter) >=
-                      quantization.getBlock() * partition.getSlices();
-  return hasBlock ? pack(part, quantization) : part;
+  QuantizationAttr quantization = getGatherQuantization(
+      step.getTraining()->getPlanning(), partitions, parameter);
+  return quantization ? pack(part, quantization) : part;
 }
 
 void TrafficAnalysis::addGathers(int64_t maxReuseDistance,

@@ -17,7 +17,8 @@ namespace {
 constexpr StringRef kTrainKey = "train_batch_size";
 constexpr StringRef kMicroKey = "train_micro_batch_size_per_gpu";
 constexpr StringRef kAccumulationKey = "gradient_accumulation_steps";
-constexpr StringRef kBitsKey = "zero.quantized_weights_bits";
+constexpr StringRef kWeightBitsKey = "zero.quantized_weights_bits";
+constexpr StringRef kGradientBitsKey = "zero.quantized_gradients_bits";
 constexpr StringRef kBlockKey = "zero.quantization_block";
 
 /// The three keys of which any two give the third.
@@ -60,6 +61,8 @@ private:
   void readPrecision();
   void readGradientType();
   void readQuantization();
+  int64_t readBits(std::optional<int64_t> given, StringRef key,
+                   StringRef enabled, StringRef what);
   void readLossScale();
   void readOptimizer();
   void readSettings(const OptimizerRule &rule);
@@ -433,28 +436,36 @@ void ConfigReader::readZero() {
   readQuantization();
 }
 
-/// Of weights that stage 3 gathers.
+/// The bits of what is quantized: `given` ones, or those of `key` if it is
+/// `enabled`; 0: it is not.
+int64_t ConfigReader::readBits(std::optional<int64_t> given, StringRef key,
+                               StringRef enabled, StringRef what) {
+  const int64_t bits = given.value_or(values.integer(key));
+  const bool isOff = given && bits == 0;
+  if (bits != 8 && bits != 4 && !isOff)
+    reporter.error(given ? "" : key, "found quantized " + what + " of " +
+                                         Twine(bits) + " bits, wanted 8 or 4");
+  return config.stage == 3 && (given || values.boolean(enabled)) ? bits : 0;
+}
+
+/// Of weights that stage 3 gathers, and of gradients that it reduces.
 void ConfigReader::readQuantization() {
   const ConfigOverrides &overrides = context.overrides;
-  const int64_t bits =
-      overrides.quantizedWeightBits.value_or(values.integer(kBitsKey));
+  config.quantizedWeightBits =
+      readBits(overrides.quantizedWeightBits, kWeightBitsKey,
+               "zero_optimization.zero_quantized_weights", "weights");
+  config.quantizedGradientBits =
+      readBits(overrides.quantizedGradientBits, kGradientBitsKey,
+               "zero_optimization.zero_quantized_gradients", "gradients");
   const int64_t block =
       overrides.quantizationBlock.value_or(values.integer(kBlockKey));
-  const bool isOff = overrides.quantizedWeightBits && bits == 0;
-  if (bits != 8 && bits != 4 && !isOff)
-    reporter.error(overrides.quantizedWeightBits ? "" : kBitsKey,
-                   "found quantized weights of " + Twine(bits) +
-                       " bits, wanted 8 or 4");
   if (block < 2 || block % 2 || block > int64_t(1) << 30)
     reporter.error(overrides.quantizationBlock ? "" : kBlockKey,
                    "found blocks of " + Twine(block) +
                        " quantized elements, wanted an even number of at "
                        "least 2 and at most 2^30");
   config.quantizationBlock = block;
-  if (config.stage == 3 &&
-      (overrides.quantizedWeightBits ||
-       values.boolean("zero_optimization.zero_quantized_weights")))
-    config.quantizedWeightBits = bits;
+  readGradientAxes(values, context, reporter, config);
 }
 
 void ConfigReader::readExtension() {

@@ -24,6 +24,10 @@ void readMesh(const llvm::json::Object &root, const ConfigValues &values,
 void readSecondary(const ConfigValues &values, const ConfigContext &context,
                    Reporter &reporter, TrainConfig &config);
 
+/// The axes within which quantized gradients are added up first.
+void readGradientAxes(const ConfigValues &values, const ConfigContext &context,
+                      Reporter &reporter, TrainConfig &config);
+
 /// Reads what is offloaded into `config`, whose stage and state tiers are read.
 void readOffload(const ConfigValues &values, const OffloadOverrides &overrides,
                  Reporter &reporter, TrainConfig &config);

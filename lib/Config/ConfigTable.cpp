@@ -32,7 +32,8 @@ constexpr const char *kKernelQueue =
 constexpr const char *kNoAsyncUpdate =
     "the update on the host ends with the step; leave it out";
 constexpr const char *kNoQuantized =
-    "collectives use the compute type; leave it out";
+    "only weights that are gathered for training and gradients are quantized, "
+    "without error feedback; leave it out";
 constexpr const char *kNoGroups =
     "each gather is one collective over its group; leave it out";
 constexpr const char *kOwnMetrics =
@@ -307,8 +308,8 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.offload_param.nvme_path", T::Text, "null", none,
      "directory for parameters", "parameters are not kept in files"},
     {"zero_optimization.offload_param.buffer_count", T::Count, "5", yes,
-     "gathers whose slices may be on the device at a time; 1: each is copied "
-     "where its gather starts"},
+     "how many gathers ahead uploads of slices start, plus one; 1: each is "
+     "copied where its gather starts"},
     {"zero_optimization.offload_param.buffer_size", T::Count, "100000000", none,
      "elements of a buffer", kPlannedBuffers},
     {"zero_optimization.offload_param.max_in_cpu", T::Size, "1000000000", none,
@@ -366,8 +367,9 @@ constexpr ConfigKey kKeys[] = {
      "zero.quantized_weights_bits, with a scale for each block"},
     {"zero_optimization.zero_quantized_nontrainable_weights", T::Bool, "false",
      no, "keep frozen weights in 8 bits", kNoQuantized},
-    {"zero_optimization.zero_quantized_gradients", T::Bool, "false", no,
-     "reduce quantized gradients", kNoQuantized},
+    {"zero_optimization.zero_quantized_gradients", T::Bool, "false", yes,
+     "stage 3: reduce gradients as integers of 4 bits, or of "
+     "zero.quantized_gradients_bits, with a scale for each block"},
     {"zero_optimization.zeropp_loco_param", T::Block, "null", no,
      "error feedback of quantized gradients", kNoQuantized},
     {"zero_optimization.save_muon_momentum_buffer_in_memory", T::Bool, "false",
@@ -398,10 +400,15 @@ constexpr ConfigKey kKeys[] = {
     {"zero.mesh.*", T::Count, "null", yes, "ranks along one axis"},
     {"zero.quantized_weights_bits", T::Count, "8", yes,
      "bits of quantized weights: 8 or 4"},
+    {"zero.quantized_gradients_bits", T::Count, "4", yes,
+     "bits of quantized gradients: 8 or 4"},
+    {"zero.quantized_gradients_within", T::Count, "1", yes,
+     "ranks of a node, within which quantized gradients are added up before "
+     "the sums travel between nodes; 1: all ranks exchange at once; where it "
+     "is left out, zero_hpz_partition_size"},
     {"zero.quantization_block", T::Count, "256", yes,
      "neighbouring elements that share a scale where something is quantized: "
-     "an "
-     "even number"},
+     "an even number"},
     {"zero.shard_axes", T::Text, "\"\"", yes,
      "axes of the mesh over which states are cut, separated by commas; empty: "
      "`shard` if there is such an axis, else all"},

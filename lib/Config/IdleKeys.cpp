@@ -21,9 +21,18 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
                : nullptr;
   if (path == "zero_optimization.zero_quantized_weights" && !gathers)
     return "only stage 3 gathers parameters for their uses";
-  if (path == "zero.quantized_weights_bits" ||
-      path == "zero.quantization_block")
-    return config.quantizedWeightBits ? nullptr : "nothing is quantized";
+  if (path == "zero_optimization.zero_quantized_gradients" && !gathers)
+    return "only gradients of stage 3 are quantized";
+  if (path == "zero.quantized_weights_bits")
+    return config.quantizedWeightBits ? nullptr : "no weights are quantized";
+  if (path == "zero.quantized_gradients_bits" ||
+      path == "zero.quantized_gradients_within")
+    return config.quantizedGradientBits ? nullptr
+                                        : "no gradients are quantized";
+  if (path == "zero.quantization_block")
+    return config.quantizedWeightBits || config.quantizedGradientBits
+               ? nullptr
+               : "nothing is quantized";
   if (path == "zero.alignment")
     return gathers ? "parameters that are gathered are padded to 16 bytes a "
                      "rank"

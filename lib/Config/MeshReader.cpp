@@ -21,6 +21,7 @@ static constexpr StringRef kShardAxesKey = "zero.shard_axes";
 static constexpr StringRef kMicsKey = "zero_optimization.mics_shard_size";
 static constexpr StringRef kHpzKey =
     "zero_optimization.zero_hpz_partition_size";
+static constexpr StringRef kWithinKey = "zero.quantized_gradients_within";
 
 /// The axes that the ranks over which states are cut become where they are to
 /// be nodes.
@@ -203,7 +204,7 @@ void mlir::zero::readMesh(const json::Object &root, const ConfigValues &values,
 }
 
 //===----------------------------------------------------------------------===//
-// The secondary partition
+// Nodes
 //===----------------------------------------------------------------------===//
 
 /// Makes nodes of `ranks` neighbouring ranks of those that states are cut over,
@@ -228,29 +229,60 @@ static std::vector<std::string> findLastAxes(int64_t ranks,
   return last;
 }
 
-void mlir::zero::readSecondary(const ConfigValues &values,
-                               const ConfigContext &context, Reporter &reporter,
-                               TrainConfig &config) {
-  const ConfigOverrides &overrides = context.overrides;
-  StringRef key = overrides.hpzPartitionSize ? StringRef() : kHpzKey;
-  int64_t size = overrides.hpzPartitionSize.value_or(values.integer(kHpzKey));
+/// The axes of nodes of `size` ranks; none where a node is a rank, or all
+/// ranks.
+static std::vector<std::string> findNodes(StringRef key, int64_t size,
+                                          const ConfigValues &values,
+                                          const ConfigContext &context,
+                                          Reporter &reporter,
+                                          TrainConfig &config) {
   int64_t slices = config.slices();
-  // Where a node is all ranks, the partition itself is within it.
-  if (size == 1 || size == slices || config.stage != 3)
-    return;
-  if (size < 1 || slices % size != 0)
-    return reporter.error(key, "found nodes of " + Twine(size) +
-                                   " ranks, and states are partitioned over " +
-                                   Twine(slices) + "; give a divisor of that");
-  bool areAxesNamed = overrides.mesh || overrides.shardAxes ||
-                      values.has(kMeshKey) || values.has(kShardAxesKey);
+  if (size == 1 || size == slices)
+    return {};
+  if (size < 1 || slices % size != 0) {
+    reporter.error(key, "found nodes of " + Twine(size) +
+                            " ranks, and states are partitioned over " +
+                            Twine(slices) + "; give a divisor of that");
+    return {};
+  }
+  const ConfigOverrides &overrides = context.overrides;
+  bool areAxesNamed = overrides.mesh || values.has(kMeshKey) ||
+                      !overrides.shardAxes.value_or("").empty() ||
+                      !values.text(kShardAxesKey).empty() ||
+                      !config.secondaryAxes.empty();
   if (!areAxesNamed)
     splitIntoNodes(size, config);
-  config.secondaryAxes = findLastAxes(size, config);
-  if (config.ranksOf(config.secondaryAxes) != size)
+  std::vector<std::string> axes = findLastAxes(size, config);
+  if (config.ranksOf(axes) != size)
     reporter.error(key, "found nodes of " + Twine(size) +
                             " ranks, which no last axes of the mesh " +
                             print(config.mesh) +
                             " have; give the mesh an axis of as many ranks, "
                             "or no mesh");
+  return axes;
+}
+
+void mlir::zero::readSecondary(const ConfigValues &values,
+                               const ConfigContext &context, Reporter &reporter,
+                               TrainConfig &config) {
+  std::optional<int64_t> given = context.overrides.hpzPartitionSize;
+  if (config.stage == 3)
+    config.secondaryAxes = findNodes(given ? StringRef() : kHpzKey,
+                                     given.value_or(values.integer(kHpzKey)),
+                                     values, context, reporter, config);
+}
+
+void mlir::zero::readGradientAxes(const ConfigValues &values,
+                                  const ConfigContext &context,
+                                  Reporter &reporter, TrainConfig &config) {
+  std::optional<int64_t> given = context.overrides.quantizedGradientsWithin;
+  if (config.quantizedGradientBits == 0)
+    return;
+  // Where nothing is said, gradients have the nodes of the secondary partition.
+  if (!given && !values.has(kWithinKey))
+    config.gradientAxes = config.secondaryAxes;
+  else
+    config.gradientAxes = findNodes(given ? StringRef() : kWithinKey,
+                                    given.value_or(values.integer(kWithinKey)),
+                                    values, context, reporter, config);
 }

@@ -123,6 +123,8 @@ static void writeZero(OStream &json, const TrainConfig &config) {
                    config.ranksOf(config.secondaryAxes));
   if (config.quantizedWeightBits)
     json.attribute("zero_quantized_weights", true);
+  if (config.quantizedGradientBits)
+    json.attribute("zero_quantized_gradients", true);
   json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
   json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
   json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);
@@ -164,10 +166,15 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
     json.attribute("offload_nvme_min_bytes",
                    config.offloadOptimizer->files->leastBytes);
   writeMesh(json, config);
-  if (config.quantizedWeightBits) {
+  if (config.quantizedWeightBits)
     json.attribute("quantized_weights_bits", config.quantizedWeightBits);
-    json.attribute("quantization_block", config.quantizationBlock);
+  if (config.quantizedGradientBits) {
+    json.attribute("quantized_gradients_bits", config.quantizedGradientBits);
+    json.attribute("quantized_gradients_within",
+                   config.ranksOf(config.gradientAxes));
   }
+  if (config.quantizedWeightBits || config.quantizedGradientBits)
+    json.attribute("quantization_block", config.quantizationBlock);
   json.attribute("layout", stringify(config.layout));
   if (isWorthSaying("zero.alignment", config, &TrainConfig::alignment))
     json.attribute("alignment", config.alignment);

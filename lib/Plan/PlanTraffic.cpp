@@ -104,6 +104,27 @@ static void addActivations(ArrayRef<TrafficPart> planned,
   }
 }
 
+/// Quantized gradients: in two steps, those of the second are between nodes.
+static void addExchanges(PlanningAttr planning, ArrayRef<TrafficPart> planned,
+                         ArrayRef<TrafficPart> expected, PlanSummary &summary) {
+  if (!planning.getQuantizedGradients())
+    return;
+  TrafficSummary &gradients = summary.traffic.front();
+  gradients.form = "packed";
+  AxesAttr axes = planning.getGradientsWithin();
+  if (!axes)
+    return;
+  gradients.name = "gradients between nodes";
+  gradients.ranks = summary.slices / axes.getSize();
+  TrafficSummary within;
+  within.name = "gradients within a node";
+  within.form = "packed";
+  within.ranks = axes.getSize();
+  within.planned = addUp(planned, TrafficKind::GradientsWithin);
+  within.formula = addUp(expected, TrafficKind::GradientsWithin);
+  summary.traffic.push_back(within);
+}
+
 void mlir::zero::detail::summarizeTraffic(ModuleOp module,
                                           PlanSummary &summary) {
   StepOp step = *module.getOps<StepOp>().begin();
@@ -115,7 +136,8 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   TrafficSummary gradients, parameters;
   gradients.name = "gradients";
   parameters.name = "parameters";
-  const TrafficKind reduced[] = {TrafficKind::Gradients};
+  const TrafficKind reduced[] = {TrafficKind::Gradients,
+                                 TrafficKind::QuantizedGradients};
   const TrafficKind gathered[] = {TrafficKind::Gathers, TrafficKind::Quantized,
                                   TrafficKind::Refreshes};
   gradients.planned = addUp(planned, reduced);
@@ -126,6 +148,7 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   nameForms(summary, training.getDeterministic(), secondary != nullptr,
             gradients, parameters);
   summary.traffic = {gradients, parameters};
+  addExchanges(training.getPlanning(), planned, expected, summary);
   if (summary.ranks > summary.slices) {
     TrafficSummary replicas;
     replicas.name = "between replicas";

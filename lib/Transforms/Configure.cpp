@@ -154,6 +154,35 @@ static bool keepsTrivialCollectives(const TrainConfig &config) {
           config.offloadOptimizer->parameters);
 }
 
+/// Where a rank has everything, nothing travels.
+static QuantizationAttr makeQuantization(MLIRContext *context, int64_t bits,
+                                         const TrainConfig &config) {
+  return bits && config.slices() > 1
+             ? QuantizationAttr::get(context, bits, config.quantizationBlock)
+             : QuantizationAttr();
+}
+
+/// The axes of the mesh that `isIn` takes, in their order; null: none.
+static AxesAttr getAxes(MLIRContext *context, const TrainConfig &config,
+                        function_ref<bool(StringRef)> isIn) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (const MeshAxisConfig &axis : config.mesh) {
+    if (!isIn(axis.name))
+      continue;
+    names.push_back(StringAttr::get(context, axis.name));
+    sizes.push_back(axis.size);
+  }
+  return names.empty() ? AxesAttr() : AxesAttr::get(context, names, sizes);
+}
+
+static AxesAttr getAxes(MLIRContext *context, const TrainConfig &config,
+                        ArrayRef<std::string> names) {
+  return getAxes(context, config, [&](StringRef name) {
+    return llvm::is_contained(names, name);
+  });
+}
+
 static PlanningAttr makePlanning(MLIRContext *context,
                                  const TrainConfig &config) {
   return PlanningAttr::get(
@@ -166,33 +195,17 @@ static PlanningAttr makePlanning(MLIRContext *context,
                              : StringRef(config.machine),
       makeStateTiers(context, config),
       makeOffload(context, config.offloadOptimizer),
-      config.quantizedWeightBits
-          ? QuantizationAttr::get(context, config.quantizedWeightBits,
-                                  config.quantizationBlock)
-          : QuantizationAttr());
+      makeQuantization(context, config.quantizedWeightBits, config),
+      makeQuantization(context, config.quantizedGradientBits, config),
+      getAxes(context, config, config.gradientAxes));
 }
 
 static void createMesh(OpBuilder &builder, Location loc,
                        const TrainConfig &config) {
-  auto getAxes = [&](function_ref<bool(StringRef)> isIn) {
-    SmallVector<StringAttr> names;
-    SmallVector<int64_t> sizes;
-    for (const MeshAxisConfig &axis : config.mesh) {
-      if (!isIn(axis.name))
-        continue;
-      names.push_back(builder.getStringAttr(axis.name));
-      sizes.push_back(axis.size);
-    }
-    return names.empty() ? AxesAttr()
-                         : AxesAttr::get(builder.getContext(), names, sizes);
-  };
-  AxesAttr axes = getAxes([](StringRef) { return true; });
-  AxesAttr cut = getAxes([&](StringRef name) {
-    return llvm::is_contained(config.shardAxes, name);
-  });
-  AxesAttr secondary = getAxes([&](StringRef name) {
-    return llvm::is_contained(config.secondaryAxes, name);
-  });
+  MLIRContext *context = builder.getContext();
+  AxesAttr axes = getAxes(context, config, [](StringRef) { return true; });
+  AxesAttr cut = getAxes(context, config, config.shardAxes);
+  AxesAttr secondary = getAxes(context, config, config.secondaryAxes);
   MeshOp::create(builder, loc, "mesh", axes, cut == axes ? AxesAttr() : cut,
                  secondary);
 }

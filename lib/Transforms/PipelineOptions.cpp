@@ -115,6 +115,10 @@ readOverrides(const ZeroPipelineOptions &options,
     overrides.hpzPartitionSize = options.hpzPartitionSize;
   if (options.quantizedWeights.getNumOccurrences())
     overrides.quantizedWeightBits = options.quantizedWeights;
+  if (options.quantizedGradients.getNumOccurrences())
+    overrides.quantizedGradientBits = options.quantizedGradients;
+  if (options.quantizedGradientsWithin.getNumOccurrences())
+    overrides.quantizedGradientsWithin = options.quantizedGradientsWithin;
   if (options.quantizationBlock.getNumOccurrences())
     overrides.quantizationBlock = options.quantizationBlock;
   if (options.precision.getNumOccurrences()) {

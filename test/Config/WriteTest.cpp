@@ -44,18 +44,19 @@ static auto fields(const OffloadConfig &config) {
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
-    const auto &[stage, ranks, mesh, shardAxes, secondary, bits, block, micro,
-                 accumulation, batch, precision, wire, optimizer, groups,
-                 scheduler, scale, clip, reduce, gather, overlap, unused,
-                 prefetch, live, inFlight, machine, parameter, model, reuse,
-                 checkpoint, deterministic, split, tiers, offload, layout,
-                 alignment, fuses, given, keepsTrivial, budget, hostBudget] =
-        config;
-    return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, block,
-                    micro, accumulation, batch, precision, wire, clip, reduce,
-                    gather, overlap, unused, prefetch, live, inFlight, machine,
-                    parameter, model, reuse, deterministic, split, tiers,
-                    layout, alignment, keepsTrivial, budget, hostBudget, fuses);
+    const auto &[stage, ranks, mesh, shardAxes, secondary, bits, gradientBits,
+                 gradientAxes, block, micro, accumulation, batch, precision,
+                 wire, optimizer, groups, scheduler, scale, clip, reduce,
+                 gather, overlap, unused, prefetch, live, inFlight, machine,
+                 parameter, model, reuse, checkpoint, deterministic, split,
+                 tiers, offload, layout, alignment, fuses, given, keepsTrivial,
+                 budget, hostBudget] = config;
+    return std::tie(stage, ranks, mesh, shardAxes, secondary, bits,
+                    gradientBits, gradientAxes, block, micro, accumulation,
+                    batch, precision, wire, clip, reduce, gather, overlap,
+                    unused, prefetch, live, inFlight, machine, parameter, model,
+                    reuse, deterministic, split, tiers, layout, alignment,
+                    keepsTrivial, budget, hostBudget, fuses);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
@@ -148,7 +149,11 @@ INSTANTIATE_TEST_SUITE_P(
         R"("zero_optimization": {"stage": 3, "zero_hpz_partition_size": 3},
            "zero": {"mesh": {"one": 1, "local": 3}})",
         R"("zero_optimization": {"stage": 3, "zero_quantized_weights": true},
-           "zero": {"quantized_weights_bits": 4, "quantization_block": 32})"));
+           "zero": {"quantized_weights_bits": 4, "quantization_block": 32})",
+        R"("zero_optimization": {"stage": 3, "zero_quantized_gradients": true,
+                                 "zero_hpz_partition_size": 3},
+           "zero": {"mesh": {"one": 1, "local": 3},
+                    "quantized_gradients_bits": 8})"));
 
 /// -0 is written as an integer, which has no sign: it is 0 from the start.
 TEST(WriteConfig, ZeroHasNoSign) {

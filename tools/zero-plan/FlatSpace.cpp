@@ -207,15 +207,18 @@ static DenseMap<StringAttr, SmallVector<int64_t>> findBuckets(ModuleOp module) {
   step.walk([&](CollectiveOpInterface op) {
     // Micro-batches before the last one have the same.
     Operation *region = op->getParentOp();
-    if (!isReduction(op) ||
+    if (!isReduction(op) || isPartialReduction(op) ||
         (isa<MicroOp>(region) && region != step.getLastMicro()))
       return;
     auto ranges = op.getPartitionRanges(partitions);
+    if (ranges.empty())
+      return;
     int64_t elements = op.getElementsSent(partitions);
     if (op.getKind() == zrt::Collective::AllReduce)
-      elements /= 2; // it sends each twice
-    if (!ranges.empty())
-      buckets[ranges.front().partition.getAttr()].push_back(elements);
+      elements /= 2;                               // it sends each twice
+    if (op.getKind() == zrt::Collective::AllToAll) // it sends bytes
+      elements = ranges.front().end - ranges.front().begin;
+    buckets[ranges.front().partition.getAttr()].push_back(elements);
   });
   return buckets;
 }

@@ -28,6 +28,12 @@ LogicalResult verifyStarts(Operation *op);
 /// Whether `op` combines gradients over the ranks that states are cut over.
 /// What replicas combine after it is none.
 bool isReduction(Operation *op);
+
+/// Whether it is a reduction whose sums another one takes: no rank has any part
+/// of a gradient after it.
+bool isPartialReduction(Operation *op);
+/// Whether it is a reduction that takes such sums, and no gradients.
+bool takesSums(Operation *op);
 /// Whether `op` combines what replicas have each reduced in their own group.
 bool combinesReplicas(Operation *op);
 /// Whether `op` is a collective.

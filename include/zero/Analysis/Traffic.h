@@ -18,11 +18,14 @@ namespace mlir::zero {
 
 /// What travels.
 enum class TrafficKind {
-  Gradients,   ///< reduced
-  Gathers,     ///< parameters of stage 3, gathered for their uses
-  Quantized,   ///< the same in packed form, in bytes
-  Regathers,   ///< the same from a secondary partition, within a node
-  Refreshes,   ///< parameters that an update changed
+  Gradients,          ///< reduced
+  QuantizedGradients, ///< the same in packed form, in bytes: between nodes, if
+                      ///< they are added up within nodes first
+  GradientsWithin,    ///< the same within nodes
+  Gathers,            ///< parameters of stage 3, gathered for their uses
+  Quantized,          ///< the same in packed form, in bytes
+  Regathers,          ///< the same from a secondary partition, within a node
+  Refreshes,          ///< parameters that an update changed
   Replicas,    ///< reduced gradients, between ranks that own the same slices
   Activations, ///< values of the model, exchanged within a group
 };
@@ -78,6 +81,9 @@ private:
   void addPlanned(CollectiveOpInterface op, int64_t runs,
                   SmallVectorImpl<TrafficPart> &parts) const;
   void addActivations(SmallVectorImpl<TrafficPart> &parts) const;
+  /// Gradients of `partition` that are quantized.
+  void addExchanges(PartitionOp partition, int64_t runs,
+                    SmallVectorImpl<TrafficPart> &parts) const;
   void addGradients(PartitionOp partition, bool padded,
                     SmallVectorImpl<TrafficPart> &parts) const;
   /// Gathers of a parameter in an update: the first of each micro-batch, and

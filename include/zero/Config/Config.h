@@ -208,8 +208,8 @@ struct OffloadConfig {
   bool pipelineRead = false, pipelineWrite = false;
   bool parameters = false; ///< sharded parameters are there, too: offload_param
   std::optional<FilesConfig> files; ///< states are there: the device `nvme`
-  /// Gathers of which copies of slices may be on the device at a time, where
-  /// parameters are in host memory: `offload_param.buffer_count`.
+  /// Where parameters are in host memory, uploads of slices start this many
+  /// gathers ahead, less one: `offload_param.buffer_count`.
   int64_t uploadBuffers = 2;
 };
 
@@ -231,6 +231,12 @@ struct TrainConfig {
   /// Bits of gathered weights, 8 or 4, as `zero_quantized_weights` and
   /// `zero.quantized_weights_bits` say; 0: those of their type.
   int64_t quantizedWeightBits = 0;
+  /// The same of reduced gradients of stage 3, as `zero_quantized_gradients`
+  /// and `zero.quantized_gradients_bits` say.
+  int64_t quantizedGradientBits = 0;
+  /// Names of the axes within which they are added up first, such as those of a
+  /// node; without any, they are over all ranks at once.
+  std::vector<std::string> gradientAxes;
   /// Elements that share a scale where something is quantized.
   int64_t quantizationBlock = 256;
   /// Samples of one rank in one micro-batch.
@@ -372,6 +378,9 @@ struct ConfigOverrides {
   std::optional<int64_t> hpzPartitionSize;
   /// Bits of gathered weights; 0: those of their type.
   std::optional<int64_t> quantizedWeightBits;
+  /// The same of reduced gradients, and the ranks within which they are added
+  /// up first.
+  std::optional<int64_t> quantizedGradientBits, quantizedGradientsWithin;
   std::optional<int64_t> quantizationBlock;
   OffloadOverrides offload;
 };

@@ -42,6 +42,16 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Stage 3: bits of gathered weights, 8 or 4; 0: those of "
                      "their type"),
       llvm::cl::init(0)};
+  Option<int64_t> quantizedGradients{
+      *this, "quantized-gradients",
+      llvm::cl::desc("Stage 3: bits of reduced gradients, 8 or 4; 0: those of "
+                     "their type"),
+      llvm::cl::init(0)};
+  Option<int64_t> quantizedGradientsWithin{
+      *this, "quantized-gradients-within",
+      llvm::cl::desc("Ranks of a node, within which quantized gradients are "
+                     "added up first; 1: all ranks exchange at once"),
+      llvm::cl::init(1)};
   Option<int64_t> quantizationBlock{
       *this, "quantization-block",
       llvm::cl::desc("Elements that share a scale where something is "
@@ -120,8 +130,8 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<int64_t> uploadBuffers{
       *this, "upload-buffers",
       llvm::cl::desc(
-          "Gathers whose slices may be on the device at a time, with "
-          "offload-param=cpu"),
+          "With offload-param=cpu, uploads of slices start as many gathers "
+          "ahead, less one"),
       llvm::cl::init(2)};
   Option<double> offloadRatio{
       *this, "offload-ratio",

@@ -1,0 +1,18 @@
+//===- Quantization.h - what travels quantized ------------------*- C++ -*-===//
+#ifndef ZERO_ANALYSIS_QUANTIZATION_H
+#define ZERO_ANALYSIS_QUANTIZATION_H
+
+#include "zero/Dialect/Zero/PartitionTable.h"
+
+namespace mlir::zero {
+
+/// How gathers of the sharded `parameter` over all ranks that its partition is
+/// cut over travel, by the rule that a rank has a block or more of what is
+/// quantized; null: in the parameter's type.
+QuantizationAttr getGatherQuantization(PlanningAttr planning,
+                                       const PartitionTable &partitions,
+                                       StringAttr parameter);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_QUANTIZATION_H

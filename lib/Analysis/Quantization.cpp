@@ -1,0 +1,20 @@
+//===- Quantization.cpp - what travels quantized --------------------------===//
+
+#include "zero/Analysis/Quantization.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+QuantizationAttr
+mlir::zero::getGatherQuantization(PlanningAttr planning,
+                                  const PartitionTable &partitions,
+                                  StringAttr parameter) {
+  QuantizationAttr quantization = planning.getQuantizedWeights();
+  PartitionOp partition = partitions.getPartition(parameter);
+  if (!quantization || !partition)
+    return {};
+  auto [begin, end] = partitions.getSegmentsOf(parameter);
+  return (end - begin) / partition.getSlices() >= quantization.getBlock()
+             ? quantization
+             : QuantizationAttr();
+}
