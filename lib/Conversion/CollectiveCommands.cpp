@@ -102,6 +102,12 @@ static zrt::KernelSpec describePacking(StringRef name, const AsyncBuffer &from,
   return spec;
 }
 
+static void addPieces(zrt::KernelSpec &spec, const PackedPieces &cut) {
+  spec.ints["ranks"] = {cut.ranks};
+  spec.ints["pieces"] = {cut.pieces};
+  spec.ints["piece"] = {cut.piece};
+}
+
 void CommandBuilder::packBuffers(AsyncOpInterface start,
                                  ArrayRef<AsyncBuffer> buffers,
                                  ArrayRef<AtAttr> places) {
@@ -112,6 +118,8 @@ void CommandBuilder::packBuffers(AsyncOpInterface start,
     const AsyncBuffer &from = buffers[packed.packs];
     zrt::KernelSpec spec =
         describePacking("zero.quantize", from, packed, packed.quantization);
+    if (packed.pieces)
+      addPieces(spec, *packed.pieces);
     zrt::countWork(spec);
     addKernel(
         start, std::move(spec),
@@ -122,6 +130,25 @@ void CommandBuilder::packBuffers(AsyncOpInterface start,
 }
 
 /// Slices of a parameter of several segments have a piece of each.
+zrt::KernelSpec CommandBuilder::describeUnpacking(const AsyncBuffer &packed,
+                                                  const AsyncBuffer &whole) {
+  if (whole.pieces) {
+    zrt::KernelSpec spec = describePacking("zero.sum_quantized", packed, whole,
+                                           whole.quantization);
+    addPieces(spec, *whole.pieces);
+    if (whole.factor != 1)
+      spec.floats["factor"] = whole.factor;
+    return spec;
+  }
+  PartitionOp partition = state.find(whole.partition);
+  zrt::KernelSpec spec =
+      describePacking("zero.dequantize", packed, whole, whole.quantization);
+  spec.ints["ranks"] = {partition.getSlices()};
+  for (auto [begin, end] : partition.getSegmentsIn(whole.begin, whole.end))
+    spec.ints["pieces"].push_back((end - begin) / partition.getSlices());
+  return spec;
+}
+
 void CommandBuilder::unpackBuffers(AsyncOpInterface start, Operation *wait,
                                    ArrayRef<AsyncBuffer> buffers,
                                    ArrayRef<AtAttr> places) {
@@ -130,18 +157,14 @@ void CommandBuilder::unpackBuffers(AsyncOpInterface start, Operation *wait,
     if (whole.unpacks < 0)
       continue;
     const AsyncBuffer &packed = buffers[whole.unpacks];
-    PartitionOp partition = state.find(whole.partition);
-    zrt::KernelSpec spec =
-        describePacking("zero.dequantize", packed, whole, whole.quantization);
-    spec.ints["ranks"] = {partition.getSlices()};
-    for (auto [begin, end] : partition.getSegmentsIn(whole.begin, whole.end))
-      spec.ints["pieces"].push_back((end - begin) / partition.getSlices());
+    zrt::KernelSpec spec = describeUnpacking(packed, whole);
+    std::string label = (whole.pieces ? "add up " : "dequantize ") + whole.name;
     zrt::countWork(spec);
     addKernel(wait, std::move(spec),
               {refer(start, packed, places[whole.unpacks],
                      allOf(buffers, whole.unpacks)),
                refer(start, whole, places[i], allOf(buffers, i))},
-              "dequantize " + whole.name);
+              label);
   }
 }
 
@@ -184,7 +207,9 @@ LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
   command.traffic = op.getTrafficClass();
   command.stream = static_cast<zrt::Stream>(start.getStream());
   command.ticket = tickets.number(op);
-  command.prescaled = op.getReduction() == zrt::Reduction::PrescaledSum;
+  // What the wait adds up, its kernel scales.
+  command.prescaled = zrt::isReducing(op.getKind()) &&
+                      op.getReduction() == zrt::Reduction::PrescaledSum;
   command.parts = std::move(parts);
   if (!start.getPending())
     endCollective(op, op);

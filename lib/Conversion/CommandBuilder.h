@@ -78,6 +78,8 @@ private:
   /// of those that others are unpacked to.
   void packBuffers(AsyncOpInterface start, ArrayRef<AsyncBuffer> buffers,
                    ArrayRef<AtAttr> places);
+  zrt::KernelSpec describeUnpacking(const AsyncBuffer &packed,
+                                    const AsyncBuffer &whole);
   void unpackBuffers(AsyncOpInterface start, Operation *wait,
                      ArrayRef<AsyncBuffer> buffers, ArrayRef<AtAttr> places);
   /// Copies operands that are not produced in the buffer that the operation

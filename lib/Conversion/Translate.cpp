@@ -302,6 +302,12 @@ void Translator::computeTraffic() {
   MeshGroups groups = groupsOf(mesh);
   auto all = [&](TrafficKind kind) { return countElements(expected, kind); };
   add(groups.cut, zrt::TrafficClass::Gradient, all(TrafficKind::Gradients));
+  AxesAttr within = step.getTraining()->getPlanning().getGradientsWithin();
+  if (within)
+    add(numberOf(within, mesh, program), zrt::TrafficClass::Gradient,
+        all(TrafficKind::GradientsWithin));
+  add(within ? numberOf(mesh.cut.without(within), mesh, program) : groups.cut,
+      zrt::TrafficClass::Gradient, all(TrafficKind::QuantizedGradients));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Refreshes));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Gathers));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Quantized));

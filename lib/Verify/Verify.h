@@ -84,6 +84,7 @@ LogicalResult verifyLifetimes(const Tables &tables);
 LogicalResult verifyReads(const Tables &tables);
 LogicalResult verifySlices(const Tables &tables);
 LogicalResult verifyGradients(const Tables &tables);
+LogicalResult verifyQuantization(const Tables &tables);
 LogicalResult verifyUpdates(const Tables &tables);
 LogicalResult verifyOffload(const Tables &tables);
 LogicalResult verifyActivations(const Tables &tables);

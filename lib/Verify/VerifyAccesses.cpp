@@ -205,12 +205,14 @@ void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
     if (!op.getOperandOffsets(tables).empty())
       add(accesses.atOnce, places.front(), /*isWrite=*/true);
   }
-  for (auto [buffer, place] : llvm::zip_equal(buffers, places)) {
+  for (auto [index, buffer, place] : llvm::enumerate(buffers, places)) {
     if (buffer.memory == AsyncBuffer::Memory::Operand)
       place = placeOf(op->getOperand(buffer.index));
     if (buffer.packs >= 0)
       add(accesses.atOnce, place, /*isWrite=*/true);
-    if (!buffer.isMadeAtWait())
+    if (isPacked(buffers, index)) // What travels is a copy.
+      add(accesses.atOnce, place, /*isWrite=*/false);
+    else if (!buffer.isMadeAtWait())
       add(accesses.inFlight, place, buffer.isWritten, buffer.owner);
   }
 }

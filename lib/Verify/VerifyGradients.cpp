@@ -32,7 +32,8 @@ private:
                     Level level);
   LogicalResult visitReduce(CollectiveOpInterface reduce);
   LogicalResult takeInRange(CollectiveOpInterface reduce, Store &store,
-                            const AsyncBuffer &bucket);
+                            const PartitionRange &range);
+  LogicalResult verifySums(CollectiveOpInterface reduce);
   LogicalResult takeIn(Operation *op, Store &store,
                        std::pair<int64_t, int64_t> range, ArrayAttr parameters,
                        ValueRange gradients);
@@ -279,26 +280,56 @@ LogicalResult Gradients::reduceStored(Operation *op, Store &store,
 /// A bucket of a range has all that lies in it; one that is reduced to owners
 /// is for the layout whose slices do not follow buckets.
 LogicalResult Gradients::takeInRange(CollectiveOpInterface reduce, Store &store,
-                                     const AsyncBuffer &bucket) {
+                                     const PartitionRange &range) {
   ArrayAttr parameters = reduce.getParameterNames();
-  if (bucket.form == AccumulateForm::Owned) {
+  auto start = cast<AsyncOpInterface>(reduce.getOperation());
+  if (tables.getBuffers(start).front().form == AccumulateForm::Owned) {
     if (store.partition.getLayout() != LayoutKind::Contiguous)
       return reduce->emitOpError(
                  "reduces to the owners of a contiguous layout, and ")
-             << bucket.partition << " is "
+             << range.partition << " is "
              << stringifyLayoutKind(store.partition.getLayout());
   } else {
     llvm::SmallDenseSet<Attribute> named(parameters.begin(), parameters.end());
-    for (const Cell &cell : store.range(bucket.begin, bucket.end))
+    for (const Cell &cell : store.range(range.begin, range.end))
       if (cell.parameter && !named.contains(cell.parameter))
         return reduce->emitOpError("leaves out ")
                << cell.parameter << ", which lies in its range";
   }
-  return takeIn(reduce, store, {bucket.begin, bucket.end}, parameters,
+  return takeIn(reduce, store, {range.begin, range.end}, parameters,
                 reduce->getOperands());
 }
 
+/// What the second step of an exchange takes is what the first has made of the
+/// same gradients.
+LogicalResult Gradients::verifySums(CollectiveOpInterface reduce) {
+  auto second = cast<ExchangeGradientsOp>(reduce.getOperation());
+  for (auto [index, sum] : llvm::enumerate(second.getGradients())) {
+    auto first = dyn_cast_if_present<ExchangeGradientsOp>(
+        tables.handles.findStartOf(sum));
+    if (!first || !isPartialReduction(first))
+      return second.emitOpError("takes what no exchange within groups gives");
+    AxesAttr cut = tables.find(second.getPartitionAttr()).getCut();
+    bool isSame = cast<OpResult>(sum).getResultNumber() == index &&
+                  first.getPartitionAttr() == second.getPartitionAttr() &&
+                  first.getBegin() == second.getBegin() &&
+                  first.getEnd() == second.getEnd() &&
+                  first.getParameters() == second.getParameters() &&
+                  cut.without(first.getOverAttr()) == second.getOverAttr();
+    if (isSame)
+      continue;
+    InFlightDiagnostic error =
+        second.emitOpError("takes sums of other gradients, or of other ranks, "
+                           "than those that it adds up");
+    error.attachNote(first.getLoc()) << "added up here";
+    return error;
+  }
+  return success();
+}
+
 LogicalResult Gradients::visitReduce(CollectiveOpInterface reduce) {
+  if (takesSums(reduce))
+    return verifySums(reduce);
   for (const PartitionRange &range : reduce.getPartitionRanges(tables)) {
     FailureOr<Store *> store = findStore(reduce, range.partition);
     if (failed(store))
@@ -308,8 +339,7 @@ LogicalResult Gradients::visitReduce(CollectiveOpInterface reduce) {
         return failure();
       continue;
     }
-    auto start = cast<AsyncOpInterface>(reduce.getOperation());
-    if (failed(takeInRange(reduce, **store, tables.getBuffers(start).front())))
+    if (failed(takeInRange(reduce, **store, range)))
       return failure();
   }
   return success();

@@ -35,6 +35,7 @@ public:
   LogicalResult run();
 
 private:
+  bool readsInFlight(AsyncOpInterface start);
   void collect(Operation &op);
   LogicalResult verifyPlace(const Use &use);
   LogicalResult verifyState(const Use &use, PartitionOp partition,
@@ -77,7 +78,8 @@ LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
     if (isa<FreeOp>(op))
       continue;
     int64_t read = positions[op], until = read;
-    if (isa<AsyncOpInterface>(op))
+    if (auto start = dyn_cast<AsyncOpInterface>(op);
+        start && readsInFlight(start))
       until = std::max(until, positions.lookup(tables.handles.findWait(op)));
     op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands()) {
@@ -90,6 +92,16 @@ LineMemory::LineMemory(const Tables &tables, ArrayRef<Block *> line)
   }
   for (Operation *op : operations)
     collect(*op);
+}
+
+/// Whether operands are read until the wait.
+bool LineMemory::readsInFlight(AsyncOpInterface start) {
+  ArrayRef<AsyncBuffer> buffers = tables.getBuffers(start);
+  for (auto [index, buffer] : llvm::enumerate(buffers))
+    if (buffer.memory == AsyncBuffer::Memory::Operand &&
+        isPacked(buffers, index))
+      return false;
+  return true;
 }
 
 void LineMemory::collect(Operation &op) {

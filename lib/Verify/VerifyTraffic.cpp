@@ -110,6 +110,13 @@ void Traffic::reportSavings() {
         << again << " are gathered again within groups of "
         << getMesh(tables.module, tables.training).secondary.getSize()
         << " ranks, from the secondary partition";
+  if (int64_t bytes = countElements(actual, TrafficKind::QuantizedGradients))
+    remark.attachNote() << bytes << " bytes are those of quantized gradients";
+  if (int64_t bytes = countElements(actual, TrafficKind::GradientsWithin))
+    remark.attachNote()
+        << bytes << " are those of quantized gradients within groups of "
+        << tables.training.getPlanning().getGradientsWithin().getSize()
+        << " ranks";
   if (int64_t bytes = countElements(actual, TrafficKind::Quantized))
     remark.attachNote() << bytes << " bytes are those of quantized parameters";
   reportGathers(remark);
@@ -127,6 +134,10 @@ LogicalResult Traffic::run(bool report) {
   expected = traffic.expected(maxReuseDistance);
   actual = traffic.planned();
   if (failed(compare(TrafficKind::Gradients, "gradients")) ||
+      failed(compare(TrafficKind::QuantizedGradients,
+                     "quantized gradients (bytes)")) ||
+      failed(compare(TrafficKind::GradientsWithin,
+                     "quantized gradients within nodes (bytes)")) ||
       failed(compare(TrafficKind::Replicas, "gradients between replicas")) ||
       failed(compare(TrafficKind::Refreshes, "refreshed parameters")) ||
       failed(compare(TrafficKind::Gathers, "gathered parameters")) ||
