@@ -1,6 +1,7 @@
 //===- InsertGathers.cpp - stage 3: bring parameters together -------------===//
 
 #include "zero/Analysis/Mesh.h"
+#include "zero/Analysis/Quantization.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
@@ -157,12 +158,11 @@ namespace {
 class Gathers {
 public:
   /// With `secondary`, gathers of a parameter after its first in the block are
-  /// over these axes, of slices that are cut after the first. With
-  /// `quantization`, others are quantized where a rank has a block.
+  /// over these axes, of slices that are cut after the first. Others are
+  /// quantized as `planning` says.
   Gathers(const PartitionTable &partitions, AxesAttr secondary,
-          QuantizationAttr quantization)
-      : partitions(partitions), secondary(secondary),
-        quantization(quantization) {}
+          PlanningAttr planning)
+      : partitions(partitions), secondary(secondary), planning(planning) {}
   void insert(UseGroups &uses);
 
 private:
@@ -173,7 +173,7 @@ private:
 
   const PartitionTable &partitions;
   AxesAttr secondary;
-  QuantizationAttr quantization;
+  PlanningAttr planning;
   /// By parameter: its gathers that are to come, and this rank's slice.
   DenseMap<StringAttr, int64_t> left;
   DenseMap<StringAttr, Value> slices;
@@ -196,12 +196,9 @@ void Gathers::keepSlice(OpBuilder &builder, LoadOp load) {
 Gathers::Kind Gathers::kindOf(LoadOp load) const {
   if (slices.contains(nameOf(load)))
     return Kind::Again;
-  if (!quantization)
-    return Kind::Plain;
-  auto [begin, end] = partitions.getSegmentsOf(nameOf(load));
-  int64_t own =
-      (end - begin) / partitions.getPartition(nameOf(load)).getSlices();
-  return own >= quantization.getBlock() ? Kind::Quantized : Kind::Plain;
+  return getGatherQuantization(planning, partitions, nameOf(load))
+             ? Kind::Quantized
+             : Kind::Plain;
 }
 
 void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind) {
@@ -221,7 +218,8 @@ void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind) {
   auto gather = AllGatherOp::create(
       builder, op->getLoc(), PendingType::get(op->getContext(), types),
       builder.getArrayAttr(names), sent, isAgain ? secondary : AxesAttr(),
-      kind == Kind::Quantized ? quantization : QuantizationAttr(),
+      kind == Kind::Quantized ? planning.getQuantizedWeights()
+                              : QuantizationAttr(),
       StreamKind::Gather);
   auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
   for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults())) {
@@ -284,11 +282,10 @@ void InsertGathers::runOnOperation() {
            distance,
            Gathers(partitions,
                    getMesh(getOperation(), *step->getTraining()).secondary,
-                   planning.getQuantizedWeights()));
+                   planning));
   // A forward pass gathers each parameter once, as a rule.
   if (auto evaluate = step->getRegionOp<EvaluateOp>())
-    gatherIn(
-        evaluate.getBody().front(), sharded.gathered, distance,
-        Gathers(partitions, /*secondary=*/{}, planning.getQuantizedWeights()));
+    gatherIn(evaluate.getBody().front(), sharded.gathered, distance,
+             Gathers(partitions, /*secondary=*/{}, planning));
   refreshAtStart(*step, sharded.resident);
 }

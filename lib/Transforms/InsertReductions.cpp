@@ -93,6 +93,10 @@ public:
 
   void allReduce(const Bucket &bucket);
   void reduceScatter(const Bucket &bucket);
+  /// The same of quantized gradients; with `within` in two steps, of which the
+  /// first is over these axes.
+  void exchange(const Bucket &bucket, QuantizationAttr quantization,
+                AxesAttr within);
   void reduceToOwners(const Bucket &bucket);
 
 private:
@@ -176,6 +180,41 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
   if (bucket.gradients.empty())
     return;
   for (auto [slice, range] : llvm::zip_equal(done.getResults(), ranges))
+    accumulate(AccumulateForm::Slice, slice, range.first, range.second);
+}
+
+void ReductionBuilder::exchange(const Bucket &bucket,
+                                QuantizationAttr quantization,
+                                AxesAttr within) {
+  SmallVector<Attribute> names;
+  SmallVector<Value> taken;
+  for (GradientOp gradient : bucket.gradients) {
+    auto [begin, end] = gradient.getElements();
+    if (begin == end)
+      continue;
+    names.push_back(gradient.getParameterAttr());
+    taken.push_back(gradient.getResult());
+  }
+  auto ranges = partition.getSegmentsIn(bucket.begin, bucket.end);
+  auto run = [&](ExchangeStep step, AxesAttr over, int64_t ranks, Type type) {
+    SmallVector<Type> types;
+    for (auto [begin, end] : ranges)
+      types.push_back(RankedTensorType::get({(end - begin) / ranks}, type));
+    const bool isLast = step != ExchangeStep::Within;
+    auto op = ExchangeGradientsOp::create(
+        builder, loc, PendingType::get(builder.getContext(), types), step,
+        symbol, bucket.begin, bucket.end, builder.getArrayAttr(names), taken,
+        over, quantization, prescaled && isLast, StreamKind::Reduce);
+    WaitOp done = wait(op.getPending());
+    taken.assign(done.result_begin(), done.result_end());
+  };
+  if (within)
+    run(ExchangeStep::Within, within, within.getSize(), builder.getF32Type());
+  AxesAttr cut = partition.getCut();
+  run(within ? ExchangeStep::Between : ExchangeStep::Whole,
+      within ? cut.without(within) : cut, partition.getSlices(),
+      wireType(bucket));
+  for (auto [slice, range] : llvm::zip_equal(taken, ranges))
     accumulate(AccumulateForm::Slice, slice, range.first, range.second);
 }
 
@@ -347,6 +386,10 @@ void Reductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
     return;
   else if (partition.getStage() == 0)
     reduction.allReduce(bucket);
+  else if (QuantizationAttr how =
+               training.getPlanning().getQuantizedGradients())
+    reduction.exchange(bucket, how,
+                       training.getPlanning().getGradientsWithin());
   else
     reduction.reduceScatter(bucket);
 }

@@ -105,7 +105,7 @@ void Statistics::collect() {
   for (auto wait : apply.getOps<WaitOp>()) {
     auto start = dyn_cast_if_present<CollectiveOpInterface>(
         handles.findStart(wait.getPending()));
-    if (!start || !isReduction(start))
+    if (!start || !isReduction(start) || isPartialReduction(start))
       continue;
     if (!first)
       first = wait.getPending().getDefiningOp<CarriedOp>()

@@ -165,8 +165,8 @@ def UploadParameters : Pass<"zero-upload-parameters", "::mlir::ModuleOp"> {
   let description = [{
     Where slices of parameters are in host memory, gives each gather copies of
     them: an upload, which is waited for where the gather starts. With n
-    `upload_buffers` it starts n - 1 gathers before, so that slices of n gathers
-    may be on the device; with one, where the gather does. The first gather of a
+    `upload_buffers` it starts n - 1 gathers before, besides those that are in
+    flight; with one, where the gather does. The first gather of a
     region waits for all of its upload.
 
     - Needs: gathers are where they stay: `zero-prefetch` ran.
