@@ -279,6 +279,8 @@ bool MemoryInterpreter::complete(Flight &flight) {
     return true;
   flight.isDone = true;
   Operation *op = flight.op;
+  if (auto exchange = dyn_cast<ExchangeGradientsOp>(op))
+    return exchangeGradients(exchange);
   if (isReduction(op))
     return completeReduction(flight);
   if (isa<OffloadOp>(op))
@@ -294,8 +296,12 @@ bool MemoryInterpreter::start(Operation *op) {
   results.erase(op->getResult(0));
   Flight &flight = flights[op->getResult(0)] = {};
   flight.op = op;
-  if (isReduction(op) && !fillBucket(op, flight))
+  if (auto exchange = dyn_cast<ExchangeGradientsOp>(op)) {
+    if (!packGradients(exchange))
+      return false;
+  } else if (isReduction(op) && !fillBucket(op, flight)) {
     return false;
+  }
   return !completesEarly || complete(flight);
 }
 
@@ -315,6 +321,9 @@ bool MemoryInterpreter::wait(WaitOp op) {
     return true;
   Flight &flight = flights[pending];
   if (!complete(flight) || (isQuantized(flight.op) && !unpackSlices(flight.op)))
+    return false;
+  if (auto exchange = dyn_cast<ExchangeGradientsOp>(flight.op);
+      exchange && !addUpGradients(exchange))
     return false;
   for (auto [result, content] : llvm::zip(op.getResults(), results[pending])) {
     values[result] = content;

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <cassert>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,11 @@ private:
                  int64_t begin, int64_t end);
   bool packSlices(Operation *op, StringRef parameter);
   bool unpackSlices(Operation *op);
+  bool writeExchanged(Operation *op, StringRef what, size_t index);
+  bool readExchanged(Operation *op, StringRef what, size_t index);
+  bool packGradients(ExchangeGradientsOp op);
+  bool exchangeGradients(ExchangeGradientsOp op);
+  bool addUpGradients(ExchangeGradientsOp op);
   bool gather(Operation *op, ArrayAttr parameters);
   bool cutSecondary(SecondarySliceOp op);
   Marks listSecondary(PartitionOp partition, StringRef parameter,
@@ -181,6 +187,8 @@ private:
   DenseMap<Value, Flight> flights;
   /// By gather and parameter: what arrived packed.
   DenseMap<std::pair<Operation *, StringRef>, Marks> packed;
+  /// By exchange and buffer: what is packed, and what arrived.
+  std::map<std::pair<Operation *, std::string>, Marks> exchanged;
   /// By name: what was carried and not taken; null: nothing.
   llvm::StringMap<Value> carried;
   /// What a name stood for when it was taken.

@@ -492,5 +492,18 @@ TEST_P(MemoryMutantTest, QuantizedGathersAreJudgedByTheBytesTheyLose) {
   EXPECT_GE(mutants, 100u);
 }
 
+TEST_P(MemoryMutantTest, ExchangedGradientsAreJudgedByTheBytesTheyLose) {
+  if (GetParam() != 3)
+    return;
+  std::string settings = "stage=3 ranks=4 accumulation=2 quantized-gradients=4 "
+                         "quantization-block=2 ";
+  auto exchanges = [](Operation *op) { return isa<ExchangeGradientsOp>(op); };
+  judgeMutants(settings, exchanges);
+  judgeMutants(settings +
+                   "precision=bf16 overlap=true quantized-gradients-within=2",
+               exchanges);
+  EXPECT_GE(mutants, 100u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stages, MemoryMutantTest,
                          ::testing::Values(0, 1, 2, 3));

@@ -119,8 +119,9 @@ static constexpr Harmless kHarmless[] = {
     {"", "that have a gradient already", kOtherFact},
     {"", "'zero.load' op wants @", kOtherFact},
     {"parameters", "is given what is not a copy of its slice", kOtherFact},
-    {"quantization", "by its partitions and uses",
-     "more or less is sent than was asked for, of values that are near"},
+    {"parameters", "takes sums of other gradients", kOtherFact},
+    {"quantization", "is planned",
+     "what is sent is near what was asked for, and rounding is left out"},
 };
 
 namespace {
@@ -141,6 +142,8 @@ struct Settings {
   int64_t local = 0;
   /// Whether weights travel quantized, in blocks of two.
   bool quantized = false;
+  /// Whether gradients do, added up first within nodes of `local` ranks.
+  bool exchanged = false;
   /// The part of the optimizer's states that the host keeps; 0: none.
   double offload = 0;
   /// Whether the model is `kLayers`, and activations between recomputed spans
@@ -203,6 +206,10 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     config.secondaryAxes = {"local"};
   }
   config.quantizedWeightBits = settings.quantized ? 8 : 0;
+  if (settings.exchanged) {
+    config.quantizedGradientBits = 4;
+    config.gradientAxes = config.secondaryAxes;
+  }
   config.quantizationBlock = 2;
   config.accumulation = settings.accumulation;
   config.deterministic = settings.deterministic;
@@ -472,6 +479,29 @@ TEST_F(MutantTest, QuantizedWeightsTrainAsStageZeroDoes) {
     }
 }
 
+TEST_F(MutantTest, QuantizedGradientsTrainAsStageZeroDoes) {
+  for (int64_t ranks : {2, 3, 4, 6})
+    for (int64_t local : {0, 2, 3})
+      for (int variant = 0; variant < 4; ++variant) {
+        Settings settings{/*stage=*/3, ranks, /*accumulation=*/2};
+        if (local && (ranks % local || ranks == local))
+          continue;
+        settings.overlap = variant > 0;
+        settings.blocks = variant == 2;
+        settings.persistence = variant == 3 ? 3 : 0;
+        settings.local = local;
+        settings.exchanged = true;
+        OwningOpRef<ModuleOp> module = expectTrains(settings);
+        size_t steps[3] = {};
+        module->walk([&](ExchangeGradientsOp op) {
+          ++steps[static_cast<int>(op.getStep())];
+        });
+        EXPECT_EQ(steps[0] > 0, local == 0);
+        EXPECT_EQ(steps[1] > 0, local > 0);
+        EXPECT_EQ(steps[1], steps[2]);
+      }
+}
+
 TEST_F(MutantTest, OffloadedUpdatesTrainAsStageZeroDoes) {
   for (int64_t stage = 1; stage <= 3; ++stage)
     for (int64_t ranks : {1, 2, 3, 5})
@@ -579,6 +609,14 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   packed.overlap = packed.quantized = true;
   if (stage == 3)
     mutants += judgeMutants(packed);
+  packed.exchanged = true;
+  if (stage == 3)
+    mutants += judgeMutants(packed);
+  Settings inNodes{stage, /*ranks=*/4, /*accumulation=*/2};
+  inNodes.local = 2;
+  inNodes.overlap = inNodes.exchanged = true;
+  if (stage == 3)
+    mutants += judgeMutants(inNodes);
   Settings offload{stage, /*ranks=*/2, /*accumulation=*/2};
   offload.offload = 0.4;
   offload.overlap = true;

@@ -54,7 +54,7 @@ private:
   void changeList(StringRef name, ArrayAttr list, ArrayRef<Attribute> others);
   void changeFlags(Operation *op);
   void changeAxes(Operation *op);
-  void changeQuantization(AllGatherOp gather);
+  void changeQuantization(Operation *op);
   void dropFact(Operation *op);
   void swapFacts(Operation *op);
 
@@ -414,30 +414,45 @@ void Generator::changeAxes(Operation *op) {
         add(
             "axes", [what, other](Operation *op) { op->setAttr(what, other); },
             what);
-    if (what == "secondary" || isa<AllGatherOp>(op))
+    if (what == "secondary" || isa<AllGatherOp, ExchangeGradientsOp>(op))
       add("axes", [what](Operation *op) { op->removeAttr(what); }, what);
   }
 }
 
-/// A gather that is not quantized, or is, or has other blocks.
-void Generator::changeQuantization(AllGatherOp gather) {
-  MLIRContext *context = gather.getContext();
-  QuantizationAttr said = gather.getQuantizedAttr();
+/// A gather that is not quantized, or is, and what has other blocks.
+void Generator::changeQuantization(Operation *op) {
+  auto gather = dyn_cast<AllGatherOp>(op);
+  auto exchange = dyn_cast<ExchangeGradientsOp>(op);
+  if (!gather && !exchange)
+    return;
+  MLIRContext *context = op->getContext();
+  auto said = op->getAttrOfType<QuantizationAttr>("quantized");
   for (QuantizationAttr other :
        {QuantizationAttr(), QuantizationAttr::get(context, 8, 2),
         QuantizationAttr::get(context, 4, 4)})
-    if (other != said)
+    if (other != said && (other || gather))
       add("quantization", [other](Operation *op) {
         if (other)
-          cast<AllGatherOp>(op).setQuantizedAttr(other);
+          op->setAttr("quantized", other);
         else
           op->removeAttr("quantized");
       });
+  if (exchange)
+    for (auto step :
+         {ExchangeStep::Whole, ExchangeStep::Within, ExchangeStep::Between})
+      if (step != exchange.getStep())
+        add(
+            "flag",
+            [step](Operation *op) {
+              cast<ExchangeGradientsOp>(op).setStep(step);
+            },
+            "step");
 }
 
 std::vector<Mutant> Generator::run() {
   for (Operation *op : listOperations(module)) {
-    if (isa<MeshOp, PartitionOp, AllGatherOp, SecondarySliceOp>(op)) {
+    if (isa<MeshOp, PartitionOp, AllGatherOp, SecondarySliceOp,
+            ExchangeGradientsOp>(op)) {
       name = op->getName().getStringRef().str();
       changeAxes(op);
     }
@@ -453,8 +468,7 @@ std::vector<Mutant> Generator::run() {
       changeFlags(op);
       dropFact(op);
       swapFacts(op);
-      if (auto gather = dyn_cast<AllGatherOp>(op))
-        changeQuantization(gather);
+      changeQuantization(op);
     }
     ++current;
   }

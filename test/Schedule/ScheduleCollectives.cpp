@@ -207,6 +207,8 @@ bool ScheduleInterpreter::read(Flight &flight) {
       return fail(*op, "reduces what is not trained");
     if (!isReduction(op))
       return readOwned(partition, op, range.begin, range.end, flight);
+    if (auto exchange = dyn_cast<ExchangeGradientsOp>(flight.op))
+      return readExchange(exchange, partition, flight);
     return op.getKind() == zrt::Collective::Reduce
                ? readBucketed(op, range, flight)
                : readReduction(op, partition, range.begin, range.end, flight);

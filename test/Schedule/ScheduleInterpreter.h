@@ -107,6 +107,10 @@ private:
   void poisonTargets(Operation *op);
   bool readReduction(Operation *op, PartitionOp partition, int64_t begin,
                      int64_t end, Flight &flight);
+  bool readExchange(ExchangeGradientsOp op, PartitionOp partition,
+                    Flight &flight);
+  bool readExchanged(ExchangeGradientsOp op, PartitionOp partition,
+                     std::vector<std::vector<double>> &sent);
   bool readBucketed(CollectiveOpInterface op, const PartitionRange &range,
                     Flight &flight);
   bool readOwned(PartitionOp partition, CollectiveOpInterface op, int64_t begin,
