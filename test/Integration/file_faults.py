@@ -62,7 +62,7 @@ def main():
     output, errors = process.communicate()
     done = subprocess.CompletedProcess(command, process.returncode, output, errors)
     expect(done, "rank 1", "zero-states", "bytes at ", "the file ends there",
-           "wait for zero.copy 'read_states @p0")
+           "wait for zero.copy '", "_states @p0")
 
     left = os.listdir(folder)
     check(not left, f"files remain: {left}")

@@ -83,6 +83,14 @@ def padded_parameter(size, setup):
     return round_up(size, setup.slices * 16 // ELEMENT_BYTES[setup.precision])
 
 
+def packed_bytes(elements, bits, block):
+    """Of a quantized slice: integers, scales from a multiple of 4 bytes on, to a multiple
+    of 16."""
+    integers = -(-elements * bits // 8)
+    scales = 4 * -(-elements // block)
+    return round_up(round_up(integers, 4) + scales, 16)
+
+
 def padded_group(model, group, setup):
     names = model.groups[group]
     if setup.stage == 3 and setup.ranks > 1:

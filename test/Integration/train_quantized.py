@@ -10,7 +10,7 @@ weights that travel as they are, and not the same. Bytes that a rank sends are t
 integers and scales.
 """
 
-from train_memory import Model, expected_memory, padded_parameter
+from train_memory import Model, expected_memory, packed_bytes, padded_parameter
 from training import Setup, arguments, check, close, difference, execute
 
 STEPS = 6
@@ -24,13 +24,6 @@ VARIANTS = {
 }
 
 
-def packed_bytes(elements, bits):
-    """Of a slice: integers, scales from a multiple of 4 bytes on, to a multiple of 16."""
-    integers = -(-elements * bits // 8)
-    scales = 4 * -(-elements // BLOCK)
-    return -(-(-(-integers // 4) * 4 + scales) // 16) * 16
-
-
 def expected_elements(model, setup, bits):
     """What a rank sends of parameters in an update, as the runtime counts it: bytes of
     what is quantized, and elements of what is not."""
@@ -38,7 +31,7 @@ def expected_elements(model, setup, bits):
     for name in model.forward + model.backward:
         if name != last:
             slice_ = padded_parameter(model.sizes[name], setup) // setup.ranks
-            total += packed_bytes(slice_, bits) if slice_ >= BLOCK else slice_
+            total += packed_bytes(slice_, bits, BLOCK) if slice_ >= BLOCK else slice_
         last = name
     return ACCUMULATION * total * (setup.ranks - 1)
 

@@ -22,7 +22,10 @@ GOLDENS = os.path.normpath(os.path.join(HERE, "..", "Goldens"))
 ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "stage3_param_persistence_threshold", "stage3_model_persistence_threshold",
              "stage3_max_reuse_distance", "offload_optimizer", "offload_param",
-             "sub_group_size", "zero_hpz_partition_size", "zero_quantized_weights")
+             "sub_group_size", "zero_hpz_partition_size", "zero_quantized_weights",
+             "zero_quantized_gradients")
+EXTENSION_KEYS = ("offload_nvme_min_bytes", "quantized_weights_bits", "quantization_block",
+                  "quantized_gradients_bits", "quantized_gradients_within")
 CHECKPOINT_KEYS = ("checkpoint_every", "checkpoint_layers", "checkpoint_policy",
                    "checkpoint_offload")
 FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
@@ -128,7 +131,7 @@ class Setup:
                       for key in CHECKPOINT_KEYS if key in options}
         if checkpoint:
             result["zero"]["checkpoint_activations"] = checkpoint
-        for key in ("offload_nvme_min_bytes", "quantized_weights_bits", "quantization_block"):
+        for key in EXTENSION_KEYS:
             if key in options:
                 result["zero"][key] = options[key]
         if "aio" in options:
