@@ -13,8 +13,7 @@ using Memory = AsyncBuffer::Memory;
 SmallVector<PackedPieces>
 ExchangeGradientsOp::getPieces(PartitionOp partition) {
   const int64_t slices = partition.getSlices();
-  AxesAttr over = getOverAttr();
-  const int64_t ranks = over ? over.getSize() : slices;
+  const int64_t ranks = getOver().getSize();
   const bool isWithin = getStep() == ExchangeStep::Within;
   SmallVector<PackedPieces> pieces;
   for (auto [begin, end] : partition.getSegmentsIn(getBegin(), getEnd()))
@@ -30,23 +29,18 @@ ExchangeGradientsOp::getPieces(PartitionOp partition) {
 /// (C3): the axes of the step's group.
 static LogicalResult verifyGroup(ExchangeGradientsOp op,
                                  PartitionOp partition) {
-  AxesAttr cut = partition.getCut(), over = op.getOverAttr();
+  AxesAttr cut = partition.getCut(), over = op.getOver();
   auto report = [&](const Twine &wanted) {
-    InFlightDiagnostic error = op.emitOpError("exchanges ")
-                               << stringifyExchangeStep(op.getStep());
-    if (over)
-      error << " over " << over;
-    error << ", wanted " << wanted;
-    return error;
+    return op.emitOpError("exchanges ")
+           << stringifyExchangeStep(op.getStep()) << " over " << over
+           << ", wanted " << wanted;
   };
   if (op.getStep() == ExchangeStep::Whole) {
     if (over == cut)
       return success();
-    if (!cut)
-      return report("no axes: there is no 'zero.mesh'");
     return report("the axes that the partition is cut over: ") << cut;
   }
-  if (!over || !cut || over == cut || !cut.contains(over))
+  if (over == cut || !cut.contains(over))
     return report("some, not all, of the axes that the partition is cut over");
   ArrayRef<StringAttr> all = cut.getNames(), some = over.getNames();
   bool isEdge = op.getStep() == ExchangeStep::Within
@@ -73,12 +67,12 @@ static LogicalResult verifySegments(ExchangeGradientsOp op,
        llvm::zip_equal(op.getParameters().getAsRange<FlatSymbolRefAttr>(),
                        op.getGradients(), segments, op.getPieces(partition))) {
     auto [begin, end] = segment;
-    if (!partition.findMemberIn(symbol.getValue(), begin, end))
+    auto [first, last] = partition.getElementsIn(symbol.getValue(), begin, end);
+    if (first == last)
       return op.emitOpError("names ")
              << symbol << ", of which nothing is in elements " << begin
              << " to " << end << " of @" << partition.getSymName();
     auto type = cast<RankedTensorType>(gradient.getType());
-    auto [first, last] = partition.getElementsIn(symbol.getValue(), begin, end);
     const int64_t wanted = isBetween ? cut.all() * cut.piece : last - first;
     if (type.getNumElements() != wanted ||
         (isBetween && !type.getElementType().isF32()))
@@ -234,7 +228,7 @@ zrt::TrafficClass ExchangeGradientsOp::getTrafficClass() {
 }
 bool ExchangeGradientsOp::combinesReplicas() { return false; }
 AxesAttr ExchangeGradientsOp::getGroup(const PartitionTable &) {
-  return getOverAttr();
+  return getOver();
 }
 SmallVector<PartitionRange>
 ExchangeGradientsOp::getPartitionRanges(const PartitionTable &) {

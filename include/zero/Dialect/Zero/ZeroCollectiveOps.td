@@ -121,7 +121,7 @@ def Zero_ExchangeGradientsOp
       is cut by parameter, and each segment in it is of one of the parameters.
     - (C2) `whole` and `within` take gradients, each with the parameter's elements in
       the segment; `between` takes what a `within` of the same range gave.
-    - (C3) a step has a group: `whole` all axes over which the partition is cut,
+    - (C3) the group: `whole` all axes over which the partition is cut,
       `within` some last ones, and `between` the others.
     - (C4) the pending holds one flat tensor a segment: of `within`, f32 sums of the
       segment's size / ranks of the group; otherwise of its size / slices.
@@ -135,13 +135,13 @@ def Zero_ExchangeGradientsOp
   }];
   let arguments = (ins Zero_Exchange:$step, FlatSymbolRefAttr:$partition,
       I64Attr:$begin, I64Attr:$end, FlatSymbolRefArrayAttr:$parameters,
-      Variadic<AnyRankedTensor>:$gradients, OptionalAttr<Zero_AxesAttr>:$over,
+      Variadic<AnyRankedTensor>:$gradients, Zero_AxesAttr:$over,
       Zero_QuantizationAttr:$quantized, UnitAttr:$prescaled,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = [{
     $step (`prescaled` $prescaled^)? $partition `[` $begin `to` $end `]`
-    `of` $parameters `(` $gradients `:` type($gradients) `)` (`over` $over^)?
+    `of` $parameters `(` $gradients `:` type($gradients) `)` `over` $over
     `quantized` $quantized (`on` $stream^)? attr-dict `:` type($pending)
   }];
   let extraClassDeclaration = [{
