@@ -35,7 +35,7 @@ bool ScheduleInterpreter::readExchange(ExchangeGradientsOp op,
   if (!readExchanged(op, partition, sent))
     return false;
   const int64_t slices = partition.getSlices();
-  const int64_t size = op.getOver() ? op.getOver()->getSize() : slices;
+  const int64_t size = op.getOver().getSize();
   const bool isBetween = op.getStep() == ExchangeStep::Between;
   const int64_t pieces =
       op.getStep() == ExchangeStep::Within ? slices / size : 1;
