@@ -1,11 +1,8 @@
 //===- SplitStatistics.cpp - read gradients as their reductions end -------===//
 
-#include "zero/Analysis/Handles.h"
+#include "zero/Analysis/Arrivals.h"
 #include "zero/Analysis/Schedule.h"
-#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Passes.h"
-
-#include "program/Collective.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,14 +16,6 @@ using namespace mlir;
 using namespace mlir::zero;
 
 namespace {
-
-/// Part of a stored gradient that a reduction in flight fills.
-struct Arrival {
-  PartitionOp partition;
-  int64_t begin = 0, end = 0;
-  /// The last operation that fills it.
-  Operation *last = nullptr;
-};
 
 /// Builds the chain of `zero.grad_stats`.
 class Chain {
@@ -70,7 +59,6 @@ public:
   void run();
 
 private:
-  void collect();
   void split(GradStatsOp whole);
 
   Block &apply;
@@ -78,54 +66,13 @@ private:
   PartitionTable table;
   /// In the order in which `apply` waits.
   SmallVector<Arrival> arrivals;
-  /// The first operation that waits for a gradient.
-  Operation *first = nullptr;
-  DenseMap<Attribute, PartitionOp> partitions;
 };
 
 } // namespace
 
-/// The operation that takes in last what `wait` gives.
-static Operation *lastStoreOf(WaitOp wait) {
-  Operation *last = wait;
-  for (Operation *user : wait->getUsers())
-    if (last->isBeforeInBlock(user))
-      last = user;
-  return last;
-}
-
 Statistics::Statistics(ModuleOp module, StepOp step)
     : apply(step.getRegionOp<ApplyOp>().getBody().front()), handles(step),
-      table(module) {
-  for (PartitionOp partition : module.getOps<PartitionOp>())
-    partitions[FlatSymbolRefAttr::get(partition.getSymNameAttr())] = partition;
-}
-
-void Statistics::collect() {
-  for (auto wait : apply.getOps<WaitOp>()) {
-    auto start = dyn_cast_if_present<CollectiveOpInterface>(
-        handles.findStart(wait.getPending()));
-    if (!start || !isReduction(start) || isPartialReduction(start))
-      continue;
-    if (!first)
-      first = wait.getPending().getDefiningOp<CarriedOp>()
-                  ? wait.getPending().getDefiningOp()
-                  : wait.getOperation();
-    for (const PartitionRange &range : start.getPartitionRanges(table)) {
-      Arrival arrival;
-      arrival.partition = partitions.lookup(range.partition);
-      arrival.last = lastStoreOf(wait);
-      arrival.begin = range.begin;
-      arrival.end = range.end;
-      // A bucket that is reduced to owners lies all over the group.
-      if (start.getKind() == zrt::Collective::Reduce) {
-        arrival.begin = 0;
-        arrival.end = arrival.partition.getFlatElements();
-      }
-      arrivals.push_back(arrival);
-    }
-  }
-}
+      table(module) {}
 
 void Statistics::split(GradStatsOp whole) {
   // What arrives where, by partition in the order of the flat space; of ranges
@@ -138,10 +85,10 @@ void Statistics::split(GradStatsOp whole) {
     if (latest.lookup({arrival.partition, arrival.begin}) == &arrival)
       byPartition[arrival.partition].push_back(&arrival);
 
-  OpBuilder builder(first);
+  OpBuilder builder(arrivals.front().first);
   Chain chain(builder, whole.getLoc());
   for (auto name : whole.getPartitions().getAsRange<FlatSymbolRefAttr>()) {
-    PartitionOp partition = partitions.lookup(name);
+    PartitionOp partition = table.find(name);
     SmallVector<Arrival *> &late = byPartition[partition];
     llvm::sort(late,
                [](Arrival *a, Arrival *b) { return a->begin < b->begin; });
@@ -170,7 +117,7 @@ void Statistics::run() {
   // What replicas combine is complete only when all of it has arrived.
   if (llvm::any_of(apply, [](Operation &op) { return combinesReplicas(&op); }))
     return;
-  collect();
+  arrivals = listReduced(apply, handles, table);
   auto statistics = apply.getOps<GradStatsOp>();
   if (arrivals.empty() || statistics.empty())
     return;
