@@ -24,8 +24,9 @@ struct PeelLastMicro : public zero::impl::PeelLastMicroBase<PeelLastMicro> {
       return signalPassFailure();
     MicroOp micro = step->getLastMicro();
     TrainingAttr training = *step->getTraining();
-    if (training.getAccumulation() == 1 || training.isSilent() ||
-        micro.getLast())
+    // What travels is gradients: to other ranks, or to the host.
+    bool travels = !training.isSilent() || training.getPlanning().getOffload();
+    if (training.getAccumulation() == 1 || !travels || micro.getLast())
       return;
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(micro);

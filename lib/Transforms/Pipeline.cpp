@@ -60,6 +60,8 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
     addOverlapPasses(manager);
   if (config.offloadOptimizer)
     manager.addPass(createOverlapUpdates());
+  if (config.offloadOptimizer && config.overlapCommunication)
+    manager.addPass(createCopyEarly());
   manager.addPass(createPrefetch());
   if (config.offloadOptimizer && config.offloadOptimizer->parameters)
     manager.addPass(createUploadParameters());

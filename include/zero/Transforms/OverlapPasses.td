@@ -10,7 +10,7 @@ def PeelLastMicro : Pass<"zero-peel-last-micro", "::mlir::ModuleOp"> {
     With several micro-batches an update, only the last one may leave reductions
     in flight for the update, and only it completes locally accumulated gradients.
     The passes that follow change this copy alone. Not with one micro-batch, where the
-    only form is the last, nor on one rank, where nothing travels.
+    only form is the last, nor on one rank that offloads nothing, where nothing travels.
 
     - Needs: `zero-insert-updates` ran.
     - Leaves: `zero.micro` for the micro-batches before, and an equal
@@ -138,7 +138,7 @@ def OverlapUpdates : Pass<"zero-overlap-updates", "::mlir::ModuleOp"> {
 
     - Needs: `zero-insert-updates` ran.
     - Leaves: updates in their order; without either flag, everything as it was.
-    - Not done here: copies during the backward pass.
+    - Not done here: copies during the backward pass (`zero-copy-early`).
 
     Before, and after with `pipeline_read`:
     ```mlir
@@ -155,6 +155,31 @@ def OverlapUpdates : Pass<"zero-overlap-updates", "::mlir::ModuleOp"> {
     %q = zero.copy_to_host "gradients" of @p0[8 to 16] : <tensor<4xbf16>>
     %u = zero.update_on_host @p0[0 to 8] of %g if %v : (tensor<4xbf16>) -> <tensor<4xbf16>>
     %x = zero.wait %u : <tensor<4xbf16>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
+def CopyEarly : Pass<"zero-copy-early", "::mlir::ModuleOp"> {
+  let summary = "Copy gradients to the host as they are reduced";
+  let description = [{
+    Starts each copy of gradients for an update on the host right after the operation
+    that completes the last of them: the copies overlap with the rest of the backward
+    pass, and with the reductions for which `zero.apply` still waits. They are waited
+    for where they were. Each is in flight, or waits for its update, in a staging buffer
+    of its own.
+
+    - Needs: `zero-overlap-updates` ran, and what moves reductions before it;
+      `zero-peel-last-micro` where an update has several micro-batches.
+    - Leaves: copies in the last micro-batch, which are carried to `zero.apply`.
+    - Not done here: gradients are stored on the device as well, where they are checked.
+
+    ```mlir
+    %s = zero.wait %r : <tensor<4xbf16>>
+    zero.accumulate slice %s into @p0[0 to 8] : tensor<4xbf16>
+    %p = zero.copy_to_host "gradients" of @p0[0 to 8] : <tensor<4xbf16>>
+    zero.carry %p as "gradients to host of p0[0 to 8]" : <tensor<4xbf16>>
+    ...the backward pass of the layers before...
     ```
   }];
   let dependentDialects = ["::mlir::zero::ZeroDialect"];

@@ -33,6 +33,7 @@ PASSES = [
     "zero-split-statistics",
     "zero-overlap-gathers",
     "zero-overlap-updates",
+    "zero-copy-early",
     "zero-prefetch",
     "zero-upload-parameters",
     "zero-free",
