@@ -33,10 +33,7 @@ private:
   FailureOr<PlannedPoint> planOne(const TrainConfig &config);
   int64_t leastStateBytes(const TrainConfig &config,
                           const ModelFacts &facts) const;
-  bool mayOffload(const TrainConfig &config, int64_t stage) const {
-    return request.budgets.host > 0 && canChooseOffload(config, stage);
-  }
-  std::vector<int64_t> getStages() const;
+  OffloadSpace getOffloadSpace(const TrainConfig &config) const;
   LogicalResult refineSizes(MutableArrayRef<StageSearch> searches);
   void summarize();
 
@@ -80,6 +77,7 @@ FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
   PlanSummary summary = summarizePlan(planned->get());
   point.bytes = summary.totalBytes();
   point.hostBytes = summary.totalBytes(MemoryTier::Host);
+  point.fileBytes = summary.totalBytes(MemoryTier::File);
   point.seconds = timeline->stepSeconds();
   ++result.planned;
   points.push_back(point);
@@ -115,7 +113,7 @@ static int64_t countOptimizerBytes(MLIRContext *context,
 }
 
 FailureOr<ModelFacts> PlanSearch::findFacts() {
-  TrainConfig config = request.base;
+  TrainConfig config = request.bases.front();
   config.checkpoint = {};
   auto oneDevice = runOnCopy(model, [&](OpPassManager &passes) {
     buildModelPipeline(passes, config);
@@ -138,6 +136,16 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   return facts;
 }
 
+OffloadSpace PlanSearch::getOffloadSpace(const TrainConfig &config) const {
+  OffloadSpace space;
+  space.usesHost = request.budgets.host > 0;
+  if (!canChooseOffload(config, config.stage))
+    return space;
+  space.stateBytes = request.budgets.host;
+  space.files = request.files;
+  return space;
+}
+
 /// What outlives a step takes at least on the device, in bytes of a rank.
 int64_t PlanSearch::leastStateBytes(const TrainConfig &config,
                                     const ModelFacts &facts) const {
@@ -148,25 +156,29 @@ int64_t PlanSearch::leastStateBytes(const TrainConfig &config,
     return bytes * facts.trained /
            (config.stage >= fromStage ? config.slices() : 1);
   };
+  OffloadSpace space = getOffloadSpace(config);
   int64_t optimizer = share(facts.optimizerBytes, 1);
-  if (config.offloadOptimizer) // Its last segment may hold all of the rest.
+  int64_t parameters = share(parameter, 3);
+  // Its last segment may hold all of the rest.
+  if (config.offloadOptimizer || space.files)
     optimizer = 0;
-  else if (mayOffload(config, config.stage))
-    optimizer -= std::min(optimizer, request.budgets.host);
-  return share(parameter, 3) + share(gradient, 2) + optimizer;
+  else
+    optimizer -= std::min(optimizer, space.stateBytes);
+  if (config.stage == 3 && space.usesHost && space.takesStates())
+    parameters = 0;
+  return parameters + share(gradient, 2) + optimizer;
 }
 
-std::vector<int64_t> PlanSearch::getStages() const {
-  int64_t given = request.base.stage;
-  if (llvm::is_contained(request.base.given,
-                         std::string("zero_optimization.stage")))
-    return {given};
-  if (request.base.ranks > 1)
+std::vector<int64_t> mlir::zero::getOpenStages(const TrainConfig &base,
+                                               bool mayOffload) {
+  if (llvm::is_contained(base.given, std::string("zero_optimization.stage")))
+    return {base.stage};
+  if (base.ranks > 1)
     return {0, 1, 2, 3};
   // On one rank there is nothing to slice, but something to offload.
-  if (given == 0 && mayOffload(request.base, /*stage=*/1))
+  if (base.stage == 0 && mayOffload && canChooseOffload(base, /*stage=*/1))
     return {0, 1};
-  return {given};
+  return {base.stage};
 }
 
 /// The front and the pick.
@@ -210,21 +222,17 @@ FailureOr<SearchResult> PlanSearch::run() {
     return failure();
   auto plan = [&](const TrainConfig &config) { return planOne(config); };
   std::vector<StageSearch> searches;
-  for (int64_t stage : getStages()) {
-    TrainConfig base = request.base;
-    base.stage = stage;
+  for (TrainConfig base : request.bases) {
     base.memoryBudget = base.hostMemoryBudget = 0;
     if (request.budgets.device &&
         leastStateBytes(base, *facts) > request.budgets.device &&
-        stage != getStages().back()) {
-      result.excludedStages.push_back(stage);
+        base.stage != request.bases.back().stage) {
+      result.excludedStages.push_back(base.stage);
       continue;
     }
-    int64_t hostBytes = mayOffload(base, stage) ? request.budgets.host : 0;
-    searches.emplace_back(base,
-                          makeDimensions(base, stage, *facts, hostBytes,
-                                         request.budgets.host > 0),
-                          request.budgets, plan);
+    searches.emplace_back(
+        base, makeDimensions(base, base.stage, *facts, getOffloadSpace(base)),
+        request.budgets, plan);
     if (failed(searches.back().run()))
       return failure();
   }

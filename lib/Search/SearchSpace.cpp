@@ -25,12 +25,14 @@ static constexpr StringRef kReuse =
 static constexpr StringRef kCheckpoint = "zero.checkpoint_activations";
 static constexpr StringRef kKeptOnHost = "zero.checkpoint_activations.offload";
 static constexpr StringRef kOffload = "zero_optimization.offload_optimizer";
+static constexpr StringRef kOffloadParam = "zero_optimization.offload_param";
 static constexpr StringRef kSubGroup = "zero_optimization.sub_group_size";
 
 ArrayRef<StringRef> mlir::zero::getSearchedKeys() {
   static constexpr StringRef keys[] = {
-      kStage,       kReduce, kGather,     kOverlap,    kPrefetch, kLive,
-      kPersistence, kReuse,  kCheckpoint, kKeptOnHost, kOffload,  kSubGroup};
+      kStage,   kReduce,      kGather,      kOverlap,    kPrefetch,
+      kLive,    kPersistence, kReuse,       kCheckpoint, kKeptOnHost,
+      kOffload, kSubGroup,    kOffloadParam};
   return keys;
 }
 
@@ -47,7 +49,8 @@ public:
   void addOverlap();
   void addCheckpoint();
   void addActivationOffload();
-  void addOffload(int64_t hostBytes);
+  void addOffload(const OffloadSpace &space);
+  void addParameterOffload();
   void addSubGroups();
   std::vector<int64_t> makeLadder(bool withZero) const;
   std::vector<int64_t> makeThresholds() const;
@@ -205,26 +208,32 @@ bool mlir::zero::canChooseOffload(const TrainConfig &base, int64_t stage) {
          !llvm::is_contained(base.given, kOffload);
 }
 
-/// All optimizer states in host memory, then less and less of them. Copies
-/// overlap with updates, which takes a second staging buffer. The device
-/// updates what it keeps.
-void SpaceBuilder::addOffload(int64_t hostBytes) {
+/// Part of the optimizer states in host memory, or in `files`. Copies overlap
+/// with updates, which takes a second staging buffer.
+static std::function<void(TrainConfig &)>
+offload(double ratio, std::optional<FilesConfig> files) {
+  return [ratio, files](TrainConfig &config) {
+    OffloadConfig &offload = config.offloadOptimizer.emplace();
+    offload.ratio = ratio;
+    offload.pipelineRead = offload.pipelineWrite = true;
+    offload.files = files;
+  };
+}
+
+/// All optimizer states in files, then less and less of them; then the same in
+/// host memory. The device updates what it keeps.
+void SpaceBuilder::addOffload(const OffloadSpace &space) {
   constexpr int64_t steps = 8;
   if (facts.optimizerBytes == 0)
     return;
   Dimension dimension;
+  for (int64_t step = steps; step > 0 && space.files; step -= 2)
+    dimension.values.push_back(offload(double(step) / steps, space.files));
   for (int64_t step = steps; step > 0; --step) {
     double ratio = double(step) / steps;
-    if (ratio * facts.optimizerBytes * facts.trained / base.slices() >
-        hostBytes)
-      continue;
-    dimension.values.push_back([ratio](TrainConfig &config) {
-      if (!config.offloadOptimizer)
-        config.offloadOptimizer.emplace();
-      config.offloadOptimizer->ratio = ratio;
-      config.offloadOptimizer->pipelineRead = true;
-      config.offloadOptimizer->pipelineWrite = true;
-    });
+    if (ratio * facts.optimizerBytes * facts.trained / base.slices() <=
+        space.stateBytes)
+      dimension.values.push_back(offload(ratio, std::nullopt));
   }
   if (dimension.values.empty())
     return;
@@ -234,6 +243,21 @@ void SpaceBuilder::addOffload(int64_t hostBytes) {
   dimension.stride = 2;
   dimensions.push_back(std::move(dimension));
   addSubGroups();
+}
+
+/// Parameters of stage 3 in host memory, where all states are offloaded.
+void SpaceBuilder::addParameterOffload() {
+  if (isFixed(kOffloadParam))
+    return;
+  Dimension dimension;
+  for (bool value : {true, false})
+    dimension.values.push_back([value](TrainConfig &config) {
+      if (config.offloadOptimizer)
+        config.offloadOptimizer->parameters =
+            value && config.offloadOptimizer->ratio == 1;
+    });
+  dimension.base = 1;
+  dimensions.push_back(std::move(dimension));
 }
 
 /// Parts of what a rank owns, down to a sixty-fourth.
@@ -254,17 +278,18 @@ void SpaceBuilder::addSubGroups() {
 std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
                                                   int64_t stage,
                                                   const ModelFacts &facts,
-                                                  int64_t hostBytes,
-                                                  bool usesHost) {
+                                                  const OffloadSpace &offload) {
   SpaceBuilder space(base, facts);
   space.addCheckpoint();
-  if (usesHost)
+  if (offload.usesHost)
     space.addActivationOffload();
-  if (hostBytes > 0)
-    space.addOffload(hostBytes);
+  if (offload.takesStates())
+    space.addOffload(offload);
+  if (offload.takesStates() && offload.usesHost && stage == 3)
+    space.addParameterOffload();
   if (base.ranks == 1) {
     // A bucket is the least that is offloaded by itself.
-    if (hostBytes > 0)
+    if (offload.takesStates())
       space.addSizes(kReduce, &TrainConfig::reduceBucketSize,
                      space.makeLadder(/*withZero=*/false));
     return space.take();

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace mlir::zero {
@@ -44,14 +45,24 @@ struct Dimension {
   bool isRecomputation = false;
 };
 
-/// Whether a search may say where optimizer states are.
-bool canChooseOffload(const TrainConfig &base, int64_t stage);
+/// Where a search may put what is not on the device.
+struct OffloadSpace {
+  /// Bytes of a rank's optimizer states that host memory may take; 0: none of
+  /// them.
+  int64_t stateBytes = 0;
+  /// Whether activations, and parameters of stage 3 beside all states, may be
+  /// in host memory.
+  bool usesHost = false;
+  /// Files for optimizer states; none: they are in no file.
+  std::optional<FilesConfig> files;
 
-/// The open settings of one stage. Optimizer states may be offloaded as far as
-/// they take at most `hostBytes` of a rank, and activations with `usesHost`.
+  bool takesStates() const { return stateBytes > 0 || files; }
+};
+
+/// The open settings of one stage.
 std::vector<Dimension> makeDimensions(const TrainConfig &base, int64_t stage,
                                       const ModelFacts &facts,
-                                      int64_t hostBytes, bool usesHost);
+                                      const OffloadSpace &offload);
 
 } // namespace mlir::zero
 

@@ -77,6 +77,7 @@ constexpr OptionRow kOptions[] = {
     {"trace", kReport | kSearch},
     {"picture", kReport | kSearch},
     {"write-config", kSearch},
+    {"nvme-path", kSearch},
     // Estimate.cpp says what it wants of the counts.
     {"params", kEstimate},
     {"largest-layer", kEstimate},

@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+/// Stages that the configuration cannot have, and why.
+using Refusals = SmallVector<std::pair<int64_t, std::string>>;
+
 //===----------------------------------------------------------------------===//
 // In words
 //===----------------------------------------------------------------------===//
@@ -52,6 +55,8 @@ static std::string describeOffload(const TrainConfig &config) {
   llvm::raw_string_ostream os(text);
   os << llvm::format("%g", config.offloadOptimizer->ratio) << " by "
      << formatCount(config.offloadOptimizer->subGroupSize);
+  if (config.offloadOptimizer->files)
+    os << " in files";
   if (config.offloadOptimizer->parameters)
     os << ", with parameters";
   return text;
@@ -60,6 +65,7 @@ static std::string describeOffload(const TrainConfig &config) {
 static bool isIn(const SearchResult &result, const PlannedPoint &point) {
   return result.pick && result.pick->bytes == point.bytes &&
          result.pick->hostBytes == point.hostBytes &&
+         result.pick->fileBytes == point.fileBytes &&
          result.pick->seconds == point.seconds;
 }
 
@@ -70,21 +76,36 @@ static std::string describeNote(const SearchResult &result, int64_t budget,
   return budget && point.bytes > budget ? "above the budget" : "";
 }
 
-/// What of a table is about the host's memory comes where something is there.
+/// What of a table is about host memory or files comes where something is
+/// there.
 static void printFront(const SearchResult &result, int64_t budget) {
-  bool isOffloading = llvm::any_of(
-      result.front, [](const PlannedPoint &point) { return point.hostBytes; });
+  auto uses = [&](int64_t PlannedPoint::*bytes) {
+    return llvm::any_of(result.front, [&](const PlannedPoint &point) {
+      return point.*bytes != 0;
+    });
+  };
+  bool isOffloading = uses(&PlannedPoint::hostBytes);
+  bool usesFiles = uses(&PlannedPoint::fileBytes);
   Table table;
-  auto add = [&](std::string memory, std::string host, std::string time,
-                 std::string stage, std::string recomputed,
+  auto add = [&](std::string memory, std::string host, std::string files,
+                 std::string time, std::string stage, std::string recomputed,
                  std::string offloaded, llvm::SmallVector<std::string> rest) {
-    llvm::SmallVector<std::string> row = {memory, time, stage, recomputed};
+    llvm::SmallVector<std::string> row = {memory};
     if (isOffloading)
-      row = {memory, host, time, stage, recomputed, offloaded};
+      row.push_back(host);
+    if (usesFiles)
+      row.push_back(files);
+    row.append({time, stage, recomputed});
+    if (isOffloading)
+      row.push_back(offloaded);
     llvm::append_range(row, rest);
     table.add(std::move(row));
   };
-  add("memory", "on host", "an update", "stage", "recomputed", "offloaded",
+  auto formatAny = [](int64_t bytes) {
+    return bytes ? formatBytes(bytes) : "-";
+  };
+  add("memory", "on host", "in files", "an update", "stage", "recomputed",
+      "offloaded",
       {"overlap", "reduce bucket", "gather bucket", "ahead", "live", "reuse",
        "kept whole", ""});
   for (const PlannedPoint &point : result.front) {
@@ -93,10 +114,10 @@ static void printFront(const SearchResult &result, int64_t budget) {
     auto only = [](bool applies, int64_t value) {
       return applies ? formatCount(value) : "-";
     };
-    add(formatBytes(point.bytes),
-        point.hostBytes ? formatBytes(point.hostBytes) : "-",
-        formatSeconds(point.seconds), std::to_string(config.stage),
-        describeCheckpoint(config.checkpoint), describeOffload(config),
+    add(formatBytes(point.bytes), formatAny(point.hostBytes),
+        formatAny(point.fileBytes), formatSeconds(point.seconds),
+        std::to_string(config.stage), describeCheckpoint(config.checkpoint),
+        describeOffload(config),
         {config.overlapCommunication ? "yes" : "no",
          formatCount(config.reduceBucketSize),
          only(config.stage == 1 || config.stage == 2,
@@ -111,7 +132,8 @@ static void printFront(const SearchResult &result, int64_t budget) {
 }
 
 static void printSearch(const SearchResult &result, const TrainConfig &base,
-                        const Machine &machine, StringRef path) {
+                        const Machine &machine, StringRef path,
+                        const Refusals &refused) {
   llvm::outs() << path << ": " << plural(base.ranks, "rank") << ", "
                << plural(base.accumulation, "micro-batch", "es")
                << " an update, predicted for " << machine.name << "; ";
@@ -129,6 +151,8 @@ static void printSearch(const SearchResult &result, const TrainConfig &base,
   for (int64_t stage : result.excludedStages)
     llvm::outs() << "stage " << stage
                  << ": what outlives a step exceeds the budget\n";
+  for (const auto &[stage, reason] : refused)
+    llvm::outs() << "stage " << stage << ": " << reason << "\n";
   llvm::outs() << plural(result.planned, "plan")
                << " made; those that no other beats in both, in elements:\n\n";
   printFront(result, base.memoryBudget);
@@ -151,6 +175,7 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
   json.object([&] {
     json.attribute("bytes", point.bytes);
     json.attribute("host_bytes", point.hostBytes);
+    json.attribute("file_bytes", point.fileBytes);
     json.attribute("seconds", point.seconds);
     json.attribute("stage", config.stage);
     json.attribute("recomputed", describeCheckpoint(config.checkpoint));
@@ -160,6 +185,7 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
     if (config.offloadOptimizer) {
       json.attribute("sub_group_size", config.offloadOptimizer->subGroupSize);
       json.attribute("offload_param", config.offloadOptimizer->parameters);
+      json.attribute("in_files", config.offloadOptimizer->files.has_value());
     }
     json.attribute("overlap_comm", config.overlapCommunication);
     json.attribute("reduce_bucket_size", config.reduceBucketSize);
@@ -215,6 +241,7 @@ static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
   int64_t bytes = summary.totalBytes();
   if (bytes == pick.bytes &&
       summary.totalBytes(MemoryTier::Host) == pick.hostBytes &&
+      summary.totalBytes(MemoryTier::File) == pick.fileBytes &&
       timeline->stepSeconds() == pick.seconds)
     return success();
   return fail("'" + options.configFile + "' gives a plan of " +
@@ -261,27 +288,122 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
               ": give more ranks, a smaller micro-batch or more memory");
 }
 
+//===----------------------------------------------------------------------===//
+// What is open
+//===----------------------------------------------------------------------===//
+
+static bool mayOffload(const SearchOptions &options, const TrainConfig &base) {
+  return base.hostMemoryBudget > 0 || !options.folder.empty();
+}
+
+/// What the options mean. What changes nothing at a stage that is open may
+/// count at another one, and of files where the search uses some: nothing is
+/// said of it.
+static FailureOr<TrainConfig> resolveOpen(ModelFile &model,
+                                          const SearchOptions &options) {
+  std::vector<Diagnostic> remarks;
+  FailureOr<TrainConfig> base;
+  {
+    ScopedDiagnosticHandler keep(
+        model.get().getContext(), [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            return failure();
+          remarks.push_back(std::move(diagnostic));
+          return success();
+        });
+    base = model.resolve(options.plan);
+  }
+  if (succeeded(base) && options.folder.empty() &&
+      getOpenStages(*base, mayOffload(options, *base)).size() == 1)
+    for (Diagnostic &remark : remarks)
+      model.get().getContext()->getDiagEngine().emit(std::move(remark));
+  return base;
+}
+
+/// What the options mean for each stage that is open: keys of one stage count
+/// there alone. A stage that they cannot have is left out.
+static std::vector<TrainConfig> resolveStages(ModelFile &model,
+                                              const SearchOptions &options,
+                                              const TrainConfig &base,
+                                              Refusals &refused) {
+  std::vector<int64_t> stages = getOpenStages(base, mayOffload(options, base));
+  if (stages.size() == 1)
+    return {base};
+  std::vector<TrainConfig> bases;
+  for (int64_t stage : stages) {
+    std::string reason;
+    ScopedDiagnosticHandler quiet(
+        model.get().getContext(), [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              reason.empty())
+            reason = diagnostic.str();
+          return success();
+        });
+    PlanOptions plan = options.plan;
+    plan.stage = std::to_string(stage);
+    FailureOr<TrainConfig> config = model.resolve(plan);
+    if (failed(config)) {
+      refused.push_back({stage, reason});
+      continue;
+    }
+    config->given = base.given;
+    bases.push_back(std::move(*config));
+  }
+  return bases;
+}
+
+/// Files of the folder, with what the configuration says of files. Remarks are
+/// about the only stage, or none.
+static FailureOr<FilesConfig> resolveFiles(ModelFile &model,
+                                           const SearchOptions &options,
+                                           const TrainConfig &base) {
+  if (!canChooseOffload(base, /*stage=*/1))
+    return fail("--nvme-path is for states that the search places, and the "
+                "configuration says where they are; leave one of them out");
+  PlanOptions plan = options.plan;
+  if (plan.stage.empty() || plan.stage == "0")
+    plan.stage = "1";
+  plan.pipeline += " offload-optimizer=nvme nvme-path=" + options.folder;
+  const bool isOneStage = getOpenStages(base, /*mayOffload=*/true).size() == 1;
+  ScopedDiagnosticHandler quiet(
+      model.get().getContext(), [&](Diagnostic &diagnostic) {
+        return success(!isOneStage &&
+                       diagnostic.getSeverity() != DiagnosticSeverity::Error);
+      });
+  FailureOr<TrainConfig> config = model.resolve(plan);
+  if (failed(config))
+    return failure();
+  return *config->offloadOptimizer->files;
+}
+
 LogicalResult mlir::zero::runSearch(ModelFile &model,
                                     const SearchOptions &options) {
   if (!model.isModel())
     return fail("'" + model.getPath() +
                 "' is a schedule, of which nothing is open; --search wants a "
                 "model");
-  FailureOr<TrainConfig> base = model.resolve(options.plan);
+  FailureOr<TrainConfig> base = resolveOpen(model, options);
   if (failed(base))
     return failure();
   FailureOr<Machine> machine = model.readMachine();
   if (failed(machine))
     return failure();
   SearchRequest request;
-  request.base = *base;
+  Refusals refused;
+  request.bases = resolveStages(model, options, *base, refused);
   request.machine = *machine;
   request.budgets = {base->memoryBudget, base->hostMemoryBudget};
+  if (!options.folder.empty()) {
+    FailureOr<FilesConfig> files = resolveFiles(model, options, *base);
+    if (failed(files))
+      return failure();
+    request.files = *files;
+  }
   FailureOr<SearchResult> result = searchPlans(model.get(), request);
   if (failed(result))
     return failure();
   if (options.jsonFile != "-")
-    printSearch(*result, *base, *machine, model.getPath());
+    printSearch(*result, *base, *machine, model.getPath(), refused);
   if (!options.jsonFile.empty() &&
       failed(writeFile(options.jsonFile, [&](raw_ostream &os) {
         writeSearch(os, *result, *base, *machine);

@@ -65,6 +65,10 @@ cl::opt<std::string> hostMemoryBudget(
     "host-memory-budget", cl::cat(category), cl::value_desc("bytes"),
     cl::desc("Most bytes that a rank may need in host memory for what is "
              "offloaded; --search offloads only where this is given"));
+cl::opt<std::string> searchFolder(
+    "nvme-path", cl::cat(category), cl::value_desc("folder"),
+    cl::desc("A folder in which --search may keep optimizer states in files; "
+             "in none if not given"));
 cl::opt<std::string> target("target", cl::cat(category),
                             cl::value_desc("host|cuda"),
                             cl::desc("Whose kernels the plan is for; host if "
@@ -354,6 +358,7 @@ LogicalResult runSearch() {
   return zero::runSearch(model, {planOptions(ranks),
                                  configFile,
                                  jsonFile,
+                                 searchFolder,
                                  {traceFile, pictureFile},
                                  lines});
 }

@@ -22,14 +22,14 @@ namespace mlir::zero {
 /// One configuration and what its plan comes to.
 struct PlannedPoint {
   TrainConfig config;
-  /// Bytes of all arenas of a rank on its device, and in host memory.
-  int64_t bytes = 0, hostBytes = 0;
+  /// Bytes of all arenas of a rank on its device, in host memory and in files.
+  int64_t bytes = 0, hostBytes = 0, fileBytes = 0;
   /// Predicted seconds of an update.
   double seconds = 0;
 };
 
-/// Most bytes of a rank. Nothing is offloaded without a limit of host memory,
-/// but for what the configuration offloads.
+/// Most bytes of a rank. Nothing is offloaded to host memory without a limit of
+/// it, but for what the configuration offloads.
 struct MemoryBudgets {
   int64_t device = 0; ///< 0: any
   int64_t host = 0;   ///< 0: none to choose from, any for what is fixed
@@ -43,11 +43,15 @@ struct MemoryBudgets {
 };
 
 struct SearchRequest {
-  /// What is fixed, and where open settings begin. Its `given` names the keys
-  /// that are fixed; its budgets are not looked at.
-  TrainConfig base;
+  /// What is fixed, and where open settings begin, for each of the stages to
+  /// try, which increase. `given` names the keys that are fixed; budgets are
+  /// not looked at.
+  std::vector<TrainConfig> bases;
   Machine machine;
   MemoryBudgets budgets;
+  /// Files in which optimizer states may be; none: in no file, but for what the
+  /// configuration says.
+  std::optional<FilesConfig> files;
 };
 
 struct SearchResult {
@@ -62,6 +66,13 @@ struct SearchResult {
   /// Stages that were left out since what outlives a step exceeds the budget.
   std::vector<int64_t> excludedStages;
 };
+
+/// The stages that a search tries where `base` is what the configuration means:
+/// its own where that is given, and all on several ranks.
+std::vector<int64_t> getOpenStages(const TrainConfig &base, bool mayOffload);
+
+/// Whether a search may say where optimizer states are, at stages above 0.
+bool canChooseOffload(const TrainConfig &base, int64_t stage);
 
 /// Paths of the keys that a search moves, as the configuration has them.
 ArrayRef<StringRef> getSearchedKeys();
