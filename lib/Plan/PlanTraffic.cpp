@@ -125,6 +125,41 @@ static void addExchanges(PlanningAttr planning, ArrayRef<TrafficPart> planned,
   summary.traffic.push_back(within);
 }
 
+static StringRef nameLink(LinkKind link) {
+  switch (link) {
+  case LinkKind::Ranks:
+    return "network";
+  case LinkKind::Bus:
+    return "bus";
+  case LinkKind::HostMemory:
+    return "host memory";
+  case LinkKind::File:
+    return "file";
+  }
+  llvm_unreachable("unknown link");
+}
+
+/// What is started and is no collective, by its kind.
+static void addTransfers(StepOp step, const PartitionTable &partitions,
+                         PlanSummary &summary) {
+  llvm::MapVector<StringRef, TransferSummary> transfers;
+  for (Operation &region : step.getBody().front()) {
+    const int64_t runs = step.getRunsPerUpdate(&region);
+    region.walk([&, runs](AsyncOpInterface op) {
+      if (runs == 0 || isa<CollectiveOpInterface>(op.getOperation()))
+        return;
+      StringRef name = op->getName().stripDialect();
+      TransferSummary &transfer = transfers[name];
+      transfer.name = name.str();
+      transfer.link = nameLink(op.getLink()).str();
+      transfer.count += runs;
+      transfer.bytes += runs * op.getBytes(partitions);
+    });
+  }
+  for (auto &[name, transfer] : transfers)
+    summary.transfers.push_back(transfer);
+}
+
 void mlir::zero::detail::summarizeTraffic(ModuleOp module,
                                           PlanSummary &summary) {
   StepOp step = *module.getOps<StepOp>().begin();
@@ -170,6 +205,7 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   PartitionTable partitions(module);
   addActivations(planned, expected, partitions, summary);
   addCollectives(planned, partitions, summary);
+  addTransfers(step, partitions, summary);
   if (summary.ranks > 1)
     addGathers(traffic, planned, summary);
 }

@@ -103,6 +103,19 @@ static void printTraffic(const PlanSummary &plan) {
   collectives.print(llvm::outs());
 }
 
+/// What offload moves.
+static void printTransfers(const PlanSummary &plan) {
+  if (plan.transfers.empty())
+    return;
+  llvm::outs()
+      << "between the tiers of a rank in an update, and on the host:\n";
+  Table table;
+  for (const TransferSummary &transfer : plan.transfers)
+    table.add({"  " + transfer.name, transfer.link, formatCount(transfer.count),
+               formatBytes(transfer.bytes)});
+  table.print(llvm::outs());
+}
+
 /// Stage 3: what is gathered less than in the forward and in the backward.
 static void printGathers(const PlanSummary &plan) {
   if (plan.gathers.empty())
@@ -148,6 +161,7 @@ void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
                << " others\n\n";
   printMemory(plan, lines);
   printTraffic(plan);
+  printTransfers(plan);
   printGathers(plan);
   printRecomputation(plan);
 }
@@ -258,6 +272,14 @@ void mlir::zero::writeJson(llvm::json::OStream &json,
         json.attributeObject(collective.name, [&] {
           json.attribute("count", collective.count);
           writeVolume(json, plan, "sent", collective.volume, collective.ranks);
+        });
+    });
+    json.attributeObject("transfers", [&] {
+      for (const TransferSummary &transfer : plan.transfers)
+        json.attributeObject(transfer.name, [&] {
+          json.attribute("link", transfer.link);
+          json.attribute("count", transfer.count);
+          json.attribute("bytes", transfer.bytes);
         });
     });
     writePrediction(json, report.prediction);

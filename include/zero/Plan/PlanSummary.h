@@ -69,6 +69,14 @@ struct CollectiveSummary {
   int64_t ranks = 0;
 };
 
+/// What a rank moves between its own memories, or works on in one of them, by
+/// operations of one kind in one update.
+struct TransferSummary {
+  /// The operation, and what it moves over: "bus", "host memory" or "file".
+  std::string name, link;
+  int64_t count = 0, bytes = 0;
+};
+
 /// Elements of the parameters that a micro-batch gathers so many times.
 struct GatherSummary {
   int64_t times = 0, elements = 0;
@@ -84,6 +92,8 @@ struct PlanSummary {
   SmallVector<ArenaSummary> arenas;
   SmallVector<TrafficSummary> traffic;
   SmallVector<CollectiveSummary> collectives;
+  /// Empty where nothing is offloaded.
+  SmallVector<TransferSummary> transfers;
   /// Stage 3: elements of parameters by the gathers of one micro-batch.
   SmallVector<GatherSummary> gathers;
   /// Kernels of one micro-batch: all, and those that recompute.
