@@ -62,6 +62,18 @@ std::string checkQuantize(Shapes s) {
   return checkPacked(s, "to", packedBytes(s));
 }
 
+std::string checkFeedback(Shapes s) {
+  const double beta = s.spec->real("beta");
+  const int64_t reset = s.spec->integer("reset"),
+                micros = s.spec->integer("accumulation");
+  if (!(beta >= 0 && beta < 1) || reset < 1 || micros < 1)
+    return "beta is " + std::to_string(beta) + ", reset " +
+           std::to_string(reset) + " and accumulation " +
+           std::to_string(micros) +
+           ", wanted a beta in [0, 1) and 1 or more of the others";
+  return checkQuantize(s);
+}
+
 std::string checkSumQuantized(Shapes s) {
   const QuantizedPieces cut = piecesOf(*s.spec);
   if (std::string wrong = checkPieces(cut); !wrong.empty())
@@ -119,6 +131,14 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
        "bits:int block:int ranks:int? pieces:int? piece:int?",
        [](Shapes s) -> uint64_t { return 4 * s.size("n"); }, nullptr,
        checkQuantize},
+      // The same of what is read and the errors of earlier calls; `left` are
+      // those of later ones, in the memory of `errors` or in another.
+      {"zero.quantize_feedback",
+       "from:T[n] errors:bf16[n] -> to:i8[m] left:bf16[n]",
+       "bits:int block:int ranks:int pieces:int piece:int beta:real reset:int "
+       "accumulation:int",
+       [](Shapes s) -> uint64_t { return 12 * s.size("n"); }, nullptr,
+       checkFeedback},
       // The slices of all ranks, whose pieces are those of each segment.
       {"zero.dequantize", "from:i8[m] -> to:T[n]",
        "bits:int block:int ranks:int pieces:ints",

@@ -2,6 +2,7 @@
 set(ZERO_KERNEL_TESTS
   KernelAttentionTest.cpp
   KernelDropoutTest.cpp
+  KernelFeedbackTest.cpp
   KernelInPlaceTest.cpp
   KernelIndexTest.cpp
   KernelLinearGeluTest.cpp

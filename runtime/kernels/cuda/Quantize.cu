@@ -1,8 +1,9 @@
-// zero.quantize, zero.dequantize and zero.sum_quantized on a device, with the
-// bits of the host's.
+// zero.quantize, zero.quantize_feedback, zero.dequantize and
+// zero.sum_quantized on a device, with the bits of the host's.
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
+#include "program/Control.h"
 #include "program/QuantizedKernels.h"
 
 #include <cfloat>
@@ -39,13 +40,19 @@ __device__ inline void clearPadding(const Quantization &how, int64_t elements,
     to[i] = 0;
 }
 
-/// Packs `count` elements of which the first `there` are in `from`; others are
-/// zeros.
-template <typename T>
-__device__ inline void packBlock(const T *from, int64_t there, int64_t count,
-                                 int64_t bits, float scale, char *to) {
+/// Packs `count` elements of which the first `there`, from `first` on, are in
+/// `from`; others are zeros.
+template <typename From>
+__device__ inline void packBlock(const From &from, int64_t first, int64_t there,
+                                 int64_t count, int64_t bits, float scale,
+                                 char *to) {
   const auto integerAt = [&](int64_t i) {
-    return i < there ? toInteger(toFloat(from[i]), scale) : 0;
+    if (i >= there)
+      return 0;
+    const float x = from(first + i);
+    const int integer = toInteger(x, scale);
+    from.keep(first + i, x, float(integer) * scale);
+    return integer;
   };
   if (bits == 8)
     for (int64_t i = threadIdx.x; i < count; i += blockDim.x)
@@ -55,11 +62,51 @@ __device__ inline void packBlock(const T *from, int64_t there, int64_t count,
       to[i / 2] = char((integerAt(i) & 15) | (integerAt(i + 1) & 15) << 4);
 }
 
+/// What is packed as it is.
+template <typename T> struct Plain {
+  const T *from;
+
+  __device__ void begin() {}
+  __device__ float operator()(int64_t i) const { return toFloat(from[i]); }
+  __device__ void keep(int64_t, float, float) const {}
+};
+
+/// What is packed with the errors of earlier calls added; keeps what is lost.
+template <typename T> struct Corrected {
+  const T *gradients;
+  const BF16 *errors;
+  BF16 *left;
+  Feedback feedback;
+  const Control *control;
+  float scale = 0, inverse = 0; // of the loss; without errors scale is 0
+
+  /// Errors begin anew, too, where the last update was skipped.
+  __device__ void begin() {
+    const int64_t update = int64_t(control->batch) / feedback.accumulation;
+    const bool isFresh = control->microIndex == 0 &&
+                         (update % feedback.reset == 0 || !control->finite);
+    scale = isFresh ? 0 : control->scale;
+    inverse = 1 / control->scale;
+  }
+  __device__ float errorAt(int64_t i) const {
+    return toFloat(errors[i]) * scale;
+  }
+  __device__ float operator()(int64_t i) const {
+    return toFloat(gradients[i]) + errorAt(i);
+  }
+  /// Of `x`, `back` comes back.
+  __device__ void keep(int64_t i, float x, float back) const {
+    const float error = feedback.beta * errorAt(i) + feedback.rest * (x - back);
+    const BF16 rounded = fromFloat<BF16>(error * inverse);
+    left[i] = isNonFinite(toFloat(rounded)) ? BF16{0} : rounded;
+  }
+};
+
 /// A thread block for each block of elements of each piece.
-template <typename T>
-__global__ void quantizeKernel(const T *from, int64_t elements,
-                               Quantization how, QuantizedPieces cut,
-                               char *to) {
+template <typename From>
+__global__ void quantizeKernel(From from, int64_t elements, Quantization how,
+                               QuantizedPieces cut, char *to) {
+  from.begin();
   __shared__ uint32_t largest;
   const int64_t blocks = how.blocks(cut.piece);
   for (int64_t index = blockIdx.x; index < cut.all() * blocks;
@@ -77,8 +124,7 @@ __global__ void quantizeKernel(const T *from, int64_t elements,
     __syncthreads();
     uint32_t own = 0;
     for (int64_t i = threadIdx.x; i < there; i += blockDim.x) {
-      const uint32_t bits =
-          __float_as_uint(toFloat(from[source + i])) & 0x7fffffffu;
+      const uint32_t bits = __float_as_uint(from(source + i)) & 0x7fffffffu;
       own = bits > own ? bits : own;
     }
     atomicMax(&largest, own);
@@ -87,7 +133,7 @@ __global__ void quantizeKernel(const T *from, int64_t elements,
     if (threadIdx.x == 0)
       reinterpret_cast<float *>(packed + how.scalesAt(cut.piece))[block] =
           scale;
-    packBlock(from + source, there, count, how.bits, scale,
+    packBlock(from, source, there, count, how.bits, scale,
               packed + first * how.bits / 8);
     if (block == 0)
       clearPadding(how, cut.piece, packed);
@@ -144,33 +190,64 @@ __global__ void sumKernel(const char *from, Quantization how,
   }
 }
 
-class Quantize final : public Kernel {
-public:
-  Quantize(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), type(spec.operands[0].type),
+class Packer : public Kernel {
+protected:
+  Packer(const KernelSpec &spec, const KernelContext &context)
+      : type(spec.operands[0].type), stream(context.cuda->stream),
         elements(spec.operands[0].elements()), how(quantizationOf(spec)),
         cut(piecesOf(spec)) {}
 
-  void run(void *const *buffers, void *) override {
+  template <typename From> void packAll(const From &from, void *to) {
     if (!cut.piece)
       return;
-    withType(type, [&](auto element) {
-      using T = decltype(element);
-      quantizeKernel<<<blocksFor(cut.all() * how.blocks(cut.piece) * kThreads,
-                                 kThreads),
-                       kThreads, 0, stream>>>(
-          static_cast<const T *>(buffers[0]), elements, how, cut,
-          static_cast<char *>(buffers[1]));
-    });
+    quantizeKernel<<<blocksFor(cut.all() * how.blocks(cut.piece) * kThreads,
+                               kThreads),
+                     kThreads, 0, stream>>>(from, elements, how, cut,
+                                            static_cast<char *>(to));
     checkLaunch("quantize");
   }
 
+  DataType type;
+
 private:
   cudaStream_t stream;
-  DataType type;
   int64_t elements;
   Quantization how;
   QuantizedPieces cut;
+};
+
+class Quantize final : public Packer {
+public:
+  Quantize(const KernelSpec &spec, const KernelContext &context)
+      : Packer(spec, context) {}
+
+  void run(void *const *buffers, void *) override {
+    withType(type, [&](auto element) {
+      using T = decltype(element);
+      packAll(Plain<T>{static_cast<const T *>(buffers[0])}, buffers[1]);
+    });
+  }
+};
+
+class QuantizeFeedback final : public Packer {
+public:
+  QuantizeFeedback(const KernelSpec &spec, const KernelContext &context)
+      : Packer(spec, context), control(context.control),
+        feedback(feedbackOf(spec)) {}
+
+  void run(void *const *buffers, void *) override {
+    withType(type, [&](auto element) {
+      using T = decltype(element);
+      packAll(Corrected<T>{static_cast<const T *>(buffers[0]),
+                           static_cast<const BF16 *>(buffers[1]),
+                           static_cast<BF16 *>(buffers[3]), feedback, control},
+              buffers[2]);
+    });
+  }
+
+private:
+  const Control *control;
+  Feedback feedback;
 };
 
 class Dequantize final : public Kernel {
@@ -241,6 +318,7 @@ namespace zrt::cuda {
 
 void registerQuantize(Registry &registry) {
   registry.add("zero.quantize", makeKernel<Quantize>);
+  registry.add("zero.quantize_feedback", makeKernel<QuantizeFeedback>);
   registry.add("zero.dequantize", makeKernel<Dequantize>);
   registry.add("zero.sum_quantized", makeKernel<SumQuantized>);
 }

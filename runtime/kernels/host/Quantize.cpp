@@ -1,9 +1,11 @@
-// zero.quantize, zero.dequantize and zero.sum_quantized. CUDA's twins give the
-// same bits: a block's scale is max |x| / most, elements are x / scale rounded
-// to even, and come back as integer * scale rounded to their type. Sums are in
-// f32 and in the order of ranks.
+// zero.quantize, zero.quantize_feedback, zero.dequantize and
+// zero.sum_quantized. CUDA's twins give the same bits: a block's scale is
+// max |x| / most, elements are x / scale rounded to even, and come back as
+// integer * scale rounded to their type. Sums are in f32 and in the order of
+// ranks.
 #include "kernels/host/Host.h"
 #include "kernels/host/Vector.h"
+#include "program/Control.h"
 #include "program/QuantizedKernels.h"
 
 #include <algorithm>
@@ -16,11 +18,13 @@ namespace {
 
 typedef signed char ByteVector __attribute__((vector_size(16)));
 
-/// Bits of |x| as integers are in the order of |x|, with NaNs last.
-template <typename T> uint32_t largestMagnitude(const T *from, int64_t count) {
+/// Bits of |x| as integers are in the order of |x|, with NaNs last. `values`
+/// gives lanes, those past the end as zeros.
+template <typename Values>
+uint32_t largestMagnitude(const Values &values, int64_t count) {
   WordVector largest = {};
   forEachVector(count, [&](Lanes at) {
-    const Vector x = at.load(from);
+    const Vector x = values(at);
     const WordVector bits =
         reinterpret_cast<const WordVector &>(x) & 0x7fffffff;
     largest = bits > largest ? bits : largest;
@@ -56,15 +60,15 @@ int halfAt(const char *from, int64_t i) {
   return ((i % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
 }
 
-template <typename T> class Quantize final : public Kernel {
-public:
-  Quantize(const KernelSpec &spec, const KernelContext &context)
+/// Packs what a subclass's functor gives for the elements from one on.
+class Packer : public Kernel {
+protected:
+  Packer(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), elements(spec.operands[0].elements()),
         how(quantizationOf(spec)), cut(piecesOf(spec)) {}
 
-  void run(void *const *buffers, void *) override {
-    const T *from = at<T>(buffers, 0);
-    char *to = at<char>(buffers, 1);
+  /// `from(first)` gives what `pack` takes.
+  template <typename From> void packAll(const From &from, char *to) {
     const int64_t blocks = how.blocks(cut.piece);
     pool.parallelFor(cut.all() * blocks, 4, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -77,17 +81,19 @@ public:
 
 private:
   /// Block `block` of a piece, of which all or some is there to read.
-  void packBlock(const T *from, int64_t piece, int64_t block, char *to) const {
+  template <typename From>
+  void packBlock(const From &from, int64_t piece, int64_t block,
+                 char *to) const {
     const int64_t first = block * how.block;
     const int64_t count = std::min(how.block, cut.piece - first);
     const int64_t source = cut.sourceOf(piece) + first;
     const int64_t there = std::clamp(elements - source, int64_t(0), count);
-    const float scale =
-        scaleFor(largestMagnitude(from + source, there), how.most());
+    const auto values = from(source);
+    const float scale = scaleFor(largestMagnitude(values, there), how.most());
     std::memcpy(to + how.scalesAt(cut.piece) + 4 * block, &scale,
                 sizeof(scale));
     char *integers = to + first * how.bits / 8;
-    pack(from + source, there, scale, integers);
+    pack(values, there, scale, integers);
     const int64_t done = (there * how.bits + 7) / 8;
     std::memset(integers + done, 0, (count * how.bits + 7) / 8 - done);
   }
@@ -101,10 +107,12 @@ private:
     std::memset(to + used, 0, how.packedBytes(cut.piece) - used);
   }
 
-  void pack(const T *from, int64_t count, float scale, char *to) const {
+  template <typename Values>
+  void pack(const Values &values, int64_t count, float scale, char *to) const {
     forEachVector(count, [&](Lanes at) {
-      const IntVector integers =
-          __builtin_convertvector(toInteger(at.load(from), scale), IntVector);
+      const Vector x = values(at), rounded = toInteger(x, scale);
+      values.keep(at, x, rounded * splat(scale));
+      const IntVector integers = __builtin_convertvector(rounded, IntVector);
       const ByteVector bytes = __builtin_convertvector(integers, ByteVector);
       if (how.bits == 8)
         std::memcpy(to + at.at, &bytes, at.count);
@@ -119,6 +127,86 @@ private:
   int64_t elements;
   Quantization how;
   QuantizedPieces cut;
+};
+
+template <typename T> class Quantize final : public Packer {
+public:
+  Quantize(const KernelSpec &spec, const KernelContext &context)
+      : Packer(spec, context) {}
+
+  void run(void *const *buffers, void *) override {
+    packAll([from = at<T>(buffers, 0)](
+                int64_t first) { return Values{from + first}; },
+            at<char>(buffers, 1));
+  }
+
+private:
+  struct Values {
+    const T *from;
+    ZERO_INLINE Vector operator()(Lanes at) const { return at.load(from); }
+    ZERO_INLINE void keep(Lanes, Vector, Vector) const {}
+  };
+};
+
+/// Adds the errors of earlier calls to what it packs, and keeps what is lost.
+template <typename T> class QuantizeFeedback final : public Packer {
+public:
+  QuantizeFeedback(const KernelSpec &spec, const KernelContext &context)
+      : Packer(spec, context), control(context.control),
+        feedback(feedbackOf(spec)) {}
+
+  void run(void *const *buffers, void *) override {
+    const Values all{
+        at<T>(buffers, 0),         at<BFloat16>(buffers, 1),
+        at<BFloat16>(buffers, 3),  splat(isFresh() ? 0 : control->scale),
+        splat(1 / control->scale), splat(feedback.beta),
+        splat(feedback.rest)};
+    packAll([&](int64_t first) { return all.from(first); },
+            at<char>(buffers, 2));
+  }
+
+private:
+  /// Whether errors begin anew: nothing of an update that was skipped is fed
+  /// back.
+  bool isFresh() const {
+    const int64_t update = int64_t(control->batch) / feedback.accumulation;
+    return control->microIndex == 0 &&
+           (update % feedback.reset == 0 || !control->finite);
+  }
+
+  struct Values {
+    const T *gradients;
+    const BFloat16 *errors;
+    BFloat16 *left;
+    /// The loss scale, or 0 without errors; and its inverse.
+    Vector scale, inverse;
+    Vector beta, rest;
+
+    Values from(int64_t first) const {
+      Values values = *this;
+      values.gradients += first;
+      values.errors += first;
+      values.left += first;
+      return values;
+    }
+    ZERO_INLINE Vector errorsAt(Lanes at) const {
+      return at.load(errors) * scale;
+    }
+    ZERO_INLINE Vector operator()(Lanes at) const {
+      return at.load(gradients) + errorsAt(at);
+    }
+    /// Of `x`, `back` comes back.
+    ZERO_INLINE void keep(Lanes at, Vector x, Vector back) const {
+      const Vector error = beta * errorsAt(at) + rest * (x - back);
+      const WordVector bits = bfloat16Bits(error * inverse) << 16;
+      const WordVector kept =
+          (bits & 0x7f800000u) == 0x7f800000u ? WordVector{} : bits;
+      at.store(left, reinterpret_cast<const Vector &>(kept));
+    }
+  };
+
+  const Control *control;
+  Feedback feedback;
 };
 
 /// Brings the packed slices of all ranks back: piece j of rank r is elements
@@ -234,6 +322,7 @@ std::unique_ptr<Kernel> makeByResult(const KernelSpec &spec,
 
 void registerQuantize(Registry &registry) {
   registry.add("zero.quantize", makeByOperand<Quantize>);
+  registry.add("zero.quantize_feedback", makeByOperand<QuantizeFeedback>);
   registry.add("zero.dequantize", makeByResult<Dequantize>);
   registry.add("zero.sum_quantized", makeByResult<SumQuantized>);
 }
