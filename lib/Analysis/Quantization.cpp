@@ -18,3 +18,14 @@ mlir::zero::getGatherQuantization(PlanningAttr planning,
              ? quantization
              : QuantizationAttr();
 }
+
+SmallVector<int64_t> mlir::zero::getErrors(PlanningAttr planning,
+                                           PartitionOp partition) {
+  if (!planning.getErrorFeedback() || !partition.isTrainable() ||
+      partition.getLayout() != LayoutKind::Parameter)
+    return {};
+  SmallVector<int64_t> errors = {1};
+  if (AxesAttr within = planning.getGradientsWithin())
+    errors.push_back(within.getSize());
+  return errors;
+}

@@ -108,6 +108,14 @@ static void addPieces(zrt::KernelSpec &spec, const PackedPieces &cut) {
   spec.ints["piece"] = {cut.piece};
 }
 
+static void addFeedback(zrt::KernelSpec &spec, FeedbackAttr feedback,
+                        int64_t accumulation) {
+  spec.name = "zero.quantize_feedback";
+  spec.floats["beta"] = feedback.getBeta();
+  spec.ints["reset"] = {feedback.getReset()};
+  spec.ints["accumulation"] = {accumulation};
+}
+
 void CommandBuilder::packBuffers(AsyncOpInterface start,
                                  ArrayRef<AsyncBuffer> buffers,
                                  ArrayRef<AtAttr> places) {
@@ -120,12 +128,21 @@ void CommandBuilder::packBuffers(AsyncOpInterface start,
         describePacking("zero.quantize", from, packed, packed.quantization);
     if (packed.pieces)
       addPieces(spec, *packed.pieces);
+    std::vector<zrt::BufferRef> refs = {
+        refer(start, from, places[packed.packs], allOf(buffers, packed.packs)),
+        refer(start, packed, places[i], allOf(buffers, i))};
+    if (packed.errors >= 0) {
+      const AsyncBuffer &errors = buffers[packed.errors];
+      addFeedback(spec, packed.feedback, step.getTraining()->getAccumulation());
+      spec.operands.push_back({zrt::DataType::BF16, {errors.elements}});
+      spec.results.push_back(spec.operands.back());
+      zrt::BufferRef ref = refer(start, errors, places[packed.errors],
+                                 allOf(buffers, packed.errors));
+      refs.insert(refs.begin() + 1, ref);
+      refs.push_back(ref);
+    }
     zrt::countWork(spec);
-    addKernel(
-        start, std::move(spec),
-        {refer(start, from, places[packed.packs], allOf(buffers, packed.packs)),
-         refer(start, packed, places[i], allOf(buffers, i))},
-        "quantize " + from.name);
+    addKernel(start, std::move(spec), refs, "quantize " + from.name);
   }
 }
 

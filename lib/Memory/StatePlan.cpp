@@ -40,6 +40,13 @@ PartitionPlaces mlir::zero::planPartition(PartitionOp partition,
     return {places.getDictionary(context), ArrayAttr()};
   add("gradients", {ArenaKind::Gradients}, partition.hasShardedGradients(),
       partition.getGradientType());
+  // Of this rank's own gradients: no other rank has them.
+  for (auto [index, elementsEach] :
+       llvm::enumerate(partition.getErrors().value_or(ArrayRef<int64_t>())))
+    places.append(PartitionOp::getErrorsName(index > 0),
+                  cursor.take(context, {ArenaKind::Gradients},
+                              elements / elementsEach *
+                                  elementBytes(BFloat16Type::get(context))));
   SmallVector<Attribute> states;
   for (StateAttr state : partition.getStateRange()) {
     SmallVector<StateRangeAttr> ranges;

@@ -197,7 +197,8 @@ static PlanningAttr makePlanning(MLIRContext *context,
       makeOffload(context, config.offloadOptimizer),
       makeQuantization(context, config.quantizedWeightBits, config),
       makeQuantization(context, config.quantizedGradientBits, config),
-      getAxes(context, config, config.gradientAxes));
+      getAxes(context, config, config.gradientAxes),
+      /*error_feedback=*/FeedbackAttr());
 }
 
 static void createMesh(OpBuilder &builder, Location loc,

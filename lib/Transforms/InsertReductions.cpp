@@ -93,10 +93,8 @@ public:
 
   void allReduce(const Bucket &bucket);
   void reduceScatter(const Bucket &bucket);
-  /// The same of quantized gradients; with `within` in two steps, of which the
-  /// first is over these axes.
-  void exchange(const Bucket &bucket, QuantizationAttr quantization,
-                AxesAttr within);
+  /// The same of quantized gradients, in one step or two.
+  void exchange(const Bucket &bucket, PlanningAttr planning);
   void reduceToOwners(const Bucket &bucket);
 
 private:
@@ -183,9 +181,8 @@ void ReductionBuilder::reduceScatter(const Bucket &bucket) {
     accumulate(AccumulateForm::Slice, slice, range.first, range.second);
 }
 
-void ReductionBuilder::exchange(const Bucket &bucket,
-                                QuantizationAttr quantization,
-                                AxesAttr within) {
+void ReductionBuilder::exchange(const Bucket &bucket, PlanningAttr planning) {
+  AxesAttr within = planning.getGradientsWithin();
   SmallVector<Attribute> names;
   SmallVector<Value> taken;
   for (GradientOp gradient : bucket.gradients) {
@@ -204,7 +201,8 @@ void ReductionBuilder::exchange(const Bucket &bucket,
     auto op = ExchangeGradientsOp::create(
         builder, loc, PendingType::get(builder.getContext(), types), step,
         symbol, bucket.begin, bucket.end, builder.getArrayAttr(names), taken,
-        over, quantization, prescaled && isLast, StreamKind::Reduce);
+        over, planning.getQuantizedGradients(), planning.getErrorFeedback(),
+        prescaled && isLast, StreamKind::Reduce);
     WaitOp done = wait(op.getPending());
     taken.assign(done.result_begin(), done.result_end());
   };
@@ -386,10 +384,8 @@ void Reductions::reduceBucket(PartitionOp partition, Bucket &bucket) {
     return;
   else if (partition.getStage() == 0)
     reduction.allReduce(bucket);
-  else if (QuantizationAttr how =
-               training.getPlanning().getQuantizedGradients())
-    reduction.exchange(bucket, how,
-                       training.getPlanning().getGradientsWithin());
+  else if (training.getPlanning().getQuantizedGradients())
+    reduction.exchange(bucket, training.getPlanning());
   else
     reduction.reduceScatter(bucket);
 }

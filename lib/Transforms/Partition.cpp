@@ -3,6 +3,7 @@
 #include "zero/Analysis/Averages.h"
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/PartitionLayout.h"
+#include "zero/Analysis/Quantization.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
@@ -299,9 +300,13 @@ void Partitioner::createPartition(const Group &group, Type computeType,
       training.getStage(), flat.segments, builder.getArrayAttr(members),
       computeType, gradientType, chooseParameterTier(layout),
       settings.splitMaster && group.optimizer && computeType.isBF16(),
-      group.optimizer, /*states=*/ArrayAttr(), /*at=*/DictionaryAttr());
+      group.optimizer, /*states=*/ArrayAttr(),
+      /*errors=*/DenseI64ArrayAttr(), /*at=*/DictionaryAttr());
   if (group.optimizer)
     placeStates(partition);
+  SmallVector<int64_t> errors = getErrors(training.getPlanning(), partition);
+  if (!errors.empty())
+    partition.setErrors(errors);
 }
 
 /// Sharded parameters may be in host memory.

@@ -212,6 +212,8 @@ void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
       add(accesses.atOnce, place, /*isWrite=*/true);
     if (isPacked(buffers, index)) // What travels is a copy.
       add(accesses.atOnce, place, /*isWrite=*/false);
+    else if (holdsErrors(buffers, index))
+      add(accesses.atOnce, place, /*isWrite=*/true);
     else if (!buffer.isMadeAtWait())
       add(accesses.inFlight, place, buffer.isWritten, buffer.owner);
   }

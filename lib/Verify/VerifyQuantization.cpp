@@ -41,16 +41,51 @@ static LogicalResult verifyGather(AllGatherOp gather, const Tables &tables) {
   return success();
 }
 
+/// What exchanges lose is fed back as planned: with another beta, ranks would
+/// still agree, and train something else.
+static LogicalResult verifyFeedback(ExchangeGradientsOp exchange,
+                                    FeedbackAttr wanted) {
+  FeedbackAttr found = exchange.getFeedbackAttr();
+  if (found == wanted)
+    return success();
+  InFlightDiagnostic error = exchange.emitOpError("feeds back errors as ");
+  if (found)
+    error << found;
+  else
+    error << "none";
+  if (wanted)
+    return error << ", wanted " << wanted << " as is planned";
+  return error << ", and is planned to leave them out";
+}
+
+/// A partition keeps the errors of what it exchanges, and no others.
+static LogicalResult verifyErrors(PartitionOp partition, const Tables &tables) {
+  SmallVector<int64_t> wanted =
+      getErrors(tables.training.getPlanning(), partition);
+  ArrayRef<int64_t> found = partition.getErrors().value_or(ArrayRef<int64_t>());
+  if (found == ArrayRef<int64_t>(wanted))
+    return success();
+  InFlightDiagnostic error = partition.emitOpError("keeps errors [");
+  llvm::interleaveComma(found, error);
+  error << "], wanted [";
+  llvm::interleaveComma(wanted, error);
+  return error << "] as is planned";
+}
+
 LogicalResult verify::verifyQuantization(const Tables &tables) {
   PlanningAttr planning = tables.training.getPlanning();
+  for (PartitionOp partition : tables.module.getOps<PartitionOp>())
+    if (failed(verifyErrors(partition, tables)))
+      return failure();
   WalkResult walk = tables.step->walk([&](Operation *op) {
     if (auto gather = dyn_cast<AllGatherOp>(op))
       return WalkResult(verifyGather(gather, tables));
     auto exchange = dyn_cast<ExchangeGradientsOp>(op);
     if (!exchange)
       return WalkResult::advance();
-    if (failed(
-            verifyIs(exchange, planning.getQuantizedGradients(), "gradients")))
+    if (failed(verifyIs(exchange, planning.getQuantizedGradients(),
+                        "gradients")) ||
+        failed(verifyFeedback(exchange, planning.getErrorFeedback())))
       return WalkResult::interrupt();
     if (exchange.getStep() == ExchangeStep::Within &&
         exchange.getOverAttr() != planning.getGradientsWithin())

@@ -13,6 +13,10 @@ QuantizationAttr getGatherQuantization(PlanningAttr planning,
                                        const PartitionTable &partitions,
                                        StringAttr parameter);
 
+/// The errors that `partition` keeps of gradients that it exchanges, as its
+/// attribute has them; empty where nothing is fed back.
+SmallVector<int64_t> getErrors(PlanningAttr planning, PartitionOp partition);
+
 } // namespace mlir::zero
 
 #endif // ZERO_ANALYSIS_QUANTIZATION_H

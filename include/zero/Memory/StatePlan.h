@@ -26,7 +26,7 @@ private:
 
 /// Places of all that a partition keeps, as its attributes.
 struct PartitionPlaces {
-  /// Of `parameters`, and where it is trained of `gradients`.
+  /// Of `parameters`, and where it is trained of `gradients` and `errors`.
   DictionaryAttr at;
   /// The partition's states, with the place of each range; null where it is not
   /// trained.

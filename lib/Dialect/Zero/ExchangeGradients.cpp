@@ -84,6 +84,31 @@ static LogicalResult verifySegments(ExchangeGradientsOp op,
   return success();
 }
 
+/// (C5): the partition keeps errors of the step if it has feedback.
+static LogicalResult verifyErrors(ExchangeGradientsOp op,
+                                  PartitionOp partition) {
+  const bool isBetween = op.getStep() == ExchangeStep::Between;
+  ArrayRef<int64_t> errors =
+      partition.getErrors().value_or(ArrayRef<int64_t>());
+  const size_t wanted = isBetween || op.getStep() == ExchangeStep::Within;
+  if (!op.getFeedback())
+    return errors.empty() ? success()
+                          : op.emitOpError("has no 'feedback', and @")
+                                << partition.getSymName() << " keeps errors";
+  const int64_t first = isBetween
+                            ? partition.getSlices() / op.getOver().getSize()
+                            : op.getOver().getSize();
+  if (errors.size() == 1 + wanted && (!wanted || errors[1] == first))
+    return success();
+  InFlightDiagnostic error = op.emitOpError("feeds errors back in ")
+                             << stringifyExchangeStep(op.getStep()) << " over "
+                             << op.getOver() << ", and @"
+                             << partition.getSymName() << " keeps errors [";
+  llvm::interleaveComma(errors, error);
+  return error << "], wanted [1" << (wanted ? ", " : "")
+               << (wanted ? std::to_string(first) : "") << ']';
+}
+
 LogicalResult
 ExchangeGradientsOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = lookUpPartition(*this, getPartitionAttr(), tables);
@@ -98,7 +123,8 @@ ExchangeGradientsOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("is 'prescaled', wanted at the step between groups, "
                        "which gives the sums over all ranks");
   if (failed(verifyGroup(*this, partition)) ||
-      failed(verifySegments(*this, partition)))
+      failed(verifySegments(*this, partition)) ||
+      failed(verifyErrors(*this, partition)))
     return failure();
   const bool isWithin = getStep() == ExchangeStep::Within;
   SmallVector<Type> wanted;
@@ -128,8 +154,27 @@ static AsyncBuffer makePackedPieces(const Twine &name, ExchangeGradientsOp op,
   return packed;
 }
 
+/// What this rank has lost of `taken` elements of a segment: of the second
+/// step, of the sums that it takes.
+static AsyncBuffer makeErrors(const Twine &name, ExchangeGradientsOp op,
+                              PartitionOp partition, int64_t begin,
+                              int64_t taken) {
+  const bool isBetween = op.getStep() == ExchangeStep::Between;
+  if (isBetween)
+    begin = begin / partition.getSlices() * op.getOver().getSize();
+  return holdRange(makeBuffer(name, Memory::State,
+                              BFloat16Type::get(op.getContext()), taken),
+                   partition, PartitionOp::getErrorsName(isBetween), begin,
+                   begin + taken);
+}
+
+/// Buffers of a segment.
+static unsigned countBuffers(ExchangeGradientsOp op) {
+  return op.getFeedback() ? 5 : 4;
+}
+
 /// For each segment: what is taken, packed for all ranks; what arrives from
-/// them; and its sum.
+/// them; its sum; and with feedback what was lost of what is taken.
 SmallVector<AsyncBuffer>
 ExchangeGradientsOp::getBuffers(const PartitionTable &partitions,
                                 TrainingAttr training) {
@@ -168,8 +213,15 @@ ExchangeGradientsOp::getBuffers(const PartitionTable &partitions,
     if (!isWithin)
       sum = holdRange(std::move(sum), partition, "gradients", segment.first,
                       segment.second, AccumulateForm::Slice);
+    if (getFeedback()) {
+      packed.errors = first + 4;
+      packed.feedback = *getFeedback();
+    }
     llvm::append_range(buffers,
                        ArrayRef<AsyncBuffer>{from, packed, arrived, sum});
+    if (getFeedback())
+      buffers.push_back(makeErrors("errors " + number, *this, partition,
+                                   segment.first, from.elements));
   }
   return buffers;
 }
@@ -178,7 +230,7 @@ SmallVector<CollectivePart>
 ExchangeGradientsOp::getParts(const PartitionTable &,
                               ArrayRef<AsyncBuffer> buffers) {
   SmallVector<CollectivePart> parts;
-  for (unsigned i = 1; i < buffers.size(); i += 4)
+  for (unsigned i = 1; i < buffers.size(); i += countBuffers(*this))
     parts.push_back({wholeOf(buffers, i), wholeOf(buffers, i + 1),
                      buffers[i].elements / buffers[i].pieces->ranks});
   return parts;

@@ -91,7 +91,7 @@ PlanningAttr PlanningAttr::getDefault(MLIRContext *context) {
              /*offload=*/OffloadAttr(),
              /*quantized_weights=*/QuantizationAttr(),
              /*quantized_gradients=*/QuantizationAttr(),
-             /*gradients_within=*/AxesAttr());
+             /*gradients_within=*/AxesAttr(), /*error_feedback=*/{});
 }
 
 MemoryTier PlanningAttr::getStateTier(StringRef state) const {
@@ -121,9 +121,12 @@ LogicalResult PlanningAttr::verify(
     int64_t prefetchBucketSize, int64_t maxLiveParameters,
     int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers,
     OffloadAttr, QuantizationAttr, QuantizationAttr quantizedGradients,
-    AxesAttr gradientsWithin) {
+    AxesAttr gradientsWithin, FeedbackAttr errorFeedback) {
   if (gradientsWithin && !quantizedGradients)
     return emitError() << "gradients_within is " << gradientsWithin
+                       << ", and there are no quantized_gradients";
+  if (errorFeedback && !quantizedGradients)
+    return emitError() << "error_feedback is " << errorFeedback
                        << ", and there are no quantized_gradients";
   struct {
     StringRef name;
@@ -188,6 +191,14 @@ LogicalResult QuantizationAttr::verify(EmitError emitError, int64_t bits,
   return emitError() << "bits are " << bits << " and block is " << block
                      << ", wanted 8 or 4 bits and an even block of at "
                         "least 2 and at most 2^30";
+}
+
+LogicalResult FeedbackAttr::verify(EmitError emitError, Real beta,
+                                   int64_t reset) {
+  if (!(beta >= 0 && beta < 1))
+    return emitError() << "beta is " << double(beta)
+                       << ", wanted a number from 0 to below 1";
+  return expectAtLeast(emitError, "reset", reset, 1);
 }
 
 LogicalResult TrainingAttr::verify(EmitError emitError, int64_t stage,

@@ -126,6 +126,30 @@ static LogicalResult verifyParameterTier(PartitionOp partition) {
   return success();
 }
 
+/// (C10)
+static LogicalResult verifyErrors(PartitionOp partition) {
+  std::optional<ArrayRef<int64_t>> errors = partition.getErrors();
+  if (!errors)
+    return success();
+  if (!partition.isTrainable() ||
+      partition.getLayout() != LayoutKind::Parameter)
+    return partition.emitOpError("keeps errors of gradients, wanted a "
+                                 "partition that is trained and cut by "
+                                 "parameter");
+  ArrayRef<int64_t> list = *errors;
+  bool isValid = !list.empty() && list.size() <= 2 && list.front() == 1;
+  if (isValid && list.size() == 2)
+    isValid = list[1] > 1 && list[1] < partition.getSlices() &&
+              partition.getSlices() % list[1] == 0;
+  if (isValid)
+    return success();
+  InFlightDiagnostic error = partition.emitOpError("keeps errors [");
+  llvm::interleaveComma(list, error);
+  return error << "], wanted [1], or [1, n] where groups of n ranks divide "
+                  "the "
+               << partition.getSlices() << " slices";
+}
+
 LogicalResult PartitionOp::verify() {
   ArrayRef<int64_t> segments = getSegments();
   if (!getOver().contains(getCut())) // (C6)
@@ -167,7 +191,8 @@ LogicalResult PartitionOp::verify() {
     end = member.getOffset() + member.getSize();
   }
   return success(succeeded(verifyStates(*this)) && // (C7)
-                 succeeded(verifyParameterTier(*this)));
+                 succeeded(verifyParameterTier(*this)) &&
+                 succeeded(verifyErrors(*this)));
 }
 
 LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {

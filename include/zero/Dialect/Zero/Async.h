@@ -77,6 +77,10 @@ struct AsyncBuffer {
   /// to it after the wait; -1: none. Either way `quantization` says how.
   int packs = -1, unpacks = -1;
   QuantizationAttr quantization;
+  /// Of what is packed before the start: the buffer with the errors that the
+  /// kernel reads and updates, as `feedback` says; -1: none.
+  int errors = -1;
+  FeedbackAttr feedback;
   /// Of gradients, where that is for each rank of a group, or the sum of what
   /// they have packed, times `factor`; otherwise slices of parameters.
   std::optional<PackedPieces> pieces;
@@ -93,6 +97,13 @@ struct AsyncBuffer {
 inline bool isPacked(ArrayRef<AsyncBuffer> buffers, size_t index) {
   return llvm::any_of(buffers, [&](const AsyncBuffer &other) {
     return other.packs == static_cast<int>(index);
+  });
+}
+
+/// Whether buffer `index` has the errors of what is packed before the start.
+inline bool holdsErrors(ArrayRef<AsyncBuffer> buffers, size_t index) {
+  return llvm::any_of(buffers, [&](const AsyncBuffer &other) {
+    return other.errors == static_cast<int>(index);
   });
 }
 

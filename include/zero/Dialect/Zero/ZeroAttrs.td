@@ -243,6 +243,27 @@ def Zero_QuantizationAttr : Zero_Attr<"Quantization", "quantization"> {
   let genVerifyDecl = 1;
 }
 
+def Zero_FeedbackAttr : Zero_Attr<"Feedback", "feedback"> {
+  let summary = "What quantized gradients lose is added to later ones"
+                " (`zeropp_loco_param`)";
+  let description = [{
+    A rank keeps an error e of each element that it quantizes (LoCo,
+    <https://arxiv.org/abs/2407.04480>). Of a gradient g it quantizes x = g + e; of
+    what comes back as x',
+    ```
+    e = beta * e + (1 - beta) * (x - x')
+    ```
+    An error is bf16, in units of the loss without its scale, and zero where that is
+    not finite. All are zero at the begin of each update whose number, from 0 on, is a
+    multiple of `reset`, and of one that follows a skipped one.
+
+    `beta` lies in [0, 1), `reset` is at least 1.
+  }];
+  let parameters = (ins F64Param<"0.8">:$beta, I64Param<"1024">:$reset);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
   let summary = "What decides how states are cut, and when they travel";
   let description = [{
@@ -257,6 +278,7 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     With `quantized_gradients` the gradients of stage 3 do, and with
     `gradients_within` they are added up in two steps: within the groups of these
     axes, the last ones over which states are cut, and then between these groups.
+    With `error_feedback`, what they lose is added to later ones.
 
     Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
     all other numbers are at least 0.
@@ -277,7 +299,8 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
       OptionalParameter<"::mlir::zero::OffloadAttr">:$offload,
       OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_weights,
       OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_gradients,
-      OptionalParameter<"::mlir::zero::AxesAttr">:$gradients_within);
+      OptionalParameter<"::mlir::zero::AxesAttr">:$gradients_within,
+      OptionalParameter<"::mlir::zero::FeedbackAttr">:$error_feedback);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

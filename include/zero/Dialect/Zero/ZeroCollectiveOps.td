@@ -116,6 +116,10 @@ def Zero_ExchangeGradientsOp
     `between` takes these sums over the other axes: only they cross between nodes.
     `prescaled` means what it means in `zero.reduce_scatter`, with all ranks that the
     partition is cut over; `within` is not.
+
+    With `feedback`, what this rank has lost in earlier exchanges of the range is added
+    before it quantizes, and what it loses now is kept: in the partition's `errors`, the
+    step `between` in those of its sums.
     Constraints
     - (C1) the range begins and ends at segment boundaries of the partition, which
       is cut by parameter, and each segment in it is of one of the parameters.
@@ -125,6 +129,7 @@ def Zero_ExchangeGradientsOp
       `within` some last ones, and `between` the others.
     - (C4) the pending holds one flat tensor a segment: of `within`, f32 sums of the
       segment's size / ranks of the group; otherwise of its size / slices.
+    - (C5) the partition keeps errors of a step with `feedback`, and of no other.
     ```mlir
     %p = zero.exchange_gradients within @p0[0 to 16] of [@w] (%dw : tensor<4x4xf32>)
         over <local = 2> quantized <bits = 4> : <tensor<8xf32>>
@@ -136,13 +141,15 @@ def Zero_ExchangeGradientsOp
   let arguments = (ins Zero_Exchange:$step, FlatSymbolRefAttr:$partition,
       I64Attr:$begin, I64Attr:$end, FlatSymbolRefArrayAttr:$parameters,
       Variadic<AnyRankedTensor>:$gradients, Zero_AxesAttr:$over,
-      Zero_QuantizationAttr:$quantized, UnitAttr:$prescaled,
+      Zero_QuantizationAttr:$quantized, OptionalAttr<Zero_FeedbackAttr>:$feedback,
+      UnitAttr:$prescaled,
       DefaultValuedAttr<Zero_Stream, "StreamKind::Reduce">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = [{
     $step (`prescaled` $prescaled^)? $partition `[` $begin `to` $end `]`
     `of` $parameters `(` $gradients `:` type($gradients) `)` `over` $over
-    `quantized` $quantized (`on` $stream^)? attr-dict `:` type($pending)
+    `quantized` $quantized
+    (`feedback` $feedback^)? (`on` $stream^)? attr-dict `:` type($pending)
   }];
   let extraClassDeclaration = [{
     /// How each of the segments of `partition` in the range is packed.

@@ -73,8 +73,10 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     there when the compute type is 16-bit; with `split`, the master's upper half
     is the bf16 parameter itself and only the lower 16 bits are kept, as
     `remainder`. `parameters on host` says that slices of parameters are in host
-    memory, from where `zero.upload` brings them to gathers. `at` gives the places
-    of parameters and gradients.
+    memory, from where `zero.upload` brings them to gathers. `errors` are what each
+    step of an exchange with feedback keeps of this rank's gradients: bf16, one for so
+    many elements of the flat space as the list says. `at` gives the places of
+    parameters, gradients and errors.
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
@@ -89,6 +91,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C8) `compute` and `gradient` are float types.
     - (C9) parameters that are not on the device are sharded and in host memory;
       where they are trained, no state is on the device.
+    - (C10) errors are of a trained partition in `parameter`: one for each element,
+      and of a second step one for so many as a group of the first has ranks.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -108,12 +112,13 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
       DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier,
       UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
-      OptionalAttr<ArrayAttr>:$states, OptionalAttr<DictionaryAttr>:$at);
+      OptionalAttr<ArrayAttr>:$states, OptionalAttr<DenseI64ArrayAttr>:$errors,
+      OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` custom<Owners>($over, $cut) `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
     (`parameters` `on` $parameter_tier^)? (`split` $split_master^)? (`optimizer` $optimizer^)?
-    (`states` custom<States>($states)^)? (`at` $at^)? attr-dict
+    (`states` custom<States>($states)^)? (`errors` $errors^)? (`at` $at^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -175,6 +180,10 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     getSubGroups(int64_t begin, int64_t end, int64_t elements);
     /// Whether the update reads the parameter that the device computes with.
     bool readsParameters();
+    /// The name of the errors that the first or the second step of an exchange keeps.
+    static ::llvm::StringRef getErrorsName(bool isSecond) {
+      return isSecond ? "errors_between" : "errors";
+    }
     /// [begin, end) of a range of a state.
     std::pair<int64_t, int64_t> getBounds(::mlir::zero::StateRangeAttr range) {
       return {range.getBegin(), range.getEnd() < 0 ? getFlatElements() : range.getEnd()};
