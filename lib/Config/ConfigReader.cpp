@@ -20,6 +20,7 @@ constexpr StringRef kAccumulationKey = "gradient_accumulation_steps";
 constexpr StringRef kWeightBitsKey = "zero.quantized_weights_bits";
 constexpr StringRef kGradientBitsKey = "zero.quantized_gradients_bits";
 constexpr StringRef kBlockKey = "zero.quantization_block";
+constexpr StringRef kFeedbackKey = "zero_optimization.zeropp_loco_param";
 
 /// The three keys of which any two give the third.
 struct BatchKeys {
@@ -61,6 +62,7 @@ private:
   void readPrecision();
   void readGradientType();
   void readQuantization();
+  void readFeedback();
   int64_t readBits(std::optional<int64_t> given, StringRef key,
                    StringRef enabled, StringRef what);
   void readLossScale();
@@ -466,6 +468,28 @@ void ConfigReader::readQuantization() {
                        "least 2 and at most 2^30");
   config.quantizationBlock = block;
   readGradientAxes(values, context, reporter, config);
+  readFeedback();
+}
+
+/// What quantized gradients lose.
+void ConfigReader::readFeedback() {
+  const ConfigOverrides &overrides = context.overrides;
+  const bool isGiven = overrides.errorBeta ? *overrides.errorBeta != 1
+                                           : values.has(kFeedbackKey);
+  if (!isGiven)
+    return;
+  FeedbackConfig feedback;
+  feedback.beta = overrides.errorBeta.value_or(
+      values.number((kFeedbackKey + ".err_beta").str()));
+  feedback.reset = overrides.errorReset.value_or(
+      values.integer((kFeedbackKey + ".reset_T").str()));
+  if (config.quantizedGradientBits)
+    config.errorFeedback = feedback;
+  else if (config.stage == 3)
+    reporter.error(overrides.errorBeta ? "" : kFeedbackKey,
+                   "what quantized gradients lose is fed back, and no "
+                   "gradients are quantized; set zero_quantized_gradients, or "
+                   "leave it out");
 }
 
 void ConfigReader::readExtension() {

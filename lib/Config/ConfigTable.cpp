@@ -32,8 +32,8 @@ constexpr const char *kKernelQueue =
 constexpr const char *kNoAsyncUpdate =
     "the update on the host ends with the step; leave it out";
 constexpr const char *kNoQuantized =
-    "only weights that are gathered for training and gradients are quantized, "
-    "without error feedback; leave it out";
+    "only weights that are gathered for training and gradients are quantized; "
+    "leave it out";
 constexpr const char *kNoGroups =
     "each gather is one collective over its group; leave it out";
 constexpr const char *kOwnMetrics =
@@ -370,8 +370,13 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.zero_quantized_gradients", T::Bool, "false", yes,
      "stage 3: reduce gradients as integers of 4 bits, or of "
      "zero.quantized_gradients_bits, with a scale for each block"},
-    {"zero_optimization.zeropp_loco_param", T::Block, "null", no,
-     "error feedback of quantized gradients", kNoQuantized},
+    {"zero_optimization.zeropp_loco_param", T::Object, "null", yes,
+     "error feedback of quantized gradients (LoCo): what they lose is kept in "
+     "16 bits an element, and added to later ones"},
+    {"zero_optimization.zeropp_loco_param.err_beta", T::Fraction, "0.8", yes,
+     "how much of an error an update keeps"},
+    {"zero_optimization.zeropp_loco_param.reset_T", T::Count, "1024", yes,
+     "updates until all errors are zero again"},
     {"zero_optimization.save_muon_momentum_buffer_in_memory", T::Bool, "false",
      no, "keep Muon's momentum buffer in memory",
      "there is no such optimizer; leave it out"},

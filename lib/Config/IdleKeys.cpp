@@ -23,6 +23,8 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
     return "only stage 3 gathers parameters for their uses";
   if (path == "zero_optimization.zero_quantized_gradients" && !gathers)
     return "only gradients of stage 3 are quantized";
+  if (path.starts_with("zero_optimization.zeropp_loco_param") && !gathers)
+    return "only gradients of stage 3 are quantized";
   if (path == "zero.quantized_weights_bits")
     return config.quantizedWeightBits ? nullptr : "no weights are quantized";
   if (path == "zero.quantized_gradients_bits" ||

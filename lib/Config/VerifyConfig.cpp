@@ -36,6 +36,8 @@ public:
     checkNonNegative("clip", config.gradientClipping);
     if (config.lossScale.enabled)
       checkLossScale(config.lossScale);
+    if (config.errorFeedback)
+      checkFeedback(*config.errorFeedback);
   }
 
 private:
@@ -90,6 +92,13 @@ private:
       error("loss-scale is " + print(scale.initial) +
             ", wanted 0 for a dynamic scale, or a positive number that f32 "
             "can hold");
+  }
+
+  void checkFeedback(const FeedbackConfig &feedback) {
+    if (!(feedback.beta >= 0 && feedback.beta < 1))
+      error("error-feedback is " + print(feedback.beta) +
+            ", wanted a number from 0 to below 1, or 1 for none");
+    checkInteger("error-reset", feedback.reset, 1);
   }
 
   llvm::SmallVectorImpl<ConfigDiagnostic> &out;

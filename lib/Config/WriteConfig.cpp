@@ -125,6 +125,11 @@ static void writeZero(OStream &json, const TrainConfig &config) {
     json.attribute("zero_quantized_weights", true);
   if (config.quantizedGradientBits)
     json.attribute("zero_quantized_gradients", true);
+  if (config.errorFeedback)
+    json.attributeObject("zeropp_loco_param", [&] {
+      json.attribute("err_beta", config.errorFeedback->beta);
+      json.attribute("reset_T", config.errorFeedback->reset);
+    });
   json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
   json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
   json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);

@@ -344,8 +344,17 @@ void Translator::reportMemory() {
       bytes += zrt::sizeOf(state.type);
     optimizer += share(partition.shardedOptimizer) * bytes;
   }
+  uint64_t errors = 0;
+  for (PartitionOp partition : module.getOps<PartitionOp>())
+    for (auto [step, each] :
+         llvm::enumerate(partition.getErrors().value_or(ArrayRef<int64_t>())))
+      errors += partition.getAt()
+                    ->getAs<AtAttr>(PartitionOp::getErrorsName(step > 0))
+                    .getBytes();
   program.memory.push_back({"parameters by formula", parameters});
   program.memory.push_back({"gradients by formula", gradients});
+  if (errors)
+    program.memory.push_back({"errors of quantized gradients", errors});
   program.memory.push_back({"optimizer by formula", optimizer});
   uint64_t resident = 0;
   for (const zrt::ResidentCopy &copy : program.residents)

@@ -68,6 +68,7 @@ public:
   void finish();
 
 private:
+  void addErrors(PartitionOp partition);
   /// Elements that all ranks together hold per rank, times the bytes.
   int64_t share(const State &state, int64_t elements) const {
     return state.sharded ? elements * state.bytes / summary.slices
@@ -78,6 +79,8 @@ private:
   /// Of each memory space, bytes times slices by the closed form.
   int64_t formulas[MemorySpace::kCount] = {};
   int64_t padding[MemorySpace::kCount] = {};
+  /// Of what quantized gradients lose, by the step of their exchange.
+  int64_t errors[2] = {};
 };
 
 } // namespace
@@ -138,6 +141,23 @@ void StateSummary::add(PartitionOp partition) {
         elements * state.bytes * (state.sharded ? 1 : summary.slices);
     padding[index] += share(state, state.end - state.begin - elements);
   }
+  addErrors(partition);
+}
+
+/// Every rank has those of its own gradients.
+void StateSummary::addErrors(PartitionOp partition) {
+  int index = MemorySpace{ArenaKind::Gradients}.index();
+  int64_t elements = 0;
+  for (MemberAttr member : partition.getMemberRange())
+    elements += member.getSize();
+  for (auto [step, each] :
+       llvm::enumerate(partition.getErrors().value_or(ArrayRef<int64_t>()))) {
+    int64_t bytes = elementBytes(BFloat16Type::get(partition.getContext()));
+    int64_t kept = llvm::divideCeil(elements * bytes, each);
+    errors[step] += kept;
+    formulas[index] += elements * bytes * summary.slices / each;
+    padding[index] += partition.getFlatElements() / each * bytes - kept;
+  }
 }
 
 void StateSummary::addResident(StringRef name, AtAttr place) {
@@ -152,6 +172,12 @@ void StateSummary::finish() {
         kind != ArenaKind::Optimizer)
       continue;
     ArenaSummary &arena = summary.arenas[index];
+    if (index == MemorySpace{ArenaKind::Gradients}.index())
+      for (auto [name, bytes] :
+           {std::pair("errors of quantized gradients", errors[0]),
+            std::pair("errors of their sums within groups", errors[1])})
+        if (bytes)
+          arena.lines.push_back({name, bytes});
     arena.formula = llvm::divideCeil(formulas[index], summary.slices);
     if (padding[index])
       arena.lines.push_back({"padding", padding[index]});

@@ -162,6 +162,14 @@ static QuantizationAttr makeQuantization(MLIRContext *context, int64_t bits,
              : QuantizationAttr();
 }
 
+static FeedbackAttr makeFeedback(MLIRContext *context,
+                                 const TrainConfig &config) {
+  return config.errorFeedback && config.slices() > 1
+             ? FeedbackAttr::get(context, config.errorFeedback->beta,
+                                 config.errorFeedback->reset)
+             : FeedbackAttr();
+}
+
 /// The axes of the mesh that `isIn` takes, in their order; null: none.
 static AxesAttr getAxes(MLIRContext *context, const TrainConfig &config,
                         function_ref<bool(StringRef)> isIn) {
@@ -198,7 +206,7 @@ static PlanningAttr makePlanning(MLIRContext *context,
       makeQuantization(context, config.quantizedWeightBits, config),
       makeQuantization(context, config.quantizedGradientBits, config),
       getAxes(context, config, config.gradientAxes),
-      /*error_feedback=*/FeedbackAttr());
+      makeFeedback(context, config));
 }
 
 static void createMesh(OpBuilder &builder, Location loc,

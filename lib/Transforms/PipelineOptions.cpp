@@ -121,6 +121,10 @@ readOverrides(const ZeroPipelineOptions &options,
     overrides.quantizedGradientsWithin = options.quantizedGradientsWithin;
   if (options.quantizationBlock.getNumOccurrences())
     overrides.quantizationBlock = options.quantizationBlock;
+  if (options.errorFeedback.getNumOccurrences())
+    overrides.errorBeta = options.errorFeedback;
+  if (options.errorReset.getNumOccurrences())
+    overrides.errorReset = options.errorReset;
   if (options.precision.getNumOccurrences()) {
     overrides.precision = parsePrecision(options.precision);
     if (!overrides.precision)

@@ -203,6 +203,8 @@ static void restoreControl(const Program &program, const Arenas &arenas,
   arenas.read(&control, &arenas.control(), sizeof(control));
   control.steps = manifest.steps;
   control.skipped = manifest.skipped;
+  // As after a skipped update: errors of quantized gradients begin anew.
+  control.finite = 0;
   control.seed = manifest.data.seed;
   // A scaler of another kind starts as it always does.
   if (program.training.lossScale.kind == LossScaleKind::Dynamic &&

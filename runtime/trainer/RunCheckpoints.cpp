@@ -1,5 +1,6 @@
 #include "trainer/RunCheckpoints.h"
 
+#include "program/QuantizedKernels.h"
 #include "state/Digest.h"
 #include "state/Together.h"
 
@@ -152,6 +153,9 @@ bool RunCheckpoints::resume(const Arenas &arenas) {
   if (communicator.rank() == 0)
     run.out << "resumes after update " << update() << " from " << loaded.path
             << std::endl;
+  if (feedsErrorsBack(run.program))
+    tell("what quantized gradients have lost before is not fed back: "
+         "checkpoints leave it out");
   if (batches && then.globalBatch != 0 &&
       then.globalBatch != position.globalBatch)
     tell("an update has " + std::to_string(position.globalBatch) +

@@ -33,6 +33,11 @@ static auto fields(const CheckpointConfig &config) {
   return std::tie(every, number, layers, policy, offload);
 }
 
+static auto fields(const FeedbackConfig &config) {
+  const auto &[beta, reset] = config;
+  return std::tie(beta, reset);
+}
+
 static auto fields(const OffloadConfig &config) {
   static const FilesConfig none;
   const auto &[ratio, subGroup, reads, writes, parameters, given, buffers] =
@@ -45,12 +50,12 @@ static auto fields(const OffloadConfig &config) {
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
     const auto &[stage, ranks, mesh, shardAxes, secondary, bits, gradientBits,
-                 gradientAxes, block, micro, accumulation, batch, precision,
-                 wire, optimizer, groups, scheduler, scale, clip, reduce,
-                 gather, overlap, unused, prefetch, live, inFlight, machine,
-                 parameter, model, reuse, checkpoint, deterministic, split,
-                 tiers, offload, layout, alignment, fuses, given, keepsTrivial,
-                 budget, hostBudget] = config;
+                 gradientAxes, block, feedback, micro, accumulation, batch,
+                 precision, wire, optimizer, groups, scheduler, scale, clip,
+                 reduce, gather, overlap, unused, prefetch, live, inFlight,
+                 machine, parameter, model, reuse, checkpoint, deterministic,
+                 split, tiers, offload, layout, alignment, fuses, given,
+                 keepsTrivial, budget, hostBudget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, secondary, bits,
                     gradientBits, gradientAxes, block, micro, accumulation,
                     batch, precision, wire, clip, reduce, gather, overlap,
@@ -63,6 +68,9 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   EXPECT_TRUE(fields(a.scheduler) == fields(b.scheduler));
   EXPECT_TRUE(fields(a.lossScale) == fields(b.lossScale));
   EXPECT_TRUE(fields(a.checkpoint) == fields(b.checkpoint));
+  ASSERT_EQ(a.errorFeedback.has_value(), b.errorFeedback.has_value());
+  if (a.errorFeedback)
+    EXPECT_TRUE(fields(*a.errorFeedback) == fields(*b.errorFeedback));
   ASSERT_EQ(a.offloadOptimizer.has_value(), b.offloadOptimizer.has_value());
   if (a.offloadOptimizer)
     EXPECT_TRUE(fields(*a.offloadOptimizer) == fields(*b.offloadOptimizer));
@@ -153,7 +161,9 @@ INSTANTIATE_TEST_SUITE_P(
         R"("zero_optimization": {"stage": 3, "zero_quantized_gradients": true,
                                  "zero_hpz_partition_size": 3},
            "zero": {"mesh": {"one": 1, "local": 3},
-                    "quantized_gradients_bits": 8})"));
+                    "quantized_gradients_bits": 8})",
+        R"("zero_optimization": {"stage": 3, "zero_quantized_gradients": true,
+             "zeropp_loco_param": {"err_beta": 0.25, "reset_T": 9}})"));
 
 /// -0 is written as an integer, which has no sign: it is 0 from the start.
 TEST(WriteConfig, ZeroHasNoSign) {

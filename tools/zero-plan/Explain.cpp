@@ -121,7 +121,9 @@ static void printPlaces(const StatePlaces &places, PartitionOp partition,
   for (const auto &[name, place] : partition.getPlaces()) {
     bool sharded = name == "parameters"  ? partition.hasShardedParameters()
                    : name == "gradients" ? partition.hasShardedGradients()
-                                         : partition.hasShardedOptimizer();
+                   : StringRef(name).starts_with("errors")
+                       ? false
+                       : partition.hasShardedOptimizer();
     add(name, sharded ? "slice of the partition" : "the whole partition",
         place);
   }

@@ -197,6 +197,14 @@ struct FilesConfig {
   int64_t leastBytes = 1 << 20;
 };
 
+/// Error feedback of quantized gradients.
+struct FeedbackConfig {
+  /// How much of an error stays, in [0, 1).
+  double beta = 0.8;
+  /// Updates until all errors are zero again; at least 1.
+  int64_t reset = 1024;
+};
+
 /// Optimizer states in host memory, updated on the host; as the keys of
 /// `zero_optimization.offload_optimizer` and `sub_group_size` say.
 struct OffloadConfig {
@@ -239,6 +247,9 @@ struct TrainConfig {
   std::vector<std::string> gradientAxes;
   /// Elements that share a scale where something is quantized.
   int64_t quantizationBlock = 256;
+  /// What quantized gradients lose is added to later ones:
+  /// `zeropp_loco_param`. Absent: it is lost.
+  std::optional<FeedbackConfig> errorFeedback;
   /// Samples of one rank in one micro-batch.
   int64_t microBatch = 1;
   /// Micro-batches of one update on one rank.
@@ -382,6 +393,9 @@ struct ConfigOverrides {
   /// up first.
   std::optional<int64_t> quantizedGradientBits, quantizedGradientsWithin;
   std::optional<int64_t> quantizationBlock;
+  /// `FeedbackConfig::beta`, or 1: what quantized gradients lose is lost.
+  std::optional<double> errorBeta;
+  std::optional<int64_t> errorReset;
   OffloadOverrides offload;
 };
 

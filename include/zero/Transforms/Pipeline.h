@@ -57,6 +57,15 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Elements that share a scale where something is "
                      "quantized"),
       llvm::cl::init(256)};
+  Option<double> errorFeedback{
+      *this, "error-feedback",
+      llvm::cl::desc("How much of what quantized gradients lose stays to be "
+                     "fed back, from 0 to below 1; 1: it is lost"),
+      llvm::cl::init(1)};
+  Option<int64_t> errorReset{
+      *this, "error-reset",
+      llvm::cl::desc("Updates until all errors that are fed back are zero"),
+      llvm::cl::init(1024)};
   Option<int64_t> accumulation{*this, "accumulation",
                                llvm::cl::desc("Micro-batches of an update"),
                                llvm::cl::init(1)};
