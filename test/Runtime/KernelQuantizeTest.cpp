@@ -150,6 +150,28 @@ TEST(KernelQuantize, BringsBackEachBlockWithinHalfAStep) {
     }
 }
 
+/// The largest numbers do not come back as infinite ones.
+TEST(KernelQuantize, BringsBackWhatIsFiniteAsFinite) {
+  for (DataType type : {DataType::F32, DataType::BF16})
+    for (const Quantization how : {Quantization{8, 4}, Quantization{4, 4}}) {
+      const double largest = type == DataType::F32
+                                 ? std::numeric_limits<float>::max()
+                                 : 0x1.fep127;
+      const Array from =
+          makeArray(type, {largest, 0, -largest / 2, 1, -largest, 2, 3, 4});
+      const Array packed = runKernel(quantizeSpec(from, how), {from})[0];
+      const Array back =
+          runKernel(dequantizeSpec(packed, type, how, 1, {8}), {packed})[0];
+      EXPECT_EQ(packed[0], how.bits == 8 ? 127 : 7);
+      for (int64_t i = 0; i < 8; ++i)
+        // Rounding to bf16 comes on top.
+        EXPECT_LE(std::abs(back[i] - from[i]),
+                  largest / how.most() * 0.51 + std::abs(from[i]) / 256)
+            << i << " of " << nameOf(type);
+      EXPECT_LT(std::abs(back[0] - largest), largest / 200);
+    }
+}
+
 /// What is not finite comes back as NaN, so that an overflow is found.
 TEST(KernelQuantize, KeepsWhatIsNotFiniteFromHiding) {
   const Quantization how{8, 4};

@@ -34,9 +34,11 @@ inline Values pack(const Array &from, Quantization how) {
   for (int64_t block = 0; block < how.blocks(elements); ++block) {
     const int64_t first = block * how.block;
     const int64_t last = std::min(first + how.block, elements);
-    const float scale =
+    float scale =
         std::max(float(largestOf(from, first, last)) / float(how.most()),
                  std::numeric_limits<float>::min());
+    if (std::isinf(scale * float(how.most())))
+      scale = std::nextafter(scale, 0.0f);
     std::memcpy(&bytes[how.scalesAt(elements) + 4 * block], &scale, 4);
     for (int64_t i = first; i < last; ++i) {
       const int integer = int(std::nearbyint(float(from[i]) / scale));

@@ -20,7 +20,11 @@ __device__ inline float scaleFor(uint32_t magnitude, int64_t most) {
   const float largest = __uint_as_float(magnitude);
   if (isNonFinite(largest))
     return __uint_as_float(0x7fc00000u);
-  return fmaxf(largest / float(most), FLT_MIN);
+  const float scale = fmaxf(largest / float(most), FLT_MIN);
+  // The largest integer comes back finite.
+  return isNonFinite(scale * float(most))
+             ? __uint_as_float(__float_as_uint(scale) - 1)
+             : scale;
 }
 
 __device__ inline int toInteger(float x, float scale) {

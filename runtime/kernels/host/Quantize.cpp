@@ -36,13 +36,16 @@ uint32_t largestMagnitude(const Values &values, int64_t count) {
 }
 
 /// The scale of a block whose largest magnitude has these bits: NaN where that
-/// is none or infinite, so that what comes back is none either.
+/// is none or infinite, so that what comes back is none either. Of others all
+/// comes back finite: where the rounded quotient is too large, the one below.
 float scaleFor(uint32_t magnitude, int64_t most) {
   float largest;
   std::memcpy(&largest, &magnitude, sizeof(largest));
   if (!std::isfinite(largest))
     return std::numeric_limits<float>::quiet_NaN();
-  return std::max(largest / float(most), FLT_MIN);
+  const float scale = std::max(largest / float(most), FLT_MIN);
+  return std::isfinite(scale * float(most)) ? scale
+                                            : std::nextafter(scale, 0.0f);
 }
 
 /// x / scale as the nearest integer, for |x| <= most * scale.
