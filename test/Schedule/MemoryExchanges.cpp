@@ -21,10 +21,36 @@ bool MemoryInterpreter::readExchanged(Operation *op, StringRef what,
   return read(rangeOf(placeAt(op, name)), exchanged[{op, name}], op);
 }
 
+/// What is packed takes in what earlier exchanges of it have lost, and leaves
+/// what it loses.
+bool MemoryInterpreter::updateErrors(ExchangeGradientsOp op, size_t index) {
+  if (!op.getFeedback())
+    return true;
+  PartitionOp partition = partitionOf[op.getPartition()];
+  bool isBetween = op.getStep() == ExchangeStep::Between;
+  State &state = stateOf(partition, isBetween ? "errors_between" : "errors");
+  if (state.marks.empty())
+    return fail(op, "has no errors");
+  auto [begin, end] =
+      partition.getSegmentsIn(op.getBegin(), op.getEnd())[index];
+  if (isBetween)
+    begin = begin * op.getOver().getSize() / partition.getSlices();
+  auto type = cast<RankedTensorType>(op->getOperand(index).getType());
+  ByteRange place = part(baseOf(state, 0), begin * state.bytes,
+                         type.getNumElements() * state.bytes);
+  auto first = state.marks.begin() + begin * state.bytes;
+  Marks marks = fresh(place.end - place.begin);
+  if (!read(place, Marks(first, first + marks.size()), op))
+    return false;
+  llvm::copy(marks, first);
+  return write(place, marks, op);
+}
+
 /// Before it starts: every operand is packed.
 bool MemoryInterpreter::packGradients(ExchangeGradientsOp op) {
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (!readValue(operand, op) || !writeExchanged(op, "packed", index))
+    if (!readValue(operand, op) || !updateErrors(op, index) ||
+        !writeExchanged(op, "packed", index))
       return false;
   return true;
 }

@@ -146,6 +146,23 @@ void MemoryInterpreter::placeState(PartitionOp partition, StringRef name,
             partition);
 }
 
+static bool areErrors(StringRef name) {
+  return name == "errors" || name == "errors_between";
+}
+
+/// A rank has two bytes for each element that a step of an exchange packs:
+/// all of the flat space, or a node's part of it.
+void MemoryInterpreter::placeErrors(PartitionOp partition, StringRef name,
+                                    AtAttr at) {
+  State &state = stateOf(partition, name);
+  state.bytes = 2;
+  int64_t each = 1;
+  if (name == "errors_between")
+    each = step.getTraining()->getPlanning().getGradientsWithin().getSize();
+  state.marks = fresh(partition.getFlatElements() / each * state.bytes);
+  write(rangeOf(at), state.marks, partition);
+}
+
 /// Fills every state, as a run does before its first step, and constants.
 void MemoryInterpreter::place() {
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
@@ -155,6 +172,10 @@ void MemoryInterpreter::place() {
     for (NamedAttribute entry : partition.getAtAttr()) {
       StringRef name = entry.getName();
       stateOf(partition, name).places[0] = cast<AtAttr>(entry.getValue());
+      if (areErrors(name)) {
+        placeErrors(partition, name, cast<AtAttr>(entry.getValue()));
+        continue;
+      }
       placeState(partition, name,
                  name == "parameters" ? partition.hasShardedParameters()
                                       : partition.hasShardedGradients(),
@@ -321,10 +342,11 @@ bool MemoryInterpreter::accumulate(AccumulateOp op) {
 bool MemoryInterpreter::update(UpdateOp op) {
   PartitionOp partition = partitionOf[op.getPartition()];
   for (const auto &[name, at] : partition.getPlaces())
-    if (!readOwned(partition, name, op))
+    if (!areErrors(name) && !readOwned(partition, name, op))
       return false;
   for (const auto &[name, at] : partition.getPlaces())
-    if (name != "gradients" && !writeOwned(partition, name, op))
+    if (name != "gradients" && !areErrors(name) &&
+        !writeOwned(partition, name, op))
       return false;
   return true;
 }
@@ -384,7 +406,9 @@ bool MemoryInterpreter::runRegion(Operation *region) {
 bool MemoryInterpreter::findStates() {
   for (PartitionOp partition : module.getOps<PartitionOp>())
     for (auto &entry : states[partition.getSymName()])
-      if (!readOwned(partition, entry.first(), partition))
+      if (areErrors(entry.first())
+              ? !read(baseOf(entry.second, 0), entry.second.marks, partition)
+              : !readOwned(partition, entry.first(), partition))
         return false;
   return true;
 }

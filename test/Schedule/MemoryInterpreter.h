@@ -98,6 +98,7 @@ private:
   void place();
   bool findStates();
   State &stateOf(PartitionOp partition, StringRef name);
+  void placeErrors(PartitionOp partition, StringRef name, AtAttr at);
   void placeState(PartitionOp partition, StringRef name, bool isSharded,
                   Type type);
   /// Where element 0 would be, if all of the state were where `element` is.
@@ -148,6 +149,7 @@ private:
   bool writeExchanged(Operation *op, StringRef what, size_t index);
   bool readExchanged(Operation *op, StringRef what, size_t index);
   bool packGradients(ExchangeGradientsOp op);
+  bool updateErrors(ExchangeGradientsOp op, size_t index);
   bool exchangeGradients(ExchangeGradientsOp op);
   bool addUpGradients(ExchangeGradientsOp op);
   bool gather(Operation *op, ArrayAttr parameters);

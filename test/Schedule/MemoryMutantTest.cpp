@@ -505,5 +505,21 @@ TEST_P(MemoryMutantTest, ExchangedGradientsAreJudgedByTheBytesTheyLose) {
   EXPECT_GE(mutants, 100u);
 }
 
+/// The errors of what is packed have places of their own, in the partition.
+TEST_P(MemoryMutantTest, ErrorsAreJudgedByTheBytesTheyLose) {
+  if (GetParam() != 3)
+    return;
+  std::string settings = "stage=3 ranks=4 accumulation=2 quantized-gradients=4 "
+                         "quantization-block=2 error-feedback=0.8 ";
+  auto keeps = [](Operation *op) {
+    return isa<ExchangeGradientsOp, PartitionOp>(op);
+  };
+  judgeMutants(settings, keeps);
+  judgeMutants(settings +
+                   "precision=bf16 overlap=true quantized-gradients-within=2",
+               keeps);
+  EXPECT_GE(mutants, 100u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stages, MemoryMutantTest,
                          ::testing::Values(0, 1, 2, 3));

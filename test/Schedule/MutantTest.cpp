@@ -122,6 +122,9 @@ static constexpr Harmless kHarmless[] = {
     {"parameters", "takes sums of other gradients", kOtherFact},
     {"quantization", "is planned",
      "what is sent is near what was asked for, and rounding is left out"},
+    {"feedback", "is planned", "what is lost is left out, as rounding is"},
+    {"feedback", "are planned", "as above"},
+    {"feedback", "errors", "as above"},
 };
 
 namespace {
@@ -144,6 +147,8 @@ struct Settings {
   bool quantized = false;
   /// Whether gradients do, added up first within nodes of `local` ranks.
   bool exchanged = false;
+  /// Whether what these lose is fed back.
+  bool feedback = false;
   /// The part of the optimizer's states that the host keeps; 0: none.
   double offload = 0;
   /// Whether the model is `kLayers`, and activations between recomputed spans
@@ -209,6 +214,8 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
   if (settings.exchanged) {
     config.quantizedGradientBits = 4;
     config.gradientAxes = config.secondaryAxes;
+    if (settings.feedback)
+      config.errorFeedback = FeedbackConfig();
   }
   config.quantizationBlock = 2;
   config.accumulation = settings.accumulation;
@@ -491,6 +498,7 @@ TEST_F(MutantTest, QuantizedGradientsTrainAsStageZeroDoes) {
         settings.persistence = variant == 3 ? 3 : 0;
         settings.local = local;
         settings.exchanged = true;
+        settings.feedback = variant % 2;
         OwningOpRef<ModuleOp> module = expectTrains(settings);
         size_t steps[3] = {};
         module->walk([&](ExchangeGradientsOp op) {
@@ -615,6 +623,9 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   Settings inNodes{stage, /*ranks=*/4, /*accumulation=*/2};
   inNodes.local = 2;
   inNodes.overlap = inNodes.exchanged = true;
+  if (stage == 3)
+    mutants += judgeMutants(inNodes);
+  inNodes.feedback = true;
   if (stage == 3)
     mutants += judgeMutants(inNodes);
   Settings offload{stage, /*ranks=*/2, /*accumulation=*/2};

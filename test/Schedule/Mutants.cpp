@@ -55,6 +55,7 @@ private:
   void changeFlags(Operation *op);
   void changeAxes(Operation *op);
   void changeQuantization(Operation *op);
+  void changeFeedback(Operation *op);
   void dropFact(Operation *op);
   void swapFacts(Operation *op);
 
@@ -449,12 +450,48 @@ void Generator::changeQuantization(Operation *op) {
             "step");
 }
 
+/// An exchange that loses what it should keep, or the other way round; one that
+/// forgets at another pace; and a partition that keeps other errors.
+void Generator::changeFeedback(Operation *op) {
+  MLIRContext *context = op->getContext();
+  if (auto exchange = dyn_cast<ExchangeGradientsOp>(op))
+    for (FeedbackAttr other :
+         {FeedbackAttr(), FeedbackAttr::get(context, Real(0.8), 1024),
+          FeedbackAttr::get(context, Real(0.5), 1024),
+          FeedbackAttr::get(context, Real(0.8), 7)})
+      if (other != exchange.getFeedbackAttr())
+        add("feedback", [other](Operation *op) {
+          auto exchange = cast<ExchangeGradientsOp>(op);
+          if (other)
+            exchange.setFeedbackAttr(other);
+          else
+            exchange.removeFeedbackAttr();
+        });
+  auto partition = dyn_cast<PartitionOp>(op);
+  if (!partition || !partition.getErrors())
+    return;
+  for (ArrayRef<int64_t> other :
+       {ArrayRef<int64_t>(), ArrayRef<int64_t>({1}), ArrayRef<int64_t>({1, 2})})
+    if (other != *partition.getErrors())
+      add(
+          "feedback",
+          [other = SmallVector<int64_t>(other)](Operation *op) {
+            auto partition = cast<PartitionOp>(op);
+            if (other.empty())
+              partition.removeErrorsAttr();
+            else
+              partition.setErrors(other);
+          },
+          "errors");
+}
+
 std::vector<Mutant> Generator::run() {
   for (Operation *op : listOperations(module)) {
     if (isa<MeshOp, PartitionOp, AllGatherOp, SecondarySliceOp,
             ExchangeGradientsOp>(op)) {
       name = op->getName().getStringRef().str();
       changeAxes(op);
+      changeFeedback(op);
     }
     if (isScheduleOperation(op)) {
       name = op->getName().getStringRef().str();
