@@ -7,6 +7,20 @@ using namespace mlir::zero;
 using llvm::StringRef;
 using llvm::Twine;
 
+/// Why nothing is quantized whatever the key says; null where something is.
+static const char *describeQuantization(StringRef path,
+                                        const TrainConfig &config) {
+  bool isOfGradients = path == "zero_optimization.zero_quantized_gradients" ||
+                       path.starts_with("zero_optimization.zeropp_loco_param");
+  if (path != "zero_optimization.zero_quantized_weights" && !isOfGradients)
+    return nullptr;
+  if (config.stage != 3)
+    return isOfGradients ? "only gradients of stage 3 are quantized"
+                         : "only stage 3 gathers parameters for their uses";
+  return config.slices() == 1 ? "states are partitioned over one rank"
+                              : nullptr;
+}
+
 /// The stage at which alone a key counts, and why; null where stages do not
 /// decide.
 static const char *describeStage(StringRef path, const TrainConfig &config) {
@@ -19,12 +33,8 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
            : config.secondaryAxes.empty()
                ? "the ranks that states are partitioned over are one node"
                : nullptr;
-  if (path == "zero_optimization.zero_quantized_weights" && !gathers)
-    return "only stage 3 gathers parameters for their uses";
-  if (path == "zero_optimization.zero_quantized_gradients" && !gathers)
-    return "only gradients of stage 3 are quantized";
-  if (path.starts_with("zero_optimization.zeropp_loco_param") && !gathers)
-    return "only gradients of stage 3 are quantized";
+  if (const char *reason = describeQuantization(path, config))
+    return reason;
   if (path == "zero.quantized_weights_bits")
     return config.quantizedWeightBits ? nullptr : "no weights are quantized";
   if (path == "zero.quantized_gradients_bits" ||

@@ -265,6 +265,23 @@ static void refreshAtStart(StepOp step, ArrayRef<Attribute> resident) {
   WaitOp::create(builder, step.getLoc(), refresh.getPending());
 }
 
+/// Weights that the plan quantizes, of which none travels so, are as they were.
+static void remarkOnQuantization(StepOp step) {
+  PlanningAttr planning = step.getTraining()->getPlanning();
+  if (!planning.getQuantizedWeights())
+    return;
+  WalkResult walk = step.walk([](AllGatherOp gather) {
+    return gather.getQuantized() ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+  });
+  if (!walk.wasInterrupted())
+    emitRemark(step.getLoc(), "no weight is quantized: none of which a rank "
+                              "has a block of ")
+        << planning.getQuantizedWeights().getBlock()
+        << " elements is gathered for its uses; lower zero.quantization_block "
+           "or stage3_param_persistence_threshold";
+}
+
 void InsertGathers::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
@@ -288,4 +305,5 @@ void InsertGathers::runOnOperation() {
     gatherIn(evaluate.getBody().front(), sharded.gathered, distance,
              Gathers(partitions, /*secondary=*/{}, planning));
   refreshAtStart(*step, sharded.resident);
+  remarkOnQuantization(*step);
 }
