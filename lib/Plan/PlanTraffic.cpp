@@ -111,6 +111,7 @@ static void addExchanges(PlanningAttr planning, ArrayRef<TrafficPart> planned,
     return;
   TrafficSummary &gradients = summary.traffic.front();
   gradients.form = "packed";
+  gradients.isPacked = true;
   AxesAttr axes = planning.getGradientsWithin();
   if (!axes)
     return;
@@ -119,6 +120,7 @@ static void addExchanges(PlanningAttr planning, ArrayRef<TrafficPart> planned,
   TrafficSummary within;
   within.name = "gradients within a node";
   within.form = "packed";
+  within.isPacked = true;
   within.ranks = axes.getSize();
   within.planned = addUp(planned, TrafficKind::GradientsWithin);
   within.formula = addUp(expected, TrafficKind::GradientsWithin);
@@ -182,6 +184,11 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   AxesAttr secondary = getMesh(module, training).secondary;
   nameForms(summary, training.getDeterministic(), secondary != nullptr,
             gradients, parameters);
+  parameters.isPacked = llvm::any_of(planned, [](const TrafficPart &part) {
+    return part.kind == TrafficKind::Quantized;
+  });
+  if (parameters.isPacked)
+    parameters.form += ", packed";
   summary.traffic = {gradients, parameters};
   addExchanges(training.getPlanning(), planned, expected, summary);
   if (summary.ranks > summary.slices) {

@@ -200,10 +200,24 @@ static void printGroup(const Program &program, uint32_t group,
   os.flags(flags);
 }
 
+/// Whether parameters or gradients are quantized where they travel.
+static bool sendsPacked(const Program &program) {
+  for (const auto &[name, region] : program.regions())
+    for (const Command &command : region->commands)
+      if (command.opcode == Opcode::Start &&
+          command.traffic != TrafficClass::Activation)
+        for (const CollectivePart &part : command.parts)
+          if (part.type == DataType::I8)
+            return true;
+  return false;
+}
+
 void zrt::printTraffic(const Program &program, const Traffic &sent,
                        std::ostream &os) {
   const double ranks = program.training.ranks;
-  os << "traffic of an update, elements that a rank sends\n"
+  os << "traffic of an update, elements"
+     << (sendsPacked(program) ? ", or bytes of what is packed," : "")
+     << " that a rank sends\n"
      << "  " << std::setw(20) << std::left << "" << std::setw(20) << std::right
      << "sent" << std::setw(20) << "expected" << "\n";
   const std::ios::fmtflags flags = os.flags();

@@ -61,6 +61,9 @@ def main():
     first = execute(folder, setup, steps=STEPS, mpi=kind == "mpi")
     check(first.column("loss")[0] == exact.column("loss")[0], "first losses differ")
     check(difference(first, exact) is not None, f"{setup.name}: nothing is quantized")
+    for run, unit in ((exact, "elements that"),
+                      (first, "elements, or bytes of what is packed, that")):
+        check(f"traffic of an update, {unit} a rank sends" in run.output, "no unit of traffic")
     close("losses beside exact gradients", first.column("loss"), exact.column("loss"),
           {8: 5e-3, 4: 5e-2}[bits])
     model = Model(setup.model_file())

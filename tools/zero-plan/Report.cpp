@@ -69,6 +69,12 @@ static void printMemory(const PlanSummary &plan, unsigned limit) {
 // Traffic
 //===----------------------------------------------------------------------===//
 
+static bool isPacked(const PlanSummary &plan) {
+  return llvm::any_of(plan.traffic, [](const TrafficSummary &traffic) {
+    return traffic.isPacked;
+  });
+}
+
 static void printTraffic(const PlanSummary &plan) {
   if (plan.ranks == 1) {
     llvm::outs() << "\ntraffic: none on one rank\n";
@@ -76,8 +82,11 @@ static void printTraffic(const PlanSummary &plan) {
   }
   llvm::outs() << "\n";
   Table table;
-  table.add({"traffic that a rank sends in an update, elements", "planned",
-             "closed form", "x (n-1)/n", ""});
+  table.add({isPacked(plan)
+                 ? "traffic that a rank sends in an update, elements"
+                   ", or bytes of what is packed"
+                 : "traffic that a rank sends in an update, elements",
+             "planned", "closed form", "x (n-1)/n", ""});
   auto add = [&](StringRef name, int64_t planned, int64_t formula,
                  StringRef form, int64_t bytes) {
     table.add({("  " + name).str(), formatCount(planned), formatCount(formula),
@@ -125,10 +134,12 @@ static void printGathers(const PlanSummary &plan) {
   int64_t planned = 0;
   for (const TrafficSummary &traffic : plan.traffic)
     planned += traffic.ranks ? 0 : traffic.planned.elements;
-  llvm::outs() << (plan.untrained == 0 ? "3 A S" : "A S + 2 A (S + others)")
-               << " would be " << formatCount(plan.sent(bound)) << ", "
-               << formatCount(plan.sent(planned)) << " planned;"
-               << " parameters by gathers of a micro-batch:\n";
+  // Elements beside bytes would say nothing.
+  if (!isPacked(plan))
+    llvm::outs() << (plan.untrained == 0 ? "3 A S" : "A S + 2 A (S + others)")
+                 << " would be " << formatCount(plan.sent(bound)) << ", "
+                 << formatCount(plan.sent(planned)) << " planned; ";
+  llvm::outs() << "parameters by gathers of a micro-batch:\n";
   Table table;
   for (const GatherSummary &gathers : plan.gathers)
     table.add({"  " + (gathers.times == 0 ? std::string("never")
@@ -249,6 +260,8 @@ void mlir::zero::writeJson(llvm::json::OStream &json,
     json.attributeObject("traffic", [&] {
       for (const TrafficSummary &traffic : plan.traffic)
         json.attributeObject(traffic.name, [&] {
+          if (traffic.isPacked)
+            json.attribute("packed_elements_are_bytes", true);
           writeVolume(json, plan, "planned", traffic.planned, traffic.ranks);
           writeVolume(json, plan, "closed_form", traffic.formula,
                       traffic.ranks);

@@ -58,6 +58,8 @@ struct TrafficSummary {
   std::string form;
   /// Ranks of the groups that it is in; 0: those that states are cut over.
   int64_t ranks = 0;
+  /// Whether some of it is quantized: elements of that are bytes.
+  bool isPacked = false;
 };
 
 /// Collectives of one kind in one update.
