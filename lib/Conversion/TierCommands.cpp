@@ -34,7 +34,7 @@ LogicalResult CommandBuilder::startTierOp(AsyncOpInterface start,
                           /*toStaging=*/false),
                success();
       })
-      .Case<UploadOp, ReadStatesOp, WriteStatesOp>([&](auto) {
+      .Case<UploadOp, ReadParametersOp, ReadStatesOp, WriteStatesOp>([&](auto) {
         for (size_t i = 0; i < buffers.size(); i += 2)
           copyPieces(start, buffers.slice(i, 1), ArrayRef<AtAttr>(at[i]),
                      at[i + 1], /*toStaging=*/true);

@@ -75,25 +75,27 @@ static Value copyToHost(OpBuilder &builder, PartitionOp partition,
       .getResult(0);
 }
 
-/// What a rank owns of [begin, end), of each state.
-static SmallVector<Type> typeStates(PartitionOp partition, int64_t begin,
+/// What a rank owns of [begin, end), of everything that is in a file.
+static SmallVector<Type> typeInFile(PartitionOp partition, int64_t begin,
                                     int64_t end) {
   SmallVector<Type> types;
-  for (StateAttr state : partition.getStateRange())
+  for (const UpdateOperand &operand : partition.getOperandsInFile(begin, end))
     types.push_back(RankedTensorType::get(
-        {partition.getOwnedElements(begin, end)}, state.getType()));
+        {partition.getOwnedElements(begin, end)}, operand.type));
   return types;
 }
 
-/// The states of [begin, end) from their file; none where they are not in one.
+/// The states and parameters of [begin, end) from their file; none where they
+/// are not in one.
 static SmallVector<Value> readStates(OpBuilder &builder, PartitionOp partition,
                                      int64_t begin, int64_t end) {
-  if (partition.getStateTier(begin, end) != MemoryTier::File)
+  SmallVector<Type> types = typeInFile(partition, begin, end);
+  if (types.empty())
     return {};
   auto start = ReadStatesOp::create(
       builder, partition.getLoc(),
-      PendingType::get(builder.getContext(), typeStates(partition, begin, end)),
-      partition.getSymName(), begin, end, StreamKind::Read);
+      PendingType::get(builder.getContext(), types), partition.getSymName(),
+      begin, end, StreamKind::Read);
   return llvm::to_vector_of<Value>(
       WaitOp::create(builder, partition.getLoc(), start.getPending())
           .getResults());
@@ -115,23 +117,22 @@ static void updateOnHost(OpBuilder &builder, PartitionOp partition,
   SmallVector<Value> states = readStates(builder, partition, begin, end);
   Value gradients = copyToHost(builder, partition, "gradients",
                                partition.getGradientType(), begin, end);
-  bool isInPlace = partition.hasParametersOnHost();
+  bool staysOnHost = partition.hasOffloadedParameters();
   Value parameters;
-  if (partition.readsParameters() && !isInPlace)
+  if (partition.readsParameters() && !staysOnHost)
     parameters = copyToHost(builder, partition, "parameters",
                             partition.getComputeType(), begin, end);
   SmallVector<Type> results;
-  if (!isInPlace)
+  if (!staysOnHost)
     results.push_back(RankedTensorType::get(
         {partition.getOwnedElements(begin, end)}, partition.getComputeType()));
-  if (!states.empty())
-    llvm::append_range(results, typeStates(partition, begin, end));
+  llvm::append_range(results, typeInFile(partition, begin, end));
   auto update = UpdateOnHostOp::create(
       builder, loc, PendingType::get(builder.getContext(), results),
       partition.getSymName(), begin, end, gradients, parameters, states,
       verdict, StreamKind::Host);
   auto wait = WaitOp::create(builder, loc, update.getPending());
-  if (!isInPlace) {
+  if (!staysOnHost) {
     auto copy = CopyToDeviceOp::create(
         builder, loc, PendingType::get(builder.getContext(), {}),
         wait.getResult(0), partition.getSymName(), begin, end, verdict,

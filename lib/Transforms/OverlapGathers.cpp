@@ -99,12 +99,12 @@ Operation *Gathers::findFirstUse(PartitionOp partition, int64_t begin,
   return findFirstUse(ArrayAttr::get(partition.getContext(), names));
 }
 
-/// Copies of slices that come from host memory live in `zero.apply`.
+/// Copies of slices that are not on the device live in `zero.apply`.
 static bool sendsCopies(CollectiveOpInterface start,
                         const PartitionTable &partitions) {
   return llvm::any_of(
       start.getPartitionRanges(partitions), [&](const PartitionRange &range) {
-        return partitions.find(range.partition).hasParametersOnHost();
+        return partitions.find(range.partition).hasOffloadedParameters();
       });
 }
 

@@ -1,7 +1,7 @@
 //===- OverlapUpdates.cpp - copy while the host updates -------------------===//
 
 #include "zero/Analysis/Schedule.h"
-#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Passes.h"
 
 #include "Carry.h"
@@ -79,9 +79,25 @@ static bool haveOnePartition(const SubGroup &a, const SubGroup &b) {
          UpdateOnHostOp(b.update).getPartitionAttr();
 }
 
+/// Where all that was updated must be in its file: parameters before they are
+/// read from there and gathered, and states at the end.
+static Block::iterator findEndOfWrites(ArrayRef<SubGroup> groups,
+                                       const PartitionTable &partitions,
+                                       Block &apply) {
+  if (llvm::any_of(groups, [&](const SubGroup &group) {
+        return partitions.find(UpdateOnHostOp(group.update).getPartitionAttr())
+            .hasParametersInFile();
+      }))
+    for (Operation &op : apply)
+      if (op.hasTrait<GathersSlices>())
+        return Block::iterator(op);
+  return apply.end();
+}
+
 /// Lets each sub-group be written to its file during what follows, until the
-/// next one is, and the last until the end of the update.
-static void delayWrites(ArrayRef<SubGroup> groups, Block &apply) {
+/// next one is, and the last until `end`.
+static void delayWrites(ArrayRef<SubGroup> groups, Block &apply,
+                        Block::iterator end) {
   WaitOp wait;
   for (const SubGroup &group : groups) {
     if (!group.write)
@@ -91,11 +107,11 @@ static void delayWrites(ArrayRef<SubGroup> groups, Block &apply) {
     wait = group.writeWait;
   }
   if (wait)
-    wait->moveBefore(&apply, apply.end());
+    wait->moveBefore(&apply, end);
 }
 
-/// States are known before the gradients are: the first ones are read while
-/// those are checked.
+/// What is in files is known before the gradients are: the first of it is read
+/// while those are checked.
 static void hoistFirstRead(const SubGroup &group, Block &apply) {
   for (AsyncOpInterface read : group.reads)
     if (isa<ReadStatesOp>(read))
@@ -130,5 +146,7 @@ void OverlapUpdates::runOnOperation() {
       groups[i].copyWait->moveBefore(groups[i + 1].copy);
   }
   if (offload.getPipelineWrite())
-    delayWrites(groups, apply.getBody().front());
+    delayWrites(groups, apply.getBody().front(),
+                findEndOfWrites(groups, PartitionTable(*step),
+                                apply.getBody().front()));
 }

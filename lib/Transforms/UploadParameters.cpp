@@ -1,4 +1,4 @@
-//===- UploadParameters.cpp - bring slices from host memory to gathers ----===//
+//===- UploadParameters.cpp - bring offloaded slices to gathers -----------===//
 
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
@@ -22,63 +22,170 @@ struct UploadParameters
 };
 } // namespace
 
-/// The slices in host memory that `op` reads: the types of copies of them.
-static FailureOr<SmallVector<Type>>
-findSlicesOnHost(CollectiveOpInterface op, const PartitionTable &partitions,
-                 TrainingAttr training) {
-  SmallVector<Type> types;
+namespace {
+
+/// A slice that a gather sends and that is not on the device.
+struct Slice {
+  FlatSymbolRefAttr parameter;
+  Type type; ///< of a copy of it
+  bool isInFile = false;
+};
+
+/// Gives the gathers of one region what they send.
+class Uploads {
+public:
+  Uploads(Block &block, const PartitionTable &partitions, TrainingAttr training,
+          size_t buffers)
+      : block(block), partitions(partitions), training(training),
+        isApply(isa<ApplyOp>(block.getParentOp())), ahead(limit(buffers - 1)),
+        fileAhead(limit(std::min<size_t>(std::max<size_t>(buffers, 2) - 2, 1))),
+        first(&block.front()) {}
+  LogicalResult run();
+
+private:
+  /// Slices change in `zero.apply` only, where starts are one gather ahead at
+  /// most: elsewhere the first ones come with the region.
+  size_t limit(size_t gathers) const {
+    return isApply ? std::min<size_t>(gathers, 1) : gathers;
+  }
+  FailureOr<SmallVector<Slice>> findSlices(CollectiveOpInterface op) const;
+  void bring(CollectiveOpInterface op, ArrayRef<Slice> slices);
+  WaitOp read(CollectiveOpInterface op, ArrayRef<Slice> slices);
+  UploadOp upload(CollectiveOpInterface op, ArrayRef<Slice> slices,
+                  WaitOp read);
+  Operation *findPlace(Operation *op, size_t gathers, Operation *last) const;
+
+  Block &block;
+  const PartitionTable &partitions;
+  TrainingAttr training;
+  bool isApply;
+  /// How many gathers before their own uploads and reads start; and uploads of
+  /// what was read.
+  size_t ahead, fileAhead;
+  /// Of the region as it was; what started there.
+  Operation *first, *lastUpload = nullptr, *lastRead = nullptr;
+  SmallVector<Operation *> gathers;
+  /// By gather, the last of the waits for its uploads.
+  SmallVector<Operation *> waits;
+};
+
+} // namespace
+
+static SmallVector<Type> typesOf(ArrayRef<Slice> slices) {
+  return llvm::map_to_vector(slices,
+                             [](const Slice &slice) { return slice.type; });
+}
+
+static ArrayAttr namesOf(MLIRContext *context, ArrayRef<Slice> slices) {
+  return ArrayAttr::get(context,
+                        llvm::map_to_vector(slices, [](const Slice &slice) {
+                          return Attribute(slice.parameter);
+                        }));
+}
+
+/// The slices that `op` reads and that are not on the device, in order.
+FailureOr<SmallVector<Slice>>
+Uploads::findSlices(CollectiveOpInterface op) const {
+  SmallVector<Slice> slices;
   bool readsDevice = false;
+  ArrayAttr names = op.getParameterNames();
   for (const AsyncBuffer &buffer : op.getBuffers(partitions, training)) {
     if (buffer.memory != AsyncBuffer::Memory::State || !buffer.isRead ||
         buffer.state != "parameters")
       continue;
-    if (PartitionOp partition = partitions.find(buffer.partition);
-        partition && partition.hasParametersOnHost())
-      types.push_back(RankedTensorType::get({buffer.elements}, buffer.type));
-    else
+    PartitionOp partition = partitions.find(buffer.partition);
+    if (!partition || !partition.hasOffloadedParameters()) {
       readsDevice = true;
+      continue;
+    }
+    Slice slice;
+    if (names && slices.size() < names.size())
+      slice.parameter = cast<FlatSymbolRefAttr>(names[slices.size()]);
+    slice.type = RankedTensorType::get({buffer.elements}, buffer.type);
+    slice.isInFile = partition.hasParametersInFile();
+    slices.push_back(slice);
   }
-  if (types.empty() ||
-      (!readsDevice && op->hasTrait<GathersSlices>() && op.getParameterNames()))
-    return types;
-  return op->emitOpError("reads parameters in host memory")
-         << (readsDevice ? " and others on the device; wanted gathers of "
-                           "either"
+  if (slices.empty() ||
+      (!readsDevice && op->hasTrait<GathersSlices>() && names))
+    return slices;
+  return op->emitOpError("reads parameters that are not on the device")
+         << (readsDevice ? " and others that are; wanted gathers of either"
                          : ", and takes no copies of them");
 }
 
-/// Starts the upload for each gather before the gather that is `buffers` - 1
-/// before it, and waits for it where its own gather starts. Slices change in
-/// `zero.apply` only, where uploads start one gather ahead at most: elsewhere
-/// the first ones start with the region.
-static LogicalResult uploadIn(Block &block, const PartitionTable &partitions,
-                              TrainingAttr training, size_t buffers) {
-  const bool isApply = isa<ApplyOp>(block.getParentOp());
-  const size_t ahead = isApply ? std::min<size_t>(buffers - 1, 1) : buffers - 1;
-  SmallVector<Operation *> gathers;
-  Operation *first = &block.front(), *last = nullptr; // What started there.
+/// Where something starts that is wanted at `op`: `gathers` gathers before, or
+/// with the region, after what started there `last`.
+Operation *Uploads::findPlace(Operation *op, size_t ahead,
+                              Operation *last) const {
+  if (ahead > 0 && gathers.size() >= ahead)
+    return gathers[gathers.size() - ahead];
+  if (ahead > 0 && !isApply)
+    return last ? last->getNextNode() : first;
+  return op;
+}
+
+/// Reads slices from a file, and waits where their upload is to start. A read
+/// starts before what is waited for at the same gather.
+WaitOp Uploads::read(CollectiveOpInterface op, ArrayRef<Slice> slices) {
+  Operation *place = findPlace(op, ahead, lastRead);
+  if (ahead > 0 && gathers.size() >= ahead)
+    place = waits[waits.size() - ahead]->getNextNode();
+  OpBuilder builder(place);
+  auto read = ReadParametersOp::create(
+      builder, op.getLoc(), PendingType::get(op.getContext(), typesOf(slices)),
+      namesOf(op.getContext(), slices), StreamKind::Read);
+  lastRead = read;
+  builder.setInsertionPoint(findPlace(op, fileAhead, lastRead));
+  return WaitOp::create(builder, op.getLoc(), read.getPending());
+}
+
+/// Copies slices, which are in host memory or come with `read`, to the device.
+UploadOp Uploads::upload(CollectiveOpInterface op, ArrayRef<Slice> slices,
+                         WaitOp read) {
+  Operation *place =
+      read ? read->getNextNode() : findPlace(op, ahead, lastUpload);
+  OpBuilder builder(place);
+  auto upload = UploadOp::create(
+      builder, op.getLoc(), PendingType::get(op.getContext(), typesOf(slices)),
+      namesOf(op.getContext(), slices),
+      read ? ValueRange(read.getResults()) : ValueRange(), StreamKind::Upload);
+  if (!read)
+    lastUpload = upload;
+  return upload;
+}
+
+/// Starts what brings `slices` to `op`, and waits for it where `op` starts.
+void Uploads::bring(CollectiveOpInterface op, ArrayRef<Slice> slices) {
+  llvm::DenseMap<Attribute, Value> copies;
+  Operation *wait = nullptr;
+  for (bool isInFile : {false, true}) {
+    auto part = llvm::to_vector(
+        llvm::make_filter_range(slices, [&](const Slice &slice) {
+          return slice.isInFile == isInFile;
+        }));
+    if (part.empty())
+      continue;
+    UploadOp start = upload(op, part, isInFile ? read(op, part) : WaitOp());
+    OpBuilder builder(op);
+    wait = WaitOp::create(builder, op.getLoc(), start.getPending());
+    for (auto [slice, copy] : llvm::zip_equal(part, wait->getResults()))
+      copies[slice.parameter] = copy;
+  }
+  op->setOperands(llvm::map_to_vector(slices, [&](const Slice &slice) {
+    return copies.lookup(slice.parameter);
+  }));
+  gathers.push_back(op);
+  waits.push_back(wait);
+}
+
+LogicalResult Uploads::run() {
   for (auto op :
        llvm::make_early_inc_range(block.getOps<CollectiveOpInterface>())) {
-    FailureOr<SmallVector<Type>> types =
-        findSlicesOnHost(op, partitions, training);
-    if (failed(types))
+    FailureOr<SmallVector<Slice>> slices = findSlices(op);
+    if (failed(slices))
       return failure();
-    if (types->empty())
-      continue;
-    Location loc = op.getLoc();
-    OpBuilder builder(op);
-    if (ahead > 0 && gathers.size() >= ahead)
-      builder.setInsertionPoint(gathers[gathers.size() - ahead]);
-    else if (ahead > 0 && !isApply)
-      builder.setInsertionPoint(last ? last->getNextNode() : first);
-    auto upload = UploadOp::create(builder, loc,
-                                   PendingType::get(op.getContext(), *types),
-                                   op.getParameterNames(), StreamKind::Upload);
-    last = upload;
-    builder.setInsertionPoint(op);
-    auto wait = WaitOp::create(builder, loc, upload.getPending());
-    op->setOperands(wait.getResults());
-    gathers.push_back(op);
+    if (!slices->empty())
+      bring(op, *slices);
   }
   return success();
 }
@@ -91,7 +198,8 @@ void UploadParameters::runOnOperation() {
   OffloadAttr offload = step->getTraining()->getPlanning().getOffload();
   const size_t buffers = offload ? offload.getUploadBuffers() : 2;
   for (Operation &region : step->getBody().front())
-    if (failed(uploadIn(region.getRegion(0).front(), partitions,
-                        *step->getTraining(), buffers)))
+    if (failed(Uploads(region.getRegion(0).front(), partitions,
+                       *step->getTraining(), buffers)
+                   .run()))
       return signalPassFailure();
 }

@@ -2,7 +2,9 @@
 //
 // Where slices of parameters are in host memory, a gather sends a copy: of its
 // own parameter, made after the last update, and not during one. Nothing else
-// reads such a copy, nor slices that are not on the device. A gather within a
+// reads such a copy, nor slices that are not on the device. Where they are in a
+// file, the copy is one of what was read, of which the same holds: an update of
+// it is its write. A gather within a
 // node sends a slice of the secondary partition, of which the same holds.
 //
 //===----------------------------------------------------------------------===//
@@ -29,6 +31,8 @@ struct Slice {
   /// The axes of the secondary partition that it is of; null for the slice that
   /// this rank owns.
   AxesAttr over = {};
+  /// Whether it was read from a file, and is in host memory.
+  bool isStaged = false;
 };
 
 class Slices : public Tracker {
@@ -46,6 +50,13 @@ private:
   LogicalResult visitStart(AsyncOpInterface start);
   LogicalResult visitSecondary(SecondarySliceOp op);
   LogicalResult startUpload(UploadOp upload, const AsyncBuffer &buffer);
+  LogicalResult uploadStaged(UploadOp upload, FlatSymbolRefAttr parameter,
+                             Value source);
+  LogicalResult startRead(ReadParametersOp read, const AsyncBuffer &buffer);
+  LogicalResult verifyStill(Operation *op, FlatSymbolRefAttr parameter,
+                            const PartitionRange &range);
+  LogicalResult verifyType(Operation *op, FlatSymbolRefAttr parameter,
+                           Type type, const AsyncBuffer &buffer);
   LogicalResult startUpdate(Operation *op, const AsyncBuffer &buffer);
   LogicalResult verifySent(CollectiveOpInterface op, const AsyncBuffer &buffer);
   void visitWait(WaitOp wait);
@@ -71,13 +82,19 @@ static AxesAttr overOf(CollectiveOpInterface op) {
   return gather ? gather.getOverAttr() : AxesAttr();
 }
 
-static bool isOnHost(const Tables &tables, FlatSymbolRefAttr partition) {
+/// Whether the partition keeps parameters in another tier.
+static bool isOffloaded(const Tables &tables, FlatSymbolRefAttr partition) {
   PartitionOp found = partition ? tables.find(partition) : PartitionOp();
-  return found && found.hasParametersOnHost();
+  return found && found.hasOffloadedParameters();
+}
+
+static bool isInFile(const Tables &tables, FlatSymbolRefAttr partition) {
+  return isOffloaded(tables, partition) &&
+         tables.find(partition).hasParametersInFile();
 }
 
 LogicalResult Slices::visitUses(Operation &op) {
-  if (getView(&op) || isa<FreeOp>(op) || op.hasTrait<GathersSlices>())
+  if (getView(&op) || isa<FreeOp, UploadOp>(op) || op.hasTrait<GathersSlices>())
     return success();
   for (Value operand : op.getOperands())
     if (auto found = copies.find(getRoot(operand)); found != copies.end())
@@ -86,38 +103,106 @@ LogicalResult Slices::visitUses(Operation &op) {
   return success();
 }
 
-LogicalResult Slices::startUpload(UploadOp upload, const AsyncBuffer &buffer) {
-  auto parameter =
-      cast<FlatSymbolRefAttr>(upload.getParameters()[buffer.result]);
-  if (!isOnHost(tables, buffer.partition))
-    return upload.emitOpError("copies a slice of ")
-           << parameter << " to the device, where it is already";
-  Type type = upload.getPending().getType().getTypes()[buffer.result];
+LogicalResult Slices::verifyType(Operation *op, FlatSymbolRefAttr parameter,
+                                 Type type, const AsyncBuffer &buffer) {
   auto wanted = RankedTensorType::get({buffer.elements}, buffer.type);
-  if (type != wanted)
-    return upload.emitOpError("copies the slice of ")
-           << parameter << " as " << type << ", wanted " << wanted;
-  PartitionRange range = {buffer.partition, buffer.begin, buffer.end};
+  if (type == wanted)
+    return success();
+  return op->emitOpError("copies the slice of ")
+         << parameter << " as " << type << ", wanted " << wanted;
+}
+
+/// Nothing may change `range` while it is copied.
+LogicalResult Slices::verifyStill(Operation *op, FlatSymbolRefAttr parameter,
+                                  const PartitionRange &range) {
   for (auto &[update, updated] : updating) {
     if (!overlap(range, updated))
       continue;
-    InFlightDiagnostic error = upload.emitOpError("copies a slice of ")
+    InFlightDiagnostic error = op->emitOpError("copies a slice of ")
                                << parameter
                                << " while an update of it is in flight; wait "
                                   "for it first";
     error.attachNote(update->getLoc()) << "started here";
     return error;
   }
+  return success();
+}
+
+LogicalResult Slices::startRead(ReadParametersOp read,
+                                const AsyncBuffer &buffer) {
+  size_t index = copying[read].size();
+  auto parameter = cast<FlatSymbolRefAttr>(read.getParameters()[index]);
+  if (!isInFile(tables, buffer.partition))
+    return read.emitOpError("reads a slice of ")
+           << parameter << " from a file, where it is not";
+  PartitionRange range = {buffer.partition, buffer.begin, buffer.end};
+  if (failed(verifyType(read, parameter,
+                        read.getPending().getType().getTypes()[index],
+                        buffer)) ||
+      failed(verifyStill(read, parameter, range)))
+    return failure();
+  copying[read].push_back({parameter, range, versions.lookup(buffer.partition),
+                           /*over=*/{}, /*isStaged=*/true});
+  return success();
+}
+
+/// What was read of a slice is copied as it was then.
+LogicalResult Slices::uploadStaged(UploadOp upload, FlatSymbolRefAttr parameter,
+                                   Value source) {
+  auto found = copies.find(getRoot(source));
+  if (found == copies.end() || !found->second.isStaged ||
+      found->second.parameter != parameter) {
+    InFlightDiagnostic error = upload.emitOpError("copies a slice of ")
+                               << parameter
+                               << ", and is given what was not read of it";
+    error.attachNote(source.getLoc()) << "given by this";
+    return error;
+  }
+  Slice slice = found->second;
+  slice.isStaged = false;
+  copying[upload].push_back(slice);
+  return success();
+}
+
+LogicalResult Slices::startUpload(UploadOp upload, const AsyncBuffer &buffer) {
+  auto parameter =
+      cast<FlatSymbolRefAttr>(upload.getParameters()[buffer.result]);
+  if (!isOffloaded(tables, buffer.partition))
+    return upload.emitOpError("copies a slice of ")
+           << parameter << " to the device, where it is already";
+  if (isInFile(tables, buffer.partition) != !upload.getSlices().empty())
+    return upload.emitOpError("copies a slice of ")
+           << parameter
+           << (upload.getSlices().empty()
+                   ? " from a file, wanted what 'zero.read_parameters' reads: "
+                     "'from'"
+                   : ", which is in host memory; wanted no 'from'");
+  if (failed(verifyType(upload, parameter,
+                        upload.getPending().getType().getTypes()[buffer.result],
+                        buffer)))
+    return failure();
+  if (!upload.getSlices().empty())
+    return uploadStaged(upload, parameter, upload.getSlices()[buffer.result]);
+  PartitionRange range = {buffer.partition, buffer.begin, buffer.end};
+  if (failed(verifyStill(upload, parameter, range)))
+    return failure();
   copying[upload].push_back(
       {parameter, range, versions.lookup(buffer.partition)});
   return success();
+}
+
+/// Whether `start` copies what is in a staging buffer.
+static bool isUploadOfRead(Operation *start) {
+  auto upload = dyn_cast<UploadOp>(start);
+  return upload && !upload.getSlices().empty();
 }
 
 LogicalResult Slices::startUpdate(Operation *op, const AsyncBuffer &buffer) {
   PartitionRange range = {buffer.partition, buffer.begin, buffer.end};
   for (auto &[upload, slices] : copying)
     for (const Slice &slice : slices) {
-      if (!overlap(range, slice.range))
+      // What was read of a file is not touched.
+      if (!overlap(range, slice.range) || isUploadOfRead(upload))
         continue;
       InFlightDiagnostic error = op->emitOpError("updates ")
                                  << slice.parameter
@@ -134,17 +219,18 @@ LogicalResult Slices::startUpdate(Operation *op, const AsyncBuffer &buffer) {
 LogicalResult Slices::verifySent(CollectiveOpInterface op,
                                  const AsyncBuffer &buffer) {
   if (buffer.memory == AsyncBuffer::Memory::State)
-    return isOnHost(tables, buffer.partition)
+    return isOffloaded(tables, buffer.partition)
                ? op->emitOpError("gathers slices of ")
-                     << buffer.partition
-                     << " from host memory, wanted the copies that "
-                        "'zero.upload' makes: 'from'"
+                     << buffer.partition << " from "
+                     << (isInFile(tables, buffer.partition) ? "a file"
+                                                            : "host memory")
+                     << ", wanted the copies that 'zero.upload' makes: 'from'"
                : success();
   Value copy = getRoot(op->getOperand(buffer.index));
   auto wanted = cast<FlatSymbolRefAttr>(op.getParameterNames()[buffer.index]);
   auto found = copies.find(copy);
   if (found == copies.end() || found->second.parameter != wanted ||
-      found->second.over != overOf(op)) {
+      found->second.over != overOf(op) || found->second.isStaged) {
     InFlightDiagnostic error = op->emitOpError("gathers ")
                                << wanted
                                << ", and is given what is not a copy of its "
@@ -188,6 +274,11 @@ LogicalResult Slices::visitStart(AsyncOpInterface start) {
       result = buffer.isWritten ? success() : verifySent(collective, buffer);
     else if (auto upload = dyn_cast<UploadOp>(start.getOperation()))
       result = buffer.isWritten ? startUpload(upload, buffer) : success();
+    else if (auto read = dyn_cast<ReadParametersOp>(start.getOperation()))
+      result = startRead(read, buffer);
+    else if (isa<ReadStatesOp>(start.getOperation())) // For an update.
+      result = verifyStill(start, buffer.partition,
+                           {buffer.partition, buffer.begin, buffer.end});
     else if (buffer.isWritten)
       result = startUpdate(start, buffer);
     if (failed(result))
@@ -224,9 +315,9 @@ LogicalResult Slices::visit(Operation &op) {
 LogicalResult verify::verifySlices(const Tables &tables) {
   bool isNeeded = llvm::any_of(
       tables.module.getOps<PartitionOp>(),
-      [](PartitionOp partition) { return partition.hasParametersOnHost(); });
+      [](PartitionOp partition) { return partition.hasOffloadedParameters(); });
   tables.step->walk([&](Operation *op) {
-    isNeeded |= isa<UploadOp, SecondarySliceOp>(op) ||
+    isNeeded |= isa<UploadOp, ReadParametersOp, SecondarySliceOp>(op) ||
                 (op->hasTrait<GathersSlices>() && op->getNumOperands() > 0);
   });
   if (!isNeeded)

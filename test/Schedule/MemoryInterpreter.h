@@ -161,6 +161,8 @@ private:
 
   // Offload.
   bool upload(UploadOp op);
+  bool copySlices(Operation *op, ArrayAttr names, Value pending,
+                  StringRef prefix);
   bool copyToHost(CopyToHostOp op);
   bool copyToDevice(CopyToDeviceOp op);
   bool readStates(ReadStatesOp op);

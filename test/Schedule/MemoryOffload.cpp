@@ -10,15 +10,35 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// This rank's slices of parameters, each in a buffer of its own.
-bool MemoryInterpreter::upload(UploadOp op) {
-  for (auto name : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+/// This rank's slices of parameters, each in a buffer of its own: of `prefix`
+/// and the parameter's name.
+bool MemoryInterpreter::copySlices(Operation *op, ArrayAttr names,
+                                   Value pending, StringRef prefix) {
+  for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
     PartitionOp partition = partitionOf[name.getValue()];
     auto [begin, end] = partition.getSegmentsOf(name.getValue());
     Content content;
-    content.place = rangeOf(placeAt(op, name.getValue()));
+    content.place = rangeOf(placeAt(op, (prefix + name.getValue()).str()));
     if (!listOwned(partition, "parameters", op, begin, end, content.marks) ||
         !write(content.place, content.marks, op))
+      return false;
+    results[pending].push_back(content);
+  }
+  return true;
+}
+
+/// The same of what was read from a file.
+bool MemoryInterpreter::upload(UploadOp op) {
+  if (op.getSlices().empty())
+    return copySlices(op, op.getParameters(), op.getPending(), "");
+  for (auto [name, slice] :
+       llvm::zip_equal(op.getParameters().getAsRange<FlatSymbolRefAttr>(),
+                       op.getSlices())) {
+    if (!readValue(slice, op))
+      return false;
+    Content content = {rangeOf(placeAt(op, name.getValue())),
+                       values[slice].marks};
+    if (!write(content.place, content.marks, op))
       return false;
     results[op.getPending()].push_back(content);
   }
@@ -41,21 +61,21 @@ bool MemoryInterpreter::updateOnHost(UpdateOnHostOp op) {
   for (Value operand : op.getOperands())
     if (isa<RankedTensorType>(operand.getType()) && !readValue(operand, op))
       return false;
+  SmallVector<StringRef> given;
+  if (!partition.hasOffloadedParameters())
+    given.push_back("parameters");
+  for (const UpdateOperand &operand : partition.getOperandsInFile(begin, end))
+    given.push_back(operand.name);
   for (StateAttr state : partition.getStateRange())
-    if (op.getStates().empty() &&
+    if (!llvm::is_contained(given, state.getName()) &&
         (!readOwned(partition, state.getName(), op, begin, end) ||
          !writeOwned(partition, state.getName(), op, begin, end)))
       return false;
-  SmallVector<StringRef> given;
-  if (!partition.hasParametersOnHost())
-    given.push_back("parameters");
-  else if ((partition.readsParameters() &&
-            !readOwned(partition, "parameters", op, begin, end)) ||
-           !writeOwned(partition, "parameters", op, begin, end))
+  if (partition.hasParametersOnHost() &&
+      ((partition.readsParameters() &&
+        !readOwned(partition, "parameters", op, begin, end)) ||
+       !writeOwned(partition, "parameters", op, begin, end)))
     return false;
-  if (!op.getStates().empty())
-    for (StateAttr state : partition.getStateRange())
-      given.push_back(state.getName());
   for (auto [name, type] :
        llvm::zip_equal(given, op.getPending().getType().getTypes())) {
     Content content = {rangeOf(placeAt(op, name)), fresh(tensorBytes(type))};
@@ -66,13 +86,14 @@ bool MemoryInterpreter::updateOnHost(UpdateOnHostOp op) {
   return true;
 }
 
-/// What this rank owns of each state, in a buffer of its own.
+/// What this rank owns of everything in a file, in a buffer of its own.
 bool MemoryInterpreter::readStates(ReadStatesOp op) {
   PartitionOp partition = partitionOf[op.getPartition()];
-  for (StateAttr state : partition.getStateRange()) {
+  for (const UpdateOperand &operand :
+       partition.getOperandsInFile(op.getBegin(), op.getEnd())) {
     Content staged;
-    staged.place = rangeOf(placeAt(op, ("staged " + state.getName()).str()));
-    if (!listOwned(partition, state.getName(), op, op.getBegin(), op.getEnd(),
+    staged.place = rangeOf(placeAt(op, ("staged " + operand.name).str()));
+    if (!listOwned(partition, operand.name, op, op.getBegin(), op.getEnd(),
                    staged.marks) ||
         !write(staged.place, staged.marks, op))
       return false;
@@ -84,10 +105,11 @@ bool MemoryInterpreter::readStates(ReadStatesOp op) {
 /// Each value is what this rank owns of its state.
 bool MemoryInterpreter::writeStates(WriteStatesOp op) {
   PartitionOp partition = partitionOf[op.getPartition()];
-  for (auto [state, value] :
-       llvm::zip_equal(partition.getStateRange(), op.getStates()))
+  for (auto [operand, value] :
+       llvm::zip_equal(partition.getOperandsInFile(op.getBegin(), op.getEnd()),
+                       op.getStates()))
     if (!readValue(value, op) ||
-        !storeOwned(partition, state.getName(), op, op.getBegin(), op.getEnd(),
+        !storeOwned(partition, operand.name, op, op.getBegin(), op.getEnd(),
                     values[value].marks))
       return false;
   return true;
@@ -120,6 +142,9 @@ bool MemoryInterpreter::copyToDevice(CopyToDeviceOp op) {
 bool MemoryInterpreter::completeOffload(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](UploadOp op) { return upload(op); })
+      .Case([&](ReadParametersOp op) {
+        return copySlices(op, op.getParameters(), op.getPending(), "staged ");
+      })
       .Case([&](CopyToHostOp op) { return copyToHost(op); })
       .Case([&](UpdateOnHostOp op) { return updateOnHost(op); })
       .Case([&](CopyToDeviceOp op) { return copyToDevice(op); })

@@ -284,8 +284,8 @@ void ScheduleInterpreter::poisonTargets(Operation *op) {
     return poisonUpdated(partitions.lookup(copy.getPartition()),
                          copy.getBegin(), copy.getEnd());
   if (auto write = dyn_cast<WriteStatesOp>(op))
-    return poisonMoments(partitions.lookup(write.getPartition()),
-                         write.getBegin(), write.getEnd());
+    return poisonInFile(partitions.lookup(write.getPartition()),
+                        write.getBegin(), write.getEnd());
   if (!isRefresh(op))
     return;
   auto refresh = cast<CollectiveOpInterface>(op);

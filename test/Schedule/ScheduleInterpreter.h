@@ -133,16 +133,20 @@ private:
   bool readToHost(CopyToHostOp op, Flight &flight);
   bool readHostUpdate(UpdateOnHostOp op, Flight &flight);
   bool readStates(ReadStatesOp op, Flight &flight);
-  bool readCopies(UpdateOnHostOp op, int64_t rank,
-                  std::vector<double> &moments);
+  bool readUpdated(UpdateOnHostOp op, int64_t rank,
+                   std::vector<double> &moments,
+                   std::vector<double> &parameters);
+  bool readCopies(UpdateOnHostOp op, int64_t rank, std::vector<double> &moments,
+                  std::vector<double> &parameters);
   bool readOperands(OperandRange operands, Flight &flight);
   bool storeStates(WriteStatesOp op, Flight &flight);
-  bool readUpload(UploadOp op, Flight &flight);
+  bool readTier(Operation &op, ArrayAttr names, MemoryTier tier,
+                Flight &flight);
   bool readSlices(Operation &op, PartitionOp partition, size_t index,
                   std::vector<std::vector<double>> &sent);
   bool readOffload(Flight &flight);
   bool writeOffload(Flight &flight);
-  void poisonMoments(PartitionOp partition, int64_t begin, int64_t end);
+  void poisonInFile(PartitionOp partition, int64_t begin, int64_t end);
   void poisonUpdated(PartitionOp partition, int64_t begin, int64_t end);
 
   // The rest of the schedule.

@@ -41,12 +41,13 @@ bool ScheduleInterpreter::readToHost(CopyToHostOp op, Flight &flight) {
   return true;
 }
 
-/// This rank's elements of slices in host memory, one after the other.
-bool ScheduleInterpreter::readUpload(UploadOp op, Flight &flight) {
-  for (auto name : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
+/// This rank's elements of slices in `tier`, one after the other.
+bool ScheduleInterpreter::readTier(Operation &op, ArrayAttr names,
+                                   MemoryTier tier, Flight &flight) {
+  for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
     PartitionOp partition = partitionOf(name.getValue());
-    if (!partition || !partition.hasParametersOnHost())
-      return fail(*op, "copies what is not in host memory");
+    if (!partition || partition.getParameterTier() != tier)
+      return fail(op, "copies what is in another tier");
     auto [begin, end] = partition.getSegmentsOf(name.getValue());
     for (int64_t rank = 0; rank < ranks; ++rank) {
       const auto &source = states[partition.getSymName()][rank].parameters;
@@ -65,8 +66,8 @@ bool ScheduleInterpreter::readSlices(Operation &op, PartitionOp partition,
   for (int64_t rank = 0; rank < ranks; ++rank)
     sent.push_back(states[partition.getSymName()][rank].parameters);
   if (op.getNumOperands() == 0)
-    return !partition.hasParametersOnHost() ||
-           fail(op, "sends what is in host memory");
+    return !partition.hasOffloadedParameters() ||
+           fail(op, "sends what is not on the device");
   auto names = cast<CollectiveOpInterface>(op).getParameterNames();
   auto [begin, end] =
       partition.getSegmentsOf(cast<FlatSymbolRefAttr>(names[index]).getValue());
@@ -93,65 +94,103 @@ static std::vector<double> disguise(std::vector<double> moments, size_t index) {
 bool ScheduleInterpreter::readStates(ReadStatesOp op, Flight &flight) {
   PartitionOp partition = partitions.lookup(op.getPartition());
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    std::vector<double> moments;
-    for (int64_t i : listOwned(partition, op.getBegin(), op.getEnd(), rank))
-      moments.push_back(states[op.getPartition()][rank].moment[i]);
-    for (size_t i = 0; i < partition.getStateList().size(); ++i)
-      flight.payload[rank].push_back(disguise(moments, i));
+    const RankState &own = states[op.getPartition()][rank];
+    std::vector<double> moments, parameters;
+    for (int64_t i : listOwned(partition, op.getBegin(), op.getEnd(), rank)) {
+      moments.push_back(own.moment[i]);
+      parameters.push_back(own.parameters[i]);
+    }
+    size_t index = 0;
+    for (const UpdateOperand &operand :
+         partition.getOperandsInFile(op.getBegin(), op.getEnd()))
+      flight.payload[rank].push_back(operand.kind == UpdateOperand::State
+                                         ? disguise(moments, index++)
+                                         : parameters);
   }
   return true;
 }
 
-/// The moments that copies of states stand for; undefined where they do not
-/// agree.
+/// The moments that copies of states stand for, undefined where they do not
+/// agree; and copies of parameters.
 bool ScheduleInterpreter::readCopies(UpdateOnHostOp op, int64_t rank,
-                                     std::vector<double> &moments) {
-  for (auto [index, state] : llvm::enumerate(op.getStates())) {
+                                     std::vector<double> &moments,
+                                     std::vector<double> &parameters) {
+  PartitionOp partition = partitions.lookup(op.getPartition());
+  int index = 0;
+  for (auto [operand, state] :
+       llvm::zip_equal(partition.getOperandsInFile(op.getBegin(), op.getEnd()),
+                       op.getStates())) {
     Array copy;
     if (!materialize(state, rank, copy) || copy.reals.size() != moments.size())
       return fail(*op, "reads what is not there");
+    if (operand.kind == UpdateOperand::Parameters) {
+      parameters = copy.reals;
+      continue;
+    }
     for (auto [moment, found] : llvm::zip_equal(moments, copy.reals))
       moment = index == 0 || std::ldexp(moment, index) == found
-                   ? std::ldexp(found, -int(index))
+                   ? std::ldexp(found, -index)
                    : NAN;
+    ++index;
   }
   return true;
 }
 
-/// Gives parameters and states, as the operation does; and after them moments
-/// and parameters that are to be stored where they are.
+/// What the update of `op` reads of states and parameters, element by element.
+bool ScheduleInterpreter::readUpdated(UpdateOnHostOp op, int64_t rank,
+                                      std::vector<double> &moments,
+                                      std::vector<double> &parameters) {
+  PartitionOp partition = partitions.lookup(op.getPartition());
+  const RankState &own = states[op.getPartition()][rank];
+  for (int64_t i : listOwned(partition, op.getBegin(), op.getEnd(), rank)) {
+    moments.push_back(own.moment[i]);
+    if (partition.hasParametersOnHost())
+      parameters.push_back(own.parameters[i]);
+  }
+  Array copied;
+  if (!partition.hasOffloadedParameters()) {
+    if (!op.getParameters() || !materialize(op.getParameters(), rank, copied))
+      return fail(*op, "reads what is not there");
+    parameters = copied.reals;
+  }
+  return readCopies(op, rank, moments, parameters);
+}
+
+/// Whether the states that `op` updates are in a file.
+static bool hasStatesInFile(UpdateOnHostOp op, PartitionOp partition) {
+  return llvm::any_of(partition.getOperandsInFile(op.getBegin(), op.getEnd()),
+                      [](const UpdateOperand &operand) {
+                        return operand.kind == UpdateOperand::State;
+                      });
+}
+
+/// Gives parameters and what is in a file, as the operation does; and after
+/// them moments and parameters that are to be stored where they are.
 bool ScheduleInterpreter::readHostUpdate(UpdateOnHostOp op, Flight &flight) {
   PartitionOp partition = partitions.lookup(op.getPartition());
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    Array gradients, parameters;
-    RankState &own = states[op.getPartition()][rank];
-    SmallVector<int64_t> owned =
-        listOwned(partition, op.getBegin(), op.getEnd(), rank);
-    if (partition.hasParametersOnHost())
-      for (int64_t i : owned)
-        parameters.reals.push_back(own.parameters[i]);
-    else if (!op.getParameters() ||
-             !materialize(op.getParameters(), rank, parameters))
-      return fail(*op, "reads what is not there");
+    Array gradients;
+    std::vector<double> moments, parameters;
+    if (!readUpdated(op, rank, moments, parameters))
+      return false;
     if (!materialize(op.getGradients(), rank, gradients))
       return fail(*op, "reads what is not there");
-    std::vector<double> moments;
-    for (int64_t i : owned)
-      moments.push_back(own.moment[i]);
-    if (!op.getStates().empty() && !readCopies(op, rank, moments))
-      return false;
-    for (size_t i = 0; i < owned.size(); ++i)
+    for (size_t i = 0; i < moments.size(); ++i)
       updateElement(gradients.reals[i], control[rank].factor, moments[i],
-                    parameters.reals[i]);
+                    parameters[i]);
     auto &given = flight.payload[rank];
-    if (!partition.hasParametersOnHost())
-      given.push_back(parameters.reals);
-    for (size_t i = 0; i < op.getStates().size(); ++i)
-      given.push_back(disguise(moments, i));
-    if (op.getStates().empty())
+    if (!partition.hasOffloadedParameters())
+      given.push_back(parameters);
+    size_t index = 0;
+    for (const UpdateOperand &operand :
+         partition.getOperandsInFile(op.getBegin(), op.getEnd()))
+      given.push_back(operand.kind == UpdateOperand::State
+                          ? disguise(moments, index++)
+                          : parameters);
+    if (!hasStatesInFile(op, partition))
       given.push_back(moments);
     if (partition.hasParametersOnHost())
-      given.push_back(parameters.reals);
+      given.push_back(parameters);
   }
   // Until it ends, parameters that it updates in place are neither old nor new.
   if (partition.hasParametersOnHost())
@@ -175,7 +214,14 @@ bool ScheduleInterpreter::readOffload(Flight &flight) {
   return llvm::TypeSwitch<Operation *, bool>(flight.op)
       .Case([&](CopyToHostOp op) { return readToHost(op, flight); })
       .Case([&](UpdateOnHostOp op) { return readHostUpdate(op, flight); })
-      .Case([&](UploadOp op) { return readUpload(op, flight); })
+      .Case([&](UploadOp op) {
+        return op.getSlices().empty()
+                   ? readTier(*op, op.getParameters(), MemoryTier::Host, flight)
+                   : readOperands(op.getSlices(), flight);
+      })
+      .Case([&](ReadParametersOp op) {
+        return readTier(*op, op.getParameters(), MemoryTier::File, flight);
+      })
       .Case([&](ReadStatesOp op) { return readStates(op, flight); })
       .Case([&](WriteStatesOp op) {
         return readOperands(op.getStates(), flight);
@@ -189,14 +235,23 @@ bool ScheduleInterpreter::readOffload(Flight &flight) {
 /// What is written must be the states of one moment, each in its place.
 bool ScheduleInterpreter::storeStates(WriteStatesOp op, Flight &flight) {
   PartitionOp partition = partitions.lookup(op.getPartition());
+  SmallVector<UpdateOperand> inFile =
+      partition.getOperandsInFile(op.getBegin(), op.getEnd());
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    auto &moment = states[op.getPartition()][rank].moment;
+    RankState &own = states[op.getPartition()][rank];
     for (auto [index, i] : llvm::enumerate(
              listOwned(partition, op.getBegin(), op.getEnd(), rank))) {
-      moment[i] = flight.payload[rank][0][index];
-      for (size_t state = 1; state < op.getStates().size(); ++state)
-        if (flight.payload[rank][state][index] != std::ldexp(moment[i], state))
-          moment[i] = NAN;
+      int state = 0;
+      for (auto [operand, written] :
+           llvm::zip_equal(inFile, flight.payload[rank])) {
+        if (operand.kind == UpdateOperand::Parameters)
+          own.parameters[i] = written[index];
+        else if (state == 0)
+          own.moment[i] = written[index];
+        else if (written[index] != std::ldexp(own.moment[i], state))
+          own.moment[i] = NAN;
+        state += operand.kind == UpdateOperand::State;
+      }
     }
   }
   return true;
@@ -215,9 +270,10 @@ bool ScheduleInterpreter::writeOffload(Flight &flight) {
   };
   if (auto update = dyn_cast<UpdateOnHostOp>(flight.op)) {
     size_t next = update.getPending().getType().getTypes().size();
-    if (update.getStates().empty())
+    PartitionOp partition = partitions.lookup(update.getPartition());
+    if (!hasStatesInFile(update, partition))
       store(update, &RankState::moment, next++);
-    if (partitions.lookup(update.getPartition()).hasParametersOnHost())
+    if (partition.hasParametersOnHost())
       store(update, &RankState::parameters, next);
     return true;
   }
@@ -243,9 +299,13 @@ void ScheduleInterpreter::poisonUpdated(PartitionOp partition, int64_t begin,
   }
 }
 
-/// States that are being written.
-void ScheduleInterpreter::poisonMoments(PartitionOp partition, int64_t begin,
-                                        int64_t end) {
-  for (RankState &own : states[partition.getSymName()])
-    std::fill(own.moment.begin() + begin, own.moment.begin() + end, NAN);
+/// States and parameters that are being written to a file.
+void ScheduleInterpreter::poisonInFile(PartitionOp partition, int64_t begin,
+                                       int64_t end) {
+  for (const UpdateOperand &operand : partition.getOperandsInFile(begin, end))
+    if (operand.kind == UpdateOperand::Parameters)
+      poisonUpdated(partition, begin, end);
+    else
+      for (RankState &own : states[partition.getSymName()])
+        std::fill(own.moment.begin() + begin, own.moment.begin() + end, NAN);
 }

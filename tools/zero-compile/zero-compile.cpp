@@ -256,7 +256,12 @@ LogicalResult checkTarget() {
 /// Why the executable could not start; "" where it can. One rank and
 /// deterministic ranks do without NCCL.
 std::string refusalOf(const zrt::Program &program) {
-  for (const zrt::Partition &partition : program.partitions)
+  for (const zrt::Partition &partition : program.partitions) {
+    if (partition.parameters.tier == zrt::Tier::File &&
+        program.files.folder.empty())
+      return "the parameters of " + partition.name +
+             " are in a file, and no folder is named for it; give "
+             "offload_optimizer and offload_param the device nvme";
     for (const zrt::State &state : partition.states)
       for (const zrt::StateRange &range : state.ranges)
         if (range.buffer.tier == zrt::Tier::File &&
@@ -266,6 +271,7 @@ std::string refusalOf(const zrt::Program &program) {
                  "it the tier device or host (state-tiers, zero.state_tiers), "
                  "or offload all states (offload_optimizer with the device "
                  "nvme)";
+  }
   if (target != "cuda" || program.training.deterministic ||
       program.training.ranks == 1)
     return "";

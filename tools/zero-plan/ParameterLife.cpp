@@ -95,6 +95,11 @@ void ParameterLife::visit(Operation &op) {
       add("copy of the slice to the device starts", op);
     return;
   }
+  if (auto read = dyn_cast<ReadParametersOp>(op)) {
+    if (indexIn(read.getParameters()) >= 0)
+      add("read of the slice from its file starts", op);
+    return;
+  }
   if (auto wait = dyn_cast<WaitOp>(op))
     return visitWait(wait);
   if (isReduction(&op))
@@ -184,6 +189,14 @@ void ParameterLife::visitApply(Operation &op) {
         if (isAbout(update.getPartitionAttr()) &&
             overlaps(update.getBegin(), update.getEnd()))
           add("owned slice is updated on the host", op);
+      })
+      .Case([&](WriteStatesOp write) {
+        if (isAbout(write.getPartitionAttr()) &&
+            overlaps(write.getBegin(), write.getEnd()))
+          add(partition.hasParametersInFile()
+                  ? "owned slice and states are written to their file"
+                  : "states are written to their file",
+              op);
       })
       .Case([&](CollectiveOpInterface start) {
         if (!isRefresh(start) || indexInGather(start) < 0)

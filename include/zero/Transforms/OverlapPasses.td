@@ -194,9 +194,13 @@ def UploadParameters : Pass<"zero-upload-parameters", "::mlir::ModuleOp"> {
     flight; with one, where the gather does. The first gather of a
     region waits for all of its upload.
 
+    Slices that are in a file are read to host memory first. Their read starts n - 1
+    gathers before, and is waited for where the upload starts: with the gather
+    before from three buffers on, otherwise with their own.
+
     - Needs: gathers are where they stay: `zero-prefetch` ran.
     - Leaves: every gather of such slices with its copies as operands.
-    - Not done here: uploads more than one gather ahead in `zero.apply`.
+    - Not done here: uploads and reads more than one gather ahead in `zero.apply`.
 
     With two buffers:
     ```mlir

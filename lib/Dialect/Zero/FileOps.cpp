@@ -1,32 +1,33 @@
-//===- FileOps.cpp - states of optimizers in files ------------------------===//
+//===- FileOps.cpp - states and parameters in files -----------------------===//
 
 #include "TierOps.h"
 
 using namespace mlir;
 using namespace mlir::zero;
 
-/// An error unless all states of the range are in a file.
+/// An error unless the range has something in a file.
 template <typename FileOp>
 static LogicalResult verifyInFile(FileOp op, PartitionOp partition) {
-  if (partition.getStateTier(op.getBegin(), op.getEnd()) == MemoryTier::File)
+  if (!partition.getOperandsInFile(op.getBegin(), op.getEnd()).empty())
     return success();
   return op.emitOpError("is about states of [")
          << op.getBegin() << " to " << op.getEnd() << "] of "
-         << op.getPartitionAttr() << ", wanted all of them in a file";
+         << op.getPartitionAttr()
+         << ", wanted all of them in a file, or parameters that are";
 }
 
 LogicalResult ReadStatesOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = verifyTarget(*this, tables);
   if (!partition || failed(verifyInFile(*this, partition))) // (C1)
     return failure();
-  return verifyResults(*this, typeStates(*this, partition)); // (C2)
+  return verifyResults(*this, typeOwnedInFile(*this, partition)); // (C2)
 }
 
 LogicalResult WriteStatesOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = verifyTarget(*this, tables);
   if (!partition || failed(verifyInFile(*this, partition))) // (C1)
     return failure();
-  SmallVector<Type> wanted = typeStates(*this, partition);
+  SmallVector<Type> wanted = typeOwnedInFile(*this, partition);
   if (getStates().getTypes() != TypeRange(wanted)) // (C2)
     return emitOpError("has the states ")
            << getStates().getTypes() << ", wanted " << TypeRange(wanted)
@@ -34,19 +35,28 @@ LogicalResult WriteStatesOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyResults(*this, {});
 }
 
+/// A buffer that a file is read to.
+static AsyncBuffer stageRead(const Twine &name, Type type, int64_t elements,
+                             int result) {
+  AsyncBuffer staged = stage(name, type, elements);
+  staged.result = result;
+  staged.alignment = kFileAlignment;
+  return staged;
+}
+
 /// Each state in the file, and in a staging buffer.
 SmallVector<AsyncBuffer>
 ReadStatesOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   PartitionOp partition = partitions.find(getPartitionAttr());
   SmallVector<AsyncBuffer> buffers;
-  for (auto [index, state] : llvm::enumerate(partition.getStateRange())) {
-    addOwned(buffers, partition, state.getName(), state.getType(),
+  for (auto [index, operand] :
+       llvm::enumerate(partition.getOperandsInFile(getBegin(), getEnd()))) {
+    addOwned(buffers, partition, operand.name, operand.type,
              /*isSharded=*/true, getBegin(), getEnd());
     buffers.back().isRead = true;
-    buffers.push_back(stage("staged " + state.getName(), state.getType(),
-                            partition.getOwnedElements(getBegin(), getEnd())));
-    buffers.back().result = index;
-    buffers.back().alignment = kFileAlignment;
+    buffers.push_back(
+        stageRead("staged " + operand.name, operand.type,
+                  partition.getOwnedElements(getBegin(), getEnd()), index));
   }
   return buffers;
 }
@@ -55,12 +65,40 @@ SmallVector<AsyncBuffer>
 WriteStatesOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   PartitionOp partition = partitions.find(getPartitionAttr());
   SmallVector<AsyncBuffer> buffers;
-  for (auto [index, state] : llvm::enumerate(partition.getStateRange())) {
+  for (auto [index, operand] :
+       llvm::enumerate(partition.getOperandsInFile(getBegin(), getEnd()))) {
     buffers.push_back(
-        operandOf("staged " + state.getName(), index, getStates()[index]));
-    addOwned(buffers, partition, state.getName(), state.getType(),
+        operandOf("staged " + operand.name, index, getStates()[index]));
+    addOwned(buffers, partition, operand.name, operand.type,
              /*isSharded=*/true, getBegin(), getEnd());
     buffers.back().isWritten = true;
+  }
+  return buffers;
+}
+
+LogicalResult
+ReadParametersOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (getParameters().size() !=
+      getPending().getType().getTypes().size()) // (C1)
+    return emitOpError("reads slices of ")
+           << getParameters().size() << " parameters into "
+           << getPending().getType();
+  return verifyAreParameters(*this, getParameters(), tables);
+}
+
+/// For each parameter its slice in the file, then the staging buffer.
+SmallVector<AsyncBuffer>
+ReadParametersOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
+  SmallVector<AsyncBuffer> buffers;
+  for (auto [index, name] :
+       llvm::enumerate(getParameters().getAsRange<FlatSymbolRefAttr>())) {
+    PartitionOp partition = partitions.getPartition(name.getAttr());
+    auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
+    buffers.push_back(ownSlice("slice of " + name.getValue(), partition, begin,
+                               end, partition ? partition.getSlices() : 1));
+    buffers.push_back(stageRead("staged " + name.getValue(),
+                                buffers.back().type, buffers.back().elements,
+                                index));
   }
   return buffers;
 }
@@ -68,14 +106,22 @@ WriteStatesOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
 SmallVector<int64_t> ReadStatesOp::getOperandOffsets(const PartitionTable &) {
   return {};
 }
+SmallVector<int64_t>
+ReadParametersOp::getOperandOffsets(const PartitionTable &) {
+  return {};
+}
 SmallVector<int64_t> WriteStatesOp::getOperandOffsets(const PartitionTable &) {
   return {};
 }
 
 LinkKind ReadStatesOp::getLink() { return LinkKind::File; }
+LinkKind ReadParametersOp::getLink() { return LinkKind::File; }
 LinkKind WriteStatesOp::getLink() { return LinkKind::File; }
 
 int64_t ReadStatesOp::getBytes(const PartitionTable &) {
+  return bytesOf(getPending().getType());
+}
+int64_t ReadParametersOp::getBytes(const PartitionTable &) {
   return bytesOf(getPending().getType());
 }
 int64_t WriteStatesOp::getBytes(const PartitionTable &) {
@@ -88,6 +134,7 @@ int64_t WriteStatesOp::getBytes(const PartitionTable &) {
 std::string ReadStatesOp::getHandleName() {
   return nameRange("states from file", getPartition(), getBegin(), getEnd());
 }
+std::string ReadParametersOp::getHandleName() { return getLabel(); }
 std::string WriteStatesOp::getHandleName() {
   return nameRange("states to file", getPartition(), getBegin(), getEnd());
 }
@@ -110,4 +157,7 @@ template <typename FileOp> static std::string labelRange(FileOp op) {
 }
 
 std::string ReadStatesOp::getLabel() { return labelRange(*this); }
+std::string ReadParametersOp::getLabel() {
+  return makeLabel(*this, "", getParameters());
+}
 std::string WriteStatesOp::getLabel() { return labelRange(*this); }

@@ -114,10 +114,15 @@ LogicalResult UploadOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("copies slices of ")
            << getParameters().size() << " parameters into "
            << getPending().getType();
+  if (!getSlices().empty() && getSlices().size() != getParameters().size())
+    return emitOpError("is given ")
+           << getSlices().size() << " slices that were read for "
+           << getParameters().size() << " parameters, wanted one each, or none";
   return verifyAreParameters(*this, getParameters(), tables);
 }
 
-/// For each parameter its slice in host memory, then the copy.
+/// For each parameter its slice in host memory, or what was read of it from a
+/// file; then the copy.
 SmallVector<AsyncBuffer> UploadOp::getBuffers(const PartitionTable &partitions,
                                               TrainingAttr) {
   SmallVector<AsyncBuffer> buffers;
@@ -133,6 +138,10 @@ SmallVector<AsyncBuffer> UploadOp::getBuffers(const PartitionTable &partitions,
     copy.isRead = false;
     copy.isWritten = copy.isPlaced = true;
     copy.result = buffers.size() / 2;
+    if (!getSlices().empty()) {
+      slice.memory = Memory::Operand;
+      slice.index = buffers.size() / 2;
+    }
     buffers.push_back(std::move(slice));
     buffers.push_back(std::move(copy));
   }

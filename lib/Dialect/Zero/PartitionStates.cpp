@@ -249,6 +249,18 @@ bool PartitionOp::readsParameters() {
   });
 }
 
+SmallVector<UpdateOperand> PartitionOp::getOperandsInFile(int64_t begin,
+                                                          int64_t end) {
+  bool hasStates = getStateTier(begin, end) == MemoryTier::File;
+  SmallVector<UpdateOperand> operands;
+  for (const UpdateOperand &operand : getUpdateOperands())
+    if (operand.kind == UpdateOperand::State        ? hasStates
+        : operand.kind == UpdateOperand::Parameters ? hasParametersInFile()
+                                                    : false)
+      operands.push_back(operand);
+  return operands;
+}
+
 std::optional<MemoryTier> PartitionOp::getStateTier(int64_t begin,
                                                     int64_t end) {
   std::optional<MemoryTier> found;
@@ -261,8 +273,8 @@ std::optional<MemoryTier> PartitionOp::getStateTier(int64_t begin,
         return std::nullopt;
       found = range.getTier();
     }
-  if (!found && hasParametersOnHost())
-    return MemoryTier::Host;
+  if (!found && hasOffloadedParameters())
+    return getParameterTier();
   return found;
 }
 

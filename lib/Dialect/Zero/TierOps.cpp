@@ -37,7 +37,7 @@ LogicalResult CopyToHostOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   if (getState() == "gradients")
     return verifyResult(*this, partition, partition.getGradientType());
-  if (getState() == "parameters" && partition.hasParametersOnHost())
+  if (getState() == "parameters" && partition.hasOffloadedParameters())
     return emitOpError("copies parameters to the host, where ")
            << getPartitionAttr() << " keeps them";
   if (getState() == "parameters")
@@ -56,7 +56,7 @@ LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
            << getBegin() << " to " << getEnd() << "] of " << getPartitionAttr()
            << " on the host, wanted all of its states there, or all in a file";
   bool wantsCopy =
-      partition.readsParameters() && !partition.hasParametersOnHost();
+      partition.readsParameters() && !partition.hasOffloadedParameters();
   if (wantsCopy != (getParameters() != nullptr)) // (C2)
     return emitOpError(wantsCopy
                            ? "updates parameters that it is not given, wanted "
@@ -71,11 +71,9 @@ LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
                          partition.getComputeType(), "parameters")))
     return failure();
   SmallVector<Type> results;
-  if (!partition.hasParametersOnHost())
+  if (!partition.hasOffloadedParameters())
     results.push_back(typeOwned(*this, partition, partition.getComputeType()));
-  SmallVector<Type> states;
-  if (*tier == MemoryTier::File)
-    states = typeStates(*this, partition);
+  SmallVector<Type> states = typeOwnedInFile(*this, partition);
   if (getStates().getTypes() != TypeRange(states)) // (C1)
     return emitOpError("has the states ")
            << getStates().getTypes() << ", wanted " << TypeRange(states)
@@ -93,9 +91,10 @@ LogicalResult CopyToDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition || failed(verifyOwned(*this, partition, getValue().getType(),
                                        partition.getComputeType(), "a value")))
     return failure();
-  if (partition.hasParametersOnHost())
+  if (partition.hasOffloadedParameters())
     return emitOpError("copies parameters to the device, and ")
-           << getPartitionAttr() << " keeps them in host memory";
+           << getPartitionAttr() << " keeps them in "
+           << (partition.hasParametersOnHost() ? "host memory" : "a file");
   if (getPending().getType().getTypes().empty()) // (C2)
     return success();
   return emitOpError("gives ")
@@ -163,58 +162,62 @@ CopyToHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   return buffers;
 }
 
-/// A state that the host updates: where it is, or in copy `index`.
-static AsyncBuffer describeState(UpdateOnHostOp op, PartitionOp partition,
-                                 const UpdateOperand &operand, unsigned index) {
+/// What the host updates where it is kept.
+static AsyncBuffer describeInPlace(UpdateOnHostOp op, PartitionOp partition,
+                                   const UpdateOperand &operand) {
   SmallVector<AsyncBuffer> buffers;
-  if (op.getStates().empty()) {
-    addOwned(buffers, partition, operand.name, operand.type,
-             /*isSharded=*/true, op.getBegin(), op.getEnd());
-  } else {
-    unsigned first = op.getStates().getBeginOperandIndex();
-    buffers.push_back(
-        operandOf(operand.name, first + index, op.getStates()[index]));
-    buffers.back().isPlaced = true;
-    buffers.back().result = index + !partition.hasParametersOnHost();
-  }
+  addOwned(buffers, partition, operand.name, operand.type, /*isSharded=*/true,
+           op.getBegin(), op.getEnd());
   buffers.back().isRead = operand.isRead;
   buffers.back().isWritten = operand.isWritten;
   return buffers.back();
 }
 
+/// What it updates in copy `index` of what is in a file. A skipped update
+/// leaves even what its rule does not read as it was: it is written back.
+static AsyncBuffer describeCopy(UpdateOnHostOp op, PartitionOp partition,
+                                const UpdateOperand &operand, unsigned index) {
+  unsigned first = op.getStates().getBeginOperandIndex();
+  AsyncBuffer buffer =
+      operandOf(operand.name, first + index, op.getStates()[index]);
+  buffer.isWritten = operand.isWritten;
+  buffer.isPlaced = true;
+  buffer.result = index + !partition.hasOffloadedParameters();
+  return buffer;
+}
+
+/// Parameters that go back to the device.
+static AsyncBuffer describeParameters(UpdateOnHostOp op, PartitionOp partition,
+                                      const UpdateOperand &operand) {
+  if (!op.getParameters())
+    return stage("parameters", operand.type,
+                 partition.getOwnedElements(op.getBegin(), op.getEnd()));
+  AsyncBuffer buffer = operandOf("parameters", 1, op.getParameters());
+  buffer.isWritten = buffer.isPlaced = true;
+  buffer.result = 0;
+  return buffer;
+}
+
 SmallVector<AsyncBuffer>
 UpdateOnHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   PartitionOp partition = partitions.find(getPartitionAttr());
+  SmallVector<UpdateOperand> inFile =
+      partition.getOperandsInFile(getBegin(), getEnd());
   SmallVector<AsyncBuffer> buffers;
-  unsigned staged = 0;
+  unsigned copies = 0;
   for (const UpdateOperand &operand : partition.getUpdateOperands()) {
-    switch (operand.kind) {
-    case UpdateOperand::Gradients:
+    bool isCopied = llvm::any_of(inFile, [&](const UpdateOperand &other) {
+      return other.name == operand.name;
+    });
+    if (operand.kind == UpdateOperand::Gradients)
       buffers.push_back(operandOf("gradients", 0, getGradients()));
-      break;
-    case UpdateOperand::Parameters:
-      if (partition.hasParametersOnHost()) {
-        addOwned(buffers, partition, "parameters", operand.type,
-                 /*isSharded=*/true, getBegin(), getEnd());
-        buffers.back().isRead = operand.isRead;
-        buffers.back().isWritten = operand.isWritten;
-        break;
-      }
-      if (!getParameters()) {
-        buffers.push_back(
-            stage("parameters", operand.type,
-                  partition.getOwnedElements(getBegin(), getEnd())));
-        break;
-      }
-      buffers.push_back(operandOf("parameters", 1, getParameters()));
-      buffers.back().isWritten = buffers.back().isPlaced = true;
-      buffers.back().result = 0;
-      break;
-    case UpdateOperand::State:
-      buffers.push_back(describeState(*this, partition, operand, staged));
-      staged += !getStates().empty();
-      break;
-    }
+    else if (isCopied)
+      buffers.push_back(describeCopy(*this, partition, operand, copies++));
+    else if (operand.kind == UpdateOperand::Parameters &&
+             !partition.hasOffloadedParameters())
+      buffers.push_back(describeParameters(*this, partition, operand));
+    else
+      buffers.push_back(describeInPlace(*this, partition, operand));
   }
   return buffers;
 }

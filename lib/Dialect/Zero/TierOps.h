@@ -29,12 +29,13 @@ RankedTensorType typeOwned(TierOp op, PartitionOp partition, Type element) {
       {partition.getOwnedElements(op.getBegin(), op.getEnd())}, element);
 }
 
-/// The same of each state.
+/// The same of everything that is in a file.
 template <typename TierOp>
-SmallVector<Type> typeStates(TierOp op, PartitionOp partition) {
+SmallVector<Type> typeOwnedInFile(TierOp op, PartitionOp partition) {
   SmallVector<Type> types;
-  for (StateAttr state : partition.getStateRange())
-    types.push_back(typeOwned(op, partition, state.getType()));
+  for (const UpdateOperand &operand :
+       partition.getOperandsInFile(op.getBegin(), op.getEnd()))
+    types.push_back(typeOwned(op, partition, operand.type));
   return types;
 }
 

@@ -108,21 +108,21 @@ LogicalResult MeshOp::verify() {
 
 /// (C9)
 static LogicalResult verifyParameterTier(PartitionOp partition) {
-  MemoryTier tier = partition.getParameterTier();
-  if (tier == MemoryTier::Device)
+  if (!partition.hasOffloadedParameters())
     return success();
-  if (tier != MemoryTier::Host)
-    return partition.emitOpError("keeps parameters in the tier '")
-           << stringifyMemoryTier(tier) << "', wanted 'device' or 'host'";
+  StringRef where =
+      partition.hasParametersOnHost() ? "in host memory" : "in a file";
   if (!partition.hasShardedParameters())
-    return partition.emitOpError(
-        "keeps parameters in host memory that no gather brings to the device, "
-        "wanted sharded ones: stage 3");
+    return partition.emitOpError("keeps parameters ")
+           << where
+           << " that no gather brings to the device, wanted sharded ones: "
+              "stage 3";
   if (partition.isTrainable() &&
       partition.getHostEnd() != partition.getFlatElements())
-    return partition.emitOpError(
-        "keeps parameters in host memory and states on the device, wanted no "
-        "state there: only the host updates such parameters");
+    return partition.emitOpError("keeps parameters ")
+           << where
+           << " and states on the device, wanted no state there: only the host "
+              "updates such parameters";
   return success();
 }
 
@@ -519,11 +519,11 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!partition.isTrainable())
     return emitOpError("updates ")
            << getPartitionAttr() << ", which has no optimizer";
-  if (partition.hasParametersOnHost())
+  if (partition.hasOffloadedParameters())
     return emitOpError("updates ")
-           << getPartitionAttr()
-           << " on the device, and its parameters are in host memory; wanted "
-              "'zero.update_on_host'";
+           << getPartitionAttr() << " on the device, and its parameters are in "
+           << (partition.hasParametersOnHost() ? "host memory" : "a file")
+           << "; wanted 'zero.update_on_host'";
   auto [begin, end] = getRange(partition);
   return getBegin() ? verifyRange(*this, partition, begin, end) : success();
 }

@@ -73,10 +73,11 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     there when the compute type is 16-bit; with `split`, the master's upper half
     is the bf16 parameter itself and only the lower 16 bits are kept, as
     `remainder`. `parameters on host` says that slices of parameters are in host
-    memory, from where `zero.upload` brings them to gathers. `errors` are what each
-    step of an exchange with feedback keeps of this rank's gradients: bf16, one for so
-    many elements of the flat space as the list says. `at` gives the places of
-    parameters, gradients and errors.
+    memory, from where `zero.upload` brings them to gathers, and `parameters on file`
+    that they are in a file, from where `zero.read_parameters` brings them to host
+    memory. `errors` are what each step of an exchange with feedback keeps of this
+    rank's gradients: bf16, one for so many elements of the flat space as the list
+    says. `at` gives the places of parameters, gradients and errors.
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
@@ -89,8 +90,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C7) the states are those of the optimizer, in its order; ranges of a state
       cover the flat space and are cut at segment boundaries.
     - (C8) `compute` and `gradient` are float types.
-    - (C9) parameters that are not on the device are sharded and in host memory;
-      where they are trained, no state is on the device.
+    - (C9) parameters that are not on the device are sharded; where they are
+      trained, no state is on the device.
     - (C10) errors are of a trained partition in `parameter`: one for each element,
       and of a second step one for so many as a group of the first has ranks.
 
@@ -169,8 +170,15 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     }
     /// Whether slices of parameters are in host memory.
     bool hasParametersOnHost() { return getParameterTier() == ::mlir::zero::MemoryTier::Host; }
-    /// The tier of all states of [begin, end), host memory where there are none and
-    /// parameters are there; nothing where tiers differ or there is nothing.
+    /// Whether they are in a file.
+    bool hasParametersInFile() { return getParameterTier() == ::mlir::zero::MemoryTier::File; }
+    /// Whether they are in either, and the host updates them.
+    bool hasOffloadedParameters() { return getParameterTier() != ::mlir::zero::MemoryTier::Device; }
+    /// Of the buffers of an update of [begin, end), those that are in a file.
+    ::llvm::SmallVector<::mlir::zero::UpdateOperand> getOperandsInFile(int64_t begin, int64_t end);
+    /// The tier of all states of [begin, end), that of parameters where there are none
+    /// and parameters are not on the device; nothing where tiers differ or there is
+    /// nothing.
     std::optional<::mlir::zero::MemoryTier> getStateTier(int64_t begin, int64_t end);
     /// Where states stop being off the device: the device updates what follows.
     int64_t getHostEnd();

@@ -40,21 +40,22 @@ def Zero_UpdateOnHostOp : Zero_TierOp<"update_on_host", [AttrSizedOperandSegment
   let summary = "Start the optimizer on the host, on owned slices of a range";
   let description = [{
     The update of `zero.update`, of a range whose states are not on the device, by
-    the host. `gradients` are a copy of the stored ones. Where the states are in a
-    file, `states` are copies of them, in the partition's order; they are updated in
-    place and become the last results. Where the rule reads the
+    the host. `gradients` are a copy of the stored ones. `states` are copies of what
+    is in a file, states or parameters, in the order of the update's kernel; they are
+    updated in place and become the last results. Where the rule reads the
     parameter (f32 training, and split masters), `parameters` is a copy of it, is
     updated in place, and becomes the result; otherwise the result is a staging
     buffer of its own, which a skipped update leaves undefined. Parameters of a
     partition that keeps them in host memory are updated where they are.
     Constraints
-    - (C1) the range begins and ends at segment boundaries. All states of it are on
-      the host, and there are no `states`, or all are in a file, and there is one of
-      `states` for each.
+    - (C1) the range begins and ends at segment boundaries. No state of it is on the
+      device, all are in one tier, and there is one of `states` for each of its
+      states that is in a file, and for parameters that are.
     - (C2) there are `parameters` exactly where the rule reads them, and they are
       on the device.
     - (C3) operands and the pending's tensors are flat, with the owned elements;
-      the pending has no tensor of parameters where these are on the host.
+      the pending has a tensor of parameters of its own only where these are on the
+      device.
     ```mlir
     %u = zero.update_on_host @p0[0 to 12] of %g if %v : (tensor<6xbf16>) -> <tensor<6xbf16>>
     %w = zero.update_on_host @p1[0 to 12] of %h if %v : (tensor<6xbf16>) -> <>
@@ -94,13 +95,14 @@ def Zero_CopyToDeviceOp : Zero_TierOp<"copy_to_device"> {
 def Zero_ReadStatesOp : Zero_TierOp<"read_states"> {
   let summary = "Start to read owned states of a range from a file";
   let description = [{
-    Reads what this rank owns of a range, of each state of the optimizer, to staging
-    buffers in host memory, for `zero.update_on_host`.
+    Reads what this rank owns of a range to staging buffers in host memory, for
+    `zero.update_on_host`: of each state of the optimizer where they are in a file,
+    and of the parameters where these are.
     Constraints
-    - (C1) the range begins and ends at segment boundaries, and all states of it
-      are in a file.
-    - (C2) the pending holds one flat tensor for each state, in the partition's
-      order, with the owned elements.
+    - (C1) the range begins and ends at segment boundaries, and states or parameters
+      of it are in a file.
+    - (C2) the pending holds one flat tensor for each of them, in the order of the
+      update's kernel, with the owned elements.
     ```mlir
     %p = zero.read_states @p0[0 to 12] : <tensor<6xf32>, tensor<6xf32>>
     %m, %v = zero.wait %p : <tensor<6xf32>, tensor<6xf32>>
@@ -117,10 +119,10 @@ def Zero_WriteStatesOp : Zero_TierOp<"write_states"> {
     Writes what `zero.update_on_host` gave to where `zero.read_states` has read it;
     where the update is skipped, that is what was read.
     Constraints
-    - (C1) the range begins and ends at segment boundaries, and all states of it
-      are in a file.
-    - (C2) there is one flat value for each state, in the partition's order, with
-      the owned elements; the pending holds no tensors.
+    - (C1) the range begins and ends at segment boundaries, and states or parameters
+      of it are in a file.
+    - (C2) there is one flat value for each of them, in the order of the update's
+      kernel, with the owned elements; the pending holds no tensors.
     ```mlir
     %p = zero.write_states %m, %v to @p0[0 to 12] : tensor<6xf32>, tensor<6xf32> -> <>
     ```
@@ -130,24 +132,46 @@ def Zero_WriteStatesOp : Zero_TierOp<"write_states"> {
   let assemblyFormat = "$states `to` $partition `[` $begin `to` $end `]` (`on` $stream^)? attr-dict `:` type($states) `->` type($pending)";
 }
 
-def Zero_UploadOp : Zero_TierOp<"upload"> {
-  let summary = "Start to copy this rank's slices of parameters to the device";
+def Zero_ReadParametersOp : Zero_TierOp<"read_parameters"> {
+  let summary = "Start to read this rank's slices of parameters from a file";
   let description = [{
-    Stage 3: copies slices of parameters that are in host memory to buffers of
-    their own in the memory of the device, for a gather to send.
+    Stage 3: reads slices of parameters that are in a file to staging buffers in host
+    memory, for `zero.upload`.
     Constraints
     - (C1) parameters and the pending's tensors are equally many; no parameter is
       named twice.
-    - (C2) slices of the parameters are in host memory; each tensor is flat, with
-      this rank's elements in the compute type.
+    - (C2) slices of the parameters are in a file; each tensor is flat, with this
+      rank's elements in the compute type.
     ```mlir
-    %p = zero.upload [@w] : <tensor<4xf32>>
+    %p = zero.read_parameters [@w] : <tensor<4xf32>>
     %slice = zero.wait %p : <tensor<4xf32>>
     ```
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
-      DefaultValuedAttr<Zero_Stream, "StreamKind::Upload">:$stream);
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Read">:$stream);
   let assemblyFormat = "$parameters (`on` $stream^)? attr-dict `:` type($pending)";
+}
+
+def Zero_UploadOp : Zero_TierOp<"upload"> {
+  let summary = "Start to copy this rank's slices of parameters to the device";
+  let description = [{
+    Stage 3: copies slices of parameters that are not on the device to buffers of
+    their own there, for a gather to send: from host memory, or, where `from` gives
+    them, what `zero.read_parameters` has read.
+    Constraints
+    - (C1) parameters and the pending's tensors are equally many, and so are the
+      values of `from`, if there are any; no parameter is named twice.
+    - (C2) slices of the parameters are in host memory, or in a file and read from
+      there; each tensor is flat, with this rank's elements in the compute type.
+    ```mlir
+    %p = zero.upload [@w] : <tensor<4xf32>>
+    %slice = zero.wait %p : <tensor<4xf32>>
+    %q = zero.upload [@b] from(%read : tensor<2xf32>) : <tensor<2xf32>>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters, Variadic<AnyRankedTensor>:$slices,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Upload">:$stream);
+  let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
 //===----------------------------------------------------------------------===//
