@@ -302,18 +302,19 @@ constexpr ConfigKey kKeys[] = {
     {"zero_optimization.offload_param", T::Object, "null", yes,
      "where parameters are kept"},
     {"zero_optimization.offload_param.device", T::Choice, "\"none\"", yes,
-     "where sharded parameters are kept, at stage 3 with offload_optimizer; "
-     "files (nvme) are refused",
+     "where sharded parameters are kept, at stage 3 with offload_optimizer: "
+     "the device, host memory (cpu) or, with its device nvme, files (nvme)",
      "", "none|cpu|nvme"},
-    {"zero_optimization.offload_param.nvme_path", T::Text, "null", none,
-     "directory for parameters", "parameters are not kept in files"},
+    {"zero_optimization.offload_param.nvme_path", T::Text, "null", yes,
+     "directory for parameters: that of offload_optimizer, or left out"},
     {"zero_optimization.offload_param.buffer_count", T::Count, "5", yes,
-     "how many gathers ahead uploads of slices start, plus one; 1: each is "
-     "copied where its gather starts"},
-    {"zero_optimization.offload_param.buffer_size", T::Count, "100000000", none,
-     "elements of a buffer", kPlannedBuffers},
-    {"zero_optimization.offload_param.max_in_cpu", T::Size, "1000000000", none,
-     "elements kept in memory", "parameters are not kept in files"},
+     "how many gathers ahead uploads of slices, or their reads from files, "
+     "start, plus one; 1: each is copied where its gather starts"},
+    {"zero_optimization.offload_param.buffer_size", T::Count, "100000000", yes,
+     "most elements of a parameter's slice that is read from a file"},
+    {"zero_optimization.offload_param.max_in_cpu", T::Size, "1000000000", yes,
+     "elements of a rank's parameters that stay in host memory with the device "
+     "nvme: of the first that fit"},
     {"zero_optimization.offload_param.pin_memory", T::Bool, "true", none,
      "pin memory", kPinned},
     {"zero_optimization.offload_optimizer", T::Object, "null", yes,

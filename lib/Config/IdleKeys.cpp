@@ -58,12 +58,19 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
                ? nullptr
                : "only stage 2 cuts groups in one way or the other";
   if (path == "zero_optimization.offload_optimizer.pipeline_write" &&
-      config.offloadOptimizer && config.offloadOptimizer->parameters)
+      config.offloadOptimizer && config.offloadOptimizer->parameters &&
+      !config.offloadOptimizer->files)
     return "parameters are updated in host memory, and not copied back";
   if (path == "zero_optimization.offload_param.buffer_count")
     return config.offloadOptimizer && config.offloadOptimizer->parameters
                ? nullptr
                : "parameters are not kept in host memory";
+  if (path == "zero_optimization.offload_param.nvme_path" ||
+      path == "zero_optimization.offload_param.buffer_size" ||
+      path == "zero_optimization.offload_param.max_in_cpu")
+    return config.offloadOptimizer && config.offloadOptimizer->parameterFiles
+               ? nullptr
+               : "parameters are not kept in files";
   if (path.starts_with("aio.") || path == "zero.offload_nvme_min_bytes" ||
       path == "zero_optimization.offload_optimizer.nvme_path")
     return config.offloadOptimizer && config.offloadOptimizer->files

@@ -36,6 +36,8 @@ private:
   void readStates();
   void readFiles(FilesConfig &files);
   void readParameters();
+  void verifyParameters(StringRef path, bool inFiles);
+  void readParameterFiles(StringRef path);
 
   const ConfigValues &values;
   const OffloadOverrides &overrides;
@@ -138,18 +140,8 @@ void OffloadReader::readStates() {
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// Sharded parameters in host memory.
-void OffloadReader::readParameters() {
-  const std::string device =
-      overrides.parameters.value_or(readDevice(kParameters, kOldParameters));
-  const std::string path = overrides.parameters ? ""
-                           : values.has(kParameters)
-                               ? (kParameters + ".device").str()
-                               : kOldParameters.str();
-  if (device == "nvme")
-    reporter.error(path, "parameters cannot be kept in files; give \"cpu\"");
-  if (device != "cpu")
-    return;
+/// Faults between the offload of parameters and other keys.
+void OffloadReader::verifyParameters(StringRef path, bool inFiles) {
   const std::optional<OffloadConfig> &offload = config.offloadOptimizer;
   const double ratio = overrides.ratio.value_or(values.number(pathOf("ratio")));
   if (config.stage != 3)
@@ -161,11 +153,52 @@ void OffloadReader::readParameters() {
                    "found a ratio of " + Twine(std::to_string(ratio)) +
                        ", wanted 1 with offload_param: only the host updates "
                        "parameters that it keeps");
-  else if (!offload)
+  else if (!offload && !inFiles)
     reporter.error(path, "parameters in host memory are updated there; give "
                          "offload_optimizer with the device \"cpu\" or "
                          "\"nvme\", too, or leave it out");
-  if (!offload)
+  else if (inFiles && !(offload && offload->files))
+    reporter.error(path, "parameters in files are in those of the optimizer's "
+                         "states; give offload_optimizer with the device "
+                         "\"nvme\", too, or the device \"cpu\"");
+}
+
+/// Sharded parameters in files: beside the states, which have the folder.
+void OffloadReader::readParameterFiles(StringRef path) {
+  OffloadConfig &offload = *config.offloadOptimizer;
+  if (!offload.files)
+    return;
+  const std::string folder = (kParameters + ".nvme_path").str();
+  if (values.has(folder) && !overrides.folder &&
+      values.text(folder) != offload.files->folder)
+    reporter.error(folder, "found \"" + values.text(folder) + "\", wanted \"" +
+                               offload.files->folder +
+                               "\", the folder of offload_optimizer: a rank "
+                               "has one file");
+  ParameterFilesConfig &files = offload.parameterFiles.emplace();
+  files.inHost = overrides.inHost.value_or(
+      values.integer((kParameters + ".max_in_cpu").str()));
+  files.bufferSize = overrides.bufferSize.value_or(
+      values.integer((kParameters + ".buffer_size").str()));
+  if (files.inHost < 0 || files.bufferSize < 0) // A file's is checked by type.
+    reporter.error(path, "found " +
+                             Twine(std::min(files.inHost, files.bufferSize)) +
+                             " elements for parameters in files, wanted 0 or "
+                             "more");
+}
+
+/// Sharded parameters in host memory or in files.
+void OffloadReader::readParameters() {
+  const std::string device =
+      overrides.parameters.value_or(readDevice(kParameters, kOldParameters));
+  const std::string path = overrides.parameters ? ""
+                           : values.has(kParameters)
+                               ? (kParameters + ".device").str()
+                               : kOldParameters.str();
+  if (device == "none")
+    return;
+  verifyParameters(path, device == "nvme");
+  if (!config.offloadOptimizer)
     return;
   config.offloadOptimizer->parameters = true;
   const int64_t buffers = overrides.uploadBuffers.value_or(
@@ -175,6 +208,8 @@ void OffloadReader::readParameters() {
                            " buffers for copies of parameters, wanted at "
                            "least 1");
   config.offloadOptimizer->uploadBuffers = buffers;
+  if (device == "nvme")
+    readParameterFiles(path);
 }
 
 void mlir::zero::readOffload(const ConfigValues &values,

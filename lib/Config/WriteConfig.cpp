@@ -100,8 +100,12 @@ static void writeOffload(OStream &json, const OffloadConfig &offload) {
   });
   if (offload.parameters)
     json.attributeObject("offload_param", [&] {
-      json.attribute("device", "cpu");
+      json.attribute("device", offload.parameterFiles ? "nvme" : "cpu");
       json.attribute("buffer_count", offload.uploadBuffers);
+      if (!offload.parameterFiles)
+        return;
+      json.attribute("max_in_cpu", offload.parameterFiles->inHost);
+      json.attribute("buffer_size", offload.parameterFiles->bufferSize);
     });
   json.attribute("sub_group_size", offload.subGroupSize);
 }

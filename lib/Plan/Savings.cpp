@@ -27,7 +27,8 @@ void mlir::zero::remarkSavings(StepOp step, const PlanSummary &summary) {
   int64_t saved =
       measureUnsharded(step->getParentOfType<ModuleOp>()) -
       bytes(ArenaKind::Parameters) - bytes(ArenaKind::Gradients) -
-      summary.arena({ArenaKind::Parameters, MemoryTier::Host}).bytes;
+      summary.arena({ArenaKind::Parameters, MemoryTier::Host}).bytes -
+      summary.arena({ArenaKind::Parameters, MemoryTier::File}).bytes;
   int64_t buffers = bytes(ArenaKind::Communication);
   bool keeps =
       limits.getMaxReuseDistance() >= summary.trained + summary.untrained;

@@ -142,9 +142,15 @@ static OffloadAttr makeOffload(MLIRContext *context,
   if (const std::optional<FilesConfig> &given = offload->files)
     files = FilesAttr::get(context, given->folder, given->blockBytes,
                            given->queueDepth, given->leastBytes);
+  ParameterFilesAttr parameterFiles;
+  if (const std::optional<ParameterFilesConfig> &given =
+          offload->parameterFiles)
+    parameterFiles =
+        ParameterFilesAttr::get(context, given->inHost, given->bufferSize);
   return OffloadAttr::get(context, offload->ratio, offload->subGroupSize,
                           offload->pipelineRead, offload->pipelineWrite,
-                          offload->parameters, files, offload->uploadBuffers);
+                          offload->parameters, files, offload->uploadBuffers,
+                          parameterFiles);
 }
 
 /// Without gathers, one rank would read parameters where they are kept.

@@ -34,10 +34,12 @@ mlir::zero::readOffloadOverrides(const ZeroPipelineOptions &options,
   read(options.uploadBuffers, overrides.uploadBuffers);
   read(options.nvmePath, overrides.folder);
   read(options.nvmeMinBytes, overrides.leastBytes);
+  read(options.maxInCpu, overrides.inHost);
+  read(options.readBufferSize, overrides.bufferSize);
   if (failed(checkWord("offload-optimizer", overrides.states.value_or("none"),
                        {"none", "cpu", "nvme"}, emitError)) ||
       failed(checkWord("offload-param", overrides.parameters.value_or("none"),
-                       {"none", "cpu"}, emitError)))
+                       {"none", "cpu", "nvme"}, emitError)))
     return failure();
   if (overrides.ratio && !(*overrides.ratio > 0 && *overrides.ratio <= 1))
     return emitError() << "offload-ratio is " << *overrides.ratio
@@ -63,6 +65,10 @@ mlir::zero::verifyOffloadOptions(const OffloadOverrides &overrides,
   if (!(offload && offload->parameters) && overrides.uploadBuffers)
     return emitError() << "upload-buffers is given, but parameters are not "
                           "kept in host memory; give offload-param=cpu";
+  if (!(offload && offload->parameterFiles) &&
+      (overrides.inHost || overrides.bufferSize))
+    return emitError() << "no parameters are kept in files, but max-in-cpu or "
+                          "read-buffer-size is given; give offload-param=nvme";
   if (offload && !config.stateTiers.empty())
     return emitError() << "state-tiers says where states are, and so does "
                           "offload-optimizer; wanted one of them";

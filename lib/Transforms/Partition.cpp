@@ -38,6 +38,7 @@ struct Group {
   /// Where their gradients' blocks end; empty for those made whole.
   SmallVector<SmallVector<int64_t>> blocks;
   Attribute optimizer;
+  MemoryTier parameterTier = MemoryTier::Device;
 };
 
 struct Partition : public zero::impl::PartitionBase<Partition> {
@@ -68,9 +69,10 @@ private:
   LogicalResult verifyTraffic(int64_t elements);
   LogicalResult verifyTiers();
   void placeStates(PartitionOp partition);
-  void createPartition(const Group &group, Type computeType, unsigned index);
+  LogicalResult createPartition(const Group &group, Type computeType,
+                                unsigned index);
+  int64_t unitBytes(const Group &group) const;
   LayoutKind chooseLayout(const Group &group);
-  MemoryTier chooseParameterTier(LayoutKind layout) const;
   FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
 
   ModuleOp module;
@@ -82,9 +84,9 @@ private:
   DenseMap<StringAttr, Type> computeTypes;
   DenseMap<StringAttr, unsigned> readiness;
   DenseMap<StringAttr, SmallVector<int64_t>> blockEnds;
-  /// By optimizer group (of averages, what moves them; null: untrained) and
-  /// compute type, in order.
-  llvm::MapVector<std::pair<Attribute, Type>, Group> groups;
+  /// By optimizer group (of averages, what moves them; null: untrained),
+  /// compute type and tier of parameters, in order.
+  llvm::MapVector<std::tuple<Attribute, Type, int>, Group> groups;
   /// The names of all states.
   std::set<std::string> states;
 };
@@ -132,6 +134,11 @@ LogicalResult Partitioner::collectGroups() {
   llvm::StringMap<Attribute> optimizers;
   for (OptimizerOp optimizer : module.getOps<OptimizerOp>())
     optimizers[optimizer.getGroup()] = optimizer.getOptimizer();
+  // Sharded parameters may be elsewhere.
+  ParameterTiers tiers(chooseLayout(Group()) == LayoutKind::Parameter
+                           ? training.getPlanning().getOffload()
+                           : OffloadAttr(),
+                       mesh.slices());
   for (ParameterOp parameter : module.getOps<ParameterOp>()) {
     StringAttr name = parameter.getSymNameAttr();
     Type type = computeTypes.lookup(name);
@@ -147,8 +154,10 @@ LogicalResult Partitioner::collectGroups() {
     Attribute key;
     if (trained)
       key = parameter.getAverage() ? optimizer : parameter.getGroupAttr();
-    Group &group = groups[{key, type}];
+    MemoryTier tier = tiers.choose(parameter.getElements(), type);
+    Group &group = groups[{key, type, static_cast<int>(tier)}];
     group.parameters.push_back(parameter);
+    group.parameterTier = tier;
     if (trained) {
       group.ready.push_back(readiness.lookup(name));
       SmallVector<int64_t> ends = blockEnds.lookup(name);
@@ -198,6 +207,20 @@ LogicalResult Partitioner::verifyIntervals(const Group &group,
          << elements / kMostBuckets + 1;
 }
 
+/// What a rank's slice of a parameter is padded to: what a gather wants, or in
+/// files, where that is little of each, what a disk reads past the system's
+/// cache.
+int64_t Partitioner::unitBytes(const Group &group) const {
+  constexpr int64_t kGather = 16, kLeastBlocks = 16;
+  return group.parameterTier == MemoryTier::File &&
+                 training.getPlanning()
+                         .getOffload()
+                         .getFiles()
+                         .getLeastBytes() >= kLeastBlocks * kFileAlignment
+             ? kFileAlignment
+             : kGather;
+}
+
 /// Offsets and places are 64 bits, padding included. An upper bound will do:
 /// every member, and the whole once more, padded by one unit and doubled by
 /// intervals.
@@ -207,8 +230,10 @@ LogicalResult Partitioner::verifySize(const Group &group) {
            << "found alignment " << settings.alignment << ", wanted 1 or more";
   // Eight bytes an element: more than any state has.
   constexpr int64_t most = std::numeric_limits<int64_t>::max() / 8;
-  // A gather pads a rank's slice to 16 bytes, at most 16 elements.
-  int64_t unit = std::max<int64_t>(settings.alignment, 16), elements = 0;
+  // A gather pads a rank's slice to 16 bytes, at most 16 elements, and in files
+  // to a block of a disk.
+  int64_t unit = std::max<int64_t>(settings.alignment, unitBytes(group)),
+          elements = 0;
   bool overflows = llvm::MulOverflow(unit, training.getRanks(), unit);
   for (ParameterOp parameter : group.parameters) {
     overflows |= llvm::AddOverflow(elements, parameter.getElements(), elements);
@@ -260,7 +285,8 @@ FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
       return group.ready[a] < group.ready[b];
     });
   // A gather wants 16 bytes a rank, whatever the alignment of buckets.
-  int64_t gatherUnit = 16 * 8 / computeType.getIntOrFloatBitWidth();
+  int64_t gatherUnit =
+      unitBytes(group) * 8 / computeType.getIntOrFloatBitWidth();
   switch (layout) {
   case LayoutKind::Whole:
     return layOutBuckets(sizes, order, options, /*owned=*/false);
@@ -277,8 +303,8 @@ FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
   llvm_unreachable("all layouts are covered");
 }
 
-void Partitioner::createPartition(const Group &group, Type computeType,
-                                  unsigned index) {
+LogicalResult Partitioner::createPartition(const Group &group, Type computeType,
+                                           unsigned index) {
   LayoutKind layout = chooseLayout(group);
   FlatLayout flat = layOut(layout, group, computeType);
   SmallVector<Attribute> members;
@@ -298,7 +324,7 @@ void Partitioner::createPartition(const Group &group, Type computeType,
   auto partition = PartitionOp::create(
       builder, step.getLoc(), name, layout, mesh.all, mesh.cut,
       training.getStage(), flat.segments, builder.getArrayAttr(members),
-      computeType, gradientType, chooseParameterTier(layout),
+      computeType, gradientType, group.parameterTier,
       settings.splitMaster && group.optimizer && computeType.isBF16(),
       group.optimizer, /*states=*/ArrayAttr(),
       /*errors=*/DenseI64ArrayAttr(), /*at=*/DictionaryAttr());
@@ -307,14 +333,7 @@ void Partitioner::createPartition(const Group &group, Type computeType,
   SmallVector<int64_t> errors = getErrors(training.getPlanning(), partition);
   if (!errors.empty())
     partition.setErrors(errors);
-}
-
-/// Sharded parameters may be in host memory.
-MemoryTier Partitioner::chooseParameterTier(LayoutKind layout) const {
-  OffloadAttr offload = training.getPlanning().getOffload();
-  return offload && offload.getParameters() && layout == LayoutKind::Parameter
-             ? MemoryTier::Host
-             : MemoryTier::Device;
+  return verifyReads(partition, training.getPlanning().getOffload());
 }
 
 void Partitioner::placeStates(PartitionOp partition) {
@@ -361,7 +380,8 @@ LogicalResult Partitioner::run() {
       return failure();
   unsigned index = 0;
   for (auto &[key, group] : groups)
-    createPartition(group, key.second, index++);
+    if (failed(createPartition(group, std::get<Type>(key), index++)))
+      return failure();
   remarkOnFiles(module, step);
   return verifyTiers();
 }

@@ -170,15 +170,19 @@ static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
 }
 
 /// Forgets what DeepSpeed's file would mean where it leaves a key out.
-static void setPlanningDefaults(std::optional<int64_t> uploadBuffers,
+static void setPlanningDefaults(const OffloadOverrides &overrides,
                                 TrainConfig &config) {
   config.reduceBucketSize = PlanningDefaults::reduceBucketSize;
   config.allgatherBucketSize = PlanningDefaults::allgatherBucketSize;
   config.parameterPersistenceThreshold =
       PlanningDefaults::parameterPersistenceThreshold;
   config.maxReuseDistance = PlanningDefaults::maxReuseDistance;
-  if (config.offloadOptimizer && !uploadBuffers)
+  if (config.offloadOptimizer && !overrides.uploadBuffers)
     config.offloadOptimizer->uploadBuffers = OffloadConfig().uploadBuffers;
+  if (config.offloadOptimizer && config.offloadOptimizer->parameterFiles &&
+      !overrides.inHost)
+    config.offloadOptimizer->parameterFiles->inHost =
+        ParameterFilesConfig().inHost;
 }
 
 /// The file's content, or the defaults where none is named, under `overrides`.
@@ -204,7 +208,7 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   if (options.config.empty()) {
     // No overlap either: what a reader of a schedule wants to see. A file
     // brings DeepSpeed's defaults instead.
-    setPlanningDefaults(overrides.offload.uploadBuffers, *config);
+    setPlanningDefaults(overrides.offload, *config);
     config->overlapCommunication = options.overlap;
   }
   return *config;

@@ -1,8 +1,10 @@
-//===- StateTiers.cpp - which states are not on the device ----------------===//
+//===- StateTiers.cpp - what is not on the device -------------------------===//
 
 #include "StateTiers.h"
 
 #include "zero/Dialect/Zero/PartitionTable.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -78,10 +80,70 @@ ArrayAttr mlir::zero::chooseTiers(PartitionOp partition,
   return ArrayAttr::get(context, placed);
 }
 
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+MemoryTier ParameterTiers::choose(int64_t elements, Type type) {
+  if (!offload || !offload.getParameters())
+    return MemoryTier::Device;
+  ParameterFilesAttr files = offload.getParameterFiles();
+  const int64_t slice = llvm::divideCeil(elements, slices);
+  if (!files || slice * elementBytes(type) < offload.getFiles().getLeastBytes())
+    return MemoryTier::Host;
+  if (slice > files.getInHost() - kept)
+    return MemoryTier::File;
+  kept += slice;
+  return MemoryTier::Host;
+}
+
+LogicalResult mlir::zero::verifyReads(PartitionOp partition,
+                                      OffloadAttr offload) {
+  if (!partition.hasParametersInFile())
+    return success();
+  const int64_t most = offload.getParameterFiles().getBufferSize();
+  for (MemberAttr member : partition.getMemberRange()) {
+    auto [begin, end] =
+        partition.getSegmentsOf(member.getParameter().getValue());
+    const int64_t slice = (end - begin) / partition.getSlices();
+    if (slice <= most)
+      continue;
+    auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+        partition, member.getParameter());
+    return parameter.emitOpError("is kept in files in slices of ")
+           << slice << " elements, wanted at most " << most
+           << ", those of a buffer; raise buffer_size of offload_param, or "
+              "train on more ranks";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+/// Where parameters are to be in files and all stay in host memory.
+static void remarkOnParameters(ModuleOp module, StepOp step,
+                               OffloadAttr offload) {
+  if (!offload.getParameterFiles() ||
+      llvm::any_of(module.getOps<PartitionOp>(), [](PartitionOp partition) {
+        return partition.hasParametersInFile();
+      }))
+    return;
+  emitRemark(step.getLoc(), "no parameter is kept in files: each has slices of "
+                            "less than ")
+      << offload.getFiles().getLeastBytes()
+      << " bytes (zero.offload_nvme_min_bytes), or is among the "
+      << offload.getParameterFiles().getInHost()
+      << " elements of a rank that stay in host memory (max_in_cpu of "
+         "offload_param)";
+}
+
 void mlir::zero::remarkOnFiles(ModuleOp module, StepOp step) {
   OffloadAttr offload = step.getTraining()->getPlanning().getOffload();
   if (!offload || !offload.getFiles())
     return;
+  remarkOnParameters(module, step, offload);
   int64_t largest = 0;
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     if (!partition.isTrainable())

@@ -1,4 +1,4 @@
-//===- StateTiers.h - which states are not on the device --------*- C++ -*-===//
+//===- StateTiers.h - what is not on the device -----------------*- C++ -*-===//
 #ifndef ZERO_LIB_TRANSFORMS_STATETIERS_H
 #define ZERO_LIB_TRANSFORMS_STATETIERS_H
 
@@ -10,7 +10,28 @@ namespace mlir::zero {
 /// or by what is offloaded.
 ArrayAttr chooseTiers(PartitionOp partition, PlanningAttr planning);
 
-/// A remark at `step` where states are to be in files and none is large enough.
+/// Where sharded parameters are, one after the other in their order.
+class ParameterTiers {
+public:
+  ParameterTiers(OffloadAttr offload, int64_t slices)
+      : offload(offload), slices(slices) {}
+  /// The tier of a parameter of `elements` elements of `type`, of which this
+  /// rank has a slice.
+  MemoryTier choose(int64_t elements, Type type);
+
+private:
+  OffloadAttr offload;
+  int64_t slices;
+  /// Elements of a rank that are in host memory since there was room.
+  int64_t kept = 0;
+};
+
+/// Whether slices of parameters are as small as their reads may be; otherwise
+/// an error at the parameter.
+LogicalResult verifyReads(PartitionOp partition, OffloadAttr offload);
+
+/// A remark at `step` where states or parameters are to be in files and none is
+/// large enough.
 void remarkOnFiles(ModuleOp module, StepOp step);
 
 } // namespace mlir::zero

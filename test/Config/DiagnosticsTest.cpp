@@ -184,7 +184,21 @@ TEST(Diagnostics, OffloadedParameters) {
                       "give stage 3, or leave it out");
   expectError(R"("zero_optimization": {"stage": 3,
                  "offload_param": {"device": "nvme"}})",
-              wrong + "parameters cannot be kept in files; give \"cpu\"");
+              wrong + "parameters in files are in those of the optimizer's "
+                      "states; give offload_optimizer with the device "
+                      "\"nvme\", too, or the device \"cpu\"");
+  expectError(R"("zero_optimization": {"stage": 2,
+                 "offload_param": {"device": "nvme"},
+                 "offload_optimizer": {"device": "nvme", "nvme_path": "/a"}})",
+              wrong + "stage 2 keeps whole parameters on every rank's device; "
+                      "give stage 3, or leave it out");
+  expectError(
+      R"("zero_optimization": {"stage": 3,
+                 "offload_param": {"device": "nvme", "nvme_path": "/b"},
+                 "offload_optimizer": {"device": "nvme", "nvme_path": "/a"}})",
+      "c.json:4: error: zero_optimization.offload_param.nvme_path: found "
+      "\"/b\", wanted \"/a\", the folder of offload_optimizer: a rank has one "
+      "file");
   expectError(
       R"("zero_optimization": {"stage": 3,
                  "offload_param": {"device": "cpu"},

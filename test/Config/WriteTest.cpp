@@ -40,11 +40,13 @@ static auto fields(const FeedbackConfig &config) {
 
 static auto fields(const OffloadConfig &config) {
   static const FilesConfig none;
-  const auto &[ratio, subGroup, reads, writes, parameters, given, buffers] =
-      config;
+  static const ParameterFilesConfig noParameters{-1, -1};
+  const auto &[ratio, subGroup, reads, writes, parameters, given, buffers,
+               parameterFiles] = config;
   const auto &[folder, block, depth, least] = given ? *given : none;
+  const auto &[inHost, size] = parameterFiles ? *parameterFiles : noParameters;
   return std::tie(ratio, subGroup, reads, writes, parameters, folder, block,
-                  depth, least, buffers);
+                  depth, least, buffers, inHost, size);
 }
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
@@ -149,6 +151,9 @@ INSTANTIATE_TEST_SUITE_P(
         R"("zero_optimization": {"stage": 3, "offload_param": {"device": "cpu",
                "buffer_count": 3},
              "offload_optimizer": {"device": "cpu"}})",
+        R"("zero_optimization": {"stage": 3, "offload_param": {"device": "nvme",
+               "buffer_count": 3, "max_in_cpu": 70, "buffer_size": 90},
+             "offload_optimizer": {"device": "nvme", "nvme_path": "/states"}})",
         R"("zero_optimization": {"stage": 1, "sub_group_size": 77,
              "offload_optimizer": {"device": "nvme", "nvme_path": "/states",
                "pipeline_read": true}},

@@ -33,6 +33,11 @@
 // REDEFINE: %{name} = s3p
 // RUN: %{train}
 // RUN: cmp %t.s3p.weights %t.s0.weights
+// RUN: mkdir -p %t.files
+// REDEFINE: %{options} = stage=3 ranks=3 offload-optimizer=nvme offload-param=nvme nvme-path=%t.files nvme-min-bytes=0 max-in-cpu=12
+// REDEFINE: %{name} = s3f
+// RUN: %{train}
+// RUN: cmp %t.s3f.weights %t.s0.weights
 
 // An optimizer without states updates parameters on the host, too.
 // REDEFINE: %{options} = stage=0 ranks=3 optimizer=sgd
@@ -42,6 +47,10 @@
 // REDEFINE: %{name} = sgd3
 // RUN: %{train}
 // RUN: cmp %t.sgd3.weights %t.sgd0.weights
+// REDEFINE: %{options} = stage=3 ranks=3 optimizer=sgd offload-optimizer=nvme offload-param=nvme nvme-path=%t.files nvme-min-bytes=0
+// REDEFINE: %{name} = sgdf
+// RUN: %{train}
+// RUN: cmp %t.sgdf.weights %t.sgd0.weights
 
 // Two micro-batches an update, and a clip that shortens every step.
 // REDEFINE: %{options} = stage=2 ranks=2 accumulation=2 clip=0.01 overlap

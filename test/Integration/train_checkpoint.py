@@ -38,6 +38,8 @@ def others(precision, files):
     nvme = {"device": "nvme", "nvme_path": files, "pipeline": True}
     yield 2, {"offload_optimizer": nvme, "reduce_bucket_size": 4000, "sub_group_size": 700,
               "offload_nvme_min_bytes": 600}
+    yield 3, {"offload_optimizer": nvme, "offload_nvme_min_bytes": 0,
+              "offload_param": {"device": "nvme", "max_in_cpu": 2000}}
     if precision == "bf16":
         yield 3, {"split_master": True, "offload_optimizer": nvme,
                   "offload_nvme_min_bytes": 0, "offload_param": {"device": "cpu"}}

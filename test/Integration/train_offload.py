@@ -7,14 +7,15 @@ Usage: train_offload.py <folder> <precision> <ranks> <kind> <device>
 `kind` is `in-process`, where ranks are threads, or `mpi`; `device` is `cpu` or `nvme`.
 At stages 1 to 3: all states; half of them, in small sub-groups whose copies overlap
 with updates; and with split masters (bf16). At stage 3, with all parameters on the
-host, too. In files, small states stay in host memory. fp16 has a loss scale that overflows, so that some updates are skipped.
+host, too, or in files. In files, what is small stays in host memory. fp16 has a loss
+scale that overflows, so that some updates are skipped.
 """
 
 import os
 import subprocess
 
-from training import (GOLDENS, Setup, arguments, check, compile_model, difference, execute,
-                      golden)
+from training import (ELEMENT_BYTES, GOLDENS, Setup, arguments, check, compile_model,
+                      difference, execute, golden)
 
 STEPS = 8
 
@@ -37,9 +38,22 @@ def variants(stage, precision, states):
            "offload_optimizer": {**states, "pipeline": True}}
     if precision == "bf16":
         yield {**everything, "split_master": True}
+    if states["device"] != "nvme":
+        return
+    # Parameters in files, too: all that are large enough, and all but the first ones.
+    everything["offload_param"] = {"device": "nvme", "max_in_cpu": 0}
+    yield everything
+    yield {**everything, **small, "overlap_comm": True, "stage3_max_reuse_distance": 0,
+           "stage3_param_persistence_threshold": 300,
+           "offload_optimizer": {**states, "pipeline": True},
+           "offload_param": {"device": "nvme", "max_in_cpu": 1500, "buffer_count": 2}}
+    yield {**everything, "offload_param": {**everything["offload_param"], "buffer_count": 1},
+           "stage3_param_persistence_threshold": 300}
+    if precision == "bf16":
+        yield {**everything, "split_master": True}
 
 
-def check_memory(name, options, run, plain):
+def check_memory(name, precision, options, run, plain):
     """What the process measured of its tiers."""
     memory, before = (r.updates[-1]["memory"] for r in (run, plain))
     offload = options["offload_optimizer"]
@@ -53,12 +67,20 @@ def check_memory(name, options, run, plain):
           f"{name} has {away} bytes on the host and in files, and {before['optimizer']} "
           "without offload")
     if "offload_param" in options:
-        # Resident copies stay; buffers begin at multiples of 64 bytes.
-        both = memory["parameters on host"] + memory["parameters"]
-        check(abs(both - before["parameters"]) <= 256,
-              f"{name} keeps {memory['parameters']} bytes of parameters on the device and "
-              f"{memory['parameters on host']} on the host, together other than the "
-              f"{before['parameters']} without offload")
+        # Resident copies stay; buffers begin at multiples of 64 bytes, those in files of
+        # 4,096.
+        kept = {tier: memory.get(tier, 0) for tier in
+                ("parameters", "parameters on host", "parameters on file")}
+        in_files = options["offload_param"]["device"] == "nvme"
+        check(abs(sum(kept.values()) - before["parameters"]) <= (4096 if in_files else 256),
+              f"{name} keeps the parameters {kept}, together other than the "
+              f"{before['parameters']} bytes without offload")
+        if not in_files:
+            return check(not kept["parameters on file"], f"{name} keeps the parameters {kept}")
+        most = options["offload_param"]["max_in_cpu"] * ELEMENT_BYTES[precision]
+        check(kept["parameters on file"] > 0.8 * (before["parameters"] - kept["parameters"]) - most
+              and kept["parameters on file"] > 0 and kept["parameters on host"] >= 0.5 * most,
+              f"{name} keeps the parameters {kept}, of which the host should keep {most} bytes")
 
 
 def check_cap(folder, setup):
@@ -103,7 +125,7 @@ def main():
                              if key not in ("offload_optimizer", "offload_param",
                                             "sub_group_size")}
             _, plain = run(stage, **plain_options)
-            check_memory(setup.name, options, found, plain)
+            check_memory(setup.name, precision, options, found, plain)
             count += 1
     left = os.listdir(states["nvme_path"]) if files else []
     check(not left, f"files of states remain: {left}")

@@ -11,7 +11,7 @@ integers and scales.
 """
 
 from train_memory import Model, expected_memory, packed_bytes, padded_parameter
-from training import Setup, arguments, check, close, difference, execute
+from training import Setup, arguments, check, close, difference, execute, in_files
 
 STEPS = 6
 ACCUMULATION = 2
@@ -58,7 +58,7 @@ def main():
         wanted = expected_elements(model, setup, bits)
         check(abs(found - wanted) < 0.5,
               f"{setup.name}: a rank sends {found} elements of parameters, wanted {wanted}")
-    variants = dict(VARIANTS)
+    variants = {**VARIANTS, "in files": in_files(folder)}
     if ranks % 2 == 0:
         variants["nodes"] = {"zero_hpz_partition_size": 2, "overlap_comm": True}
     for name, options in variants.items():

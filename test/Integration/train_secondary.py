@@ -15,7 +15,7 @@ is gathered once a micro-batch, and every other gather is over `local`.
 """
 
 from train_memory import Model, expected_memory, padded_parameter
-from training import Setup, arguments, check, difference, execute
+from training import Setup, arguments, check, difference, execute, in_files
 
 STEPS = 4
 ACCUMULATION = 2
@@ -70,7 +70,7 @@ def main():
     ranks = nodes * local
     common = (ranks, precision, ACCUMULATION, True)
     first = execute(folder, Setup(0, *common), steps=STEPS)
-    for name, options in VARIANTS.items():
+    for name, options in {**VARIANTS, "in files": in_files(folder)}.items():
         setup = Setup(3, *common, zero_hpz_partition_size=local, **options)
         run = execute(folder, setup, steps=STEPS, mpi=kind == "mpi")
         found = difference(run, first)

@@ -152,6 +152,13 @@ class Setup:
         return result
 
 
+def in_files(folder):
+    """Options that keep states and parameters in files in `folder`, but for small ones."""
+    return {"offload_optimizer": {"device": "nvme", "nvme_path": folder, "pipeline": True},
+            "offload_param": {"device": "nvme", "max_in_cpu": 0},
+            "offload_nvme_min_bytes": 600, "overlap_comm": True}
+
+
 def generate(folder, name, *arguments):
     """The path of a model that generate.py makes."""
     path = os.path.join(folder, name + ".mlir")

@@ -450,7 +450,7 @@ TEST_P(MemoryMutantTest, OffloadedStatesAreJudgedByTheBytesTheyLose) {
                          "pipeline-updates=true";
   auto isOffload = [](Operation *op) {
     return isa<CopyToHostOp, UpdateOnHostOp, CopyToDeviceOp, UploadOp,
-               ReadStatesOp, WriteStatesOp>(op);
+               ReadParametersOp, ReadStatesOp, WriteStatesOp>(op);
   };
   judgeMutants(settings, isOffload);
   judgeMutants(settings + " precision=bf16", isOffload);
@@ -460,6 +460,10 @@ TEST_P(MemoryMutantTest, OffloadedStatesAreJudgedByTheBytesTheyLose) {
   if (GetParam() == 3) {
     judgeMutants(settings + " offload-param=cpu", isOffload);
     judgeMutants(settings + " offload-param=cpu precision=bf16", isOffload);
+    std::string files = settings + " offload-optimizer=nvme offload-param=nvme "
+                                   "nvme-path=/states nvme-min-bytes=0 ";
+    judgeMutants(files, isOffload);
+    judgeMutants(files + "precision=bf16 upload-buffers=3", isOffload);
   }
   EXPECT_GE(mutants, 100u);
 }

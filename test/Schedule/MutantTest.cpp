@@ -158,6 +158,8 @@ struct Settings {
   bool offloadParameters = false;
   /// Whether states that the device does not keep are in files.
   bool files = false;
+  /// Whether parameters are in them, too, but for the first one.
+  bool parameterFiles = false;
 };
 
 class MutantTest : public ::testing::Test, protected Compiler {
@@ -240,6 +242,8 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     config.offloadOptimizer->files.emplace().folder = "/states";
     config.offloadOptimizer->files->leastBytes = 8;
   }
+  if (settings.parameterFiles)
+    config.offloadOptimizer->parameterFiles.emplace().inHost = width + 2;
   PassManager passes(&context);
   passes.addPass(createConfigurePass(config));
   passes.addPass(createDifferentiate());
@@ -569,6 +573,29 @@ TEST_F(MutantTest, OffloadedParametersOfMeshesTrainAsStageZeroDoes) {
     }
 }
 
+TEST_F(MutantTest, ParametersInFilesTrainAsStageZeroDoes) {
+  for (int64_t ranks : {1, 2, 3, 5})
+    for (int64_t persistence : {0, 3})
+      for (bool overlap : {false, true})
+        for (int variant = 0; variant < 3; ++variant) {
+          Settings settings{/*stage=*/3, ranks, /*accumulation=*/2};
+          settings.overlap = overlap;
+          settings.persistence = persistence;
+          settings.blocks = variant == 1;
+          if (variant == 2 && ranks < 5) {
+            settings.ranks = 2 * ranks;
+            settings.shards = ranks > 1 ? ranks : 2;
+          }
+          settings.offload = 1;
+          settings.offloadParameters = settings.files = true;
+          settings.parameterFiles = true;
+          OwningOpRef<ModuleOp> module = expectTrains(settings);
+          size_t reads = 0;
+          module->walk([&](ReadParametersOp) { ++reads; });
+          EXPECT_GT(reads, 0u);
+        }
+}
+
 TEST_F(MutantTest, OffloadedActivationsTrainAsStageZeroDoes) {
   for (int64_t stage = 0; stage <= 3; ++stage)
     for (int64_t ranks : {1, 2, 3, 5})
@@ -640,6 +667,12 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   offload.files = false;
   offload.persistence = 3;
   offload.offloadParameters = true;
+  if (stage == 3)
+    mutants += judgeMutants(offload);
+  offload.files = offload.parameterFiles = true;
+  if (stage == 3)
+    mutants += judgeMutants(offload);
+  offload.persistence = 0;
   if (stage == 3)
     mutants += judgeMutants(offload);
   if (stage >= 1)

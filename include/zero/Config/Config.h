@@ -205,6 +205,15 @@ struct FeedbackConfig {
   int64_t reset = 1024;
 };
 
+/// Which parameters are in files: `offload_param` with the device `nvme`.
+struct ParameterFilesConfig {
+  /// Elements of a rank that stay in host memory, of the first parameters that
+  /// fit: `max_in_cpu`.
+  int64_t inHost = 0;
+  /// The most elements of a slice that is read at a time: `buffer_size`.
+  int64_t bufferSize = 100000000;
+};
+
 /// Optimizer states in host memory, updated on the host; as the keys of
 /// `zero_optimization.offload_optimizer` and `sub_group_size` say.
 struct OffloadConfig {
@@ -219,6 +228,8 @@ struct OffloadConfig {
   /// Where parameters are in host memory, uploads of slices start this many
   /// gathers ahead, less one: `offload_param.buffer_count`.
   int64_t uploadBuffers = 2;
+  /// Parameters are in files, too; needs `parameters` and `files`.
+  std::optional<ParameterFilesConfig> parameterFiles;
 };
 
 /// One training run, complete: every default is filled in. A file that leaves a
@@ -356,7 +367,7 @@ struct TrainConfig {
 /// What replaces the file's keys of `offload_optimizer`, `offload_param` and
 /// files. Absent: the file decides.
 struct OffloadOverrides {
-  /// "none", "cpu" or "nvme"; of parameters "none" or "cpu".
+  /// "none", "cpu" or "nvme".
   std::optional<std::string> states, parameters;
   std::optional<double> ratio;
   std::optional<int64_t> subGroupSize;
@@ -364,6 +375,7 @@ struct OffloadOverrides {
   std::optional<int64_t> uploadBuffers;
   std::optional<std::string> folder;
   std::optional<int64_t> leastBytes;
+  std::optional<int64_t> inHost, bufferSize; ///< of parameters in files
 };
 
 /// What replaces the file's own values before anything is derived from them or

@@ -129,18 +129,30 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<int64_t> nvmeMinBytes{
       *this, "nvme-min-bytes",
       llvm::cl::desc("Bytes of a state below which those of a sub-group stay "
-                     "in host memory"),
+                     "in host memory, and of a parameter's slice below which "
+                     "it does"),
       llvm::cl::init(1 << 20)};
   Option<std::string> offloadParameters{
       *this, "offload-param",
-      llvm::cl::desc("Stage 3: where sharded parameters are kept: none or cpu, "
-                     "which needs offload-optimizer=cpu"),
+      llvm::cl::desc("Stage 3: where sharded parameters are kept: none, cpu, "
+                     "which needs offload-optimizer, or nvme, which needs "
+                     "offload-optimizer=nvme"),
       llvm::cl::init("none")};
+  Option<int64_t> maxInCpu{
+      *this, "max-in-cpu",
+      llvm::cl::desc("With offload-param=nvme, elements of a rank's parameters "
+                     "that stay in host memory: of the first that fit"),
+      llvm::cl::init(0)};
+  Option<int64_t> readBufferSize{
+      *this, "read-buffer-size",
+      llvm::cl::desc("With offload-param=nvme, the most elements of a slice "
+                     "that is read from a file"),
+      llvm::cl::init(100000000)};
   Option<int64_t> uploadBuffers{
       *this, "upload-buffers",
       llvm::cl::desc(
-          "With offload-param=cpu, uploads of slices start as many gathers "
-          "ahead, less one"),
+          "With offload-param, uploads of slices, or reads from files, start "
+          "as many gathers ahead, less one"),
       llvm::cl::init(2)};
   Option<double> offloadRatio{
       *this, "offload-ratio",

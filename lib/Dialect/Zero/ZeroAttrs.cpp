@@ -153,8 +153,9 @@ LogicalResult PlanningAttr::verify(
 
 LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
                                   int64_t subGroupSize, bool, bool,
-                                  bool parameters, FilesAttr,
-                                  int64_t uploadBuffers) {
+                                  bool parameters, FilesAttr files,
+                                  int64_t uploadBuffers,
+                                  ParameterFilesAttr parameterFiles) {
   if (!(ratio > 0 && ratio <= 1))
     return emitError() << "ratio is " << double(ratio)
                        << ", wanted more than 0 and at most 1";
@@ -162,9 +163,20 @@ LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,
     return emitError() << "ratio is " << double(ratio)
                        << ", wanted 1 with 'parameters', which only the host "
                           "updates";
+  if (parameterFiles && !(parameters && files))
+    return emitError() << "parameter_files is given without "
+                       << (parameters ? "'files', which says where they are"
+                                      : "'parameters'");
   if (failed(expectAtLeast(emitError, "upload_buffers", uploadBuffers, 1)))
     return failure();
   return expectAtLeast(emitError, "sub_group_size", subGroupSize, 1);
+}
+
+LogicalResult ParameterFilesAttr::verify(EmitError emitError, int64_t inHost,
+                                         int64_t bufferSize) {
+  if (failed(expectAtLeast(emitError, "in_host", inHost, 0)))
+    return failure();
+  return expectAtLeast(emitError, "buffer_size", bufferSize, 0);
 }
 
 LogicalResult FilesAttr::verify(EmitError emitError, StringRef folder,

@@ -198,6 +198,20 @@ def Zero_FilesAttr : Zero_Attr<"Files", "files"> {
   let genVerifyDecl = 1;
 }
 
+def Zero_ParameterFilesAttr : Zero_Attr<"ParameterFiles", "parameter_files"> {
+  let summary = "Which sharded parameters are in files"
+                " (`offload_param.device` `nvme`)";
+  let description = [{
+    Of the parameters of a rank, in their order, those that fit into `in_host`
+    elements stay in host memory, and so does a parameter whose slice has fewer bytes
+    than the `least_bytes` of `#zero.files`. The others are in the rank's file, and no slice of
+    them has more than `buffer_size` elements. Both numbers are at least 0.
+  }];
+  let parameters = (ins I64Param<"0">:$in_host, I64Param<"100000000">:$buffer_size);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
   let summary = "What of the update is done on the host"
                 " (`zero_optimization.offload_optimizer`)";
@@ -214,7 +228,8 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
     `files`, states of large sub-groups are
     there instead, and are read before and written after an update: with
     `pipeline_read` beside the update before, with `pipeline_write` beside the
-    next one.
+    next one. With `parameter_files`, which needs both, parameters are in files, too:
+    their slices are read `upload_buffers` gathers ahead, less one.
 
     `ratio` lies in (0, 1], `sub_group_size` and `upload_buffers` are at least 1.
   }];
@@ -223,7 +238,8 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
       BoolParam<"false">:$pipeline_read, BoolParam<"false">:$pipeline_write,
       BoolParam<"false">:$parameters,
       OptionalParameter<"::mlir::zero::FilesAttr">:$files,
-      I64Param<"2">:$upload_buffers);
+      I64Param<"2">:$upload_buffers,
+      OptionalParameter<"::mlir::zero::ParameterFilesAttr">:$parameter_files);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
