@@ -158,7 +158,7 @@ struct Settings {
   bool offloadParameters = false;
   /// Whether states that the device does not keep are in files.
   bool files = false;
-  /// Whether parameters are in them, too, but for the first one.
+  /// Whether parameters are in them, too, but for the first one and small ones.
   bool parameterFiles = false;
 };
 
@@ -243,7 +243,8 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     config.offloadOptimizer->files->leastBytes = 8;
   }
   if (settings.parameterFiles)
-    config.offloadOptimizer->parameterFiles.emplace().inHost = width + 2;
+    config.offloadOptimizer->parameterFiles.emplace().inHost =
+        llvm::divideCeil(3 * width, config.slices());
   PassManager passes(&context);
   passes.addPass(createConfigurePass(config));
   passes.addPass(createDifferentiate());
