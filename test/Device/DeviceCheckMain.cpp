@@ -96,7 +96,7 @@ Outcome train(const Program &program, Backend &backend, int rank,
     fillInputs(program, rank, 0, 0, inputs);
   });
   backend.drain();
-  for (Tier tier : {Tier::Device, Tier::Host})
+  for (Tier tier : {Tier::Device, Tier::Host, Tier::File})
     for (Arena arena : {Arena::Parameters, Arena::Optimizer}) {
       std::string bytes(arenas.bytes(arena, tier), '\0');
       if (!bytes.empty())

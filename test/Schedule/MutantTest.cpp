@@ -120,6 +120,9 @@ static constexpr Harmless kHarmless[] = {
     {"", "'zero.load' op wants @", kOtherFact},
     {"parameters", "is given what is not a copy of its slice", kOtherFact},
     {"parameters", "takes sums of other gradients", kOtherFact},
+    {"parameters", "is given what was not read of it", kOtherFact},
+    {"parameters", "wanted no 'from'", kOtherFact},
+    {"parameters", "copies the slice of", kOtherFact},
     {"quantization", "is planned",
      "what is sent is near what was asked for, and rounding is left out"},
     {"feedback", "is planned", "what is lost is left out, as rounding is"},
@@ -237,7 +240,8 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
                                             settings.overlap,
                                             settings.offloadParameters,
                                             std::nullopt,
-                                            settings.persistence ? 1 : 3};
+                                            settings.persistence ? 1 : 3,
+                                            std::nullopt};
   if (settings.files) {
     config.offloadOptimizer->files.emplace().folder = "/states";
     config.offloadOptimizer->files->leastBytes = 8;
