@@ -1,5 +1,6 @@
 // Data that moves, and sums over any dimensions.
-#include "kernels/cuda/Device.cuh"
+#include "kernels/cuda/Parts.cuh"
+#include "kernels/cuda/Wide.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -183,43 +184,6 @@ __device__ __forceinline__ int64_t offsetOf(int dims, const int64_t *size,
   return dims > 0 ? offset + int64_t(i) * stride[0] : offset;
 }
 
-template <typename Join> __device__ float identityOf();
-template <> __device__ float identityOf<Sum>() { return 0; }
-template <> __device__ float identityOf<Largest>() { return -INFINITY; }
-
-/// Loads that are under way at once.
-constexpr int kLoads = 8;
-
-/// Joins `load(t)` for t of begin, begin + step, ... below end: the i-th into
-/// sum i % kLoads, and then the sums in order.
-template <typename Join, typename Index, typename Load>
-__device__ __forceinline__ float joinOf(Index begin, Index end, Index step,
-                                        Load load) {
-  float totals[kLoads];
-#pragma unroll
-  for (int i = 0; i < kLoads; ++i)
-    totals[i] = identityOf<Join>();
-  Index t = begin;
-  for (; t + (kLoads - 1) * step < end; t += kLoads * step) {
-    float values[kLoads];
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i)
-      values[i] = load(t + Index(i) * step);
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i)
-      totals[i] = Join::join(totals[i], values[i]);
-  }
-#pragma unroll
-  for (int i = 0; i < kLoads; ++i)
-    if (t + Index(i) * step < end)
-      totals[i] = Join::join(totals[i], load(t + Index(i) * step));
-  float total = totals[0];
-#pragma unroll
-  for (int i = 1; i < kLoads; ++i)
-    total = Join::join(total, totals[i]);
-  return total;
-}
-
 /// Joins terms begin, begin + step, ... of the result whose first is `from`.
 template <typename Join, typename Index, typename T>
 __device__ __forceinline__ float termsAt(const ReduceShape &s, const T *from,
@@ -254,13 +218,36 @@ __global__ void __launch_bounds__(kReduceThreads)
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Sums of columns
+//===----------------------------------------------------------------------===//
+
 /// Terms are cut into parts, which are joined in order. How many follows from
 /// the shape alone: enough for `kWantedThreads`, none of fewer than
 /// `kFewestTerms`.
 constexpr int64_t kMostParts = 512, kFewestTerms = 32;
 constexpr int64_t kWantedThreads = int64_t(1) << 19;
+
+/// Columns side by side, whole vectors of them: a block takes `kColumns`
+/// vectors of a part, `kTermRows` rows of each at once.
+constexpr int kColumns = 32, kTermRows = 8;
+constexpr int64_t kWantedBlocks = 512;
+int64_t lanesOf(DataType type) { return int64_t(sizeof(uint4) / sizeOf(type)); }
+bool hasWideColumns(const ReduceShape &s) {
+  return s.innerKept && s.keptDims == 1 && s.keptStride[0] == 1 &&
+         s.reducedDims == 1 && s.results % lanesOf(s.type) == 0 &&
+         s.reducedStride[0] % lanesOf(s.type) == 0 &&
+         std::max(s.results, s.terms) < kMostNarrow / 2;
+}
+
 int64_t termsOfPart(const ReduceShape &s) {
   const int64_t results = std::max<int64_t>(s.results, 1);
+  if (hasWideColumns(s)) {
+    const int64_t each = kColumns * lanesOf(s.type);
+    const int64_t parts = std::clamp<int64_t>(
+        kWantedBlocks / ((results + each - 1) / each), 1, kMostParts);
+    return std::max<int64_t>((s.terms + parts - 1) / parts, kTermRows * kLoads);
+  }
   const int64_t parts = std::clamp<int64_t>(
       (kWantedThreads + results - 1) / results, 1, kMostParts);
   return std::max((s.terms + parts - 1) / parts, kFewestTerms);
@@ -286,32 +273,58 @@ __global__ void reduceColumnsKernel(ReduceShape s, int64_t each, const T *x,
   }
 }
 
-/// Columns of parts that a block joins, and the threads of a column.
-constexpr int kJoined = 32, kSlices = 16;
+/// The same of vectors of results: a thread a vector and every `kTermRows`th
+/// term of a part, several loads under way; rows of threads are joined in
+/// order.
+template <typename T, typename Join>
+__global__ void __launch_bounds__(kColumns *kTermRows)
+    reduceWideKernel(int columns, int terms, int64_t stride, int each,
+                     bool whole, const T *x, float *parts) {
+  constexpr int lanes = kWide<T>;
+  __shared__ float totals[kTermRows][lanes][kColumns + kColumns / lanes];
+  const int first = int(blockIdx.y) * each;
+  const int last = terms - first < each ? terms : first + each;
+  const int base = int(blockIdx.x) * kColumns * lanes;
+  const int column = base + int(threadIdx.x) * lanes;
+  float mine[lanes];
+#pragma unroll
+  for (int lane = 0; lane < lanes; ++lane)
+    mine[lane] = identityOf<Join>();
+  if (column < columns)
+    for (int t = first + int(threadIdx.y); t < last; t += kTermRows * kLoads) {
+      Wide<T> loaded[kLoads];
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i)
+        if (t + i * kTermRows < last)
+          loaded[i] =
+              loadWide(x + (t + i * kTermRows) * stride, column, lanes, whole);
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i)
+        if (t + i * kTermRows < last)
+#pragma unroll
+          for (int lane = 0; lane < lanes; ++lane)
+            mine[lane] = Join::join(mine[lane], toFloat(loaded[i].lanes[lane]));
+    }
+#pragma unroll
+  for (int lane = 0; lane < lanes; ++lane)
+    totals[threadIdx.y][lane][threadIdx.x] = mine[lane];
+  __syncthreads();
+  for (int i = int(threadIdx.y * kColumns + threadIdx.x);
+       i < kColumns * lanes && base + i < columns; i += kColumns * kTermRows) {
+    float total = totals[0][i % lanes][i / lanes];
+    for (int row = 1; row < kTermRows; ++row)
+      total = Join::join(total, totals[row][i % lanes][i / lanes]);
+    parts[int64_t(blockIdx.y) * columns + base + i] = total;
+  }
+}
 
 template <typename T, typename Join>
 __global__ void __launch_bounds__(kJoined *kSlices)
-    joinPartsKernel(ReduceShape s, int count, const float *parts, T *y) {
-  __shared__ float slices[kSlices][kJoined];
-  const int column = threadIdx.x, slice = threadIdx.y;
-  // All threads of a block take the same rounds.
-  for (int64_t base = int64_t(blockIdx.x) * kJoined; base < s.results;
-       base += int64_t(gridDim.x) * kJoined) {
-    const int64_t i = base + column;
-    if (i < s.results)
-      slices[slice][column] =
-          joinOf<Join>(slice, count, kSlices, [=](int part) {
-            return parts[int64_t(part) * s.results + i];
-          });
-    __syncthreads();
-    if (slice == 0 && i < s.results) {
-      float total = slices[0][column];
-      for (int other = 1; other < kSlices; ++other)
-        total = Join::join(total, slices[other][column]);
-      y[i] = fromFloat<T>(total * s.factor);
-    }
-    __syncthreads();
-  }
+    joinPartsKernel(int64_t results, int count, float factor,
+                    const float *parts, T *y) {
+  joinParts<Join>(parts, count, results, [=](int64_t i, float total) {
+    y[i] = fromFloat<T>(total * factor);
+  });
 }
 
 template <typename T, typename Join, typename Index>
@@ -326,13 +339,22 @@ void runReduce(const ReduceShape &s, const T *x, T *y, void *workspace,
     return;
   }
   auto *parts = static_cast<float *>(workspace);
-  const int64_t count = partsOf(s);
-  reduceColumnsKernel<T, Join, Index>
-      <<<dim3(blocksFor(s.results, kThreads), unsigned(count)), kThreads, 0,
-         stream>>>(s, termsOfPart(s), x, parts);
+  const int64_t count = partsOf(s), each = termsOfPart(s);
+  if (hasWideColumns(s)) {
+    constexpr int64_t columns = kColumns * kWide<T>;
+    const dim3 grid(unsigned((s.results + columns - 1) / columns),
+                    unsigned(count));
+    reduceWideKernel<T, Join><<<grid, dim3(kColumns, kTermRows), 0, stream>>>(
+        int(s.results), int(s.terms), s.reducedStride[0], int(each), areWide(x),
+        x, parts);
+  } else {
+    reduceColumnsKernel<T, Join, Index>
+        <<<dim3(blocksFor(s.results, kThreads), unsigned(count)), kThreads, 0,
+           stream>>>(s, each, x, parts);
+  }
   joinPartsKernel<T, Join>
       <<<blocksFor(s.results, kJoined), dim3(kJoined, kSlices), 0, stream>>>(
-          s, int(count), parts, y);
+          s.results, int(count), s.factor, parts, y);
 }
 
 template <typename T, typename Join>

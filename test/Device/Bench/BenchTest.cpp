@@ -155,13 +155,15 @@ void addMoves(std::vector<Case> &cases) {
                         {{"kind", {0}}, {"dims", {0}}}),
                    {x},
                    1e-4});
-  // More results than one round of all blocks joins.
-  const Array wide = randomArray(DataType::F32, {3, 2000}, 5);
-  cases.push_back(
-      {with(makeSpec("nn.reduce", {wide}, {{DataType::F32, {2000}}}),
-            {{"kind", {0}}, {"dims", {0}}}),
-       {wide},
-       1e-4});
+  // More results than one round of all blocks joins, in vectors and alone.
+  for (int64_t width : {2000, 2001}) {
+    const Array wide = randomArray(DataType::F32, {3, width}, 5);
+    cases.push_back(
+        {with(makeSpec("nn.reduce", {wide}, {{DataType::F32, {width}}}),
+              {{"kind", {0}}, {"dims", {0}}}),
+         {wide},
+         1e-4});
+  }
   const Array dy = randomArray(DataType::F32, {50, 24}, 6),
               ids = randomIds({50}, 60, 7);
   cases.push_back(

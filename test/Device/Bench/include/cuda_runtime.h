@@ -123,6 +123,11 @@ template <typename T> inline T atomicExch(T *at, T value, BENCH_HERE) {
       at, value, [](T, T b) { return b; }, file, line);
 }
 
+/// A store of its whole width at once.
+template <typename T> __device__ inline void __stwb(T *to, T value) {
+  *to = value;
+}
+
 inline float __uint_as_float(uint32_t bits) {
   return __builtin_bit_cast(float, bits);
 }
