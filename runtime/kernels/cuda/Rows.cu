@@ -1,5 +1,6 @@
-// Norms, softmax and cross entropy: a block takes a row of the last dimension.
-#include "kernels/cuda/Device.cuh"
+// Softmax and cross entropy: a block takes a row of the last dimension, 16
+// bytes a thread at a time.
+#include "kernels/cuda/Wide.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -9,220 +10,134 @@ using namespace zrt::cuda;
 
 namespace {
 
-/// Calls `body(column)` for this thread's columns of a row.
-template <typename Body>
-__device__ inline void forEachColumn(int64_t width, Body body) {
-  for (int64_t c = threadIdx.x; c < width; c += blockDim.x)
-    body(c);
-}
-
 /// Most threads of a row. Kernels say so: the compiler would otherwise be free
 /// to use more registers than a block of so many has.
 constexpr int kRowThreads = 512;
 /// Threads of the one block that goes over all rows' losses.
 constexpr int kLossThreads = 1024;
+/// Vectors of a row that a thread has under way at once.
+constexpr int kInFlight = 4;
 
-/// Threads for rows of `width`.
-int threadsFor(int64_t width) {
+/// Threads for rows of `width`: about two vectors each, or more.
+template <typename T> int threadsFor(int64_t width) {
   int threads = 32;
-  while (threads < kRowThreads && threads * 4 < width)
+  while (threads < kRowThreads && int64_t(threads) * 2 * kWide<T> < width)
     threads *= 2;
   return threads;
 }
 
-//===----------------------------------------------------------------------===//
-// Norms
-//===----------------------------------------------------------------------===//
-
-template <typename T, bool centred>
-__global__ void __launch_bounds__(kRowThreads)
-    normKernel(int64_t rows, int64_t width, float epsilon, const T *x,
-               const T *w, const T *b, T *y, float *mean, float *rstd) {
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const T *row = x + r * width;
-    float average = 0;
-    if (centred) {
-      float sum = 0;
-      forEachColumn(width, [&](int64_t c) { sum += toFloat(row[c]); });
-      average = overBlock<Sum>(sum, 0.0f) / width;
-    }
-    float squares = 0;
-    forEachColumn(width, [&](int64_t c) {
-      const float d = toFloat(row[c]) - average;
-      squares = fmaf(d, d, squares);
-    });
-    const float scale =
-        1.0f / sqrtf(overBlock<Sum>(squares, 0.0f) / width + epsilon);
-    forEachColumn(width, [&](int64_t c) {
-      const float normal = (toFloat(row[c]) - average) * scale;
-      const float factor = toFloat(w[c]);
-      y[r * width + c] = fromFloat<T>(
-          centred ? fmaf(normal, factor, toFloat(b[c])) : normal * factor);
-    });
-    if (threadIdx.x == 0) {
-      if (centred)
-        mean[r] = average;
-      rstd[r] = scale;
-    }
+/// Calls `body(i, count, vectors)` for this thread's vectors of a row, which
+/// begin at columns i; `vectors` are those of `rows` there, loaded some
+/// iterations ahead.
+template <int count, typename T, typename Body>
+__device__ __forceinline__ void forEachWide(const T *const (&rows)[count],
+                                            int width, bool whole, Body body) {
+  const int step = int(blockDim.x) * kWide<T>;
+  for (int i = int(threadIdx.x) * kWide<T>; i < width; i += kInFlight * step) {
+    Wide<T> loaded[kInFlight][count];
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k)
+#pragma unroll
+      for (int r = 0; r < count; ++r)
+        loaded[k][r] = loadWide(rows[r], i + k * step,
+                                wideCount<T>(i + k * step, width), whole);
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k)
+      if (i + k * step < width)
+        body(i + k * step, wideCount<T>(i + k * step, width), loaded[k]);
   }
 }
 
-template <typename T, bool centred>
-__global__ void __launch_bounds__(kRowThreads)
-    normGradKernel(int64_t rows, int64_t width, const T *dy, const T *x,
-                   const T *w, const float *mean, const float *rstd, T *dx) {
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const T *xs = x + r * width, *gs = dy + r * width;
-    const float average = centred ? mean[r] : 0.0f, scale = rstd[r];
-    float sum = 0, product = 0;
-    forEachColumn(width, [&](int64_t c) {
-      const float scaled = toFloat(gs[c]) * toFloat(w[c]);
-      sum += scaled;
-      product = fmaf(scaled, (toFloat(xs[c]) - average) * scale, product);
-    });
-    const float meanSum = centred ? overBlock<Sum>(sum, 0.0f) / width : 0.0f;
-    const float meanProduct = overBlock<Sum>(product, 0.0f) / width;
-    forEachColumn(width, [&](int64_t c) {
-      const float normal = (toFloat(xs[c]) - average) * scale;
-      const float scaled = toFloat(gs[c]) * toFloat(w[c]);
-      dx[r * width + c] =
-          fromFloat<T>((scaled - meanSum - normal * meanProduct) * scale);
-    });
-  }
-}
-
-/// Rows in blocks that follow from their number alone; blocks are added in
-/// order. As `ColumnSums` on the host.
-struct RowBlocks {
-  int64_t rows, blockRows, count;
-  explicit RowBlocks(int64_t rows) : rows(rows) {
-    constexpr int64_t mostBlocks = 64, fewestRows = 16;
-    blockRows = std::max(fewestRows, (rows + mostBlocks - 1) / mostBlocks);
-    count = (rows + blockRows - 1) / blockRows;
-  }
-};
-
-/// Of each block of rows, the sums over them of dy * normal and of dy: a thread
-/// a column, partial [block][2][width] ([1] where not centred).
-template <typename T, bool centred>
-__global__ void weightGradKernel(int64_t rows, int64_t blockRows, int64_t width,
-                                 const T *dy, const T *x, const float *mean,
-                                 const float *rstd, float *partial) {
-  const int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (c >= width)
-    return;
-  const int64_t begin = int64_t(blockIdx.y) * blockRows;
-  const int64_t end = begin + blockRows < rows ? begin + blockRows : rows;
-  float dw = 0, db = 0;
-  for (int64_t r = begin; r < end; ++r) {
-    const float g = toFloat(dy[r * width + c]);
-    const float normal =
-        (toFloat(x[r * width + c]) - (centred ? mean[r] : 0.0f)) * rstd[r];
-    dw = fmaf(g, normal, dw);
-    db = g + db;
-  }
-  float *sums = partial + int64_t(blockIdx.y) * width * (centred ? 2 : 1);
-  sums[c] = dw;
-  if (centred)
-    sums[width + c] = db;
-}
-
-/// to[c] = the sum over blocks of partial[block * stride + c].
+/// Sets a row to zero.
 template <typename T>
-__global__ void joinKernel(const float *partial, int64_t blocks, int64_t stride,
-                           int64_t width, T *to) {
-  const int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (c >= width)
-    return;
-  float total = 0;
-  for (int64_t block = 0; block < blocks; ++block)
-    total += partial[block * stride + c];
-  to[c] = fromFloat<T>(total);
+__device__ __forceinline__ void clearRow(T *row, int width, bool whole) {
+  const float zeros[kWide<T>] = {};
+  for (int i = int(threadIdx.x) * kWide<T>; i < width;
+       i += int(blockDim.x) * kWide<T>)
+    storeWide(row, i, wideCount<T>(i, width), whole, zeros);
 }
-
-template <typename T, bool centred>
-void runNormGrad(const RowsShape &shape, const void *dy, const void *x,
-                 const void *w, const float *mean, const float *rstd, void *dx,
-                 void *dw, void *db, void *workspace, cudaStream_t stream) {
-  const auto *gs = static_cast<const T *>(dy);
-  const auto *xs = static_cast<const T *>(x);
-  // First, since dx may take dy's place.
-  const RowBlocks blocks(shape.rows);
-  constexpr int threads = 128;
-  const unsigned columns = unsigned((shape.width + threads - 1) / threads);
-  auto *partial = static_cast<float *>(workspace);
-  weightGradKernel<T, centred>
-      <<<dim3(columns, unsigned(blocks.count)), threads, 0, stream>>>(
-          shape.rows, blocks.blockRows, shape.width, gs, xs, mean, rstd,
-          partial);
-  const int64_t stride = shape.width * (centred ? 2 : 1);
-  joinKernel<<<columns, threads, 0, stream>>>(
-      partial, blocks.count, stride, shape.width, static_cast<T *>(dw));
-  if (centred)
-    joinKernel<<<columns, threads, 0, stream>>>(
-        partial + shape.width, blocks.count, stride, shape.width,
-        static_cast<T *>(db));
-  const int rowThreads = threadsFor(shape.width);
-  normGradKernel<T, centred>
-      <<<blocksFor(shape.rows, 1), rowThreads, 0, stream>>>(
-          shape.rows, shape.width, gs, xs, static_cast<const T *>(w), mean,
-          rstd, static_cast<T *>(dx));
-}
-
-//===----------------------------------------------------------------------===//
-// Softmax and cross entropy
-//===----------------------------------------------------------------------===//
 
 /// The largest value of a row and the sum of e^(value - largest), in every
-/// thread; one read of the row, with sums rescaled where the largest grows.
+/// thread; one read of the row, with sums rescaled where the largest grows. A
+/// NaN is seen in the sum.
 struct Exponentials {
   float largest, sum;
 };
+
+/// What is taken off exponents: nothing where all values are -infinity.
+__device__ inline float shiftOf(float largest) {
+  return largest == -INFINITY ? 0.0f : largest;
+}
+
 template <typename T>
-__device__ Exponentials exponentialsOf(const T *row, int64_t width) {
+__device__ Exponentials exponentialsOf(const T *row, int width, bool whole) {
   float largest = -INFINITY, sum = 0;
-  forEachColumn(width, [&](int64_t c) {
-    const float value = toFloat(row[c]);
-    const float next = Largest::join(value, largest);
+  forEachWide<1>({row}, width, whole, [&](int, int count, auto &vectors) {
+    float values[kWide<T>];
+    unpack(vectors[0], values);
+    if (count < kWide<T>)
+#pragma unroll
+      for (int lane = 0; lane < kWide<T>; ++lane)
+        values[lane] = lane < count ? values[lane] : -INFINITY;
+    float next = largest;
+#pragma unroll
+    for (int lane = 0; lane < kWide<T>; ++lane)
+      next = fmaxf(next, values[lane]);
+    const float shift = shiftOf(next);
     if (next != largest) {
-      sum = largest == -INFINITY ? 0.0f : sum * expf(largest - next);
+      sum *= expf(largest - shift);
       largest = next;
     }
-    sum += largest == -INFINITY ? 0.0f : expf(value - largest);
+#pragma unroll
+    for (int lane = 0; lane < kWide<T>; ++lane)
+      sum += expf(values[lane] - shift);
   });
   const float all = overBlock<Largest>(largest, -INFINITY);
-  const float scaled = largest == -INFINITY && all != -INFINITY
-                           ? 0.0f
-                           : sum * expf(largest - all);
-  return {all, overBlock<Sum>(scaled, 0.0f)};
+  return {all, overBlock<Sum>(sum * expf(largest - shiftOf(all)), 0.0f)};
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
-    softmaxKernel(int64_t rows, int64_t width, const T *x, T *y) {
+    softmaxKernel(int64_t rows, int width, bool whole, const T *x, T *y) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const Exponentials e = exponentialsOf(x + r * width, width);
+    const T *row = x + r * width;
+    const Exponentials e = exponentialsOf(row, width, whole);
     const float scale = 1.0f / e.sum;
-    forEachColumn(width, [&](int64_t c) {
-      y[r * width + c] =
-          fromFloat<T>(expf(toFloat(x[r * width + c]) - e.largest) * scale);
+    forEachWide<1>({row}, width, whole, [&](int i, int count, auto &vectors) {
+      float values[kWide<T>];
+      unpack(vectors[0], values);
+#pragma unroll
+      for (int lane = 0; lane < kWide<T>; ++lane)
+        values[lane] = expf(values[lane] - e.largest) * scale;
+      storeWide(y + r * width, i, count, whole, values);
     });
   }
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
-    softmaxGradKernel(int64_t rows, int64_t width, const T *dy, const T *y,
-                      T *dx) {
+    softmaxGradKernel(int64_t rows, int width, bool whole, const T *dy,
+                      const T *y, T *dx) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const T *gs = dy + r * width, *ys = y + r * width;
+    const T *both[2] = {dy + r * width, y + r * width};
     float product = 0;
-    forEachColumn(width, [&](int64_t c) {
-      product = fmaf(toFloat(gs[c]), toFloat(ys[c]), product);
+    forEachWide(both, width, whole, [&](int, int, auto &vectors) {
+      float g[kWide<T>], p[kWide<T>];
+      unpack(vectors[0], g);
+      unpack(vectors[1], p);
+#pragma unroll
+      for (int lane = 0; lane < kWide<T>; ++lane)
+        product = fmaf(g[lane], p[lane], product);
     });
     const float sum = overBlock<Sum>(product, 0.0f);
-    forEachColumn(width, [&](int64_t c) {
-      dx[r * width + c] = fromFloat<T>(toFloat(ys[c]) * (toFloat(gs[c]) - sum));
+    forEachWide(both, width, whole, [&](int i, int count, auto &vectors) {
+      float g[kWide<T>], p[kWide<T>];
+      unpack(vectors[0], g);
+      unpack(vectors[1], p);
+#pragma unroll
+      for (int lane = 0; lane < kWide<T>; ++lane)
+        g[lane] = p[lane] * (g[lane] - sum);
+      storeWide(dx + r * width, i, count, whole, g);
     });
   }
 }
@@ -230,16 +145,16 @@ __global__ void __launch_bounds__(kRowThreads)
 /// lse of each row, and its loss in `losses` (0 where it is ignored).
 template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
-    lossKernel(int64_t rows, int64_t width, int ignored, const T *logits,
-               const int32_t *targets, float *lse, float *losses,
-               Control *control) {
+    lossKernel(int64_t rows, int width, bool whole, int ignored,
+               const T *logits, const int32_t *targets, float *lse,
+               float *losses, Control *control) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *row = logits + r * width;
-    const Exponentials e = exponentialsOf(row, width);
+    const Exponentials e = exponentialsOf(row, width, whole);
     if (threadIdx.x)
       continue;
-    const float whole = e.largest + logf(e.sum);
-    lse[r] = whole;
+    const float all = e.largest + logf(e.sum);
+    lse[r] = all;
     const int32_t target = targets[r];
     losses[r] = 0;
     if (target == ignored)
@@ -247,7 +162,7 @@ __global__ void __launch_bounds__(kRowThreads)
     if (target < 0 || target >= width)
       atomicExch(&control->outOfRange, 1); // other blocks may do so too
     else
-      losses[r] = whole - toFloat(row[target]);
+      losses[r] = all - toFloat(row[target]);
   }
 }
 
@@ -283,59 +198,45 @@ __global__ void __launch_bounds__(kLossThreads)
 /// the logits' place.
 template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
-    lossGradKernel(int64_t rows, int64_t width, int ignored, const T *logits,
-                   const int32_t *targets, const float *lse, const float *scale,
-                   T *dlogits) {
+    lossGradKernel(int64_t rows, int width, bool whole, int ignored,
+                   const T *logits, const int32_t *targets, const float *lse,
+                   const float *scale, T *dlogits) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const int32_t target = targets[r];
-    const float shift = lse[r], factor = *scale;
-    forEachColumn(width, [&](int64_t c) {
-      float value = 0;
-      if (target != ignored) {
-        const float probability = expf(toFloat(logits[r * width + c]) - shift);
-        value = (c == target ? probability - 1.0f : probability) * factor;
-      }
-      dlogits[r * width + c] = fromFloat<T>(value);
-    });
+    // Of an ignored row nothing is read: its logits may be infinite.
+    const bool counts = target != ignored;
+    const float shift = counts ? lse[r] : 0.0f, factor = *scale;
+    forEachWide<1>({logits + r * width}, counts ? width : 0, whole,
+                   [&](int i, int count, auto &vectors) {
+                     float values[kWide<T>];
+                     unpack(vectors[0], values);
+#pragma unroll
+                     for (int lane = 0; lane < kWide<T>; ++lane)
+                       values[lane] = expf(values[lane] - shift);
+                     if (target >= i && target < i + kWide<T>)
+#pragma unroll
+                       for (int lane = 0; lane < kWide<T>; ++lane)
+                         values[lane] -= i + lane == target ? 1.0f : 0.0f;
+#pragma unroll
+                     for (int lane = 0; lane < kWide<T>; ++lane)
+                       values[lane] *= factor;
+                     storeWide(dlogits + r * width, i, count, whole, values);
+                   });
+    if (!counts)
+      clearRow(dlogits + r * width, width, whole);
   }
 }
 
+/// Rows whose columns have numbers of 32 bits, those of the next iteration
+/// included.
+int widthOf(const RowsShape &shape) {
+  if (shape.width > int64_t(1) << 30)
+    throw std::invalid_argument("rows of " + std::to_string(shape.width) +
+                                " elements; a device takes at most 2^30");
+  return int(shape.width);
+}
+
 } // namespace
-
-void zrt::cuda::norm(const RowsShape &shape, float epsilon, const void *x,
-                     const void *w, const void *b, void *y, float *mean,
-                     float *rstd, cudaStream_t stream) {
-  if (shape.rows == 0)
-    return;
-  withType(shape.type, [&](auto element) {
-    using T = decltype(element);
-    auto kernel = mean ? normKernel<T, true> : normKernel<T, false>;
-    kernel<<<blocksFor(shape.rows, 1), threadsFor(shape.width), 0, stream>>>(
-        shape.rows, shape.width, epsilon, static_cast<const T *>(x),
-        static_cast<const T *>(w), static_cast<const T *>(b),
-        static_cast<T *>(y), mean, rstd);
-  });
-  checkLaunch("norm");
-}
-
-size_t zrt::cuda::normGradWorkspace(const RowsShape &shape, bool centred) {
-  return RowBlocks(shape.rows).count * shape.width * (centred ? 2 : 1) *
-         sizeof(float);
-}
-
-void zrt::cuda::normGrad(const RowsShape &shape, const void *dy, const void *x,
-                         const void *w, const float *mean, const float *rstd,
-                         void *dx, void *dw, void *db, void *workspace,
-                         cudaStream_t stream) {
-  if (shape.rows == 0)
-    return;
-  withType(shape.type, [&](auto element) {
-    using T = decltype(element);
-    auto run = mean ? runNormGrad<T, true> : runNormGrad<T, false>;
-    run(shape, dy, x, w, mean, rstd, dx, dw, db, workspace, stream);
-  });
-  checkLaunch("norm_grad");
-}
 
 void zrt::cuda::softmax(const RowsShape &shape, const void *x, void *y,
                         cudaStream_t stream) {
@@ -343,8 +244,9 @@ void zrt::cuda::softmax(const RowsShape &shape, const void *x, void *y,
     return;
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
-    softmaxKernel<<<blocksFor(shape.rows, 1), threadsFor(shape.width), 0,
-                    stream>>>(shape.rows, shape.width,
+    softmaxKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
+                    stream>>>(shape.rows, widthOf(shape),
+                              haveWideRows<T>(shape.width, x, y),
                               static_cast<const T *>(x), static_cast<T *>(y));
   });
   checkLaunch("softmax");
@@ -356,10 +258,11 @@ void zrt::cuda::softmaxGrad(const RowsShape &shape, const void *dy,
     return;
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
-    softmaxGradKernel<<<blocksFor(shape.rows, 1), threadsFor(shape.width), 0,
+    softmaxGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
                         stream>>>(
-        shape.rows, shape.width, static_cast<const T *>(dy),
-        static_cast<const T *>(y), static_cast<T *>(dx));
+        shape.rows, widthOf(shape), haveWideRows<T>(shape.width, dy, y, dx),
+        static_cast<const T *>(dy), static_cast<const T *>(y),
+        static_cast<T *>(dx));
   });
   checkLaunch("softmax_grad");
 }
@@ -376,8 +279,9 @@ void zrt::cuda::crossEntropy(const RowsShape &shape, int ignored,
   if (shape.rows)
     withType(shape.type, [&](auto element) {
       using T = decltype(element);
-      lossKernel<<<blocksFor(shape.rows, 1), threadsFor(shape.width), 0,
-                   stream>>>(shape.rows, shape.width, ignored,
+      lossKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
+                   stream>>>(shape.rows, widthOf(shape),
+                             haveWideRows<T>(shape.width, logits), ignored,
                              static_cast<const T *>(logits), targets, lse,
                              losses, control);
     });
@@ -398,10 +302,11 @@ void zrt::cuda::crossEntropyGrad(const RowsShape &shape, int ignored,
                                                   dloss, scale);
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
-    lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor(shape.width), 0,
-                     stream>>>(shape.rows, shape.width, ignored,
-                               static_cast<const T *>(logits), targets, lse,
-                               scale, static_cast<T *>(dlogits));
+    lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
+                     stream>>>(shape.rows, widthOf(shape),
+                               haveWideRows<T>(shape.width, logits, dlogits),
+                               ignored, static_cast<const T *>(logits), targets,
+                               lse, scale, static_cast<T *>(dlogits));
   });
   checkLaunch("cross_entropy_grad");
 }

@@ -125,16 +125,29 @@ KernelSpec with(KernelSpec spec,
   return spec;
 }
 
+void addNorms(std::vector<Case> &cases) {
+  for (int64_t width : {300, 600, 4200}) { // one warp of a row, four, a block
+    const int64_t rows = width < 600 ? 21 : 5;
+    const TensorType column = {DataType::F32, {rows}};
+    const Array x = randomArray(DataType::F32, {rows, width}, 1),
+                w = randomArray(DataType::F32, {width}, 2),
+                statistic = randomArray(DataType::F32, {rows}, 3);
+    cases.push_back(
+        {with(makeSpec("nn.layer_norm", {x, w, w}, {x.type, column, column}),
+              {}, {{"eps", 1e-5}}),
+         {x, w, w},
+         1e-4});
+    const std::vector<Array> inputs = {x, x, w, statistic, statistic};
+    cases.push_back(
+        {makeSpec("nn.layer_norm_grad", inputs, {x.type, w.type, w.type}),
+         inputs, 1e-3});
+  }
+}
+
 void addRows(std::vector<Case> &cases) {
   const TensorType column = {DataType::F32, {5}};
   const Array x = randomArray(DataType::F32, {5, 300}, 1),
-              w = randomArray(DataType::F32, {300}, 2),
               targets = randomIds({5}, 300, 3);
-  cases.push_back(
-      {with(makeSpec("nn.layer_norm", {x, w, w}, {x.type, column, column}), {},
-            {{"eps", 1e-5}}),
-       {x, w, w},
-       1e-4});
   cases.push_back({makeSpec("nn.softmax", {x}, {x.type}), {x}, 1e-4});
   cases.push_back(
       {makeSpec("nn.softmax_grad", {x, x}, {x.type}), {x, x}, 1e-4});
@@ -206,6 +219,7 @@ void addAttention(std::vector<Case> &cases) {
 
 std::vector<Case> casesOfAll() {
   std::vector<Case> cases;
+  addNorms(cases);
   addRows(cases);
   addMoves(cases);
   addOptimizer(cases);

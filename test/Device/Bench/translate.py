@@ -58,6 +58,16 @@ def launches(text):
     return text
 
 
+def first_argument(text):
+    """Up to the comma that is in no bracket."""
+    depth = 0
+    for i, letter in enumerate(text):
+        depth += {"(": 1, "[": 1, "<": 1, ")": -1, "]": -1, ">": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            return text[:i]
+    return text
+
+
 KERNEL = re.compile(r"__global__\s+void\s+")
 BOUNDS = re.compile(r"__launch_bounds__\s*\(")
 NAME = re.compile(r"\s*(\w+)\s*\(")
@@ -73,7 +83,7 @@ def heads(text):
         if BOUNDS.match(text, at):
             opening = text.index("(", at)
             close = closing(text, opening)
-            bounds = " ".join(text[opening + 1:close].split())
+            bounds = " ".join(first_argument(text[opening + 1:close]).split())
             out.append("\n" * text.count("\n", at, close))
             at = close + 1
         name = NAME.match(text, at)
