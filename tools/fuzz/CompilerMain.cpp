@@ -167,6 +167,9 @@ constexpr const char *kPipelines[] = {
     "mesh=replica=2,shard=2}",
     "zero-pipeline{stage=3 ranks=4 overlap=true hpz-partition-size=2 "
     "quantized-weights=8 quantization-block=4 param-persistence-threshold=0}",
+    "zero-pipeline{stage=3 mesh=node=2,local=2 accumulation=2 "
+    "quantized-gradients=4 quantized-gradients-within=2 quantization-block=4 "
+    "error-feedback=0.5}",
     "zero-pipeline{stage=3 ranks=2 precision=bf16 split-master=true "
     "checkpoint-activations=1 optimizer=sgd momentum=0.9}"};
 
@@ -269,7 +272,9 @@ constexpr const char *kConfigurations[] = {
     "zero-configure{options='stage=3 ranks=4 overlap=true "
     "mesh=replica=2,shard=2'}",
     "zero-configure{options='stage=3 ranks=4 hpz-partition-size=2 "
-    "quantized-weights=4 quantization-block=2'}"};
+    "quantized-weights=4 quantization-block=2'}",
+    "zero-configure{options='stage=3 ranks=2 quantized-gradients=8 "
+    "quantization-block=2 error-feedback=0.5 error-reset=3'}"};
 
 /// What follows in the pipeline.
 constexpr const char *kOrder[] = {"zero-differentiate",

@@ -70,7 +70,12 @@ constexpr const char *kConfigs[] = {
                         "mics_shard_size": 4},
   "zero": {"quantized_weights_bits": 4, "quantization_block": 64}
 })",
-    "{\"train_batch_size\": 12}", "{}"};
+    R"({
+  "zero_optimization": {"stage": 3, "zero_quantized_gradients": true,
+                        "zeropp_loco_param": {"err_beta": 0.5, "reset_T": 9}},
+  "zero": {"quantized_gradients_bits": 8, "quantized_gradients_within": 2,
+           "mesh": {"node": 2, "local": 2}}
+})", "{\"train_batch_size\": 12}", "{}"};
 
 std::vector<std::string> configSeeds() {
   return {std::begin(kConfigs), std::end(kConfigs)};
