@@ -84,29 +84,39 @@ static LogicalResult verifySegments(ExchangeGradientsOp op,
   return success();
 }
 
+/// The errors that a partition keeps of exchanges with such a step.
+static SmallVector<int64_t> listErrors(ExchangeGradientsOp op,
+                                       PartitionOp partition) {
+  switch (op.getStep()) {
+  case ExchangeStep::Whole:
+    return {1};
+  case ExchangeStep::Within:
+    return {1, op.getOver().getSize()};
+  case ExchangeStep::Between:
+    return {1, partition.getSlices() / op.getOver().getSize()};
+  }
+  llvm_unreachable("all steps are covered");
+}
+
 /// (C5): the partition keeps errors of the step if it has feedback.
 static LogicalResult verifyErrors(ExchangeGradientsOp op,
                                   PartitionOp partition) {
-  const bool isBetween = op.getStep() == ExchangeStep::Between;
-  ArrayRef<int64_t> errors =
-      partition.getErrors().value_or(ArrayRef<int64_t>());
-  const size_t wanted = isBetween || op.getStep() == ExchangeStep::Within;
+  ArrayRef<int64_t> found = partition.getErrors().value_or(ArrayRef<int64_t>());
   if (!op.getFeedback())
-    return errors.empty() ? success()
-                          : op.emitOpError("has no 'feedback', and @")
-                                << partition.getSymName() << " keeps errors";
-  const int64_t first = isBetween
-                            ? partition.getSlices() / op.getOver().getSize()
-                            : op.getOver().getSize();
-  if (errors.size() == 1 + wanted && (!wanted || errors[1] == first))
+    return found.empty() ? success()
+                         : op.emitOpError("has no 'feedback', and @")
+                               << partition.getSymName() << " keeps errors";
+  SmallVector<int64_t> wanted = listErrors(op, partition);
+  if (found == ArrayRef<int64_t>(wanted))
     return success();
   InFlightDiagnostic error = op.emitOpError("feeds errors back in ")
                              << stringifyExchangeStep(op.getStep()) << " over "
                              << op.getOver() << ", and @"
                              << partition.getSymName() << " keeps errors [";
-  llvm::interleaveComma(errors, error);
-  return error << "], wanted [1" << (wanted ? ", " : "")
-               << (wanted ? std::to_string(first) : "") << ']';
+  llvm::interleaveComma(found, error);
+  error << "], wanted [";
+  llvm::interleaveComma(wanted, error);
+  return error << ']';
 }
 
 LogicalResult
