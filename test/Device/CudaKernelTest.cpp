@@ -143,6 +143,37 @@ TEST_F(CudaKernels, TokensAddInOrder) {
   }
 }
 
+/// Rows of one chunk of tokens, of several, and of one token more. Small whole
+/// numbers: their sums are exact in any order.
+TEST_F(CudaKernels, TokensOfManyChunks) {
+  const int64_t counts[] = {31, 0, 32, 33, 64, 65, 1, 400, 96};
+  std::vector<double> list;
+  for (size_t row = 0; row < std::size(counts); ++row)
+    list.insert(list.end(), size_t(counts[row]), double(row));
+  const auto tokens = int64_t(list.size());
+  Array ids(DataType::I32, {tokens});
+  for (int64_t i = 0; i < tokens; ++i) // 7 and the number have no divisor
+    ids.set(i, list[size_t(i * 7 % tokens)]);
+  for (DataType type : kFloats)
+    for (int64_t width : {72, 13, 1030})
+      for (int64_t init : {0, 1}) {
+        const auto rows = int64_t(std::size(counts));
+        std::vector<Array> g = {Array(type, {tokens, width}), ids};
+        for (int64_t i = 0; i < g[0].size(); ++i)
+          g[0].set(i, double((uint32_t(i) * 2654435761u >> 9) % 5) - 2);
+        if (init) {
+          Array table(type, {rows, width});
+          for (int64_t i = 0; i < table.size(); ++i)
+            table.set(i, double(i % 7) - 3);
+          g.push_back(table);
+        }
+        KernelSpec spec =
+            makeSpec("nn.embedding_grad", g, {{type, {rows, width}}});
+        spec.ints["init"] = {init};
+        compare(spec, g, 0);
+      }
+}
+
 TEST_F(CudaKernels, AnIdOutsideIsTold) {
   Array ids = randomIds({8}, 5, 1);
   ids.set(3, 77);

@@ -128,9 +128,10 @@ size_t stableOrderWorkspace(int64_t count);
 StableOrder stableOrder(const int32_t *keys, int64_t count, void *workspace,
                         cudaStream_t stream);
 
-size_t embeddingGradWorkspace(int64_t tokens);
+size_t embeddingGradWorkspace(int64_t tokens, int64_t width);
 /// Rows [firstRow, firstRow + entries) of the table: adds in token order, after
-/// `init` where it is not null.
+/// `init` where it is not null; of rows with more than 32 tokens, chunks of 32,
+/// whose sums are then added in an order that their number decides.
 void embeddingGrad(DataType type, const void *dy, const int32_t *ids,
                    int64_t tokens, int64_t firstRow, int64_t entries,
                    int64_t width, const void *init, void *to, void *workspace,

@@ -39,7 +39,7 @@ public:
         firstRow(host::rowRange(spec, table.shape[0]).first) {}
 
   size_t workspaceBytes() const override {
-    return embeddingGradWorkspace(tokens);
+    return embeddingGradWorkspace(tokens, table.shape[1]);
   }
 
   void run(void *const *b, void *workspace) override {

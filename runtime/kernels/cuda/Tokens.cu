@@ -1,6 +1,6 @@
 // Tokens, positions, masks.
-#include "kernels/cuda/Device.cuh"
 #include "kernels/cuda/Indices.cuh"
+#include "kernels/cuda/Wide.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -39,26 +39,156 @@ __global__ void numberKernel(int32_t *numbers, int64_t count) {
     numbers[i] = int32_t(i);
 }
 
-/// A block adds up the tokens of a row of the table, in token order.
+/// Tokens that one block adds, in order. Rows with more are cut into chunks,
+/// from their first token on, which other blocks take and one joins: however
+/// often a token occurs, no block adds more than these. A warp looks at as
+/// many.
+constexpr int kChunk = 32;
+/// Threads of a row, and of the rows that join chunks.
+constexpr int kRowThreads = 128, kJoinColumns = 32, kJoinRows = 8;
+/// Loads under way at once.
+constexpr int kTokensAtOnce = 4;
+
+/// The tokens of rows [firstRow, firstRow + entries), sorted by id.
+struct SortedTokens {
+  const int32_t *ids, *order;
+  int64_t count, firstRow, entries;
+
+  __device__ bool isHere(int32_t id) const {
+    return id >= firstRow && id < firstRow + entries;
+  }
+  __device__ bool isFirst(int64_t i) const {
+    return i == 0 || ids[i - 1] != ids[i];
+  }
+  /// Whether the row of token `i` has another one, a whole chunk further.
+  __device__ bool goesOn(int64_t i) const {
+    return i + kChunk < count && ids[i + kChunk] == ids[i];
+  }
+  /// Whether a chunk begins at token `i`.
+  __device__ bool beginsChunk(int64_t i) const {
+    if (isFirst(i))
+      return true;
+    if (i < kChunk || ids[i - kChunk] != ids[i])
+      return false;
+    return (i - lowerBound(ids, i, ids[i])) % kChunk == 0;
+  }
+  /// Tokens of the row of token `i` from there on, up to `most`.
+  __device__ int64_t countFrom(int64_t i, int64_t most) const {
+    const int64_t rest = count - i < most ? count - i : most;
+    return lowerBound(ids + i, rest, int64_t(ids[i]) + 1);
+  }
+};
+
+/// Where chunks that are not alone put their sums: rows of whole vectors. Of
+/// `kChunk` tokens in a row, at most one begins a row that has several chunks,
+/// and at most one a later chunk of such a row.
+struct ChunkSums {
+  float *sums;
+  int64_t stride;
+
+  __host__ __device__ static int64_t strideOf(int64_t width) {
+    return (width + 7) / 8 * 8;
+  }
+  static int64_t rowsFor(int64_t tokens) {
+    return 2 * ((tokens + kChunk - 1) / kChunk);
+  }
+  __device__ float *rowOf(int64_t token, bool isFirst) const {
+    return sums + (2 * (token / kChunk) + (isFirst ? 1 : 0)) * stride;
+  }
+};
+
+/// A block looks at sorted tokens, and adds the chunks that begin there. A row
+/// of the table with one chunk is then done.
 template <typename T>
-__global__ void embeddingGradKernel(const T *dy, const int32_t *ids,
-                                    const int32_t *order, int64_t tokens,
-                                    int64_t firstRow, int64_t entries,
-                                    int64_t width, const T *init, T *to) {
-  __shared__ int64_t begin, end;
-  for (int64_t v = blockIdx.x; v < entries; v += gridDim.x) {
-    if (threadIdx.x == 0) {
-      begin = lowerBound(ids, tokens, firstRow + v);
-      end = lowerBound(ids, tokens, firstRow + v + 1);
+__global__ void __launch_bounds__(kRowThreads)
+    embeddingChunkKernel(SortedTokens tokens, int width, bool whole,
+                         const T *dy, const T *init, T *to, ChunkSums chunks) {
+  for (int64_t i = blockIdx.x; i < tokens.count; i += gridDim.x) {
+    const int32_t id = tokens.ids[i];
+    if (!tokens.isHere(id) || !tokens.beginsChunk(i))
+      continue;
+    const int count = int(tokens.countFrom(i, kChunk));
+    const bool isFirst = tokens.isFirst(i);
+    const bool isAlone = isFirst && !tokens.goesOn(i);
+    const int32_t *order = tokens.order + i;
+    const int64_t row = (id - tokens.firstRow) * width;
+    for (int c = int(threadIdx.x) * kWide<T>; c < width;
+         c += kRowThreads * kWide<T>) {
+      const int lanes = wideCount<T>(c, width);
+      float sum[kWide<T>] = {};
+      if (isAlone && init)
+        loadWide(init + row, c, lanes, whole, sum);
+      for (int t = 0; t < count; t += kTokensAtOnce) {
+        Wide<T> loaded[kTokensAtOnce];
+#pragma unroll
+        for (int k = 0; k < kTokensAtOnce; ++k)
+          if (t + k < count)
+            loaded[k] =
+                loadWide(dy + int64_t(order[t + k]) * width, c, lanes, whole);
+#pragma unroll
+        for (int k = 0; k < kTokensAtOnce; ++k)
+          if (t + k < count)
+#pragma unroll
+            for (int lane = 0; lane < kWide<T>; ++lane)
+              sum[lane] += toFloat(loaded[k].lanes[lane]);
+      }
+      if (isAlone)
+        storeWide(to + row, c, lanes, whole, sum);
+      else
+#pragma unroll
+        for (int part = 0; part < kWide<T>; part += kWide<float>)
+          storeWide(chunks.rowOf(i, isFirst), c + part, kWide<float>, true,
+                    sum + part);
     }
-    __syncthreads();
-    for (int64_t c = threadIdx.x; c < width; c += blockDim.x) {
-      float sum = init ? toFloat(init[v * width + c]) : 0.0f;
-      for (int64_t i = begin; i < end; ++i)
-        sum += toFloat(dy[order[i] * width + c]);
-      to[v * width + c] = fromFloat<T>(sum);
+  }
+}
+
+/// Joins the chunks of the row that begins among tokens
+/// [kChunk * blockIdx.x, ...) and has several, of which there is one at most.
+template <typename T>
+__global__ void __launch_bounds__(kJoinColumns *kJoinRows)
+    embeddingJoinKernel(SortedTokens tokens, int width, const T *init, T *to,
+                        ChunkSums chunks) {
+  constexpr int lanes = kWide<float>;
+  __shared__ int64_t begin;
+  __shared__ float totals[kJoinRows][lanes][kJoinColumns];
+  if (threadIdx.x == 0 && threadIdx.y == 0)
+    begin = -1;
+  __syncthreads();
+  const int64_t mine = int64_t(blockIdx.x) * kChunk + threadIdx.x;
+  if (threadIdx.y == 0 && mine < tokens.count &&
+      tokens.isHere(tokens.ids[mine]) && tokens.isFirst(mine) &&
+      tokens.goesOn(mine))
+    begin = mine;
+  __syncthreads();
+  if (begin < 0)
+    return;
+  const int64_t first = begin;
+  const int count =
+      int((tokens.countFrom(first, tokens.count) + kChunk - 1) / kChunk);
+  const int64_t row = (tokens.ids[first] - tokens.firstRow) * width;
+  const int c = int(blockIdx.y * kJoinColumns + threadIdx.x) * lanes;
+  float total[lanes] = {};
+  if (c < width)
+#pragma unroll 4
+    for (int k = int(threadIdx.y); k < count; k += kJoinRows) {
+      float part[lanes];
+      loadWide(chunks.rowOf(first + int64_t(k) * kChunk, k == 0), c, lanes,
+               true, part);
+#pragma unroll
+      for (int lane = 0; lane < lanes; ++lane)
+        total[lane] += part[lane];
     }
-    __syncthreads();
+#pragma unroll
+  for (int lane = 0; lane < lanes; ++lane)
+    totals[threadIdx.y][lane][threadIdx.x] = total[lane];
+  __syncthreads();
+  for (int lane = int(threadIdx.y); lane < lanes && c + lane < width;
+       lane += kJoinRows) {
+    float sum = init ? toFloat(init[row + c + lane]) : 0.0f;
+    for (int k = 0; k < kJoinRows; ++k)
+      sum += totals[k][lane][threadIdx.x];
+    to[row + c + lane] = fromFloat<T>(sum);
   }
 }
 
@@ -183,8 +313,10 @@ StableOrder zrt::cuda::stableOrder(const int32_t *keys, int64_t count,
   return {sorted, order};
 }
 
-size_t zrt::cuda::embeddingGradWorkspace(int64_t tokens) {
-  return stableOrderWorkspace(tokens);
+size_t zrt::cuda::embeddingGradWorkspace(int64_t tokens, int64_t width) {
+  return padded(stableOrderWorkspace(tokens)) + ChunkSums::rowsFor(tokens) *
+                                                    ChunkSums::strideOf(width) *
+                                                    sizeof(float);
 }
 
 void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
@@ -193,13 +325,38 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
                               void *workspace, cudaStream_t stream) {
   if (entries * width == 0)
     return;
-  const StableOrder tokensOf = stableOrder(ids, tokens, workspace, stream);
+  if (width > int64_t(1) << 30)
+    throw std::invalid_argument("rows of " + std::to_string(width) +
+                                " elements; a device takes at most 2^30");
+  // Rows without tokens stay as they are from here on.
+  const size_t bytes = size_t(entries * width) * sizeOf(type);
+  if (!init)
+    checkSort(cudaMemsetAsync(to, 0, bytes, stream));
+  else if (init != to)
+    checkSort(
+        cudaMemcpyAsync(to, init, bytes, cudaMemcpyDeviceToDevice, stream));
+  if (tokens == 0)
+    return;
+  const StableOrder order = stableOrder(ids, tokens, workspace, stream);
+  const SortedTokens sorted = {order.keys, order.order, tokens, firstRow,
+                               entries};
+  const ChunkSums chunks = {
+      reinterpret_cast<float *>(static_cast<char *>(workspace) +
+                                padded(stableOrderWorkspace(tokens))),
+      ChunkSums::strideOf(width)};
+  constexpr int64_t columns = kJoinColumns * kWide<float>;
+  const dim3 joins(unsigned((tokens + kChunk - 1) / kChunk),
+                   unsigned((width + columns - 1) / columns));
   withType(type, [&](auto element) {
     using T = decltype(element);
-    embeddingGradKernel<<<blocksFor(entries, 1), 128, 0, stream>>>(
-        static_cast<const T *>(dy), tokensOf.keys, tokensOf.order, tokens,
-        firstRow, entries, width, static_cast<const T *>(init),
-        static_cast<T *>(to));
+    const T *from = static_cast<const T *>(init);
+    T *result = static_cast<T *>(to);
+    embeddingChunkKernel<<<blocksFor(tokens, 1), kRowThreads, 0, stream>>>(
+        sorted, int(width), haveWideRows<T>(width, dy, init, to),
+        static_cast<const T *>(dy), from, result, chunks);
+    if (tokens > kChunk)
+      embeddingJoinKernel<<<joins, dim3(kJoinColumns, kJoinRows), 0, stream>>>(
+          sorted, int(width), from, result, chunks);
   });
   checkLaunch("embedding_grad");
 }

@@ -177,12 +177,14 @@ void addMoves(std::vector<Case> &cases) {
          {wide},
          1e-4});
   }
-  const Array dy = randomArray(DataType::F32, {50, 24}, 6),
-              ids = randomIds({50}, 60, 7);
-  cases.push_back(
-      {makeSpec("nn.embedding_grad", {dy, ids}, {{DataType::F32, {60, 24}}}),
-       {dy, ids},
-       1e-4});
+  for (int64_t rows : {60, 3}) { // rows of one chunk of tokens, and of several
+    const Array dy = randomArray(DataType::F32, {200, 24}, 6),
+                ids = randomIds({200}, rows, 7);
+    cases.push_back({makeSpec("nn.embedding_grad", {dy, ids},
+                              {{DataType::F32, {rows, 24}}}),
+                     {dy, ids},
+                     1e-4});
+  }
 }
 
 void addOptimizer(std::vector<Case> &cases) {
