@@ -4,6 +4,7 @@
 
 #include "zero/Dialect/NN/NN.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -108,9 +109,106 @@ static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
   return success();
 }
 
+/// A loss of a product: the logits whole, and their gradient in place. `first`
+/// is where x is among the operands.
+template <typename OpT> struct LinearLoss {
+  LinearLoss(OpT op, Evaluation &e, unsigned first)
+      : x(e.in[first]->reals), w(e.in[first + 1]->reals),
+        targets(e.in[first + 2]->integers),
+        bias(op.getBias() ? e.in[first + 3] : nullptr),
+        ignored(op.getIgnoreIndex()), depth(e.in[first]->shape.back()),
+        columns(e.in[first + 1]->shape[op.getTransposed() ? 0 : 1]),
+        transposed(op.getTransposed()), logits(targets.size() * columns),
+        lse(targets.size()) {
+    for (int64_t row = 0; row < rows(); ++row)
+      for (int64_t n = 0; n < columns; ++n) {
+        double sum = bias ? bias->reals[n] : 0.0;
+        for (int64_t k = 0; k < depth; ++k)
+          sum += x[row * depth + k] * w[weight(k, n)];
+        logits[row * columns + n] = sum;
+      }
+  }
+
+  int64_t rows() const { return targets.size(); }
+  int64_t weight(int64_t k, int64_t n) const {
+    return transposed ? n * depth + k : k * columns + n;
+  }
+
+  /// The loss as a mean over `count` rows.
+  double evaluate(int64_t count) {
+    double loss = 0.0;
+    for (int64_t row = 0; row < rows(); ++row) {
+      auto in = logits.begin() + row * columns;
+      double largest = *std::max_element(in, in + columns), sum = 0.0;
+      for (int64_t v = 0; v < columns; ++v)
+        sum += std::exp(in[v] - largest);
+      lse[row] = largest + std::log(sum);
+      if (targets[row] != ignored)
+        loss += (lse[row] - in[targets[row]]) / count;
+    }
+    return loss;
+  }
+
+  /// Makes the logits their gradient, times `scale`.
+  void differentiate(double scale) {
+    for (int64_t row = 0; row < rows(); ++row)
+      for (int64_t v = 0; v < columns; ++v) {
+        double &value = logits[row * columns + v];
+        double probability = std::exp(value - lse[row]);
+        value = targets[row] == ignored
+                    ? 0.0
+                    : scale * (probability - (v == targets[row] ? 1.0 : 0.0));
+      }
+  }
+
+  const std::vector<double> &x, &w;
+  const std::vector<int64_t> &targets;
+  const Array *bias;
+  const int64_t ignored, depth, columns;
+  const bool transposed;
+  std::vector<double> logits, lse;
+};
+
+static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,
+                                        Evaluation &e) {
+  LinearLoss<nn::LinearCrossEntropyOp> loss(op, e, 0);
+  FailureOr<int64_t> count =
+      countTargets(op, *e.in[2], loss.columns, loss.ignored);
+  if (failed(count))
+    return failure();
+  e.out[0].reals[0] = loss.evaluate(*count);
+  return success();
+}
+
+static LogicalResult linearCrossEntropyGrad(nn::LinearCrossEntropyGradOp op,
+                                            Evaluation &e) {
+  LinearLoss<nn::LinearCrossEntropyGradOp> loss(op, e, 1);
+  FailureOr<int64_t> count =
+      countTargets(op, *e.in[3], loss.columns, loss.ignored);
+  if (failed(count))
+    return failure();
+  e.out[0].reals[0] = loss.evaluate(*count);
+  loss.differentiate(e.in[0]->reals[0] / *count);
+  for (int64_t row = 0; row < loss.rows(); ++row)
+    for (int64_t n = 0; n < loss.columns; ++n) {
+      double gradient = loss.logits[row * loss.columns + n];
+      for (int64_t k = 0; k < loss.depth; ++k) {
+        e.out[1].reals[row * loss.depth + k] +=
+            gradient * loss.w[loss.weight(k, n)];
+        e.out[2].reals[loss.weight(k, n)] +=
+            gradient * loss.x[row * loss.depth + k];
+      }
+      if (op.getDb())
+        e.out[3].reals[n] += gradient;
+    }
+  return success();
+}
+
 void rules::addLookups(EvaluationRules &rules) {
   rules.add<nn::EmbeddingOp>(embedding);
   rules.add<nn::EmbeddingGradOp>(embeddingGrad);
   rules.add<nn::CrossEntropyOp>(crossEntropy);
   rules.add<nn::CrossEntropyGradOp>(crossEntropyGrad);
+  rules.add<nn::LinearCrossEntropyOp>(linearCrossEntropy);
+  rules.add<nn::LinearCrossEntropyGradOp>(linearCrossEntropyGrad);
 }

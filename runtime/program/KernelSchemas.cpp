@@ -5,6 +5,8 @@
 #include "program/KernelPattern.h"
 #include "program/Windows.h"
 
+#include <algorithm>
+
 using namespace zrt;
 
 namespace {
@@ -181,6 +183,44 @@ uint64_t embeddingBytes(Shapes s) {
 uint64_t embeddingGradFlops(Shapes s) { return s.elements("dy"); }
 uint64_t logitsFlops(Shapes s) { return 4 * s.elements("logits"); }
 
+/// A loss of a product in chunks of rows: `products` matrix products, and what
+/// a logit takes besides.
+template <int products, int others> uint64_t linearLossFlops(Shapes s) {
+  return productFlops(s, 0) * products +
+         s.product("r") * s.size("n") * (others + s.flag("bias"));
+}
+
+/// Every chunk reads the weight once a product, and, of the gradient, adds to
+/// f32 sums for it; logits are written and read so many times.
+template <bool isGradient> uint64_t linearLossBytes(Shapes s) {
+  const TensorType &x = *s.tensor("x"), &w = *s.tensor("w");
+  const uint64_t rows = s.product("r"), chunk = s.spec->integer("chunk");
+  const uint64_t chunks = (rows + chunk - 1) / chunk;
+  const uint64_t logits = rows * s.size("n") * sizeOf(x.type);
+  const uint64_t sums = 2 * s.elements("w") * sizeof(float);
+  if (!isGradient)
+    return x.bytes() + s.tensor("targets")->bytes() + chunks * w.bytes() +
+           2 * logits;
+  return 3 * x.bytes() + s.tensor("targets")->bytes() +
+         chunks * (2 * w.bytes() + sums) + w.bytes() + 6 * logits;
+}
+
+std::string checkLinearLoss(Shapes s) {
+  if (s.spec->integer("chunk") < 1)
+    return "attribute 'chunk' is " + std::to_string(s.spec->integer("chunk")) +
+           ", wanted 1 or more";
+  if (s.tensor("db") && !s.flag("bias"))
+    return "there is a gradient of a bias, and no bias";
+  return {};
+}
+
+template <int products> KernelArithmetic linearLossProducts(Shapes s) {
+  const int64_t rows = s.product("r");
+  const int64_t chunk = std::min(rows, s.spec->integer("chunk"));
+  return {KernelArithmetic::Product, chunk ? products * (rows / chunk) : 0,
+          chunk, s.size("n"), s.size("k")};
+}
+
 std::string checkDropout(Shapes s) {
   const double p = s.spec->real("p");
   if (s.tensor("x")->shape.empty() || !(p >= 0 && p < 1))
@@ -324,6 +364,18 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
        "dloss:f32[] logits:T[r..,n] targets:i32[r..] lse:f32[r..] -> "
        "dlogits:T[r..,n]",
        "ignore_index:int?", logitsFlops},
+      {"nn.linear_cross_entropy",
+       "x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] bias?:T[n] -> "
+       "loss:f32[]",
+       "transposed:flag bias:flag chunk:int ignore_index:int?",
+       linearLossFlops<1, 4>, linearLossBytes<false>, checkLinearLoss,
+       linearLossProducts<1>},
+      {"nn.linear_cross_entropy_grad",
+       "dloss:f32[] x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] "
+       "bias?:T[n] -> loss:f32[] dx:T[r..,k] dw:T[k,n]~transposed db?:T[n]",
+       "transposed:flag bias:flag chunk:int ignore_index:int?",
+       linearLossFlops<3, 8>, linearLossBytes<true>, checkLinearLoss,
+       linearLossProducts<3>},
       // Shapes. What lists say is compared where the moves are planned.
       {"nn.reduce", "x:T[..] -> y:T[..]", "kind:int dims:ints", each<1>,
        nullptr, checkReduce},

@@ -10,13 +10,12 @@ using namespace mlir::nn::detail;
 // linear and what is fused with it, matmul
 //===----------------------------------------------------------------------===//
 
-/// C1 to C5 of a product with a weight; `names` are those of its first operand
-/// and its result.
-static LogicalResult checkLinear(const Checker &check,
+/// C1 to C4 of a product with a weight; `input` is its first operand with its
+/// name.
+static LogicalResult checkWeight(const Checker &check,
                                  std::pair<StringRef, Value> input,
                                  TypedValue<RankedTensorType> w, Value bias,
-                                 bool transposed,
-                                 std::pair<StringRef, Value> result) {
+                                 bool transposed) {
   if (failed(check.minimumRank(input.first, input.second, 1)) || // C1
       failed(check.rank("w", w, 2)))
     return failure();
@@ -31,11 +30,22 @@ static LogicalResult checkLinear(const Checker &check,
   if (bias && (failed(check.shape("bias", bias, {n})) || // C3
                failed(check.element("bias", bias, element))))
     return failure();
-  if (failed(check.element("w", w, element))) // C4
+  return check.element("w", w, element); // C4
+}
+
+/// The same and C5; `result` is the product with its name.
+static LogicalResult checkLinear(const Checker &check,
+                                 std::pair<StringRef, Value> input,
+                                 TypedValue<RankedTensorType> w, Value bias,
+                                 bool transposed,
+                                 std::pair<StringRef, Value> result) {
+  if (failed(checkWeight(check, input, w, bias, transposed)))
     return failure();
-  return check.type(
-      result.first, result.second, // C5
-      RankedTensorType::get(append(x.getShape().drop_back(), n), element));
+  RankedTensorType x = typeOf(input.second);
+  int64_t n = w.getType().getDimSize(transposed ? 0 : 1);
+  return check.type(result.first, result.second, // C5
+                    RankedTensorType::get(append(x.getShape().drop_back(), n),
+                                          x.getElementType()));
 }
 
 LogicalResult LinearOp::verify() {
@@ -64,6 +74,41 @@ LogicalResult LinearGeluGradOp::verify() {
                               RankedTensorType::get(dh.getShape().take_back(),
                                                     dh.getElementType()))
                  : success();
+}
+
+/// C1 to C7 of a loss of a product.
+template <typename OpT>
+static LogicalResult checkLinearCrossEntropy(const Checker &check, OpT op) {
+  if (failed(checkWeight(check, {"x", op.getX()}, op.getW(), op.getBias(),
+                         op.getTransposed())))
+    return failure();
+  RankedTensorType x = typeOf(op.getX());
+  if (failed(check.shape("targets", op.getTargets(), // C5
+                         x.getShape().drop_back())) ||
+      failed(check.type("loss", op.getLoss(), statistics(x, {})))) // C6
+    return failure();
+  if (static_cast<int64_t>(op.getChunk()) < 1) // C7
+    return check.error("chunk is " +
+                       Twine(static_cast<int64_t>(op.getChunk())) +
+                       ", wanted 1 or more");
+  return success();
+}
+
+LogicalResult LinearCrossEntropyOp::verify() {
+  return checkLinearCrossEntropy(Checker(*this), *this);
+}
+
+LogicalResult LinearCrossEntropyGradOp::verify() {
+  Checker check(*this);
+  if (failed(checkLinearCrossEntropy(check, *this)) ||
+      failed(check.type("dloss", getDloss(), typeOf(getLoss()))) || // C8
+      failed(check.type("dx", getDx(), typeOf(getX()))) ||          // C9
+      failed(check.type("dw", getDw(), typeOf(getW()))))
+    return failure();
+  if (bool(getDb()) != bool(getBias()))
+    return check.error(getBias() ? "has a bias and no db, wanted both"
+                                 : "has db and no bias, wanted both or none");
+  return getDb() ? check.type("db", getDb(), typeOf(getBias())) : success();
 }
 
 LogicalResult MatmulOp::verify() {

@@ -45,3 +45,15 @@ bool CrossEntropyGradOp::isStatisticOperand(unsigned index) {
   return index == 0 || index == 3;
 }
 bool CrossEntropyGradOp::isStatisticResult(unsigned) { return false; }
+
+// x, w, targets, bias -> loss
+bool LinearCrossEntropyOp::isStatisticOperand(unsigned) { return false; }
+bool LinearCrossEntropyOp::isStatisticResult(unsigned) { return true; }
+
+// dloss, x, w, targets, bias -> loss, dx, dw, db
+bool LinearCrossEntropyGradOp::isStatisticOperand(unsigned index) {
+  return index == 0;
+}
+bool LinearCrossEntropyGradOp::isStatisticResult(unsigned index) {
+  return index == 0;
+}

@@ -5,6 +5,7 @@
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Launchers.h"
+#include "kernels/host/ProductShape.h"
 
 namespace zrt::cuda {
 
@@ -20,6 +21,12 @@ public:
 private:
   void *memory = nullptr;
 };
+
+/// A product that is not empty, for `spec`, which is named where there is no
+/// code for it: buffers are the operands, a bias if the shape has one, and c.
+std::unique_ptr<Kernel> makeProduct(const KernelSpec &spec,
+                                    const KernelContext &context,
+                                    const host::MatrixShape &shape);
 
 } // namespace zrt::cuda
 

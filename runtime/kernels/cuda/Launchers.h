@@ -109,6 +109,21 @@ void crossEntropyGrad(const RowsShape &shape, int ignored, const float *dloss,
                       const float *lse, void *dlogits, void *workspace,
                       cudaStream_t stream);
 
+/// The parts of the two. Each row's logarithm and its loss, 0 where it is
+/// ignored:
+void lossOfRows(const RowsShape &shape, int ignored, const void *logits,
+                const int32_t *targets, float *lse, float *losses,
+                Control *control, cudaStream_t stream);
+/// The mean of those that count.
+void meanLoss(int64_t rows, int ignored, const int32_t *targets,
+              const float *losses, float *loss, cudaStream_t stream);
+/// `dloss` by their number, which is what a row's gradient is multiplied by:
+void lossScale(int64_t rows, int ignored, const int32_t *targets,
+               const float *dloss, float *scale, cudaStream_t stream);
+void lossGradOfRows(const RowsShape &shape, int ignored, const float *scale,
+                    const void *logits, const int32_t *targets,
+                    const float *lse, void *dlogits, cudaStream_t stream);
+
 //===----------------------------------------------------------------------===//
 // Tokens.cu and Movement.cu
 //===----------------------------------------------------------------------===//

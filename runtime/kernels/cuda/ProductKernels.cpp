@@ -132,7 +132,8 @@ public:
         a(shape.type, shape.transposedA ? rows : shape.k,
           shape.transposedA ? shape.k : rows, shape.batch,
           shape.transposedA ? shape.m : shape.k),
-        c(shape.type, shape.n, rows, shape.batch, shape.n) {
+        c(shape.adds ? DataType::F32 : shape.type, shape.n, rows, shape.batch,
+          shape.n) {
     const auto least = uint32_t(sizeOf(shape.type));
     for (bool matrices : {false, true})
       for (bool bias : {false, true})
@@ -176,10 +177,10 @@ public:
     if (product.h >= 0)
       point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[product.h]);
     const cublasLtMatmulHeuristicResult_t &choice = choiceFor(buffers);
-    const float one = 1, zero = 0;
+    const float one = 1, kept = shape.adds ? 1 : 0;
     void *result = buffers[product.result];
     check(cublasLtMatmul(cuda.blas, description, &one, buffers[1], b,
-                         leftOf(buffers), a, &zero, result, c, result, c,
+                         leftOf(buffers), a, &kept, result, c, result, c,
                          &choice.algo, workspace, choice.workspaceSize,
                          cuda.stream),
           "cublasLtMatmul");
@@ -319,18 +320,10 @@ private:
 template <MatrixShape (*shapeOf)(const KernelSpec &)>
 std::unique_ptr<Kernel> make(const KernelSpec &spec,
                              const KernelContext &context) {
-  Product product;
-  product.shape = shapeOf(spec);
-  const MatrixShape &shape = product.shape;
+  const MatrixShape shape = shapeOf(spec);
   if (shape.batch * shape.m * shape.n * shape.k == 0)
     return std::make_unique<EmptyProduct>(context, shape);
-  product.buffers = int(spec.operands.size() + 1);
-  product.result = product.buffers - 1;
-  product.bias = product.shape.bias ? 2 : -1;
-  auto kernel = std::make_unique<ProductKernel>(context, product);
-  if (!kernel->isThere())
-    refuse(spec, "cuBLASLt has no algorithm for " + kernel->describe());
-  return kernel;
+  return makeProduct(spec, context, shape);
 }
 
 std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
@@ -364,6 +357,20 @@ std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
 }
 
 } // namespace
+
+std::unique_ptr<Kernel> makeProduct(const KernelSpec &spec,
+                                    const KernelContext &context,
+                                    const MatrixShape &shape) {
+  Product product;
+  product.shape = shape;
+  product.buffers = shape.bias ? 4 : 3;
+  product.result = product.buffers - 1;
+  product.bias = shape.bias ? 2 : -1;
+  auto kernel = std::make_unique<ProductKernel>(context, product);
+  if (!kernel->isThere())
+    refuse(spec, "cuBLASLt has no algorithm for " + kernel->describe());
+  return kernel;
+}
 
 void registerProductKernels(Registry &registry) {
   registry.add("nn.linear", make<host::linearShape>);

@@ -271,23 +271,62 @@ size_t zrt::cuda::crossEntropyWorkspace(int64_t rows) {
   return std::max<int64_t>(rows, 1) * sizeof(float);
 }
 
+void zrt::cuda::lossOfRows(const RowsShape &shape, int ignored,
+                           const void *logits, const int32_t *targets,
+                           float *lse, float *losses, Control *control,
+                           cudaStream_t stream) {
+  if (shape.rows == 0)
+    return;
+  withType(shape.type, [&](auto element) {
+    using T = decltype(element);
+    lossKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
+                 stream>>>(
+        shape.rows, widthOf(shape), haveWideRows<T>(shape.width, logits),
+        ignored, static_cast<const T *>(logits), targets, lse, losses, control);
+  });
+  checkLaunch("cross_entropy");
+}
+
+void zrt::cuda::meanLoss(int64_t rows, int ignored, const int32_t *targets,
+                         const float *losses, float *loss,
+                         cudaStream_t stream) {
+  meanLossKernel<<<1, kLossThreads, 0, stream>>>(rows, ignored, targets, losses,
+                                                 loss);
+  checkLaunch("cross_entropy");
+}
+
+void zrt::cuda::lossScale(int64_t rows, int ignored, const int32_t *targets,
+                          const float *dloss, float *scale,
+                          cudaStream_t stream) {
+  lossScaleKernel<<<1, kLossThreads, 0, stream>>>(rows, ignored, targets, dloss,
+                                                  scale);
+  checkLaunch("cross_entropy_grad");
+}
+
+void zrt::cuda::lossGradOfRows(const RowsShape &shape, int ignored,
+                               const float *scale, const void *logits,
+                               const int32_t *targets, const float *lse,
+                               void *dlogits, cudaStream_t stream) {
+  if (shape.rows == 0)
+    return;
+  withType(shape.type, [&](auto element) {
+    using T = decltype(element);
+    lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
+                     stream>>>(shape.rows, widthOf(shape),
+                               haveWideRows<T>(shape.width, logits, dlogits),
+                               ignored, static_cast<const T *>(logits), targets,
+                               lse, scale, static_cast<T *>(dlogits));
+  });
+  checkLaunch("cross_entropy_grad");
+}
+
 void zrt::cuda::crossEntropy(const RowsShape &shape, int ignored,
                              const void *logits, const int32_t *targets,
                              float *loss, float *lse, void *workspace,
                              Control *control, cudaStream_t stream) {
   auto *losses = static_cast<float *>(workspace);
-  if (shape.rows)
-    withType(shape.type, [&](auto element) {
-      using T = decltype(element);
-      lossKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
-                   stream>>>(shape.rows, widthOf(shape),
-                             haveWideRows<T>(shape.width, logits), ignored,
-                             static_cast<const T *>(logits), targets, lse,
-                             losses, control);
-    });
-  meanLossKernel<<<1, kLossThreads, 0, stream>>>(shape.rows, ignored, targets,
-                                                 losses, loss);
-  checkLaunch("cross_entropy");
+  lossOfRows(shape, ignored, logits, targets, lse, losses, control, stream);
+  meanLoss(shape.rows, ignored, targets, losses, loss, stream);
 }
 
 void zrt::cuda::crossEntropyGrad(const RowsShape &shape, int ignored,
@@ -298,15 +337,6 @@ void zrt::cuda::crossEntropyGrad(const RowsShape &shape, int ignored,
   if (shape.rows == 0)
     return;
   auto *scale = static_cast<float *>(workspace);
-  lossScaleKernel<<<1, kLossThreads, 0, stream>>>(shape.rows, ignored, targets,
-                                                  dloss, scale);
-  withType(shape.type, [&](auto element) {
-    using T = decltype(element);
-    lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
-                     stream>>>(shape.rows, widthOf(shape),
-                               haveWideRows<T>(shape.width, logits, dlogits),
-                               ignored, static_cast<const T *>(logits), targets,
-                               lse, scale, static_cast<T *>(dlogits));
-  });
-  checkLaunch("cross_entropy_grad");
+  lossScale(shape.rows, ignored, targets, dloss, scale, stream);
+  lossGradOfRows(shape, ignored, scale, logits, targets, lse, dlogits, stream);
 }

@@ -1,17 +1,11 @@
 // nn.cross_entropy and nn.cross_entropy_grad.
-#include "kernels/host/Host.h"
-#include "kernels/host/SoftmaxRow.h"
+#include "kernels/host/CrossEntropyRow.h"
 #include "program/Loss.h"
 
-#include <cmath>
 #include <stdexcept>
 
 namespace zrt::host {
 
-namespace {
-
-/// The number of targets that count. Throws std::out_of_range for one that is
-/// neither a class nor ignored.
 int64_t countTargets(const int32_t *targets, Rows rows, int64_t ignored) {
   int64_t count = 0;
   for (int64_t r = 0; r < rows.count; ++r) {
@@ -28,6 +22,8 @@ int64_t countTargets(const int32_t *targets, Rows rows, int64_t ignored) {
   return count;
 }
 
+namespace {
+
 template <typename T> class CrossEntropy final : public Kernel {
 public:
   CrossEntropy(const KernelSpec &spec, const KernelContext &context)
@@ -40,11 +36,11 @@ public:
     const int32_t *targets = at<int32_t>(buffers, 1);
     float *lse = at<float>(buffers, 3);
     int64_t count = countTargets(targets, rows, ignored);
-    pool.parallelFor(rows.count, rowGrain(rows.width),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t r = begin; r < end; ++r)
-                         lse[r] = row(logits + r * rows.width);
-                     });
+    pool.parallelFor(
+        rows.count, rowGrain(rows.width), [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r)
+            lse[r] = logSumExp(logits + r * rows.width, rows.width);
+        });
     double sum = 0;
     for (int64_t r = 0; r < rows.count; ++r)
       if (targets[r] != ignored)
@@ -53,11 +49,6 @@ public:
   }
 
 private:
-  float row(const T *logits) const {
-    float shift = maximumOfRow(logits, rows.width);
-    return shift + std::log(sumOfExponentials(logits, rows.width, shift));
-  }
-
   ThreadPool &pool;
   int64_t ignored;
   Rows rows;
@@ -89,17 +80,9 @@ public:
 private:
   void row(const T *logits, int32_t target, float lse, float scale,
            T *result) const {
-    if (target == ignored) {
-      std::memset(static_cast<void *>(result), 0, rows.width * sizeof(T));
-      return;
-    }
-    // The logits may live where the result goes.
-    const float own = toFloat(logits[target]);
-    forEachVector(rows.width, [&](Lanes at) {
-      at.store(result, exponential(at.load(logits) - lse) * scale);
-    });
-    const float probability = exponential(splat(own - lse))[0];
-    result[target] = fromFloat<T>((probability - 1.0f) * scale);
+    if (target == ignored)
+      return clearRow(result, rows.width);
+    differentiateRow(logits, rows.width, target, lse, scale, result);
   }
 
   ThreadPool &pool;

@@ -160,7 +160,10 @@ struct MatrixProduct::Impl {
       aBytes = padded(shape.batch * shape.m * shape.k * sizeof(float));
       bBytes = padded(shape.batch * shape.k * shape.n * sizeof(float));
       biasBytes = shape.bias ? padded(shape.n * sizeof(float)) : 0;
-      cBytes = padded(shape.batch * wantedRows() * shape.n * sizeof(float));
+      cBytes =
+          shape.adds
+              ? 0
+              : padded(shape.batch * wantedRows() * shape.n * sizeof(float));
     }
   }
 
@@ -177,10 +180,17 @@ struct MatrixProduct::Impl {
     block.b = {{shape.k, n},
                type,
                shape.transposedB ? Dims{1, shape.k} : Dims{shape.n, 1}};
-    block.c = {{m, n}, type, Dims{shape.n, 1}};
+    block.c = {{m, n},
+               shape.adds ? dnnl::memory::data_type::f32 : type,
+               Dims{shape.n, 1}};
     block.bias = {{1, n}, type, Dims{n, 1}};
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (shape.adds) {
+      dnnl::post_ops after;
+      after.append_sum(1.0f);
+      attributes.set_post_ops(after);
+    }
     dnnl::matmul::desc description =
         shape.bias ? dnnl::matmul::desc(block.a, block.b, block.bias, block.c)
                    : dnnl::matmul::desc(block.a, block.b, block.c);
@@ -226,7 +236,8 @@ struct MatrixProduct::Impl {
     char *part = scratch + scratchBytes;
     setAddress(to.a, a + aAt * bytes);
     setAddress(to.b, b + bAt * bytes);
-    setAddress(to.c, isPart ? part : c + cAt * bytes);
+    setAddress(to.c,
+               isPart ? part : c + cAt * (shape.adds ? sizeof(float) : bytes));
     setAddress(to.scratch, scratch);
     if (shape.bias)
       setAddress(to.bias, bias + j * bytes);
@@ -301,6 +312,8 @@ struct MatrixProduct::Impl {
     workspace += bBytes;
     float *wideBias = shape.bias ? widen<T>(bias, workspace, shape.n) : nullptr;
     workspace += biasBytes;
+    if (shape.adds)
+      return multiply(wideA, wideB, wideBias, c, workspace);
     float *wideC = reinterpret_cast<float *>(workspace);
     multiply(wideA, wideB, wideBias, wideC, workspace + cBytes);
     pool.parallelFor(shape.batch * wantedRows() * shape.n, 65536,
@@ -340,6 +353,8 @@ size_t MatrixProduct::workspaceBytes() const {
 
 /// Sums over no terms: zeros, or the bias.
 void MatrixProduct::runWithoutTerms(const void *bias, void *c) const {
+  if (shape.adds)
+    return;
   const int64_t rows = shape.batch * (shape.lastRow - shape.firstRow);
   const size_t bytes = shape.n * sizeOf(shape.type);
   for (int64_t row = 0; row < rows; ++row) {

@@ -16,6 +16,9 @@ struct MatrixShape {
   int64_t firstRow = 0, lastRow = -1; ///< -1: all
   bool transposedA = false, transposedB = false;
   bool bias = false;
+  /// `c` is f32 whatever `type` is, and the product, of all rows and without a
+  /// bias, is added to it.
+  bool adds = false;
 };
 
 /// Of nn.linear: x [.., K] times w [K, N], or [N, K] when transposed.

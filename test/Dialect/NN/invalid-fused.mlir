@@ -61,3 +61,107 @@ func.func @grad_c7(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %h: tensor<4x16x
   %0, %1 = nn.linear_gelu_grad %x, %w, %h : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) -> (tensor<4x16xbf16>, tensor<8xbf16>)
   return
 }
+
+// -----
+
+func.func @loss_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op x has rank 0, wanted 1 or more}}
+  %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<f32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @loss_c2(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op x has 8 as its last dimension, wanted the weight's 16}}
+  %0 = nn.linear_cross_entropy %x, %w, %y transposed chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @loss_c3(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op bias has shape [8], wanted [16]}}
+  %0 = nn.linear_cross_entropy %x, %w, %y bias %b chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>, tensor<8xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @loss_c4(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op w has element type bf16, wanted f32}}
+  %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<4x8xf32>, tensor<8x16xbf16>, tensor<4xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @loss_c5(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<5xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op targets has shape [5], wanted [4]}}
+  %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<5xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @loss_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op loss has type tensor<4xf32>, wanted tensor<f32>}}
+  %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @loss_c7(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op chunk is 0, wanted 1 or more}}
+  %0 = nn.linear_cross_entropy %x, %w, %y chunk 0 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @grad_c8(%s: tensor<1xf32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dloss has type tensor<1xf32>, wanted tensor<f32>}}
+  %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<1xf32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @grad_c9_dx(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dx has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<8x4xf32>, tensor<8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @grad_c9_dw(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dw has type tensor<16x8xf32>, wanted tensor<8x16xf32>}}
+  %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>)
+  return
+}
+
+// -----
+
+func.func @grad_c9_db(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op db has type tensor<8xf32>, wanted tensor<16xf32>}}
+  %0:4 = nn.linear_cross_entropy_grad %s, %x, %w, %y bias %b chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>, tensor<16xf32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @grad_no_db(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op has a bias and no db, wanted both}}
+  %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y bias %b chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>, tensor<16xf32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @grad_no_bias(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op has db and no bias, wanted both or none}}
+  %0:4 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>)
+  return
+}

@@ -26,6 +26,17 @@ func.func @linear_gelu(%x: tensor<32x784xbf16>, %w: tensor<784x256xbf16>, %b: te
   return
 }
 
+// CHECK-LABEL: func.func @linear_cross_entropy
+// CHECK: nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
+// CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
+// CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} chunk 64 ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+func.func @linear_cross_entropy(%s: tensor<f32>, %x: tensor<4x16x64xf32>, %w: tensor<256x64xf32>, %v: tensor<64x256xf32>, %b: tensor<256xf32>, %y: tensor<4x16xi32>) {
+  %l = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
+  %m, %dx, %dw = nn.linear_cross_entropy_grad %s, %x, %w, %y transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
+  %n, %dz, %dv, %db = nn.linear_cross_entropy_grad %s, %x, %v, %y bias %b chunk 64 ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @matmul
 // CHECK: nn.matmul %{{.*}}, %{{.*}} : (tensor<8x4x16xbf16>, tensor<8x16x32xbf16>) -> tensor<8x4x32xbf16>
 // CHECK: nn.matmul %{{.*}}, %{{.*}} transpose_a transpose_b : (tensor<8x4x16xbf16>, tensor<8x32x4xbf16>) -> tensor<8x16x32xbf16>

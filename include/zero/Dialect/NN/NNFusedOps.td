@@ -64,4 +64,74 @@ def NN_LinearGeluGradOp : NN_KernelOp<"linear_gelu_grad"> {
   let hasVerifier = 1;
 }
 
+def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy", [
+    NN_Statistics]> {
+  let summary = "nn.linear and nn.cross_entropy, some rows at a time";
+  let description = [{
+    The loss that `nn.cross_entropy` computes of what `nn.linear` computes. The
+    logits of `chunk` rows at a time are in the kernel's workspace, with the
+    element type of `x`, and nowhere else.
+
+    `zero-fuse-cross-entropy` makes it, after differentiation.
+
+    Constraints
+    - (C1) to (C4) those of `nn.linear`.
+    - (C5) `targets` has the leading dimensions of `x`.
+    - (C6) `loss` is a scalar of the statistic type.
+    - (C7) `chunk` is 1 or more.
+
+    ```mlir
+    %loss = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
+                       NN_IndexTensor:$targets, Optional<NN_FloatTensor>:$bias,
+                       UnitAttr:$transposed, I64Attr:$chunk,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs NN_StatisticTensor:$loss);
+  let assemblyFormat = [{
+    $x `,` $w `,` $targets (`bias` $bias^)? (`transposed` $transposed^)?
+    `chunk` $chunk (`ignore_index` $ignore_index^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_LinearCrossEntropyGradOp : NN_KernelOp<"linear_cross_entropy_grad", [
+    NN_Statistics]> {
+  let summary = "nn.linear_cross_entropy and its gradient at once";
+  let description = [{
+    `loss` is that of `nn.linear_cross_entropy`; `dx`, `dw` and `db` are its
+    gradients times `dloss`. The logits of a chunk become their gradient in the
+    workspace, with its element type, and are multiplied from there. `dw` and
+    `db` are sums over the chunks in order, in f32, rounded once.
+
+    `db` is there where `bias` is. `zero-fuse-cross-entropy` makes the operation,
+    after differentiation.
+
+    Constraints
+    - (C1) to (C7) those of `nn.linear_cross_entropy`.
+    - (C8) `dloss` has the type of `loss`.
+    - (C9) `dx` has the type of `x`, `dw` that of `w`, `db` that of `bias`.
+
+    ```mlir
+    %loss, %dx, %dw = nn.linear_cross_entropy_grad %dloss, %x, %w, %y transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
+    ```
+  }];
+  let arguments = (ins NN_StatisticTensor:$dloss, NN_FloatTensor:$x,
+                       NN_FloatTensor:$w, NN_IndexTensor:$targets,
+                       Optional<NN_FloatTensor>:$bias, UnitAttr:$transposed,
+                       I64Attr:$chunk,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs NN_StatisticTensor:$loss, NN_FloatTensor:$dx,
+                      NN_FloatTensor:$dw, Optional<NN_FloatTensor>:$db);
+  let assemblyFormat = [{
+    $dloss `,` $x `,` $w `,` $targets (`bias` $bias^)?
+    (`transposed` $transposed^)? `chunk` $chunk
+    (`ignore_index` $ignore_index^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // ZERO_DIALECT_NN_NNFUSEDOPS_TD

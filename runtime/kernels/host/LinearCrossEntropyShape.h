@@ -1,0 +1,87 @@
+// The shape of a loss of a product, from the spec of its kernel.
+#ifndef ZERO_RUNTIME_KERNELS_HOST_LINEARCROSSENTROPYSHAPE_H
+#define ZERO_RUNTIME_KERNELS_HOST_LINEARCROSSENTROPYSHAPE_H
+
+#include "kernels/host/Host.h"
+#include "kernels/host/ProductShape.h"
+#include "program/Loss.h"
+
+#include <algorithm>
+
+namespace zrt::host {
+
+/// Of nn.linear_cross_entropy, and of its gradient, whose first operand is
+/// that of the loss.
+struct LinearCrossEntropyShape {
+  DataType type;
+  bool isGradient, transposed, bias;
+  int64_t rows, depth, columns; ///< x is rows x depth, logits rows x columns
+  int64_t chunk;                ///< rows of logits at a time
+  int64_t ignored;
+
+  explicit LinearCrossEntropyShape(const KernelSpec &spec)
+      : isGradient(spec.name == "nn.linear_cross_entropy_grad"),
+        transposed(spec.integer("transposed") != 0),
+        bias(spec.integer("bias") != 0),
+        ignored(spec.integer("ignore_index", kIgnoreIndex)) {
+    const TensorType &x = spec.operands[isGradient];
+    const TensorType &w = spec.operands[isGradient + 1];
+    type = x.type;
+    rows = rowsOf(x).count;
+    depth = rowsOf(x).width;
+    columns = w.shape[transposed ? 0 : 1];
+    chunk = std::min(std::max<int64_t>(rows, 1), spec.integer("chunk"));
+  }
+
+  /// Where operands and results are among the buffers.
+  int x() const { return isGradient; }
+  int w() const { return x() + 1; }
+  int targets() const { return x() + 2; }
+  int biasAt() const { return x() + 3; }
+  int loss() const { return x() + 3 + bias; }
+  int dx() const { return loss() + 1; }
+  int dw() const { return loss() + 2; }
+  int db() const { return loss() + 3; }
+
+  int64_t chunks() const { return (rows + chunk - 1) / chunk; }
+
+  /// The logits of `count` rows.
+  MatrixShape logitsOf(int64_t count) const {
+    MatrixShape shape;
+    shape.type = type;
+    shape.m = count;
+    shape.k = depth;
+    shape.n = columns;
+    shape.transposedB = transposed;
+    shape.bias = bias;
+    return shape;
+  }
+
+  /// Their gradient times the weight.
+  MatrixShape dxOf(int64_t count) const {
+    MatrixShape shape;
+    shape.type = type;
+    shape.m = count;
+    shape.k = columns;
+    shape.n = depth;
+    shape.transposedB = !transposed;
+    return shape;
+  }
+
+  /// What they add to the gradient of the weight: x and the gradient, or the
+  /// gradient and x where the weight is transposed.
+  MatrixShape dwOf(int64_t count) const {
+    MatrixShape shape;
+    shape.type = type;
+    shape.m = transposed ? columns : depth;
+    shape.n = transposed ? depth : columns;
+    shape.k = count;
+    shape.transposedA = true;
+    shape.adds = true;
+    return shape;
+  }
+};
+
+} // namespace zrt::host
+
+#endif // ZERO_RUNTIME_KERNELS_HOST_LINEARCROSSENTROPYSHAPE_H
