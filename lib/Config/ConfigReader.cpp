@@ -505,6 +505,7 @@ void ConfigReader::readExtension() {
   config.machine = values.optionalText("zero.machine").value_or("");
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
                          values.boolean("zero.fuse_epilogues");
+  config.fuseCrossEntropy = values.boolean("zero.fuse_cross_entropy");
   readStateTiers();
   readOffload(values, context.overrides.offload, reporter, config);
   readCheckpoint();

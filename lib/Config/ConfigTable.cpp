@@ -437,6 +437,10 @@ constexpr ConfigKey kKeys[] = {
     {"zero.fuse_epilogues", T::Bool, "null", yes,
      "fuse the tanh form of GELU, and its gradient, into the 16-bit matrix "
      "product before it; where it is not given, true on GPUs"},
+    {"zero.fuse_cross_entropy", T::Bool, "false", yes,
+     "compute the cross entropy of a linear operation, and its gradient, some "
+     "rows of logits at a time, so that the logits of a micro-batch never "
+     "exist"},
     {"zero.checkpoint_activations", T::Object, "null", yes,
      "recompute activations in the backward pass instead of keeping them; when "
      "absent, all are kept"},

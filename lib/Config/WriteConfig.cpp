@@ -193,6 +193,8 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   if (!config.machine.empty())
     json.attribute("machine", config.machine);
   json.attribute("fuse_epilogues", config.fuseEpilogues);
+  if (config.fuseCrossEntropy)
+    json.attribute("fuse_cross_entropy", true);
   if (config.checkpoint.every > 0)
     json.attributeObject("checkpoint_activations",
                          [&] { writeCheckpoint(json, config.checkpoint); });

@@ -22,6 +22,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createDifferentiate(differentiate));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  if (config.fuseCrossEntropy)
+    manager.addPass(createFuseCrossEntropy());
   if (config.fuseEpilogues) {
     FuseEpiloguesOptions fuse;
     // A cheap recomputation has gelu, and not the product.

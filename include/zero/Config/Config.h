@@ -332,6 +332,8 @@ struct TrainConfig {
   /// 16-bit products also do the gelu that follows them. Where a file does not
   /// say, the target decides: devices have such kernels.
   bool fuseEpilogues = false;
+  /// The loss and its gradient are computed some rows of logits at a time.
+  bool fuseCrossEntropy = false;
   /// Paths of the keys that a file, or an option in its place, gives by
   /// itself, in increasing order: a search leaves them as they are.
   std::vector<std::string> given;

@@ -37,6 +37,46 @@ def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
     "Leave the forward alone, so that gelu may be recomputed by itself">];
 }
 
+def FuseCrossEntropy : Pass<"zero-fuse-cross-entropy", "::mlir::ModuleOp"> {
+  let summary = "Compute the loss and its gradient some rows of logits at a time";
+  let description = [{
+    `nn.cross_entropy` of an `nn.linear`, with `nn.cross_entropy_grad` and the
+    products and sums that are the gradients of the linear operation, become one
+    `nn.linear_cross_entropy_grad`, at the place of `nn.cross_entropy_grad`;
+    where there is no gradient, as in `zero.evaluate`, the two become
+    `nn.linear_cross_entropy`. Logits then exist some rows at a time, in the
+    kernel's workspace.
+
+    A chunk has as many rows as keep its logits within `chunk-bytes`, a multiple
+    of 64 and at least 64, or all rows where there are fewer.
+
+    A loss that stays as it is gets a remark that says why: its logits are used
+    otherwise, such as by an output of that name; its logits are no `nn.linear`'s;
+    the loss, or its logarithms, are used before or beside the gradient; or a
+    gradient of an operand is not computed.
+
+    - Needs: `zero-differentiate` and `cse` ran; before
+      `zero-outline-elementwise`.
+    - Leaves: no tensor of logits in the memory plan. The gradient of the weight
+      is whole: `zero-split-gradients` does not make it in blocks of rows.
+    - Not done here: losses whose logits are changed on their way, as by a cap.
+
+    ```mlir
+    %l = nn.linear %x, %w transposed : ...                        // before
+    %loss, %lse = nn.cross_entropy %l, %y : ...
+    %s = zero.loss_seed : tensor<f32>
+    %dl = nn.cross_entropy_grad %s, %l, %y, %lse : ...
+    %dx = nn.linear %dl, %w : ...
+    %dw = nn.matmul %dl, %x transpose_a : ...
+    %s = zero.loss_seed : tensor<f32>                              // after
+    %loss, %dx, %dw = nn.linear_cross_entropy_grad %s, %x, %w, %y transposed chunk 640 : ...
+    ```
+  }];
+  let options = [Option<"chunkBytes", "chunk-bytes", "int64_t", "67108864",
+    "Bytes within which the logits of a chunk stay">];
+  let dependentDialects = ["::mlir::nn::NNDialect"];
+}
+
 def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
   let summary = "Fuse elementwise operations into kernels";
   let description = [{

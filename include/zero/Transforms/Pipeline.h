@@ -228,6 +228,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Fuse gelu and its gradient into 16-bit matrix products; "
                      "default: with target=cuda"),
       llvm::cl::init(false)};
+  Option<bool> fuseCrossEntropy{
+      *this, "fuse-cross-entropy",
+      llvm::cl::desc("Compute the loss and its gradient some rows of logits at "
+                     "a time"),
+      llvm::cl::init(false)};
   Option<std::string> target{
       *this, "target",
       llvm::cl::desc("Kernels to plan for: host or cuda; default: those of "

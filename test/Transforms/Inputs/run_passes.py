@@ -19,6 +19,7 @@ PASSES = [
     "zero-differentiate",
     "canonicalize",
     "cse",
+    "zero-fuse-cross-entropy",
     "zero-fuse-epilogues",
     "zero-outline-elementwise",
     "zero-checkpoint-activations",
