@@ -65,9 +65,11 @@ std::string zrt::familyOf(const KernelSpec &spec) {
 }
 
 DataType zrt::computeTypeOf(const KernelSpec &spec) {
-  for (const auto *types : {&spec.operands, &spec.results})
-    for (const TensorType &type : *types)
-      if (isFloat(type.type))
-        return type.type;
+  // A scalar, such as the gradient of a loss, says little.
+  for (bool scalars : {false, true})
+    for (const auto *types : {&spec.operands, &spec.results})
+      for (const TensorType &type : *types)
+        if (isFloat(type.type) && (scalars || !type.shape.empty()))
+          return type.type;
   return DataType::F32;
 }

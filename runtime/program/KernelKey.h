@@ -16,7 +16,8 @@ std::string kernelKeyOf(const KernelSpec &spec);
 /// other sizes: no shapes, no lists.
 std::string familyOf(const KernelSpec &spec);
 
-/// The first float type of operands and results; F32 where there is none.
+/// The first float type of operands and results, of one with dimensions where
+/// there is such a one; F32 where there is none.
 DataType computeTypeOf(const KernelSpec &spec);
 
 /// Attributes of an update's kernel, from which its work follows: operations an

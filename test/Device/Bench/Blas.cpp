@@ -123,6 +123,7 @@ struct Product {
   cublasLtMatrixLayout a, b, d;
   const void *left, *right;
   void *result;
+  bool adds; ///< to what is in `result`
 
   /// Results go by columns: a bias is added to a row of each.
   void run() const {
@@ -172,7 +173,8 @@ private:
     if (how.hasGelu())
       value = gelu(value);
     sum += value;
-    store(d.type, result, batch * d.stride + column * d.between + row, value);
+    const int64_t at = batch * d.stride + column * d.between + row;
+    store(d.type, result, at, adds ? load(d.type, result, at) + value : value);
   }
 };
 
@@ -317,12 +319,13 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                const void *c, cublasLtMatrixLayout_t, void *d,
                cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algo,
                void *workspace, size_t workspaceBytes, cudaStream_t stream) {
+  const float kept = *static_cast<const float *>(beta);
   if (!handle || !algo->isChosen || c != d ||
-      *static_cast<const float *>(alpha) != 1 ||
-      *static_cast<const float *>(beta) != 0 ||
+      *static_cast<const float *>(alpha) != 1 || (kept != 0 && kept != 1) ||
       !fits(*description, *aLayout, *bLayout, *dLayout))
     return CUBLAS_STATUS_INVALID_VALUE;
-  const Product product{*description, *aLayout, *bLayout, *dLayout, a, b, d};
+  const Product product{*description, *aLayout, *bLayout, *dLayout, a, b, d,
+                        kept != 0};
   const auto lies = [&](const void *at, size_t bytes) {
     return isAllocated(at, bytes) &&
            reinterpret_cast<uintptr_t>(at) % algo->alignment == 0;
