@@ -456,10 +456,16 @@ void InProcessCommunicator::checkPeers() {
     world_.throwFailure();
 }
 
+/// Returns once no thread touches this rank's buffers: what follows may free
+/// them.
 void InProcessCommunicator::abort(const std::string &reason) {
-  std::lock_guard<std::mutex> lock(world_.mutex);
-  world_.fail("rank " + std::to_string(rank_) + " of " +
-              std::to_string(group_->ranks) + " aborted: " + reason);
+  {
+    std::lock_guard<std::mutex> lock(world_.mutex);
+    world_.fail("rank " + std::to_string(rank_) + " of " +
+                std::to_string(group_->ranks) + " aborted: " + reason);
+  }
+  while (world_.working != 0)
+    std::this_thread::yield();
 }
 
 } // namespace

@@ -87,11 +87,14 @@ Run withCopies(const Run &run, const LocalRanks &ranks) {
 
 void runRank(const Run &run, const Data &data, Communicator &communicator,
              int localRanks, Failure &failure) {
+  // Where it fails, its memory stays until it has aborted: peers may still read
+  // what it has started to send.
+  std::unique_ptr<RankRun> rank;
   try {
     if (run.options.action == Options::Action::Calibrate)
-      calibrate(run, communicator, localRanks);
-    else
-      RankRun(run, data, communicator, localRanks).execute();
+      return calibrate(run, communicator, localRanks);
+    rank = std::make_unique<RankRun>(run, data, communicator, localRanks);
+    rank->execute();
   } catch (const PeerError &error) {
     failure.record(error.what());
     communicator.abort(error.what());
