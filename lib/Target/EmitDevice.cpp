@@ -76,8 +76,9 @@ OwningOpRef<ModuleOp> lowerCopy(ModuleOp module,
   for (auto function : copy->getOps<LLVM::LLVMFuncOp>()) {
     rows.push_back({function.getName().str(),
                     function->getAttrOfType<IntegerAttr>("extent").getInt(),
-                    /*grain=*/1});
+                    function->getAttrOfType<IntegerAttr>("grain").getInt()});
     function->removeAttr("extent");
+    function->removeAttr("grain");
   }
   return copy;
 }

@@ -10,8 +10,9 @@ namespace mlir::zero {
 /// `extent` and `grain` attributes.
 LogicalResult lowerKernels(ModuleOp module, int64_t vectorWidth);
 
-/// Lowers them to `llvm.func`s of a GPU's threads, kernels of NVVM, with an
-/// `extent` attribute.
+/// Lowers them to `llvm.func`s of a GPU's threads, kernels of NVVM, with the
+/// same attributes: `grain` is the number of elements that a thread computes at
+/// once.
 LogicalResult lowerDeviceKernels(ModuleOp module);
 
 } // namespace mlir::zero

@@ -8,6 +8,7 @@ the instructions that the lowering emits; any other is an error.
 
 import collections
 import ctypes
+import itertools
 import math
 import operator
 import random
@@ -19,6 +20,9 @@ import sys
 GRIDS = ((2, 32), (5, 7))
 GUARD = 256  # bytes behind the host's buffers
 PITCH = 1 << 40  # between the buffers' addresses
+# Where a buffer begins in its place: aligned to vectors, and to elements alone.
+SHIFTS = (0, 8)
+WIDEST = [0]  # access so far, bytes
 LIMIT = 200000  # instructions of a thread
 
 fmaf = ctypes.CDLL("libm.so.6").fmaf
@@ -68,6 +72,11 @@ def on_floats(width, body):
     return lambda *words: store(body(*map(load, words)))
 
 
+def on_pairs(body):
+    half = on_floats(16, body)
+    return lambda a, b: half(a, b) | half(a >> 16, b >> 16) << 16
+
+
 def compare(body, load):
     return lambda a, b: body(load(a), load(b))
 
@@ -88,18 +97,24 @@ OPERATIONS = {
     "sub.s64": operator.sub, "and.b64": operator.and_, "and.b32": operator.and_,
     "or.b64": operator.or_, "or.b32": operator.or_,
     "mul.wide.u32": lambda a, b: (a & 0xffffffff) * (b & 0xffffffff),
+    "mul.wide.s32": lambda a, b: signed(a, 32) * signed(b, 32),
+    "mad.lo.s32": lambda a, b, c: a * b + c, "mad.lo.s64": lambda a, b, c: a * b + c,
     "mul.lo.s64": operator.mul, "mul.lo.s32": operator.mul,
     "shl.b32": lambda a, b: a << b if b < 32 else 0,
     "shl.b64": lambda a, b: a << b if b < 64 else 0,
     "bfe.u32": lambda a, at, count: a >> at & ((1 << count) - 1),
-    "cvt.u64.u32": lambda a: a & 0xffffffff,
+    "cvt.u64.u32": lambda a: a & 0xffffffff, "cvt.u32.u16": lambda a: a & 0xffff,
+    "cvt.u16.u32": lambda a: a & 0xffff,
     "cvta.to.global.u64": lambda a: a,
     "cvt.f32.f16": lambda a: b32(f16(a)),
     "cvt.rn.f16.f32": lambda a: b16(f32(a)),
+    "cvt.rn.f16x2.f32": lambda a, b: b16(f32(a)) << 16 | b16(f32(b)),
     "cvt.rmi.f32.f32": on_floats(32, floor),
     "cvt.rzi.s32.f32": to_integer,
     "add.rn.f16": on_floats(16, operator.add), "mul.rn.f16": on_floats(16, operator.mul),
     "sub.rn.f16": on_floats(16, operator.sub),
+    **{f"{name}.rn.f16x2": on_pairs(body) for name, body in
+       (("add", operator.add), ("mul", operator.mul), ("sub", operator.sub))},
     "add.rn.f32": on_floats(32, operator.add), "sub.rn.f32": on_floats(32, operator.sub),
     "mul.rn.f32": on_floats(32, operator.mul), "div.rn.f32": on_floats(32, divide),
     "rcp.rn.f32": on_floats(32, lambda a: divide(1.0, a)),
@@ -138,18 +153,22 @@ class Memory:
     """Buffers, each far from the next. Without contents they are zeros of any size; where
     they end, and the sizes of accesses, are noted."""
 
-    def __init__(self, count, contents=None):
-        self.contents = contents
+    def __init__(self, count, shift, contents=None):
+        self.contents, self.shift = contents, shift
         self.ends, self.widths = [0] * count, [set() for _ in range(count)]
         self.writers = collections.Counter()
 
     def place(self, address, size):
-        buffer, offset = address // PITCH - 1, address % PITCH
-        if not 0 <= buffer < len(self.ends) or offset % size:
+        buffer, offset = address // PITCH - 1, address % PITCH - self.shift
+        if not 0 <= buffer < len(self.ends) or offset < 0 or address % size:
             raise Unknown(f"an access of {size} bytes at {address:#x}")
         self.ends[buffer] = max(self.ends[buffer], offset + size)
-        self.widths[buffer].add(size)
         return buffer, offset
+
+    def check_vector(self, address, size, count):
+        if address % (size * count):
+            raise Unknown(f"a vector of {size * count} bytes at {address:#x}")
+        self.widths[address // PITCH - 1].add(size * count)
 
     def load(self, address, size):
         buffer, offset = self.place(address, size)
@@ -202,7 +221,8 @@ class Kernel:
             at += 1
             if guard and bool(registers[guard[1]]) == (guard[0] == "!"):
                 continue
-            if operation and mask:
+            if operation and mask and not (opcode == "mov.b32" and isinstance(words[1], str)
+                                           and words[1].startswith("{")):
                 registers[words[0]] = int(operation(*map(value, words[1:]))) & mask
             elif opcode == "ret":
                 return
@@ -210,16 +230,24 @@ class Kernel:
                 at = self.labels[words[0]]
             elif opcode == "ld.param.b64":
                 number = int(re.search(r"(\d+)\]$", words[1]).group(1))
-                registers[words[0]] = PITCH * (number + 1)
-            elif opcode.startswith(("ld.global.b", "st.global.b")):
-                size = int(opcode.rsplit("b", 1)[1]) // 8
-                address, register = words[::-1] if opcode.startswith("ld") else words
+                registers[words[0]] = PITCH * (number + 1) + memory.shift
+            elif access := re.fullmatch(r"(ld|st)\.global\.(?:v([24])\.)?b(\d+)", opcode):
+                size, count = int(access.group(3)) // 8, int(access.group(2) or 1)
+                address, names = words[::-1] if access.group(1) == "ld" else words
                 base, _, offset = address.strip("[]").partition("+")
                 place = value(base) + (int(offset) if offset else 0)
-                if opcode.startswith("ld"):
-                    registers[register] = memory.load(place, size)
-                else:
-                    memory.store(place, size, value(register))
+                memory.check_vector(place, size, count)
+                if count > 1:
+                    names = [decode(name.strip()) for name in names.strip("{}").split(",")]
+                for i, name in enumerate(names if count > 1 else [names]):
+                    if access.group(1) == "st":
+                        memory.store(place + i * size, size, value(name))
+                    elif name != "_":
+                        registers[name] = memory.load(place + i * size, size)
+            elif opcode == "mov.b32" and words[1].__class__ is str and words[1].startswith("{"):
+                low, high = (value(decode(part.strip()))
+                             for part in words[1].strip("{}").split(","))
+                registers[words[0]] = low & 0xffff | (high & 0xffff) << 16
             elif opcode == "mov.b32" and words[0].startswith("{"):
                 for i, part in enumerate(words[0].strip("{}").split(",")):
                     if part.strip() != "_":
@@ -253,7 +281,8 @@ def fill(buffer, width, kind, numbers):
 
 def check(kernel, host, kind):
     """The number of bytes that the kernel wrote."""
-    probe = Memory(kernel.buffers)
+    # Where vectors are not aligned, accesses have the sizes of elements.
+    probe = Memory(kernel.buffers, SHIFTS[-1])
     kernel.run(probe, GRIDS[0])
     if any(count > 1 for count in probe.writers.values()):
         sys.exit(f"{kernel.name}: writes an element more than once")
@@ -268,16 +297,19 @@ def check(kernel, host, kind):
                for each in start]
     addresses = (ctypes.c_void_p * len(guarded))(*map(ctypes.addressof, guarded))
     host.run(addresses, 0, host.extent)
-    for grid in GRIDS:
-        memory = Memory(kernel.buffers, [bytearray(each) for each in start])
+    for grid, shift in itertools.product(GRIDS, SHIFTS):
+        memory = Memory(kernel.buffers, shift, [bytearray(each) for each in start])
         kernel.run(memory, grid)
+        if any(count > 1 for count in memory.writers.values()):
+            sys.exit(f"{kernel.name}: writes an element more than once")
+        WIDEST[0] = max([WIDEST[0]] + [max(widths) for widths in memory.widths if widths])
         for i, (wanted, found) in enumerate(zip(guarded, memory.contents)):
             if wanted.raw[len(found):] != b"\xa5" * GUARD:
                 sys.exit(f"{kernel.name}: the host's buffer {i} goes on behind the device's")
             if bytes(found) != wanted.raw[:len(found)]:
                 at = next(k for k in range(len(found)) if found[k] != wanted.raw[k])
                 sys.exit(f"{kernel.name}: buffer {i} differs from byte {at} on, as {grid[0]} "
-                         f"blocks of {grid[1]} threads")
+                         f"blocks of {grid[1]} threads, {shift} bytes into a line")
     return sum(end for i, end in enumerate(probe.ends)
                if any(address // PITCH - 1 == i for address in probe.writers))
 
@@ -293,7 +325,8 @@ def main():
         sys.exit(f"kernels {[kernel.name for kernel in kernels]}, the host's {list(hosts)}")
     for kernel in kernels:
         print(f"{kernel.name}: {check(kernel, hosts[kernel.name], kind)} bytes equal")
-    print(f"{len(kernels)} kernels: equal bit by bit")
+    print(f"{len(kernels)} kernels: equal bit by bit; the widest access has "
+          f"{WIDEST[0]} bytes")
 
 
 if __name__ == "__main__":

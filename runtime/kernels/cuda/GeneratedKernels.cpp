@@ -28,8 +28,9 @@ public:
     check(cudaFuncGetAttributes(&attributes,
                                 reinterpret_cast<const void *>(kernel)),
           "cudaFuncGetAttributes");
-    // A thread takes every so-manieth element, so any grid is right.
-    const int64_t wanted = (found->extent + kThreads - 1) / kThreads;
+    // A thread takes every so-manieth vector of elements, so any grid is right.
+    const int64_t share = kThreads * std::max<int64_t>(found->grain, 1);
+    const int64_t wanted = (found->extent + share - 1) / share;
     blocks = unsigned(
         std::clamp<int64_t>(wanted, 1, int64_t(multiprocessors()) * 16));
     arguments.resize(buffers);
