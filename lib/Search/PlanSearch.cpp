@@ -230,9 +230,9 @@ FailureOr<SearchResult> PlanSearch::run() {
       result.excludedStages.push_back(base.stage);
       continue;
     }
-    searches.emplace_back(
-        base, makeDimensions(base, base.stage, *facts, getOffloadSpace(base)),
-        request.budgets, plan);
+    searches.emplace_back(base,
+                          makeDimensions(base, *facts, getOffloadSpace(base)),
+                          request.budgets, plan);
     if (failed(searches.back().run()))
       return failure();
   }

@@ -276,7 +276,6 @@ void SpaceBuilder::addSubGroups() {
 }
 
 std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
-                                                  int64_t stage,
                                                   const ModelFacts &facts,
                                                   const OffloadSpace &offload) {
   SpaceBuilder space(base, facts);
@@ -285,7 +284,7 @@ std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
     space.addActivationOffload();
   if (offload.takesStates())
     space.addOffload(offload);
-  if (offload.takesStates() && offload.usesHost && stage == 3)
+  if (offload.takesStates() && offload.usesHost && base.stage == 3)
     space.addParameterOffload();
   if (base.ranks == 1) {
     // A bucket is the least that is offloaded by itself.
@@ -297,10 +296,10 @@ std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
   space.addOverlap();
   space.addSizes(kReduce, &TrainConfig::reduceBucketSize,
                  space.makeLadder(/*withZero=*/false));
-  if (stage == 1 || stage == 2)
+  if (base.stage == 1 || base.stage == 2)
     space.addSizes(kGather, &TrainConfig::allgatherBucketSize,
                    space.makeLadder(/*withZero=*/false));
-  if (stage < 3)
+  if (base.stage < 3)
     return space.take();
   space.addSizes(kPrefetch, &TrainConfig::prefetchBucketSize,
                  space.makeLadder(/*withZero=*/true));

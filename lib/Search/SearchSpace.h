@@ -59,8 +59,8 @@ struct OffloadSpace {
   bool takesStates() const { return stateBytes > 0 || files; }
 };
 
-/// The open settings of one stage.
-std::vector<Dimension> makeDimensions(const TrainConfig &base, int64_t stage,
+/// The open settings of the base's stage.
+std::vector<Dimension> makeDimensions(const TrainConfig &base,
                                       const ModelFacts &facts,
                                       const OffloadSpace &offload);
 
