@@ -14,6 +14,7 @@
 #include "program/Collective.h"
 #include "program/DataType.h"
 #include "program/Mesh.h"
+#include "program/Quantization.h"
 
 #include <array>
 #include <map>
@@ -256,10 +257,13 @@ struct Partition {
   bool shardedOptimizer = false;  ///< stages 1 to 3
   DataType computeType = DataType::F32;
   DataType gradientType = DataType::F32; ///< of the stored gradient
+  /// How this rank's slice of each parameter is packed; no bits: it is not.
+  Quantization quantized = {0, 0};
   BufferRef parameters; ///< whole, or this rank's slices when sharded
   BufferRef gradients;
   std::vector<State> states;     ///< in the order of the update's kernel
   uint64_t flatElements() const; ///< padded
+  bool isQuantized() const { return quantized.bits != 0; }
   /// The state that starts like that; null where there is none.
   const State *findState(StateStart start) const;
   /// What stands for the f32 parameter: a master, or the lower half of one that

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 10;
+constexpr uint64_t kVersion = 11;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -185,9 +185,10 @@ ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
 ZRT_FIELDS(StateRange, begin, end, buffer)
 ZRT_FIELDS(State, name, type, start, constant, ranges)
+ZRT_FIELDS(Quantization, bits, block)
 ZRT_FIELDS(Partition, name, group, segments, optimizer, trainable,
            shardedParameters, shardedGradients, shardedOptimizer, computeType,
-           gradientType, parameters, gradients, states)
+           gradientType, quantized, parameters, gradients, states)
 ZRT_FIELDS(ResidentCopy, parameter, buffer)
 ZRT_FIELDS(Input, name, type, buffer)
 ZRT_FIELDS(Output, name, type, buffer)

@@ -1,6 +1,7 @@
 #include "state/Elements.h"
 
 #include "program/Float16.h"
+#include "state/PackedSlice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -198,6 +199,8 @@ void zrt::setState(const Program &program, const Arenas &arenas, int rank,
 void zrt::setParameter(const Program &program, const Arenas &arenas, int rank,
                        const Parameter &parameter, const ValueSource &source) {
   const Partition &partition = partitionOf(program, parameter);
+  if (partition.isQuantized())
+    return PackedSlice(program, arenas, rank, parameter).write(source);
   for (const State &state : partition.states)
     if (state.start != StateStart::Constant)
       setState(program, arenas, rank, parameter, state, source);
@@ -309,15 +312,37 @@ void zrt::forEachShare(const Program &program, const Parameter &parameter,
   });
 }
 
-void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
-                        const Parameter &parameter, const ValueSink &sink) {
-  Reader reader(program, arenas, rank, parameter);
-  const bool sharded = isValueSharded(partitionOf(program, parameter));
+void zrt::forEachSharePortion(const Program &program,
+                              const Parameter &parameter, bool sharded,
+                              int rank,
+                              const std::function<void(const Piece &)> &body) {
   forEachShare(program, parameter, sharded, rank, [&](const Piece &piece) {
     portions(piece.count, [&](uint64_t begin, uint64_t count) {
-      reader.read({piece.element + begin, count, piece.stored + begin}, sink);
+      body({piece.element + begin, count, piece.stored + begin});
     });
   });
+}
+
+static void readPacked(const Program &program, const Arenas &arenas, int rank,
+                       const Parameter &parameter, const ValueSink &sink) {
+  const PackedSlice slice(program, arenas, rank, parameter);
+  std::vector<float> values;
+  forEachSharePortion(program, parameter, /*sharded=*/true, rank,
+                      [&](const Piece &piece) {
+                        values.resize(piece.count);
+                        slice.read(piece.stored, piece.count, values.data());
+                        sink(piece.element, piece.count, values.data());
+                      });
+}
+
+void zrt::readParameter(const Program &program, const Arenas &arenas, int rank,
+                        const Parameter &parameter, const ValueSink &sink) {
+  if (partitionOf(program, parameter).isQuantized())
+    return readPacked(program, arenas, rank, parameter, sink);
+  Reader reader(program, arenas, rank, parameter);
+  const bool sharded = isValueSharded(partitionOf(program, parameter));
+  forEachSharePortion(program, parameter, sharded, rank,
+                      [&](const Piece &piece) { reader.read(piece, sink); });
 }
 
 void zrt::readState(const Program &program, const Arenas &arenas, int rank,
@@ -340,10 +365,6 @@ void zrt::readState(const Program &program, const Arenas &arenas, int rank,
     loadElements(state.type, bytes.data(), values.data(), piece.count);
     sink(piece.element, piece.count, values.data());
   };
-  forEachShare(program, parameter, partition.shardedOptimizer, rank,
-               [&](const Piece &piece) {
-                 portions(piece.count, [&](uint64_t begin, uint64_t count) {
-                   read({piece.element + begin, count, piece.stored + begin});
-                 });
-               });
+  forEachSharePortion(program, parameter, partition.shardedOptimizer, rank,
+                      read);
 }

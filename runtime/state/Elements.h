@@ -42,7 +42,8 @@ void checkRange(const std::string &where, const std::string &what,
 void joinRemainder(const uint16_t *remainder, float *values, uint64_t count);
 
 /// Sets what `rank` stores of `parameter`: its elements of states that start as
-/// the parameter or a part of it, and of the compute parameter.
+/// the parameter or a part of it, and of the compute parameter, which is packed
+/// where the partition is quantized.
 void setParameter(const Program &program, const Arenas &arenas, int rank,
                   const Parameter &parameter, const ValueSource &source);
 
@@ -63,6 +64,11 @@ bool isValueSharded(const Partition &partition);
 void forEachShare(const Program &program, const Parameter &parameter,
                   bool sharded, int rank,
                   const std::function<void(const Piece &)> &body);
+
+/// The same in portions.
+void forEachSharePortion(const Program &program, const Parameter &parameter,
+                         bool sharded, int rank,
+                         const std::function<void(const Piece &)> &body);
 
 /// `readParameter` and `setParameter` of one state of the parameter's
 /// partition that does not start as the parameter.

@@ -4,6 +4,7 @@
 #include "state/Digest.h"
 #include "state/Elements.h"
 #include "state/Initialize.h"
+#include "state/PackedSlice.h"
 #include "state/SafeTensors.h"
 #include "state/Together.h"
 #include "state/TogetherFile.h"
@@ -141,40 +142,71 @@ static std::vector<TensorEntry> entriesOf(const Program &program) {
 
 bool zrt::isRoundedStart(const Program &program, const Parameter &parameter) {
   const Partition &partition = partitionOf(program, parameter);
-  return !partition.trainable && partition.computeType != parameter.modelType;
+  return !partition.trainable &&
+         (partition.computeType != parameter.modelType ||
+          partition.isQuantized());
 }
 
-/// Values of the start whose rounded form is `stored`.
+/// Values of the start of `piece`, whose rounded form is `stored`; `rounded` is
+/// that of the start.
 static std::vector<float> exactValues(const StartingValues &start,
-                                      const Program &program,
                                       const Parameter &parameter,
-                                      uint64_t element, uint64_t count,
-                                      const float *stored) {
-  std::vector<float> values(count), rounded(count);
-  start(parameter, element, count, values.data());
-  const DataType type = partitionOf(program, parameter).computeType;
-  std::vector<char> bytes(count * sizeOf(type));
-  storeElements(type, false, values.data(), bytes.data(), count);
-  loadElements(type, bytes.data(), rounded.data(), count);
-  if (std::memcmp(rounded.data(), stored, count * sizeof(float)) != 0)
+                                      const Piece &piece, const float *stored,
+                                      const float *rounded) {
+  if (std::memcmp(rounded, stored, piece.count * sizeof(float)) != 0)
     throw std::runtime_error(
         "the frozen parameter '" + parameter.name +
         "' is not what the run started from: the weights file that it was "
         "loaded from has changed since");
+  std::vector<float> values(piece.count);
+  start(parameter, piece.element, piece.count, values.data());
   return values;
+}
+
+/// Exact values of what is stored in fewer bits.
+static void readRounded(const Program &program, const Arenas &arenas, int rank,
+                        const Parameter &parameter, const StartingValues &start,
+                        const ValueSink &sink) {
+  const DataType type = partitionOf(program, parameter).computeType;
+  readParameter(program, arenas, rank, parameter,
+                [&](uint64_t element, uint64_t count, const float *stored) {
+                  std::vector<float> rounded(count);
+                  start(parameter, element, count, rounded.data());
+                  roundTo(type, rounded.data(), count);
+                  const std::vector<float> exact =
+                      exactValues(start, parameter, {element, count, 0}, stored,
+                                  rounded.data());
+                  sink(element, count, exact.data());
+                });
+}
+
+/// The same of what is quantized, by blocks of a rank's slice.
+static void readQuantized(const Program &program, const Arenas &arenas,
+                          int rank, const Parameter &parameter,
+                          const StartingValues &start, const ValueSink &sink) {
+  const PackedSlice slice(program, arenas, rank, parameter);
+  const ValueSource source = [&](uint64_t element, uint64_t count, float *out) {
+    start(parameter, element, count, out);
+  };
+  forEachSharePortion(
+      program, parameter, /*sharded=*/true, rank, [&](const Piece &piece) {
+        std::vector<float> stored(piece.count), rounded(piece.count);
+        slice.read(piece.stored, piece.count, stored.data());
+        slice.expect(piece.stored, piece.count, source, rounded.data());
+        const std::vector<float> exact =
+            exactValues(start, parameter, piece, stored.data(), rounded.data());
+        sink(piece.element, piece.count, exact.data());
+      });
 }
 
 void zrt::readModelValues(const Program &program, const Arenas &arenas,
                           int rank, const Parameter &parameter,
                           const StartingValues &start, const ValueSink &sink) {
-  readParameter(program, arenas, rank, parameter,
-                [&](uint64_t element, uint64_t count, const float *values) {
-                  if (!isRoundedStart(program, parameter))
-                    return sink(element, count, values);
-                  const std::vector<float> exact = exactValues(
-                      start, program, parameter, element, count, values);
-                  sink(element, count, exact.data());
-                });
+  if (!isRoundedStart(program, parameter))
+    return readParameter(program, arenas, rank, parameter, sink);
+  if (partitionOf(program, parameter).isQuantized())
+    return readQuantized(program, arenas, rank, parameter, start, sink);
+  readRounded(program, arenas, rank, parameter, start, sink);
 }
 
 static void writeShare(const TogetherFile &file, const Program &program,

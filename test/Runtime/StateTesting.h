@@ -62,6 +62,8 @@ public:
   }
 
   Program program;
+  /// How partitions that are not trained are packed at stage 3.
+  Quantization quantized = {0, 0};
   /// Names of states that trained parameters have besides, and how they start.
   std::vector<std::pair<const char *, double>> kept;
 
@@ -80,6 +82,8 @@ private:
 
   void place(Partition &partition) {
     uint64_t elements = partition.flatElements();
+    if (!partition.trainable && stage == 3 && quantized.bits)
+      return placePacked(partition);
     partition.parameters =
         take(Arena::Parameters, elements, partition.shardedParameters, type);
     if (!partition.trainable)
@@ -92,6 +96,16 @@ private:
       addState(partition, name, DataType::F32, StateStart::Constant);
       partition.states.back().constant = value;
     }
+  }
+
+  /// Each segment is a parameter's.
+  void placePacked(Partition &partition) {
+    partition.quantized = quantized;
+    uint64_t bytes = 0;
+    for (const Segment &segment : partition.segments)
+      bytes += uint64_t(quantized.packedBytes(int64_t(segment.size / ranks)));
+    partition.parameters =
+        take(Arena::Parameters, bytes, /*sharded=*/false, DataType::I8);
   }
 
   /// The last segment's elements are on the host, unless it is all there is.

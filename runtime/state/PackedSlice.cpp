@@ -1,0 +1,194 @@
+#include "state/PackedSlice.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+using namespace zrt;
+
+/// NaN for a block that has a value which is not finite; and what comes back of
+/// all others is finite.
+static float scaleOf(const float *values, uint64_t count, int64_t most) {
+  float largest = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i]))
+      return std::numeric_limits<float>::quiet_NaN();
+    largest = std::max(largest, std::fabs(values[i]));
+  }
+  const float scale = std::max(largest / float(most), FLT_MIN);
+  return std::isfinite(scale * float(most)) ? scale
+                                            : std::nextafter(scale, 0.0f);
+}
+
+/// To integers, and 4 bits of them two a byte; what fills up a byte is zero.
+static void packBlock(const Quantization &how, const float *values,
+                      uint64_t count, float scale, char *out) {
+  const auto integerAt = [&](uint64_t i) {
+    const float rounded = i < count ? std::nearbyint(values[i] / scale) : 0;
+    return rounded == rounded ? static_cast<int>(rounded) : 0;
+  };
+  if (how.bits == 8)
+    for (uint64_t i = 0; i < count; ++i)
+      out[i] = static_cast<char>(integerAt(i));
+  else
+    for (uint64_t i = 0; i < count; i += 2)
+      out[i / 2] =
+          static_cast<char>((integerAt(i) & 15) | (integerAt(i + 1) & 15) << 4);
+}
+
+static int integerOf(const Quantization &how, const char *integers,
+                     uint64_t i) {
+  if (how.bits == 8)
+    return static_cast<int8_t>(integers[i]);
+  const int byte = static_cast<uint8_t>(integers[i / 2]);
+  return ((i % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
+}
+
+void zrt::packValues(const Quantization &how, const float *values,
+                     uint64_t count, char *out) {
+  std::memset(out, 0, how.packedBytes(count));
+  char *scales = out + how.scalesAt(count);
+  const uint64_t block = how.block;
+  for (uint64_t first = 0; first < count; first += block) {
+    const uint64_t part = std::min(block, count - first);
+    const float scale = scaleOf(values + first, part, how.most());
+    std::memcpy(scales + first / block * sizeof(scale), &scale, sizeof(scale));
+    packBlock(how, values + first, part, scale, out + first * how.bits / 8);
+  }
+}
+
+void zrt::roundTo(DataType type, float *values, uint64_t count) {
+  std::vector<char> bytes(count * sizeOf(type));
+  storeElements(type, false, values, bytes.data(), count);
+  loadElements(type, bytes.data(), values, count);
+}
+
+/// Where the segments of `parameter` end.
+static uint64_t endOf(const Partition &partition, const Parameter &parameter) {
+  uint64_t end = parameter.memberOffset;
+  const uint64_t last = end + uint64_t(parameter.elements());
+  for (const Segment &segment : partition.segments)
+    if (end < last && segment.offset == end)
+      end += segment.size;
+  return end;
+}
+
+PackedSlice::PackedSlice(const Program &program, const Arenas &arenas, int rank,
+                         const Parameter &parameter)
+    : arenas(arenas) {
+  const Partition &partition = partitionOf(program, parameter);
+  const uint64_t owners = uint64_t(program.ranksOf(partition.group));
+  const auto sliceOf = [&](const Parameter &other) {
+    return (endOf(partition, other) - other.memberOffset) / owners;
+  };
+  how = partition.quantized;
+  type = partition.computeType;
+  begin = parameter.memberOffset / owners;
+  elements = sliceOf(parameter);
+  uint64_t offset = 0;
+  for (const Parameter &other : program.parameters)
+    if (other.partition == parameter.partition &&
+        other.memberOffset < parameter.memberOffset)
+      offset += how.packedBytes(sliceOf(other));
+  if (offset + how.packedBytes(elements) > partition.parameters.bytes)
+    throw std::out_of_range("parameter '" + parameter.name +
+                            "' has elements beyond its partition's memory");
+  base =
+      static_cast<char *>(arenas.resolve(partition.parameters, rank)) + offset;
+  forEachPiece(
+      program, parameter, /*sharded=*/true, rank, [&](const Piece &piece) {
+        pieces.push_back({piece.element, piece.count, piece.stored - begin});
+      });
+}
+
+PackedSlice::Blocks PackedSlice::blocksOf(uint64_t from, uint64_t count) const {
+  const uint64_t block = how.block;
+  return {from / block * block,
+          std::min(elements, (from + count + block - 1) / block * block)};
+}
+
+/// The slice's values in `blocks`, as they are computed with.
+void PackedSlice::collect(Blocks blocks, const ValueSource &source,
+                          float *out) const {
+  std::fill(out, out + (blocks.last - blocks.first), 0.0f);
+  for (const Piece &piece : pieces) {
+    const uint64_t from = std::max(blocks.first, piece.stored);
+    const uint64_t to = std::min(blocks.last, piece.stored + piece.count);
+    if (from < to)
+      source(piece.element + (from - piece.stored), to - from,
+             out + (from - blocks.first));
+  }
+  roundTo(type, out, blocks.last - blocks.first);
+}
+
+/// Calls `body(from, count)` over [0, count) in portions of whole blocks.
+template <typename Body>
+static void portions(const Quantization &how, uint64_t count, Body body) {
+  const uint64_t block = how.block;
+  const uint64_t most = std::max(block, kPortion / block * block);
+  for (uint64_t from = 0; from < count; from += most)
+    body(from, std::min(most, count - from));
+}
+
+void PackedSlice::writeBlocks(Blocks blocks, const float *values) const {
+  const uint64_t count = blocks.last - blocks.first;
+  std::vector<char> bytes(how.packedBytes(count));
+  packValues(how, values, count, bytes.data());
+  arenas.write(base + blocks.first * how.bits / 8, bytes.data(),
+               (count * how.bits + 7) / 8);
+  arenas.write(
+      base + how.scalesAt(elements) + blocks.first / how.block * sizeof(float),
+      bytes.data() + how.scalesAt(count), how.blocks(count) * sizeof(float));
+}
+
+void PackedSlice::write(const ValueSource &source) const {
+  std::vector<float> values;
+  portions(how, elements, [&](uint64_t from, uint64_t count) {
+    values.resize(count);
+    collect({from, from + count}, source, values.data());
+    writeBlocks({from, from + count}, values.data());
+  });
+}
+
+/// Elements [from, from + count) of what begins with `blocks`.
+void PackedSlice::unpack(const char *integers, const float *scales,
+                         Blocks blocks, uint64_t from, uint64_t count,
+                         float *out) const {
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = from + i - blocks.first;
+    out[i] = float(integerOf(how, integers, at)) * scales[at / how.block];
+  }
+  roundTo(type, out, count);
+}
+
+void PackedSlice::read(uint64_t stored, uint64_t count, float *out) const {
+  const uint64_t from = stored - begin;
+  const Blocks blocks = blocksOf(from, count);
+  const uint64_t whole = blocks.last - blocks.first;
+  std::vector<char> integers((whole * how.bits + 7) / 8);
+  std::vector<float> scales(how.blocks(whole));
+  arenas.read(integers.data(), base + blocks.first * how.bits / 8,
+              integers.size());
+  arenas.read(scales.data(),
+              base + how.scalesAt(elements) +
+                  blocks.first / how.block * sizeof(float),
+              scales.size() * sizeof(float));
+  unpack(integers.data(), scales.data(), blocks, from, count, out);
+}
+
+void PackedSlice::expect(uint64_t stored, uint64_t count,
+                         const ValueSource &source, float *out) const {
+  const uint64_t from = stored - begin;
+  const Blocks blocks = blocksOf(from, count);
+  const uint64_t whole = blocks.last - blocks.first;
+  std::vector<float> values(whole), scales(how.blocks(whole));
+  collect(blocks, source, values.data());
+  std::vector<char> bytes(how.packedBytes(whole));
+  packValues(how, values.data(), whole, bytes.data());
+  std::memcpy(scales.data(), bytes.data() + how.scalesAt(whole),
+              scales.size() * sizeof(float));
+  unpack(bytes.data(), scales.data(), blocks, from, count, out);
+}
