@@ -2,6 +2,8 @@
 
 #include "zero/Analysis/Quantization.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -11,10 +13,22 @@ mlir::zero::getGatherQuantization(PlanningAttr planning,
                                   StringAttr parameter) {
   QuantizationAttr quantization = planning.getQuantizedWeights();
   PartitionOp partition = partitions.getPartition(parameter);
+  if (partition && partition.getQuantized())
+    return partition.getQuantizedAttr();
   if (!quantization || !partition)
     return {};
   auto [begin, end] = partitions.getSegmentsOf(parameter);
   return (end - begin) / partition.getSlices() >= quantization.getBlock()
+             ? quantization
+             : QuantizationAttr();
+}
+
+QuantizationAttr mlir::zero::getStoredQuantization(PlanningAttr planning,
+                                                   int64_t elements,
+                                                   int64_t slices) {
+  QuantizationAttr quantization = planning.getQuantizedFrozen();
+  return quantization && llvm::divideCeilSigned(elements, slices) >=
+                             quantization.getBlock()
              ? quantization
              : QuantizationAttr();
 }

@@ -18,6 +18,7 @@ constexpr StringRef kTrainKey = "train_batch_size";
 constexpr StringRef kMicroKey = "train_micro_batch_size_per_gpu";
 constexpr StringRef kAccumulationKey = "gradient_accumulation_steps";
 constexpr StringRef kWeightBitsKey = "zero.quantized_weights_bits";
+constexpr StringRef kFrozenBitsKey = "zero.quantized_nontrainable_weights_bits";
 constexpr StringRef kGradientBitsKey = "zero.quantized_gradients_bits";
 constexpr StringRef kBlockKey = "zero.quantization_block";
 constexpr StringRef kFeedbackKey = "zero_optimization.zeropp_loco_param";
@@ -450,12 +451,15 @@ int64_t ConfigReader::readBits(std::optional<int64_t> given, StringRef key,
   return config.stage == 3 && (given || values.boolean(enabled)) ? bits : 0;
 }
 
-/// Of weights that stage 3 gathers, and of gradients that it reduces.
+/// Of weights that stage 3 gathers or stores, and of gradients that it reduces.
 void ConfigReader::readQuantization() {
   const ConfigOverrides &overrides = context.overrides;
   config.quantizedWeightBits =
       readBits(overrides.quantizedWeightBits, kWeightBitsKey,
                "zero_optimization.zero_quantized_weights", "weights");
+  config.quantizedFrozenBits = readBits(
+      overrides.quantizedFrozenBits, kFrozenBitsKey,
+      "zero_optimization.zero_quantized_nontrainable_weights", "weights");
   config.quantizedGradientBits =
       readBits(overrides.quantizedGradientBits, kGradientBitsKey,
                "zero_optimization.zero_quantized_gradients", "gradients");

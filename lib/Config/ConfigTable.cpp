@@ -31,9 +31,6 @@ constexpr const char *kKernelQueue =
     "reads and writes are queued in the kernel, each as soon as there is room";
 constexpr const char *kNoAsyncUpdate =
     "the update on the host ends with the step; leave it out";
-constexpr const char *kNoQuantized =
-    "only weights that are gathered for training and gradients are quantized; "
-    "leave it out";
 constexpr const char *kNoGroups =
     "each gather is one collective over its group; leave it out";
 constexpr const char *kOwnMetrics =
@@ -367,7 +364,10 @@ constexpr ConfigKey kKeys[] = {
      "stage 3: gather weights as integers of 8 bits, or of "
      "zero.quantized_weights_bits, with a scale for each block"},
     {"zero_optimization.zero_quantized_nontrainable_weights", T::Bool, "false",
-     no, "keep frozen weights in 8 bits", kNoQuantized},
+     yes,
+     "stage 3: store weights that are not trained as integers of 8 bits, "
+     "or of zero.quantized_nontrainable_weights_bits, with a scale for "
+     "each block"},
     {"zero_optimization.zero_quantized_gradients", T::Bool, "false", yes,
      "stage 3: reduce gradients as integers of 4 bits, or of "
      "zero.quantized_gradients_bits, with a scale for each block"},
@@ -406,6 +406,8 @@ constexpr ConfigKey kKeys[] = {
     {"zero.mesh.*", T::Count, "null", yes, "ranks along one axis"},
     {"zero.quantized_weights_bits", T::Count, "8", yes,
      "bits of quantized weights: 8 or 4"},
+    {"zero.quantized_nontrainable_weights_bits", T::Count, "8", yes,
+     "bits of weights that are not trained and stored quantized: 8 or 4"},
     {"zero.quantized_gradients_bits", T::Count, "4", yes,
      "bits of quantized gradients: 8 or 4"},
     {"zero.quantized_gradients_within", T::Count, "1", yes,

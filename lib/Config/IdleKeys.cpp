@@ -12,6 +12,9 @@ static const char *describeQuantization(StringRef path,
                                         const TrainConfig &config) {
   bool isOfGradients = path == "zero_optimization.zero_quantized_gradients" ||
                        path.starts_with("zero_optimization.zeropp_loco_param");
+  if (path == "zero_optimization.zero_quantized_nontrainable_weights")
+    return config.stage != 3 ? "only stage 3 stores slices of parameters"
+                             : nullptr;
   if (path != "zero_optimization.zero_quantized_weights" && !isOfGradients)
     return nullptr;
   if (config.stage != 3)
@@ -37,14 +40,16 @@ static const char *describeStage(StringRef path, const TrainConfig &config) {
     return reason;
   if (path == "zero.quantized_weights_bits")
     return config.quantizedWeightBits ? nullptr : "no weights are quantized";
+  if (path == "zero.quantized_nontrainable_weights_bits")
+    return config.quantizedFrozenBits
+               ? nullptr
+               : "no weights that are not trained are quantized";
   if (path == "zero.quantized_gradients_bits" ||
       path == "zero.quantized_gradients_within")
     return config.quantizedGradientBits ? nullptr
                                         : "no gradients are quantized";
   if (path == "zero.quantization_block")
-    return config.quantizedWeightBits || config.quantizedGradientBits
-               ? nullptr
-               : "nothing is quantized";
+    return config.quantizes() ? nullptr : "nothing is quantized";
   if (path == "zero.alignment")
     return gathers ? "parameters that are gathered are padded to 16 bytes a "
                      "rank"

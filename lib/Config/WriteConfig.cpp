@@ -127,6 +127,8 @@ static void writeZero(OStream &json, const TrainConfig &config) {
                    config.ranksOf(config.secondaryAxes));
   if (config.quantizedWeightBits)
     json.attribute("zero_quantized_weights", true);
+  if (config.quantizedFrozenBits)
+    json.attribute("zero_quantized_nontrainable_weights", true);
   if (config.quantizedGradientBits)
     json.attribute("zero_quantized_gradients", true);
   if (config.errorFeedback)
@@ -177,12 +179,15 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   writeMesh(json, config);
   if (config.quantizedWeightBits)
     json.attribute("quantized_weights_bits", config.quantizedWeightBits);
+  if (config.quantizedFrozenBits)
+    json.attribute("quantized_nontrainable_weights_bits",
+                   config.quantizedFrozenBits);
   if (config.quantizedGradientBits) {
     json.attribute("quantized_gradients_bits", config.quantizedGradientBits);
     json.attribute("quantized_gradients_within",
                    config.ranksOf(config.gradientAxes));
   }
-  if (config.quantizedWeightBits || config.quantizedGradientBits)
+  if (config.quantizes())
     json.attribute("quantization_block", config.quantizationBlock);
   json.attribute("layout", stringify(config.layout));
   if (isWorthSaying("zero.alignment", config, &TrainConfig::alignment))

@@ -160,6 +160,8 @@ static zrt::Partition toPartition(PartitionOp from) {
   to.shardedOptimizer = to.trainable && from.hasShardedOptimizer();
   to.computeType = *toDataType(from.getComputeType());
   to.gradientType = *toDataType(from.getGradientType());
+  if (QuantizationAttr quantized = from.getQuantizedAttr())
+    to.quantized = {quantized.getBits(), quantized.getBlock()};
   auto place = [&](StringRef name, zrt::BufferRef &ref) {
     if (auto at = from.getAt()->getAs<AtAttr>(name))
       ref = toBufferRef(at, {});
@@ -333,8 +335,10 @@ void Translator::reportMemory() {
     auto share = [&](bool sharded) {
       return sharded ? llvm::divideCeil(elements, slices) : elements;
     };
-    parameters +=
-        share(partition.shardedParameters) * zrt::sizeOf(partition.computeType);
+    parameters += partition.isQuantized()
+                      ? partition.quantized.packedBytes(share(true))
+                      : share(partition.shardedParameters) *
+                            zrt::sizeOf(partition.computeType);
     if (!partition.trainable)
       continue;
     gradients +=

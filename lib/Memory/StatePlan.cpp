@@ -27,19 +27,21 @@ PartitionPlaces mlir::zero::planPartition(PartitionOp partition,
                                           ArenaCursor &cursor) {
   MLIRContext *context = partition.getContext();
   int64_t elements = partition.getFlatElements();
-  int64_t slice = elements / partition.getSlices();
   NamedAttrList places;
-  auto add = [&](StringRef name, MemorySpace space, bool sharded, Type type) {
-    places.append(
-        name, cursor.take(context, space,
-                          (sharded ? slice : elements) * elementBytes(type)));
-  };
-  add("parameters", {ArenaKind::Parameters, partition.getParameterTier()},
-      partition.hasShardedParameters(), partition.getComputeType());
+  places.append(
+      "parameters",
+      cursor.take(context,
+                  {ArenaKind::Parameters, partition.getParameterTier()},
+                  partition.getParameterBytes(0, elements)));
   if (!partition.isTrainable())
     return {places.getDictionary(context), ArrayAttr()};
-  add("gradients", {ArenaKind::Gradients}, partition.hasShardedGradients(),
-      partition.getGradientType());
+  places.append(
+      "gradients",
+      cursor.take(
+          context, {ArenaKind::Gradients},
+          elements /
+              (partition.hasShardedGradients() ? partition.getSlices() : 1) *
+              elementBytes(partition.getGradientType())));
   // Of this rank's own gradients: no other rank has them.
   for (auto [index, elementsEach] :
        llvm::enumerate(partition.getErrors().value_or(ArrayRef<int64_t>())))
@@ -146,6 +148,9 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
   bool isSharded = buffer.state == "parameters"
                        ? partition.hasShardedParameters()
                        : partition.hasShardedGradients();
+  if (buffer.state == "parameters" && partition.getQuantized())
+    return all.getPart(partition.getParameterBytes(0, buffer.begin),
+                       partition.getParameterBytes(buffer.begin, buffer.end));
   switch (buffer.form) {
   case AccumulateForm::Whole:
     return getPart(all, buffer.type, buffer.begin, buffer.end - buffer.begin);

@@ -6,6 +6,7 @@
 #include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"
+#include "program/Quantization.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -69,6 +70,7 @@ public:
 
 private:
   void addErrors(PartitionOp partition);
+  void addPacked(PartitionOp partition);
   /// Elements that all ranks together hold per rank, times the bytes.
   int64_t share(const State &state, int64_t elements) const {
     return state.sharded ? elements * state.bytes / summary.slices
@@ -118,10 +120,31 @@ static SmallVector<State> statesOf(PartitionOp partition) {
   return states;
 }
 
+/// A rank's slices of parameters as integers and scales.
+void StateSummary::addPacked(PartitionOp partition) {
+  const int index =
+      MemorySpace{ArenaKind::Parameters, partition.getParameterTier()}.index();
+  const zrt::Quantization how{partition.getQuantizedAttr().getBits(),
+                              partition.getQuantizedAttr().getBlock()};
+  int64_t left = partition.getParameterBytes(0, partition.getFlatElements());
+  for (MemberAttr member : partition.getMemberRange()) {
+    const int64_t bytes = how.packedBytes(
+        llvm::divideCeilSigned(member.getSize(), summary.slices));
+    summary.arenas[index].lines.push_back(
+        {("@" + member.getParameter().getValue() + ", quantized").str(),
+         bytes});
+    formulas[index] += bytes * summary.slices;
+    left -= bytes;
+  }
+  padding[index] += left;
+}
+
 void StateSummary::add(PartitionOp partition) {
   for (MemberAttr member : partition.getMemberRange())
     (partition.isTrainable() ? summary.trained : summary.untrained) +=
         member.getSize();
+  if (partition.getQuantized())
+    return addPacked(partition);
   for (const State &state : statesOf(partition)) {
     int index = state.space.index();
     int64_t elements = 0;

@@ -153,19 +153,24 @@ static OffloadAttr makeOffload(MLIRContext *context,
                           parameterFiles);
 }
 
-/// Without gathers, one rank would read parameters where they are kept.
+/// Without gathers, one rank would read parameters where and as they are kept.
 static bool keepsTrivialCollectives(const TrainConfig &config) {
   return config.keepTrivialCollectives ||
-         (config.ranks == 1 && config.offloadOptimizer &&
-          config.offloadOptimizer->parameters);
+         (config.ranks == 1 &&
+          (config.quantizedFrozenBits ||
+           (config.offloadOptimizer && config.offloadOptimizer->parameters)));
+}
+
+static QuantizationAttr makeQuantization(MLIRContext *context, int64_t bits,
+                                         const TrainConfig &config) {
+  return bits ? QuantizationAttr::get(context, bits, config.quantizationBlock)
+              : QuantizationAttr();
 }
 
 /// Where a rank has everything, nothing travels.
-static QuantizationAttr makeQuantization(MLIRContext *context, int64_t bits,
-                                         const TrainConfig &config) {
-  return bits && config.slices() > 1
-             ? QuantizationAttr::get(context, bits, config.quantizationBlock)
-             : QuantizationAttr();
+static QuantizationAttr makeWireForm(MLIRContext *context, int64_t bits,
+                                     const TrainConfig &config) {
+  return makeQuantization(context, config.slices() > 1 ? bits : 0, config);
 }
 
 static FeedbackAttr makeFeedback(MLIRContext *context,
@@ -209,8 +214,9 @@ static PlanningAttr makePlanning(MLIRContext *context,
                              : StringRef(config.machine),
       makeStateTiers(context, config),
       makeOffload(context, config.offloadOptimizer),
-      makeQuantization(context, config.quantizedWeightBits, config),
-      makeQuantization(context, config.quantizedGradientBits, config),
+      makeWireForm(context, config.quantizedWeightBits, config),
+      makeQuantization(context, config.quantizedFrozenBits, config),
+      makeWireForm(context, config.quantizedGradientBits, config),
       getAxes(context, config, config.gradientAxes),
       makeFeedback(context, config));
 }

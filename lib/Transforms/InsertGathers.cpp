@@ -1,6 +1,7 @@
 //===- InsertGathers.cpp - stage 3: bring parameters together -------------===//
 
 #include "zero/Analysis/Mesh.h"
+#include "zero/Analysis/Persistence.h"
 #include "zero/Analysis/Quantization.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"
@@ -131,25 +132,26 @@ UseGroups::UseGroups(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// What is stored quantized is gathered for each use: a whole copy would hold
+/// it unpacked.
 Sharded::Sharded(ModuleOp module, int64_t most, int64_t mostTogether) {
-  // Persistence goes by declaration order, as DeepSpeed's does.
-  llvm::DenseSet<StringAttr> members;
-  for (PartitionOp partition : module.getOps<PartitionOp>())
-    if (partition.hasShardedParameters())
-      for (MemberAttr member : partition.getMemberRange())
-        members.insert(member.getParameter().getAttr());
-  int64_t kept = 0;
-  for (ParameterOp parameter : module.getOps<ParameterOp>()) {
-    if (!members.contains(parameter.getSymNameAttr()))
-      continue;
-    int64_t elements = parameter.getElements();
-    if (elements <= most && elements <= mostTogether - kept) {
-      kept += elements;
-      resident.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
-    } else {
-      gathered[parameter.getSymNameAttr()] = elements;
-    }
-  }
+  PartitionTable partitions(module);
+  auto isSharded = [&](ParameterOp parameter) {
+    PartitionOp partition = partitions.getPartition(parameter.getSymNameAttr());
+    return partition && partition.hasShardedParameters();
+  };
+  llvm::SetVector<StringAttr> persistent = getPersistentParameters(
+      module, most, mostTogether, [&](ParameterOp parameter) {
+        return isSharded(parameter) &&
+               !partitions.getPartition(parameter.getSymNameAttr())
+                    .getQuantized();
+      });
+  for (StringAttr name : persistent)
+    resident.push_back(FlatSymbolRefAttr::get(name));
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    if (isSharded(parameter) &&
+        !persistent.contains(parameter.getSymNameAttr()))
+      gathered[parameter.getSymNameAttr()] = parameter.getElements();
 }
 
 namespace {
@@ -166,7 +168,16 @@ public:
   void insert(UseGroups &uses);
 
 private:
-  enum class Kind { Plain, Quantized, Again };
+  /// What gathers that travel together share.
+  struct Kind {
+    /// Of slices that were cut after the first gather.
+    bool isAgain = false;
+    QuantizationAttr quantization;
+    bool operator==(const Kind &other) const {
+      return isAgain == other.isAgain && quantization == other.quantization;
+    }
+    int getRank() const { return isAgain ? 2 : quantization ? 1 : 0; }
+  };
   Kind kindOf(LoadOp load) const;
   void gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind);
   void keepSlice(OpBuilder &builder, LoadOp load);
@@ -195,16 +206,13 @@ void Gathers::keepSlice(OpBuilder &builder, LoadOp load) {
 
 Gathers::Kind Gathers::kindOf(LoadOp load) const {
   if (slices.contains(nameOf(load)))
-    return Kind::Again;
-  return getGatherQuantization(planning, partitions, nameOf(load))
-             ? Kind::Quantized
-             : Kind::Plain;
+    return {/*isAgain=*/true, {}};
+  return {/*isAgain=*/false,
+          getGatherQuantization(planning, partitions, nameOf(load))};
 }
 
 void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind) {
-  if (groups.empty())
-    return;
-  const bool isAgain = kind == Kind::Again;
+  const bool isAgain = kind.isAgain;
   OpBuilder builder(op);
   SmallVector<Attribute> names;
   SmallVector<Type> types;
@@ -218,9 +226,7 @@ void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind) {
   auto gather = AllGatherOp::create(
       builder, op->getLoc(), PendingType::get(op->getContext(), types),
       builder.getArrayAttr(names), sent, isAgain ? secondary : AxesAttr(),
-      kind == Kind::Quantized ? planning.getQuantizedWeights()
-                              : QuantizationAttr(),
-      StreamKind::Gather);
+      kind.quantization, StreamKind::Gather);
   auto wait = WaitOp::create(builder, op->getLoc(), gather.getPending());
   for (auto [group, whole] : llvm::zip_equal(groups, wait.getResults())) {
     auto load = cast<LoadOp>(builder.clone(*group->load));
@@ -237,11 +243,23 @@ void Gathers::insert(UseGroups &uses) {
     for (const UseGroup &group : groups)
       ++left[nameOf(group.load)];
   for (auto &[op, groups] : uses.groups) {
-    SmallVector<UseGroup *> byKind[3];
-    for (UseGroup &group : groups)
-      byKind[static_cast<int>(kindOf(group.load))].push_back(&group);
-    for (Kind kind : {Kind::Plain, Kind::Quantized, Kind::Again})
-      gather(op, byKind[static_cast<int>(kind)], kind);
+    SmallVector<std::pair<Kind, SmallVector<UseGroup *>>> kinds;
+    for (UseGroup &group : groups) {
+      const Kind kind = kindOf(group.load);
+      auto found = llvm::find_if(
+          kinds, [&](const auto &entry) { return entry.first == kind; });
+      if (found == kinds.end()) {
+        kinds.push_back({kind, {}});
+        found = std::prev(kinds.end());
+      }
+      found->second.push_back(&group);
+    }
+    // What travels as it is goes first, what is gathered again last.
+    llvm::stable_sort(kinds, [](const auto &a, const auto &b) {
+      return a.first.getRank() < b.first.getRank();
+    });
+    for (auto &[kind, sent] : kinds)
+      gather(op, sent, kind);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "zero/Analysis/Averages.h"
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/PartitionLayout.h"
+#include "zero/Analysis/Persistence.h"
 #include "zero/Analysis/Quantization.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
@@ -39,6 +40,8 @@ struct Group {
   SmallVector<SmallVector<int64_t>> blocks;
   Attribute optimizer;
   MemoryTier parameterTier = MemoryTier::Device;
+  /// How slices are stored; null: as they are.
+  QuantizationAttr quantization;
 };
 
 struct Partition : public zero::impl::PartitionBase<Partition> {
@@ -72,6 +75,7 @@ private:
   LogicalResult createPartition(const Group &group, Type computeType,
                                 unsigned index);
   int64_t unitBytes(const Group &group) const;
+  QuantizationAttr chooseQuantization(ParameterOp parameter);
   LayoutKind chooseLayout(const Group &group);
   FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
 
@@ -84,9 +88,13 @@ private:
   DenseMap<StringAttr, Type> computeTypes;
   DenseMap<StringAttr, unsigned> readiness;
   DenseMap<StringAttr, SmallVector<int64_t>> blockEnds;
+  /// Parameters of which ranks keep whole copies; asked for where what is not
+  /// trained is quantized.
+  llvm::SetVector<StringAttr> persistent;
   /// By optimizer group (of averages, what moves them; null: untrained),
-  /// compute type and tier of parameters, in order.
-  llvm::MapVector<std::tuple<Attribute, Type, int>, Group> groups;
+  /// compute type, tier and quantization of parameters, in order.
+  llvm::MapVector<std::tuple<Attribute, Type, int, QuantizationAttr>, Group>
+      groups;
   /// The names of all states.
   std::set<std::string> states;
 };
@@ -130,13 +138,30 @@ LogicalResult Partitioner::collectUses() {
   return failure(walk.wasInterrupted());
 }
 
+/// How slices of `parameter` are stored: what is not trained, or sharded, or of
+/// which ranks have whole copies, as it is.
+QuantizationAttr Partitioner::chooseQuantization(ParameterOp parameter) {
+  StringAttr name = parameter.getSymNameAttr();
+  if (readiness.count(name) || persistent.contains(name) ||
+      chooseLayout(Group()) != LayoutKind::Parameter)
+    return {};
+  return getStoredQuantization(training.getPlanning(), parameter.getElements(),
+                               mesh.slices());
+}
+
 LogicalResult Partitioner::collectGroups() {
   llvm::StringMap<Attribute> optimizers;
   for (OptimizerOp optimizer : module.getOps<OptimizerOp>())
     optimizers[optimizer.getGroup()] = optimizer.getOptimizer();
+  PlanningAttr planning = training.getPlanning();
+  if (planning.getQuantizedFrozen())
+    persistent =
+        getPersistentParameters(module, planning.getParamPersistenceThreshold(),
+                                planning.getModelPersistenceThreshold(),
+                                [](ParameterOp) { return true; });
   // Sharded parameters may be elsewhere.
   ParameterTiers tiers(chooseLayout(Group()) == LayoutKind::Parameter
-                           ? training.getPlanning().getOffload()
+                           ? planning.getOffload()
                            : OffloadAttr(),
                        mesh.slices());
   for (ParameterOp parameter : module.getOps<ParameterOp>()) {
@@ -154,9 +179,11 @@ LogicalResult Partitioner::collectGroups() {
     Attribute key;
     if (trained)
       key = parameter.getAverage() ? optimizer : parameter.getGroupAttr();
-    MemoryTier tier = tiers.choose(parameter.getElements(), type);
-    Group &group = groups[{key, type, static_cast<int>(tier)}];
+    QuantizationAttr quantization = chooseQuantization(parameter);
+    MemoryTier tier = tiers.choose(parameter.getElements(), type, quantization);
+    Group &group = groups[{key, type, static_cast<int>(tier), quantization}];
     group.parameters.push_back(parameter);
+    group.quantization = quantization;
     group.parameterTier = tier;
     if (trained) {
       group.ready.push_back(readiness.lookup(name));
@@ -209,14 +236,16 @@ LogicalResult Partitioner::verifyIntervals(const Group &group,
 
 /// What a rank's slice of a parameter is padded to: what a gather wants, or in
 /// files, where that is little of each, what a disk reads past the system's
-/// cache.
+/// cache. Where something is quantized, blocks begin with slices, and files
+/// would change what is computed.
 int64_t Partitioner::unitBytes(const Group &group) const {
   constexpr int64_t kGather = 16, kLeastBlocks = 16;
-  return group.parameterTier == MemoryTier::File &&
-                 training.getPlanning()
-                         .getOffload()
-                         .getFiles()
-                         .getLeastBytes() >= kLeastBlocks * kFileAlignment
+  PlanningAttr planning = training.getPlanning();
+  if (group.parameterTier != MemoryTier::File || group.quantization ||
+      planning.getQuantizedWeights() || planning.getQuantizedGradients())
+    return kGather;
+  return planning.getOffload().getFiles().getLeastBytes() >=
+                 kLeastBlocks * kFileAlignment
              ? kFileAlignment
              : kGather;
 }
@@ -324,7 +353,7 @@ LogicalResult Partitioner::createPartition(const Group &group, Type computeType,
   auto partition = PartitionOp::create(
       builder, step.getLoc(), name, layout, mesh.all, mesh.cut,
       training.getStage(), flat.segments, builder.getArrayAttr(members),
-      computeType, gradientType, group.parameterTier,
+      computeType, gradientType, group.parameterTier, group.quantization,
       settings.splitMaster && group.optimizer && computeType.isBF16(),
       group.optimizer, /*states=*/ArrayAttr(),
       /*errors=*/DenseI64ArrayAttr(), /*at=*/DictionaryAttr());
@@ -366,6 +395,23 @@ LogicalResult Partitioner::verifyCount() {
          << zrt::kMaxGroups << "; give parameters fewer groups";
 }
 
+/// Where what is not trained is to be quantized, and nothing is.
+static void remarkOnQuantization(ModuleOp module, StepOp step) {
+  QuantizationAttr quantization =
+      step.getTraining()->getPlanning().getQuantizedFrozen();
+  if (!quantization ||
+      llvm::any_of(module.getOps<PartitionOp>(), [](PartitionOp partition) {
+        return partition.getQuantized().has_value();
+      }))
+    return;
+  emitRemark(step.getLoc(),
+             "no weight is stored quantized: each is trained, "
+             "or persistent, or a rank has less than a block of ")
+      << quantization.getBlock()
+      << " elements of it; freeze parameters, or lower "
+         "zero.quantization_block or stage3_param_persistence_threshold";
+}
+
 LogicalResult Partitioner::run() {
   if (failed(verifyMesh(module, training)))
     return failure();
@@ -383,6 +429,7 @@ LogicalResult Partitioner::run() {
     if (failed(createPartition(group, std::get<Type>(key), index++)))
       return failure();
   remarkOnFiles(module, step);
+  remarkOnQuantization(module, step);
   return verifyTiers();
 }
 

@@ -115,6 +115,8 @@ readOverrides(const ZeroPipelineOptions &options,
     overrides.hpzPartitionSize = options.hpzPartitionSize;
   if (options.quantizedWeights.getNumOccurrences())
     overrides.quantizedWeightBits = options.quantizedWeights;
+  if (options.quantizedFrozenWeights.getNumOccurrences())
+    overrides.quantizedFrozenBits = options.quantizedFrozenWeights;
   if (options.quantizedGradients.getNumOccurrences())
     overrides.quantizedGradientBits = options.quantizedGradients;
   if (options.quantizedGradientsWithin.getNumOccurrences())

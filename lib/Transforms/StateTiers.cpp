@@ -4,6 +4,7 @@
 
 #include "zero/Dialect/Zero/PartitionTable.h"
 
+#include "program/Quantization.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -84,12 +85,18 @@ ArrayAttr mlir::zero::chooseTiers(PartitionOp partition,
 // Parameters
 //===----------------------------------------------------------------------===//
 
-MemoryTier ParameterTiers::choose(int64_t elements, Type type) {
+MemoryTier ParameterTiers::choose(int64_t elements, Type type,
+                                  QuantizationAttr quantization) {
   if (!offload || !offload.getParameters())
     return MemoryTier::Device;
   ParameterFilesAttr files = offload.getParameterFiles();
   const int64_t slice = llvm::divideCeil(elements, slices);
-  if (!files || slice * elementBytes(type) < offload.getFiles().getLeastBytes())
+  const int64_t bytes =
+      quantization
+          ? zrt::Quantization{quantization.getBits(), quantization.getBlock()}
+                .packedBytes(slice)
+          : slice * elementBytes(type);
+  if (!files || bytes < offload.getFiles().getLeastBytes())
     return MemoryTier::Host;
   if (slice > files.getInHost() - kept)
     return MemoryTier::File;

@@ -16,8 +16,8 @@ public:
   ParameterTiers(OffloadAttr offload, int64_t slices)
       : offload(offload), slices(slices) {}
   /// The tier of a parameter of `elements` elements of `type`, of which this
-  /// rank has a slice.
-  MemoryTier choose(int64_t elements, Type type);
+  /// rank has a slice, stored as `quantization` says, if it does.
+  MemoryTier choose(int64_t elements, Type type, QuantizationAttr quantization);
 
 private:
   OffloadAttr offload;

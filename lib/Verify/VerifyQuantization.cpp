@@ -72,10 +72,24 @@ static LogicalResult verifyErrors(PartitionOp partition, const Tables &tables) {
   return error << "] as is planned";
 }
 
+/// What is stored quantized is so as planned: the runtime packs it by that.
+static LogicalResult verifyStored(PartitionOp partition, const Tables &tables) {
+  QuantizationAttr found = partition.getQuantizedAttr(),
+                   planned = tables.training.getPlanning().getQuantizedFrozen();
+  if (!found || found == planned)
+    return success();
+  InFlightDiagnostic error = partition.emitOpError("stores parameters as ")
+                             << found << ", wanted ";
+  if (planned)
+    return error << planned << " as is planned";
+  return error << "them as they are: none are planned to be quantized";
+}
+
 LogicalResult verify::verifyQuantization(const Tables &tables) {
   PlanningAttr planning = tables.training.getPlanning();
   for (PartitionOp partition : tables.module.getOps<PartitionOp>())
-    if (failed(verifyErrors(partition, tables)))
+    if (failed(verifyErrors(partition, tables)) ||
+        failed(verifyStored(partition, tables)))
       return failure();
   WalkResult walk = tables.step->walk([&](Operation *op) {
     if (auto gather = dyn_cast<AllGatherOp>(op))

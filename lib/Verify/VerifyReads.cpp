@@ -272,6 +272,11 @@ LogicalResult Reads::startRefreshResident(Operation &op,
   if (!partition || !partition.hasShardedParameters())
     return op.emitOpError("gathers ")
            << parameter << ", which every rank has whole";
+  if (partition.getQuantized())
+    return op.emitOpError("gathers ")
+           << parameter
+           << " into a copy that stays, and its slices are stored quantized; "
+              "wanted a gather for its uses";
   Copy &copy = residents[parameter.getAttr()];
   bool isAtStart = isa<InitializeOp>(now.region);
   if (isAtStart ? copy.state != Copy::Missing : copy.state != Copy::Stale)

@@ -51,14 +51,15 @@ static auto fields(const OffloadConfig &config) {
 
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
   auto plain = [](const TrainConfig &config) {
-    const auto &[stage, ranks, mesh, shardAxes, secondary, bits, gradientBits,
-                 gradientAxes, block, feedback, micro, accumulation, batch,
-                 precision, wire, optimizer, groups, scheduler, scale, clip,
-                 reduce, gather, overlap, unused, prefetch, live, inFlight,
-                 machine, parameter, model, reuse, checkpoint, deterministic,
-                 split, tiers, offload, layout, alignment, fuses, losses, given,
-                 keepsTrivial, budget, hostBudget] = config;
-    return std::tie(stage, ranks, mesh, shardAxes, secondary, bits,
+    const auto &[stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
+                 gradientBits, gradientAxes, block, feedback, micro,
+                 accumulation, batch, precision, wire, optimizer, groups,
+                 scheduler, scale, clip, reduce, gather, overlap, unused,
+                 prefetch, live, inFlight, machine, parameter, model, reuse,
+                 checkpoint, deterministic, split, tiers, offload, layout,
+                 alignment, fuses, losses, given, keepsTrivial, budget,
+                 hostBudget] = config;
+    return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
                     gradientBits, gradientAxes, block, micro, accumulation,
                     batch, precision, wire, clip, reduce, gather, overlap,
                     unused, prefetch, live, inFlight, machine, parameter, model,
@@ -164,6 +165,9 @@ INSTANTIATE_TEST_SUITE_P(
            "zero": {"mesh": {"one": 1, "local": 3}})",
         R"("zero_optimization": {"stage": 3, "zero_quantized_weights": true},
            "zero": {"quantized_weights_bits": 4, "quantization_block": 32})",
+        R"("zero_optimization": {"stage": 3,
+               "zero_quantized_nontrainable_weights": true},
+           "zero": {"quantized_nontrainable_weights_bits": 4})",
         R"("zero_optimization": {"stage": 3, "zero_quantized_gradients": true,
                                  "zero_hpz_partition_size": 3},
            "zero": {"mesh": {"one": 1, "local": 3},

@@ -167,6 +167,8 @@ constexpr const char *kPipelines[] = {
     "mesh=replica=2,shard=2}",
     "zero-pipeline{stage=3 ranks=4 overlap=true hpz-partition-size=2 "
     "quantized-weights=8 quantization-block=4 param-persistence-threshold=0}",
+    "zero-pipeline{stage=3 ranks=2 quantized-frozen-weights=4 "
+    "quantization-block=2 param-persistence-threshold=0}",
     "zero-pipeline{stage=3 mesh=node=2,local=2 accumulation=2 "
     "quantized-gradients=4 quantized-gradients-within=2 quantization-block=4 "
     "error-feedback=0.5}",
@@ -273,7 +275,7 @@ constexpr const char *kConfigurations[] = {
     "zero-configure{options='stage=3 ranks=4 overlap=true "
     "mesh=replica=2,shard=2'}",
     "zero-configure{options='stage=3 ranks=4 hpz-partition-size=2 "
-    "quantized-weights=4 quantization-block=2'}",
+    "quantized-weights=4 quantized-frozen-weights=8 quantization-block=2'}",
     "zero-configure{options='stage=3 ranks=2 quantized-gradients=8 "
     "quantization-block=2 error-feedback=0.5 error-reset=3'}"};
 

@@ -67,8 +67,10 @@ constexpr const char *kConfigs[] = {
   "train_micro_batch_size_per_gpu": 2,
   "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 2,
                         "zero_quantized_weights": true,
+                        "zero_quantized_nontrainable_weights": true,
                         "mics_shard_size": 4},
-  "zero": {"quantized_weights_bits": 4, "quantization_block": 64}
+  "zero": {"quantized_weights_bits": 4, "quantization_block": 64,
+           "quantized_nontrainable_weights_bits": 8}
 })",
     R"({
   "zero_optimization": {"stage": 3, "zero_quantized_gradients": true,

@@ -7,11 +7,17 @@
 namespace mlir::zero {
 
 /// How gathers of the sharded `parameter` over all ranks that its partition is
-/// cut over travel, by the rule that a rank has a block or more of what is
-/// quantized; null: in the parameter's type.
+/// cut over travel: as it is stored, or by the rule that a rank has a block or
+/// more of what is quantized; null: in the parameter's type.
 QuantizationAttr getGatherQuantization(PlanningAttr planning,
                                        const PartitionTable &partitions,
                                        StringAttr parameter);
+
+/// How a rank stores its slice of a parameter of `elements` elements that is
+/// cut over `slices` ranks, not trained and not persistent: by the same rule;
+/// null: in the parameter's type.
+QuantizationAttr getStoredQuantization(PlanningAttr planning, int64_t elements,
+                                       int64_t slices);
 
 /// The errors that `partition` keeps of gradients that it exchanges, as its
 /// attribute has them; empty where nothing is fed back.

@@ -250,7 +250,11 @@ struct TrainConfig {
   /// Bits of gathered weights, 8 or 4, as `zero_quantized_weights` and
   /// `zero.quantized_weights_bits` say; 0: those of their type.
   int64_t quantizedWeightBits = 0;
-  /// The same of reduced gradients of stage 3, as `zero_quantized_gradients`
+  /// Bits in which stage 3 stores weights that are not trained, 8 or 4, as
+  /// `zero_quantized_nontrainable_weights` and
+  /// `zero.quantized_nontrainable_weights_bits` say; 0: those of their type.
+  int64_t quantizedFrozenBits = 0;
+  /// Bits of reduced gradients of stage 3, as `zero_quantized_gradients`
   /// and `zero.quantized_gradients_bits` say.
   int64_t quantizedGradientBits = 0;
   /// Names of the axes within which they are added up first, such as those of a
@@ -364,6 +368,10 @@ struct TrainConfig {
 
   /// Ranks over which states are cut.
   int64_t slices() const { return mesh.empty() ? ranks : ranksOf(shardAxes); }
+  /// Whether anything travels or is stored quantized.
+  bool quantizes() const {
+    return quantizedWeightBits || quantizedFrozenBits || quantizedGradientBits;
+  }
 };
 
 /// What replaces the file's keys of `offload_optimizer`, `offload_param` and
@@ -402,7 +410,7 @@ struct ConfigOverrides {
   /// Ranks of a node, of the secondary partition of stage 3; 1: there is none.
   std::optional<int64_t> hpzPartitionSize;
   /// Bits of gathered weights; 0: those of their type.
-  std::optional<int64_t> quantizedWeightBits;
+  std::optional<int64_t> quantizedWeightBits, quantizedFrozenBits;
   /// The same of reduced gradients, and the ranks within which they are added
   /// up first.
   std::optional<int64_t> quantizedGradientBits, quantizedGradientsWithin;

@@ -42,6 +42,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Stage 3: bits of gathered weights, 8 or 4; 0: those of "
                      "their type"),
       llvm::cl::init(0)};
+  Option<int64_t> quantizedFrozenWeights{
+      *this, "quantized-frozen-weights",
+      llvm::cl::desc("Stage 3: bits in which weights that are not trained are "
+                     "stored, 8 or 4; 0: those of their type"),
+      llvm::cl::init(0)};
   Option<int64_t> quantizedGradients{
       *this, "quantized-gradients",
       llvm::cl::desc("Stage 3: bits of reduced gradients, 8 or 4; 0: those of "

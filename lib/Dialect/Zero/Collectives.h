@@ -29,9 +29,14 @@ AsyncBuffer holdRange(AsyncBuffer buffer, PartitionOp partition,
 AsyncBuffer ownSlice(const Twine &name, PartitionOp partition, int64_t begin,
                      int64_t end, int64_t ranks);
 
+/// The same of a parameter, in the form in which the partition stores it:
+/// where that is quantized, the bytes of the packed slice.
+AsyncBuffer storedSlice(const Twine &name, PartitionOp partition, int64_t begin,
+                        int64_t end);
+
 /// For each parameter of a quantized gather: what this rank has of it, or the
 /// copy of that in `slices`; the packed slices of all ranks; this rank's; and
-/// the whole.
+/// the whole. What is stored packed has no other packed slice.
 SmallVector<AsyncBuffer> makeQuantizedBuffers(ArrayAttr parameters,
                                               ValueRange slices,
                                               QuantizationAttr quantization,

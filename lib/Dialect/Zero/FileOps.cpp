@@ -94,8 +94,8 @@ ReadParametersOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
        llvm::enumerate(getParameters().getAsRange<FlatSymbolRefAttr>())) {
     PartitionOp partition = partitions.getPartition(name.getAttr());
     auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
-    buffers.push_back(ownSlice("slice of " + name.getValue(), partition, begin,
-                               end, partition ? partition.getSlices() : 1));
+    buffers.push_back(
+        storedSlice("slice of " + name.getValue(), partition, begin, end));
     buffers.push_back(stageRead("staged " + name.getValue(),
                                 buffers.back().type, buffers.back().elements,
                                 index));

@@ -21,6 +21,17 @@ AsyncBuffer mlir::zero::ownSlice(const Twine &name, PartitionOp partition,
                    AccumulateForm::Slice);
 }
 
+AsyncBuffer mlir::zero::storedSlice(const Twine &name, PartitionOp partition,
+                                    int64_t begin, int64_t end) {
+  AsyncBuffer slice = ownSlice(name, partition, begin, end,
+                               partition ? partition.getSlices() : 1);
+  if (!partition || !partition.getQuantized())
+    return slice;
+  slice.type = IntegerType::get(partition.getContext(), 8);
+  slice.elements = partition.getParameterBytes(begin, end);
+  return slice;
+}
+
 /// The ranks that share what is gathered: those of `over`, or those that the
 /// partition is cut over.
 static int64_t countSlices(PartitionOp partition, AxesAttr over) {
@@ -130,8 +141,7 @@ SmallVector<AsyncBuffer> UploadOp::getBuffers(const PartitionTable &partitions,
     PartitionOp partition = partitions.getPartition(name.getAttr());
     auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
     AsyncBuffer slice =
-        ownSlice("slice of " + name.getValue(), partition, begin, end,
-                 countSlices(partition, /*over=*/{}));
+        storedSlice("slice of " + name.getValue(), partition, begin, end);
     AsyncBuffer copy = slice;
     copy.name = name.getValue().str();
     copy.memory = Memory::Own;

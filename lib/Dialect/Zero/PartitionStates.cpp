@@ -1,10 +1,13 @@
 //===- PartitionStates.cpp - the states of a partition --------------------===//
 
+#include "PartitionStates.h"
+
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Dialect/Zero/Zero.h"
 
-#include "mlir/IR/Builders.h"
+#include "program/Quantization.h"
 
-#include "PartitionStates.h"
+#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -217,6 +220,39 @@ StateAttr PartitionOp::findState(StringRef name) {
     if (state.getName() == name)
       return state;
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters that are stored quantized
+//===----------------------------------------------------------------------===//
+
+int64_t PartitionOp::getParameterBytes(int64_t begin, int64_t end) {
+  QuantizationAttr quantized = getQuantizedAttr();
+  if (!quantized)
+    return (end - begin) / (hasShardedParameters() ? getSlices() : 1) *
+           elementBytes(getComputeType());
+  const zrt::Quantization how{quantized.getBits(), quantized.getBlock()};
+  ArrayRef<int64_t> segments = getSegments();
+  int64_t bytes = 0;
+  for (MemberAttr member : getMemberRange()) {
+    const int64_t first = member.getOffset();
+    if (first < begin || first >= end)
+      continue;
+    const int64_t last = *llvm::lower_bound(segments, first + member.getSize());
+    bytes += how.packedBytes((last - first) / getSlices());
+  }
+  return bytes;
+}
+
+/// (C11)
+LogicalResult mlir::zero::verifyQuantized(PartitionOp partition) {
+  if (!partition.getQuantized() ||
+      (!partition.isTrainable() && partition.hasShardedParameters() &&
+       partition.getLayout() == LayoutKind::Parameter))
+    return success();
+  return partition.emitOpError("stores parameters quantized, wanted a "
+                               "partition that is not trained, and sharded "
+                               "by parameter: stage 3");
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,22 @@ static AsyncBuffer makePackedSlice(StringRef name, MLIRContext *context,
   return slice;
 }
 
+/// What is unpacked at the wait, from buffer `packed`.
+static AsyncBuffer makeUnpacked(FlatSymbolRefAttr name, PartitionOp partition,
+                                int64_t begin, int64_t end, int packed,
+                                QuantizationAttr quantization) {
+  AsyncBuffer whole =
+      makeBuffer(name.getValue(), Memory::Own,
+                 partition ? partition.getComputeType() : Type(), end - begin);
+  whole.isWritten = whole.isPlaced = true;
+  whole.parameter = name;
+  whole.unpacks = packed;
+  whole.quantization = quantization;
+  return partition
+             ? holdRange(std::move(whole), partition, "parameters", begin, end)
+             : whole;
+}
+
 SmallVector<AsyncBuffer>
 mlir::zero::makeQuantizedBuffers(ArrayAttr parameters, ValueRange slices,
                                  QuantizationAttr quantization,
@@ -38,34 +54,33 @@ mlir::zero::makeQuantizedBuffers(ArrayAttr parameters, ValueRange slices,
   SmallVector<AsyncBuffer> buffers;
   for (auto [number, name] :
        llvm::enumerate(parameters.getAsRange<FlatSymbolRefAttr>())) {
-    const int first = buffers.size();
     PartitionOp partition = partitions.getPartition(name.getAttr());
     auto [begin, end] = partitions.getSegmentsOf(name.getAttr());
     int64_t ranks = partition ? partition.getSlices() : 1;
+    const bool isStored = partition && partition.getQuantized();
     AsyncBuffer slice =
-        ownSlice("slice of " + name.getValue(), partition, begin, end, ranks);
+        storedSlice("slice of " + name.getValue(), partition, begin, end);
     if (!slices.empty()) {
       slice.memory = Memory::Operand;
       slice.index = number;
     }
-    int64_t bytes = how.packedBytes(slice.elements);
-    buffers.push_back(std::move(slice));
+    const int64_t bytes =
+        isStored ? slice.elements : how.packedBytes(slice.elements);
+    if (!isStored)
+      buffers.push_back(slice);
+    const int packed = buffers.size();
     buffers.push_back(makePacked(name.getValue(), context, bytes, ranks));
-    AsyncBuffer own = makePackedSlice(name.getValue(), context, bytes);
-    own.index = first + 1;
-    own.packs = first;
-    own.quantization = quantization;
-    buffers.push_back(std::move(own));
-    AsyncBuffer whole = makeBuffer(
-        name.getValue(), Memory::Own,
-        partition ? partition.getComputeType() : Type(), end - begin);
-    whole.isWritten = whole.isPlaced = true;
-    whole.parameter = name;
-    whole.unpacks = first + 1;
-    whole.quantization = quantization;
-    if (partition)
-      whole = holdRange(std::move(whole), partition, "parameters", begin, end);
-    buffers.push_back(std::move(whole));
+    if (isStored) {
+      buffers.push_back(slice);
+    } else {
+      AsyncBuffer own = makePackedSlice(name.getValue(), context, bytes);
+      own.index = packed;
+      own.packs = packed - 1;
+      own.quantization = quantization;
+      buffers.push_back(std::move(own));
+    }
+    buffers.push_back(
+        makeUnpacked(name, partition, begin, end, packed, quantization));
   }
   return buffers;
 }
@@ -73,8 +88,13 @@ mlir::zero::makeQuantizedBuffers(ArrayAttr parameters, ValueRange slices,
 SmallVector<CollectivePart>
 mlir::zero::makeQuantizedParts(ArrayRef<AsyncBuffer> buffers) {
   SmallVector<CollectivePart> parts;
-  for (unsigned i = 2; i < buffers.size(); i += 4)
-    parts.push_back(
-        {wholeOf(buffers, i), wholeOf(buffers, i - 1), buffers[i].elements});
+  for (const AsyncBuffer &whole : buffers) {
+    if (whole.unpacks < 0)
+      continue;
+    // This rank's packed slice comes after those of all.
+    const unsigned packed = whole.unpacks, own = packed + 1;
+    parts.push_back({wholeOf(buffers, own), wholeOf(buffers, packed),
+                     buffers[own].elements});
+  }
   return parts;
 }

@@ -90,6 +90,7 @@ PlanningAttr PlanningAttr::getDefault(MLIRContext *context) {
              Defaults::machine, /*state_tiers=*/DictionaryAttr(),
              /*offload=*/OffloadAttr(),
              /*quantized_weights=*/QuantizationAttr(),
+             /*quantized_frozen=*/QuantizationAttr(),
              /*quantized_gradients=*/QuantizationAttr(),
              /*gradients_within=*/AxesAttr(), /*error_feedback=*/{});
 }
@@ -120,8 +121,9 @@ LogicalResult PlanningAttr::verify(
     int64_t paramPersistenceThreshold, int64_t modelPersistenceThreshold,
     int64_t prefetchBucketSize, int64_t maxLiveParameters,
     int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers,
-    OffloadAttr, QuantizationAttr, QuantizationAttr quantizedGradients,
-    AxesAttr gradientsWithin, FeedbackAttr errorFeedback) {
+    OffloadAttr, QuantizationAttr, QuantizationAttr,
+    QuantizationAttr quantizedGradients, AxesAttr gradientsWithin,
+    FeedbackAttr errorFeedback) {
   if (gradientsWithin && !quantizedGradients)
     return emitError() << "gradients_within is " << gradientsWithin
                        << ", and there are no quantized_gradients";

@@ -192,7 +192,8 @@ LogicalResult PartitionOp::verify() {
   }
   return success(succeeded(verifyStates(*this)) && // (C7)
                  succeeded(verifyParameterTier(*this)) &&
-                 succeeded(verifyErrors(*this)));
+                 succeeded(verifyErrors(*this)) &&
+                 succeeded(verifyQuantized(*this)));
 }
 
 LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -36,3 +36,24 @@ func.func @f(%s: tensor<4xf32>) {
   %p = zero.all_gather [@w] from(%s : tensor<4xf32>) over <local = 2> quantized <block = 4> : <tensor<8xf32>>
   return
 }
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros frozen
+// CHECK: zero.partition @p0 {{.*}} compute bf16 gradient bf16 quantized <bits = 4, block = 2>
+zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute bf16 gradient bf16 quantized <bits = 4, block = 2>
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros
+// expected-error @below {{stores parameters quantized, wanted a partition that is not trained, and sharded by parameter: stage 3}}
+zero.partition @p0 parameter over 2 ranks stage 3 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 quantized <block = 2> optimizer #zero.adam<>
+
+// -----
+
+zero.parameter @w : tensor<8xf32> = #zero.zeros frozen
+// expected-error @below {{stores parameters quantized, wanted a partition that is not trained, and sharded by parameter: stage 3}}
+zero.partition @p0 whole over 2 ranks stage 2 segments [0, 8]
+  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 quantized <block = 2>

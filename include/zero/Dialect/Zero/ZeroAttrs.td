@@ -246,7 +246,8 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
 
 def Zero_QuantizationAttr : Zero_Attr<"Quantization", "quantization"> {
   let summary = "Elements as integers, a scale for each block"
-                " (`zero_quantized_weights`, `zero_quantized_gradients`)";
+                " (`zero_quantized_weights`, `zero_quantized_nontrainable_weights`,"
+                " `zero_quantized_gradients`)";
   let description = [{
     `block` neighbours share a scale, their largest magnitude / (2^(bits-1) - 1), and
     each is an integer of `bits` bits times that: at most half a scale off, before it
@@ -291,7 +292,8 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     of optimizers are, such as `{exp_avg = "host"}`; all others are on the device.
     `offload` says that the host keeps and updates them. With `quantized_weights`,
     sharded parameters travel quantized where a rank has a block of them or more.
-    With `quantized_gradients` the gradients of stage 3 do, and with
+    With `quantized_frozen`, those that are not trained are stored so. With
+    `quantized_gradients` the gradients of stage 3 travel quantized, and with
     `gradients_within` they are added up in two steps: within the groups of these
     axes, the last ones over which states are cut, and then between these groups.
     With `error_feedback`, what they lose is added to later ones.
@@ -314,6 +316,7 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
       OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers,
       OptionalParameter<"::mlir::zero::OffloadAttr">:$offload,
       OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_weights,
+      OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_frozen,
       OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_gradients,
       OptionalParameter<"::mlir::zero::AxesAttr">:$gradients_within,
       OptionalParameter<"::mlir::zero::FeedbackAttr">:$error_feedback);

@@ -75,7 +75,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     `remainder`. `parameters on host` says that slices of parameters are in host
     memory, from where `zero.upload` brings them to gathers, and `parameters on file`
     that they are in a file, from where `zero.read_parameters` brings them to host
-    memory. `errors` are what each step of an exchange with feedback keeps of this
+    memory. `quantized` says that a rank stores its slice of each parameter packed,
+    as `#zero.quantization` describes, from where gathers take it as it is. `errors` are what each step of an exchange with feedback keeps of this
     rank's gradients: bf16, one for so many elements of the flat space as the list
     says. `at` gives the places of parameters, gradients and errors.
 
@@ -94,6 +95,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
       trained, no state is on the device.
     - (C10) errors are of a trained partition in `parameter`: one for each element,
       and of a second step one for so many as a group of the first has ranks.
+    - (C11) parameters that are stored `quantized` are not trained, and sharded, in
+      `parameter`.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -112,13 +115,13 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
       Zero_AxesAttr:$over, Zero_AxesAttr:$cut, I64Attr:$stage, DenseI64ArrayAttr:$segments,
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
       DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier,
-      UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
+      OptionalAttr<Zero_QuantizationAttr>:$quantized, UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<ArrayAttr>:$states, OptionalAttr<DenseI64ArrayAttr>:$errors,
       OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` custom<Owners>($over, $cut) `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
-    (`parameters` `on` $parameter_tier^)? (`split` $split_master^)? (`optimizer` $optimizer^)?
+    (`parameters` `on` $parameter_tier^)? (`quantized` $quantized^)? (`split` $split_master^)? (`optimizer` $optimizer^)?
     (`states` custom<States>($states)^)? (`errors` $errors^)? (`at` $at^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -168,6 +171,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     int64_t getOwnedElements(int64_t begin, int64_t end) {
       return (end - begin) / (hasShardedOptimizer() ? getSlices() : 1);
     }
+    /// Bytes of what a rank stores of the parameters that begin in [begin, end), or
+    /// of all elements there where it stores them as they are.
+    int64_t getParameterBytes(int64_t begin, int64_t end);
     /// Whether slices of parameters are in host memory.
     bool hasParametersOnHost() { return getParameterTier() == ::mlir::zero::MemoryTier::Host; }
     /// Whether they are in a file.

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Stage 3 with frozen weights that are stored quantized.
+
+Usage: train_quantized_frozen.py <folder> <precision> <ranks> <bits> <kind>
+
+`kind` is in-process or mpi. The layers of the model are frozen. A run that packs slices
+where they are stored has the bits of one that packs them for each gather, and so have
+runs with overlap, slices in host memory or in files, a secondary partition, and one that
+is saved and resumed. What a run saves are the exact weights that it started from. Bytes
+of parameters that a rank stores are those of integers and scales.
+"""
+
+import os
+import re
+
+from train_memory import Model, arena, packed_bytes, padded_parameter
+from training import (ELEMENT_BYTES, MODELS, Setup, arguments, check, close, difference,
+                      execute, in_files, read_tensors)
+
+STEPS = 6
+ACCUMULATION = 2
+BLOCK = 16
+VARIANTS = {
+    "overlap": {"overlap_comm": True},
+    "recomputed": {"checkpoint_every": 1},
+    "on the host": {"offload_optimizer": {"device": "cpu", "pipeline_read": True},
+                    "offload_param": {"device": "cpu"}, "overlap_comm": True},
+}
+
+
+def freeze(folder):
+    """The path of a tiny-gpt whose layers are frozen."""
+    with open(os.path.join(MODELS, "tiny-gpt.mlir")) as file:
+        text = file.read()
+    path = os.path.join(folder, "frozen-gpt.mlir")
+    with open(path, "w") as file:
+        file.write(re.sub(r'^(zero\.parameter @h\..* = #zero\.\w+(?:<.*>)?)(?: group "\w+")?$',
+                          r"\1 frozen", text, flags=re.MULTILINE))
+    return path
+
+
+def expected_parameters(model, setup, bits):
+    """Bytes of parameters that a rank stores: in each partition one slice after the other,
+    in the order in which the first parameters of partitions are declared."""
+    partitions = {}
+    for name, size in model.sizes.items():
+        group = next(group for group, names in model.groups.items() if name in names)
+        slice_ = padded_parameter(size, setup) // setup.ranks
+        is_packed = group == "frozen" and -(-size // setup.ranks) >= BLOCK
+        key = (group, is_packed)
+        partitions[key] = partitions.get(key, 0) + (
+            packed_bytes(slice_, bits, BLOCK) if is_packed
+            else slice_ * ELEMENT_BYTES[setup.precision])
+    check(("frozen", True) in partitions, "no frozen slice is packed")
+    return arena(partitions.values())
+
+
+def main():
+    folder, precision, ranks, bits, kind = arguments("precision", "ranks", "bits", "kind")
+    ranks, bits, mpi = int(ranks), int(bits), kind == "mpi"
+    model = freeze(folder)
+
+    def setup(**options):
+        return Setup(3, ranks, precision, ACCUMULATION, True, model=model,
+                     quantization_block=BLOCK, **options)
+
+    stored = {"zero_quantized_nontrainable_weights": True,
+              "quantized_nontrainable_weights_bits": bits}
+    travels = {"zero_quantized_weights": True, "quantized_weights_bits": bits}
+    exact = execute(folder, setup(), steps=STEPS)
+    plain = setup(**stored)
+    first = execute(folder, plain, steps=STEPS, mpi=mpi)
+    check(first.column("loss") != exact.column("loss"), "nothing is quantized")
+    close("losses beside exact weights", first.column("loss"), exact.column("loss"),
+          {8: 5e-3, 4: 5e-2}[bits])
+    wanted = expected_parameters(Model(model), plain, bits)
+    for update in first.updates:
+        found = update["memory"]["parameters"]
+        check(found == wanted, f"parameters hold {found} bytes, wanted {wanted}")
+
+    # Frozen weights are saved as they were read, and those that are trained differ.
+    saved, start = read_tensors(first.weights), read_tensors(exact.weights)
+    for name in Model(model).groups["frozen"]:
+        check(saved[name] == start[name], f"{name} is not saved as it was")
+
+    def expect_equal(what, options, other, **kwargs):
+        run = execute(folder, setup(**options), steps=STEPS, mpi=mpi, **kwargs)
+        found = difference(run, other)
+        check(found is None, f"{what}: {found}")
+        print(what + ": equal")
+
+    # In one run all is packed for gathers, in the other frozen slices are stored so.
+    packs = execute(folder, setup(**travels), steps=STEPS, mpi=mpi)
+    expect_equal("packed for gathers", {**travels, **stored}, packs)
+    variants = {**VARIANTS, "in files": in_files(folder)}
+    if ranks % 2 == 0:
+        variants["nodes"] = {"zero_hpz_partition_size": 2, "overlap_comm": True}
+    for name, options in variants.items():
+        expect_equal(name, {**stored, **options}, first)
+
+    checkpoint = os.path.join(folder, "checkpoint")
+    execute(folder, plain, steps=STEPS // 2, mpi=mpi, tag="-half", flags=("--checkpoint", checkpoint))
+    resumed = execute(folder, plain, steps=STEPS, mpi=mpi, weights=None, tag="-resumed",
+                      flags=("--checkpoint", checkpoint, "--resume"))
+    check(resumed.column("loss") == first.column("loss")[STEPS // 2:],
+          "the resumed run differs")
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
