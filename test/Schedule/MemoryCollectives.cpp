@@ -163,12 +163,19 @@ bool MemoryInterpreter::completeReduction(Flight &flight) {
 // Gathers
 //===----------------------------------------------------------------------===//
 
+static StringRef nameAt(Operation *op, size_t index) {
+  return cast<FlatSymbolRefAttr>(namesOf(op)[index]).getValue();
+}
+
 /// Reads this rank's slice of parameter `index`, or the copy of it, which must
 /// hold what the slice holds.
 bool MemoryInterpreter::readSlice(Operation *op, size_t index,
                                   PartitionOp partition, int64_t begin,
                                   int64_t end) {
   Marks slice;
+  auto packed = packedSlices.find(nameAt(op, index));
+  if (op->getNumOperands() == 0 && packed != packedSlices.end())
+    return read(packed->second.place, packed->second.marks, op);
   if (op->getNumOperands() == 0)
     return listOwned(partition, "parameters", op, begin, end, slice);
   if (!readValue(op->getOperand(index), op))
@@ -181,11 +188,14 @@ bool MemoryInterpreter::readSlice(Operation *op, size_t index,
            fail(op, "sends what is not the secondary slice");
   }
   State &state = stateOf(partition, "parameters");
-  forOwned(partition, state, begin, end,
-           [&](ByteRange, int64_t from, int64_t bytes) {
-             llvm::append_range(slice, cut(state.marks, from, bytes));
-             return true;
-           });
+  if (packed != packedSlices.end())
+    slice = packed->second.marks;
+  else
+    forOwned(partition, state, begin, end,
+             [&](ByteRange, int64_t from, int64_t bytes) {
+               llvm::append_range(slice, cut(state.marks, from, bytes));
+               return true;
+             });
   return values[op->getOperand(index)].marks == slice ||
          fail(op, "sends what is not the slice");
 }
@@ -193,6 +203,36 @@ bool MemoryInterpreter::readSlice(Operation *op, size_t index,
 static bool isQuantized(Operation *op) {
   auto gather = dyn_cast_or_null<AllGatherOp>(op);
   return gather && gather.getQuantized();
+}
+
+/// Before slices travel, a kernel packs each of this rank's where it is to
+/// arrive, unless it is stored so.
+bool MemoryInterpreter::packOwnSlices(Operation *op) {
+  for (auto [index, name] :
+       llvm::enumerate(namesOf(op).getAsRange<FlatSymbolRefAttr>())) {
+    if (packedSlices.contains(name.getValue()))
+      continue;
+    PartitionOp partition = partitionOf[name.getValue()];
+    auto [begin, end] = partition.getSegmentsOf(name.getValue());
+    Content &own = packedOwn[{op, name.getValue()}];
+    own.place = rangeOf(placeAt(op, "packed slice of " + name.getValue()));
+    own.marks = fresh(own.place.end - own.place.begin);
+    if (!readSlice(op, index, partition, begin, end) ||
+        !write(own.place, own.marks, op))
+      return false;
+  }
+  return true;
+}
+
+/// What a gather sends: of one that is quantized, what has been packed.
+bool MemoryInterpreter::readSent(Operation *op, size_t index) {
+  StringRef parameter = nameAt(op, index);
+  PartitionOp partition = partitionOf[parameter];
+  auto [begin, end] = partition.getSegmentsOf(parameter);
+  if (!isQuantized(op) || packedSlices.contains(parameter))
+    return readSlice(op, index, partition, begin, end);
+  const Content &own = packedOwn[{op, parameter}];
+  return read(own.place, own.marks, op);
 }
 
 /// All ranks' slices arrive packed.
@@ -224,7 +264,7 @@ bool MemoryInterpreter::gather(Operation *op, ArrayAttr parameters) {
     PartitionOp partition = partitionOf[name.getValue()];
     State &state = stateOf(partition, "parameters");
     auto [begin, end] = partition.getSegmentsOf(name.getValue());
-    if (!readSlice(op, index, partition, begin, end))
+    if (!readSent(op, index))
       return false;
     Content content;
     content.place = rangeOf(placeAt(op, name.getValue()));
@@ -299,7 +339,8 @@ bool MemoryInterpreter::start(Operation *op) {
   if (auto exchange = dyn_cast<ExchangeGradientsOp>(op)) {
     if (!packGradients(exchange))
       return false;
-  } else if (isReduction(op) && !fillBucket(op, flight)) {
+  } else if (isReduction(op) ? !fillBucket(op, flight)
+                             : isQuantized(op) && !packOwnSlices(op)) {
     return false;
   }
   return !completesEarly || complete(flight);

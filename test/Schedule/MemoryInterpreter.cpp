@@ -163,6 +163,33 @@ void MemoryInterpreter::placeErrors(PartitionOp partition, StringRef name,
   write(rangeOf(at), state.marks, partition);
 }
 
+/// Integers, and a scale for each block from a multiple of four bytes on,
+/// padded to sixteen: one slice after the other. What is unpacked of them has
+/// marks of its own.
+void MemoryInterpreter::placePacked(PartitionOp partition, AtAttr at) {
+  State &state = stateOf(partition, "parameters");
+  state.isSharded = true;
+  state.bytes = elementBytes(partition.getComputeType());
+  state.marks = fresh(partition.getFlatElements() * state.bytes);
+  const int64_t bits = partition.getQuantized()->getBits();
+  const int64_t block = partition.getQuantized()->getBlock();
+  int64_t offset = 0;
+  for (MemberAttr member : partition.getMemberRange()) {
+    StringRef name = member.getParameter().getValue();
+    auto [begin, end] = partition.getSegmentsOf(name);
+    const int64_t slice = (end - begin) / ranks;
+    const int64_t integers =
+        llvm::alignTo(llvm::divideCeil(slice * bits, 8), 4);
+    const int64_t bytes =
+        llvm::alignTo(integers + 4 * llvm::divideCeil(slice, block), 16);
+    Content &content = packedSlices[name];
+    content.place = part(rangeOf(at), offset, bytes);
+    content.marks = fresh(bytes);
+    write(content.place, content.marks, partition);
+    offset += bytes;
+  }
+}
+
 /// Fills every state, as a run does before its first step, and constants.
 void MemoryInterpreter::place() {
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
@@ -174,6 +201,10 @@ void MemoryInterpreter::place() {
       stateOf(partition, name).places[0] = cast<AtAttr>(entry.getValue());
       if (areErrors(name)) {
         placeErrors(partition, name, cast<AtAttr>(entry.getValue()));
+        continue;
+      }
+      if (name == "parameters" && partition.getQuantized()) {
+        placePacked(partition, cast<AtAttr>(entry.getValue()));
         continue;
       }
       placeState(partition, name,
@@ -404,11 +435,17 @@ bool MemoryInterpreter::runRegion(Operation *region) {
 
 /// Every state still is what it was made.
 bool MemoryInterpreter::findStates() {
+  for (auto &entry : packedSlices)
+    if (!read(entry.second.place, entry.second.marks, module))
+      return false;
   for (PartitionOp partition : module.getOps<PartitionOp>())
     for (auto &entry : states[partition.getSymName()])
-      if (areErrors(entry.first())
-              ? !read(baseOf(entry.second, 0), entry.second.marks, partition)
-              : !readOwned(partition, entry.first(), partition))
+      if (partition.getQuantized())
+        continue;
+      else if (areErrors(entry.first())
+                   ? !read(baseOf(entry.second, 0), entry.second.marks,
+                           partition)
+                   : !readOwned(partition, entry.first(), partition))
         return false;
   return true;
 }

@@ -99,6 +99,7 @@ private:
   bool findStates();
   State &stateOf(PartitionOp partition, StringRef name);
   void placeErrors(PartitionOp partition, StringRef name, AtAttr at);
+  void placePacked(PartitionOp partition, AtAttr at);
   void placeState(PartitionOp partition, StringRef name, bool isSharded,
                   Type type);
   /// Where element 0 would be, if all of the state were where `element` is.
@@ -144,6 +145,8 @@ private:
   bool completeBucketed(CollectiveOpInterface op, Flight &flight);
   bool readSlice(Operation *op, size_t index, PartitionOp partition,
                  int64_t begin, int64_t end);
+  bool packOwnSlices(Operation *op);
+  bool readSent(Operation *op, size_t index);
   bool packSlices(Operation *op, StringRef parameter);
   bool unpackSlices(Operation *op);
   bool writeExchanged(Operation *op, StringRef what, size_t index);
@@ -184,13 +187,16 @@ private:
   llvm::StringMap<PartitionOp> partitionOf; ///< by name and by parameter
   llvm::StringMap<llvm::StringMap<State>> states;
   llvm::StringMap<Content> residents;
+  /// By parameter, this rank's slice where it is stored quantized.
+  llvm::StringMap<Content> packedSlices;
   DenseMap<Operation *, Marks> constants;
   DenseMap<Value, Content> values;
   /// Of a reduction: the marks of its results.
   DenseMap<Value, SmallVector<Content>> results;
   DenseMap<Value, Flight> flights;
-  /// By gather and parameter: what arrived packed.
+  /// By gather and parameter: what arrived packed, and what this rank sent.
   DenseMap<std::pair<Operation *, StringRef>, Marks> packed;
+  DenseMap<std::pair<Operation *, StringRef>, Content> packedOwn;
   /// By exchange and buffer: what is packed, and what arrived.
   std::map<std::pair<Operation *, std::string>, Marks> exchanged;
   /// By name: what was carried and not taken; null: nothing.

@@ -491,6 +491,15 @@ TEST_P(MemoryMutantTest, QuantizedGathersAreJudgedByTheBytesTheyLose) {
     return gather && gather.getQuantized();
   };
   judgeMutants(settings, isQuantized);
+  settings += "quantized-frozen-weights=4 ";
+  judgeMutants(settings, isQuantized);
+  judgeMutants(settings + "overlap=true offload-optimizer=cpu "
+                          "offload-param=cpu",
+               [](Operation *op) {
+                 auto partition = dyn_cast<PartitionOp>(op);
+                 return isa<UploadOp>(op) ||
+                        (partition && partition.getQuantized());
+               });
   judgeMutants(settings + "precision=bf16 overlap=true gathers-in-flight=3",
                isQuantized);
   EXPECT_GE(mutants, 100u);

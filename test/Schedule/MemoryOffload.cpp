@@ -19,7 +19,13 @@ bool MemoryInterpreter::copySlices(Operation *op, ArrayAttr names,
     auto [begin, end] = partition.getSegmentsOf(name.getValue());
     Content content;
     content.place = rangeOf(placeAt(op, (prefix + name.getValue()).str()));
-    if (!listOwned(partition, "parameters", op, begin, end, content.marks) ||
+    auto packed = packedSlices.find(name.getValue());
+    if (packed != packedSlices.end())
+      content.marks = packed->second.marks;
+    if (!(packed != packedSlices.end()
+              ? read(packed->second.place, content.marks, op)
+              : listOwned(partition, "parameters", op, begin, end,
+                          content.marks)) ||
         !write(content.place, content.marks, op))
       return false;
     results[pending].push_back(content);

@@ -148,7 +148,10 @@ struct Settings {
   int64_t local = 0;
   /// Whether weights travel quantized, in blocks of two.
   bool quantized = false;
-  /// Whether gradients do, added up first within nodes of `local` ranks.
+  /// Whether what is not trained is stored so.
+  bool quantizedFrozen = false;
+  /// Whether gradients travel quantized, added up first within nodes of `local`
+  /// ranks.
   bool exchanged = false;
   /// Whether what these lose is fed back.
   bool feedback = false;
@@ -216,6 +219,7 @@ OwningOpRef<ModuleOp> MutantTest::schedule(const Settings &settings) {
     config.secondaryAxes = {"local"};
   }
   config.quantizedWeightBits = settings.quantized ? 8 : 0;
+  config.quantizedFrozenBits = settings.quantizedFrozen ? 4 : 0;
   if (settings.exchanged) {
     config.quantizedGradientBits = 4;
     config.gradientAxes = config.secondaryAxes;
@@ -485,13 +489,20 @@ TEST_F(MutantTest, QuantizedWeightsTrainAsStageZeroDoes) {
       settings.overlap = variant > 0;
       settings.blocks = variant == 2;
       settings.local = variant == 3 && ranks > 3 ? 2 : 0;
-      settings.quantized = true;
+      settings.quantized = variant != 1 || ranks > 2;
+      settings.quantizedFrozen = variant != 0;
       OwningOpRef<ModuleOp> module = expectTrains(settings);
       size_t gathers = 0;
       module->walk([&](AllGatherOp op) {
         gathers += op.getQuantized() != std::nullopt;
       });
       EXPECT_GT(gathers, 0u);
+      size_t stored = 0;
+      for (PartitionOp partition : module->getOps<PartitionOp>())
+        stored += partition.getQuantized() != std::nullopt;
+      // A block is two elements, and the parameter has `width`.
+      const bool isStored = variant != 0 && llvm::divideCeil(width, ranks) >= 2;
+      EXPECT_EQ(stored, isStored ? 1u : 0u);
     }
 }
 
@@ -649,6 +660,9 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   packed.overlap = packed.quantized = true;
   if (stage == 3)
     mutants += judgeMutants(packed);
+  packed.quantizedFrozen = true;
+  if (stage == 3)
+    mutants += judgeMutants(packed);
   packed.exchanged = true;
   if (stage == 3)
     mutants += judgeMutants(packed);
@@ -680,6 +694,9 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   offload.persistence = 0;
   if (stage == 3)
     mutants += judgeMutants(offload);
+  offload.quantizedFrozen = true;
+  if (stage == 3)
+    mutants += judgeMutants(offload);
   if (stage >= 1)
     mutants += judgeMutants({stage, 2, 2, /*deterministic=*/stage == 1, false,
                              0, 0, /*overlap=*/true, 0, /*blocks=*/true});
@@ -703,6 +720,10 @@ TEST_P(StageMutants, OfPartitionsAreJudgedAsTheyRun) {
   mutants += judgePartitions({stage, 2, 2, /*deterministic=*/true,
                               /*contiguous=*/true, /*persistence=*/3,
                               /*reuse=*/12, /*overlap=*/true});
+  Settings packed{stage, 2};
+  packed.quantizedFrozen = true;
+  if (stage == 3)
+    mutants += judgePartitions(packed);
   EXPECT_GE(mutants, 100u);
   llvm::outs() << "stage " << stage << ": " << mutants << " mutants, "
                << malformed << " malformed, " << rejected << " rejected, "

@@ -23,6 +23,7 @@ private:
   void changeSegments();
   void changeMembers();
   void changeTypes();
+  void changeQuantization();
 
   PartitionOp partition;
   unsigned index;
@@ -140,6 +141,25 @@ void Generator::changeMembers() {
   }
 }
 
+/// Stored as it is, or quantized in other blocks.
+void Generator::changeQuantization() {
+  MLIRContext *context = partition.getContext();
+  for (QuantizationAttr other :
+       {QuantizationAttr(), QuantizationAttr::get(context, 8, 2),
+        QuantizationAttr::get(context, 4, 2),
+        QuantizationAttr::get(context, 8, 4)})
+    if (other != partition.getQuantizedAttr())
+      add(
+          "storage",
+          [other](PartitionOp op) {
+            if (other)
+              op.setQuantizedAttr(other);
+            else
+              op.removeQuantizedAttr();
+          },
+          other ? "quantized" : "as it is");
+}
+
 /// Another type of parameters, and of gradients; another optimizer.
 void Generator::changeTypes() {
   Builder builder(partition.getContext());
@@ -173,6 +193,7 @@ std::vector<Mutant> Generator::run() {
   changeSegments();
   changeMembers();
   changeTypes();
+  changeQuantization();
   return std::move(mutants);
 }
 
