@@ -39,6 +39,8 @@ private:
 
   ModuleOp model;
   const SearchRequest &request;
+  /// Those of the request, where some states are large enough.
+  std::optional<FilesConfig> files;
   SearchResult result;
   std::vector<PlannedPoint> points;
 };
@@ -78,6 +80,10 @@ FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
   point.bytes = summary.totalBytes();
   point.hostBytes = summary.totalBytes(MemoryTier::Host);
   point.fileBytes = summary.totalBytes(MemoryTier::File);
+  point.countedBytes = point.bytes;
+  if (files && request.budgets.host == 0)
+    point.countedBytes +=
+        summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
   point.seconds = timeline->stepSeconds();
   ++result.planned;
   points.push_back(point);
@@ -96,20 +102,21 @@ static Type getComputeType(MLIRContext *context, Precision precision) {
   llvm_unreachable("unknown precision");
 }
 
-/// Bytes an element of the optimizer states that no tier is said for.
-static int64_t countOptimizerBytes(MLIRContext *context,
-                                   const TrainConfig &config) {
+/// Counts bytes an element of the optimizer states that no tier is said for.
+static void countOptimizerBytes(MLIRContext *context, const TrainConfig &config,
+                                ModelFacts &facts) {
   Attribute rule =
       makeOptimizer(context, config.optimizer.type, [&](StringRef name) {
         return config.optimizer.getSetting(name);
       });
-  int64_t bytes = 0;
   for (const OptimizerState &state : PartitionOp::describeStates(
            getComputeType(context, config.precision), config.splitMaster, rule))
     if (auto tier = config.stateTiers.find(state.name.str());
-        tier == config.stateTiers.end() || tier->second == "device")
-      bytes += elementBytes(state.type);
-  return bytes;
+        tier == config.stateTiers.end() || tier->second == "device") {
+      int64_t bytes = elementBytes(state.type);
+      facts.optimizerBytes += bytes;
+      facts.largestStateBytes = std::max(facts.largestStateBytes, bytes);
+    }
 }
 
 FailureOr<ModelFacts> PlanSearch::findFacts() {
@@ -121,7 +128,7 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   if (failed(oneDevice))
     return failure();
   ModelFacts facts;
-  facts.optimizerBytes = countOptimizerBytes(model.getContext(), config);
+  countOptimizerBytes(model.getContext(), config, facts);
   for (ParameterOp parameter : model.getOps<ParameterOp>())
     if (!parameter.getFrozen() && !parameter.getAverage()) {
       facts.trained += parameter.getElements();
@@ -142,7 +149,7 @@ OffloadSpace PlanSearch::getOffloadSpace(const TrainConfig &config) const {
   if (!canChooseOffload(config, config.stage))
     return space;
   space.stateBytes = request.budgets.host;
-  space.files = request.files;
+  space.files = files;
   return space;
 }
 
@@ -184,7 +191,8 @@ std::vector<int64_t> mlir::zero::getOpenStages(const TrainConfig &base,
 /// The front and the pick.
 void PlanSearch::summarize() {
   llvm::stable_sort(points, [](const PlannedPoint &a, const PlannedPoint &b) {
-    return std::tie(a.bytes, a.seconds) < std::tie(b.bytes, b.seconds);
+    return std::tie(a.countedBytes, a.seconds) <
+           std::tie(b.countedBytes, b.seconds);
   });
   for (const PlannedPoint &point : points) {
     if (!request.budgets.holdHost(point) ||
@@ -220,6 +228,11 @@ FailureOr<SearchResult> PlanSearch::run() {
   FailureOr<ModelFacts> facts = findFacts();
   if (failed(facts))
     return failure();
+  if (request.files)
+    result.whyNotInFiles =
+        describeNoFiles(*request.files, request.bases.back(), *facts);
+  if (result.whyNotInFiles.empty())
+    files = request.files;
   auto plan = [&](const TrainConfig &config) { return planOne(config); };
   std::vector<StageSearch> searches;
   for (TrainConfig base : request.bases) {

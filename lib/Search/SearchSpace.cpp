@@ -51,9 +51,10 @@ public:
   void addActivationOffload();
   void addOffload(const OffloadSpace &space);
   void addParameterOffload();
-  void addSubGroups();
+  void addSubGroups(const OffloadSpace &space);
   std::vector<int64_t> makeLadder(bool withZero) const;
   std::vector<int64_t> makeThresholds() const;
+  std::vector<int64_t> makeSubGroups() const;
   std::vector<Dimension> take();
 
 private:
@@ -242,7 +243,7 @@ void SpaceBuilder::addOffload(const OffloadSpace &space) {
       [](TrainConfig &config) { config.offloadOptimizer.reset(); });
   dimension.stride = 2;
   dimensions.push_back(std::move(dimension));
-  addSubGroups();
+  addSubGroups(space);
 }
 
 /// Parameters of stage 3 in host memory, where all states are offloaded.
@@ -261,18 +262,50 @@ void SpaceBuilder::addParameterOffload() {
 }
 
 /// Parts of what a rank owns, down to a sixty-fourth.
-void SpaceBuilder::addSubGroups() {
+std::vector<int64_t> SpaceBuilder::makeSubGroups() const {
+  std::vector<int64_t> sizes;
+  for (int64_t parts : {64, 16, 4, 1})
+    sizes.push_back(llvm::divideCeil(std::max<int64_t>(facts.trained, 1),
+                                     base.slices() * parts));
+  return sizes;
+}
+
+void SpaceBuilder::addSubGroups(const OffloadSpace &space) {
   if (isFixed(kSubGroup))
     return;
+  std::vector<int64_t> sizes = makeSubGroups();
+  int64_t least = 0;
+  if (space.files) {
+    // Two neighbours that are both too small for files fit into one of this.
+    least =
+        2 * llvm::divideCeil(space.files->leastBytes, facts.largestStateBytes);
+    least = std::min(least, sizes.back());
+  }
   Dimension dimension;
-  for (int64_t parts : {64, 16, 4, 1})
-    dimension.values.push_back(
-        [size = llvm::divideCeil(std::max<int64_t>(facts.trained, 1),
-                                 base.slices() * parts)](TrainConfig &config) {
-          if (config.offloadOptimizer)
-            config.offloadOptimizer->subGroupSize = size;
-        });
+  for (int64_t size : sizes) {
+    // Where all that is offloaded is in files, what is smaller is the same.
+    bool isNew = space.stateBytes > 0 || size >= least;
+    if (isNew)
+      dimension.values.push_back([size, least](TrainConfig &config) {
+        if (std::optional<OffloadConfig> &offload = config.offloadOptimizer)
+          offload->subGroupSize = offload->files ? std::max(size, least) : size;
+      });
+  }
   dimensions.push_back(std::move(dimension));
+}
+
+std::string mlir::zero::describeNoFiles(const FilesConfig &files,
+                                        const TrainConfig &base,
+                                        const ModelFacts &facts) {
+  if (facts.optimizerBytes == 0)
+    return "the optimizer has no states";
+  int64_t largest =
+      llvm::divideCeil(facts.trained, base.slices()) * facts.largestStateBytes;
+  if (largest >= files.leastBytes)
+    return "";
+  return "the largest state of a rank has " + std::to_string(largest) +
+         " bytes, and those below " + std::to_string(files.leastBytes) +
+         " stay in host memory (zero.offload_nvme_min_bytes)";
 }
 
 std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,

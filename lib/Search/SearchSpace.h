@@ -22,8 +22,8 @@ struct ModelFacts {
   std::vector<int64_t> runs;
   /// Layers whose activations can be recomputed.
   int64_t layers = 0;
-  /// Bytes an element of the optimizer states.
-  int64_t optimizerBytes = 0;
+  /// Bytes an element of the optimizer states: all, and the largest.
+  int64_t optimizerBytes = 0, largestStateBytes = 0;
 };
 
 /// A setting and the values to choose from.
@@ -58,6 +58,10 @@ struct OffloadSpace {
 
   bool takesStates() const { return stateBytes > 0 || files; }
 };
+
+/// Why no states of a rank can be in `files`; empty where some can.
+std::string describeNoFiles(const FilesConfig &files, const TrainConfig &base,
+                            const ModelFacts &facts);
 
 /// The open settings of the base's stage.
 std::vector<Dimension> makeDimensions(const TrainConfig &base,

@@ -26,8 +26,9 @@ bool StageSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
   if (budgets.holdHost(a) != budgets.holdHost(b))
     return budgets.holdHost(a);
   if (!budgets.hold(a))
-    return a.bytes < b.bytes;
-  return std::tie(a.seconds, a.bytes) < std::tie(b.seconds, b.bytes);
+    return a.countedBytes < b.countedBytes;
+  return std::tie(a.seconds, a.countedBytes) <
+         std::tie(b.seconds, b.countedBytes);
 }
 
 /// The smallest of what should be small.
@@ -47,7 +48,7 @@ FailureOr<Choice> StageSearch::findLean() {
       FailureOr<PlannedPoint> point = evaluate(choice);
       if (failed(point))
         return failure();
-      if (point->bytes < smallest->bytes) {
+      if (point->countedBytes < smallest->countedBytes) {
         smallest = point;
         lean = choice;
       }
@@ -76,7 +77,7 @@ StageSearch::measure(const Choice &start) {
       FailureOr<PlannedPoint> point = evaluate(choice);
       if (failed(point))
         return failure();
-      Effect effect{value, point->bytes - from->bytes,
+      Effect effect{value, point->countedBytes - from->countedBytes,
                     point->seconds - from->seconds};
       // What takes more of one and no less of the other is never proposed.
       bool isWorse = llvm::any_of(own, [&](const Effect &other) {
@@ -109,7 +110,7 @@ static void keepFront(std::vector<Proposal> &proposals) {
 std::vector<Proposal>
 StageSearch::propose(const PlannedPoint &from,
                      ArrayRef<std::vector<Effect>> effects) const {
-  std::vector<Proposal> proposals = {{from.seconds, from.bytes, {}}};
+  std::vector<Proposal> proposals = {{from.seconds, from.countedBytes, {}}};
   for (const std::vector<Effect> &own : effects) {
     std::vector<Proposal> next;
     for (const Proposal &proposal : proposals)

@@ -48,14 +48,15 @@ static std::string describeCheckpoint(const CheckpointConfig &checkpoint) {
 }
 
 /// "0.5 by 1,000,000" of the optimizer states, in elements of a sub-group.
-static std::string describeOffload(const TrainConfig &config) {
+static std::string describeOffload(const PlannedPoint &point) {
+  const TrainConfig &config = point.config;
   if (!config.offloadOptimizer)
     return "-";
   std::string text;
   llvm::raw_string_ostream os(text);
   os << llvm::format("%g", config.offloadOptimizer->ratio) << " by "
      << formatCount(config.offloadOptimizer->subGroupSize);
-  if (config.offloadOptimizer->files)
+  if (point.fileBytes) // States may all be too small for them.
     os << " in files";
   if (config.offloadOptimizer->parameters)
     os << ", with parameters";
@@ -73,7 +74,12 @@ static std::string describeNote(const SearchResult &result, int64_t budget,
                                 const PlannedPoint &point) {
   if (isIn(result, point))
     return "<- pick";
-  return budget && point.bytes > budget ? "above the budget" : "";
+  return budget && point.countedBytes > budget ? "above the budget" : "";
+}
+
+/// Whether the device's budget has to hold some of the host's memory.
+static bool countsHost(const PlannedPoint &point) {
+  return point.countedBytes > point.bytes;
 }
 
 /// What of a table is about host memory or files comes where something is
@@ -117,7 +123,7 @@ static void printFront(const SearchResult &result, int64_t budget) {
     add(formatBytes(point.bytes), formatAny(point.hostBytes),
         formatAny(point.fileBytes), formatSeconds(point.seconds),
         std::to_string(config.stage), describeCheckpoint(config.checkpoint),
-        describeOffload(config),
+        describeOffload(point),
         {config.overlapCommunication ? "yes" : "no",
          formatCount(config.reduceBucketSize),
          only(config.stage == 1 || config.stage == 2,
@@ -153,6 +159,12 @@ static void printSearch(const SearchResult &result, const TrainConfig &base,
                  << ": what outlives a step exceeds the budget\n";
   for (const auto &[stage, reason] : refused)
     llvm::outs() << "stage " << stage << ": " << reason << "\n";
+  if (!result.whyNotInFiles.empty())
+    llvm::outs() << "no state in files: " << result.whyNotInFiles << "\n";
+  if (llvm::any_of(result.front, countsHost))
+    llvm::outs() << "states too small for files stay in host memory; without "
+                    "--host-memory-budget, the budget of the device counts "
+                    "them\n";
   llvm::outs() << plural(result.planned, "plan")
                << " made; those that no other beats in both, in elements:\n\n";
   printFront(result, base.memoryBudget);
@@ -174,6 +186,7 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
   const TrainConfig &config = point.config;
   json.object([&] {
     json.attribute("bytes", point.bytes);
+    json.attribute("counted_bytes", point.countedBytes);
     json.attribute("host_bytes", point.hostBytes);
     json.attribute("file_bytes", point.fileBytes);
     json.attribute("seconds", point.seconds);
@@ -185,7 +198,7 @@ static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
     if (config.offloadOptimizer) {
       json.attribute("sub_group_size", config.offloadOptimizer->subGroupSize);
       json.attribute("offload_param", config.offloadOptimizer->parameters);
-      json.attribute("in_files", config.offloadOptimizer->files.has_value());
+      json.attribute("in_files", point.fileBytes > 0);
     }
     json.attribute("overlap_comm", config.overlapCommunication);
     json.attribute("reduce_bucket_size", config.reduceBucketSize);
@@ -281,10 +294,15 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
     return (device ? formatBytes(device) : "any memory") +
            (host ? " and " + formatBytes(host) + " of the host" : "");
   };
+  std::string counted;
+  if (countsHost(smallest))
+    counted = ", of which " +
+              formatBytes(smallest.countedBytes - smallest.bytes) +
+              " count as the device's without --host-memory-budget";
   return fail("no plan fits into " +
               describe(base.memoryBudget, base.hostMemoryBudget) +
               " a rank; the smallest that was found needs " +
-              describe(smallest.bytes, smallest.hostBytes) +
+              describe(smallest.bytes, smallest.hostBytes) + counted +
               ": give more ranks, a smaller micro-batch or more memory");
 }
 

@@ -15,6 +15,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace mlir::zero {
@@ -24,12 +25,16 @@ struct PlannedPoint {
   TrainConfig config;
   /// Bytes of all arenas of a rank on its device, in host memory and in files.
   int64_t bytes = 0, hostBytes = 0, fileBytes = 0;
+  /// What the device's budget has to hold: `bytes`, and states that are too
+  /// small for files, where host memory has no budget for them.
+  int64_t countedBytes = 0;
   /// Predicted seconds of an update.
   double seconds = 0;
 };
 
 /// Most bytes of a rank. Nothing is offloaded to host memory without a limit of
-/// it, but for what the configuration offloads.
+/// it, but for what the configuration offloads, and states that are too small
+/// for files: those count as the device's.
 struct MemoryBudgets {
   int64_t device = 0; ///< 0: any
   int64_t host = 0;   ///< 0: none to choose from, any for what is fixed
@@ -38,7 +43,7 @@ struct MemoryBudgets {
     return host == 0 || point.hostBytes <= host;
   }
   bool hold(const PlannedPoint &point) const {
-    return (device == 0 || point.bytes <= device) && holdHost(point);
+    return (device == 0 || point.countedBytes <= device) && holdHost(point);
   }
 };
 
@@ -55,7 +60,7 @@ struct SearchRequest {
 };
 
 struct SearchResult {
-  /// Plans of which none takes less of the device's memory and less time than
+  /// Plans of which none takes less of the device's budget and less time than
   /// another, the smallest first, in the device's budget or not; all within
   /// that of the host.
   std::vector<PlannedPoint> front;
@@ -65,6 +70,9 @@ struct SearchResult {
   int64_t planned = 0;
   /// Stages that were left out since what outlives a step exceeds the budget.
   std::vector<int64_t> excludedStages;
+  /// Why no plan has states in the files that were asked for; empty where some
+  /// may have.
+  std::string whyNotInFiles;
 };
 
 /// The stages that a search tries where `base` is what the configuration means:
