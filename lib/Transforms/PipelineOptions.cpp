@@ -417,7 +417,8 @@ static LogicalResult readBudget(const Option &option, int64_t &budget,
   return success();
 }
 
-FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
+FailureOr<TrainConfig> ZeroPipelineOptions::resolve(
+    ModuleOp module, const std::optional<OffloadOverrides> &offload) const {
   if (failed(verifySizes(module)) || failed(verifyInputs(module)))
     return failure();
   // At the place of the module, which would be too long to be printed.
@@ -425,6 +426,8 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   FailureOr<ConfigOverrides> overrides = readOverrides(*this, emitError);
   if (failed(overrides))
     return failure();
+  if (offload)
+    overrides->offload = *offload;
   FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
   if (failed(resolved) ||
       failed(applyOptions(*this, *resolved, overrides->offload, emitError)) ||

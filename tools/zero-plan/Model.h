@@ -11,6 +11,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace mlir {
@@ -27,6 +28,8 @@ LogicalResult fail(const llvm::Twine &message);
 struct PlanOptions {
   std::string config, pipeline, stage, ranks, mesh, memoryBudget,
       hostMemoryBudget, target, machine;
+  /// What is offloaded, instead of what the text says of that.
+  std::optional<OffloadOverrides> offload;
 
   /// A machine is no option of the plan: times are predicted for it, too.
   bool empty() const;

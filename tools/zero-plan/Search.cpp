@@ -311,7 +311,7 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
 //===----------------------------------------------------------------------===//
 
 static bool mayOffload(const SearchOptions &options, const TrainConfig &base) {
-  return base.hostMemoryBudget > 0 || !options.folder.empty();
+  return base.hostMemoryBudget > 0 || options.folder;
 }
 
 /// What the options mean. What changes nothing at a stage that is open may
@@ -331,7 +331,7 @@ static FailureOr<TrainConfig> resolveOpen(ModelFile &model,
         });
     base = model.resolve(options.plan);
   }
-  if (succeeded(base) && options.folder.empty() &&
+  if (succeeded(base) && !options.folder &&
       getOpenStages(*base, mayOffload(options, *base)).size() == 1)
     for (Diagnostic &remark : remarks)
       model.get().getContext()->getDiagEngine().emit(std::move(remark));
@@ -370,18 +370,36 @@ static std::vector<TrainConfig> resolveStages(ModelFile &model,
   return bases;
 }
 
-/// Files of the folder, with what the configuration says of files. Remarks are
-/// about the only stage, or none.
-static FailureOr<FilesConfig> resolveFiles(ModelFile &model,
-                                           const SearchOptions &options,
-                                           const TrainConfig &base) {
+/// An error where the search cannot have states in files of the folder.
+static LogicalResult verifyFolder(const SearchOptions &options,
+                                  const TrainConfig &base) {
+  if (!options.folder)
+    return success();
+  if (options.folder->empty())
+    return fail("--nvme-path is empty, wanted a folder for files of optimizer "
+                "states; give one, or leave it out");
   if (!canChooseOffload(base, /*stage=*/1))
     return fail("--nvme-path is for states that the search places, and the "
                 "configuration says where they are; leave one of them out");
+  if (getOpenStages(base, /*mayOffload=*/true).back() == 0)
+    return fail("--nvme-path is for stages of 1 to 3, found stage 0, which "
+                "keeps all optimizer states on every rank's device; give "
+                "another stage, or leave it out");
+  return success();
+}
+
+/// Files of the folder, with what the configuration says of files, at one of
+/// `stages`: they mean the same at all of them. Remarks are about the only
+/// stage, or none.
+static FailureOr<FilesConfig> resolveFiles(ModelFile &model,
+                                           const SearchOptions &options,
+                                           const TrainConfig &base,
+                                           ArrayRef<TrainConfig> stages) {
   PlanOptions plan = options.plan;
-  if (plan.stage.empty() || plan.stage == "0")
-    plan.stage = "1";
-  plan.pipeline += " offload-optimizer=nvme nvme-path=" + options.folder;
+  plan.stage = std::to_string(stages.back().stage);
+  plan.offload.emplace();
+  plan.offload->states = "nvme";
+  plan.offload->folder = options.folder;
   const bool isOneStage = getOpenStages(base, /*mayOffload=*/true).size() == 1;
   ScopedDiagnosticHandler quiet(
       model.get().getContext(), [&](Diagnostic &diagnostic) {
@@ -401,7 +419,7 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
                 "' is a schedule, of which nothing is open; --search wants a "
                 "model");
   FailureOr<TrainConfig> base = resolveOpen(model, options);
-  if (failed(base))
+  if (failed(base) || failed(verifyFolder(options, *base)))
     return failure();
   FailureOr<Machine> machine = model.readMachine();
   if (failed(machine))
@@ -411,8 +429,9 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
   request.bases = resolveStages(model, options, *base, refused);
   request.machine = *machine;
   request.budgets = {base->memoryBudget, base->hostMemoryBudget};
-  if (!options.folder.empty()) {
-    FailureOr<FilesConfig> files = resolveFiles(model, options, *base);
+  if (options.folder) {
+    FailureOr<FilesConfig> files =
+        resolveFiles(model, options, *base, request.bases);
     if (failed(files))
       return failure();
     request.files = *files;

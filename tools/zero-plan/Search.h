@@ -13,8 +13,8 @@ struct SearchOptions {
   /// Files to write: the pick as a configuration, and the front as JSON. Empty:
   /// none. JSON to '-' prints nothing else.
   std::string configFile, jsonFile;
-  /// Where the search may keep optimizer states in files; empty: nowhere.
-  std::string folder;
+  /// Where the search may keep optimizer states in files; none: nowhere.
+  std::optional<std::string> folder;
   /// The trace and the picture of the pick.
   DrawingFiles drawings;
   /// Largest parts of an arena to list where nothing fits.

@@ -355,10 +355,13 @@ LogicalResult runSearch() {
   zero::ModelFile model;
   if (failed(expectInputs(1)) || failed(model.read(inputs.front())))
     return failure();
+  std::optional<std::string> folder;
+  if (searchFolder.getNumOccurrences())
+    folder = searchFolder;
   return zero::runSearch(model, {planOptions(ranks),
                                  configFile,
                                  jsonFile,
-                                 searchFolder,
+                                 folder,
                                  {traceFile, pictureFile},
                                  lines});
 }

@@ -268,8 +268,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
 
   /// The configuration that the options mean for `module`, whose micro-batch
   /// decides about accumulation. Complete and in range, or an error was
-  /// reported: at the line of `config`, or at the module's place.
-  FailureOr<TrainConfig> resolve(ModuleOp module) const;
+  /// reported: at the line of `config`, or at the module's place. `offload`
+  /// stands for all options about what is offloaded.
+  FailureOr<TrainConfig>
+  resolve(ModuleOp module,
+          const std::optional<OffloadOverrides> &offload = std::nullopt) const;
 };
 
 /// A `zero-configure` that takes its configuration from the caller.
