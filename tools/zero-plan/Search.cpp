@@ -5,6 +5,7 @@
 #include "Predict.h"
 #include "PredictedTrace.h"
 #include "Report.h"
+#include "ResolveSearch.h"
 #include "Table.h"
 
 #include "zero/Search/PlanSearch.h"
@@ -15,9 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::zero;
-
-/// Stages that the configuration cannot have, and why.
-using Refusals = SmallVector<std::pair<int64_t, std::string>>;
 
 //===----------------------------------------------------------------------===//
 // In words
@@ -306,148 +304,36 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
               ": give more ranks, a smaller micro-batch or more memory");
 }
 
-//===----------------------------------------------------------------------===//
-// What is open
-//===----------------------------------------------------------------------===//
-
-static bool mayOffload(const SearchOptions &options, const TrainConfig &base) {
-  return base.hostMemoryBudget > 0 || options.folder;
-}
-
-/// What the options mean. What changes nothing at a stage that is open may
-/// count at another one, and of files where the search uses some: nothing is
-/// said of it.
-static FailureOr<TrainConfig> resolveOpen(ModelFile &model,
-                                          const SearchOptions &options) {
-  std::vector<Diagnostic> remarks;
-  FailureOr<TrainConfig> base;
-  {
-    ScopedDiagnosticHandler keep(
-        model.get().getContext(), [&](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            return failure();
-          remarks.push_back(std::move(diagnostic));
-          return success();
-        });
-    base = model.resolve(options.plan);
-  }
-  if (succeeded(base) && !options.folder &&
-      getOpenStages(*base, mayOffload(options, *base)).size() == 1)
-    for (Diagnostic &remark : remarks)
-      model.get().getContext()->getDiagEngine().emit(std::move(remark));
-  return base;
-}
-
-/// What the options mean for each stage that is open: keys of one stage count
-/// there alone. A stage that they cannot have is left out.
-static std::vector<TrainConfig> resolveStages(ModelFile &model,
-                                              const SearchOptions &options,
-                                              const TrainConfig &base,
-                                              Refusals &refused) {
-  std::vector<int64_t> stages = getOpenStages(base, mayOffload(options, base));
-  if (stages.size() == 1)
-    return {base};
-  std::vector<TrainConfig> bases;
-  for (int64_t stage : stages) {
-    std::string reason;
-    ScopedDiagnosticHandler quiet(
-        model.get().getContext(), [&](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-              reason.empty())
-            reason = diagnostic.str();
-          return success();
-        });
-    PlanOptions plan = options.plan;
-    plan.stage = std::to_string(stage);
-    FailureOr<TrainConfig> config = model.resolve(plan);
-    if (failed(config)) {
-      refused.push_back({stage, reason});
-      continue;
-    }
-    config->given = base.given;
-    bases.push_back(std::move(*config));
-  }
-  return bases;
-}
-
-/// An error where the search cannot have states in files of the folder.
-static LogicalResult verifyFolder(const SearchOptions &options,
-                                  const TrainConfig &base) {
-  if (!options.folder)
-    return success();
-  if (options.folder->empty())
-    return fail("--nvme-path is empty, wanted a folder for files of optimizer "
-                "states; give one, or leave it out");
-  if (!canChooseOffload(base, /*stage=*/1))
-    return fail("--nvme-path is for states that the search places, and the "
-                "configuration says where they are; leave one of them out");
-  if (getOpenStages(base, /*mayOffload=*/true).back() == 0)
-    return fail("--nvme-path is for stages of 1 to 3, found stage 0, which "
-                "keeps all optimizer states on every rank's device; give "
-                "another stage, or leave it out");
-  return success();
-}
-
-/// Files of the folder, with what the configuration says of files, at one of
-/// `stages`: they mean the same at all of them. Remarks are about the only
-/// stage, or none.
-static FailureOr<FilesConfig> resolveFiles(ModelFile &model,
-                                           const SearchOptions &options,
-                                           const TrainConfig &base,
-                                           ArrayRef<TrainConfig> stages) {
-  PlanOptions plan = options.plan;
-  plan.stage = std::to_string(stages.back().stage);
-  plan.offload.emplace();
-  plan.offload->states = "nvme";
-  plan.offload->folder = options.folder;
-  const bool isOneStage = getOpenStages(base, /*mayOffload=*/true).size() == 1;
-  ScopedDiagnosticHandler quiet(
-      model.get().getContext(), [&](Diagnostic &diagnostic) {
-        return success(!isOneStage &&
-                       diagnostic.getSeverity() != DiagnosticSeverity::Error);
-      });
-  FailureOr<TrainConfig> config = model.resolve(plan);
-  if (failed(config))
-    return failure();
-  return *config->offloadOptimizer->files;
-}
-
 LogicalResult mlir::zero::runSearch(ModelFile &model,
                                     const SearchOptions &options) {
   if (!model.isModel())
     return fail("'" + model.getPath() +
                 "' is a schedule, of which nothing is open; --search wants a "
                 "model");
-  FailureOr<TrainConfig> base = resolveOpen(model, options);
-  if (failed(base) || failed(verifyFolder(options, *base)))
+  FailureOr<ResolvedSearch> resolved = resolveSearch(model, options);
+  if (failed(resolved))
     return failure();
+  const TrainConfig &base = resolved->base;
   FailureOr<Machine> machine = model.readMachine();
   if (failed(machine))
     return failure();
   SearchRequest request;
-  Refusals refused;
-  request.bases = resolveStages(model, options, *base, refused);
+  request.bases = resolved->stages;
   request.machine = *machine;
-  request.budgets = {base->memoryBudget, base->hostMemoryBudget};
-  if (options.folder) {
-    FailureOr<FilesConfig> files =
-        resolveFiles(model, options, *base, request.bases);
-    if (failed(files))
-      return failure();
-    request.files = *files;
-  }
+  request.budgets = {base.memoryBudget, base.hostMemoryBudget};
+  request.files = resolved->files;
   FailureOr<SearchResult> result = searchPlans(model.get(), request);
   if (failed(result))
     return failure();
   if (options.jsonFile != "-")
-    printSearch(*result, *base, *machine, model.getPath(), refused);
+    printSearch(*result, base, *machine, model.getPath(), resolved->refused);
   if (!options.jsonFile.empty() &&
       failed(writeFile(options.jsonFile, [&](raw_ostream &os) {
-        writeSearch(os, *result, *base, *machine);
+        writeSearch(os, *result, base, *machine);
       })))
     return failure();
   if (!result->pick)
-    return reportNoFit(model, options, result->front.front(), *base);
+    return reportNoFit(model, options, result->front.front(), base);
   if (failed(drawPick(model.get(), options, *result->pick, *machine)))
     return failure();
   if (options.configFile.empty())
