@@ -587,8 +587,10 @@ void ConfigReader::readGroups() {
 }
 
 /// Names the keys of the file that nothing depends on at its stage. A default
-/// asks for nothing.
+/// asks for nothing. After an error, what counts is not known.
 void ConfigReader::remarkIdleKeys() {
+  if (reporter.hasErrors())
+    return;
   for (const std::string &path : config.given) {
     std::string reason = describeIdleKey(path, config);
     if (!reason.empty() && values.get(path) != getDefault(getConfigKey(path)))

@@ -169,7 +169,9 @@ void OffloadReader::readParameterFiles(StringRef path) {
   if (!offload.files)
     return;
   const std::string folder = (kParameters + ".nvme_path").str();
+  // Where the states have no folder, that is the fault.
   if (values.has(folder) && !overrides.folder &&
+      !offload.files->folder.empty() &&
       values.text(folder) != offload.files->folder)
     reporter.error(folder, "found \"" + values.text(folder) + "\", wanted \"" +
                                offload.files->folder +

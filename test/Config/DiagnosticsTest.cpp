@@ -206,16 +206,26 @@ TEST(Diagnostics, OffloadedParameters) {
       "c.json:5: error: zero_optimization.offload_optimizer.ratio: "
       "found a ratio of 0.500000, wanted 1 with offload_param: only the host "
       "updates parameters that it keeps");
-  // Remarks follow: a ratio of 0 offloads nothing.
-  const std::string none = invalid(
-      R"("optimizer": {}, "zero_optimization": {"stage": 3,
-         "offload_param": {"device": "cpu"},
-         "offload_optimizer": {"device": "cpu", "ratio": 0}})");
-  EXPECT_EQ(none.substr(0, none.find('\n')),
-            "c.json:4: error: zero_optimization.offload_optimizer.ratio: "
-            "found a ratio of 0.000000, wanted 1 with offload_param: only the "
-            "host updates "
-            "parameters that it keeps");
+  // A ratio of 0 offloads nothing, and no remark says so after the error.
+  expectError(
+      R"("zero_optimization": {"stage": 3,
+                 "offload_param": {"device": "cpu"},
+                 "offload_optimizer": {"device": "cpu", "ratio": 0}})",
+      "c.json:5: error: zero_optimization.offload_optimizer.ratio: "
+      "found a ratio of 0.000000, wanted 1 with offload_param: only the host "
+      "updates parameters that it keeps");
+  // The states' folder is the one that lacks, not a second one.
+  expectError(
+      R"("zero_optimization": {"stage": 3,
+                 "offload_param": {"device": "nvme", "nvme_path": "/b"},
+                 "offload_optimizer": {"device": "nvme"}})",
+      "c.json:5: error: zero_optimization.offload_optimizer.device: states in "
+      "files need an existing folder for them; give nvme_path");
+  expectError(R"("zero_optimization": {"stage": 3,
+                 "offload_param": {"device": "nvme", "nvme_path": "/b"}})",
+              wrong + "parameters in files are in those of the optimizer's "
+                      "states; give offload_optimizer with the device "
+                      "\"nvme\", too, or the device \"cpu\"");
   expectError(R"("zero_optimization": {"stage": 3, "cpu_offload": true,
                  "cpu_offload_param": true,
                  "offload_param": {"device": "cpu"}})",

@@ -10,10 +10,10 @@ template <typename FileOp>
 static LogicalResult verifyInFile(FileOp op, PartitionOp partition) {
   if (!partition.getOperandsInFile(op.getBegin(), op.getEnd()).empty())
     return success();
-  return op.emitOpError("is about states of [")
+  return op.emitOpError("is about [")
          << op.getBegin() << " to " << op.getEnd() << "] of "
          << op.getPartitionAttr()
-         << ", wanted all of them in a file, or parameters that are";
+         << ", wanted states or parameters of it in a file";
 }
 
 LogicalResult ReadStatesOp::verifySymbolUses(SymbolTableCollection &tables) {

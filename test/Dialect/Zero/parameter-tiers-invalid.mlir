@@ -197,7 +197,7 @@ zero.partition @p parameter over 2 ranks stage 3 segments [0, 8]
   members [#zero.member<@w at 0 size 8>] compute f32 gradient f32 parameters on host optimizer #zero.lion<>
   states [exp_avg f32 on host]
 func.func @f() {
-  // expected-error @+1 {{is about states of [0 to 8] of @p, wanted all of them in a file, or parameters that are}}
+  // expected-error @+1 {{is about [0 to 8] of @p, wanted states or parameters of it in a file}}
   %u = zero.read_states @p[0 to 8] : <tensor<4xf32>>
   return
 }

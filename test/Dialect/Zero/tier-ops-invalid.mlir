@@ -90,7 +90,7 @@ zero.partition @p bucketed over 2 ranks stage 2 segments [0, 4, 8]
   members [#zero.member<@w at 0 size 8>] compute bf16 gradient bf16 optimizer #zero.lion<>
   states [master f32 on file, exp_avg f32 [0 to 4] on file [4 to 8] on host]
 func.func @f() {
-  // expected-error @+1 {{is about states of [0 to 8] of @p, wanted all of them in a file}}
+  // expected-error @+1 {{is about [0 to 8] of @p, wanted states or parameters of it in a file}}
   %r = zero.read_states @p[0 to 8] : <tensor<4xf32>, tensor<4xf32>>
   return
 }
