@@ -103,6 +103,17 @@ void zrt::joinRemainder(const uint16_t *remainder, float *values,
                         static_cast<uint32_t>(int32_t(int16_t(remainder[i]))));
 }
 
+/// Runs `move`, which reads or writes memory. That of a file may fail, and does
+/// not know what is there: `describe` says it.
+template <typename Move, typename Describe>
+static void named(Move move, Describe describe) {
+  try {
+    move();
+  } catch (const std::runtime_error &failure) {
+    throw std::runtime_error(describe() + ": " + failure.what());
+  }
+}
+
 namespace {
 
 /// What a rank stores of a state or of parameters, which may be in pieces.
@@ -114,13 +125,14 @@ public:
   }
   Stored(const Arenas &arenas, const State &state, bool sharded, int rank,
          int ranks)
-      : type(state.type) {
+      : type(state.type), state("state '" + state.name + "' of ") {
     for (const StateRange &range : state.ranges)
       add(arenas, range.buffer, rank, range.begin / (sharded ? ranks : 1));
   }
 
   /// Calls `body(address, begin, count)` for each run of memory that holds some
-  /// of elements [stored, stored + count); `begin` counts from `stored`.
+  /// of elements [stored, stored + count); `begin` counts from `stored`. Errors
+  /// of `body` are about this memory.
   template <typename Body>
   void forEachRun(const Parameter &parameter, uint64_t stored, uint64_t count,
                   Body body) const {
@@ -131,7 +143,8 @@ public:
         continue;
       uint64_t inside = at - run.first;
       uint64_t part = std::min(count - done, run.elements - inside);
-      body(run.base + inside * sizeOf(type), done, part);
+      named([&] { body(run.base + inside * sizeOf(type), done, part); },
+            [&] { return state + "parameter '" + parameter.name + "'"; });
       done += part;
     }
     if (done != count)
@@ -152,6 +165,7 @@ private:
                     static_cast<char *>(arenas.resolve(buffer, rank))});
   }
 
+  std::string state; ///< for messages; empty for parameters
   std::vector<Run> runs;
 };
 
@@ -209,6 +223,20 @@ void zrt::setParameter(const Program &program, const Arenas &arenas, int rank,
        partition.shardedParameters, partition.master() != nullptr, source);
 }
 
+/// What begins at element `begin` of what `rank` stores of `range`.
+static std::string describeConstant(const Program &program,
+                                    const Partition &partition,
+                                    const State &state, const StateRange &range,
+                                    int rank, uint64_t begin) {
+  const bool isSharded = partition.shardedOptimizer;
+  const int ranks = isSharded ? program.ranksOf(partition.group) : 1;
+  const auto index = static_cast<int>(&partition - program.partitions.data());
+  return "state '" + state.name + "' from " +
+         describeElement(program, index, isSharded, rank,
+                         range.begin / static_cast<uint64_t>(ranks) + begin) +
+         " on";
+}
+
 void zrt::setConstantStates(const Program &program, const Arenas &arenas,
                             int rank) {
   for (const Partition &partition : program.partitions)
@@ -223,8 +251,15 @@ void zrt::setConstantStates(const Program &program, const Arenas &arenas,
         portions(range.buffer.bytes / sizeOf(state.type), [&](uint64_t begin,
                                                               uint64_t count) {
           char *base = static_cast<char *>(arenas.resolve(range.buffer, rank));
-          arenas.write(base + begin * sizeOf(state.type), bytes.data(),
-                       count * sizeOf(state.type));
+          named(
+              [&] {
+                arenas.write(base + begin * sizeOf(state.type), bytes.data(),
+                             count * sizeOf(state.type));
+              },
+              [&] {
+                return describeConstant(program, partition, state, range, rank,
+                                        begin);
+              });
         });
     }
 }

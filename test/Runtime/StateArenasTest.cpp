@@ -255,6 +255,84 @@ TEST(StateInitialize, EveryStageAndRankGetsTheSameModel) {
       }
 }
 
+/// A file that neither reads nor writes.
+class LostFile final : public Memory {
+public:
+  void *allocate(uint64_t bytes, const char *) override {
+    place.resize(bytes);
+    return place.data();
+  }
+  void release(void *) override {}
+  void write(void *, const void *, size_t) override {
+    throw std::runtime_error("lost");
+  }
+  void read(void *, const void *, size_t) override {
+    throw std::runtime_error("lost");
+  }
+
+private:
+  std::vector<char> place;
+};
+
+/// What the builder keeps on the host is in a file.
+void moveToFile(Program &program) {
+  for (Partition &partition : program.partitions)
+    for (State &state : partition.states)
+      for (StateRange &range : state.ranges)
+        if (range.buffer.tier == Tier::Host)
+          range.buffer.tier = Tier::File;
+  std::swap(program.arenaBytes[spaceOf(Arena::Optimizer, Tier::Host)],
+            program.arenaBytes[spaceOf(Arena::Optimizer, Tier::File)]);
+}
+
+std::string errorOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const std::runtime_error &failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(StateInitialize, AFileThatIsLostIsThatOfAParameter) {
+  Program program = sampleProgram(3, 3, DataType::BF16);
+  moveToFile(program);
+  LostFile file;
+  Arenas arenas(program, false, &file);
+  const std::string wanted = "state 'master' of parameter 'c.w': lost";
+  EXPECT_EQ(
+      errorOf([&] { initializeParameters(program, arenas, 1, 17, nullptr); }),
+      wanted);
+  const auto ignore = [](uint64_t, uint64_t, const float *) {};
+  EXPECT_EQ(errorOf([&] {
+              readParameter(program, arenas, 1, program.parameters[2], ignore);
+            }),
+            wanted);
+  // What its values come from is another matter.
+  const auto refuse = [](uint64_t, uint64_t, float *) {
+    throw std::runtime_error("no values");
+  };
+  EXPECT_EQ(errorOf([&] {
+              setParameter(program, arenas, 1, program.parameters[2], refuse);
+            }),
+            "no values");
+}
+
+TEST(StateInitialize, AFileThatIsLostIsThatOfAConstantState) {
+  ProgramBuilder builder(1, 2, DataType::F32);
+  builder.kept = {{"sum", 0.1}};
+  builder.add(true, {parameter("a", {48}, {InitKind::Ones, 0, 0}),
+                     parameter("b", {6, 4}, {InitKind::Ones, 0, 0})});
+  moveToFile(builder.program);
+  LostFile file;
+  Arenas arenas(builder.program, false, &file);
+  // The second rank has the second half of the last 48 elements.
+  EXPECT_EQ(errorOf([&] { setConstantStates(builder.program, arenas, 0); }),
+            "state 'sum' from b[0, 0] on: lost");
+  EXPECT_EQ(errorOf([&] { setConstantStates(builder.program, arenas, 1); }),
+            "state 'sum' from padding on: lost");
+}
+
 TEST(StateInitialize, RoundsToBf16AsTheOptimizerDoes) {
   std::vector<float> values = {floatOf(0x3f808000), floatOf(0xbf808000),
                                floatOf(0x3f807fff), INFINITY, -0.0f};
