@@ -85,6 +85,7 @@ FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
     point.countedBytes +=
         summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
   point.seconds = timeline->stepSeconds();
+  result.countsHost |= point.countedBytes > point.bytes;
   ++result.planned;
   points.push_back(point);
   return point;
@@ -150,6 +151,7 @@ OffloadSpace PlanSearch::getOffloadSpace(const TrainConfig &config) const {
     return space;
   space.stateBytes = request.budgets.host;
   space.files = files;
+  space.subGroupSize = request.offload.subGroupSize;
   return space;
 }
 
@@ -228,11 +230,11 @@ FailureOr<SearchResult> PlanSearch::run() {
   FailureOr<ModelFacts> facts = findFacts();
   if (failed(facts))
     return failure();
-  if (request.files)
+  if (request.offload.files)
     result.whyNotInFiles =
-        describeNoFiles(*request.files, request.bases.back(), *facts);
+        describeNoFiles(*request.offload.files, request.bases.back(), *facts);
   if (result.whyNotInFiles.empty())
-    files = request.files;
+    files = request.offload.files;
   auto plan = [&](const TrainConfig &config) { return planOne(config); };
   std::vector<StageSearch> searches;
   for (TrainConfig base : request.bases) {

@@ -212,10 +212,11 @@ bool mlir::zero::canChooseOffload(const TrainConfig &base, int64_t stage) {
 /// Part of the optimizer states in host memory, or in `files`. Copies overlap
 /// with updates, which takes a second staging buffer.
 static std::function<void(TrainConfig &)>
-offload(double ratio, std::optional<FilesConfig> files) {
-  return [ratio, files](TrainConfig &config) {
+offload(double ratio, int64_t subGroupSize, std::optional<FilesConfig> files) {
+  return [ratio, subGroupSize, files](TrainConfig &config) {
     OffloadConfig &offload = config.offloadOptimizer.emplace();
     offload.ratio = ratio;
+    offload.subGroupSize = subGroupSize;
     offload.pipelineRead = offload.pipelineWrite = true;
     offload.files = files;
   };
@@ -229,12 +230,14 @@ void SpaceBuilder::addOffload(const OffloadSpace &space) {
     return;
   Dimension dimension;
   for (int64_t step = steps; step > 0 && space.files; step -= 2)
-    dimension.values.push_back(offload(double(step) / steps, space.files));
+    dimension.values.push_back(
+        offload(double(step) / steps, space.subGroupSize, space.files));
   for (int64_t step = steps; step > 0; --step) {
     double ratio = double(step) / steps;
     if (ratio * facts.optimizerBytes * facts.trained / base.slices() <=
         space.stateBytes)
-      dimension.values.push_back(offload(ratio, std::nullopt));
+      dimension.values.push_back(
+          offload(ratio, space.subGroupSize, std::nullopt));
   }
   if (dimension.values.empty())
     return;

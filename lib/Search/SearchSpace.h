@@ -55,6 +55,8 @@ struct OffloadSpace {
   bool usesHost = false;
   /// Files for optimizer states; none: they are in no file.
   std::optional<FilesConfig> files;
+  /// Elements of a sub-group, where the search may not choose them.
+  int64_t subGroupSize = OffloadConfig().subGroupSize;
 
   bool takesStates() const { return stateBytes > 0 || files; }
 };

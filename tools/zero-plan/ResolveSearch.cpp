@@ -23,7 +23,7 @@ private:
                                  std::string *error = nullptr);
   LogicalResult verifyFolder() const;
   void resolveStage(int64_t stage);
-  LogicalResult resolveFiles();
+  LogicalResult resolveOffload(bool mayOffload);
   void sayCommon();
 
   ModelFile &model;
@@ -86,21 +86,22 @@ void SearchResolver::resolveStage(int64_t stage) {
   said.push_back(std::move(remarks));
 }
 
-/// Files of the folder, with what the configuration says of files, which is
-/// the same at every stage.
-LogicalResult SearchResolver::resolveFiles() {
+/// What the configuration says of states that the search offloads, which is
+/// the same at every stage: the size of sub-groups, and of files how they are
+/// read.
+LogicalResult SearchResolver::resolveOffload(bool mayOffload) {
   const int64_t stage = resolved.stages.back().stage;
-  if (!options.folder || stage == 0)
+  if (!mayOffload || !canChooseOffload(resolved.base, stage))
     return success();
   PlanOptions plan = options.plan;
   plan.stage = std::to_string(stage);
   plan.offload.emplace();
-  plan.offload->states = "nvme";
+  plan.offload->states = options.folder ? "nvme" : "cpu";
   plan.offload->folder = options.folder;
   FailureOr<TrainConfig> config = resolve(plan, said.emplace_back());
   if (failed(config))
     return failure();
-  resolved.files = config->offloadOptimizer->files;
+  resolved.offload = *config->offloadOptimizer;
   return success();
 }
 
@@ -145,7 +146,7 @@ FailureOr<ResolvedSearch> SearchResolver::run() {
     for (int64_t stage : stages)
       resolveStage(stage);
   }
-  if (failed(resolveFiles()))
+  if (failed(resolveOffload(mayOffload)))
     return failure();
   sayCommon();
   return std::move(resolved);

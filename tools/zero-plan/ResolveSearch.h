@@ -4,7 +4,6 @@
 
 #include "Search.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +19,9 @@ struct ResolvedSearch {
   /// The same for each stage to try; at least one.
   std::vector<TrainConfig> stages;
   Refusals refused;
-  /// Files of --nvme-path; none where it is not given, or no stage to try is
-  /// above 0.
-  std::optional<FilesConfig> files;
+  /// What the options say of states that the search offloads. Without files
+  /// where --nvme-path is not given, or no stage to try is above 0.
+  OffloadConfig offload;
 };
 
 /// Keys of one stage count there alone, so the options are read once for each

@@ -75,11 +75,6 @@ static std::string describeNote(const SearchResult &result, int64_t budget,
   return budget && point.countedBytes > budget ? "above the budget" : "";
 }
 
-/// Whether the device's budget has to hold some of the host's memory.
-static bool countsHost(const PlannedPoint &point) {
-  return point.countedBytes > point.bytes;
-}
-
 /// What of a table is about host memory or files comes where something is
 /// there.
 static void printFront(const SearchResult &result, int64_t budget) {
@@ -159,7 +154,7 @@ static void printSearch(const SearchResult &result, const TrainConfig &base,
     llvm::outs() << "stage " << stage << ": " << reason << "\n";
   if (!result.whyNotInFiles.empty())
     llvm::outs() << "no state in files: " << result.whyNotInFiles << "\n";
-  if (llvm::any_of(result.front, countsHost))
+  if (result.countsHost)
     llvm::outs() << "states too small for files stay in host memory; without "
                     "--host-memory-budget, the budget of the device counts "
                     "them\n";
@@ -293,9 +288,8 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
            (host ? " and " + formatBytes(host) + " of the host" : "");
   };
   std::string counted;
-  if (countsHost(smallest))
-    counted = ", of which " +
-              formatBytes(smallest.countedBytes - smallest.bytes) +
+  if (int64_t bytes = smallest.countedBytes - smallest.bytes)
+    counted = ", of which " + formatBytes(bytes) +
               " count as the device's without --host-memory-budget";
   return fail("no plan fits into " +
               describe(base.memoryBudget, base.hostMemoryBudget) +
@@ -321,7 +315,7 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
   request.bases = resolved->stages;
   request.machine = *machine;
   request.budgets = {base.memoryBudget, base.hostMemoryBudget};
-  request.files = resolved->files;
+  request.offload = resolved->offload;
   FailureOr<SearchResult> result = searchPlans(model.get(), request);
   if (failed(result))
     return failure();

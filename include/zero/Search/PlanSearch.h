@@ -54,9 +54,9 @@ struct SearchRequest {
   std::vector<TrainConfig> bases;
   Machine machine;
   MemoryBudgets budgets;
-  /// Files in which optimizer states may be; none: in no file, but for what the
-  /// configuration says.
-  std::optional<FilesConfig> files;
+  /// Of states that the search offloads: the size of sub-groups, where that is
+  /// fixed, and files in which they may be. Without files they are in none.
+  OffloadConfig offload;
 };
 
 struct SearchResult {
@@ -70,6 +70,8 @@ struct SearchResult {
   int64_t planned = 0;
   /// Stages that were left out since what outlives a step exceeds the budget.
   std::vector<int64_t> excludedStages;
+  /// Whether some plan left states in host memory that count as the device's.
+  bool countsHost = false;
   /// Why no plan has states in the files that were asked for; empty where some
   /// may have.
   std::string whyNotInFiles;
