@@ -480,6 +480,9 @@ void ConfigReader::readFeedback() {
   const ConfigOverrides &overrides = context.overrides;
   const bool isGiven = overrides.errorBeta ? *overrides.errorBeta != 1
                                            : values.has(kFeedbackKey);
+  if (!isGiven && overrides.errorReset)
+    reporter.error("", "error-reset is given, and nothing is fed back; give "
+                       "error-feedback, or leave it out");
   if (!isGiven)
     return;
   FeedbackConfig feedback;

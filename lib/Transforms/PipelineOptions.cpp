@@ -343,6 +343,13 @@ static void recordGiven(const ZeroPipelineOptions &options, ModuleOp module,
     remark(option, key);
   };
   remark(options.layout, "zero.layout");
+  remark(options.quantizedWeights, "zero_optimization.zero_quantized_weights");
+  remark(options.quantizedFrozenWeights,
+         "zero_optimization.zero_quantized_nontrainable_weights");
+  remark(options.quantizedGradients,
+         "zero_optimization.zero_quantized_gradients");
+  remark(options.errorFeedback, "zero_optimization.zeropp_loco_param");
+  remark(options.quantizationBlock, "zero.quantization_block");
   remark(options.alignment, "zero.alignment");
   remark(options.gathersInFlight, "zero.gathers_in_flight");
   remark(options.modelPersistenceThreshold,

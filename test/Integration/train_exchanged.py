@@ -12,7 +12,7 @@ and scales, in each group.
 """
 
 from train_memory import Model, expected_memory, packed_bytes, padded_parameter
-from training import Setup, arguments, check, close, difference, execute
+from training import Setup, arguments, check, close, difference, execute, in_files
 
 STEPS = 6
 ACCUMULATION = 2
@@ -69,7 +69,7 @@ def main():
     model = Model(setup.model_file())
     for update in first.updates:
         check_update(setup, model, update, bits, within)
-    variants = dict(VARIANTS)
+    variants = {**VARIANTS, "in files": in_files(folder)}
     if within > 1:
         variants["nodes"] = {"zero_hpz_partition_size": within, "overlap_comm": True}
     for name, options in variants.items():

@@ -16,7 +16,7 @@ import os
 import shutil
 
 from train_memory import Model, arena, padded_group, state_bytes
-from training import Setup, arguments, check, close, difference, execute
+from training import Setup, arguments, check, close, difference, execute, in_files
 
 STEPS = 6
 RESET = 3
@@ -53,7 +53,7 @@ def check_equal(what, run, wanted):
 
 def check_schedules(folder, common, options, first, mpi):
     within = options["quantized_gradients_within"]
-    variants = dict(VARIANTS)
+    variants = {**VARIANTS, "in files": in_files(folder)}
     if within > 1:
         variants["nodes"] = {"zero_hpz_partition_size": within, "overlap_comm": True}
     for name, more in variants.items():
