@@ -74,6 +74,7 @@ constexpr OptionRow kOptions[] = {
     {"json", kReport | kSearch | kRuns},
     {"work-json", kReport | kSearch},
     {"lines", kReport | kSearch},
+    {"commands", kReport},
     {"trace", kReport | kSearch},
     {"picture", kReport | kSearch},
     {"write-config", kSearch},

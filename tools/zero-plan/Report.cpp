@@ -186,7 +186,7 @@ void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
   table.add({"ranks", "parameters", "gradients", "optimizer", "states",
              "closed form", "activations", "communication", "all", "sent",
              "predicted", "exposed"});
-  for (const auto &[plan, prediction] : reports) {
+  for (const auto &[plan, prediction, commands] : reports) {
     int64_t formula = 0;
     for (const ArenaSummary &arena : plan.arenas)
       formula += arena.formula.value_or(0);
@@ -295,6 +295,7 @@ void mlir::zero::writeJson(llvm::json::OStream &json,
           json.attribute("bytes", transfer.bytes);
         });
     });
+    writeCommands(json, report.commands);
     writePrediction(json, report.prediction);
   });
 }

@@ -2,6 +2,7 @@
 #ifndef ZERO_PLAN_REPORT_H
 #define ZERO_PLAN_REPORT_H
 
+#include "Commands.h"
 #include "Predict.h"
 
 #include "zero/Plan/PlanSummary.h"
@@ -14,16 +15,17 @@ namespace mlir::zero {
 /// by class, beside the closed forms.
 void printReport(const PlanSummary &plan, StringRef path, unsigned lines);
 
-/// A plan, and what it is predicted to take.
+/// A plan, what it is predicted to take, and what it runs.
 struct PlanReport {
   PlanSummary plan;
   Prediction prediction;
+  SmallVector<CommandLine> commands;
 };
 
 /// Prints a line for each of several plans of one model.
 void printRankCounts(ArrayRef<PlanReport> reports, StringRef path);
 
-/// Everything that a plan's summary and its prediction hold.
+/// Everything that a plan's summary, its prediction and its commands hold.
 void writeJson(llvm::json::OStream &json, const PlanReport &report);
 
 } // namespace mlir::zero

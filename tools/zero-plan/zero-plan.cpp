@@ -88,6 +88,11 @@ cl::opt<unsigned> lines("lines", cl::cat(category), cl::init(5),
                         cl::value_desc("n"),
                         cl::desc("Largest parts of an arena to list"));
 
+cl::opt<bool> commands(
+    "commands", cl::cat(category),
+    cl::desc("Count the commands of an update by kind, with what they read and "
+             "write"));
+
 cl::opt<std::string> machineName(
     "machine", cl::cat(category), cl::value_desc("name or file"),
     cl::desc("Machine that is planned and predicted for: host, a100, h100, "
@@ -255,7 +260,8 @@ FailureOr<zero::PlanReport> report(const zero::ModelFile &model,
       failed(zero::writeDrawings(drawings, planned, *timeline, *machine)))
     return failure();
   return zero::PlanReport{zero::summarizePlan(planned),
-                          zero::summarizeTimeline(*timeline, *machine)};
+                          zero::summarizeTimeline(*timeline, *machine),
+                          zero::countCommands(*timeline)};
 }
 
 LogicalResult runReport(ArrayRef<std::string> counts) {
@@ -266,6 +272,9 @@ LogicalResult runReport(ArrayRef<std::string> counts) {
     return zero::fail("--trace and --picture are of one rank count, found "
                       "--ranks " +
                       ranks);
+  if (counts.size() > 1 && commands)
+    return zero::fail("--commands are of one rank count, found --ranks " +
+                      ranks + "; --json has them of all");
   std::vector<zero::PlanReport> plans;
   for (const std::string &count : counts) {
     auto planned = model.plan(planOptions(count));
@@ -279,6 +288,8 @@ LogicalResult runReport(ArrayRef<std::string> counts) {
   if (jsonFile != "-" && plans.size() == 1) {
     zero::printReport(plans.front().plan, model.getPath(), lines);
     zero::printPrediction(plans.front().prediction, lines);
+    if (commands)
+      zero::printCommands(plans.front().commands);
   } else if (jsonFile != "-") {
     zero::printRankCounts(plans, model.getPath());
   }
