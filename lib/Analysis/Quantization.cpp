@@ -1,8 +1,6 @@
-//===- Quantization.cpp - what travels quantized --------------------------===//
+//===- Quantization.cpp - what is quantized --------------------------===//
 
 #include "zero/Analysis/Quantization.h"
-
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -24,11 +22,9 @@ mlir::zero::getGatherQuantization(PlanningAttr planning,
 }
 
 QuantizationAttr mlir::zero::getStoredQuantization(PlanningAttr planning,
-                                                   int64_t elements,
-                                                   int64_t slices) {
+                                                   int64_t elements) {
   QuantizationAttr quantization = planning.getQuantizedFrozen();
-  return quantization && llvm::divideCeilSigned(elements, slices) >=
-                             quantization.getBlock()
+  return quantization && elements >= quantization.getBlock()
              ? quantization
              : QuantizationAttr();
 }

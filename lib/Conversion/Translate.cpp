@@ -216,6 +216,8 @@ LogicalResult Translator::translateParameters() {
     to.trainable = partition.isTrainable();
     to.partition = partitionNumbers.lookup(partition.getSymName());
     to.memberOffset = state.getMember(from.getSymNameAttr()).getOffset();
+    if (partition.getQuantized())
+      to.packedOffset = state.getPackedOffset(partition, to.memberOffset);
     to.location = describeLocation(from);
     program.parameters.push_back(to);
   }

@@ -3,6 +3,8 @@
 #include "zero/Memory/StatePlan.h"
 
 #include "mlir/IR/Builders.h"
+#include "program/Quantization.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -130,6 +132,26 @@ AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,
   return all.getPart(begin * bytes, (end - begin) * bytes);
 }
 
+static int64_t packedBytes(PartitionOp partition, int64_t begin, int64_t end) {
+  QuantizationAttr quantized = partition.getQuantizedAttr();
+  return zrt::Quantization{quantized.getBits(), quantized.getBlock()}
+      .packedBytes((end - begin) / partition.getSlices());
+}
+
+int64_t StatePlaces::getPackedOffset(PartitionOp partition,
+                                     int64_t begin) const {
+  auto [found, isNew] = packedOffsets.try_emplace(partition);
+  if (!isNew)
+    return found->second.lookup(begin);
+  int64_t bytes = 0;
+  for (MemberAttr member : partition.getMemberRange()) {
+    found->second[member.getOffset()] = bytes;
+    auto [first, last] = getSegmentsOf(member.getParameter().getAttr());
+    bytes += packedBytes(partition, first, last);
+  }
+  return found->second.lookup(begin);
+}
+
 AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
   if (buffer.memory == AsyncBuffer::Memory::Resident)
     return residents.lookup(buffer.parameter.getAttr());
@@ -149,8 +171,8 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
                        ? partition.hasShardedParameters()
                        : partition.hasShardedGradients();
   if (buffer.state == "parameters" && partition.getQuantized())
-    return all.getPart(partition.getParameterBytes(0, buffer.begin),
-                       partition.getParameterBytes(buffer.begin, buffer.end));
+    return all.getPart(getPackedOffset(partition, buffer.begin),
+                       packedBytes(partition, buffer.begin, buffer.end));
   switch (buffer.form) {
   case AccumulateForm::Whole:
     return getPart(all, buffer.type, buffer.begin, buffer.end - buffer.begin);

@@ -153,11 +153,21 @@ static OffloadAttr makeOffload(MLIRContext *context,
                           parameterFiles);
 }
 
+/// Whether a parameter that is not trained has a block to be quantized.
+static bool quantizesFrozen(const TrainConfig &config, ModuleOp module) {
+  return config.quantizedFrozenBits &&
+         llvm::any_of(module.getOps<ParameterOp>(), [&](ParameterOp parameter) {
+           return parameter.getFrozen() &&
+                  parameter.getElements() >= config.quantizationBlock;
+         });
+}
+
 /// Without gathers, one rank would read parameters where and as they are kept.
-static bool keepsTrivialCollectives(const TrainConfig &config) {
+static bool keepsTrivialCollectives(const TrainConfig &config,
+                                    ModuleOp module) {
   return config.keepTrivialCollectives ||
          (config.ranks == 1 &&
-          (config.quantizedFrozenBits ||
+          (quantizesFrozen(config, module) ||
            (config.offloadOptimizer && config.offloadOptimizer->parameters)));
 }
 
@@ -262,7 +272,7 @@ void Configure::runOnOperation() {
       resolved->gradientClipping, resolved->deterministic,
       makeLossScale(&getContext(), resolved->lossScale),
       makeSchedule(&getContext(), resolved->scheduler),
-      keepsTrivialCollectives(*resolved),
+      keepsTrivialCollectives(*resolved, getOperation()),
       makePlanning(&getContext(), *resolved)));
   llvm::SetVector<StringRef> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())

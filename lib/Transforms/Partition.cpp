@@ -29,6 +29,9 @@ namespace mlir::zero {
 using namespace mlir;
 using namespace mlir::zero;
 
+/// A rank's slice of what is gathered is a multiple of these bytes.
+static constexpr int64_t kGatherBytes = 16;
+
 namespace {
 
 /// Parameters that share a partition, in declaration order.
@@ -75,7 +78,7 @@ private:
   LogicalResult createPartition(const Group &group, Type computeType,
                                 unsigned index);
   int64_t unitBytes(const Group &group) const;
-  QuantizationAttr chooseQuantization(ParameterOp parameter);
+  QuantizationAttr chooseQuantization(ParameterOp parameter, Type type);
   LayoutKind chooseLayout(const Group &group);
   FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
 
@@ -138,15 +141,19 @@ LogicalResult Partitioner::collectUses() {
   return failure(walk.wasInterrupted());
 }
 
-/// How slices of `parameter` are stored: what is not trained, or sharded, or of
-/// which ranks have whole copies, as it is.
-QuantizationAttr Partitioner::chooseQuantization(ParameterOp parameter) {
+/// How slices of `parameter` are stored: what is trained, not sharded, or whole
+/// on every rank besides, as it is.
+QuantizationAttr Partitioner::chooseQuantization(ParameterOp parameter,
+                                                 Type type) {
   StringAttr name = parameter.getSymNameAttr();
   if (readiness.count(name) || persistent.contains(name) ||
       chooseLayout(Group()) != LayoutKind::Parameter)
     return {};
-  return getStoredQuantization(training.getPlanning(), parameter.getElements(),
-                               mesh.slices());
+  const int64_t slice =
+      llvm::divideCeilSigned(parameter.getElements(), mesh.slices());
+  return getStoredQuantization(
+      training.getPlanning(),
+      llvm::alignTo(slice, kGatherBytes * 8 / type.getIntOrFloatBitWidth()));
 }
 
 LogicalResult Partitioner::collectGroups() {
@@ -179,7 +186,7 @@ LogicalResult Partitioner::collectGroups() {
     Attribute key;
     if (trained)
       key = parameter.getAverage() ? optimizer : parameter.getGroupAttr();
-    QuantizationAttr quantization = chooseQuantization(parameter);
+    QuantizationAttr quantization = chooseQuantization(parameter, type);
     MemoryTier tier = tiers.choose(parameter.getElements(), type, quantization);
     Group &group = groups[{key, type, static_cast<int>(tier), quantization}];
     group.parameters.push_back(parameter);
@@ -239,15 +246,15 @@ LogicalResult Partitioner::verifyIntervals(const Group &group,
 /// cache. Where something is quantized, blocks begin with slices, and files
 /// would change what is computed.
 int64_t Partitioner::unitBytes(const Group &group) const {
-  constexpr int64_t kGather = 16, kLeastBlocks = 16;
+  constexpr int64_t kLeastBlocks = 16;
   PlanningAttr planning = training.getPlanning();
   if (group.parameterTier != MemoryTier::File || group.quantization ||
       planning.getQuantizedWeights() || planning.getQuantizedGradients())
-    return kGather;
+    return kGatherBytes;
   return planning.getOffload().getFiles().getLeastBytes() >=
                  kLeastBlocks * kFileAlignment
              ? kFileAlignment
-             : kGather;
+             : kGatherBytes;
 }
 
 /// Offsets and places are 64 bits, padding included. An upper bound will do:

@@ -200,6 +200,9 @@ struct Parameter {
   bool trainable = true;
   int32_t partition = -1;    ///< index into Program::partitions
   uint64_t memberOffset = 0; ///< first element in the partition's flat space
+  /// Where its slice begins in a rank's parameters of the partition, in bytes;
+  /// of a quantized partition only.
+  uint64_t packedOffset = 0;
   std::string location; ///< file:line:column of its declaration, for messages
   int64_t elements() const;
 };

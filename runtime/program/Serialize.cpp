@@ -180,7 +180,7 @@ ZRT_FIELDS(Command, opcode, kernel, buffers, collective, parts, group, stream,
            ticket, prescaled, traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
-           partition, memberOffset, location)
+           partition, memberOffset, packedOffset, location)
 ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
 ZRT_FIELDS(StateRange, begin, end, buffer)
@@ -282,8 +282,18 @@ static void checkIndices(const Program &program) {
     if (group != kAllRanks)
       checkIndex(group, program.mesh.groups.size(), what, "groups");
   };
-  for (const Partition &partition : program.partitions)
+  for (const Partition &partition : program.partitions) {
     checkGroup(partition.group, "partition " + partition.name);
+    if (partition.isQuantized() &&
+        (!partition.quantized.isValid() || !partition.shardedParameters ||
+         partition.trainable))
+      throw std::runtime_error(
+          "program: partition " + partition.name + " stores parameters in " +
+          std::to_string(partition.quantized.bits) + " bits and blocks of " +
+          std::to_string(partition.quantized.block) +
+          " elements; wanted 8 or 4, even blocks, and a partition that is "
+          "sharded and not trained");
+  }
   for (const Parameter &parameter : program.parameters) {
     checkShape(parameter.shape, "parameter " + parameter.name);
     if (parameter.partition != -1)

@@ -103,17 +103,6 @@ void zrt::joinRemainder(const uint16_t *remainder, float *values,
                         static_cast<uint32_t>(int32_t(int16_t(remainder[i]))));
 }
 
-/// Runs `move`, which reads or writes memory. That of a file may fail, and does
-/// not know what is there: `describe` says it.
-template <typename Move, typename Describe>
-static void named(Move move, Describe describe) {
-  try {
-    move();
-  } catch (const std::runtime_error &failure) {
-    throw std::runtime_error(describe() + ": " + failure.what());
-  }
-}
-
 namespace {
 
 /// What a rank stores of a state or of parameters, which may be in pieces.

@@ -7,12 +7,24 @@
 #include "state/Pieces.h"
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 namespace zrt {
 
 /// Elements that are in transit at once.
 inline constexpr uint64_t kPortion = uint64_t(1) << 18;
+
+/// Runs `move`, which reads or writes memory. That of a file may fail, and does
+/// not know what is there: `describe` says it.
+template <typename Move, typename Describe>
+void named(Move move, Describe describe) {
+  try {
+    move();
+  } catch (const std::runtime_error &failure) {
+    throw std::runtime_error(describe() + ": " + failure.what());
+  }
+}
 
 /// Writes `count` values of a parameter from `element` on to `out`.
 using ValueSource =

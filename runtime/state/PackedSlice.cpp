@@ -68,40 +68,42 @@ void zrt::roundTo(DataType type, float *values, uint64_t count) {
 
 /// Where the segments of `parameter` end.
 static uint64_t endOf(const Partition &partition, const Parameter &parameter) {
-  uint64_t end = parameter.memberOffset;
-  const uint64_t last = end + uint64_t(parameter.elements());
-  for (const Segment &segment : partition.segments)
-    if (end < last && segment.offset == end)
-      end += segment.size;
-  return end;
+  const uint64_t last = parameter.memberOffset + uint64_t(parameter.elements());
+  const auto &segments = partition.segments;
+  const auto found =
+      std::lower_bound(segments.begin(), segments.end(), last,
+                       [](const Segment &segment, uint64_t element) {
+                         return segment.offset + segment.size < element;
+                       });
+  return found == segments.end() || parameter.memberOffset == last
+             ? last
+             : found->offset + found->size;
 }
 
 PackedSlice::PackedSlice(const Program &program, const Arenas &arenas, int rank,
                          const Parameter &parameter)
-    : arenas(arenas) {
+    : arenas(arenas), name(parameter.name) {
   const Partition &partition = partitionOf(program, parameter);
   const uint64_t owners = uint64_t(program.ranksOf(partition.group));
-  const auto sliceOf = [&](const Parameter &other) {
-    return (endOf(partition, other) - other.memberOffset) / owners;
-  };
   how = partition.quantized;
   type = partition.computeType;
   begin = parameter.memberOffset / owners;
-  elements = sliceOf(parameter);
-  uint64_t offset = 0;
-  for (const Parameter &other : program.parameters)
-    if (other.partition == parameter.partition &&
-        other.memberOffset < parameter.memberOffset)
-      offset += how.packedBytes(sliceOf(other));
-  if (offset + how.packedBytes(elements) > partition.parameters.bytes)
+  elements = (endOf(partition, parameter) - parameter.memberOffset) / owners;
+  if (parameter.packedOffset + uint64_t(how.packedBytes(elements)) >
+      partition.parameters.bytes)
     throw std::out_of_range("parameter '" + parameter.name +
                             "' has elements beyond its partition's memory");
-  base =
-      static_cast<char *>(arenas.resolve(partition.parameters, rank)) + offset;
+  base = static_cast<char *>(arenas.resolve(partition.parameters, rank)) +
+         parameter.packedOffset;
   forEachPiece(
       program, parameter, /*sharded=*/true, rank, [&](const Piece &piece) {
         pieces.push_back({piece.element, piece.count, piece.stored - begin});
       });
+}
+
+uint64_t PackedSlice::portion() const {
+  const uint64_t block = how.block;
+  return std::max(block, kPortion / block * block);
 }
 
 PackedSlice::Blocks PackedSlice::blocksOf(uint64_t from, uint64_t count) const {
@@ -110,7 +112,7 @@ PackedSlice::Blocks PackedSlice::blocksOf(uint64_t from, uint64_t count) const {
           std::min(elements, (from + count + block - 1) / block * block)};
 }
 
-/// The slice's values in `blocks`, as they are computed with.
+/// The slice's values in `blocks`, as they are computed with; padding is zeros.
 void PackedSlice::collect(Blocks blocks, const ValueSource &source,
                           float *out) const {
   std::fill(out, out + (blocks.last - blocks.first), 0.0f);
@@ -121,36 +123,39 @@ void PackedSlice::collect(Blocks blocks, const ValueSource &source,
       source(piece.element + (from - piece.stored), to - from,
              out + (from - blocks.first));
   }
-  roundTo(type, out, blocks.last - blocks.first);
 }
 
-/// Calls `body(from, count)` over [0, count) in portions of whole blocks.
-template <typename Body>
-static void portions(const Quantization &how, uint64_t count, Body body) {
-  const uint64_t block = how.block;
-  const uint64_t most = std::max(block, kPortion / block * block);
-  for (uint64_t from = 0; from < count; from += most)
-    body(from, std::min(most, count - from));
+/// Runs `move`, which reads or writes some of the slice.
+template <typename Move> void PackedSlice::moved(Move move) const {
+  named(move, [&] { return "parameter '" + name + "'"; });
 }
 
 void PackedSlice::writeBlocks(Blocks blocks, const float *values) const {
   const uint64_t count = blocks.last - blocks.first;
   std::vector<char> bytes(how.packedBytes(count));
   packValues(how, values, count, bytes.data());
-  arenas.write(base + blocks.first * how.bits / 8, bytes.data(),
-               (count * how.bits + 7) / 8);
-  arenas.write(
-      base + how.scalesAt(elements) + blocks.first / how.block * sizeof(float),
-      bytes.data() + how.scalesAt(count), how.blocks(count) * sizeof(float));
+  moved([&] {
+    arenas.write(base + blocks.first * how.bits / 8, bytes.data(),
+                 (count * how.bits + 7) / 8);
+    arenas.write(scalesOf(blocks), bytes.data() + how.scalesAt(count),
+                 how.blocks(count) * sizeof(float));
+  });
+}
+
+char *PackedSlice::scalesOf(Blocks blocks) const {
+  return base + how.scalesAt(elements) +
+         blocks.first / how.block * sizeof(float);
 }
 
 void PackedSlice::write(const ValueSource &source) const {
   std::vector<float> values;
-  portions(how, elements, [&](uint64_t from, uint64_t count) {
-    values.resize(count);
-    collect({from, from + count}, source, values.data());
-    writeBlocks({from, from + count}, values.data());
-  });
+  for (uint64_t from = 0; from < elements; from += portion()) {
+    const Blocks blocks = {from, std::min(elements, from + portion())};
+    values.resize(blocks.last - blocks.first);
+    collect(blocks, source, values.data());
+    roundTo(type, values.data(), values.size());
+    writeBlocks(blocks, values.data());
+  }
 }
 
 /// Elements [from, from + count) of what begins with `blocks`.
@@ -170,22 +175,24 @@ void PackedSlice::read(uint64_t stored, uint64_t count, float *out) const {
   const uint64_t whole = blocks.last - blocks.first;
   std::vector<char> integers((whole * how.bits + 7) / 8);
   std::vector<float> scales(how.blocks(whole));
-  arenas.read(integers.data(), base + blocks.first * how.bits / 8,
-              integers.size());
-  arenas.read(scales.data(),
-              base + how.scalesAt(elements) +
-                  blocks.first / how.block * sizeof(float),
-              scales.size() * sizeof(float));
+  moved([&] {
+    arenas.read(integers.data(), base + blocks.first * how.bits / 8,
+                integers.size());
+    arenas.read(scales.data(), scalesOf(blocks), scales.size() * sizeof(float));
+  });
   unpack(integers.data(), scales.data(), blocks, from, count, out);
 }
 
 void PackedSlice::expect(uint64_t stored, uint64_t count,
-                         const ValueSource &source, float *out) const {
+                         const ValueSource &source, float *exact,
+                         float *out) const {
   const uint64_t from = stored - begin;
   const Blocks blocks = blocksOf(from, count);
   const uint64_t whole = blocks.last - blocks.first;
   std::vector<float> values(whole), scales(how.blocks(whole));
   collect(blocks, source, values.data());
+  std::copy_n(values.data() + (from - blocks.first), count, exact);
+  roundTo(type, values.data(), whole);
   std::vector<char> bytes(how.packedBytes(whole));
   packValues(how, values.data(), whole, bytes.data());
   std::memcpy(scales.data(), bytes.data() + how.scalesAt(whole),

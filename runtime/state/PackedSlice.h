@@ -33,10 +33,13 @@ public:
   /// `stored` in the partition, as `Piece` counts.
   void read(uint64_t stored, uint64_t count, float *out) const;
 
-  /// What those elements would be read as, had the slice been packed from
-  /// `source`.
+  /// Values of `source` for those elements, exact, and as they would be read
+  /// had the slice been packed from it.
   void expect(uint64_t stored, uint64_t count, const ValueSource &source,
-              float *out) const;
+              float *exact, float *out) const;
+
+  /// Elements that are best moved at once: whole blocks.
+  uint64_t portion() const;
 
 private:
   struct Blocks {
@@ -47,8 +50,11 @@ private:
   void unpack(const char *integers, const float *scales, Blocks blocks,
               uint64_t from, uint64_t count, float *out) const;
   void writeBlocks(Blocks blocks, const float *values) const;
+  char *scalesOf(Blocks blocks) const;
+  template <typename Move> void moved(Move move) const;
 
   const Arenas &arenas;
+  const std::string &name;
   Quantization how;
   DataType type;
   std::vector<Piece> pieces;        ///< `stored` counts from the slice's first

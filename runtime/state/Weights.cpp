@@ -147,20 +147,14 @@ bool zrt::isRoundedStart(const Program &program, const Parameter &parameter) {
           partition.isQuantized());
 }
 
-/// Values of the start of `piece`, whose rounded form is `stored`; `rounded` is
-/// that of the start.
-static std::vector<float> exactValues(const StartingValues &start,
-                                      const Parameter &parameter,
-                                      const Piece &piece, const float *stored,
-                                      const float *rounded) {
-  if (std::memcmp(rounded, stored, piece.count * sizeof(float)) != 0)
+/// Throws where values of the start are not stored as `found`.
+static void checkStart(const Parameter &parameter,
+                       const std::vector<float> &wanted, const float *found) {
+  if (std::memcmp(wanted.data(), found, wanted.size() * sizeof(float)) != 0)
     throw std::runtime_error(
         "the frozen parameter '" + parameter.name +
         "' is not what the run started from: the weights file that it was "
         "loaded from has changed since");
-  std::vector<float> values(piece.count);
-  start(parameter, piece.element, piece.count, values.data());
-  return values;
 }
 
 /// Exact values of what is stored in fewer bits.
@@ -170,12 +164,11 @@ static void readRounded(const Program &program, const Arenas &arenas, int rank,
   const DataType type = partitionOf(program, parameter).computeType;
   readParameter(program, arenas, rank, parameter,
                 [&](uint64_t element, uint64_t count, const float *stored) {
-                  std::vector<float> rounded(count);
-                  start(parameter, element, count, rounded.data());
+                  std::vector<float> exact(count);
+                  start(parameter, element, count, exact.data());
+                  std::vector<float> rounded = exact;
                   roundTo(type, rounded.data(), count);
-                  const std::vector<float> exact =
-                      exactValues(start, parameter, {element, count, 0}, stored,
-                                  rounded.data());
+                  checkStart(parameter, rounded, stored);
                   sink(element, count, exact.data());
                 });
 }
@@ -188,14 +181,20 @@ static void readQuantized(const Program &program, const Arenas &arenas,
   const ValueSource source = [&](uint64_t element, uint64_t count, float *out) {
     start(parameter, element, count, out);
   };
-  forEachSharePortion(
+  const auto read = [&](const Piece &piece) {
+    std::vector<float> stored(piece.count), rounded(piece.count),
+        exact(piece.count);
+    slice.read(piece.stored, piece.count, stored.data());
+    slice.expect(piece.stored, piece.count, source, exact.data(),
+                 rounded.data());
+    checkStart(parameter, rounded, stored.data());
+    sink(piece.element, piece.count, exact.data());
+  };
+  forEachShare(
       program, parameter, /*sharded=*/true, rank, [&](const Piece &piece) {
-        std::vector<float> stored(piece.count), rounded(piece.count);
-        slice.read(piece.stored, piece.count, stored.data());
-        slice.expect(piece.stored, piece.count, source, rounded.data());
-        const std::vector<float> exact =
-            exactValues(start, parameter, piece, stored.data(), rounded.data());
-        sink(piece.element, piece.count, exact.data());
+        for (uint64_t at = 0; at < piece.count; at += slice.portion())
+          read({piece.element + at, std::min(slice.portion(), piece.count - at),
+                piece.stored + at});
       });
 }
 

@@ -12,6 +12,7 @@ of parameters that a rank stores are those of integers and scales.
 
 import os
 import re
+import shutil
 
 from train_memory import Model, arena, packed_bytes, padded_parameter
 from training import (ELEMENT_BYTES, MODELS, Setup, arguments, check, close, difference,
@@ -104,6 +105,25 @@ def main():
                       flags=("--checkpoint", checkpoint, "--resume"))
     check(resumed.column("loss") == first.column("loss")[STEPS // 2:],
           "the resumed run differs")
+    # Any other program goes on with frozen weights as they were.
+    other = Setup(1, 1, precision, ACCUMULATION * ranks, True, model=model)
+    home = os.path.join(folder, "other")
+    shutil.copytree(checkpoint, home)
+    moved = execute(folder, other, steps=STEPS, weights=None, tag="-moved",
+                    flags=("--checkpoint", home, "--resume"))
+    found = read_tensors(moved.weights)
+    check(all(found[name] == start[name] for name in Model(model).groups["frozen"]),
+          "a frozen weight is not resumed as it was")
+
+    # One rank packs what it has whole, and computes with what comes back.
+    alone = Setup(3, 1, precision, ACCUMULATION, True, model=model,
+                  quantization_block=BLOCK, **stored)
+    whole = execute(folder, Setup(3, 1, precision, ACCUMULATION, True, model=model), steps=STEPS)
+    one = execute(folder, alone, steps=STEPS)
+    check(one.column("loss") != whole.column("loss"), "one rank quantizes nothing")
+    close("losses of one rank", one.column("loss"), whole.column("loss"), {8: 5e-3, 4: 5e-2}[bits])
+    check(one.updates[0]["memory"]["parameters"] < whole.updates[0]["memory"]["parameters"],
+          "one rank stores no less")
     print("ok")
 
 

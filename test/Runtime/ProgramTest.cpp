@@ -25,7 +25,7 @@ FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
 FIELDS(CollectivePart, a, b, c, d, e)
 FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k, l)
 FIELDS(Initializer, a, b, c)
-FIELDS(Parameter, a, b, c, d, e, f, g, h, i)
+FIELDS(Parameter, a, b, c, d, e, f, g, h, i, j)
 FIELDS(Segment, a, b)
 FIELDS(Optimizer, a, b, c)
 FIELDS(StateRange, a, b, c)
@@ -145,6 +145,11 @@ Program filled() {
   Filler().fill(program);
   program.training.ranks = 6;
   program.mesh = {{{"replica", 2}, {"shard", 3}}, {{{0, 1}}, {{1}}}};
+  for (Partition &partition : program.partitions) {
+    partition.quantized = {4, 66};
+    partition.shardedParameters = true;
+    partition.trainable = false;
+  }
   return program;
 }
 
@@ -256,6 +261,24 @@ TEST(Program, IndicesAreChecked) {
   EXPECT_NE(error.find("command 'layer 3' names entry 2 of kernels"),
             std::string::npos)
       << error;
+}
+
+TEST(Program, WhatIsStoredQuantizedIsChecked) {
+  const auto refuses = [](auto change) {
+    Program program = filled(), back;
+    program.partitions.at(0).name = "p0";
+    change(program.partitions.at(0));
+    std::string bytes = serialize(program), error;
+    EXPECT_FALSE(parse(bytes.data(), bytes.size(), back, error));
+    EXPECT_NE(error.find("wanted 8 or 4, even blocks, and a partition that is "
+                         "sharded and not trained"),
+              std::string::npos)
+        << error;
+  };
+  refuses([](Partition &partition) { partition.quantized.block = 0; });
+  refuses([](Partition &partition) { partition.quantized.bits = 5; });
+  refuses([](Partition &partition) { partition.trainable = true; });
+  refuses([](Partition &partition) { partition.shardedParameters = false; });
 }
 
 TEST(Program, TheCollectiveHashSeesWhatRanksMustAgreeOn) {

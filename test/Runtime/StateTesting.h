@@ -38,7 +38,7 @@ public:
     partition.shardedGradients = stage >= 2;
     partition.shardedOptimizer = stage >= 1 && trainable;
     partition.computeType = type;
-    uint64_t end = 0;
+    uint64_t end = 0, packed = 0;
     for (Parameter &member : members) {
       member.partition = static_cast<int32_t>(program.partitions.size());
       member.computeType = type;
@@ -49,6 +49,11 @@ public:
         partition.segments.push_back(
             {member.memberOffset, padded - member.memberOffset});
         end = padded;
+      }
+      if (!trainable && stage == 3 && quantized.bits) {
+        const Segment &own = partition.segments.back();
+        member.packedOffset = packed;
+        packed += uint64_t(quantized.packedBytes(int64_t(own.size / ranks)));
       }
       program.parameters.push_back(member);
     }

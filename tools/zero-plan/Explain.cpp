@@ -124,7 +124,11 @@ static void printPlaces(const StatePlaces &places, PartitionOp partition,
                    : StringRef(name).starts_with("errors")
                        ? false
                        : partition.hasShardedOptimizer();
-    add(name, sharded ? "slice of the partition" : "the whole partition",
+    const bool isPacked = name == "parameters" && partition.getQuantized();
+    add(name,
+        isPacked  ? "slices of the partition, quantized"
+        : sharded ? "slice of the partition"
+                  : "the whole partition",
         place);
   }
   llvm::outs() << "memory of a rank:\n";

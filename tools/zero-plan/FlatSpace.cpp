@@ -97,8 +97,11 @@ void Drawing::printTitle() {
   llvm::outs() << "@" << partition.getSymName() << " "
                << stringifyLayoutKind(partition.getLayout()) << " over "
                << plural(partition.getSlices(), "rank") << ", stage "
-               << partition.getStage() << ", " << partition.getComputeType()
-               << ": " << formatCount(elements) << " elements of "
+               << partition.getStage() << ", " << partition.getComputeType();
+  if (auto quantized = partition.getQuantized())
+    llvm::outs() << " stored in " << quantized->getBits() << " bits, blocks of "
+                 << formatCount(quantized->getBlock());
+  llvm::outs() << ": " << formatCount(elements) << " elements of "
                << plural(members.size(), "parameter") << " and "
                << formatCount(partition.getFlatElements() - elements)
                << " of padding in " << plural(segments.size() - 1, "segment")

@@ -23,6 +23,7 @@ private:
                                  std::string *error = nullptr);
   LogicalResult verifyFolder() const;
   void resolveStage(int64_t stage);
+  std::vector<int64_t> listStages(bool mayOffload);
   LogicalResult resolveOffload(bool mayOffload);
   void sayCommon();
 
@@ -129,6 +130,25 @@ void SearchResolver::sayCommon() {
       model.get().getContext()->getDiagEngine().emit(std::move(remark));
 }
 
+/// One rank has nothing to slice; but at stage 3 it may store what is not
+/// trained in fewer bits, which only the keys of that stage say.
+std::vector<int64_t> SearchResolver::listStages(bool mayOffload) {
+  const TrainConfig &base = resolved.base;
+  std::vector<int64_t> stages = getOpenStages(base, mayOffload);
+  const bool isGiven =
+      llvm::is_contained(base.given, std::string("zero_optimization.stage"));
+  if (base.ranks > 1 || isGiven || llvm::is_contained(stages, 3))
+    return stages;
+  PlanOptions plan = options.plan;
+  plan.stage = "3";
+  std::string error;
+  Remarks remarks;
+  FailureOr<TrainConfig> config = resolve(plan, remarks, &error);
+  if (succeeded(config) && config->quantizedFrozenBits)
+    stages.push_back(3);
+  return stages;
+}
+
 FailureOr<ResolvedSearch> SearchResolver::run() {
   Remarks remarks;
   FailureOr<TrainConfig> base = resolve(options.plan, remarks);
@@ -138,7 +158,7 @@ FailureOr<ResolvedSearch> SearchResolver::run() {
   if (failed(verifyFolder()))
     return failure();
   const bool mayOffload = base->hostMemoryBudget > 0 || options.folder;
-  const std::vector<int64_t> stages = getOpenStages(*base, mayOffload);
+  const std::vector<int64_t> stages = listStages(mayOffload);
   if (stages.size() == 1) {
     resolved.stages.push_back(*base);
     said.push_back(std::move(remarks));

@@ -1,4 +1,4 @@
-//===- Quantization.h - what travels quantized ------------------*- C++ -*-===//
+//===- Quantization.h - what is quantized ------------------*- C++ -*-===//
 #ifndef ZERO_ANALYSIS_QUANTIZATION_H
 #define ZERO_ANALYSIS_QUANTIZATION_H
 
@@ -13,11 +13,10 @@ QuantizationAttr getGatherQuantization(PlanningAttr planning,
                                        const PartitionTable &partitions,
                                        StringAttr parameter);
 
-/// How a rank stores its slice of a parameter of `elements` elements that is
-/// cut over `slices` ranks, not trained and not persistent: by the same rule;
-/// null: in the parameter's type.
-QuantizationAttr getStoredQuantization(PlanningAttr planning, int64_t elements,
-                                       int64_t slices);
+/// How a rank stores its slice, of `elements` elements with padding, of a
+/// parameter that is not trained and not persistent: by the same rule; null: in
+/// the parameter's type.
+QuantizationAttr getStoredQuantization(PlanningAttr planning, int64_t elements);
 
 /// The errors that `partition` keeps of gradients that it exchanges, as its
 /// attribute has them; empty where nothing is fed back.

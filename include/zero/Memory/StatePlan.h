@@ -55,6 +55,9 @@ public:
   /// is stored whole or sharded.
   AtAttr getSlice(PartitionOp partition, AtAttr state, bool sharded,
                   int64_t elementBytes, int64_t begin, int64_t end) const;
+  /// Where a rank's packed slice of the member at `begin` of a quantized
+  /// partition begins among its parameters, in bytes.
+  int64_t getPackedOffset(PartitionOp partition, int64_t begin) const;
   /// Where a state, or a resident copy, has `buffer`; null for memory that is
   /// neither.
   AtAttr getPlace(const AsyncBuffer &buffer) const;
@@ -65,6 +68,8 @@ public:
 
 private:
   DenseMap<StringAttr, AtAttr> residents;
+  /// By quantized partition, the offsets of its members; filled when asked for.
+  mutable DenseMap<Operation *, DenseMap<int64_t, int64_t>> packedOffsets;
 };
 
 /// All places of `op`, of results or of what it starts.
