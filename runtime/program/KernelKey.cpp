@@ -24,6 +24,8 @@ void addTypes(std::string &text, const std::vector<TensorType> &types,
     text += "[";
     for (size_t dim = 0; dim < types[i].shape.size(); ++dim)
       text += (dim ? "x" : "") + std::to_string(types[i].shape[dim]);
+    for (size_t dim = 0; dim < types[i].strides.size(); ++dim)
+      text += (dim ? "x" : " by ") + std::to_string(types[i].strides[dim]);
     text += "]";
   }
   text += ")";

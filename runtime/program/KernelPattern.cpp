@@ -89,8 +89,10 @@ KernelPattern::Tensor KernelPattern::parseTensor(const char *schema,
       tensor.element != "any" && !typeOfName(tensor.element))
     refuseSchema(schema, "has the element type '" + tensor.element +
                              "', wanted T, U, E, any or a type's name");
-  if (close + 1 < text.size() && text[close + 1] == '~')
-    tensor.swap = text.substr(close + 2);
+  std::string suffix = text.substr(close + 1);
+  tensor.strided = takeSuffix(suffix, "&");
+  if (!suffix.empty() && suffix[0] == '~')
+    tensor.swap = suffix.substr(1);
   for (std::string part : split(text.substr(open + 1, close - open - 1), ',')) {
     Dimension dimension;
     if (size_t at = part.find('@'); at != std::string::npos) {
@@ -270,6 +272,49 @@ std::string KernelPattern::matchList(const std::vector<Tensor> &patterns,
   return {};
 }
 
+bool KernelPattern::takesStrides(const KernelSpec &spec, size_t index) const {
+  const bool isResult = index >= spec.operands.size();
+  const std::vector<Tensor> &patterns = isResult ? results : operands;
+  if (isResult)
+    index -= spec.operands.size();
+  return !patterns.empty() &&
+         patterns[std::min(index, patterns.size() - 1)].strided;
+}
+
+/// What is wrong with the strides of `type`; empty where nothing is.
+std::string KernelPattern::checkStrides(const Tensor &pattern,
+                                        const TensorType &type) {
+  if (type.strides.empty())
+    return {};
+  const std::string found = pattern.name + " is " + describe(type);
+  if (!pattern.strided)
+    return found + ", wanted it dense";
+  const size_t rank = type.shape.size();
+  bool fits = type.strides.size() == rank && rank > 0;
+  // By increasing stride, each dimension begins past the ones before.
+  std::vector<std::pair<int64_t, int64_t>> byStride;
+  for (size_t i = 0; fits && i < rank; ++i) {
+    if (type.shape[i] == 1)
+      continue;
+    const int64_t stride = type.strides[i];
+    fits = i + 1 == rank
+               ? stride == 1
+               : stride * int64_t(sizeOf(type.type)) % kStrideBytes == 0;
+    byStride.push_back({stride, type.shape[i]});
+  }
+  std::sort(byStride.begin(), byStride.end());
+  int64_t covered = 1;
+  for (const auto &[stride, size] : byStride) {
+    fits &= stride >= covered;
+    covered = (size - 1) * stride + covered;
+  }
+  return fits ? ""
+              : found +
+                    ", wanted strides that do not overlap: 1 of the last "
+                    "dimension, others multiples of " +
+                    std::to_string(kStrideBytes) + " bytes";
+}
+
 bool KernelPattern::matchElement(const Tensor &pattern, DataType type,
                                  KernelShapes &shapes) const {
   if (pattern.element == "any")
@@ -349,7 +394,7 @@ std::string KernelPattern::matchTensor(const Tensor &pattern,
   const bool element = matchElement(pattern, type.type, shapes);
   const bool shape = matchShape(pattern, type, shapes);
   if (element && shape)
-    return {};
+    return checkStrides(pattern, type);
   return pattern.name + " is " + describe(type) + ", wanted " +
          wanted(pattern, type, shapes);
 }

@@ -18,6 +18,9 @@ struct KernelPattern {
   /// Sets the flags that `spec` lacks.
   void fillFlags(KernelSpec &spec) const;
 
+  /// Whether the operand, or past those the result, may have strides.
+  bool takesStrides(const KernelSpec &spec, size_t index) const;
+
 private:
   enum class AttributeKind { Flag, Int, Ints, Range, Real };
   struct Attribute {
@@ -34,7 +37,7 @@ private:
   };
   struct Tensor {
     std::string name, element, swap;
-    bool optional = false, variadic = false;
+    bool optional = false, variadic = false, strided = false;
     std::vector<Dimension> dimensions;
   };
 
@@ -50,6 +53,8 @@ private:
                         KernelShapes &shapes) const;
   std::string matchTensor(const Tensor &pattern, const TensorType &type,
                           KernelShapes &shapes) const;
+  static std::string checkStrides(const Tensor &pattern,
+                                  const TensorType &type);
   bool matchElement(const Tensor &pattern, DataType type,
                     KernelShapes &shapes) const;
   bool matchShape(const Tensor &pattern, const TensorType &type,

@@ -46,7 +46,10 @@ std::string zrt::describe(const TensorType &type) {
   std::string text;
   for (int64_t size : type.shape)
     text += std::to_string(size) + "x";
-  return text + nameOf(type.type);
+  text += nameOf(type.type);
+  for (size_t i = 0; i < type.strides.size(); ++i)
+    text += (i ? "x" : " strides ") + std::to_string(type.strides[i]);
+  return text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,6 +124,11 @@ std::string zrt::checkKernel(const KernelSpec &spec, KernelShapes &shapes) {
   if (wrong.empty() && row->schema.check)
     wrong = row->schema.check(shapes);
   return wrong;
+}
+
+bool zrt::takesStrides(const KernelSpec &spec, size_t index) {
+  const Row *row = findRow(spec.name);
+  return row && row->pattern.takesStrides(spec, index);
 }
 
 KernelArithmetic zrt::arithmeticOf(const KernelSpec &spec) {

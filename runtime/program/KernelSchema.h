@@ -70,6 +70,9 @@ struct KernelArithmetic {
 /// - `?` after a tensor's name says that it may be absent, from the last such
 ///   tensor on; `*` that there is any number of them. `~transposed` behind a
 ///   tensor swaps its last two dimensions where the attribute is set.
+/// - `&` behind a tensor says that it may have strides: that of the last
+///   dimension is 1, others are multiples of `kStrideBytes`, and no two
+///   elements share memory. Without it a tensor is dense.
 ///
 /// `attributes` lists keys and kinds, such as "eps:real rows:range?":
 /// - `flag` is 0 or 1 and 0 where it is absent; a flag with an optional
@@ -89,6 +92,14 @@ struct KernelSchema {
   /// What kind of operations `flops` are; null: elementwise.
   KernelArithmetic (*arithmetic)(const KernelShapes &shapes) = nullptr;
 };
+
+/// Strides of what is not dense, and where it begins in memory, are multiples
+/// of so many bytes: what kernels read and write at once.
+inline constexpr int64_t kStrideBytes = 16;
+
+/// Whether the schema of `spec` lets a tensor have strides: the operand, or
+/// where `index` is past those the result.
+bool takesStrides(const KernelSpec &spec, size_t index);
 
 /// The schema of the kernel `name`, or null where there is none.
 const KernelSchema *findKernelSchema(const std::string &name);
@@ -120,7 +131,7 @@ public:
   explicit KernelSchemas(std::vector<KernelSchema> rows);
 };
 
-/// "4x256xf32".
+/// "4x256xf32", with strides "4x256xf32 strides 512x1".
 std::string describe(const TensorType &type);
 
 } // namespace zrt

@@ -283,14 +283,14 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
        "transpose_a:flag transpose_b:flag rows:range?", matmulFlops,
        matmulBytes, checkMatmul, matmulProduct},
       {"nn.attention",
-       "q:T[b,t,h,d] k:T[b,s,g,d] v:T[b,s,g,d] mask?:f32[..] -> "
-       "out:T[b,t,h,d] lse:f32[b,h,t]",
+       "q:T[b,t,h,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& mask?:f32[..] -> "
+       "out:T[b,t,h,d]& lse:f32[b,h,t]",
        "causal:flag mask:flag scale:real?", attentionFlops<2>, nullptr,
        checkAttention, attentionArithmetic},
       {"nn.attention_grad",
-       "dout:T[b,t,h,d] q:T[b,t,h,d] k:T[b,s,g,d] v:T[b,s,g,d] "
-       "out:T[b,t,h,d] lse:f32[b,h,t] mask?:f32[..] -> "
-       "dq:T[b,t,h,d] dk:T[b,s,g,d] dv:T[b,s,g,d]",
+       "dout:T[b,t,h,d]& q:T[b,t,h,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& "
+       "out:T[b,t,h,d]& lse:f32[b,h,t] mask?:f32[..] -> "
+       "dq:T[b,t,h,d]& dk:T[b,s,g,d]& dv:T[b,s,g,d]&",
        "causal:flag mask:flag scale:real?", attentionFlops<5>, nullptr,
        checkAttention, attentionArithmetic},
       {"nn.rotary", "x:T[b,t,h,d] -> y:T[b,t,h,d]",

@@ -86,6 +86,14 @@ static int64_t product(const std::vector<int64_t> &shape) {
 }
 
 int64_t TensorType::elements() const { return product(shape); }
+uint64_t TensorType::span() const {
+  if (strides.empty() || elements() == 0)
+    return bytes();
+  uint64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i)
+    last += uint64_t(shape[i] - 1) * uint64_t(strides[i]);
+  return (last + 1) * sizeOf(type);
+}
 int64_t Parameter::elements() const { return product(shape); }
 
 const State *Partition::findState(StateStart start) const {
@@ -101,7 +109,7 @@ const State *Partition::master() const {
 }
 
 bool TensorType::operator==(const TensorType &other) const {
-  return type == other.type && shape == other.shape;
+  return type == other.type && shape == other.shape && strides == other.strides;
 }
 
 bool KernelSpec::operator==(const KernelSpec &other) const {

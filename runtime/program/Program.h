@@ -74,12 +74,17 @@ struct BufferRef {
   int space() const { return spaceOf(arena, tier); }
 };
 
-/// Element type and static shape, row-major and dense.
+/// Element type and static shape; row-major and dense, unless it has strides.
 struct TensorType {
   DataType type = DataType::F32;
   std::vector<int64_t> shape;
+  /// Elements from an index of a dimension to the next, for each dimension;
+  /// empty: dense. Only of what kernels take, as their schemas say.
+  std::vector<int64_t> strides = {};
   int64_t elements() const;
   uint64_t bytes() const { return elements() * sizeOf(type); }
+  /// Bytes from the first element through the last.
+  uint64_t span() const;
   bool operator==(const TensorType &other) const;
 };
 

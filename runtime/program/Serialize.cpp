@@ -172,7 +172,7 @@ private:
   }
 
 ZRT_FIELDS(BufferRef, arena, offset, stride, bytes, group, tier)
-ZRT_FIELDS(TensorType, type, shape)
+ZRT_FIELDS(TensorType, type, shape, strides)
 ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
            bytes)
 ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
@@ -264,6 +264,25 @@ static void checkShape(const std::vector<int64_t> &shape,
                              " has more bytes than 64 bits count");
 }
 
+/// The shape, and that the last element's distance fits 64 bits.
+static void checkType(const TensorType &type, const std::string &what) {
+  checkShape(type.shape, what);
+  if (type.strides.empty())
+    return;
+  bool fits = type.strides.size() == type.shape.size();
+  int64_t last = 0;
+  for (size_t i = 0; fits && i < type.shape.size(); ++i) {
+    int64_t distance = 0;
+    fits = type.strides[i] >= 0 &&
+           !__builtin_mul_overflow(type.shape[i], type.strides[i], &distance) &&
+           !__builtin_add_overflow(last, distance, &last);
+  }
+  if (!fits || last > std::numeric_limits<int64_t>::max() / 16)
+    throw std::runtime_error("program: " + what +
+                             " has strides that are not one a dimension, are "
+                             "negative or overflow 64 bits");
+}
+
 static void checkIndex(uint64_t index, uint64_t count, const std::string &what,
                        const char *table) {
   if (index >= count)
@@ -306,9 +325,9 @@ static void checkIndices(const Program &program) {
                "parameters");
   for (const KernelSpec &spec : program.kernels) {
     for (const TensorType &type : spec.operands)
-      checkShape(type.shape, "an operand of kernel " + spec.name);
+      checkType(type, "an operand of kernel " + spec.name);
     for (const TensorType &type : spec.results)
-      checkShape(type.shape, "a result of kernel " + spec.name);
+      checkType(type, "a result of kernel " + spec.name);
   }
   for (const auto &[name, region] : program.regions())
     for (const Command &command : region->commands) {

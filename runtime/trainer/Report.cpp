@@ -36,7 +36,10 @@ std::string zrt::readable(const TensorType &type) {
   std::string text = "tensor<";
   for (int64_t extent : type.shape)
     text += std::to_string(extent) + "x";
-  return text + nameOf(type.type) + ">";
+  text += nameOf(type.type);
+  for (size_t i = 0; i < type.strides.size(); ++i)
+    text += (i ? "x" : ", strides ") + std::to_string(type.strides[i]);
+  return text + ">";
 }
 
 namespace {

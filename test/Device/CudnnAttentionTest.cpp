@@ -22,6 +22,10 @@ AttentionProblem problem(DataType type, int64_t batch, int64_t tokens,
   shape.features = features;
   shape.causal = true;
   shape.scale = 0.125f;
+  const RowStrides query = RowStrides::dense(tokens, heads, features),
+                   key = RowStrides::dense(tokens, groups, features);
+  shape.qRows = shape.outRows = shape.doutRows = shape.dqRows = query;
+  shape.kRows = shape.vRows = shape.dkRows = shape.dvRows = key;
   return result;
 }
 
@@ -48,6 +52,15 @@ TEST(CudnnAttention, HasAttentionForTheModels) {
     expectKernels(problem(type, 4, 256, 4, 4, 64)); // gpt-small
     expectKernels(problem(type, 4, 256, 4, 2, 64)); // llama-small
   }
+}
+
+/// Parts of one tensor of queries, keys and values, and of its gradient.
+TEST(CudnnAttention, HasAttentionOnParts) {
+  AttentionProblem p = problem(DataType::BF16, 8, 1024, 12, 12, 64);
+  const RowStrides part = {3 * 1024 * 12 * 64, 3 * 12 * 64, 64};
+  AttentionArguments &s = p.shape;
+  s.qRows = s.kRows = s.vRows = s.dqRows = s.dkRows = s.dvRows = part;
+  expectKernels(p);
 }
 
 /// The workspace of a kernel that is made.

@@ -75,7 +75,7 @@ public:
   StagedKernel(const KernelSpec &spec, const KernelContext &context)
       : name(spec.name), control(context.control), onDevice(sizeof(Control)) {
     for (const TensorType &type : bufferTypes(spec)) {
-      blocks.push_back(std::make_unique<Block>(type.bytes()));
+      blocks.push_back(std::make_unique<Block>(type.span()));
       addresses.push_back(blocks.back()->data());
     }
     KernelContext own = context;

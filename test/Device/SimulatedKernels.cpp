@@ -116,7 +116,7 @@ public:
     std::vector<Access> accesses;
     const size_t reads = countReads(spec);
     for (size_t i = 0; i < types.size(); ++i)
-      accesses.push_back({buffers[i], types[i].bytes(), i >= reads});
+      accesses.push_back({buffers[i], types[i].span(), i >= reads});
     if (spec.name.rfind("zero.", 0) == 0 || spec.name == "nn.dropout")
       accesses.push_back({control, sizeof(Control), writesControl(spec.name)});
     if (workspaceBytes())

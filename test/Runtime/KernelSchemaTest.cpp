@@ -75,6 +75,40 @@ TEST(KernelSchema, SaysWhichTensorDoesNotFit) {
                              "x, w; results: y, rstd");
 }
 
+TEST(KernelSchema, SomeTensorsMayHaveStrides) {
+  const TensorType query = {F32, {2, 5, 3, 4}};
+  KernelSpec made =
+      spec("nn.attention", {query, query, query}, {query, {F32, {2, 3, 5}}});
+  fillFlags(made);
+  EXPECT_EQ(wrongWith(made), "");
+  for (size_t tensor : {0, 1, 2, 3})
+    EXPECT_TRUE(takesStrides(made, tensor));
+  EXPECT_FALSE(takesStrides(made, 4));
+  EXPECT_FALSE(takesStrides(norm(), 0));
+
+  made.operands[1].strides = {300, 60, 20, 1};
+  EXPECT_EQ(wrongWith(made), "");
+  EXPECT_EQ(made.operands[1].span(), (300 + 4 * 60 + 2 * 20 + 4) * 4u);
+  made.operands[0].strides = {60, 12, 4, 1};
+  made.results[1].strides = {15, 5, 1};
+  EXPECT_EQ(wrongWith(made),
+            "lse is 2x3x5xf32 strides 15x5x1, wanted it dense");
+  made.results[1].strides = {};
+  for (const std::vector<int64_t> &strides :
+       {std::vector<int64_t>{60, 12, 4}, // too few
+        {60, 12, 4, 2},                  // rows in pieces
+        {60, 12, 5, 1},                  // between multiples of 16 bytes
+        {60, 8, 4, 1},                   // overlapping
+        {60, 12, 0, 1}}) {
+    made.operands[0].strides = strides;
+    EXPECT_NE(wrongWith(made).find("wanted strides that do not overlap: 1 of "
+                                   "the last dimension, others multiples of "
+                                   "16 bytes"),
+              std::string::npos)
+        << wrongWith(made);
+  }
+}
+
 TEST(KernelSchema, SaysWhichAttributeDoesNotFit) {
   KernelSpec made = norm();
   made.floats.clear();

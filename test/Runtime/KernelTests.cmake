@@ -13,4 +13,5 @@ set(ZERO_KERNEL_TESTS
   KernelQuantizeTest.cpp
   KernelShapeTest.cpp
   KernelSiluMulTest.cpp
+  KernelStridesTest.cpp
   KernelWindowsTest.cpp)

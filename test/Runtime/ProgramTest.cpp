@@ -20,7 +20,7 @@ namespace {
     visit(__VA_ARGS__);                                                        \
   }
 FIELDS(BufferRef, a, b, c, d, e, f)
-FIELDS(TensorType, a, b)
+FIELDS(TensorType, a, b, c)
 FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
 FIELDS(CollectivePart, a, b, c, d, e)
 FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k, l)
@@ -81,7 +81,9 @@ public:
     value.shape = {next(), 0, 5};
     value.partition = 1;
   }
-  void fill(TensorType &value) { value = {DataType::U16, {next(), next(), 1}}; }
+  void fill(TensorType &value) {
+    value = {DataType::U16, {next(), next(), 1}, {next(), next(), 1}};
+  }
   template <typename T> void fill(std::vector<T> &values) {
     values.resize(2);
     for (T &value : values)
@@ -279,6 +281,23 @@ TEST(Program, WhatIsStoredQuantizedIsChecked) {
   refuses([](Partition &partition) { partition.quantized.bits = 5; });
   refuses([](Partition &partition) { partition.trainable = true; });
   refuses([](Partition &partition) { partition.shardedParameters = false; });
+}
+
+TEST(Program, StridesAreChecked) {
+  auto errorOf = [](std::vector<int64_t> strides) {
+    Program program, back;
+    program.kernels.resize(1);
+    program.kernels[0].name = "some";
+    program.kernels[0].results = {{DataType::F32, {4, 5}, std::move(strides)}};
+    std::string bytes = serialize(program), error;
+    return parse(bytes.data(), bytes.size(), back, error) ? "" : error;
+  };
+  EXPECT_EQ(errorOf({100, 1}), "");
+  for (const std::vector<int64_t> &strides : std::vector<std::vector<int64_t>>{
+           {1}, {100, -1}, {int64_t(1) << 62, 1}, {(int64_t(1) << 60) + 1, 1}})
+    EXPECT_EQ(errorOf(strides),
+              "program: a result of kernel some has strides that are not one a "
+              "dimension, are negative or overflow 64 bits");
 }
 
 TEST(Program, TheCollectiveHashSeesWhatRanksMustAgreeOn) {

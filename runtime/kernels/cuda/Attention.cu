@@ -46,19 +46,26 @@ __device__ inline bool sees(const AttentionArguments &a, int64_t t, int64_t s) {
   return t < a.queries && s < a.keys && (!a.causal || s <= t);
 }
 
-/// Copies rows [first, first + kRows) of head `head` of [B, count, heads, D]
+/// Where row (b, t, h) of a tensor begins.
+template <typename T, typename Void>
+__device__ inline T *rowAt(Void *tensor, const RowStrides &strides, int64_t b,
+                           int64_t t, int64_t h) {
+  return static_cast<T *>(tensor) + b * strides.batch + t * strides.token +
+         h * strides.head;
+}
+
+/// Copies rows [first, first + kRows) of head `head`, of `count` there are,
 /// into shared memory, times `factor`; rows past `count` become zero.
 template <typename T>
-__device__ void copyTile(const T *from, int64_t b, int64_t first, int64_t count,
-                         int64_t heads, int64_t head, int64_t features,
-                         float factor, float *to) {
+__device__ void copyTile(const void *from, const RowStrides &strides, int64_t b,
+                         int64_t first, int64_t count, int64_t head,
+                         int64_t features, float factor, float *to) {
+  const T *rows = rowAt<const T>(from, strides, b, first, head);
   for (int64_t i = threadIdx.x; i < kRows * features; i += kThreads) {
-    const int64_t row = i / features, d = i % features, t = first + row;
+    const int64_t row = i / features, d = i % features;
     to[row * strideOf(features) + d] =
-        t < count
-            ? toFloat(from[((b * count + t) * heads + head) * features + d]) *
-                  factor
-            : 0.0f;
+        first + row < count ? toFloat(rows[row * strides.token + d]) * factor
+                            : 0.0f;
   }
 }
 
@@ -111,18 +118,16 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t g = h / (a.heads / a.groups);
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int64_t t = first + row;
-  copyTile(static_cast<const T *>(a.q), b, first, a.queries, a.heads, h,
-           a.features, a.scale, queries);
+  copyTile<T>(a.q, a.qRows, b, first, a.queries, h, a.features, a.scale,
+              queries);
   float outputs[kOutputs] = {};
   float largest = -INFINITY, sum = 0;
   const int64_t last =
       a.causal && first + kRows < a.keys ? first + kRows : a.keys;
   for (int64_t s0 = 0; s0 < last; s0 += kRows) {
     __syncthreads();
-    copyTile(static_cast<const T *>(a.k), b, s0, a.keys, a.groups, g,
-             a.features, 1, keys);
-    copyTile(static_cast<const T *>(a.v), b, s0, a.keys, a.groups, g,
-             a.features, 1, values);
+    copyTile<T>(a.k, a.kRows, b, s0, a.keys, g, a.features, 1, keys);
+    copyTile<T>(a.v, a.vRows, b, s0, a.keys, g, a.features, 1, values);
     __syncthreads();
     float mine[kKeysOfLane], tile = -INFINITY;
 #pragma unroll
@@ -159,8 +164,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   if (t >= a.queries)
     return;
-  T *out = static_cast<T *>(a.out) +
-           ((b * a.queries + t) * a.heads + h) * a.features;
+  T *out = rowAt<T>(a.out, a.outRows, b, t, h);
   // Nothing was seen: zeros, as on the host.
   const float scale = sum == 0 ? 0.0f : 1.0f / sum;
 #pragma unroll
@@ -190,9 +194,8 @@ __global__ void correctionKernel(AttentionArguments a, float *correction) {
     return;
   const int64_t t = r % a.queries, h = r / a.queries % a.heads,
                 b = r / a.queries / a.heads;
-  const int64_t at = ((b * a.queries + t) * a.heads + h) * a.features;
-  const T *out = static_cast<const T *>(a.out) + at;
-  const T *dout = static_cast<const T *>(a.dout) + at;
+  const T *out = rowAt<const T>(a.out, a.outRows, b, t, h);
+  const T *dout = rowAt<const T>(a.dout, a.doutRows, b, t, h);
   float sum = 0;
   for (int64_t d = threadIdx.x % 32; d < a.features; d += 32)
     sum = fmaf(toFloat(dout[d]), toFloat(out[d]), sum);
@@ -235,19 +238,16 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t g = h / (a.heads / a.groups);
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int64_t t = first + row;
-  copyTile(static_cast<const T *>(a.q), b, first, a.queries, a.heads, h,
-           a.features, a.scale, queries);
-  copyTile(static_cast<const T *>(a.dout), b, first, a.queries, a.heads, h,
-           a.features, 1, douts);
+  copyTile<T>(a.q, a.qRows, b, first, a.queries, h, a.features, a.scale,
+              queries);
+  copyTile<T>(a.dout, a.doutRows, b, first, a.queries, h, a.features, 1, douts);
   float sums[kOutputs] = {};
   const int64_t last =
       a.causal && first + kRows < a.keys ? first + kRows : a.keys;
   for (int64_t s0 = 0; s0 < last; s0 += kRows) {
     __syncthreads();
-    copyTile(static_cast<const T *>(a.k), b, s0, a.keys, a.groups, g,
-             a.features, 1, keys);
-    copyTile(static_cast<const T *>(a.v), b, s0, a.keys, a.groups, g,
-             a.features, 1, values);
+    copyTile<T>(a.k, a.kRows, b, s0, a.keys, g, a.features, 1, keys);
+    copyTile<T>(a.v, a.vRows, b, s0, a.keys, g, a.features, 1, values);
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < kKeysOfLane; ++j) {
@@ -262,8 +262,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   if (t >= a.queries)
     return;
-  T *dq =
-      static_cast<T *>(a.dq) + ((b * a.queries + t) * a.heads + h) * a.features;
+  T *dq = rowAt<T>(a.dq, a.dqRows, b, t, h);
 #pragma unroll
   for (int i = 0; i < kOutputs; ++i)
     if (lane + i * kLanes < a.features)
@@ -283,18 +282,16 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t sharing = a.heads / a.groups;
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int64_t s = first + row; // this thread's key
-  copyTile(static_cast<const T *>(a.k), b, first, a.keys, a.groups, g,
-           a.features, 1, keys);
-  copyTile(static_cast<const T *>(a.v), b, first, a.keys, a.groups, g,
-           a.features, 1, values);
+  copyTile<T>(a.k, a.kRows, b, first, a.keys, g, a.features, 1, keys);
+  copyTile<T>(a.v, a.vRows, b, first, a.keys, g, a.features, 1, values);
   float dk[kOutputs] = {}, dv[kOutputs] = {};
   for (int64_t h = g * sharing; h < (g + 1) * sharing; ++h) {
     for (int64_t t0 = a.causal ? first : 0; t0 < a.queries; t0 += kRows) {
       __syncthreads();
-      copyTile(static_cast<const T *>(a.q), b, t0, a.queries, a.heads, h,
-               a.features, a.scale, queries);
-      copyTile(static_cast<const T *>(a.dout), b, t0, a.queries, a.heads, h,
-               a.features, 1, douts);
+      copyTile<T>(a.q, a.qRows, b, t0, a.queries, h, a.features, a.scale,
+                  queries);
+      copyTile<T>(a.dout, a.doutRows, b, t0, a.queries, h, a.features, 1,
+                  douts);
       __syncthreads();
 #pragma unroll
       for (int j = 0; j < kKeysOfLane; ++j) {
@@ -315,12 +312,13 @@ __global__ void __launch_bounds__(kThreads)
   }
   if (s >= a.keys)
     return;
-  const int64_t at = ((b * a.keys + s) * a.groups + g) * a.features;
+  T *keyRow = rowAt<T>(a.dk, a.dkRows, b, s, g);
+  T *valueRow = rowAt<T>(a.dv, a.dvRows, b, s, g);
 #pragma unroll
   for (int i = 0; i < kOutputs; ++i)
     if (lane + i * kLanes < a.features) {
-      static_cast<T *>(a.dk)[at + lane + i * kLanes] = fromFloat<T>(dk[i]);
-      static_cast<T *>(a.dv)[at + lane + i * kLanes] = fromFloat<T>(dv[i]);
+      keyRow[lane + i * kLanes] = fromFloat<T>(dk[i]);
+      valueRow[lane + i * kLanes] = fromFloat<T>(dv[i]);
     }
 }
 

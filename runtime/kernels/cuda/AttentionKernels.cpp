@@ -86,6 +86,10 @@ public:
   AttentionKernel(const KernelSpec &spec, const KernelContext &context)
       : EitherAttention(spec, context, /*gradient=*/false) {
     arguments = argumentsOf(spec, AttentionShape(spec, 0, 3));
+    arguments.qRows = RowStrides::of(spec.operands[0]);
+    arguments.kRows = RowStrides::of(spec.operands[1]);
+    arguments.vRows = RowStrides::of(spec.operands[2]);
+    arguments.outRows = RowStrides::of(spec.results[0]);
     choose(spec);
   }
 
@@ -106,6 +110,14 @@ public:
   AttentionGradKernel(const KernelSpec &spec, const KernelContext &context)
       : EitherAttention(spec, context, /*gradient=*/true) {
     arguments = argumentsOf(spec, AttentionShape(spec, 1, 6));
+    arguments.doutRows = RowStrides::of(spec.operands[0]);
+    arguments.qRows = RowStrides::of(spec.operands[1]);
+    arguments.kRows = RowStrides::of(spec.operands[2]);
+    arguments.vRows = RowStrides::of(spec.operands[3]);
+    arguments.outRows = RowStrides::of(spec.operands[4]);
+    arguments.dqRows = RowStrides::of(spec.results[0]);
+    arguments.dkRows = RowStrides::of(spec.results[1]);
+    arguments.dvRows = RowStrides::of(spec.results[2]);
     choose(spec);
   }
 

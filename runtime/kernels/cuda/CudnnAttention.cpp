@@ -1,7 +1,7 @@
 // cuDNN's attention.
 //
-// Tensors stay where the program has them: [B, T, H, D] in memory is
-// [B, H, T, D] with other strides, and `lse`, [B, H, T], is cuDNN's statistics
+// Tensors stay where the program has them, with its strides: [B, T, H, D] is
+// [B, H, T, D] with other ones, and `lse`, [B, H, T], is cuDNN's statistics
 // tensor, the natural logarithm of the sum of e^score, with one more dimension.
 #include "kernels/cuda/CudnnAttention.h"
 
@@ -20,13 +20,13 @@ enum Uid : int64_t { Q = 1, K, V, Out, Lse, Mask, DOut, DQ, DK, DV };
 
 /// [B, count, heads, D] as cuDNN's [B, heads, count, D].
 Tensor_attributes rows(Uid uid, const char *name, const AttentionArguments &a,
-                       int64_t count, int64_t heads) {
+                       int64_t count, int64_t heads,
+                       const RowStrides &strides) {
   return Tensor_attributes()
       .set_uid(uid)
       .set_name(name)
       .set_dim({a.batch, heads, count, a.features})
-      .set_stride(
-          {count * heads * a.features, a.features, heads * a.features, 1});
+      .set_stride({strides.batch, strides.head, strides.token, 1});
 }
 
 Tensor_attributes statistics(const AttentionArguments &a) {
@@ -89,11 +89,13 @@ public:
   }
 
 private:
-  Tensor_attributes query(Uid uid, const char *name) const {
-    return rows(uid, name, shape, shape.queries, shape.heads);
+  Tensor_attributes query(Uid uid, const char *name,
+                          const RowStrides &strides) const {
+    return rows(uid, name, shape, shape.queries, shape.heads, strides);
   }
-  Tensor_attributes key(Uid uid, const char *name) const {
-    return rows(uid, name, shape, shape.keys, shape.groups);
+  Tensor_attributes key(Uid uid, const char *name,
+                        const RowStrides &strides) const {
+    return rows(uid, name, shape, shape.keys, shape.groups, strides);
   }
 
   void describeForward() {
@@ -105,9 +107,10 @@ private:
     if (masked)
       attributes.set_bias(graph.tensor(maskOf(shape)));
     auto [out, lse] =
-        graph.sdpa(graph.tensor(query(Q, "q")), graph.tensor(key(K, "k")),
-                   graph.tensor(key(V, "v")), attributes);
-    leave(out, query(Out, "out"));
+        graph.sdpa(graph.tensor(query(Q, "q", shape.qRows)),
+                   graph.tensor(key(K, "k", shape.kRows)),
+                   graph.tensor(key(V, "v", shape.vRows)), attributes);
+    leave(out, query(Out, "out", shape.outRows));
     leave(lse, statistics(shape));
   }
 
@@ -119,14 +122,16 @@ private:
                           .set_deterministic_algorithm(deterministic);
     if (masked)
       attributes.set_bias(graph.tensor(maskOf(shape)));
-    auto [dq, dk, dv] = graph.sdpa_backward(
-        graph.tensor(query(Q, "q")), graph.tensor(key(K, "k")),
-        graph.tensor(key(V, "v")), graph.tensor(query(Out, "out")),
-        graph.tensor(query(DOut, "dout")), graph.tensor(statistics(shape)),
-        attributes);
-    leave(dq, query(DQ, "dq"));
-    leave(dk, key(DK, "dk"));
-    leave(dv, key(DV, "dv"));
+    auto [dq, dk, dv] =
+        graph.sdpa_backward(graph.tensor(query(Q, "q", shape.qRows)),
+                            graph.tensor(key(K, "k", shape.kRows)),
+                            graph.tensor(key(V, "v", shape.vRows)),
+                            graph.tensor(query(Out, "out", shape.outRows)),
+                            graph.tensor(query(DOut, "dout", shape.doutRows)),
+                            graph.tensor(statistics(shape)), attributes);
+    leave(dq, query(DQ, "dq", shape.dqRows));
+    leave(dk, key(DK, "dk", shape.dkRows));
+    leave(dv, key(DV, "dv", shape.dvRows));
   }
 
   AttentionArguments shape;

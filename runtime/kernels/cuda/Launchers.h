@@ -5,6 +5,7 @@
 #ifndef ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
 #define ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
 
+#include "kernels/RowStrides.h"
 #include "kernels/optimizer/Rules.h"
 
 #include <cuda_runtime_api.h>
@@ -215,6 +216,8 @@ struct AttentionArguments {
   const void *dout;
   void *dq, *dk, *dv;
   void *workspace;
+  /// Of q, k, v, out, dout, dq, dk and dv; those of the gradient only there.
+  RowStrides qRows, kRows, vRows, outRows, doutRows, dqRows, dkRows, dvRows;
 };
 /// Most features of a head.
 inline constexpr int64_t kMostFeatures = 256;

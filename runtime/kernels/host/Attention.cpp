@@ -11,7 +11,11 @@ namespace {
 template <typename T, Word word> class Attention final : public Kernel {
 public:
   Attention(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), shape(spec, 0, 3) {}
+      : pool(*context.pool), shape(spec, 0, 3),
+        q(RowStrides::of(spec.operands[0])),
+        k(RowStrides::of(spec.operands[1])),
+        v(RowStrides::of(spec.operands[2])),
+        out(RowStrides::of(spec.results[0])) {}
 
   size_t workspaceBytes() const override {
     return pool.threads() * workerBytes();
@@ -63,9 +67,8 @@ private:
 
   void head(const Tensors &x, int64_t b, int64_t h, Pieces &p) const {
     const int64_t g = h / (shape.heads / shape.groups);
-    const int64_t stride = shape.groups * shape.features;
-    copyOperandPanels<word>(shape, x.k + shape.keyAt(b, 0, g), stride, p.keys);
-    copyDepthRows<word>(shape, x.v + shape.keyAt(b, 0, g), shape.keys, stride,
+    copyOperandPanels<word>(shape, x.k + k.at(b, 0, g), k.token, p.keys);
+    copyDepthRows<word>(shape, x.v + v.at(b, 0, g), shape.keys, v.token,
                         p.values);
     for (int64_t t = 0; t < shape.queries; t += shape.blockQueries())
       block(x, b, h, t, std::min(shape.blockQueries(), shape.queries - t), p);
@@ -73,8 +76,8 @@ private:
 
   void block(const Tensors &x, int64_t b, int64_t h, int64_t first,
              int64_t count, Pieces &p) const {
-    copyOperandRows<word>(shape, x.q + shape.queryAt(b, first, h), count,
-                          shape.heads * shape.features, shape.scale, p.queries);
+    copyOperandRows<word>(shape, x.q + q.at(b, first, h), count, q.token,
+                          shape.scale, p.queries);
     multiplyPanels<word>(shape, first, count, p.queries, p.keys, p.scores);
     float *lse = x.lse + (b * shape.heads + h) * shape.queries;
     for (int64_t i = 0; i < count; i += kTileRows) {
@@ -91,7 +94,7 @@ private:
           p.values, shape.width(), p.sums, shape.width(), false);
       for (int64_t r = 0; r < rows; ++r)
         writeRow(p.sums + r * shape.width(), scales[r],
-                 x.out + shape.queryAt(b, first + i + r, h));
+                 x.out + out.at(b, first + i + r, h));
     }
   }
 
@@ -129,6 +132,7 @@ private:
 
   ThreadPool &pool;
   AttentionShape shape;
+  RowStrides q, k, v, out;
 };
 
 } // namespace

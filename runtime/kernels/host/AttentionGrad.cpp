@@ -12,7 +12,15 @@ namespace {
 template <typename T, Word word> class AttentionGrad final : public Kernel {
 public:
   AttentionGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), shape(spec, 1, 6) {}
+      : pool(*context.pool), shape(spec, 1, 6),
+        dout(RowStrides::of(spec.operands[0])),
+        q(RowStrides::of(spec.operands[1])),
+        k(RowStrides::of(spec.operands[2])),
+        v(RowStrides::of(spec.operands[3])),
+        out(RowStrides::of(spec.operands[4])),
+        dq(RowStrides::of(spec.results[0])),
+        dk(RowStrides::of(spec.results[1])),
+        dv(RowStrides::of(spec.results[2])) {}
 
   size_t workspaceBytes() const override {
     return pool.threads() * workerBytes();
@@ -88,12 +96,11 @@ private:
 
   /// The query heads that share one key head, in order.
   void group(const Tensors &x, int64_t b, int64_t g, Pieces &p) const {
-    const int64_t at = shape.keyAt(b, 0, g), keys = shape.keys;
-    const int64_t stride = shape.groups * shape.features;
+    const int64_t keys = shape.keys;
     const size_t bytes = keys * shape.width() * sizeof(float);
-    copyOperandPanels<word>(shape, x.k + at, stride, p.keyPanels);
-    copyOperandPanels<word>(shape, x.v + at, stride, p.valuePanels);
-    copyDepthRows<word>(shape, x.k + at, keys, stride, p.keys);
+    copyOperandPanels<word>(shape, x.k + k.at(b, 0, g), k.token, p.keyPanels);
+    copyOperandPanels<word>(shape, x.v + v.at(b, 0, g), v.token, p.valuePanels);
+    copyDepthRows<word>(shape, x.k + k.at(b, 0, g), keys, k.token, p.keys);
     std::memset(p.dkeys, 0, bytes);
     std::memset(p.dvalues, 0, bytes);
     const int64_t sharing = shape.heads / shape.groups;
@@ -103,18 +110,16 @@ private:
     // Scaled queries have scaled these already.
     const float scale = word == Word::Pair ? shape.scale : 1;
     for (int64_t s = 0; s < keys; ++s) {
-      writeRow(p.dkeys + s * shape.width(), scale, x.dk + at + s * stride);
-      writeRow(p.dvalues + s * shape.width(), 1, x.dv + at + s * stride);
+      writeRow(p.dkeys + s * shape.width(), scale, x.dk + dk.at(b, s, g));
+      writeRow(p.dvalues + s * shape.width(), 1, x.dv + dv.at(b, s, g));
     }
   }
 
   void block(const Tensors &x, int64_t b, int64_t h, int64_t first,
              int64_t count, Pieces &p) const {
-    const int64_t at = shape.queryAt(b, first, h);
-    const int64_t stride = shape.heads * shape.features;
-    copyOperandRows<word>(shape, x.q + at, count, stride, shape.scale,
-                          p.queries);
-    copyOperandRows<word>(shape, x.dout + at, count, stride, 1, p.douts);
+    const T *qs = x.q + q.at(b, first, h), *ds = x.dout + dout.at(b, first, h);
+    copyOperandRows<word>(shape, qs, count, q.token, shape.scale, p.queries);
+    copyOperandRows<word>(shape, ds, count, dout.token, 1, p.douts);
     multiplyPanels<word>(shape, first, count, p.queries, p.keyPanels,
                          p.probabilities);
     multiplyPanels<word>(shape, first, count, p.douts, p.valuePanels,
@@ -124,8 +129,8 @@ private:
                p.dscores + i * shape.scoreStride());
     const float *queries = p.queries, *douts = p.douts, *dscores = p.dscores;
     if constexpr (word == Word::Pair) {
-      copyDepthRows<word>(shape, x.q + at, count, stride, p.queryPairs);
-      copyDepthRows<word>(shape, x.dout + at, count, stride, p.doutPairs);
+      copyDepthRows<word>(shape, qs, count, q.token, p.queryPairs);
+      copyDepthRows<word>(shape, ds, count, dout.token, p.doutPairs);
       pairScores(first, count, p);
       queries = p.queryPairs;
       douts = p.doutPairs;
@@ -160,11 +165,11 @@ private:
   /// both are zero past the visible keys.
   void scoreRow(const Tensors &x, int64_t b, int64_t h, int64_t t,
                 float *scores, float *dscores) const {
-    const int64_t visible = shape.visible(t), at = shape.queryAt(b, t, h);
-    const T *out = x.out + at, *dout = x.dout + at;
+    const int64_t visible = shape.visible(t);
+    const T *result = x.out + out.at(b, t, h), *ds = x.dout + dout.at(b, t, h);
     Vector product = splat(0);
     forEachVector(shape.features, [&](Lanes at) {
-      product = fma(at.load(dout), at.load(out), product);
+      product = fma(at.load(ds), at.load(result), product);
     });
     const float correction = sumOf(product);
     const float lse = x.lse[(b * shape.heads + h) * shape.queries + t];
@@ -192,7 +197,7 @@ private:
                        p.dqueries, shape.width(), false);
     for (int64_t r = 0; r < rows; ++r)
       writeRow(p.dqueries + r * shape.width(), shape.scale,
-               x.dq + shape.queryAt(b, first + i + r, h));
+               x.dq + dq.at(b, first + i + r, h));
   }
 
   /// sums[s] += the sum over the block's queries i that see key s of
@@ -220,6 +225,7 @@ private:
 
   ThreadPool &pool;
   AttentionShape shape;
+  RowStrides dout, q, k, v, out, dq, dk, dv;
 };
 
 } // namespace

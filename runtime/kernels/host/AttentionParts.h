@@ -12,6 +12,7 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 #define ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 
+#include "kernels/RowStrides.h"
 #include "kernels/host/Host.h"
 #include "kernels/host/SmallProduct.h"
 
@@ -61,14 +62,6 @@ struct AttentionShape {
   }
   /// Keys that query `t` sees.
   int64_t visible(int64_t t) const { return causal ? t + 1 : keys; }
-
-  // Where row (b, t, h) of a [B, T, H, D] tensor begins.
-  int64_t queryAt(int64_t b, int64_t t, int64_t h) const {
-    return ((b * queries + t) * heads + h) * features;
-  }
-  int64_t keyAt(int64_t b, int64_t s, int64_t g) const {
-    return ((b * keys + s) * groups + g) * features;
-  }
 };
 
 /// Hands out pieces of a worker's part of the workspace; with no memory, only
