@@ -183,6 +183,25 @@ zrt::Command &CommandBuilder::addKernel(Operation *op, zrt::KernelSpec spec,
   return command;
 }
 
+void CommandBuilder::addStridedKernel(StridedOp op, zrt::KernelSpec spec) {
+  StridedParts parts = op.getParts();
+  std::vector<zrt::BufferRef> buffers;
+  auto add = [&](ArrayRef<StridedPart> parts, ValueRange wholes,
+                 ArrayRef<zrt::TensorType> types) {
+    for (auto [part, type] : llvm::zip_equal(parts, types)) {
+      int64_t begin =
+          part.layout.offset * static_cast<int64_t>(sizeOf(type.type));
+      AtAttr whole = placeOf(wholes[part.index]);
+      buffers.push_back(toBufferRef(
+          whole.getPart(begin, static_cast<int64_t>(type.span())), groups));
+    }
+  };
+  add(parts.operands, op.getInputs(), spec.operands);
+  add(parts.results, op.getOutputs(), spec.results);
+  std::string label = spec.name;
+  addKernel(op, std::move(spec), std::move(buffers), std::move(label));
+}
+
 LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
   if (spec.name.empty())
     return op.emitOpError("has no runtime kernel for what it is given");
@@ -211,6 +230,8 @@ LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
   for (Value result : op.getResults())
     if (failed(add(result)))
       return failure();
+  if (auto strided = dyn_cast<StridedOp>(op))
+    return addStridedKernel(strided, std::move(spec)), success();
   std::string label =
       spec.symbol.empty() ? spec.name : "launch @" + spec.symbol;
   addKernel(&op, std::move(spec), std::move(buffers), std::move(label));

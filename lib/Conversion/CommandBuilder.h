@@ -62,6 +62,7 @@ private:
   LogicalResult visit(Operation &op);
   LogicalResult visitUpdateCommand(Operation &op);
   LogicalResult visitKernel(Operation &op, zrt::KernelSpec spec);
+  void addStridedKernel(StridedOp op, zrt::KernelSpec spec);
   LogicalResult visitConstant(Operation &op);
   void visitSecondarySlice(SecondarySliceOp slice);
   void visitAccumulate(AccumulateOp accumulate);

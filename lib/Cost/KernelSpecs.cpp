@@ -80,6 +80,29 @@ static KernelDescription describeLaunch(LaunchOp launch,
   return kernel;
 }
 
+/// `type` with that layout, dense where it is.
+static zrt::TensorType withLayout(zrt::TensorType type,
+                                  const TensorLayout &layout) {
+  if (!isDense(layout, type.shape))
+    type.strides.assign(layout.strides.begin(), layout.strides.end());
+  return type;
+}
+
+/// The kernel in the body, with the strides of its parts.
+static std::optional<zrt::KernelSpec>
+describeStrided(StridedOp strided, SymbolTableCollection *symbols) {
+  std::optional<zrt::KernelSpec> spec =
+      describeKernel(strided.getKernel(), symbols);
+  if (!spec)
+    return spec;
+  StridedParts parts = strided.getParts();
+  for (auto [type, part] : llvm::zip(spec->operands, parts.operands))
+    type = withLayout(std::move(type), part.layout);
+  for (auto [type, part] : llvm::zip(spec->results, parts.results))
+    type = withLayout(std::move(type), part.layout);
+  return spec;
+}
+
 static std::optional<KernelDescription>
 describe(Operation *op, SymbolTableCollection *symbols) {
   SymbolTableCollection own;
@@ -96,6 +119,8 @@ describe(Operation *op, SymbolTableCollection *symbols) {
 
 std::optional<zrt::KernelSpec>
 mlir::zero::describeKernel(Operation *op, SymbolTableCollection *symbols) {
+  if (auto strided = dyn_cast<StridedOp>(op))
+    return describeStrided(strided, symbols);
   std::optional<KernelDescription> kernel = describe(op, symbols);
   if (!kernel)
     return std::nullopt;

@@ -67,11 +67,82 @@ KernelDescription mlir::zero::describeByAttributes(Operation *op) {
   return kernel;
 }
 
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+TensorLayout mlir::zero::getDenseLayout(ArrayRef<int64_t> shape) {
+  TensorLayout layout;
+  layout.strides.assign(shape.size(), 1);
+  for (int64_t dim = static_cast<int64_t>(shape.size()) - 2; dim >= 0; --dim)
+    layout.strides[dim] = layout.strides[dim + 1] * shape[dim + 1];
+  return layout;
+}
+
+bool mlir::zero::isDense(const TensorLayout &layout, ArrayRef<int64_t> shape) {
+  TensorLayout dense = getDenseLayout(shape);
+  for (auto [size, stride, wanted] :
+       llvm::zip_equal(shape, layout.strides, dense.strides))
+    if (size != 1 && stride != wanted)
+      return false;
+  return true;
+}
+
+namespace {
+/// Neighbouring dimensions that one stride walks through.
+struct Run {
+  int64_t size, stride;
+};
+} // namespace
+
+/// The fewest runs, without dimensions of one element.
+static SmallVector<Run> toRuns(const TensorLayout &layout,
+                               ArrayRef<int64_t> shape) {
+  SmallVector<Run> runs;
+  for (auto [size, stride] : llvm::zip_equal(shape, layout.strides)) {
+    if (size == 1)
+      continue;
+    if (!runs.empty() && runs.back().stride == size * stride)
+      runs.back() = {runs.back().size * size, stride};
+    else
+      runs.push_back({size, stride});
+  }
+  return runs;
+}
+
+std::optional<TensorLayout>
+mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
+                          ArrayRef<int64_t> to) {
+  if (llvm::is_contained(from, 0) || llvm::is_contained(to, 0))
+    return std::nullopt;
+  SmallVector<Run> runs = toRuns(layout, from);
+  TensorLayout result = getDenseLayout(to);
+  result.offset = layout.offset;
+  // From the last dimension on, each takes its part of a run.
+  int64_t taken = 1;
+  for (int64_t dim = static_cast<int64_t>(to.size()) - 1; dim >= 0; --dim) {
+    if (to[dim] == 1)
+      continue;
+    if (runs.empty() || runs.back().size % (taken * to[dim]) != 0)
+      return std::nullopt;
+    result.strides[dim] = runs.back().stride * taken;
+    taken *= to[dim];
+    if (taken == runs.back().size) {
+      runs.pop_back();
+      taken = 1;
+    }
+  }
+  if (!runs.empty())
+    return std::nullopt;
+  return result;
+}
+
 #include "zero/Interfaces/AccumulatingOpInterface.cpp.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.cpp.inc"
 #include "zero/Interfaces/DifferentiableOpInterface.cpp.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.cpp.inc"
 #include "zero/Interfaces/EpilogueOpInterface.cpp.inc"
 #include "zero/Interfaces/KernelOpInterface.cpp.inc"
+#include "zero/Interfaces/MoveOpInterface.cpp.inc"
 #include "zero/Interfaces/RowBlockOpInterface.cpp.inc"
 #include "zero/Interfaces/StatisticsOpInterface.cpp.inc"

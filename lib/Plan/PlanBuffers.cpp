@@ -184,6 +184,8 @@ void LineBuffers::visitKernel(Operation &op, ArrayAttr places) {
     if (predecessor >= 0)
       buffers[predecessor].end = begin - 1;
     std::string name = op.getName().getStringRef().str();
+    if (auto strided = dyn_cast<StridedOp>(op))
+      name = strided.getKernel()->getName().getStringRef().str();
     if (auto launch = dyn_cast<LaunchOp>(op))
       name += (" @" + launch.getKernel()).str();
     std::string where = describePlace(op.getLoc());

@@ -146,7 +146,8 @@ bool RecomputePlan::mayRecompute(Operation *op) const {
       return false;
     readsTensors = true;
   }
-  if (!readsTensors || op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+  if (!readsTensors || !isMemoryEffectFree(op) ||
+      (op->getNumRegions() != 0 && !isa<StridedOp>(op)))
     return false;
   if (policy != RecomputePolicy::Cheap)
     return true;

@@ -41,6 +41,9 @@ AtAttr AccessTable::findPlace(Value value) {
   Operation *maker = value.getDefiningOp();
   if (!maker) {
     auto argument = cast<BlockArgument>(value);
+    // What a kernel's body reads, its operation does.
+    if (!isa<StepOp>(argument.getOwner()->getParentOp()))
+      return {};
     return placeAt(argument.getOwner()->getParentOp(), argument.getArgNumber());
   }
   if (std::optional<View> view = getView(maker)) {

@@ -175,7 +175,7 @@ static Facts collectFacts(StepOp step) {
     facts.insert({{step->getName(), {}, region.getName(), where}, &region});
     region.walk([&](Operation *op) {
       if (op != &region && isZero(op) && !isCollective(op) &&
-          !isa<LaunchOp>(op))
+          !isa<LaunchOp, StridedOp, StridedYieldOp>(op))
         facts.insert(
             {{op->getName(), getCommonFacts(op), region.getName(), where}, op});
     });

@@ -24,7 +24,8 @@ std::optional<zrt::DataType> toDataType(Type elementType);
 zrt::TensorType toTensorType(RankedTensorType type);
 
 /// The kernel that computes `op` from its operands: that of its
-/// KernelOpInterface, or of a launch or a loss seed. Nothing where `op` becomes
+/// KernelOpInterface, or of a launch, a loss seed or the kernel in a
+/// `zero.strided`. Nothing where `op` becomes
 /// other commands or none. `symbols` finds a launch's function; for many
 /// operations keep one, without which each look-up goes through the module.
 std::optional<zrt::KernelSpec>

@@ -43,6 +43,26 @@ template <typename ConcreteType>
 class OverwritesOperands
     : public OpTrait::TraitBase<ConcreteType, OverwritesOperands> {};
 
+/// How a tensor lies in memory, in elements: where its first one is, and how
+/// far it is from one index of a dimension to the next.
+struct TensorLayout {
+  int64_t offset = 0;
+  SmallVector<int64_t> strides;
+};
+
+/// Row-major, one element after the other.
+TensorLayout getDenseLayout(ArrayRef<int64_t> shape);
+
+/// Whether elements of a tensor of that shape lie row-major, one after the
+/// other.
+bool isDense(const TensorLayout &layout, ArrayRef<int64_t> shape);
+
+/// The layout of the same elements, in the same order, as another shape;
+/// nothing where no strides say it.
+std::optional<TensorLayout> reshapeLayout(const TensorLayout &layout,
+                                          ArrayRef<int64_t> from,
+                                          ArrayRef<int64_t> to);
+
 /// Bytes of all tensor operands and results of `op`.
 int64_t tensorBytes(Operation *op);
 
@@ -61,6 +81,7 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"
 #include "zero/Interfaces/EpilogueOpInterface.h.inc"
 #include "zero/Interfaces/KernelOpInterface.h.inc"
+#include "zero/Interfaces/MoveOpInterface.h.inc"
 #include "zero/Interfaces/RowBlockOpInterface.h.inc"
 #include "zero/Interfaces/StatisticsOpInterface.h.inc"
 

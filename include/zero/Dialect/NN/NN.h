@@ -31,6 +31,9 @@ Type getStatisticType(Type element);
 /// a description with an empty name.
 void registerUpstreamKernelModels(DialectRegistry &registry);
 
+/// Gives reshapes, concatenations and slices of `tensor` their MoveOpInterface.
+void registerUpstreamMoveModels(DialectRegistry &registry);
+
 } // namespace mlir::nn
 
 #endif // ZERO_DIALECT_NN_NN_H

@@ -13,6 +13,7 @@ include "zero/Interfaces/DifferentiableOpInterface.td"
 include "zero/Interfaces/ElementwiseOpInterface.td"
 include "zero/Interfaces/EpilogueOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
+include "zero/Interfaces/MoveOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
 include "zero/Interfaces/StatisticsOpInterface.td"
 include "zero/Interfaces/Traits.td"
@@ -109,6 +110,9 @@ defvar NN_Statistics = DeclareOpInterfaceMethods<StatisticsOpInterface>;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+/// An operation that only moves elements.
+defvar NN_Move = DeclareOpInterfaceMethods<MoveOpInterface>;
 
 /// An operation that one runtime kernel computes: that of its name and its
 /// attributes, unless it lists NN_DescribesKernel.

@@ -63,7 +63,7 @@ def NN_ReduceOp : NN_Op<"reduce", [
   }];
 }
 
-def NN_TransposeOp : NN_KernelOp<"transpose", [NN_Differentiable]> {
+def NN_TransposeOp : NN_KernelOp<"transpose", [NN_Differentiable, NN_Move]> {
   let summary = "Permute dimensions";
   let description = [{
     Dimension i of the result is dimension `permutation[i]` of `x`.
@@ -86,7 +86,8 @@ def NN_TransposeOp : NN_KernelOp<"transpose", [NN_Differentiable]> {
   let hasFolder = 1;
 }
 
-def NN_SplitOp : NN_Op<"split", [NN_Differentiable, NN_DescribesKernel]> {
+def NN_SplitOp : NN_Op<"split", [
+    NN_Differentiable, NN_DescribesKernel, NN_Move]> {
   let summary = "Cut a tensor along a dimension into contiguous copies";
   let description = [{
     Result i has `sizes[i]` elements along `dim`, and follows result i - 1.

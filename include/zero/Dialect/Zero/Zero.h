@@ -107,6 +107,21 @@ struct MemorySpace {
 
 #include "zero/Dialect/Zero/Async.h"
 
+namespace mlir::zero {
+
+/// A tensor of a kernel as a part of an operand or a result of `zero.strided`.
+struct StridedPart {
+  unsigned index = 0;
+  TensorLayout layout;
+};
+
+/// The parts of a kernel's operands and results, in order.
+struct StridedParts {
+  SmallVector<StridedPart> operands, results;
+};
+
+} // namespace mlir::zero
+
 #define GET_OP_CLASSES
 #include "zero/Dialect/Zero/ZeroOps.h.inc"
 

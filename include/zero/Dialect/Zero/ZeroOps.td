@@ -348,6 +348,68 @@ def Zero_RecomputeOp : Zero_Op<"recompute", [AllTypesMatch<["value", "result"]>,
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
+def Zero_StridedOp : Zero_Op<"strided", [Pure, IsolatedFromAbove,
+    SingleBlock]> {
+  let summary = "A kernel that reads and writes parts of tensors in place";
+  let description = [{
+    Means what its body computes, and is one kernel: the moves around it do not
+    happen. Its operands are parts of the inputs, and its results parts of the
+    outputs, with the strides that follow from the moves. So nothing outside needs to
+    know of strides.
+
+    Constraints
+    - (C1) the body's arguments have the types of `inputs`, and `zero.strided_yield`
+      gives the types of `outputs`.
+    - (C2) the body has one operation that is no `MoveOpInterface`: the kernel. All its
+      operands and results are tensors.
+    - (C3) each operand of the kernel is an argument, or a part of one by the layouts
+      of the moves.
+    - (C4) each result of the kernel, and of a move behind it, is used once: it is
+      yielded, or a part of what is yielded. All that is yielded consists of such
+      results.
+    - (C5) a part begins at a multiple of 16 bytes.
+
+    ```mlir
+    %out, %lse = zero.strided %qkv : (tensor<2x16x96xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>) {
+    ^bb0(%x: tensor<2x16x96xf32>):
+      %q, %k, %v = nn.split %x dim 2 sizes [32, 32, 32] : (tensor<2x16x96xf32>) -> (tensor<2x16x32xf32>, tensor<2x16x32xf32>, tensor<2x16x32xf32>)
+      %qh = tensor.expand_shape %q [[0], [1], [2, 3]] output_shape [2, 16, 4, 8] : tensor<2x16x32xf32> into tensor<2x16x4x8xf32>
+      %kh = tensor.expand_shape %k [[0], [1], [2, 3]] output_shape [2, 16, 4, 8] : tensor<2x16x32xf32> into tensor<2x16x4x8xf32>
+      %vh = tensor.expand_shape %v [[0], [1], [2, 3]] output_shape [2, 16, 4, 8] : tensor<2x16x32xf32> into tensor<2x16x4x8xf32>
+      %o, %l = nn.attention %qh, %kh, %vh causal scale 0.35 : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
+      zero.strided_yield %o, %l : tensor<2x16x4x8xf32>, tensor<2x4x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $inputs attr-dict `:` functional-type($inputs, $outputs) $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The kernel.
+    Operation *getKernel();
+    /// Where each operand of the kernel lies in the inputs, and each result in
+    /// the outputs.
+    StridedParts getParts();
+  }];
+}
+
+def Zero_StridedYieldOp : Zero_Op<"strided_yield", [Pure, Terminator,
+    HasParent<"::mlir::zero::StridedOp">]> {
+  let summary = "What a `zero.strided` gives";
+  let description = [{
+    ```mlir
+    zero.strided_yield %o, %l : tensor<2x16x4x8xf32>, tensor<2x4x16xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
 include "zero/Dialect/Zero/ZeroScheduleOps.td"
 include "zero/Dialect/Zero/ZeroTierOps.td"
 
