@@ -513,6 +513,7 @@ void ConfigReader::readExtension() {
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
                          values.boolean("zero.fuse_epilogues");
   config.fuseCrossEntropy = values.boolean("zero.fuse_cross_entropy");
+  config.fuseMoves = values.boolean("zero.fuse_moves");
   readStateTiers();
   readOffload(values, context.overrides.offload, reporter, config);
   readCheckpoint();

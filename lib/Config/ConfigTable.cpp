@@ -264,6 +264,9 @@ constexpr ConfigKey kLastKeys[] = {
      "compute the cross entropy of a linear operation, and its gradient, some "
      "rows of logits at a time, so that the logits of a micro-batch never "
      "exist"},
+    {"zero.fuse_moves", T::Bool, "true", yes,
+     "let kernels that can, such as attention's, read and write parts of "
+     "tensors where they are, instead of splitting and joining them"},
     {"zero.checkpoint_activations", T::Object, "null", yes,
      "recompute activations in the backward pass instead of keeping them; when "
      "absent, all are kept"},

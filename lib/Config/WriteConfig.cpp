@@ -200,6 +200,8 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   json.attribute("fuse_epilogues", config.fuseEpilogues);
   if (config.fuseCrossEntropy)
     json.attribute("fuse_cross_entropy", true);
+  if (!config.fuseMoves)
+    json.attribute("fuse_moves", false);
   if (config.checkpoint.every > 0)
     json.attributeObject("checkpoint_activations",
                          [&] { writeCheckpoint(json, config.checkpoint); });

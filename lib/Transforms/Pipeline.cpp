@@ -32,6 +32,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
     manager.addPass(createFuseEpilogues(fuse));
   }
   manager.addPass(createOutlineElementwise());
+  if (config.fuseMoves)
+    manager.addPass(createFuseMoves());
   if (!config.checkpoint.isEnabled())
     return;
   CheckpointActivationsOptions checkpoint;

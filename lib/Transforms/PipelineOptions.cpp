@@ -303,6 +303,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.overlap, config.overlapCommunication);
   set(options.fuseEpilogues, config.fuseEpilogues);
   set(options.fuseCrossEntropy, config.fuseCrossEntropy);
+  set(options.fuseMoves, config.fuseMoves);
   set(options.ignoreUnused, config.ignoreUnusedParameters);
   set(options.keepTrivialCollectives, config.keepTrivialCollectives);
   if (options.momentum.getNumOccurrences() &&

@@ -57,14 +57,14 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  scheduler, scale, clip, reduce, gather, overlap, unused,
                  prefetch, live, inFlight, machine, parameter, model, reuse,
                  checkpoint, deterministic, split, tiers, offload, layout,
-                 alignment, fuses, losses, given, keepsTrivial, budget,
+                 alignment, fuses, losses, moves, given, keepsTrivial, budget,
                  hostBudget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
                     gradientBits, gradientAxes, block, micro, accumulation,
                     batch, precision, wire, clip, reduce, gather, overlap,
                     unused, prefetch, live, inFlight, machine, parameter, model,
                     reuse, deterministic, split, tiers, layout, alignment,
-                    keepsTrivial, budget, hostBudget, fuses, losses);
+                    keepsTrivial, budget, hostBudget, fuses, losses, moves);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
              "state_tiers": {"exp_avg": "host", "master": "device"},
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
              "machine": "a100", "fuse_epilogues": true,
-             "fuse_cross_entropy": true,
+             "fuse_cross_entropy": true, "fuse_moves": false,
              "checkpoint_activations": {"every": 2,
                "layers": [1, 4], "policy": "cheap", "offload": true},
              "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},

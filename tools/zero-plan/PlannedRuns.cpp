@@ -24,7 +24,8 @@ using namespace mlir::zero;
 //===----------------------------------------------------------------------===//
 
 /// With the bucket of a plain DeepSpeed file: frameworks reduce a block of
-/// layers at once.
+/// layers at once. They also copy parts of tensors, the gradients of queries,
+/// keys and values among them.
 static PlanOptions optionsOf(const PublishedRun &run, StringRef machine,
                              StringRef pipeline) {
   PlanOptions options;
@@ -32,7 +33,8 @@ static PlanOptions optionsOf(const PublishedRun &run, StringRef machine,
   options.ranks = std::to_string(run.gpus);
   options.machine = machine.str();
   options.pipeline =
-      ("precision=bf16 reduce-bucket-size=500000000 accumulation=" +
+      ("precision=bf16 fuse-moves=false reduce-bucket-size=500000000 "
+       "accumulation=" +
        Twine(run.accumulation))
           .str();
   if (run.recomputes)

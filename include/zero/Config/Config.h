@@ -338,6 +338,8 @@ struct TrainConfig {
   bool fuseEpilogues = false;
   /// The loss and its gradient are computed some rows of logits at a time.
   bool fuseCrossEntropy = false;
+  /// Kernels that take strides read and write parts of tensors in place.
+  bool fuseMoves = true;
   /// Paths of the keys that a file, or an option in its place, gives by
   /// itself, in increasing order: a search leaves them as they are.
   std::vector<std::string> given;

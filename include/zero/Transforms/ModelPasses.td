@@ -234,4 +234,28 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
       "Smaller values stay on the device">];
 }
 
+def FuseMoves : Pass<"zero-fuse-moves", "::mlir::ModuleOp"> {
+  let summary = "Let kernels read and write parts of tensors where they are";
+  let description = [{
+    A split, slice or transposition whose results only kernels read that take strides,
+    and a concatenation or transposition of what one such kernel writes, become part of
+    these kernels: a `zero.strided` each. Which kernels take strides, and of which
+    tensors, the kernels' table says; how a move lays out its results or operands,
+    `MoveOpInterface`.
+
+    - Needs: `zero-outline-elementwise`.
+    - Leaves: the same values with fewer kernels and buffers. A remark names a move that
+      stays because of one of its readers, while others take strides.
+    - Not done here: a concatenation of the results of several kernels; moves of
+      parameters and inputs, which may begin anywhere.
+
+    ```mlir
+    %q, %k, %v = nn.split %qkv dim 2 sizes [32, 32, 32]                      // before
+    %o, %lse = nn.attention %q, %k, %v
+    %o, %lse = zero.strided %qkv { the same }                                // after
+    ```
+  }];
+  let dependentDialects = ["::mlir::zero::ZeroDialect"];
+}
+
 #endif // ZERO_TRANSFORMS_MODELPASSES_TD

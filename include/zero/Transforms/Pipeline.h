@@ -233,6 +233,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Fuse gelu and its gradient into 16-bit matrix products; "
                      "default: with target=cuda"),
       llvm::cl::init(false)};
+  Option<bool> fuseMoves{
+      *this, "fuse-moves",
+      llvm::cl::desc("Let kernels that can read and write parts of tensors "
+                     "where they are"),
+      llvm::cl::init(true)};
   Option<bool> fuseCrossEntropy{
       *this, "fuse-cross-entropy",
       llvm::cl::desc("Compute the loss and its gradient some rows of logits at "

@@ -22,6 +22,7 @@ PASSES = [
     "zero-fuse-cross-entropy",
     "zero-fuse-epilogues",
     "zero-outline-elementwise",
+    "zero-fuse-moves",
     "zero-checkpoint-activations",
     "zero-split-gradients",
     "zero-partition",
