@@ -85,7 +85,9 @@ public:
   /// Called for each command that is this kernel, when the program is planned,
   /// with the addresses that `run` will get. Throws std::runtime_error where it
   /// could not run on them.
-  virtual void admit(void *const *buffers) { (void)buffers; }
+  virtual void admit(void *const *buffers, void *workspace) {
+    (void)buffers, (void)workspace;
+  }
   /// Which of several codes this kernel runs, and why, for people; empty where
   /// there is one.
   virtual std::string choice() const { return {}; }

@@ -180,7 +180,7 @@ Executor::Action Executor::planKernel(const Command &command) {
   action.kernel = kernels[command.kernel].get();
   for (const BufferRef &buffer : command.buffers)
     action.buffers.push_back(address(buffer));
-  action.kernel->admit(action.buffers.data());
+  action.kernel->admit(action.buffers.data(), workspace);
   return action;
 }
 

@@ -1,6 +1,9 @@
 #include "kernels/cuda/BlasProduct.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <stdexcept>
 
 using namespace zrt;
 using namespace zrt::cuda;
@@ -146,6 +149,90 @@ std::vector<Algorithm> BlasProduct::algorithmsFor(Alignment alignment,
                                return each.state != CUBLAS_STATUS_SUCCESS;
                              }),
               found.end());
+  return found;
+}
+
+static std::string nameOf(After after, bool hasBias, bool hasH) {
+  switch (after) {
+  case After::Nothing:
+    return hasBias ? ", bias" : "";
+  case After::Gelu:
+    return std::string(hasBias ? ", bias" : "") + ", gelu" +
+           (hasH ? " that keeps its operand" : "");
+  case After::GeluGrad:
+    return std::string(", gelu's gradient") + (hasBias ? ", sums of rows" : "");
+  }
+  return "";
+}
+
+std::string BlasProduct::describe(Alignment alignment) const {
+  const auto matrix = [](int64_t rows, int64_t columns, bool transposed) {
+    return std::to_string(rows) + " x " + std::to_string(columns) +
+           (transposed ? " transposed" : "");
+  };
+  std::string text;
+  if (shape.batch != 1)
+    text = std::to_string(shape.batch) + " of ";
+  text += matrix(product.rows(), shape.k, shape.transposedA);
+  if (product.rows() != shape.m)
+    text += " out of " + std::to_string(shape.m) + " rows";
+  text += " times " + matrix(shape.k, shape.n, shape.transposedB) + ", " +
+          zrt::nameOf(shape.type) + (shape.adds ? " added to f32" : "") +
+          ::nameOf(product.after, product.bias >= 0, product.h >= 0) +
+          ", aligned to " + std::to_string(alignment.matrices);
+  if (product.bias >= 0)
+    text += ", bias to " + std::to_string(alignment.bias);
+  return text + ", workspace " + std::to_string(kWorkspace);
+}
+
+static_assert(std::is_trivially_copyable_v<cublasLtMatmulAlgo_t>);
+
+std::string zrt::cuda::nameOf(const Algorithm &algorithm) {
+  unsigned char bytes[sizeof(algorithm.algo)];
+  std::memcpy(bytes, &algorithm.algo, sizeof(bytes));
+  std::string name;
+  for (unsigned char byte : bytes)
+    for (int digit : {byte >> 4, byte & 15})
+      name += "0123456789abcdef"[digit];
+  return name;
+}
+
+/// The bits that `nameOf` wrote.
+static cublasLtMatmulAlgo_t algorithmOf(const std::string &name) {
+  unsigned char bytes[sizeof(cublasLtMatmulAlgo_t)];
+  const bool isHexadecimal =
+      std::all_of(name.begin(), name.end(), [](unsigned char digit) {
+        return std::isdigit(digit) || (digit >= 'a' && digit <= 'f');
+      });
+  if (name.size() != 2 * sizeof(bytes) || !isHexadecimal)
+    throw std::runtime_error("'" + name + "' is not an algorithm of " +
+                             std::to_string(2 * sizeof(bytes)) +
+                             " hexadecimal digits");
+  for (size_t i = 0; i < sizeof(bytes); ++i)
+    bytes[i] = static_cast<unsigned char>(
+        std::stoi(name.substr(2 * i, 2), nullptr, 16));
+  cublasLtMatmulAlgo_t algorithm;
+  std::memcpy(&algorithm, bytes, sizeof(bytes));
+  return algorithm;
+}
+
+Algorithm BlasProduct::algorithmNamed(const std::string &name,
+                                      Alignment alignment) {
+  const cublasLtMatmulAlgo_t wanted = algorithmOf(name);
+  pointAtExamples(alignment);
+  Algorithm found = {};
+  const cublasStatus_t status = cublasLtMatmulAlgoCheck(
+      cuda.blas, description, b, a, c, c, &wanted, &found);
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(
+        std::string("cuBLASLt does not take the algorithm: ") +
+        cublasLtGetStatusString(status));
+  if (found.workspaceSize > kWorkspace)
+    throw std::runtime_error("the algorithm wants " +
+                             std::to_string(found.workspaceSize) +
+                             " bytes of workspace");
+  found.algo = wanted;
+  found.state = CUBLAS_STATUS_SUCCESS;
   return found;
 }
 

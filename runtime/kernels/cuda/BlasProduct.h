@@ -70,6 +70,9 @@ struct Alignment {
 
 /// An algorithm, and what it needs.
 using Algorithm = cublasLtMatmulHeuristicResult_t;
+/// Its bits as hexadecimal digits: they mean the same to every process with the
+/// same version of cuBLASLt.
+std::string nameOf(const Algorithm &algorithm);
 
 /// cuBLASLt takes columns first, so the row-major product c = a b is computed
 /// as its transpose: c' = b' a', where the primes cost nothing.
@@ -85,6 +88,12 @@ public:
   /// At most `most` algorithms for such addresses, the one that cuBLASLt takes
   /// for the fastest first; none where it has none.
   std::vector<Algorithm> algorithmsFor(Alignment alignment, int most);
+
+  /// What decides which algorithm is the fastest, for people and as a key.
+  std::string describe(Alignment alignment) const;
+  /// The algorithm of that name, which `nameOf` gave. Throws
+  /// std::runtime_error, saying why, where it is none for such addresses.
+  Algorithm algorithmNamed(const std::string &name, Alignment alignment);
 
   /// kAlignment where the addresses have it, else the size of an element.
   Alignment alignmentOf(void *const *buffers) const;

@@ -12,11 +12,17 @@
 
 namespace zrt {
 
+namespace cuda {
+class ProductChoices;
+}
+
 /// What `KernelContext::cuda` points to. Kernels queue their work on `stream`.
 struct CudaContext {
   cudaStream_t stream = nullptr;
   cublasLtHandle_t blas = nullptr;
   cudaLibrary_t library = nullptr; ///< generated kernels; null: there are none
+  /// Which codes of products are the fastest; null: cuBLASLt's first ones run.
+  cuda::ProductChoices *products = nullptr;
   std::shared_ptr<void> dnn; ///< cuDNN's handle, once a kernel has wanted it
 };
 

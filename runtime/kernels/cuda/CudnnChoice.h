@@ -25,7 +25,7 @@ public:
     // Which of them runs is certain only when addresses are known.
     return std::max(ownWorkspaceBytes(), cudnn ? cudnn->workspaceBytes() : 0);
   }
-  void admit(void *const *buffers) override {
+  void admit(void *const *buffers, void *) override {
     uintptr_t bits = 0;
     for (size_t i = 0; i < bufferCount; ++i)
       bits |= reinterpret_cast<uintptr_t>(buffers[i]);

@@ -42,9 +42,9 @@ public:
   size_t workspaceBytes() const override { return bytes; }
 
   /// Chunks begin at rows of x, so each has an alignment of its own.
-  void admit(void *const *buffers) override {
+  void admit(void *const *buffers, void *workspace) override {
     for (int64_t first = 0; first < shape.rows; first += shape.chunk)
-      admitChunk(buffers, first);
+      admitChunk(buffers, static_cast<char *>(workspace), first);
   }
 
   void run(void *const *buffers, void *workspace) override {
@@ -111,14 +111,17 @@ private:
     return begin;
   }
 
+  float *dwSums(void *const *buffers, char *space) const {
+    return shape.type == DataType::F32
+               ? at<float>(buffers, shape.dw())
+               : reinterpret_cast<float *>(space + dwAt);
+  }
+
   /// Clears the sums, and counts the rows.
   Sums prepare(void *const *buffers, char *space) {
     const cudaStream_t stream = context.cuda->stream;
     const size_t count = size_t(shape.depth) * shape.columns;
-    Sums sums = {shape.type == DataType::F32
-                     ? at<float>(buffers, shape.dw())
-                     : reinterpret_cast<float *>(space + dwAt),
-                 nullptr};
+    Sums sums = {dwSums(buffers, space), nullptr};
     check(cudaMemsetAsync(sums.dw, 0, count * sizeof(float), stream),
           "cudaMemsetAsync");
     lossScale(shape.rows, int(shape.ignored),
@@ -138,21 +141,25 @@ private:
     return static_cast<char *>(buffer) + first * shape.depth * elementBytes;
   }
 
-  void admitChunk(void *const *buffers, int64_t first) {
+  /// The addresses are those of `runChunk`.
+  void admitChunk(void *const *buffers, char *space, int64_t first) {
     Products &products = productsOf(first);
     void *x = rowsFrom(buffers[shape.x()], first), *w = buffers[shape.w()];
-    // The workspace is aligned to more than any product wants.
-    void *const logits[] = {
-        x, w, shape.bias ? buffers[shape.biasAt()] : nullptr, nullptr};
-    products.logits->admit(logits);
+    void *logits = space + logitsAt, *scratch = space + scratchAt;
+    void *const ofLogits[] = {
+        x, w, shape.bias ? buffers[shape.biasAt()] : logits, logits};
+    products.logits->admit(ofLogits, scratch);
     if (!shape.isGradient)
       return;
-    void *const dx[] = {nullptr, w, rowsFrom(buffers[shape.dx()], first)};
-    products.dx->admit(dx);
-    void *sums = shape.type == DataType::F32 ? buffers[shape.dw()] : nullptr;
-    void *const dw[] = {shape.transposed ? nullptr : x,
-                        shape.transposed ? x : nullptr, sums};
-    products.dw->admit(dw);
+    void *const ofX[] = {logits, w, rowsFrom(buffers[shape.dx()], first)};
+    products.dx->admit(ofX, scratch);
+    void *const ofW[] = {shape.transposed ? logits : x,
+                         shape.transposed ? x : logits, dwSums(buffers, space)};
+    products.dw->admit(ofW, scratch);
+    if (!shape.bias)
+      return;
+    void *const ofBias[] = {space + onesAt, logits, space + dbAt};
+    products.db->admit(ofBias, scratch);
   }
 
   Products &productsOf(int64_t first) {

@@ -2,6 +2,7 @@
 // bias, gelu, its gradient, and sums of the gradient's rows.
 #include "kernels/cuda/BlasProduct.h"
 #include "kernels/cuda/Kernels.h"
+#include "kernels/cuda/ProductChoices.h"
 #include "kernels/host/LinearGelu.h"
 
 #include <algorithm>
@@ -16,66 +17,110 @@ namespace {
 /// How to do without kernels that cuBLASLt does not have.
 constexpr const char *kUnfused = "--pipeline=fuse-epilogues=false";
 
+/// How many algorithms are compared.
+constexpr int kCandidates = 8;
+
 class ProductKernel final : public Kernel {
 public:
   /// Chooses algorithms: nothing is searched for in a step. Slices of buckets
   /// begin anywhere, so there is one for aligned operands and others for
   /// others.
   ProductKernel(const KernelContext &context, const Product &wanted)
-      : product(wanted), blas(*context.cuda, wanted) {
+      : product(wanted), blas(*context.cuda, wanted),
+        products(context.cuda->products) {
     const auto least = uint32_t(sizeOf(product.shape.type));
     for (uint32_t matrices : {least, BlasProduct::kAlignment})
       for (uint32_t bias : {least, BlasProduct::kAlignment})
-        choiceFor({matrices, bias}) = choose({matrices, bias});
+        choose({matrices, bias});
   }
 
   /// Whether there is an algorithm for aligned operands at least.
-  bool isThere() const {
-    return choices[true][true].state == CUBLAS_STATUS_SUCCESS;
-  }
+  bool isThere() const { return cases[true][true].isThere(); }
   std::string describe() const { return product.describe(); }
 
   size_t workspaceBytes() const override {
+    // What will be chosen may want as much.
+    if (products)
+      return BlasProduct::kWorkspace;
     size_t bytes = 0;
-    for (const auto &row : choices)
-      for (const Algorithm &choice : row)
-        bytes = std::max(bytes, choice.workspaceSize);
+    for (const auto &row : cases)
+      for (const Case &each : row)
+        bytes = std::max(bytes, each.chosen.workspaceSize);
     return bytes;
   }
 
-  void admit(void *const *buffers) override {
-    if (choiceFor(blas.alignmentOf(buffers)).state != CUBLAS_STATUS_SUCCESS)
+  void admit(void *const *buffers, void *workspace) override {
+    const Alignment alignment = blas.alignmentOf(buffers);
+    if (!caseOf(alignment).isThere())
       throw std::runtime_error(
           "cuBLASLt has no algorithm for operands of " + describe() +
           " that are not aligned to " +
           std::to_string(BlasProduct::kAlignment) + " bytes: compile with " +
           (product.after == After::Nothing ? "a larger alignment" : kUnfused));
+    if (caseOf(alignment).isOpen())
+      compare(alignment, buffers, workspace);
   }
 
   void run(void *const *buffers, void *workspace) override {
-    blas.run(choiceFor(blas.alignmentOf(buffers)), buffers, workspace);
+    blas.run(caseOf(blas.alignmentOf(buffers)).chosen, buffers, workspace);
   }
 
 private:
-  Algorithm &choiceFor(Alignment alignment) {
-    return choices[alignment.matrices == BlasProduct::kAlignment]
-                  [alignment.bias == BlasProduct::kAlignment];
+  /// Addresses of one alignment.
+  struct Case {
+    Algorithm chosen = {};             ///< where there is one
+    std::vector<Algorithm> candidates; ///< none: it is chosen for good
+
+    bool isThere() const { return chosen.state == CUBLAS_STATUS_SUCCESS; }
+    bool isOpen() const { return !candidates.empty(); }
+  };
+
+  Case &caseOf(Alignment alignment) {
+    return cases[alignment.matrices == BlasProduct::kAlignment]
+                [alignment.bias == BlasProduct::kAlignment];
   }
 
-  /// Its state says whether there is anything.
-  Algorithm choose(Alignment alignment) {
-    const std::vector<Algorithm> found = blas.algorithmsFor(alignment, 1);
-    if (!found.empty())
-      return found.front();
-    Algorithm none = {};
-    none.state = CUBLAS_STATUS_NOT_SUPPORTED;
-    return none;
+  void choose(Alignment alignment) {
+    Case &one = caseOf(alignment);
+    one.chosen.state = CUBLAS_STATUS_NOT_SUPPORTED;
+    std::vector<Algorithm> found =
+        blas.algorithmsFor(alignment, products ? kCandidates : 1);
+    if (found.empty())
+      return;
+    one.chosen = found.front();
+    if (products && found.size() > 1)
+      one.candidates = std::move(found);
+  }
+
+  void use(Alignment alignment, const std::string &name) {
+    Case &one = caseOf(alignment);
+    try {
+      one.chosen = blas.algorithmNamed(name, alignment);
+    } catch (const std::exception &error) {
+      products->refuse(blas.describe(alignment), error.what());
+    }
+    one.candidates.clear();
+  }
+
+  /// Several commands may be this kernel: it is measured on the first one's
+  /// buffers.
+  void compare(Alignment alignment, void *const *buffers, void *workspace) {
+    const std::vector<void *> addresses(buffers, buffers + product.buffers);
+    std::vector<ProductCandidate> candidates;
+    for (const Algorithm &each : caseOf(alignment).candidates)
+      candidates.push_back({nameOf(each), [this, each, addresses, workspace] {
+                              blas.run(each, addresses.data(), workspace);
+                            }});
+    products->want(
+        blas.describe(alignment), std::move(candidates),
+        [this, alignment](const std::string &name) { use(alignment, name); });
   }
 
   const Product product;
   BlasProduct blas;
+  ProductChoices *products; ///< null: cuBLASLt's first algorithm is taken
   /// By whether the matrices, and the bias, are aligned.
-  Algorithm choices[2][2];
+  Case cases[2][2];
 };
 
 /// Sums over no terms, which cuBLASLt has no form of: zeros, or the bias.
@@ -122,7 +167,9 @@ public:
   size_t workspaceBytes() const override {
     return std::max(product->workspaceBytes(), sums->workspaceBytes());
   }
-  void admit(void *const *buffers) override { product->admit(buffers); }
+  void admit(void *const *buffers, void *workspace) override {
+    product->admit(buffers, workspace);
+  }
   void run(void *const *buffers, void *workspace) override {
     product->run(buffers, workspace);
     sums->run(buffers + result, workspace);

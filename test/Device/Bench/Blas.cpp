@@ -1,3 +1,4 @@
+#include "Blas.h"
 #include "Block.h"
 #include "Runtime.h"
 
@@ -61,7 +62,15 @@ struct cublasLtMatmulPreferences {
 namespace {
 
 constexpr uint32_t kVector = 16; // bytes that fast kernels load at once
-constexpr size_t kWorkspace = 4096;
+constexpr uint64_t kMagic = 0x616c676f;
+
+/// Of an algorithm: a magic number, which one it is, and the alignment that it
+/// was chosen for.
+bool isAlgorithm(const cublasLtMatmulAlgo_t &algo) {
+  return algo.data[0] == kMagic && algo.data[1] < uint64_t(kAlgorithms) &&
+         algo.data[2] != 0;
+}
+size_t workspaceOf(int algorithm) { return size_t(4096) << algorithm; }
 
 /// Where `value` has the size of what it is stored to.
 template <typename T>
@@ -191,7 +200,19 @@ bool fits(const cublasLtMatmulDescription &how, const cublasLtMatrixLayout &a,
          b.batch == d.batch;
 }
 
+bool hasAlgorithms(const cublasLtMatmulDescription &how,
+                   const cublasLtMatrixLayout &a, const cublasLtMatrixLayout &b,
+                   const cublasLtMatrixLayout &d, uint32_t alignment) {
+  return !(how.hasGelu() || how.isGrad()) ||
+         (d.type != CUDA_R_32F && alignment >= kVector && a.between % 8 == 0 &&
+          b.between % 8 == 0 && d.between % 8 == 0);
+}
+
+thread_local int last = -1; ///< algorithm that was queued
+
 } // namespace
+
+int zrt::bench::lastAlgorithm() { return last; }
 
 const char *cublasLtGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS"
@@ -287,12 +308,14 @@ cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
   return destroy(preference);
 }
 
+size_t cublasLtGetVersion() { return 130000; }
+
 /// As the library: no gelu in f32, nor of 16-bit operands that are not whole
 /// vectors.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t, cublasLtMatmulDesc_t description,
     cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t,
-    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int,
+    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
     cublasLtMatmulHeuristicResult_t *results, int *count) {
   *count = 0;
   if (!fits(*description, *a, *b, *d))
@@ -300,14 +323,28 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   uint32_t alignment = preference->alignment[0];
   for (uint32_t each : preference->alignment)
     alignment = std::min(alignment, each);
-  if (description->hasGelu() || description->isGrad())
-    if (d->type == CUDA_R_32F || alignment < kVector || a->between % 8 ||
-        b->between % 8 || d->between % 8)
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-  if (preference->workspace < kWorkspace)
+  if (!hasAlgorithms(*description, *a, *b, *d, alignment))
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  *results = {{alignment, true}, kWorkspace, CUBLAS_STATUS_SUCCESS};
-  *count = 1;
+  for (int i = 0; i < std::min(wanted, kAlgorithms); ++i)
+    if (const size_t workspace = workspaceOf(i);
+        workspace <= preference->workspace)
+      results[(*count)++] = {
+          {{kMagic, uint64_t(i), alignment}}, workspace, CUBLAS_STATUS_SUCCESS};
+  return *count ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t
+cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                        cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                        const cublasLtMatmulAlgo_t *algo,
+                        cublasLtMatmulHeuristicResult_t *result) {
+  if (!fits(*description, *a, *b, *d) || !isAlgorithm(*algo))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (!hasAlgorithms(*description, *a, *b, *d, uint32_t(algo->data[2])))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  result->workspaceSize = workspaceOf(int(algo->data[1]));
+  result->state = CUBLAS_STATUS_SUCCESS;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -320,7 +357,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algo,
                void *workspace, size_t workspaceBytes, cudaStream_t stream) {
   const float kept = *static_cast<const float *>(beta);
-  if (!handle || !algo->isChosen || c != d ||
+  if (!handle || !isAlgorithm(*algo) || c != d ||
       *static_cast<const float *>(alpha) != 1 || (kept != 0 && kept != 1) ||
       !fits(*description, *aLayout, *bLayout, *dLayout))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -328,12 +365,14 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                         kept != 0};
   const auto lies = [&](const void *at, size_t bytes) {
     return isAllocated(at, bytes) &&
-           reinterpret_cast<uintptr_t>(at) % algo->alignment == 0;
+           reinterpret_cast<uintptr_t>(at) % algo->data[2] == 0;
   };
   const size_t element = dLayout->elementBytes();
   const bool hasBias = description->hasBias() || description->sumsRows();
   if (!lies(a, aLayout->bytes()) || !lies(b, bLayout->bytes()) ||
-      !lies(d, dLayout->bytes()) || !isAllocated(workspace, workspaceBytes) ||
+      !lies(d, dLayout->bytes()) ||
+      workspaceBytes < workspaceOf(int(algo->data[1])) ||
+      !isAllocated(workspace, workspaceBytes) ||
       (hasBias &&
        !isAllocated(description->bias, size_t(dLayout->rows) * element)) ||
       (description->hasAux() &&
@@ -342,6 +381,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                     dLayout->rows) *
                  element)))
     return CUBLAS_STATUS_INVALID_VALUE;
+  last = int(algo->data[1]);
   queueAtOnce(stream, [product, workspace, workspaceBytes] {
     std::memset(workspace, 0xcd, workspaceBytes);
     product.run();

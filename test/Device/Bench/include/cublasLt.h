@@ -49,10 +49,9 @@ using cublasLtHandle_t = struct cublasLtContext *;
 using cublasLtMatrixLayout_t = struct cublasLtMatrixLayout *;
 using cublasLtMatmulDesc_t = struct cublasLtMatmulDescription *;
 using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferences *;
-/// What it was chosen for.
+/// Opaque; see Blas.cpp.
 struct cublasLtMatmulAlgo_t {
-  uint32_t alignment;
-  bool isChosen;
+  uint64_t data[8];
 };
 struct cublasLtMatmulHeuristicResult_t {
   cublasLtMatmulAlgo_t algo;
@@ -61,6 +60,7 @@ struct cublasLtMatmulHeuristicResult_t {
 };
 
 const char *cublasLtGetStatusString(cublasStatus_t status);
+size_t cublasLtGetVersion();
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle);
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle);
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
@@ -93,6 +93,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
     cublasLtMatmulPreference_t preference, int wanted,
     cublasLtMatmulHeuristicResult_t *results, int *count);
+cublasStatus_t cublasLtMatmulAlgoCheck(
+    cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
+    cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+    cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+    const cublasLtMatmulAlgo_t *algo, cublasLtMatmulHeuristicResult_t *result);
 cublasStatus_t
 cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                const void *alpha, const void *a, cublasLtMatrixLayout_t aLayout,
