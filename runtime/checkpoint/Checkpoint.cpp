@@ -5,6 +5,7 @@
 #include "state/Digest.h"
 #include "state/Elements.h"
 #include "state/Pieces.h"
+#include "state/Together.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -16,18 +17,6 @@ using namespace zrt;
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//
-
-/// `text` of the first rank, on all.
-static std::string broadcastText(Communicator &communicator, std::string text) {
-  uint64_t size = text.size();
-  communicator.run(Collective::Broadcast, Reduction::Sum,
-                   {{&size, &size, 1, DataType::I64, 0}});
-  text.resize(size);
-  if (size)
-    communicator.run(Collective::Broadcast, Reduction::Sum,
-                     {{text.data(), text.data(), size, DataType::I8, 0}});
-  return text;
-}
 
 /// What to say of checkpoints that are newer than the one that is taken, and
 /// of a pointer that names another one.

@@ -32,3 +32,15 @@ uint64_t zrt::sharedTag(Communicator &communicator) {
                    {{&tag, &tag, 1, DataType::I64, 0}});
   return tag;
 }
+
+std::string zrt::broadcastText(Communicator &communicator, std::string text,
+                               int root) {
+  uint64_t size = text.size();
+  communicator.run(Collective::Broadcast, Reduction::Sum,
+                   {{&size, &size, 1, DataType::I64, root}});
+  text.resize(size);
+  if (size)
+    communicator.run(Collective::Broadcast, Reduction::Sum,
+                     {{text.data(), text.data(), size, DataType::I8, root}});
+  return text;
+}

@@ -26,6 +26,10 @@ void failTogether(Communicator &communicator, const std::string &error);
 /// call it.
 uint64_t sharedTag(Communicator &communicator);
 
+/// `text` of rank `root`, on all, which all call it.
+std::string broadcastText(Communicator &communicator, std::string text,
+                          int root = 0);
+
 /// Runs `body` on this rank, and fails on all ranks where it fails on one.
 template <typename Body> void together(Communicator &communicator, Body body) {
   std::string error;

@@ -49,6 +49,8 @@ public:
 
   /// Takes those of this processor; kernels that want them get them.
   void add(const std::vector<ProductRecord> &records);
+  /// Products of this processor that are known.
+  size_t size() const { return choices.size(); }
   /// The choice for `product`; null: not known.
   const std::string *find(const std::string &product) const;
   /// Throws std::runtime_error: what is recorded of `product` cannot be used.
