@@ -96,6 +96,8 @@ void DeviceBackend::giveUp() {
 
 void DeviceBackend::plan() {
   executor.plan(parts.makeKernel, parts.device.get());
+  if (parts.afterPlan)
+    planned = parts.afterPlan();
 }
 
 void DeviceBackend::initialize() {
@@ -257,6 +259,8 @@ void DeviceBackend::finish() {
 
 std::vector<std::string> DeviceBackend::choices() const {
   std::vector<std::string> lines = executor.choices();
+  if (!planned.empty())
+    lines.push_back(planned);
   if (files)
     lines.push_back("states in files: " + files->describe());
   return lines;

@@ -12,6 +12,8 @@
 #include "device/StreamCommunicator.h"
 #include "trainer/Backend.h"
 
+#include <functional>
+
 namespace zrt {
 
 /// What a backend is made of. `collectives` and what `makeKernel` makes use
@@ -24,6 +26,9 @@ struct DeviceParts {
   std::shared_ptr<void> owned; ///< what the kernels need besides
   /// Without the memory's and the program's part, which the backend fills in.
   KernelContext context;
+  /// Called by all ranks when their kernels are planned, with nothing in the
+  /// memory yet; says what it did. Null: there is nothing to do.
+  std::function<std::string()> afterPlan;
   bool eager = false;   ///< no graph
   std::string nvmePath; ///< folder of states in files; empty: as compiled
 };
@@ -85,6 +90,7 @@ private:
   std::unique_ptr<QueuedFiles> fileCopies;
   Executor executor;
   Device::Event begun, finished; ///< timers
+  std::string planned;           ///< what was done after it
   double secondsOfUpdate = 0;
   int exceptions; ///< in flight when it was made
   Device::Graph step = nullptr;

@@ -276,6 +276,10 @@ void addDeviceFlags(CLI::App &app, Options &options) {
       ->check(CLI::IsMember({"auto", "nccl", "host"}));
   app.add_flag("--unregistered", options.unregistered,
                "do not register the memory of collectives with NCCL");
+  app.add_option("--tune-products", options.tuneProducts,
+                 "time several algorithms of each matrix product that FILE "
+                 "has no choice for, use the fastest, and add it to FILE")
+      ->type_name("FILE.json");
   app.add_option("--repeat-graph", options.repeatGraph,
                  "for benchmarking: after training, launch a step's graph N "
                  "times and report the device time of one launch; this "

@@ -63,6 +63,7 @@ struct Options {
   bool shareGpu = false;            ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
   int64_t repeatGraph = 0;          ///< launches, after training; 0: none
+  std::string tuneProducts;         ///< the file of their times; empty: none
   bool unregistered = false; ///< NCCL works on memory that it does not know
 };
 

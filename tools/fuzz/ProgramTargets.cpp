@@ -89,7 +89,8 @@ std::vector<std::string> optionsSeeds() {
           "--steps\n0\n--weights\nw.safetensors\n--sample\n20\n--prompt\nab cd"
           "\n--temperature\n0.7\n--device-memory\n8GiB\n--timeout\n60",
           "device\n--data\na.txt\n--steps\n5\n--eager\n--share-gpu"
-          "\n--collectives\nhost\n--repeat-graph\n3\n--unregistered",
+          "\n--collectives\nhost\n--repeat-graph\n3\n--unregistered\n--tune-"
+          "products\nt.json",
           "--schedule",
           "--memory",
           "--info",

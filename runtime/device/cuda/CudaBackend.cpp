@@ -5,6 +5,7 @@
 #include "device/StagedCollectives.h"
 #include "device/cuda/CudaDevice.h"
 #include "device/cuda/Nccl.h"
+#include "device/cuda/ProductTuning.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/CudnnAttention.h"
 #include "trainer/Run.h"
@@ -90,6 +91,45 @@ std::unique_ptr<CollectiveQueue> makeCollectives(const Run &run, Device &device,
   return makeNccl(run.program, device, host, options);
 }
 
+/// An event with a time, as long as it is needed.
+class Timer {
+public:
+  explicit Timer(Device &device) : device(device), event(device.makeTimer()) {}
+  ~Timer() { device.destroy(event); }
+  Timer(const Timer &) = delete;
+  Timer &operator=(const Timer &) = delete;
+  operator Device::Event() const { return event; }
+
+private:
+  Device &device;
+  Device::Event event;
+};
+
+cuda::ProductChoices::Timer timerOf(Device &device, Device::Queue queue) {
+  return [&device, queue](const std::function<void()> &work) {
+    const Timer begin(device), end(device);
+    device.record(begin, queue);
+    work();
+    device.record(end, queue);
+    device.synchronize(end);
+    return device.elapsed(begin, end);
+  };
+}
+
+/// Lets `context`'s kernels choose codes of products by time, as long as
+/// `parts` are there.
+void tuneProducts(const std::string &file, DeviceParts &parts,
+                  CudaContext &context, Communicator &communicator) {
+  if (file.empty())
+    return;
+  auto tuning = std::make_shared<ProductTuning>(
+      file,
+      cuda::ProductProcessor{parts.device->describe(), cublasLtGetVersion()},
+      timerOf(*parts.device, (*parts.queues)[Stream::Compute]), communicator);
+  context.products = &tuning->choices();
+  parts.afterPlan = [tuning] { return tuning->finish(); };
+}
+
 } // namespace
 
 BackendMaker zrt::cudaBackends(const void *image) {
@@ -101,6 +141,7 @@ BackendMaker zrt::cudaBackends(const void *image) {
     parts.collectives = makeCollectives(run, *parts.device, communicator);
     auto context =
         std::make_shared<OwnedContext>(image, (*parts.queues)[Stream::Compute]);
+    tuneProducts(run.options.tuneProducts, parts, *context, communicator);
     parts.context.cuda = context.get();
     parts.context.generated = run.generated;
     parts.context.generatedCount = run.generatedCount;
