@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace zrt::cuda {
 
@@ -35,17 +36,25 @@ public:
   }
 
   /// Whether there is an algorithm for aligned operands at least.
-  bool isThere() const { return cases[true][true].isThere(); }
+  bool isThere() const { return cases[kCases - 1].isThere(); }
   std::string describe() const { return product.describe(); }
+  /// Names the product on such addresses.
+  std::string describe(void *const *buffers) const {
+    return blas.describe(blas.alignmentOf(buffers));
+  }
+  /// Of what the addresses are aligned to: in [0, kCases).
+  int numberOf(void *const *buffers) const {
+    return numberOf(blas.alignmentOf(buffers));
+  }
+  static constexpr int kCases = 4;
 
   size_t workspaceBytes() const override {
     // What will be chosen may want as much.
     if (products)
       return BlasProduct::kWorkspace;
     size_t bytes = 0;
-    for (const auto &row : cases)
-      for (const Case &each : row)
-        bytes = std::max(bytes, each.chosen.workspaceSize);
+    for (const Case &each : cases)
+      bytes = std::max(bytes, each.chosen.workspaceSize);
     return bytes;
   }
 
@@ -75,10 +84,11 @@ private:
     bool isOpen() const { return !candidates.empty(); }
   };
 
-  Case &caseOf(Alignment alignment) {
-    return cases[alignment.matrices == BlasProduct::kAlignment]
-                [alignment.bias == BlasProduct::kAlignment];
+  static int numberOf(Alignment alignment) {
+    return 2 * (alignment.matrices == BlasProduct::kAlignment) +
+           (alignment.bias == BlasProduct::kAlignment);
   }
+  Case &caseOf(Alignment alignment) { return cases[numberOf(alignment)]; }
 
   void choose(Alignment alignment) {
     Case &one = caseOf(alignment);
@@ -119,8 +129,7 @@ private:
   const Product product;
   BlasProduct blas;
   ProductChoices *products; ///< null: cuBLASLt's first algorithm is taken
-  /// By whether the matrices, and the bias, are aligned.
-  Case cases[2][2];
+  Case cases[kCases];       ///< of them all, the last is of aligned addresses
 };
 
 /// Sums over no terms, which cuBLASLt has no form of: zeros, or the bias.
@@ -157,7 +166,8 @@ private:
   StridedMove repeat;
 };
 
-/// A product and then sums over its rows, where no algorithm does both.
+/// A product and then sums over its rows, where no algorithm does both, or none
+/// does both faster.
 class SummedProduct final : public Kernel {
 public:
   SummedProduct(std::unique_ptr<Kernel> product, std::unique_ptr<Kernel> sums,
@@ -180,6 +190,69 @@ private:
   int result; ///< the sums are the buffer after it
 };
 
+/// The faster one of a product whose epilogue has the sums over its rows, and
+/// of a product and a kernel of the sums.
+class FasterProduct final : public Kernel {
+public:
+  /// \pre `products` is what the context of both has.
+  FasterProduct(std::unique_ptr<ProductKernel> fused,
+                std::unique_ptr<Kernel> separate, ProductChoices &products,
+                int buffers)
+      : fused(std::move(fused)), separate(std::move(separate)),
+        products(products), buffers(buffers) {}
+
+  size_t workspaceBytes() const override {
+    return std::max(fused->workspaceBytes(), separate->workspaceBytes());
+  }
+
+  /// Both products come first, so that what is measured are the algorithms that
+  /// were chosen for them.
+  void admit(void *const *addresses, void *workspace) override {
+    fused->admit(addresses, workspace);
+    separate->admit(addresses, workspace);
+    const int number = fused->numberOf(addresses);
+    if (!std::exchange(isAsked[number], true))
+      compare(number, std::vector<void *>(addresses, addresses + buffers),
+              workspace);
+  }
+
+  void run(void *const *addresses, void *workspace) override {
+    Kernel &kernel =
+        isSeparate[fused->numberOf(addresses)] ? *separate : *fused;
+    kernel.run(addresses, workspace);
+  }
+
+private:
+  static constexpr const char *kFused = "fused", *kSeparate = "separate";
+
+  void compare(int number, const std::vector<void *> &addresses,
+               void *workspace) {
+    const auto runs = [&](Kernel &kernel) {
+      return [&kernel, addresses, workspace] {
+        kernel.run(addresses.data(), workspace);
+      };
+    };
+    const std::string name =
+        "sums fused or separate of " + fused->describe(addresses.data());
+    products.want(name, {{kFused, runs(*fused)}, {kSeparate, runs(*separate)}},
+                  [this, number, name](const std::string &choice) {
+                    if (choice != kFused && choice != kSeparate)
+                      products.refuse(name, "'" + choice + "' is neither '" +
+                                                kFused + "' nor '" + kSeparate +
+                                                "'");
+                    isSeparate[number] = choice == kSeparate;
+                  });
+  }
+
+  std::unique_ptr<ProductKernel> fused;
+  std::unique_ptr<Kernel> separate;
+  ProductChoices &products;
+  const int buffers;
+  /// By the number of what the addresses are aligned to.
+  bool isAsked[ProductKernel::kCases] = {},
+       isSeparate[ProductKernel::kCases] = {};
+};
+
 template <MatrixShape (*shapeOf)(const KernelSpec &)>
 std::unique_ptr<Kernel> make(const KernelSpec &spec,
                              const KernelContext &context) {
@@ -187,6 +260,22 @@ std::unique_ptr<Kernel> make(const KernelSpec &spec,
   if (shape.batch * shape.m * shape.n * shape.k == 0)
     return std::make_unique<EmptyProduct>(context, shape);
   return makeProduct(spec, context, shape);
+}
+
+/// A product with the sums over its rows, in its epilogue where there is an
+/// algorithm for it that is faster.
+std::unique_ptr<Kernel> withSums(std::unique_ptr<ProductKernel> fused,
+                                 std::unique_ptr<ProductKernel> alone,
+                                 const host::LinearGeluParts &parts,
+                                 const Product &product,
+                                 const KernelContext &context) {
+  auto separate = std::make_unique<SummedProduct>(
+      std::move(alone), makeCudaKernel(parts.sums, context), product.result);
+  if (!fused->isThere())
+    return separate;
+  return std::make_unique<FasterProduct>(std::move(fused), std::move(separate),
+                                         *context.cuda->products,
+                                         product.buffers);
 }
 
 std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
@@ -205,18 +294,21 @@ std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
     product.bias = product.result + 1;
   else if (product.shape.bias)
     product.bias = 2;
-  auto kernel = std::make_unique<ProductKernel>(context, product);
-  if (kernel->isThere())
-    return kernel;
+  auto fused = std::make_unique<ProductKernel>(context, product);
+  ProductChoices *products = context.cuda->products;
+  if (fused->isThere() && !(parts.hasSums && products))
+    return fused;
   if (parts.hasSums) {
     product.bias = -1;
-    kernel = std::make_unique<ProductKernel>(context, product);
+    auto alone = std::make_unique<ProductKernel>(context, product);
+    if (alone->isThere())
+      return withSums(std::move(fused), std::move(alone), parts, product,
+                      context);
+    if (fused->isThere())
+      return fused;
   }
-  if (!kernel->isThere())
-    refuse(spec, "cuBLASLt has no algorithm for " + kernel->describe() +
-                     ": compile with " + kUnfused);
-  return std::make_unique<SummedProduct>(
-      std::move(kernel), makeCudaKernel(parts.sums, context), product.result);
+  refuse(spec, "cuBLASLt has no algorithm for " + fused->describe() +
+                   ": compile with " + kUnfused);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // the test says how long each one takes.
 #include "../CudaTesting.h"
 #include "Blas.h"
+#include "Runtime.h"
 
 #include "kernels/cuda/ProductChoices.h"
 
@@ -28,9 +29,13 @@ protected:
   std::unique_ptr<ProductChoices> makeChoices() {
     return std::make_unique<ProductChoices>(
         kHere, "times.json", [this](const std::function<void()> &queue) {
+          const int64_t launches = bench::countLaunches();
           queue();
+          device->synchronize(reinterpret_cast<Device::Queue>(context->stream));
           ++timed;
-          return seconds[size_t(bench::lastAlgorithm())];
+          return bench::countLaunches() > launches
+                     ? separate
+                     : seconds[size_t(bench::lastAlgorithm())];
         });
   }
 
@@ -77,6 +82,7 @@ protected:
   }
 
   std::vector<double> seconds = {3e-6, 1e-6, 2e-6}; ///< of an algorithm
+  double separate = 0; ///< of a product with a kernel of the project's
   int timed = 0;
   std::unique_ptr<Kernel> kernel;
   std::vector<void *> buffers, held;
@@ -206,6 +212,78 @@ TEST_F(Products, RefuseAnAlgorithmThatIsNone) {
                 "cuBLASLt does not take the algorithm: "
                 "CUBLAS_STATUS_INVALID_VALUE" +
                 end);
+}
+
+/// The gradient of gelu and of a bias.
+class BiasGradients : public Products {
+protected:
+  void admitGradient(ProductChoices *choices) {
+    const DataType type = DataType::BF16;
+    KernelSpec spec = makeSpec(
+        "nn.linear_gelu_grad",
+        {Array(type, {4, 16}), Array(type, {16, 8}), Array(type, {4, 8})},
+        {{type, {4, 8}}, {type, {8}}});
+    spec.ints = {{"transposed", {0}}};
+    admit(spec, choices,
+          {allocate(256), allocate(512), allocate(128), allocate(128),
+           allocate(64)});
+  }
+  bool isFused() {
+    const int64_t launches = bench::countLaunches();
+    EXPECT_EQ(algorithm(), 1);
+    return bench::countLaunches() == launches;
+  }
+};
+
+TEST_F(BiasGradients, AreInTheEpilogueOnlyWhereThatIsFaster) {
+  for (bool isFaster : {false, true}) {
+    separate = isFaster ? 1.1e-6 : 0.9e-6;
+    const auto choices = makeChoices();
+    admitGradient(choices.get());
+    const std::vector<ProductRecord> records = choices->measure();
+    // The algorithms of both products, and which of them it is.
+    ASSERT_EQ(records.size(), 3u);
+    EXPECT_EQ(records[2].product,
+              "sums fused or separate of 4 x 16 times 16 x 8, bf16, gelu's "
+              "gradient, sums of rows, aligned to 16, bias to 16, workspace "
+              "33554432");
+    EXPECT_EQ(records[2].choice, isFaster ? "fused" : "separate");
+    EXPECT_EQ(isFused(), isFaster);
+    // A later run reads it.
+    timed = 0;
+    const auto later = makeChoices();
+    later->add(records);
+    admitGradient(later.get());
+    EXPECT_FALSE(later->isOpen());
+    EXPECT_EQ(isFused(), isFaster);
+    EXPECT_EQ(timed, 0);
+  }
+}
+
+TEST_F(BiasGradients, AreInTheEpilogueWhereNothingIsCompared) {
+  admitGradient(nullptr);
+  const int64_t launches = bench::countLaunches();
+  EXPECT_EQ(algorithm(), 0);
+  EXPECT_EQ(bench::countLaunches(), launches);
+}
+
+TEST_F(BiasGradients, RefuseAFormThatIsNone) {
+  auto choices = makeChoices();
+  admitGradient(choices.get());
+  std::vector<ProductRecord> records = choices->measure();
+  records[2].choice = "half";
+  choices = makeChoices();
+  choices->add(records);
+  try {
+    admitGradient(choices.get());
+    ADD_FAILURE();
+  } catch (const std::runtime_error &error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("cannot be used: 'half' is neither 'fused' nor "
+                        "'separate'; delete the file"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 /// Its products are of parts of the workspace.
