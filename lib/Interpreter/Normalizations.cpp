@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-static LogicalResult layerNorm(nn::LayerNormOp op, Evaluation &e) {
+template <typename Op> static LogicalResult layerNorm(Op op, Evaluation &e) {
   const Array &x = *e.in[0], &w = *e.in[1], &b = *e.in[2];
   int64_t columns = x.shape.back();
   double eps = op.getEps().convertToDouble();
@@ -32,7 +32,7 @@ static LogicalResult layerNorm(nn::LayerNormOp op, Evaluation &e) {
 
 /// With n = (x - mean) rstd and g = dy w:
 /// dx = rstd (g - mean of g - n mean of g n); dw = sum dy n; db = sum dy.
-static LogicalResult layerNormGrad(nn::LayerNormGradOp, Evaluation &e) {
+template <typename Op> static LogicalResult layerNormGrad(Op, Evaluation &e) {
   const Array &dy = *e.in[0], &x = *e.in[1], &w = *e.in[2];
   int64_t columns = x.shape.back();
   for (int64_t row = 0; row * columns < x.size(); ++row) {
@@ -56,7 +56,7 @@ static LogicalResult layerNormGrad(nn::LayerNormGradOp, Evaluation &e) {
   return success();
 }
 
-static LogicalResult rmsNorm(nn::RmsNormOp op, Evaluation &e) {
+template <typename Op> static LogicalResult rmsNorm(Op op, Evaluation &e) {
   const Array &x = *e.in[0], &w = *e.in[1];
   int64_t columns = x.shape.back();
   double eps = op.getEps().convertToDouble();
@@ -74,7 +74,7 @@ static LogicalResult rmsNorm(nn::RmsNormOp op, Evaluation &e) {
 }
 
 /// With n = x rstd and g = dy w: dx = rstd (g - n mean of g n); dw = sum dy n.
-static LogicalResult rmsNormGrad(nn::RmsNormGradOp, Evaluation &e) {
+template <typename Op> static LogicalResult rmsNormGrad(Op, Evaluation &e) {
   const Array &dy = *e.in[0], &x = *e.in[1], &w = *e.in[2];
   int64_t columns = x.shape.back();
   for (int64_t row = 0; row * columns < x.size(); ++row) {
@@ -91,6 +91,32 @@ static LogicalResult rmsNormGrad(nn::RmsNormGradOp, Evaluation &e) {
           rstd * (dy.reals[i] * w.reals[c] - x.reals[i] * rstd * meanGN);
     }
   }
+  return success();
+}
+
+/// What `norm` computes of the sum of the first two operands, and the sum.
+template <typename Op, LogicalResult (*norm)(Op, Evaluation &)>
+static LogicalResult ofSum(Op op, Evaluation &e) {
+  Array &sum = e.out.back();
+  for (int64_t i = 0; i < sum.size(); ++i)
+    sum.reals[i] = e.in[0]->reals[i] + e.in[1]->reals[i];
+  SmallVector<const Array *> in(e.in.drop_front());
+  in[0] = &sum;
+  Evaluation inner{e.context, in, e.out.drop_back()};
+  return norm(op, inner);
+}
+
+/// What `norm` computes without the second operand, which is then added to the
+/// first result.
+template <typename Op, LogicalResult (*norm)(Op, Evaluation &)>
+static LogicalResult plusAddend(Op op, Evaluation &e) {
+  SmallVector<const Array *> in(e.in.drop_front());
+  in[0] = e.in[0];
+  Evaluation inner{e.context, in, e.out};
+  if (failed(norm(op, inner)))
+    return failure();
+  for (int64_t i = 0; i < e.out[0].size(); ++i)
+    e.out[0].reals[i] += e.in[1]->reals[i];
   return success();
 }
 
@@ -124,10 +150,15 @@ static LogicalResult softmaxGrad(nn::SoftmaxGradOp, Evaluation &e) {
 }
 
 void rules::addNormalizations(EvaluationRules &rules) {
-  rules.add<nn::LayerNormOp>(layerNorm);
-  rules.add<nn::LayerNormGradOp>(layerNormGrad);
-  rules.add<nn::RmsNormOp>(rmsNorm);
-  rules.add<nn::RmsNormGradOp>(rmsNormGrad);
+  using namespace nn;
+  rules.add<LayerNormOp>(layerNorm<LayerNormOp>);
+  rules.add<LayerNormGradOp>(layerNormGrad<LayerNormGradOp>);
+  rules.add<RmsNormOp>(rmsNorm<RmsNormOp>);
+  rules.add<RmsNormGradOp>(rmsNormGrad<RmsNormGradOp>);
+  rules.add<AddLayerNormOp>(ofSum<AddLayerNormOp, layerNorm>);
+  rules.add<AddLayerNormGradOp>(plusAddend<AddLayerNormGradOp, layerNormGrad>);
+  rules.add<AddRmsNormOp>(ofSum<AddRmsNormOp, rmsNorm>);
+  rules.add<AddRmsNormGradOp>(plusAddend<AddRmsNormGradOp, rmsNormGrad>);
   rules.add<nn::SoftmaxOp>(softmax);
   rules.add<nn::SoftmaxGradOp>(softmaxGrad);
 }

@@ -332,6 +332,22 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       {"nn.rms_norm_grad",
        "dy:T[r..,n] x:T[r..,n] w:T[n] rstd:f32[r..] -> dx:T[r..,n] dw:T[n]", "",
        each<10>},
+      {"nn.add_layer_norm",
+       "x:T[r..,n] residual:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:f32[r..] "
+       "rstd:f32[r..] sum:T[r..,n]",
+       "eps:real", each<9>},
+      {"nn.add_layer_norm_grad",
+       "dy:T[r..,n] dsum:T[r..,n] x:T[r..,n] w:T[n] mean:f32[r..] "
+       "rstd:f32[r..] -> dx:T[r..,n] dw:T[n] db:T[n]",
+       "", each<15>},
+      {"nn.add_rms_norm",
+       "x:T[r..,n] residual:T[r..,n] w:T[n] -> y:T[r..,n] rstd:f32[r..] "
+       "sum:T[r..,n]",
+       "eps:real", each<5>},
+      {"nn.add_rms_norm_grad",
+       "dy:T[r..,n] dsum:T[r..,n] x:T[r..,n] w:T[n] rstd:f32[r..] -> "
+       "dx:T[r..,n] dw:T[n]",
+       "", each<11>},
       {"nn.batch_norm",
        "x:T[n,c,s..] w:T[c] b:T[c] -> y:T[n,c,s..] mean:f32[c] "
        "variance:f32[c]",

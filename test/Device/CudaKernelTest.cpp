@@ -99,6 +99,19 @@ TEST_F(CudaKernels, Norms) {
       compare(makeSpec("nn.rms_norm_grad", r,
                        {{type, {rows, width}}, {type, {width}}}),
               r, 2 * toleranceOf(type));
+      const Array residual = randomArray(type, {rows, width}, 7);
+      const std::vector<Array> sum = {x[0], residual, x[1], x[2]};
+      KernelSpec ofSum = makeSpec("nn.add_layer_norm", sum,
+                                  {{type, {rows, width}},
+                                   f32({rows}),
+                                   f32({rows}),
+                                   {type, {rows, width}}});
+      ofSum.floats["eps"] = 1e-5;
+      compare(ofSum, sum, toleranceOf(type));
+      const std::vector<Array> plus = {dy, residual, x[0], x[1], rstd};
+      compare(makeSpec("nn.add_rms_norm_grad", plus,
+                       {{type, {rows, width}}, {type, {width}}}),
+              plus, 2 * toleranceOf(type));
     }
 }
 

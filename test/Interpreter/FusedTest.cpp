@@ -1,8 +1,9 @@
-//===- FusedTest.cpp - fused products are what they stand for -------------===//
+//===- FusedTest.cpp - fused operations are what they stand for -----------===//
 
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Interpreter/Interpreter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -57,10 +58,39 @@ func.func @f(%x: !x, %w: !w, %b: !b, %s: !s, %t: !t) -> (!s, !x, !w, !b, !s, !x,
   return %loss, %dx, %dw, %db, %f#0, %f#1, %f#2, %f#3, %g : !s, !x, !w, !b, !s, !x, !w, !b, !s
 })";
 
+/// The same of norms and the additions beside them.
+static const char *layerNormText = R"(
+!x = tensor<2x3x4xf64>
+!w = tensor<4xf64>
+!s = tensor<2x3xf64>
+func.func @f(%a: !x, %b: !x, %w: !w, %c: !w, %g: !x) -> (!x, !s, !x, !x, !x, !s, !x, !x) {
+  %s = arith.addf %a, %b : !x
+  %y, %mean, %rstd = nn.layer_norm %s, %w, %c eps 1.0e-5 : (!x, !w, !w) -> (!x, !s, !s)
+  %d, %dw, %db = nn.layer_norm_grad %g, %s, %w, %mean, %rstd : (!x, !x, !w, !s, !s) -> (!x, !w, !w)
+  %dx = arith.addf %d, %b : !x
+  %fy, %fmean, %frstd, %fs = nn.add_layer_norm %a, %b, %w, %c eps 1.0e-5 : (!x, !x, !w, !w) -> (!x, !s, !s, !x)
+  %fdx, %fdw, %fdb = nn.add_layer_norm_grad %g, %b, %fs, %w, %fmean, %frstd : (!x, !x, !x, !w, !s, !s) -> (!x, !w, !w)
+  return %y, %rstd, %s, %dx, %fy, %frstd, %fs, %fdx : !x, !s, !x, !x, !x, !s, !x, !x
+})";
+
+static const char *rmsNormText = R"(
+!x = tensor<2x3x4xf64>
+!w = tensor<4xf64>
+!s = tensor<2x3xf64>
+func.func @f(%a: !x, %b: !x, %w: !w, %g: !x) -> (!x, !x, !x, !w, !x, !x, !x, !w) {
+  %s = arith.addf %a, %b : !x
+  %y, %rstd = nn.rms_norm %s, %w eps 1.0e-5 : (!x, !w) -> (!x, !s)
+  %d, %dw = nn.rms_norm_grad %g, %s, %w, %rstd : (!x, !x, !w, !s) -> (!x, !w)
+  %dx = arith.addf %d, %b : !x
+  %fy, %frstd, %fs = nn.add_rms_norm %a, %b, %w eps 1.0e-5 : (!x, !x, !w) -> (!x, !s, !x)
+  %fdx, %fdw = nn.add_rms_norm_grad %g, %b, %fs, %w, %frstd : (!x, !x, !x, !w, !s) -> (!x, !w)
+  return %y, %s, %dx, %dw, %fy, %fs, %fdx, %fdw : !x, !x, !x, !w, !x, !x, !x, !w
+})";
+
 static void checkHalves(const char *text) {
   MLIRContext context;
-  context
-      .loadDialect<func::FuncDialect, nn::NNDialect, tensor::TensorDialect>();
+  context.loadDialect<arith::ArithDialect, func::FuncDialect, nn::NNDialect,
+                      tensor::TensorDialect>();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);
   auto function = *module->getOps<func::FuncOp>().begin();
@@ -87,4 +117,6 @@ static void checkHalves(const char *text) {
 TEST(Fused, IsWhatItStandsFor) {
   checkHalves(text);
   checkHalves(lossText);
+  checkHalves(layerNormText);
+  checkHalves(rmsNormText);
 }

@@ -57,6 +57,34 @@ TEST(KernelInPlace, SiluMul) {
     }
 }
 
+/// Rows of one warp of a device, and longer ones than its registers hold.
+TEST(KernelInPlace, NormsWithAdditions) {
+  for (DataType type : kFloats)
+    for (int64_t width : {13, 256, 8216}) {
+      auto rows = [&](uint64_t seed) {
+        return randomArray(type, {3, width}, seed);
+      };
+      const Array w = randomArray(type, {width}, 3),
+                  statistic = randomArray(DataType::F32, {3}, 4);
+      const TensorType x = rows(1).type, s = statistic.type;
+      std::vector<Array> sums = {rows(1), rows(2), w},
+                         gradients = {rows(5), rows(6), rows(7), w, statistic};
+      KernelSpec rms = makeSpec("nn.add_rms_norm", sums, {x, s, x});
+      rms.floats["eps"] = 1e-5;
+      expectInPlace(rms, sums);
+      expectInPlace(makeSpec("nn.add_rms_norm_grad", gradients, {x, w.type}),
+                    gradients);
+      sums.push_back(w);
+      gradients.push_back(statistic);
+      KernelSpec layer = makeSpec("nn.add_layer_norm", sums, {x, s, s, x});
+      layer.floats["eps"] = 1e-5;
+      expectInPlace(layer, sums);
+      expectInPlace(
+          makeSpec("nn.add_layer_norm_grad", gradients, {x, w.type, w.type}),
+          gradients);
+    }
+}
+
 TEST(KernelInPlace, Dropout) {
   for (DataType type : kFloats)
     for (int32_t evaluating : {0, 1}) {

@@ -126,6 +126,90 @@ TEST(KernelNorm, Gradient) {
       }
 }
 
+/// The spec of a norm, or of one of a sum, with the operands of `inputs`.
+KernelSpec normSpec(bool centred, bool adds, const std::vector<Array> &inputs) {
+  const TensorType x = inputs[0].type;
+  const TensorType row = {DataType::F32, {x.shape[0]}};
+  std::vector<TensorType> results = {x, row};
+  if (centred)
+    results.push_back(row);
+  if (adds)
+    results.push_back(x);
+  KernelSpec spec = makeSpec(std::string(adds ? "nn.add_" : "nn.") +
+                                 (centred ? "layer_norm" : "rms_norm"),
+                             inputs, results);
+  spec.floats["eps"] = kEpsilon;
+  return spec;
+}
+
+KernelSpec normGradSpec(bool centred, bool adds,
+                        const std::vector<Array> &inputs) {
+  const TensorType x = inputs[0].type, w = {x.type, {x.shape[1]}};
+  std::vector<TensorType> results = {x, w};
+  if (centred)
+    results.push_back(w);
+  return makeSpec(std::string(adds ? "nn.add_" : "nn.") +
+                      (centred ? "layer_norm_grad" : "rms_norm_grad"),
+                  inputs, results);
+}
+
+/// a + b in f32, rounded once.
+Array sumOf(const Array &a, const Array &b) {
+  Array sum(a.type.type, a.type.shape);
+  for (int64_t i = 0; i < sum.size(); ++i)
+    sum.set(i, static_cast<float>(a[i]) + static_cast<float>(b[i]));
+  return sum;
+}
+
+/// `operands` with one more, which is number `at`.
+std::vector<Array> with(std::vector<Array> operands, size_t at, Array one) {
+  operands.insert(operands.begin() + at, std::move(one));
+  return operands;
+}
+
+void expectSame(const std::vector<Array> &found,
+                const std::vector<Array> &wanted) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_TRUE(found[i] == wanted[i]) << "result " << i;
+}
+
+/// Norms with an addition beside them have the bits of the two apart.
+void checkWithAddition(DataType type, int64_t rows, int64_t width,
+                       bool centred) {
+  SCOPED_TRACE(std::string(nameOf(type)) + " of " + std::to_string(width));
+  const Array a = randomArray(type, {rows, width}, 1, 3),
+              b = randomArray(type, {rows, width}, 2), sum = sumOf(a, b),
+              w = randomArray(type, {width}, 3);
+  std::vector<Array> inputs = {a, w};
+  if (centred)
+    inputs.push_back(randomArray(type, {width}, 4));
+  std::vector<Array> apart = inputs;
+  apart[0] = sum;
+  std::vector<Array> wanted = runKernel(normSpec(centred, false, apart), apart);
+  std::vector<Array> statistics(wanted.begin() + 1, wanted.end());
+  wanted.push_back(sum);
+  inputs = with(inputs, 1, b);
+  expectSame(runKernel(normSpec(centred, true, inputs), inputs), wanted);
+
+  std::vector<Array> operands = {b, sum, w};
+  operands.insert(operands.end(), statistics.begin(), statistics.end());
+  wanted = runKernel(normGradSpec(centred, false, operands), operands);
+  wanted[0] = sumOf(wanted[0], a);
+  operands = with(operands, 1, a);
+  expectSame(runKernel(normGradSpec(centred, true, operands), operands),
+             wanted);
+}
+
+TEST(KernelNorm, AnAdditionBesideItChangesNoBit) {
+  for (DataType type : kFloats)
+    for (bool centred : {true, false})
+      // Rows of one warp of a device and of several, and longer ones than
+      // registers hold.
+      for (int64_t width : {1, 13, 250, 1024, 8216})
+        checkWithAddition(type, width < 1000 ? 33 : 3, width, centred);
+}
+
 // A mean far from zero: variance from a difference of squares would be lost.
 TEST(KernelNorm, VarianceKeepsItsDigitsFarFromZero) {
   Array x(DataType::F32, {1, 64}), w(DataType::F32, {64}),

@@ -22,60 +22,97 @@ static LogicalResult checkScale(const Checker &check, StringRef name,
       succeeded(check.element(name, value, type.getElementType())));
 }
 
-LogicalResult LayerNormOp::verify() {
-  Checker check(*this);
-  if (failed(check.minimumRank("x", getX(), 1)) ||      // C1
-      failed(checkScale(check, "w", getW(), getX())) || // C2, C3
-      failed(checkScale(check, "b", getB(), getX())) ||
-      failed(checkEps(check, getEps()))) // C4
+/// The constraints of layer norms, whatever they do besides.
+template <typename Op> static LogicalResult checkLayerNorm(Op op) {
+  Checker check(op);
+  if (failed(check.minimumRank("x", op.getX(), 1)) ||         // C1
+      failed(checkScale(check, "w", op.getW(), op.getX())) || // C2, C3
+      failed(checkScale(check, "b", op.getB(), op.getX())) ||
+      failed(checkEps(check, op.getEps()))) // C4
     return failure();
-  RankedTensorType statistic = rowStatistics(typeOf(getX()));
-  if (failed(check.type("y", getY(), typeOf(getX()))) || // C5
-      failed(check.type("mean", getMean(), statistic)))
+  RankedTensorType x = typeOf(op.getX()), statistic = rowStatistics(x);
+  if (failed(check.type("y", op.getY(), x)) || // C5
+      failed(check.type("mean", op.getMean(), statistic)))
     return failure();
-  return check.type("rstd", getRstd(), statistic);
+  return check.type("rstd", op.getRstd(), statistic);
 }
 
-LogicalResult LayerNormGradOp::verify() {
-  Checker check(*this);
-  if (failed(check.minimumRank("x", getX(), 1))) // C1
+template <typename Op> static LogicalResult checkLayerNormGrad(Op op) {
+  Checker check(op);
+  if (failed(check.minimumRank("x", op.getX(), 1))) // C1
     return failure();
-  RankedTensorType x = typeOf(getX()), statistic = rowStatistics(x);
-  if (failed(check.type("dy", getDy(), x)) || // C2
-      failed(checkScale(check, "w", getW(), getX())) ||
-      failed(check.type("mean", getMean(), statistic)) || // C3
-      failed(check.type("rstd", getRstd(), statistic)))
+  RankedTensorType x = typeOf(op.getX()), statistic = rowStatistics(x);
+  if (failed(check.type("dy", op.getDy(), x)) || // C2
+      failed(checkScale(check, "w", op.getW(), op.getX())) ||
+      failed(check.type("mean", op.getMean(), statistic)) || // C3
+      failed(check.type("rstd", op.getRstd(), statistic)))
     return failure();
-  if (failed(check.type("dx", getDx(), x)) || // C4
-      failed(check.type("dw", getDw(), typeOf(getW()))))
+  if (failed(check.type("dx", op.getDx(), x)) || // C4
+      failed(check.type("dw", op.getDw(), typeOf(op.getW()))))
     return failure();
-  return check.type("db", getDb(), typeOf(getW()));
+  return check.type("db", op.getDb(), typeOf(op.getW()));
 }
 
-LogicalResult RmsNormOp::verify() {
-  Checker check(*this);
-  if (failed(check.minimumRank("x", getX(), 1)) ||      // C1
-      failed(checkScale(check, "w", getW(), getX())) || // C2, C3
-      failed(checkEps(check, getEps())))                // C4
+template <typename Op> static LogicalResult checkRmsNorm(Op op) {
+  Checker check(op);
+  if (failed(check.minimumRank("x", op.getX(), 1)) ||         // C1
+      failed(checkScale(check, "w", op.getW(), op.getX())) || // C2, C3
+      failed(checkEps(check, op.getEps())))                   // C4
     return failure();
-  RankedTensorType x = typeOf(getX());
-  if (failed(check.type("y", getY(), x))) // C5
+  RankedTensorType x = typeOf(op.getX());
+  if (failed(check.type("y", op.getY(), x))) // C5
     return failure();
-  return check.type("rstd", getRstd(), rowStatistics(x));
+  return check.type("rstd", op.getRstd(), rowStatistics(x));
 }
 
-LogicalResult RmsNormGradOp::verify() {
-  Checker check(*this);
-  if (failed(check.minimumRank("x", getX(), 1))) // C1
+template <typename Op> static LogicalResult checkRmsNormGrad(Op op) {
+  Checker check(op);
+  if (failed(check.minimumRank("x", op.getX(), 1))) // C1
     return failure();
-  RankedTensorType x = typeOf(getX());
-  if (failed(check.type("dy", getDy(), x)) || // C2
-      failed(checkScale(check, "w", getW(), getX())) ||
-      failed(check.type("rstd", getRstd(), rowStatistics(x)))) // C3
+  RankedTensorType x = typeOf(op.getX());
+  if (failed(check.type("dy", op.getDy(), x)) || // C2
+      failed(checkScale(check, "w", op.getW(), op.getX())) ||
+      failed(check.type("rstd", op.getRstd(), rowStatistics(x)))) // C3
     return failure();
-  if (failed(check.type("dx", getDx(), x))) // C4
+  if (failed(check.type("dx", op.getDx(), x))) // C4
     return failure();
-  return check.type("dw", getDw(), typeOf(getW()));
+  return check.type("dw", op.getDw(), typeOf(op.getW()));
+}
+
+/// C6 of norms of sums.
+template <typename Op> static LogicalResult checkSum(Op op) {
+  Checker check(op);
+  if (failed(check.type("residual", op.getResidual(), typeOf(op.getX()))))
+    return failure();
+  return check.type("sum", op.getSum(), typeOf(op.getX()));
+}
+
+LogicalResult LayerNormOp::verify() { return checkLayerNorm(*this); }
+
+LogicalResult LayerNormGradOp::verify() { return checkLayerNormGrad(*this); }
+
+LogicalResult RmsNormOp::verify() { return checkRmsNorm(*this); }
+
+LogicalResult RmsNormGradOp::verify() { return checkRmsNormGrad(*this); }
+
+LogicalResult AddLayerNormOp::verify() {
+  return failed(checkLayerNorm(*this)) ? failure() : checkSum(*this);
+}
+
+LogicalResult AddLayerNormGradOp::verify() {
+  if (failed(checkLayerNormGrad(*this)))
+    return failure();
+  return Checker(*this).type("dsum", getDsum(), typeOf(getX())); // C5
+}
+
+LogicalResult AddRmsNormOp::verify() {
+  return failed(checkRmsNorm(*this)) ? failure() : checkSum(*this);
+}
+
+LogicalResult AddRmsNormGradOp::verify() {
+  if (failed(checkRmsNormGrad(*this)))
+    return failure();
+  return Checker(*this).type("dsum", getDsum(), typeOf(getX())); // C5
 }
 
 /// C1 to C4 of batch norm, whose scale is along dimension 1.

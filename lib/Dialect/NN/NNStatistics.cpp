@@ -28,6 +28,26 @@ bool RmsNormOp::isStatisticResult(unsigned index) { return index == 1; }
 bool RmsNormGradOp::isStatisticOperand(unsigned index) { return index == 3; }
 bool RmsNormGradOp::isStatisticResult(unsigned) { return false; }
 
+// x, residual, w, b -> y, mean, rstd, sum
+bool AddLayerNormOp::isStatisticOperand(unsigned) { return false; }
+bool AddLayerNormOp::isStatisticResult(unsigned index) {
+  return index == 1 || index == 2;
+}
+
+// dy, dsum, x, w, mean, rstd -> dx, dw, db
+bool AddLayerNormGradOp::isStatisticOperand(unsigned index) {
+  return index >= 4;
+}
+bool AddLayerNormGradOp::isStatisticResult(unsigned) { return false; }
+
+// x, residual, w -> y, rstd, sum
+bool AddRmsNormOp::isStatisticOperand(unsigned) { return false; }
+bool AddRmsNormOp::isStatisticResult(unsigned index) { return index == 1; }
+
+// dy, dsum, x, w, rstd -> dx, dw
+bool AddRmsNormGradOp::isStatisticOperand(unsigned index) { return index == 4; }
+bool AddRmsNormGradOp::isStatisticResult(unsigned) { return false; }
+
 // x, w, b -> y, mean, variance
 bool BatchNormOp::isStatisticOperand(unsigned) { return false; }
 bool BatchNormOp::isStatisticResult(unsigned index) { return index >= 1; }

@@ -85,15 +85,18 @@ struct RowsShape {
   int64_t rows, width;
 };
 
-/// `b` and `mean` are null for RMS norm.
-void norm(const RowsShape &shape, float epsilon, const void *x, const void *w,
-          const void *b, void *y, float *mean, float *rstd,
-          cudaStream_t stream);
+/// `b` and `mean` are null for RMS norm. The norm is of x + residual, which is
+/// rounded to `sum`, where these are not null.
+void norm(const RowsShape &shape, float epsilon, const void *x,
+          const void *residual, const void *w, const void *b, void *y,
+          float *mean, float *rstd, void *sum, cudaStream_t stream);
 size_t normGradWorkspace(const RowsShape &shape, bool centred);
-/// `mean` and `db` are null for RMS norm.
-void normGrad(const RowsShape &shape, const void *dy, const void *x,
-              const void *w, const float *mean, const float *rstd, void *dx,
-              void *dw, void *db, void *workspace, cudaStream_t stream);
+/// `mean` and `db` are null for RMS norm. Where `dsum` is not null, it is added
+/// to the rounded dx.
+void normGrad(const RowsShape &shape, const void *dy, const void *dsum,
+              const void *x, const void *w, const float *mean,
+              const float *rstd, void *dx, void *dw, void *db, void *workspace,
+              cudaStream_t stream);
 
 void softmax(const RowsShape &shape, const void *x, void *y,
              cudaStream_t stream);

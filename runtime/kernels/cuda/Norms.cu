@@ -116,18 +116,58 @@ __device__ __forceinline__ float squaresOf(const float *values, int count,
   return squares;
 }
 
-template <typename T, bool centred, int warps>
+template <typename T>
+__device__ __forceinline__ Wide<T> addWide(const Wide<T> &left,
+                                           const Wide<T> &right) {
+  float a[kWide<T>], b[kWide<T>];
+  unpack(left, a);
+  unpack(right, b);
+#pragma unroll
+  for (int lane = 0; lane < kWide<T>; ++lane)
+    a[lane] += b[lane];
+  return roundWide<T>(a);
+}
+
+/// The sum of two rows, rounded, which the thread keeps and stores. What it
+/// does not keep it reads again from there. All of what it keeps is on its way
+/// before the first store, which may be in the place of either row.
+template <typename T, int warps>
+__device__ __forceinline__ void holdSum(const Part<T, warps, kHeld> &part,
+                                        const T *x, const T *residual, T *sum,
+                                        Wide<T> (&held)[kHeld]) {
+  Wide<T> others[kHeld];
+  part.hold(x, held);
+  part.hold(residual, others);
+  part.forEachHeld([&](int k, int i) {
+    held[k] = addWide(held[k], others[k]);
+    storeWide(sum, i, part.countAt(i), part.whole, held[k]);
+  });
+  part.forEachOther([&](int i) {
+    const int count = part.countAt(i);
+    storeWide(sum, i, count, part.whole,
+              addWide(loadWide(x, i, count, part.whole),
+                      loadWide(residual, i, count, part.whole)));
+  });
+}
+
+/// `adds`: of x + residual, which is stored in `sum`, be it in the place of
+/// either.
+template <typename T, bool centred, bool adds, int warps>
 __global__ void __launch_bounds__(kThreads)
     normKernel(int64_t rows, int width, bool whole, float epsilon, const T *x,
-               const T *w, const T *b, T *y, float *mean, float *rstd) {
+               const T *residual, const T *w, const T *b, T *y, float *mean,
+               float *rstd, T *sum) {
   // All threads of a block take the same rounds.
   for (int64_t base = int64_t(blockIdx.x) * kRows<warps>; base < rows;
        base += int64_t(gridDim.x) * kRows<warps>) {
     const int64_t r = base + threadIdx.y;
     const Part<T, warps, kHeld> part = {r < rows ? width : 0, whole};
-    const T *row = x + r * width;
+    const T *row = adds ? sum + r * width : x + r * width;
     Wide<T> held[kHeld];
-    part.hold(row, held);
+    if constexpr (adds)
+      holdSum(part, x + r * width, residual + r * width, sum + r * width, held);
+    else
+      part.hold(row, held);
     float average = 0;
     if (centred) {
       float sum = 0;
@@ -250,12 +290,14 @@ storeSums(int width, const HeldSums<T, held> &mine, WeightSums to) {
 
 /// dx, and of each block of rows the sums for dw and db, in partial
 /// [block][2][width] ([1] where not centred). A thread reads what it needs of
-/// dy and x before it writes dx there, which may be in the place of either.
-template <typename T, bool centred, int warps>
+/// dy, x and dsum before it writes dx there, which may be in the place of any.
+/// `adds`: dsum is added to the rounded dx.
+template <typename T, bool centred, bool adds, int warps>
 __global__ void __launch_bounds__(kThreads, warps < kWarps ? 2 : 1)
     normGradKernel(int64_t rows, int64_t blockRows, int width, bool whole,
-                   const T *dy, const T *x, const T *w, const float *mean,
-                   const float *rstd, T *dx, float *partial) {
+                   const T *dy, const T *dsum, const T *x, const T *w,
+                   const float *mean, const float *rstd, T *dx,
+                   float *partial) {
   constexpr int lanes = kWide<T>, held = kHeldOfGrad<T>;
   const int64_t begin = int64_t(blockIdx.x) * blockRows;
   const int64_t end = begin + blockRows < rows ? begin + blockRows : rows;
@@ -306,7 +348,7 @@ __global__ void __launch_bounds__(kThreads, warps < kWarps ? 2 : 1)
     });
     const float meanSum = centred ? overRow<warps>(sum) / width : 0.0f;
     const float meanProduct = overRow<warps>(product) / width;
-    auto give = [&](int i) {
+    auto scaleBack = [&](int i) {
       loadWide(w, i, part.countAt(i), whole, factor);
 #pragma unroll
       for (int lane = 0; lane < lanes; ++lane) {
@@ -314,17 +356,35 @@ __global__ void __launch_bounds__(kThreads, warps < kWarps ? 2 : 1)
         const float scaled = g[lane] * factor[lane];
         g[lane] = (scaled - meanSum - normal * meanProduct) * scale;
       }
-      storeWide(dx + r * width, i, part.countAt(i), whole, g);
     };
     part.forEachHeld([&](int k, int i) {
+      const int count = part.countAt(i);
       unpack(heldG[k], g);
       unpack(heldX[k], values);
-      give(i);
+      scaleBack(i);
+      if constexpr (adds) {
+        // Addends take the registers of x, and no store comes between their
+        // loads.
+        heldG[k] = roundWide<T>(g);
+        heldX[k] = loadWide(dsum + r * width, i, count, whole);
+      } else {
+        storeWide(dx + r * width, i, count, whole, g);
+      }
     });
+    if constexpr (adds)
+      part.forEachHeld([&](int k, int i) {
+        storeWide(dx + r * width, i, part.countAt(i), whole,
+                  addWide(heldG[k], heldX[k]));
+      });
     part.forEachOther([&](int i) {
-      loadWide(gs, i, part.countAt(i), whole, g);
-      loadWide(xs, i, part.countAt(i), whole, values);
-      give(i);
+      const int count = part.countAt(i);
+      loadWide(gs, i, count, whole, g);
+      loadWide(xs, i, count, whole, values);
+      scaleBack(i);
+      Wide<T> result = roundWide<T>(g);
+      if constexpr (adds)
+        result = addWide(result, loadWide(dsum + r * width, i, count, whole));
+      storeWide(dx + r * width, i, count, whole, result);
     });
   }
   storeSums<centred, warps>(width, mine, sums);
@@ -366,37 +426,39 @@ int widthOf(const RowsShape &shape) {
   return int(shape.width);
 }
 
-template <typename T, bool centred>
+template <typename T, bool centred, bool adds>
 void runNorm(const RowsShape &shape, float epsilon, const void *x,
-             const void *w, const void *b, void *y, float *mean, float *rstd,
-             cudaStream_t stream) {
+             const void *residual, const void *w, const void *b, void *y,
+             float *mean, float *rstd, void *sum, cudaStream_t stream) {
   withWarps<T>(shape.width, kHeld, [&](auto chosen) {
     constexpr int warps = chosen;
     constexpr int rows = kRows<warps>;
-    normKernel<T, centred, warps>
+    normKernel<T, centred, adds, warps>
         <<<blocksFor(shape.rows, rows), dim3(warps * kWarp, rows), 0, stream>>>(
             shape.rows, widthOf(shape),
-            haveWideRows<T>(shape.width, x, w, b, y), epsilon,
-            static_cast<const T *>(x), static_cast<const T *>(w),
-            static_cast<const T *>(b), static_cast<T *>(y), mean, rstd);
+            haveWideRows<T>(shape.width, x, residual, w, b, y, sum), epsilon,
+            static_cast<const T *>(x), static_cast<const T *>(residual),
+            static_cast<const T *>(w), static_cast<const T *>(b),
+            static_cast<T *>(y), mean, rstd, static_cast<T *>(sum));
   });
 }
 
-template <typename T, bool centred>
-void runNormGrad(const RowsShape &shape, const void *dy, const void *x,
-                 const void *w, const float *mean, const float *rstd, void *dx,
-                 void *dw, void *db, void *workspace, cudaStream_t stream) {
+template <typename T, bool centred, bool adds>
+void runNormGrad(const RowsShape &shape, const void *dy, const void *dsum,
+                 const void *x, const void *w, const float *mean,
+                 const float *rstd, void *dx, void *dw, void *db,
+                 void *workspace, cudaStream_t stream) {
   const RowBlocks blocks(shape.rows);
   auto *partial = static_cast<float *>(workspace);
   withWarps<T>(shape.width, kHeldOfGrad<T>, [&](auto chosen) {
     constexpr int warps = chosen;
-    normGradKernel<T, centred, warps>
+    normGradKernel<T, centred, adds, warps>
         <<<unsigned(blocks.count), dim3(warps * kWarp, kRows<warps>), 0,
            stream>>>(shape.rows, blocks.blockRows, widthOf(shape),
-                     haveWideRows<T>(shape.width, dy, x, w, dx),
-                     static_cast<const T *>(dy), static_cast<const T *>(x),
-                     static_cast<const T *>(w), mean, rstd,
-                     static_cast<T *>(dx), partial);
+                     haveWideRows<T>(shape.width, dy, dsum, x, w, dx),
+                     static_cast<const T *>(dy), static_cast<const T *>(dsum),
+                     static_cast<const T *>(x), static_cast<const T *>(w), mean,
+                     rstd, static_cast<T *>(dx), partial);
   });
   const int64_t columns = shape.width * (centred ? 2 : 1);
   joinKernel<<<blocksFor(columns, kJoined), dim3(kJoined, kSlices), 0,
@@ -407,14 +469,18 @@ void runNormGrad(const RowsShape &shape, const void *dy, const void *x,
 } // namespace
 
 void zrt::cuda::norm(const RowsShape &shape, float epsilon, const void *x,
-                     const void *w, const void *b, void *y, float *mean,
-                     float *rstd, cudaStream_t stream) {
+                     const void *residual, const void *w, const void *b,
+                     void *y, float *mean, float *rstd, void *sum,
+                     cudaStream_t stream) {
   if (shape.rows == 0)
     return;
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
-    auto run = mean ? runNorm<T, true> : runNorm<T, false>;
-    run(shape, epsilon, x, w, b, y, mean, rstd, stream);
+    auto run = residual
+                   ? mean ? runNorm<T, true, true> : runNorm<T, false, true>
+               : mean ? runNorm<T, true, false>
+                      : runNorm<T, false, false>;
+    run(shape, epsilon, x, residual, w, b, y, mean, rstd, sum, stream);
   });
   checkLaunch("norm");
 }
@@ -424,16 +490,20 @@ size_t zrt::cuda::normGradWorkspace(const RowsShape &shape, bool centred) {
          sizeof(float);
 }
 
-void zrt::cuda::normGrad(const RowsShape &shape, const void *dy, const void *x,
-                         const void *w, const float *mean, const float *rstd,
-                         void *dx, void *dw, void *db, void *workspace,
+void zrt::cuda::normGrad(const RowsShape &shape, const void *dy,
+                         const void *dsum, const void *x, const void *w,
+                         const float *mean, const float *rstd, void *dx,
+                         void *dw, void *db, void *workspace,
                          cudaStream_t stream) {
   if (shape.rows == 0)
     return;
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
-    auto run = mean ? runNormGrad<T, true> : runNormGrad<T, false>;
-    run(shape, dy, x, w, mean, rstd, dx, dw, db, workspace, stream);
+    auto run =
+        dsum   ? mean ? runNormGrad<T, true, true> : runNormGrad<T, false, true>
+        : mean ? runNormGrad<T, true, false>
+               : runNormGrad<T, false, false>;
+    run(shape, dy, dsum, x, w, mean, rstd, dx, dw, db, workspace, stream);
   });
   checkLaunch("norm_grad");
 }

@@ -16,7 +16,8 @@ RowsShape shapeOf(const TensorType &type) {
   return {type.type, rows.count, rows.width};
 }
 
-template <bool centred> class NormKernel final : public Kernel {
+/// `adds`: of a sum, which is the last result.
+template <bool centred, bool adds> class NormKernel final : public Kernel {
 public:
   NormKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream),
@@ -24,12 +25,14 @@ public:
         shape(shapeOf(spec.operands[0])) {}
 
   void run(void *const *b, void *) override {
+    void *const *w = b + 1 + adds;
+    const void *residual = adds ? b[1] : nullptr;
     if (centred)
-      norm(shape, epsilon, b[0], b[1], b[2], b[3], at<float>(b, 4),
-           at<float>(b, 5), stream);
+      norm(shape, epsilon, b[0], residual, w[0], w[1], w[2], at<float>(w, 3),
+           at<float>(w, 4), adds ? w[5] : nullptr, stream);
     else
-      norm(shape, epsilon, b[0], b[1], nullptr, b[2], nullptr, at<float>(b, 3),
-           stream);
+      norm(shape, epsilon, b[0], residual, w[0], nullptr, w[1], nullptr,
+           at<float>(w, 2), adds ? w[3] : nullptr, stream);
   }
 
 private:
@@ -38,22 +41,25 @@ private:
   RowsShape shape;
 };
 
-template <bool centred> class NormGradKernel final : public Kernel {
+/// `adds`: the second operand is added to dx.
+template <bool centred, bool adds> class NormGradKernel final : public Kernel {
 public:
   NormGradKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), shape(shapeOf(spec.operands[1])) {}
+      : stream(context.cuda->stream), shape(shapeOf(spec.operands[0])) {}
 
   size_t workspaceBytes() const override {
     return normGradWorkspace(shape, centred);
   }
 
   void run(void *const *b, void *workspace) override {
+    void *const *x = b + 1 + adds;
+    const void *dsum = adds ? b[1] : nullptr;
     if (centred)
-      normGrad(shape, b[0], b[1], b[2], at<float>(b, 3), at<float>(b, 4), b[5],
-               b[6], b[7], workspace, stream);
+      normGrad(shape, b[0], dsum, x[0], x[1], at<float>(x, 2), at<float>(x, 3),
+               x[4], x[5], x[6], workspace, stream);
     else
-      normGrad(shape, b[0], b[1], b[2], nullptr, at<float>(b, 3), b[4], b[5],
-               nullptr, workspace, stream);
+      normGrad(shape, b[0], dsum, x[0], x[1], nullptr, at<float>(x, 2), x[3],
+               x[4], nullptr, workspace, stream);
   }
 
 private:
@@ -132,13 +138,21 @@ private:
   RowsShape shape;
 };
 
+template <bool adds>
+void registerNorms(Registry &registry, const std::string &prefix) {
+  registry.add(prefix + "layer_norm", makeKernel<NormKernel<true, adds>>);
+  registry.add(prefix + "layer_norm_grad",
+               makeKernel<NormGradKernel<true, adds>>);
+  registry.add(prefix + "rms_norm", makeKernel<NormKernel<false, adds>>);
+  registry.add(prefix + "rms_norm_grad",
+               makeKernel<NormGradKernel<false, adds>>);
+}
+
 } // namespace
 
 void registerRowKernels(Registry &registry) {
-  registry.add("nn.layer_norm", makeKernel<NormKernel<true>>);
-  registry.add("nn.layer_norm_grad", makeKernel<NormGradKernel<true>>);
-  registry.add("nn.rms_norm", makeKernel<NormKernel<false>>);
-  registry.add("nn.rms_norm_grad", makeKernel<NormGradKernel<false>>);
+  registerNorms<false>(registry, "nn.");
+  registerNorms<true>(registry, "nn.add_");
   registry.add("nn.softmax", makeKernel<SoftmaxKernel>);
   registry.add("nn.softmax_grad", makeKernel<SoftmaxGradKernel>);
   registry.add("nn.cross_entropy", makeKernel<CrossEntropyKernel>);

@@ -85,14 +85,19 @@ __device__ __forceinline__ uint32_t wordOf(const Wide<T> &wide, int i) {
   }
 }
 
-/// Rounds and stores elements [i, i + count).
 template <typename T>
-__device__ __forceinline__ void storeWide(T *to, int64_t i, int count,
-                                          bool whole, const float *from) {
+__device__ __forceinline__ Wide<T> roundWide(const float *from) {
   Wide<T> wide;
 #pragma unroll
   for (int lane = 0; lane < kWide<T>; ++lane)
     wide.lanes[lane] = fromFloat<T>(from[lane]);
+  return wide;
+}
+
+/// Stores elements [i, i + count).
+template <typename T>
+__device__ __forceinline__ void storeWide(T *to, int64_t i, int count,
+                                          bool whole, const Wide<T> &wide) {
   if (whole && count == kWide<T>) {
     uint4 words;
     words.x = wordOf(wide, 0);
@@ -106,6 +111,13 @@ __device__ __forceinline__ void storeWide(T *to, int64_t i, int count,
   for (int lane = 0; lane < kWide<T>; ++lane)
     if (lane < count)
       to[i + lane] = wide.lanes[lane];
+}
+
+/// Rounds and stores them.
+template <typename T>
+__device__ __forceinline__ void storeWide(T *to, int64_t i, int count,
+                                          bool whole, const float *from) {
+  storeWide(to, i, count, whole, roundWide<T>(from));
 }
 
 } // namespace zrt::cuda

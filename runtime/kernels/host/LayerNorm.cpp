@@ -1,5 +1,6 @@
-// nn.layer_norm and nn.layer_norm_grad.
+// nn.layer_norm and nn.layer_norm_grad, and the two with an addition.
 #include "kernels/host/ColumnSums.h"
+#include "kernels/host/RowSums.h"
 
 #include <cmath>
 
@@ -7,21 +8,29 @@ namespace zrt::host {
 
 namespace {
 
-template <typename T> class LayerNorm final : public Kernel {
+/// `adds`: of a sum, which is rounded and stored first.
+template <typename T, bool adds> class LayerNorm final : public Kernel {
 public:
   LayerNorm(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), epsilon(static_cast<float>(spec.real("eps"))),
         rows(rowsOf(spec.operands[0])) {}
 
   void run(void *const *buffers, void *) override {
-    const T *x = at<T>(buffers, 0), *w = at<T>(buffers, 1),
-            *b = at<T>(buffers, 2);
-    T *y = at<T>(buffers, 3);
-    float *mean = at<float>(buffers, 4), *rstd = at<float>(buffers, 5);
+    const T *x = at<T>(buffers, 0), *w = at<T>(buffers, 1 + adds),
+            *b = at<T>(buffers, 2 + adds);
+    T *y = at<T>(buffers, 3 + adds);
+    float *mean = at<float>(buffers, 4 + adds),
+          *rstd = at<float>(buffers, 5 + adds);
     pool.parallelFor(
         rows.count, rowGrain(rows.width), [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r)
-            row(x + r * rows.width, w, b, y + r * rows.width, mean[r], rstd[r]);
+          for (int64_t first = begin * rows.width, r = begin; r < end;
+               ++r, first += rows.width) {
+            const T *from = x + first;
+            if constexpr (adds)
+              from = addRows(rows.width, from, at<T>(buffers, 1) + first,
+                             at<T>(buffers, 7) + first);
+            row(from, w, b, y + first, mean[r], rstd[r]);
+          }
         });
   }
 
@@ -51,35 +60,37 @@ private:
   Rows rows;
 };
 
-template <typename T> class LayerNormGrad final : public Kernel {
+/// `adds`: dx, rounded, and another gradient are added.
+template <typename T, bool adds> class LayerNormGrad final : public Kernel {
 public:
   LayerNormGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), rows(rowsOf(spec.operands[1])),
+      : pool(*context.pool), rows(rowsOf(spec.operands[0])),
         sums(rows.count, 2 * rows.width) {}
 
   size_t workspaceBytes() const override { return sums.workspaceBytes(); }
 
   void run(void *const *buffers, void *workspace) override {
-    const T *dy = at<T>(buffers, 0), *x = at<T>(buffers, 1),
-            *w = at<T>(buffers, 2);
-    const float *mean = at<float>(buffers, 3), *rstd = at<float>(buffers, 4);
-    T *dx = at<T>(buffers, 5);
+    const T *dy = at<T>(buffers, 0), *dsum = at<T>(buffers, 1),
+            *x = at<T>(buffers, 1 + adds), *w = at<T>(buffers, 2 + adds);
+    const float *mean = at<float>(buffers, 3 + adds),
+                *rstd = at<float>(buffers, 4 + adds);
+    T *dx = at<T>(buffers, 5 + adds);
     const int64_t width = rows.width;
     pool.parallelFor(sums.blockCount(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         float *dw = sums.clear(workspace, block), *db = dw + width;
         for (int64_t r = sums.firstRow(block); r < sums.endRow(block); ++r)
-          row(dy + r * width, x + r * width, w, mean[r], rstd[r],
-              dx + r * width, dw, db);
+          row(dy + r * width, dsum + r * width, x + r * width, w, mean[r],
+              rstd[r], dx + r * width, dw, db);
       }
     });
-    sums.finish(pool, workspace, 0, width, at<T>(buffers, 6));
-    sums.finish(pool, workspace, width, width, at<T>(buffers, 7));
+    sums.finish(pool, workspace, 0, width, at<T>(buffers, 6 + adds));
+    sums.finish(pool, workspace, width, width, at<T>(buffers, 7 + adds));
   }
 
 private:
-  void row(const T *dy, const T *x, const T *w, float mean, float rstd, T *dx,
-           float *dw, float *db) const {
+  void row(const T *dy, const T *dsum, const T *x, const T *w, float mean,
+           float rstd, T *dx, float *dw, float *db) const {
     const int64_t width = rows.width;
     Vector sum = splat(0), product = splat(0);
     forEachVector(width, [&](Lanes at) {
@@ -96,7 +107,8 @@ private:
     forEachVector(width, [&](Lanes at) {
       Vector normal = (at.load(x) - mean) * rstd;
       Vector scaled = at.load(dy) * at.load(w);
-      at.store(dx, (scaled - meanSum - normal * meanProduct) * rstd);
+      storeSum<adds>(at, dx, (scaled - meanSum - normal * meanProduct) * rstd,
+                     dsum);
     });
   }
 
@@ -105,11 +117,18 @@ private:
   ColumnSums sums;
 };
 
+template <typename T> using Norm = LayerNorm<T, false>;
+template <typename T> using NormOfSum = LayerNorm<T, true>;
+template <typename T> using NormGrad = LayerNormGrad<T, false>;
+template <typename T> using NormGradInSum = LayerNormGrad<T, true>;
+
 } // namespace
 
 void registerLayerNorm(Registry &registry) {
-  registry.add("nn.layer_norm", makeByOperand<LayerNorm>);
-  registry.add("nn.layer_norm_grad", makeByOperand<LayerNormGrad>);
+  registry.add("nn.layer_norm", makeByOperand<Norm>);
+  registry.add("nn.layer_norm_grad", makeByOperand<NormGrad>);
+  registry.add("nn.add_layer_norm", makeByOperand<NormOfSum>);
+  registry.add("nn.add_layer_norm_grad", makeByOperand<NormGradInSum>);
 }
 
 } // namespace zrt::host

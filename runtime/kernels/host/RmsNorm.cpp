@@ -1,5 +1,6 @@
-// nn.rms_norm and nn.rms_norm_grad.
+// nn.rms_norm and nn.rms_norm_grad, and the two with an addition.
 #include "kernels/host/ColumnSums.h"
+#include "kernels/host/RowSums.h"
 
 #include <cmath>
 
@@ -7,20 +8,27 @@ namespace zrt::host {
 
 namespace {
 
-template <typename T> class RmsNorm final : public Kernel {
+/// `adds`: of a sum, which is rounded and stored first.
+template <typename T, bool adds> class RmsNorm final : public Kernel {
 public:
   RmsNorm(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), epsilon(static_cast<float>(spec.real("eps"))),
         rows(rowsOf(spec.operands[0])) {}
 
   void run(void *const *buffers, void *) override {
-    const T *x = at<T>(buffers, 0), *w = at<T>(buffers, 1);
-    T *y = at<T>(buffers, 2);
-    float *rstd = at<float>(buffers, 3);
+    const T *x = at<T>(buffers, 0), *w = at<T>(buffers, 1 + adds);
+    T *y = at<T>(buffers, 2 + adds);
+    float *rstd = at<float>(buffers, 3 + adds);
     pool.parallelFor(
         rows.count, rowGrain(rows.width), [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r)
-            rstd[r] = row(x + r * rows.width, w, y + r * rows.width);
+          for (int64_t first = begin * rows.width, r = begin; r < end;
+               ++r, first += rows.width) {
+            const T *from = x + first;
+            if constexpr (adds)
+              from = addRows(rows.width, from, at<T>(buffers, 1) + first,
+                             at<T>(buffers, 5) + first);
+            rstd[r] = row(from, w, y + first);
+          }
         });
   }
 
@@ -43,33 +51,35 @@ private:
   Rows rows;
 };
 
-template <typename T> class RmsNormGrad final : public Kernel {
+/// `adds`: dx, rounded, and another gradient are added.
+template <typename T, bool adds> class RmsNormGrad final : public Kernel {
 public:
   RmsNormGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), rows(rowsOf(spec.operands[1])),
+      : pool(*context.pool), rows(rowsOf(spec.operands[0])),
         sums(rows.count, rows.width) {}
 
   size_t workspaceBytes() const override { return sums.workspaceBytes(); }
 
   void run(void *const *buffers, void *workspace) override {
-    const T *dy = at<T>(buffers, 0), *x = at<T>(buffers, 1),
-            *w = at<T>(buffers, 2);
-    const float *rstd = at<float>(buffers, 3);
-    T *dx = at<T>(buffers, 4);
+    const T *dy = at<T>(buffers, 0), *dsum = at<T>(buffers, 1),
+            *x = at<T>(buffers, 1 + adds), *w = at<T>(buffers, 2 + adds);
+    const float *rstd = at<float>(buffers, 3 + adds);
+    T *dx = at<T>(buffers, 4 + adds);
     const int64_t width = rows.width;
     pool.parallelFor(sums.blockCount(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         float *dw = sums.clear(workspace, block);
         for (int64_t r = sums.firstRow(block); r < sums.endRow(block); ++r)
-          row(dy + r * width, x + r * width, w, rstd[r], dx + r * width, dw);
+          row(dy + r * width, dsum + r * width, x + r * width, w, rstd[r],
+              dx + r * width, dw);
       }
     });
-    sums.finish(pool, workspace, 0, width, at<T>(buffers, 5));
+    sums.finish(pool, workspace, 0, width, at<T>(buffers, 5 + adds));
   }
 
 private:
-  void row(const T *dy, const T *x, const T *w, float rstd, T *dx,
-           float *dw) const {
+  void row(const T *dy, const T *dsum, const T *x, const T *w, float rstd,
+           T *dx, float *dw) const {
     Vector product = splat(0);
     forEachVector(rows.width, [&](Lanes at) {
       Vector g = at.load(dy), normal = at.load(x) * rstd;
@@ -79,7 +89,8 @@ private:
     const Vector mean = splat(sumOf(product) / rows.width);
     forEachVector(rows.width, [&](Lanes at) {
       Vector normal = at.load(x) * rstd;
-      at.store(dx, (at.load(dy) * at.load(w) - normal * mean) * rstd);
+      storeSum<adds>(at, dx, (at.load(dy) * at.load(w) - normal * mean) * rstd,
+                     dsum);
     });
   }
 
@@ -88,11 +99,18 @@ private:
   ColumnSums sums;
 };
 
+template <typename T> using Norm = RmsNorm<T, false>;
+template <typename T> using NormOfSum = RmsNorm<T, true>;
+template <typename T> using NormGrad = RmsNormGrad<T, false>;
+template <typename T> using NormGradInSum = RmsNormGrad<T, true>;
+
 } // namespace
 
 void registerRmsNorm(Registry &registry) {
-  registry.add("nn.rms_norm", makeByOperand<RmsNorm>);
-  registry.add("nn.rms_norm_grad", makeByOperand<RmsNormGrad>);
+  registry.add("nn.rms_norm", makeByOperand<Norm>);
+  registry.add("nn.rms_norm_grad", makeByOperand<NormGrad>);
+  registry.add("nn.add_rms_norm", makeByOperand<NormOfSum>);
+  registry.add("nn.add_rms_norm_grad", makeByOperand<NormGradInSum>);
 }
 
 } // namespace zrt::host

@@ -181,3 +181,67 @@ func.func @dropout_c3(%x: tensor<4xf32>) {
   %0 = nn.dropout %x p 0.5 id -1 : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @add_layer_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %b: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.add_layer_norm' op b has shape [4], wanted [8]}}
+  %0:4 = nn.add_layer_norm %x, %x, %w, %b eps 1.0e-5 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_layer_norm_c6(%x: tensor<4x8xbf16>, %r: tensor<4x8xf32>, %w: tensor<8xbf16>) {
+  // expected-error @+1 {{'nn.add_layer_norm' op residual has type tensor<4x8xf32>, wanted tensor<4x8xbf16>}}
+  %0:4 = nn.add_layer_norm %x, %r, %w, %w eps 1.0e-5 : (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<8xbf16>, tensor<8xbf16>) -> (tensor<4x8xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4x8xbf16>)
+  return
+}
+
+// -----
+
+func.func @add_layer_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.add_layer_norm_grad' op db has type tensor<4xf32>, wanted tensor<8xf32>}}
+  %0:3 = nn.add_layer_norm_grad %x, %x, %x, %w, %s, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @add_layer_norm_grad_c5(%x: tensor<4x8xf32>, %d: tensor<8x4xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.add_layer_norm_grad' op dsum has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  %0:3 = nn.add_layer_norm_grad %x, %d, %x, %w, %s, %s : (tensor<4x8xf32>, tensor<8x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_rms_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.add_rms_norm' op eps is -1.000000, wanted 0 or more}}
+  %0:3 = nn.add_rms_norm %x, %x, %w eps -1.0 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_rms_norm_c6(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.add_rms_norm' op sum has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  %0:3 = nn.add_rms_norm %x, %x, %w eps 1.0e-5 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<8x4xf32>)
+  return
+}
+
+// -----
+
+func.func @add_rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.add_rms_norm_grad' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  %0:2 = nn.add_rms_norm_grad %x, %x, %x, %w, %w : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @add_rms_norm_grad_c5(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.add_rms_norm_grad' op dsum has type tensor<4x8xf64>, wanted tensor<4x8xf32>}}
+  %0:2 = nn.add_rms_norm_grad %x, %d, %x, %w, %s : (tensor<4x8xf32>, tensor<4x8xf64>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  return
+}

@@ -76,11 +76,19 @@ func.func @rotary(%x: tensor<2x16x4x64xf32>) {
 // CHECK: nn.layer_norm_grad
 // CHECK: nn.rms_norm %{{.*}}, %{{.*}} eps 9.9999999999999995E-7 : (tensor<3x5xf64>, tensor<5xf64>) -> (tensor<3x5xf64>, tensor<3xf64>)
 // CHECK: nn.rms_norm_grad
+// CHECK: nn.add_layer_norm %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} eps 1.000000e-05 : (tensor<4x16x64xbf16>, tensor<4x16x64xbf16>, tensor<64xbf16>, tensor<64xbf16>) -> (tensor<4x16x64xbf16>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16x64xbf16>)
+// CHECK: nn.add_layer_norm_grad
+// CHECK: nn.add_rms_norm %{{.*}}, %{{.*}}, %{{.*}} eps 9.9999999999999995E-7 : (tensor<3x5xf64>, tensor<3x5xf64>, tensor<5xf64>) -> (tensor<3x5xf64>, tensor<3xf64>, tensor<3x5xf64>)
+// CHECK: nn.add_rms_norm_grad
 func.func @norms(%x: tensor<4x16x64xbf16>, %w: tensor<64xbf16>, %z: tensor<3x5xf64>, %v: tensor<5xf64>) {
   %y, %mean, %rstd = nn.layer_norm %x, %w, %w eps 1.0e-5 : (tensor<4x16x64xbf16>, tensor<64xbf16>, tensor<64xbf16>) -> (tensor<4x16x64xbf16>, tensor<4x16xf32>, tensor<4x16xf32>)
   %dx, %dw, %db = nn.layer_norm_grad %y, %x, %w, %mean, %rstd : (tensor<4x16x64xbf16>, tensor<4x16x64xbf16>, tensor<64xbf16>, tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<4x16x64xbf16>, tensor<64xbf16>, tensor<64xbf16>)
   %r, %s = nn.rms_norm %z, %v eps 1.0e-6 : (tensor<3x5xf64>, tensor<5xf64>) -> (tensor<3x5xf64>, tensor<3xf64>)
   %dz, %dv = nn.rms_norm_grad %r, %z, %v, %s : (tensor<3x5xf64>, tensor<3x5xf64>, tensor<5xf64>, tensor<3xf64>) -> (tensor<3x5xf64>, tensor<5xf64>)
+  %0:4 = nn.add_layer_norm %x, %y, %w, %w eps 1.0e-5 : (tensor<4x16x64xbf16>, tensor<4x16x64xbf16>, tensor<64xbf16>, tensor<64xbf16>) -> (tensor<4x16x64xbf16>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16x64xbf16>)
+  %1:3 = nn.add_layer_norm_grad %y, %y, %x, %w, %mean, %rstd : (tensor<4x16x64xbf16>, tensor<4x16x64xbf16>, tensor<4x16x64xbf16>, tensor<64xbf16>, tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<4x16x64xbf16>, tensor<64xbf16>, tensor<64xbf16>)
+  %2:3 = nn.add_rms_norm %z, %r, %v eps 1.0e-6 : (tensor<3x5xf64>, tensor<3x5xf64>, tensor<5xf64>) -> (tensor<3x5xf64>, tensor<3xf64>, tensor<3x5xf64>)
+  %3:2 = nn.add_rms_norm_grad %r, %r, %z, %v, %s : (tensor<3x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>, tensor<5xf64>, tensor<3xf64>) -> (tensor<3x5xf64>, tensor<5xf64>)
   return
 }
 

@@ -3,6 +3,7 @@
 #define ZERO_DIALECT_NN_NNOPS_TD
 
 include "zero/Dialect/NN/NNActivationOps.td"
+include "zero/Dialect/NN/NNAddedNormOps.td"
 include "zero/Dialect/NN/NNAttentionOps.td"
 include "zero/Dialect/NN/NNBatchNormOps.td"
 include "zero/Dialect/NN/NNConvolutionOps.td"
