@@ -260,6 +260,10 @@ constexpr ConfigKey kLastKeys[] = {
     {"zero.fuse_epilogues", T::Bool, "null", yes,
      "fuse the tanh form of GELU, and its gradient, into the 16-bit matrix "
      "product before it; where it is not given, true on GPUs"},
+    {"zero.fuse_additions", T::Bool, "true", yes,
+     "fuse residual additions into the norms that read them, and additions of "
+     "gradients into the gradients of norms; results are the same, bit for "
+     "bit"},
     {"zero.fuse_cross_entropy", T::Bool, "false", yes,
      "compute the cross entropy of a linear operation, and its gradient, some "
      "rows of logits at a time, so that the logits of a micro-batch never "

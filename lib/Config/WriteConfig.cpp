@@ -198,6 +198,8 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   if (!config.machine.empty())
     json.attribute("machine", config.machine);
   json.attribute("fuse_epilogues", config.fuseEpilogues);
+  if (!config.fuseAdditions)
+    json.attribute("fuse_additions", false);
   if (config.fuseCrossEntropy)
     json.attribute("fuse_cross_entropy", true);
   if (!config.fuseMoves)

@@ -123,6 +123,9 @@ static void countOptimizerBytes(MLIRContext *context, const TrainConfig &config,
 FailureOr<ModelFacts> PlanSearch::findFacts() {
   TrainConfig config = request.bases.front();
   config.checkpoint = {};
+  // Layers are counted as a recomputation finds them, with norms that stand
+  // apart.
+  config.fuseAdditions = false;
   auto oneDevice = runOnCopy(model, [&](OpPassManager &passes) {
     buildModelPipeline(passes, config);
   });

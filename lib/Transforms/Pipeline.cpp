@@ -31,6 +31,13 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
                          config.checkpoint.policy == RecomputePolicy::Cheap;
     manager.addPass(createFuseEpilogues(fuse));
   }
+  if (config.fuseAdditions) {
+    FuseAdditionsOptions fuse;
+    // A recomputation has norms of the sums that are kept, and not their
+    // addends.
+    fuse.gradientsOnly = config.checkpoint.isEnabled();
+    manager.addPass(createFuseAdditions(fuse));
+  }
   manager.addPass(createOutlineElementwise());
   if (config.fuseMoves)
     manager.addPass(createFuseMoves());

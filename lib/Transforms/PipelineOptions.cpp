@@ -302,6 +302,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.machine, config.machine);
   set(options.overlap, config.overlapCommunication);
   set(options.fuseEpilogues, config.fuseEpilogues);
+  set(options.fuseAdditions, config.fuseAdditions);
   set(options.fuseCrossEntropy, config.fuseCrossEntropy);
   set(options.fuseMoves, config.fuseMoves);
   set(options.ignoreUnused, config.ignoreUnusedParameters);

@@ -57,14 +57,15 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  scheduler, scale, clip, reduce, gather, overlap, unused,
                  prefetch, live, inFlight, machine, parameter, model, reuse,
                  checkpoint, deterministic, split, tiers, offload, layout,
-                 alignment, fuses, losses, moves, given, keepsTrivial, budget,
-                 hostBudget] = config;
+                 alignment, fuses, adds, losses, moves, given, keepsTrivial,
+                 budget, hostBudget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
                     gradientBits, gradientAxes, block, micro, accumulation,
                     batch, precision, wire, clip, reduce, gather, overlap,
                     unused, prefetch, live, inFlight, machine, parameter, model,
                     reuse, deterministic, split, tiers, layout, alignment,
-                    keepsTrivial, budget, hostBudget, fuses, losses, moves);
+                    keepsTrivial, budget, hostBudget, fuses, adds, losses,
+                    moves);
   };
   EXPECT_TRUE(plain(a) == plain(b));
   EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
@@ -139,6 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
              "machine": "a100", "fuse_epilogues": true,
              "fuse_cross_entropy": true, "fuse_moves": false,
+             "fuse_additions": false,
              "checkpoint_activations": {"every": 2,
                "layers": [1, 4], "policy": "cheap", "offload": true},
              "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},

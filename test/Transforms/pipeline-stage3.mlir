@@ -10,6 +10,7 @@
 // The next layers' gathers are under way before this one is waited for.
 // CHECK: %[[N:.*]] = zero.all_gather [@h.0.attn.c_proj.weight, @h.0.attn.c_proj.bias]
 // CHECK-NEXT: %[[M:.*]] = zero.all_gather [@h.0.ln_2.weight, @h.0.ln_2.bias]
+// CHECK-NEXT: zero.all_gather [@h.0.mlp.c_fc.weight, @h.0.mlp.c_fc.bias]
 // CHECK-NEXT: %[[G:.*]]:2 = zero.wait %[[P]]
 // CHECK-NEXT: %h.0.attn.c_attn.weight = zero.load @h.0.attn.c_attn.weight from %[[G]]#0
 // CHECK-NEXT: %h.0.attn.c_attn.bias = zero.load @h.0.attn.c_attn.bias from %[[G]]#1

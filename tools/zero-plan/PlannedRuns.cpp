@@ -25,18 +25,19 @@ using namespace mlir::zero;
 
 /// With the bucket of a plain DeepSpeed file: frameworks reduce a block of
 /// layers at once. They also copy parts of tensors, the gradients of queries,
-/// keys and values among them.
+/// keys and values among them, and run an addition and a norm one after the
+/// other.
 static PlanOptions optionsOf(const PublishedRun &run, StringRef machine,
                              StringRef pipeline) {
   PlanOptions options;
   options.stage = "3";
   options.ranks = std::to_string(run.gpus);
   options.machine = machine.str();
-  options.pipeline =
-      ("precision=bf16 fuse-moves=false reduce-bucket-size=500000000 "
-       "accumulation=" +
-       Twine(run.accumulation))
-          .str();
+  options.pipeline = ("precision=bf16 fuse-moves=false fuse-additions=false "
+                      "reduce-bucket-size=500000000 "
+                      "accumulation=" +
+                      Twine(run.accumulation))
+                         .str();
   if (run.recomputes)
     options.pipeline += " checkpoint-activations=1 checkpoint-policy=full";
   if (!pipeline.empty())

@@ -336,6 +336,8 @@ struct TrainConfig {
   /// 16-bit products also do the gelu that follows them. Where a file does not
   /// say, the target decides: devices have such kernels.
   bool fuseEpilogues = false;
+  /// Norms and their gradients also do the addition beside them.
+  bool fuseAdditions = true;
   /// The loss and its gradient are computed some rows of logits at a time.
   bool fuseCrossEntropy = false;
   /// Kernels that take strides read and write parts of tensors in place.

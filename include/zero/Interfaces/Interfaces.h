@@ -76,6 +76,7 @@ bool haveSameLayout(Type a, Type b);
 } // namespace mlir::zero
 
 #include "zero/Interfaces/AccumulatingOpInterface.h.inc"
+#include "zero/Interfaces/AddendOpInterface.h.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.h.inc"
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"

@@ -238,6 +238,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Let kernels that can read and write parts of tensors "
                      "where they are"),
       llvm::cl::init(true)};
+  Option<bool> fuseAdditions{
+      *this, "fuse-additions",
+      llvm::cl::desc("Fuse residual additions into norms, and those of "
+                     "gradients into the gradients of norms"),
+      llvm::cl::init(true)};
   Option<bool> fuseCrossEntropy{
       *this, "fuse-cross-entropy",
       llvm::cl::desc("Compute the loss and its gradient some rows of logits at "

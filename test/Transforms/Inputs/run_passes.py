@@ -21,6 +21,7 @@ PASSES = [
     "cse",
     "zero-fuse-cross-entropy",
     "zero-fuse-epilogues",
+    "zero-fuse-additions",
     "zero-outline-elementwise",
     "zero-fuse-moves",
     "zero-checkpoint-activations",

@@ -3,9 +3,12 @@
 #define ZERO_DIALECT_NN_NNNORMALIZATIONOPS_TD
 
 include "zero/Dialect/NN/NNBase.td"
+include "zero/Interfaces/AddendOpInterface.td"
+
+defvar NN_Addend = DeclareOpInterfaceMethods<AddendOpInterface>;
 
 def NN_LayerNormOp : NN_KernelOp<"layer_norm", [
-    NN_Differentiable, NN_Statistics]> {
+    NN_Addend, NN_Differentiable, NN_Statistics]> {
   let summary = "Normalise the last dimension to mean 0 and deviation 1";
   let description = [{
     `y = (x - mean) * rstd * w + b`, with `rstd = 1 / sqrt(variance + eps)`; mean
@@ -34,7 +37,8 @@ def NN_LayerNormOp : NN_KernelOp<"layer_norm", [
   let hasVerifier = 1;
 }
 
-def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad", [NN_Statistics]> {
+def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad", [
+    NN_Addend, NN_Statistics]> {
   let summary = "Gradients of layer_norm for input, weight and bias";
   let description = [{
     Constraints
@@ -59,7 +63,7 @@ def NN_LayerNormGradOp : NN_KernelOp<"layer_norm_grad", [NN_Statistics]> {
 }
 
 def NN_RmsNormOp : NN_KernelOp<"rms_norm", [
-    NN_Differentiable, NN_Statistics]> {
+    NN_Addend, NN_Differentiable, NN_Statistics]> {
   let summary = "Scale the last dimension to mean square 1";
   let description = [{
     `y = x * rstd * w`, with `rstd = 1 / sqrt(mean of x^2 + eps)` over the last
@@ -85,7 +89,8 @@ def NN_RmsNormOp : NN_KernelOp<"rms_norm", [
   let hasVerifier = 1;
 }
 
-def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad", [NN_Statistics]> {
+def NN_RmsNormGradOp : NN_KernelOp<"rms_norm_grad", [
+    NN_Addend, NN_Statistics]> {
   let summary = "Gradients of rms_norm for input and weight";
   let description = [{
     Constraints
