@@ -14,7 +14,7 @@ namespace zrt {
 
 namespace cuda {
 class ProductChoices;
-}
+} // namespace cuda
 
 /// What `KernelContext::cuda` points to. Kernels queue their work on `stream`.
 struct CudaContext {
