@@ -47,7 +47,7 @@ def expected_parameters(model, setup, bits):
     for name, size in model.sizes.items():
         group = next(group for group, names in model.groups.items() if name in names)
         slice_ = padded_parameter(size, setup) // setup.ranks
-        is_packed = group == "frozen" and -(-size // setup.ranks) >= BLOCK
+        is_packed = group == "frozen" and slice_ >= BLOCK
         key = (group, is_packed)
         partitions[key] = partitions.get(key, 0) + (
             packed_bytes(slice_, bits, BLOCK) if is_packed
