@@ -1,4 +1,4 @@
-//===- Quantization.cpp - what is quantized --------------------------===//
+//===- Quantization.cpp - what is quantized -------------------------------===//
 
 #include "zero/Analysis/Quantization.h"
 

@@ -15,18 +15,13 @@ import re
 import shutil
 
 from train_memory import Model, arena, packed_bytes, padded_parameter
+from train_quantized import VARIANTS
 from training import (ELEMENT_BYTES, MODELS, Setup, arguments, check, close, difference,
                       execute, in_files, read_tensors)
 
 STEPS = 6
 ACCUMULATION = 2
 BLOCK = 16
-VARIANTS = {
-    "overlap": {"overlap_comm": True},
-    "recomputed": {"checkpoint_every": 1},
-    "on the host": {"offload_optimizer": {"device": "cpu", "pipeline_read": True},
-                    "offload_param": {"device": "cpu"}, "overlap_comm": True},
-}
 
 
 def freeze(folder):

@@ -3,6 +3,8 @@
 #include "Checks.h"
 #include "Collectives.h"
 
+#include "program/Quantization.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -28,7 +30,10 @@ AsyncBuffer mlir::zero::storedSlice(const Twine &name, PartitionOp partition,
   if (!partition || !partition.getQuantized())
     return slice;
   slice.type = IntegerType::get(partition.getContext(), 8);
-  slice.elements = partition.getParameterBytes(begin, end);
+  const QuantizationAttr quantized = partition.getQuantizedAttr();
+  slice.elements =
+      zrt::Quantization{quantized.getBits(), quantized.getBlock()}.packedBytes(
+          slice.elements);
   return slice;
 }
 
