@@ -145,5 +145,6 @@ mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
 #include "zero/Interfaces/EpilogueOpInterface.cpp.inc"
 #include "zero/Interfaces/KernelOpInterface.cpp.inc"
 #include "zero/Interfaces/MoveOpInterface.cpp.inc"
+#include "zero/Interfaces/PaddableOpInterface.cpp.inc"
 #include "zero/Interfaces/RowBlockOpInterface.cpp.inc"
 #include "zero/Interfaces/StatisticsOpInterface.cpp.inc"

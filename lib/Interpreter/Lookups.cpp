@@ -22,7 +22,9 @@ static LogicalResult checkIds(Operation *op, const Array &ids, int64_t size) {
 static LogicalResult embedding(nn::EmbeddingOp op, Evaluation &e) {
   const Array &ids = *e.in[0], &table = *e.in[1];
   int64_t columns = table.shape[1];
-  if (failed(checkIds(op, ids, table.shape[0])))
+  if (failed(checkIds(op, ids,
+                      static_cast<int64_t>(
+                          op.getNumEmbeddings().value_or(table.shape[0])))))
     return failure();
   for (int64_t i = 0; i < ids.size(); ++i)
     for (int64_t c = 0; c < columns; ++c)
@@ -65,14 +67,15 @@ static FailureOr<int64_t> countTargets(Operation *op, const Array &targets,
 
 static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
   const Array &logits = *e.in[0], &targets = *e.in[1];
-  int64_t classes = logits.shape.back();
+  int64_t width = logits.shape.back();
+  auto classes = static_cast<int64_t>(op.getClasses().value_or(width));
   auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
   FailureOr<int64_t> count = countTargets(op, targets, classes, ignored);
   if (failed(count))
     return failure();
   double loss = 0.0;
   for (int64_t row = 0; row < targets.size(); ++row) {
-    const double *in = logits.reals.data() + row * classes;
+    const double *in = logits.reals.data() + row * width;
     double largest = in[0], sum = 0.0;
     for (int64_t v = 0; v < classes; ++v)
       largest = std::fmax(largest, in[v]);
@@ -90,7 +93,8 @@ static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
 static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
                                       Evaluation &e) {
   const Array &logits = *e.in[1], &targets = *e.in[2], &lse = *e.in[3];
-  int64_t classes = logits.shape.back();
+  int64_t width = logits.shape.back();
+  auto classes = static_cast<int64_t>(op.getClasses().value_or(width));
   auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
   FailureOr<int64_t> count = countTargets(op, targets, classes, ignored);
   if (failed(count))
@@ -100,9 +104,9 @@ static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
       continue;
     for (int64_t v = 0; v < classes; ++v) {
       double probability =
-          std::exp(logits.reals[row * classes + v] - lse.reals[row]);
+          std::exp(logits.reals[row * width + v] - lse.reals[row]);
       double target = v == targets.integers[row] ? 1.0 : 0.0;
-      e.out[0].reals[row * classes + v] =
+      e.out[0].reals[row * width + v] =
           e.in[0]->reals[0] / *count * (probability - target);
     }
   }
@@ -118,6 +122,7 @@ template <typename OpT> struct LinearLoss {
         bias(op.getBias() ? e.in[first + 3] : nullptr),
         ignored(op.getIgnoreIndex()), depth(e.in[first]->shape.back()),
         columns(e.in[first + 1]->shape[op.getTransposed() ? 0 : 1]),
+        classes(op.getClasses().value_or(columns)),
         transposed(op.getTransposed()), logits(targets.size() * columns),
         lse(targets.size()) {
     for (int64_t row = 0; row < rows(); ++row)
@@ -139,8 +144,8 @@ template <typename OpT> struct LinearLoss {
     double loss = 0.0;
     for (int64_t row = 0; row < rows(); ++row) {
       auto in = logits.begin() + row * columns;
-      double largest = *std::max_element(in, in + columns), sum = 0.0;
-      for (int64_t v = 0; v < columns; ++v)
+      double largest = *std::max_element(in, in + classes), sum = 0.0;
+      for (int64_t v = 0; v < classes; ++v)
         sum += std::exp(in[v] - largest);
       lse[row] = largest + std::log(sum);
       if (targets[row] != ignored)
@@ -155,7 +160,7 @@ template <typename OpT> struct LinearLoss {
       for (int64_t v = 0; v < columns; ++v) {
         double &value = logits[row * columns + v];
         double probability = std::exp(value - lse[row]);
-        value = targets[row] == ignored
+        value = targets[row] == ignored || v >= classes
                     ? 0.0
                     : scale * (probability - (v == targets[row] ? 1.0 : 0.0));
       }
@@ -164,7 +169,7 @@ template <typename OpT> struct LinearLoss {
   const std::vector<double> &x, &w;
   const std::vector<int64_t> &targets;
   const Array *bias;
-  const int64_t ignored, depth, columns;
+  const int64_t ignored, depth, columns, classes;
   const bool transposed;
   std::vector<double> logits, lse;
 };
@@ -173,7 +178,7 @@ static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,
                                         Evaluation &e) {
   LinearLoss<nn::LinearCrossEntropyOp> loss(op, e, 0);
   FailureOr<int64_t> count =
-      countTargets(op, *e.in[2], loss.columns, loss.ignored);
+      countTargets(op, *e.in[2], loss.classes, loss.ignored);
   if (failed(count))
     return failure();
   e.out[0].reals[0] = loss.evaluate(*count);
@@ -184,7 +189,7 @@ static LogicalResult linearCrossEntropyGrad(nn::LinearCrossEntropyGradOp op,
                                             Evaluation &e) {
   LinearLoss<nn::LinearCrossEntropyGradOp> loss(op, e, 1);
   FailureOr<int64_t> count =
-      countTargets(op, *e.in[3], loss.columns, loss.ignored);
+      countTargets(op, *e.in[3], loss.classes, loss.ignored);
   if (failed(count))
     return failure();
   e.out[0].reals[0] = loss.evaluate(*count);

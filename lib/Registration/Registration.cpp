@@ -33,6 +33,7 @@ void mlir::zero::registerDialects(DialectRegistry &registry) {
   registerUpstreamGradientModels(registry);
   nn::registerUpstreamKernelModels(registry);
   nn::registerUpstreamMoveModels(registry);
+  nn::registerUpstreamPaddingModels(registry);
   registerLaunchRowBlocks(registry);
 }
 

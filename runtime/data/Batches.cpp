@@ -28,11 +28,11 @@ Vocabulary limitOf(const Program &program, const Command &command,
       command.location.empty() ? "" : " at " + command.location;
   if (spec.name == "nn.embedding" &&
       sameBuffer(command.buffers[0], input.buffer))
-    return {spec.operands[1].shape.front(), std::nullopt, "rows",
-            "the embedding table" + where};
+    return {spec.integer("num_embeddings", spec.operands[1].shape.front()),
+            std::nullopt, "rows", "the embedding table" + where};
   if (spec.name == "nn.cross_entropy" &&
       sameBuffer(command.buffers[1], input.buffer))
-    return {spec.operands[0].shape.back(),
+    return {spec.integer("classes", spec.operands[0].shape.back()),
             spec.integer("ignore_index", kIgnoreIndex), "classes",
             "the loss" + where};
   return {};

@@ -205,13 +205,31 @@ template <bool isGradient> uint64_t linearLossBytes(Shapes s) {
          chunks * (2 * w.bytes() + sums) + w.bytes() + 6 * logits;
 }
 
+/// `attribute`, where it is given, is from `least` to `most`.
+std::string checkCount(Shapes s, const char *attribute, int64_t least,
+                       int64_t most) {
+  const int64_t count = s.spec->integer(attribute, most);
+  if (!s.spec->has(attribute) || (count >= least && count <= most))
+    return {};
+  return std::string("attribute '") + attribute + "' is " +
+         std::to_string(count) + ", wanted " + std::to_string(least) + " to " +
+         std::to_string(most);
+}
+
+std::string checkEmbedding(Shapes s) {
+  return checkCount(s, "num_embeddings", 0, s.size("v"));
+}
+std::string checkClasses(Shapes s) {
+  return checkCount(s, "classes", 1, s.size("n"));
+}
+
 std::string checkLinearLoss(Shapes s) {
   if (s.spec->integer("chunk") < 1)
     return "attribute 'chunk' is " + std::to_string(s.spec->integer("chunk")) +
            ", wanted 1 or more";
   if (s.tensor("db") && !s.flag("bias"))
     return "there is a gradient of a bias, and no bias";
-  return {};
+  return checkClasses(s);
 }
 
 template <int products> KernelArithmetic linearLossProducts(Shapes s) {
@@ -368,28 +386,28 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       {"nn.dropout", "x:T[r..] -> y:T[r..]", "id:int p:real", each<17>, nullptr,
        checkDropout},
       // Embeddings and the loss.
-      {"nn.embedding", "ids:i32[t..] table:E[v,w] -> y:E[t..,w]", "", nullptr,
-       embeddingBytes},
+      {"nn.embedding", "ids:i32[t..] table:E[v,w] -> y:E[t..,w]",
+       "num_embeddings:int?", nullptr, embeddingBytes, checkEmbedding},
       {"nn.embedding_grad",
        "dy:T[t..,w] ids:i32[t..] init?:T[v@rows,w] -> dtable:T[v@rows,w]",
        "init:flag rows:range?", embeddingGradFlops},
       {"nn.cross_entropy",
        "logits:T[r..,n] targets:i32[r..] -> loss:f32[] lse:f32[r..]",
-       "ignore_index:int?", logitsFlops},
+       "ignore_index:int? classes:int?", logitsFlops, nullptr, checkClasses},
       {"nn.cross_entropy_grad",
        "dloss:f32[] logits:T[r..,n] targets:i32[r..] lse:f32[r..] -> "
        "dlogits:T[r..,n]",
-       "ignore_index:int?", logitsFlops},
+       "ignore_index:int? classes:int?", logitsFlops, nullptr, checkClasses},
       {"nn.linear_cross_entropy",
        "x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] bias?:T[n] -> "
        "loss:f32[]",
-       "transposed:flag bias:flag chunk:int ignore_index:int?",
+       "transposed:flag bias:flag chunk:int ignore_index:int? classes:int?",
        linearLossFlops<1, 4>, linearLossBytes<false>, checkLinearLoss,
        linearLossProducts<1>},
       {"nn.linear_cross_entropy_grad",
        "dloss:f32[] x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] "
        "bias?:T[n] -> loss:f32[] dx:T[r..,k] dw:T[k,n]~transposed db?:T[n]",
-       "transposed:flag bias:flag chunk:int ignore_index:int?",
+       "transposed:flag bias:flag chunk:int ignore_index:int? classes:int?",
        linearLossFlops<3, 8>, linearLossBytes<true>, checkLinearLoss,
        linearLossProducts<3>},
       // Shapes. What lists say is compared where the moves are planned.

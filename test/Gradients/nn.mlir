@@ -124,6 +124,14 @@ func.func @cross_entropy_ignoring(%l: tensor<8x3xf64>, %t: tensor<8xi32> {gradie
   %loss, %lse = nn.cross_entropy %l, %t ignore_index 1 : (tensor<8x3xf64>, tensor<8xi32>) -> (tensor<f64>, tensor<8xf64>)
   return %loss : tensor<f64>
 }
+func.func @cross_entropy_padded(%l: tensor<8x6xf64>, %t: tensor<8xi32> {gradient.range = [0, 4]}) -> tensor<f64> {
+  %loss, %lse = nn.cross_entropy %l, %t classes 4 : (tensor<8x6xf64>, tensor<8xi32>) -> (tensor<f64>, tensor<8xf64>)
+  return %loss : tensor<f64>
+}
+func.func @embedding_padded(%ids: tensor<5xi32> {gradient.range = [0, 4]}, %table: tensor<6x3xf64>) -> tensor<5x3xf64> {
+  %x = nn.embedding %ids, %table num_embeddings 4 : (tensor<5xi32>, tensor<6x3xf64>) -> tensor<5x3xf64>
+  return %x : tensor<5x3xf64>
+}
 func.func @cross_entropy_all_ignored(%l: tensor<4x3xf64>, %t: tensor<4xi32> {gradient.range = [-100, -99]}) -> tensor<f64> attributes {gradient.zero} {
   %loss, %lse = nn.cross_entropy %l, %t : (tensor<4x3xf64>, tensor<4xi32>) -> (tensor<f64>, tensor<4xf64>)
   return %loss : tensor<f64>

@@ -14,6 +14,8 @@ struct Case {
   int64_t rows, depth, columns, chunk;
   bool transposed, bias;
   int64_t ignored = -100;
+  int64_t padding = 0; ///< of the columns, the last ones
+  int64_t classes() const { return columns - padding; }
 };
 
 std::vector<int64_t> weightShape(const Case &c) {
@@ -25,7 +27,7 @@ std::vector<int64_t> weightShape(const Case &c) {
 std::vector<Array> inputsOf(const Case &c) {
   std::vector<Array> inputs = {randomArray(c.type, {c.rows, c.depth}, 1),
                                randomArray(c.type, weightShape(c), 2),
-                               randomIds({c.rows}, c.columns, 3)};
+                               randomIds({c.rows}, c.classes(), 3)};
   for (int64_t r = 0; r < c.rows; r += 5)
     inputs[2].set(r, double(c.ignored));
   if (c.bias)
@@ -44,7 +46,7 @@ Values logitsOf(const Case &c, const Array *in, int64_t row) {
     logits.set(n, sum);
   }
   Values values;
-  for (int64_t n = 0; n < c.columns; ++n)
+  for (int64_t n = 0; n < c.classes(); ++n)
     values.push_back(logits[n]);
   return values;
 }
@@ -66,7 +68,7 @@ std::vector<Values> referenceOf(const Case &c, const Array *in, double seed) {
     lse = std::log(lse);
     sum += lse - logits[target];
     Array ofLogits(c.type, {c.columns}); // is rounded as the logits are
-    for (int64_t n = 0; n < c.columns; ++n)
+    for (int64_t n = 0; n < c.classes(); ++n)
       ofLogits.set(n,
                    seed / count * (std::exp(logits[n] - lse) - (n == target)));
     for (int64_t n = 0; n < c.columns; ++n) {
@@ -101,6 +103,8 @@ KernelSpec specOf(const Case &c, const std::vector<Array> &inputs,
                {"bias", {c.bias}},
                {"chunk", {c.chunk}},
                {"ignore_index", {c.ignored}}};
+  if (c.padding)
+    spec.ints["classes"] = {c.classes()};
   return spec;
 }
 
@@ -135,6 +139,14 @@ TEST(KernelLinearCrossEntropy, LossAndGradients) {
 
 TEST(KernelLinearCrossEntropy, IsZeroWhenEveryRowIsIgnored) {
   checkCase({DataType::F32, 1, 8, 16, 64, true, false});
+}
+
+TEST(KernelLinearCrossEntropy, LeavesPaddingOut) {
+  for (DataType type : kFloats)
+    for (bool bias : {false, true}) {
+      const Case c = {type, 37, 24, 104, 16, /*transposed=*/true, bias, 0, 5};
+      checkCase(c);
+    }
 }
 
 TEST(KernelLinearCrossEntropy, IsTheLossOfTheLogits) {

@@ -130,6 +130,62 @@ TEST(KernelCrossEntropy, IsZeroWhenEveryRowIsIgnored) {
   checkLoss(DataType::F32, 1, 13, -100);
 }
 
+/// Of `width` columns the first `classes` count: the others, which are NaN, are
+/// never read, and get a gradient of 0.
+void checkPaddedLoss(DataType type, int64_t width, int64_t classes) {
+  const int64_t rows = 37;
+  std::vector<Array> inputs = lossInputs(type, rows, classes, 0);
+  Array wide(type, {rows, width});
+  for (int64_t i = 0; i < rows * width; ++i)
+    wide.set(i, i % width < classes ? inputs[0][i / width * classes + i % width]
+                                    : std::nan(""));
+  const std::vector<TensorType> results = {{DataType::F32, {}},
+                                           {DataType::F32, {rows}}};
+  KernelSpec plain = makeSpec("nn.cross_entropy", inputs, results);
+  plain.ints["ignore_index"] = {0};
+  const std::vector<Array> wanted = runKernel(plain, inputs);
+  std::vector<Array> padded = {wide, inputs[1]};
+  KernelSpec spec = makeSpec("nn.cross_entropy", padded, results);
+  spec.ints = {{"ignore_index", {0}}, {"classes", {classes}}};
+  const std::vector<Array> found = runKernel(spec, padded);
+  EXPECT_NEAR(found[0][0], wanted[0][0], 1e-5);
+
+  Array seed(DataType::F32, {});
+  seed.set(0, 0.75);
+  inputs = {seed, inputs[0], inputs[1], wanted[1]};
+  plain = makeSpec("nn.cross_entropy_grad", inputs, {{type, {rows, classes}}});
+  plain.ints["ignore_index"] = {0};
+  padded = {seed, wide, inputs[2], found[1]};
+  spec = makeSpec("nn.cross_entropy_grad", padded, {{type, {rows, width}}});
+  spec.ints = {{"ignore_index", {0}}, {"classes", {classes}}};
+  const Array dense = runKernel(plain, inputs)[0];
+  const Array gradient = runKernel(spec, padded)[0];
+  for (int64_t i = 0; i < rows * width; ++i) {
+    const int64_t r = i / width, c = i % width;
+    if (c < classes)
+      EXPECT_NEAR(gradient[i], dense[r * classes + c], toleranceOf(type));
+    else
+      EXPECT_EQ(gradient[i], 0) << "row " << r << ", column " << c;
+  }
+}
+
+TEST(KernelCrossEntropy, LeavesPaddingOut) {
+  for (DataType type : kFloats)
+    for (int64_t classes : {1, 13, 250, 256})
+      checkPaddedLoss(type, 256, classes);
+  checkPaddedLoss(DataType::BF16, 1024, 1001);
+  checkPaddedLoss(DataType::F32, 15, 13);
+}
+
+TEST(KernelCrossEntropy, RefusesATargetInThePadding) {
+  std::vector<Array> inputs = lossInputs(DataType::F32, 7, 16, -100);
+  inputs[1].set(3, 13);
+  KernelSpec spec = makeSpec("nn.cross_entropy", inputs,
+                             {{DataType::F32, {}}, {DataType::F32, {7}}});
+  spec.ints["classes"] = {13};
+  EXPECT_THROW(runKernel(spec, inputs), std::out_of_range);
+}
+
 TEST(KernelCrossEntropy, NamesATargetOutsideTheClasses) {
   std::vector<Array> inputs = lossInputs(DataType::F32, 7, 13, -100);
   inputs[1].set(3, 13);
@@ -171,6 +227,17 @@ TEST(KernelEmbedding, NamesAnIdOutsideTheTable) {
         makeSpec("nn.embedding", inputs, {{DataType::F32, {7, 20}}});
     EXPECT_THROW(runKernel(spec, inputs), std::out_of_range);
   }
+}
+
+TEST(KernelEmbedding, RefusesAnIdOfPadding) {
+  std::vector<Array> inputs = {randomIds({7}, 13, 1),
+                               randomArray(DataType::F32, {16, 20}, 2)};
+  KernelSpec spec =
+      makeSpec("nn.embedding", inputs, {{DataType::F32, {7, 20}}});
+  spec.ints["num_embeddings"] = {13};
+  runKernel(spec, inputs);
+  inputs[0].set(2, 13);
+  EXPECT_THROW(runKernel(spec, inputs), std::out_of_range);
 }
 
 TEST(KernelEmbedding, GradientAddsRowsInTokenOrder) {

@@ -63,6 +63,12 @@ std::optional<TensorLayout> reshapeLayout(const TensorLayout &layout,
                                           ArrayRef<int64_t> from,
                                           ArrayRef<int64_t> to);
 
+/// A dimension of a value.
+struct PaddedDim {
+  Value value;
+  int64_t dim;
+};
+
 /// Bytes of all tensor operands and results of `op`.
 int64_t tensorBytes(Operation *op);
 
@@ -83,6 +89,7 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/EpilogueOpInterface.h.inc"
 #include "zero/Interfaces/KernelOpInterface.h.inc"
 #include "zero/Interfaces/MoveOpInterface.h.inc"
+#include "zero/Interfaces/PaddableOpInterface.h.inc"
 #include "zero/Interfaces/RowBlockOpInterface.h.inc"
 #include "zero/Interfaces/StatisticsOpInterface.h.inc"
 

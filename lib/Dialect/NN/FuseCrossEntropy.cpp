@@ -215,11 +215,12 @@ void Loss::fuse(int64_t chunkBytes) {
   Value x = reshape(builder, linear.getX(), typeOf(linear.getX()).clone(shape));
   int64_t chunk = countChunk(typeOf(linear.getY()), chunkBytes);
   int64_t ignored = loss.getIgnoreIndex();
+  IntegerAttr classes = loss.getClassesAttr();
   if (!grad) {
     auto fused = nn::LinearCrossEntropyOp::create(
         builder, loc, loss.getLoss().getType(), x, linear.getW(),
         loss.getTargets(), linear.getBias(), linear.getTransposed(), chunk,
-        ignored);
+        ignored, classes);
     loss.getLoss().replaceAllUsesWith(fused.getLoss());
     return eraseWithReaders(linear);
   }
@@ -227,7 +228,7 @@ void Loss::fuse(int64_t chunkBytes) {
       builder, loc, loss.getLoss().getType(), x.getType(),
       linear.getW().getType(), db ? db.getY().getType() : Type(),
       grad.getDloss(), x, linear.getW(), loss.getTargets(), linear.getBias(),
-      linear.getTransposed(), chunk, ignored);
+      linear.getTransposed(), chunk, ignored, classes);
   loss.getLoss().replaceAllUsesWith(fused.getLoss());
   dx.getY().replaceAllUsesWith(
       reshape(builder, fused.getDx(), typeOf(dx.getY())));

@@ -233,7 +233,8 @@ LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder,
   if (resultGradients[0] && wanted[0])
     gradients[0] = CrossEntropyGradOp::create(
         builder, getLoc(), getLogits().getType(), resultGradients[0],
-        getLogits(), getTargets(), getLse(), getIgnoreIndex());
+        getLogits(), getTargets(), getLse(), getIgnoreIndex(),
+        getClassesAttr());
   return success();
 }
 

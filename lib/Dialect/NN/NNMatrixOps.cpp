@@ -76,7 +76,7 @@ LogicalResult LinearGeluGradOp::verify() {
                  : success();
 }
 
-/// C1 to C7 of a loss of a product.
+/// C1 to C8 of a loss of a product.
 template <typename OpT>
 static LogicalResult checkLinearCrossEntropy(const Checker &check, OpT op) {
   if (failed(checkWeight(check, {"x", op.getX()}, op.getW(), op.getBias(),
@@ -91,7 +91,8 @@ static LogicalResult checkLinearCrossEntropy(const Checker &check, OpT op) {
     return check.error("chunk is " +
                        Twine(static_cast<int64_t>(op.getChunk())) +
                        ", wanted 1 or more");
-  return success();
+  return check.count("classes", op.getClasses(), 1, // C8
+                     typeOf(op.getW()).getDimSize(op.getTransposed() ? 0 : 1));
 }
 
 LogicalResult LinearCrossEntropyOp::verify() {
@@ -101,8 +102,8 @@ LogicalResult LinearCrossEntropyOp::verify() {
 LogicalResult LinearCrossEntropyGradOp::verify() {
   Checker check(*this);
   if (failed(checkLinearCrossEntropy(check, *this)) ||
-      failed(check.type("dloss", getDloss(), typeOf(getLoss()))) || // C8
-      failed(check.type("dx", getDx(), typeOf(getX()))) ||          // C9
+      failed(check.type("dloss", getDloss(), typeOf(getLoss()))) || // C9
+      failed(check.type("dx", getDx(), typeOf(getX()))) ||          // C10
       failed(check.type("dw", getDw(), typeOf(getW()))))
     return failure();
   if (bool(getDb()) != bool(getBias()))

@@ -11,10 +11,14 @@ LogicalResult EmbeddingOp::verify() {
   if (failed(check.rank("table", getTable(), 2))) // C1
     return failure();
   RankedTensorType table = typeOf(getTable());
-  return check.type("y", getY(), // C2
-                    RankedTensorType::get(append(typeOf(getIds()).getShape(),
-                                                 table.getDimSize(1)),
-                                          table.getElementType()));
+  if (failed(
+          check.type("y", getY(), // C2
+                     RankedTensorType::get(append(typeOf(getIds()).getShape(),
+                                                  table.getDimSize(1)),
+                                           table.getElementType()))))
+    return failure();
+  return check.count("num_embeddings", getNumEmbeddings(), 0, // C3
+                     table.getDimSize(0));
 }
 
 LogicalResult EmbeddingGradOp::verify() {
@@ -50,7 +54,10 @@ LogicalResult CrossEntropyOp::verify() {
     return failure();
   if (failed(check.type("loss", getLoss(), statistics(logits, {})))) // C3
     return failure();
-  return check.type("lse", getLse(), rowStatistics(logits));
+  if (failed(check.type("lse", getLse(), rowStatistics(logits))))
+    return failure();
+  return check.count("classes", getClasses(), 1,
+                     logits.getShape().back()); // C4
 }
 
 LogicalResult CrossEntropyGradOp::verify() {
@@ -63,5 +70,8 @@ LogicalResult CrossEntropyGradOp::verify() {
       failed(check.type("dloss", getDloss(), statistics(logits, {}))) || // C3
       failed(check.type("lse", getLse(), rowStatistics(logits))))
     return failure();
-  return check.type("dlogits", getDlogits(), logits); // C4
+  if (failed(check.type("dlogits", getDlogits(), logits))) // C4
+    return failure();
+  return check.count("classes", getClasses(), 1,
+                     logits.getShape().back()); // C5
 }

@@ -219,7 +219,7 @@ void Rewriting::gather(tensor::GatherOp op) {
   Value ids = rows.buildIds(b, op);
   int64_t count = cast<RankedTensorType>(ids.getType()).getNumElements();
   Value picked = nn::EmbeddingOp::create(b, source.clone({count, rows.columns}),
-                                         ids, table);
+                                         ids, table, IntegerAttr());
   replace(op,
           nn::buildReshape(b, picked, cast<RankedTensorType>(op.getType())));
 }

@@ -96,6 +96,17 @@ LogicalResult Checker::rows(ArrayRef<int64_t> range,
                ", wanted [begin, end] with 0 <= begin < end" + most);
 }
 
+LogicalResult Checker::count(StringRef name, std::optional<uint64_t> found,
+                             int64_t least, int64_t most) const {
+  if (!found)
+    return success();
+  auto count = static_cast<int64_t>(*found);
+  if (count >= least && count <= most)
+    return success();
+  return error(name + " is " + Twine(count) + ", wanted " + Twine(least) +
+               " to " + Twine(most));
+}
+
 LogicalResult Checker::dims(ArrayRef<int64_t> dims, int64_t rank) const {
   int64_t previous = -1;
   for (int64_t dim : dims) {

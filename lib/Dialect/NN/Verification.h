@@ -48,6 +48,9 @@ public:
   /// `range` is [begin, end] with 0 <= begin < end, of `extent` rows if known.
   LogicalResult rows(ArrayRef<int64_t> range,
                      std::optional<int64_t> extent = std::nullopt) const;
+  /// `found`, if there is one, is from `least` to `most`.
+  LogicalResult count(StringRef name, std::optional<uint64_t> found,
+                      int64_t least, int64_t most) const;
   /// `dims` increases strictly within [0, rank).
   LogicalResult dims(ArrayRef<int64_t> dims, int64_t rank) const;
 

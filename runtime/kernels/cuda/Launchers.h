@@ -103,19 +103,26 @@ void softmax(const RowsShape &shape, const void *x, void *y,
 void softmaxGrad(const RowsShape &shape, const void *dy, const void *y,
                  void *dx, cudaStream_t stream);
 
+/// The target whose rows do not count, and how many columns are classes: those
+/// behind them are padding.
+struct LossClasses {
+  int ignored, count;
+};
+
 size_t crossEntropyWorkspace(int64_t rows);
-void crossEntropy(const RowsShape &shape, int ignored, const void *logits,
-                  const int32_t *targets, float *loss, float *lse,
-                  void *workspace, Control *control, cudaStream_t stream);
+void crossEntropy(const RowsShape &shape, LossClasses classes,
+                  const void *logits, const int32_t *targets, float *loss,
+                  float *lse, void *workspace, Control *control,
+                  cudaStream_t stream);
 /// `dlogits` may be `logits`.
-void crossEntropyGrad(const RowsShape &shape, int ignored, const float *dloss,
-                      const void *logits, const int32_t *targets,
-                      const float *lse, void *dlogits, void *workspace,
-                      cudaStream_t stream);
+void crossEntropyGrad(const RowsShape &shape, LossClasses classes,
+                      const float *dloss, const void *logits,
+                      const int32_t *targets, const float *lse, void *dlogits,
+                      void *workspace, cudaStream_t stream);
 
 /// The parts of the two. Each row's logarithm and its loss, 0 where it is
 /// ignored:
-void lossOfRows(const RowsShape &shape, int ignored, const void *logits,
+void lossOfRows(const RowsShape &shape, LossClasses classes, const void *logits,
                 const int32_t *targets, float *lse, float *losses,
                 Control *control, cudaStream_t stream);
 /// The mean of those that count.
@@ -124,9 +131,10 @@ void meanLoss(int64_t rows, int ignored, const int32_t *targets,
 /// `dloss` by their number, which is what a row's gradient is multiplied by:
 void lossScale(int64_t rows, int ignored, const int32_t *targets,
                const float *dloss, float *scale, cudaStream_t stream);
-void lossGradOfRows(const RowsShape &shape, int ignored, const float *scale,
-                    const void *logits, const int32_t *targets,
-                    const float *lse, void *dlogits, cudaStream_t stream);
+void lossGradOfRows(const RowsShape &shape, LossClasses classes,
+                    const float *scale, const void *logits,
+                    const int32_t *targets, const float *lse, void *dlogits,
+                    cudaStream_t stream);
 
 //===----------------------------------------------------------------------===//
 // Tokens.cu and Movement.cu

@@ -178,14 +178,14 @@ private:
     void *const ofLogits[] = {
         x, w, shape.bias ? buffers[shape.biasAt()] : logits, logits};
     products.logits->run(ofLogits, scratch);
-    lossOfRows(rows, int(shape.ignored), logits, targets, lse,
+    const LossClasses classes = {int(shape.ignored), int(shape.classes)};
+    lossOfRows(rows, classes, logits, targets, lse,
                reinterpret_cast<float *>(space + lossesAt) + first,
                context.control, stream);
     if (!shape.isGradient)
       return;
-    lossGradOfRows(rows, int(shape.ignored),
-                   reinterpret_cast<float *>(space + scaleAt), logits, targets,
-                   lse, logits, stream);
+    lossGradOfRows(rows, classes, reinterpret_cast<float *>(space + scaleAt),
+                   logits, targets, lse, logits, stream);
     void *const ofX[] = {logits, w, rowsFrom(buffers[shape.dx()], first)};
     products.dx->run(ofX, scratch);
     void *const ofW[] = {shape.transposed ? logits : x,

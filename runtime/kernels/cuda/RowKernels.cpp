@@ -16,6 +16,11 @@ RowsShape shapeOf(const TensorType &type) {
   return {type.type, rows.count, rows.width};
 }
 
+LossClasses classesOf(const KernelSpec &spec, const RowsShape &logits) {
+  return {int(spec.integer("ignore_index", kIgnoreIndex)),
+          int(spec.integer("classes", logits.width))};
+}
+
 /// `adds`: of a sum, which is the last result.
 template <bool centred, bool adds> class NormKernel final : public Kernel {
 public:
@@ -96,46 +101,44 @@ private:
 class CrossEntropyKernel final : public Kernel {
 public:
   CrossEntropyKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context),
-        ignored(int(spec.integer("ignore_index", kIgnoreIndex))),
-        shape(shapeOf(spec.operands[0])) {}
+      : context(context), shape(shapeOf(spec.operands[0])),
+        classes(classesOf(spec, shape)) {}
 
   size_t workspaceBytes() const override {
     return crossEntropyWorkspace(shape.rows);
   }
 
   void run(void *const *b, void *workspace) override {
-    crossEntropy(shape, ignored, b[0], at<int32_t>(b, 1), at<float>(b, 2),
+    crossEntropy(shape, classes, b[0], at<int32_t>(b, 1), at<float>(b, 2),
                  at<float>(b, 3), workspace, context.control,
                  context.cuda->stream);
   }
 
 private:
   KernelContext context;
-  int ignored;
   RowsShape shape;
+  LossClasses classes;
 };
 
 class CrossEntropyGradKernel final : public Kernel {
 public:
   CrossEntropyGradKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream),
-        ignored(int(spec.integer("ignore_index", kIgnoreIndex))),
-        shape(shapeOf(spec.operands[1])) {}
+      : stream(context.cuda->stream), shape(shapeOf(spec.operands[1])),
+        classes(classesOf(spec, shape)) {}
 
   size_t workspaceBytes() const override {
     return crossEntropyWorkspace(shape.rows);
   }
 
   void run(void *const *b, void *workspace) override {
-    crossEntropyGrad(shape, ignored, at<float>(b, 0), b[1], at<int32_t>(b, 2),
+    crossEntropyGrad(shape, classes, at<float>(b, 0), b[1], at<int32_t>(b, 2),
                      at<float>(b, 3), b[4], workspace, stream);
   }
 
 private:
   cudaStream_t stream;
-  int ignored;
   RowsShape shape;
+  LossClasses classes;
 };
 
 template <bool adds>

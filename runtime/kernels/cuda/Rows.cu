@@ -145,21 +145,21 @@ __global__ void __launch_bounds__(kRowThreads)
 /// lse of each row, and its loss in `losses` (0 where it is ignored).
 template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
-    lossKernel(int64_t rows, int width, bool whole, int ignored,
+    lossKernel(int64_t rows, int width, bool whole, LossClasses classes,
                const T *logits, const int32_t *targets, float *lse,
                float *losses, Control *control) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *row = logits + r * width;
-    const Exponentials e = exponentialsOf(row, width, whole);
+    const Exponentials e = exponentialsOf(row, classes.count, whole);
     if (threadIdx.x)
       continue;
     const float all = e.largest + logf(e.sum);
     lse[r] = all;
     const int32_t target = targets[r];
     losses[r] = 0;
-    if (target == ignored)
+    if (target == classes.ignored)
       continue;
-    if (target < 0 || target >= width)
+    if (target < 0 || target >= classes.count)
       atomicExch(&control->outOfRange, 1); // other blocks may do so too
     else
       losses[r] = all - toFloat(row[target]);
@@ -198,15 +198,15 @@ __global__ void __launch_bounds__(kLossThreads)
 /// the logits' place.
 template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
-    lossGradKernel(int64_t rows, int width, bool whole, int ignored,
+    lossGradKernel(int64_t rows, int width, bool whole, LossClasses classes,
                    const T *logits, const int32_t *targets, const float *lse,
                    const float *scale, T *dlogits) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const int32_t target = targets[r];
     // Of an ignored row nothing is read: its logits may be infinite.
-    const bool counts = target != ignored;
+    const bool counts = target != classes.ignored;
     const float shift = counts ? lse[r] : 0.0f, factor = *scale;
-    forEachWide<1>({logits + r * width}, counts ? width : 0, whole,
+    forEachWide<1>({logits + r * width}, counts ? classes.count : 0, whole,
                    [&](int i, int count, auto &vectors) {
                      float values[kWide<T>];
                      unpack(vectors[0], values);
@@ -222,8 +222,13 @@ __global__ void __launch_bounds__(kRowThreads)
                        values[lane] *= factor;
                      storeWide(dlogits + r * width, i, count, whole, values);
                    });
-    if (!counts)
+    if (!counts) {
       clearRow(dlogits + r * width, width, whole);
+      continue;
+    }
+    for (int i = classes.count + int(threadIdx.x); i < width;
+         i += int(blockDim.x))
+      dlogits[r * width + i] = fromFloat<T>(0.0f);
   }
 }
 
@@ -271,7 +276,7 @@ size_t zrt::cuda::crossEntropyWorkspace(int64_t rows) {
   return std::max<int64_t>(rows, 1) * sizeof(float);
 }
 
-void zrt::cuda::lossOfRows(const RowsShape &shape, int ignored,
+void zrt::cuda::lossOfRows(const RowsShape &shape, LossClasses classes,
                            const void *logits, const int32_t *targets,
                            float *lse, float *losses, Control *control,
                            cudaStream_t stream) {
@@ -282,7 +287,7 @@ void zrt::cuda::lossOfRows(const RowsShape &shape, int ignored,
     lossKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
                  stream>>>(
         shape.rows, widthOf(shape), haveWideRows<T>(shape.width, logits),
-        ignored, static_cast<const T *>(logits), targets, lse, losses, control);
+        classes, static_cast<const T *>(logits), targets, lse, losses, control);
   });
   checkLaunch("cross_entropy");
 }
@@ -303,7 +308,7 @@ void zrt::cuda::lossScale(int64_t rows, int ignored, const int32_t *targets,
   checkLaunch("cross_entropy_grad");
 }
 
-void zrt::cuda::lossGradOfRows(const RowsShape &shape, int ignored,
+void zrt::cuda::lossGradOfRows(const RowsShape &shape, LossClasses classes,
                                const float *scale, const void *logits,
                                const int32_t *targets, const float *lse,
                                void *dlogits, cudaStream_t stream) {
@@ -314,22 +319,22 @@ void zrt::cuda::lossGradOfRows(const RowsShape &shape, int ignored,
     lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
                      stream>>>(shape.rows, widthOf(shape),
                                haveWideRows<T>(shape.width, logits, dlogits),
-                               ignored, static_cast<const T *>(logits), targets,
+                               classes, static_cast<const T *>(logits), targets,
                                lse, scale, static_cast<T *>(dlogits));
   });
   checkLaunch("cross_entropy_grad");
 }
 
-void zrt::cuda::crossEntropy(const RowsShape &shape, int ignored,
+void zrt::cuda::crossEntropy(const RowsShape &shape, LossClasses classes,
                              const void *logits, const int32_t *targets,
                              float *loss, float *lse, void *workspace,
                              Control *control, cudaStream_t stream) {
   auto *losses = static_cast<float *>(workspace);
-  lossOfRows(shape, ignored, logits, targets, lse, losses, control, stream);
-  meanLoss(shape.rows, ignored, targets, losses, loss, stream);
+  lossOfRows(shape, classes, logits, targets, lse, losses, control, stream);
+  meanLoss(shape.rows, classes.ignored, targets, losses, loss, stream);
 }
 
-void zrt::cuda::crossEntropyGrad(const RowsShape &shape, int ignored,
+void zrt::cuda::crossEntropyGrad(const RowsShape &shape, LossClasses classes,
                                  const float *dloss, const void *logits,
                                  const int32_t *targets, const float *lse,
                                  void *dlogits, void *workspace,
@@ -337,6 +342,6 @@ void zrt::cuda::crossEntropyGrad(const RowsShape &shape, int ignored,
   if (shape.rows == 0)
     return;
   auto *scale = static_cast<float *>(workspace);
-  lossScale(shape.rows, ignored, targets, dloss, scale, stream);
-  lossGradOfRows(shape, ignored, scale, logits, targets, lse, dlogits, stream);
+  lossScale(shape.rows, classes.ignored, targets, dloss, scale, stream);
+  lossGradOfRows(shape, classes, scale, logits, targets, lse, dlogits, stream);
 }

@@ -17,7 +17,7 @@ public:
       : context(context) {
     const TensorType &table = spec.operands[1];
     tokens = spec.operands[0].elements();
-    entries = table.shape[0];
+    entries = spec.integer("num_embeddings", table.shape[0]);
     rowBytes = table.shape[1] * int64_t(sizeOf(table.type));
   }
 

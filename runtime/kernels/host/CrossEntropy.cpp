@@ -6,16 +6,17 @@
 
 namespace zrt::host {
 
-int64_t countTargets(const int32_t *targets, Rows rows, int64_t ignored) {
+int64_t countTargets(const int32_t *targets, int64_t rows, int64_t classes,
+                     int64_t ignored) {
   int64_t count = 0;
-  for (int64_t r = 0; r < rows.count; ++r) {
+  for (int64_t r = 0; r < rows; ++r) {
     if (targets[r] == ignored)
       continue;
-    if (targets[r] < 0 || targets[r] >= rows.width)
+    if (targets[r] < 0 || targets[r] >= classes)
       throw std::out_of_range(
           "nn.cross_entropy: target " + std::to_string(targets[r]) +
           " at position " + std::to_string(r) + " is outside 0 .. " +
-          std::to_string(rows.width - 1) + " and is not the ignore_index " +
+          std::to_string(classes - 1) + " and is not the ignore_index " +
           std::to_string(ignored) + "; check the data against the vocabulary");
     ++count;
   }
@@ -29,18 +30,19 @@ public:
   CrossEntropy(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool),
         ignored(spec.integer("ignore_index", kIgnoreIndex)),
-        rows(rowsOf(spec.operands[0])) {}
+        rows(rowsOf(spec.operands[0])),
+        classes(spec.integer("classes", rows.width)) {}
 
   void run(void *const *buffers, void *) override {
     const T *logits = at<T>(buffers, 0);
     const int32_t *targets = at<int32_t>(buffers, 1);
     float *lse = at<float>(buffers, 3);
-    int64_t count = countTargets(targets, rows, ignored);
-    pool.parallelFor(
-        rows.count, rowGrain(rows.width), [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r)
-            lse[r] = logSumExp(logits + r * rows.width, rows.width);
-        });
+    int64_t count = countTargets(targets, rows.count, classes, ignored);
+    pool.parallelFor(rows.count, rowGrain(rows.width),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t r = begin; r < end; ++r)
+                         lse[r] = logSumExp(logits + r * rows.width, classes);
+                     });
     double sum = 0;
     for (int64_t r = 0; r < rows.count; ++r)
       if (targets[r] != ignored)
@@ -52,6 +54,7 @@ private:
   ThreadPool &pool;
   int64_t ignored;
   Rows rows;
+  int64_t classes;
 };
 
 template <typename T> class CrossEntropyGrad final : public Kernel {
@@ -59,15 +62,16 @@ public:
   CrossEntropyGrad(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool),
         ignored(spec.integer("ignore_index", kIgnoreIndex)),
-        rows(rowsOf(spec.operands[1])) {}
+        rows(rowsOf(spec.operands[1])),
+        classes(spec.integer("classes", rows.width)) {}
 
   void run(void *const *buffers, void *) override {
     const T *logits = at<T>(buffers, 1);
     const int32_t *targets = at<int32_t>(buffers, 2);
     const float *lse = at<float>(buffers, 3);
     T *result = at<T>(buffers, 4);
-    const float scale =
-        *at<float>(buffers, 0) / countTargets(targets, rows, ignored);
+    const float scale = *at<float>(buffers, 0) /
+                        countTargets(targets, rows.count, classes, ignored);
     const int64_t width = rows.width;
     pool.parallelFor(rows.count, rowGrain(width),
                      [&](int64_t begin, int64_t end) {
@@ -82,12 +86,14 @@ private:
            T *result) const {
     if (target == ignored)
       return clearRow(result, rows.width);
-    differentiateRow(logits, rows.width, target, lse, scale, result);
+    differentiateRow(logits, classes, target, lse, scale, result);
+    clearRow(result + classes, rows.width - classes);
   }
 
   ThreadPool &pool;
   int64_t ignored;
   Rows rows;
+  int64_t classes;
 };
 
 } // namespace

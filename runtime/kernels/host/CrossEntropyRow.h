@@ -10,9 +10,10 @@
 
 namespace zrt::host {
 
-/// The number of targets that count. Throws std::out_of_range for one that is
-/// neither a class nor ignored.
-int64_t countTargets(const int32_t *targets, Rows rows, int64_t ignored);
+/// The number of targets of `rows` that count. Throws std::out_of_range for one
+/// that is neither a class nor ignored.
+int64_t countTargets(const int32_t *targets, int64_t rows, int64_t classes,
+                     int64_t ignored);
 
 /// The logarithm of the sum of exponentials.
 template <typename T> float logSumExp(const T *logits, int64_t width) {
@@ -33,7 +34,7 @@ void differentiateRow(const T *logits, int64_t width, int32_t target, float lse,
   result[target] = fromFloat<T>((probability - 1.0f) * scale);
 }
 
-/// That of a row that does not.
+/// That of a row that does not, and of padding.
 template <typename T> void clearRow(T *result, int64_t width) {
   std::memset(static_cast<void *>(result), 0, width * sizeof(T));
 }

@@ -25,7 +25,7 @@ public:
       : pool(*context.pool) {
     const TensorType &table = spec.operands[1];
     tokens = spec.operands[0].elements();
-    entries = table.shape[0];
+    entries = spec.integer("num_embeddings", table.shape[0]);
     width = table.shape[1];
     rowBytes = width * sizeOf(table.type);
   }

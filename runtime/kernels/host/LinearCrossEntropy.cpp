@@ -50,7 +50,7 @@ public:
     char *space = static_cast<char *>(workspace);
     const int32_t *targets = at<int32_t>(buffers, shape.targets());
     const int64_t count =
-        countTargets(targets, {shape.rows, shape.columns}, shape.ignored);
+        countTargets(targets, shape.rows, shape.classes, shape.ignored);
     const float scale = shape.isGradient ? *at<float>(buffers, 0) / count : 0;
     float *dw = keepsSums()        ? reinterpret_cast<float *>(space + dwAt)
                 : shape.isGradient ? at<float>(buffers, shape.dw())
@@ -114,15 +114,17 @@ private:
 
   /// The loss of a row; of the gradient, its logits become that.
   float row(T *logits, int32_t target, float scale) const {
-    const float lse = logSumExp(logits, shape.columns);
+    const float lse = logSumExp(logits, shape.classes);
     if (target == shape.ignored) {
       if (shape.isGradient)
         clearRow(logits, shape.columns);
       return 0;
     }
     const float loss = lse - toFloat(logits[target]);
-    if (shape.isGradient)
-      differentiateRow(logits, shape.columns, target, lse, scale, logits);
+    if (shape.isGradient) {
+      differentiateRow(logits, shape.classes, target, lse, scale, logits);
+      clearRow(logits + shape.classes, shape.columns - shape.classes);
+    }
     return loss;
   }
 

@@ -16,6 +16,7 @@ struct LinearCrossEntropyShape {
   DataType type;
   bool isGradient, transposed, bias;
   int64_t rows, depth, columns; ///< x is rows x depth, logits rows x columns
+  int64_t classes;              ///< columns that are no padding
   int64_t chunk;                ///< rows of logits at a time
   int64_t ignored;
 
@@ -30,6 +31,7 @@ struct LinearCrossEntropyShape {
     rows = rowsOf(x).count;
     depth = rowsOf(x).width;
     columns = w.shape[transposed ? 0 : 1];
+    classes = spec.integer("classes", columns);
     chunk = std::min(std::max<int64_t>(rows, 1), spec.integer("chunk"));
   }
 

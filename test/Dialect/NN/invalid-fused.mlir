@@ -120,7 +120,7 @@ func.func @loss_c7(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>)
 
 // -----
 
-func.func @grad_c8(%s: tensor<1xf32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+func.func @grad_c9(%s: tensor<1xf32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
   // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dloss has type tensor<1xf32>, wanted tensor<f32>}}
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<1xf32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>)
   return
@@ -128,7 +128,7 @@ func.func @grad_c8(%s: tensor<1xf32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>,
 
 // -----
 
-func.func @grad_c9_dx(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+func.func @grad_c10_dx(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
   // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dx has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<8x4xf32>, tensor<8x16xf32>)
   return
@@ -136,7 +136,7 @@ func.func @grad_c9_dx(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>
 
 // -----
 
-func.func @grad_c9_dw(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+func.func @grad_c10_dw(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
   // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dw has type tensor<16x8xf32>, wanted tensor<8x16xf32>}}
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>)
   return
@@ -144,7 +144,7 @@ func.func @grad_c9_dw(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>
 
 // -----
 
-func.func @grad_c9_db(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %b: tensor<16xf32>) {
+func.func @grad_c10_db(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %b: tensor<16xf32>) {
   // expected-error @+1 {{'nn.linear_cross_entropy_grad' op db has type tensor<8xf32>, wanted tensor<16xf32>}}
   %0:4 = nn.linear_cross_entropy_grad %s, %x, %w, %y bias %b chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>, tensor<16xf32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<8xf32>)
   return
@@ -163,5 +163,21 @@ func.func @grad_no_db(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>
 func.func @grad_no_bias(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
   // expected-error @+1 {{'nn.linear_cross_entropy_grad' op has db and no bias, wanted both or none}}
   %0:4 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @classes(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy' op classes is 17, wanted 1 to 16}}
+  %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 classes 17 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @grad_classes(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op classes is 0, wanted 1 to 16}}
+  %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y transposed chunk 4 classes 0 : (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>)
   return
 }

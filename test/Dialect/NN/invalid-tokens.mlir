@@ -125,3 +125,27 @@ func.func @cross_entropy_grad_c4(%d: tensor<f32>, %l: tensor<4x8xbf16>, %y: tens
   %0 = nn.cross_entropy_grad %d, %l, %y, %s : (tensor<f32>, tensor<4x8xbf16>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @embedding_c3(%ids: tensor<4xi32>, %table: tensor<16x8xf32>) {
+  // expected-error @+1 {{'nn.embedding' op num_embeddings is 17, wanted 0 to 16}}
+  %0 = nn.embedding %ids, %table num_embeddings 17 : (tensor<4xi32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c4(%l: tensor<4x8xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{'nn.cross_entropy' op classes is 9, wanted 1 to 8}}
+  %0:2 = nn.cross_entropy %l, %y classes 9 : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_c5(%d: tensor<f32>, %l: tensor<4x8xf32>, %y: tensor<4xi32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.cross_entropy_grad' op classes is 0, wanted 1 to 8}}
+  %0 = nn.cross_entropy_grad %d, %l, %y, %s classes 0 : (tensor<f32>, tensor<4x8xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}

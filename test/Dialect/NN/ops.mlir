@@ -29,10 +29,12 @@ func.func @linear_gelu(%x: tensor<32x784xbf16>, %w: tensor<784x256xbf16>, %b: te
 // CHECK-LABEL: func.func @linear_cross_entropy
 // CHECK: nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
 // CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
+// CHECK: nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 classes 250 :
 // CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} chunk 64 ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
 func.func @linear_cross_entropy(%s: tensor<f32>, %x: tensor<4x16x64xf32>, %w: tensor<256x64xf32>, %v: tensor<64x256xf32>, %b: tensor<256xf32>, %y: tensor<4x16xi32>) {
   %l = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
   %m, %dx, %dw = nn.linear_cross_entropy_grad %s, %x, %w, %y transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
+  %p = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 classes 250 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
   %n, %dz, %dv, %db = nn.linear_cross_entropy_grad %s, %x, %v, %y bias %b chunk 64 ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
   return
 }
@@ -121,11 +123,13 @@ func.func @activations(%x: tensor<4x16xf32>) {
 
 // CHECK-LABEL: func.func @tokens
 // CHECK: nn.embedding %{{.*}}, %{{.*}} : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
+// CHECK: nn.embedding %{{.*}}, %{{.*}} num_embeddings 250 : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
 // CHECK: nn.embedding_grad %{{.*}}, %{{.*}} : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<256x64xf32>
 // CHECK: nn.embedding_grad %{{.*}}, %{{.*}} init %{{.*}} : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<256x64xf32>
 // CHECK: nn.embedding_grad %{{.*}}, %{{.*}} rows [128, 256] : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<128x64xf32>
 func.func @tokens(%ids: tensor<4x16xi32>, %table: tensor<256x64xf32>) {
   %e = nn.embedding %ids, %table : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
+  %p = nn.embedding %ids, %table num_embeddings 250 : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
   %t = nn.embedding_grad %e, %ids : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<256x64xf32>
   %u = nn.embedding_grad %e, %ids init %t : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<256x64xf32>
   %v = nn.embedding_grad %e, %ids rows [128, 256] : (tensor<4x16x64xf32>, tensor<4x16xi32>) -> tensor<128x64xf32>
@@ -135,10 +139,14 @@ func.func @tokens(%ids: tensor<4x16xi32>, %table: tensor<256x64xf32>) {
 // CHECK-LABEL: func.func @cross_entropy
 // CHECK: nn.cross_entropy %{{[a-z0-9]*}}, %{{[a-z0-9]*}} : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
 // CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore_index 0 :
+// CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore_index 0 classes 250 :
+// CHECK: nn.cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} classes 250 :
 // CHECK: nn.cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} ignore_index 0 :
 func.func @cross_entropy(%l: tensor<4x16x256xbf16>, %y: tensor<4x16xi32>) {
   %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
   %lost, %lsf = nn.cross_entropy %l, %y ignore_index 0 : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
+  %lust, %lsg = nn.cross_entropy %l, %y ignore_index 0 classes 250 : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
+  %dm = nn.cross_entropy_grad %lust, %l, %y, %lsg classes 250 : (tensor<f32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
   %dl = nn.cross_entropy_grad %lost, %l, %y, %lsf ignore_index 0 : (tensor<f32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
   return
 }

@@ -34,6 +34,10 @@ void registerUpstreamKernelModels(DialectRegistry &registry);
 /// Gives reshapes, concatenations and slices of `tensor` their MoveOpInterface.
 void registerUpstreamMoveModels(DialectRegistry &registry);
 
+/// Gives reshapes and slices of `tensor`, and conversions of `arith`, their
+/// PaddableOpInterface.
+void registerUpstreamPaddingModels(DialectRegistry &registry);
+
 } // namespace mlir::nn
 
 #endif // ZERO_DIALECT_NN_NN_H

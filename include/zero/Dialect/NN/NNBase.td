@@ -14,6 +14,7 @@ include "zero/Interfaces/ElementwiseOpInterface.td"
 include "zero/Interfaces/EpilogueOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
 include "zero/Interfaces/MoveOpInterface.td"
+include "zero/Interfaces/PaddableOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
 include "zero/Interfaces/StatisticsOpInterface.td"
 include "zero/Interfaces/Traits.td"
@@ -103,6 +104,7 @@ defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 defvar NN_Epilogue = DeclareOpInterfaceMethods<EpilogueOpInterface>;
+defvar NN_Paddable = DeclareOpInterfaceMethods<PaddableOpInterface>;
 defvar NN_RowBlocks = DeclareOpInterfaceMethods<RowBlockOpInterface>;
 defvar NN_DescribesKernel =
     DeclareOpInterfaceMethods<KernelOpInterface, ["describeKernel"]>;

@@ -70,7 +70,7 @@ def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy", [
   let description = [{
     The loss that `nn.cross_entropy` computes of what `nn.linear` computes. The
     logits of `chunk` rows at a time are in the kernel's workspace, with the
-    element type of `x`, and nowhere else.
+    element type of `x`, and nowhere else. `classes` is that of `nn.cross_entropy`.
 
     `zero-fuse-cross-entropy` makes it, after differentiation.
 
@@ -79,6 +79,7 @@ def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy", [
     - (C5) `targets` has the leading dimensions of `x`.
     - (C6) `loss` is a scalar of the statistic type.
     - (C7) `chunk` is 1 or more.
+    - (C8) `classes` is in [1, N].
 
     ```mlir
     %loss = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
@@ -87,12 +88,13 @@ def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy", [
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
                        NN_IndexTensor:$targets, Optional<NN_FloatTensor>:$bias,
                        UnitAttr:$transposed, I64Attr:$chunk,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs NN_StatisticTensor:$loss);
   let assemblyFormat = [{
     $x `,` $w `,` $targets (`bias` $bias^)? (`transposed` $transposed^)?
-    `chunk` $chunk (`ignore_index` $ignore_index^)? attr-dict
-    `:` functional-type(operands, results)
+    `chunk` $chunk (`ignore_index` $ignore_index^)? (`classes` $classes^)?
+    attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -110,9 +112,9 @@ def NN_LinearCrossEntropyGradOp : NN_KernelOp<"linear_cross_entropy_grad", [
     after differentiation.
 
     Constraints
-    - (C1) to (C7) those of `nn.linear_cross_entropy`.
-    - (C8) `dloss` has the type of `loss`.
-    - (C9) `dx` has the type of `x`, `dw` that of `w`, `db` that of `bias`.
+    - (C1) to (C8) those of `nn.linear_cross_entropy`.
+    - (C9) `dloss` has the type of `loss`.
+    - (C10) `dx` has the type of `x`, `dw` that of `w`, `db` that of `bias`.
 
     ```mlir
     %loss, %dx, %dw = nn.linear_cross_entropy_grad %dloss, %x, %w, %y transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
@@ -122,13 +124,14 @@ def NN_LinearCrossEntropyGradOp : NN_KernelOp<"linear_cross_entropy_grad", [
                        NN_FloatTensor:$w, NN_IndexTensor:$targets,
                        Optional<NN_FloatTensor>:$bias, UnitAttr:$transposed,
                        I64Attr:$chunk,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs NN_StatisticTensor:$loss, NN_FloatTensor:$dx,
                       NN_FloatTensor:$dw, Optional<NN_FloatTensor>:$db);
   let assemblyFormat = [{
     $dloss `,` $x `,` $w `,` $targets (`bias` $bias^)?
     (`transposed` $transposed^)? `chunk` $chunk
-    (`ignore_index` $ignore_index^)? attr-dict
+    (`ignore_index` $ignore_index^)? (`classes` $classes^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

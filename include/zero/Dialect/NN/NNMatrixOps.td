@@ -4,7 +4,7 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_LinearOp : NN_KernelOp<"linear", [NN_Differentiable]> {
+def NN_LinearOp : NN_KernelOp<"linear", [NN_Differentiable, NN_Paddable]> {
   let summary = "Multiply the last dimension by a weight matrix, add a bias";
   let description = [{
     `y[.., n] = sum over k of x[.., k] w[k, n], plus b[n]`. With `transposed` the
@@ -32,7 +32,8 @@ def NN_LinearOp : NN_KernelOp<"linear", [NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_MatmulOp : NN_KernelOp<"matmul", [NN_Differentiable, NN_RowBlocks]> {
+def NN_MatmulOp : NN_KernelOp<"matmul", [
+    NN_Differentiable, NN_Paddable, NN_RowBlocks]> {
   let summary = "Multiply matrices, one pair a batch";
   let description = [{
     `c[.., m, n] = sum over k of a[.., m, k] b[.., k, n]`. `a` is stored as

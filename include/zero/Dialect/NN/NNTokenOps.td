@@ -4,24 +4,30 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_EmbeddingOp : NN_KernelOp<"embedding", [NN_Differentiable]> {
+def NN_EmbeddingOp : NN_KernelOp<"embedding", [NN_Differentiable, NN_Paddable]> {
   let summary = "Look rows of a table up";
   let description = [{
     `y[.., c] = table[ids[..], c]`. An id outside [0, V) is an error at run time.
+    `num_embeddings`, if given, stands for V: what rows the table has from there on are
+    padding, which no id may name.
 
     Constraints
     - (C1) `table` has rank 2: [V, C].
     - (C2) the result has the dimensions of `ids`, then C, and the table's
       element type.
+    - (C3) `num_embeddings` is in [0, V].
 
     ```mlir
     %e = nn.embedding %ids, %table : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
+    %f = nn.embedding %ids, %table num_embeddings 250 : (tensor<4x16xi32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
     ```
   }];
-  let arguments = (ins NN_IndexTensor:$ids, NN_FloatTensor:$table);
+  let arguments = (ins NN_IndexTensor:$ids, NN_FloatTensor:$table,
+                       OptionalAttr<I64Attr>:$num_embeddings);
   let results = (outs NN_FloatTensor:$y);
   let assemblyFormat = [{
-    $ids `,` $table attr-dict `:` functional-type(operands, results)
+    $ids `,` $table (`num_embeddings` $num_embeddings^)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -59,7 +65,7 @@ def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad", [
 }
 
 def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
-    NN_Differentiable, NN_Statistics]> {
+    NN_Differentiable, NN_Paddable, NN_Statistics]> {
   let summary = "Mean of -log(probability of the target)";
   let description = [{
     Over the last dimension of `logits`, V classes:
@@ -69,25 +75,28 @@ def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
 
     `ignore_index` is -100 if not given, as in PyTorch: rows with that target do not
     count. With every row ignored the loss is 0, and so is its gradient. A target that is
-    neither `ignore_index` nor in [0, V) is an error at run time.
+    neither `ignore_index` nor in [0, V) is an error at run time. `classes`, if given,
+    stands for V: logits from there on are padding, which nothing reads.
 
     Constraints
     - (C1) `logits` has rank 1 or more.
     - (C2) `targets` has the leading dimensions of `logits`.
     - (C3) `loss` is a scalar, `lse` has the shape of `targets`, both of the
       statistic type.
+    - (C4) `classes` is in [1, V].
 
     ```mlir
     %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x16x256xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
-    %loss, %lse = nn.cross_entropy %l, %y ignore_index 0 : (...) -> (...)
+    %loss, %lse = nn.cross_entropy %l, %y ignore_index 0 classes 250 : (...) -> (...)
     ```
   }];
   let arguments = (ins NN_FloatTensor:$logits, NN_IndexTensor:$targets,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs NN_StatisticTensor:$loss, NN_StatisticTensor:$lse);
   let assemblyFormat = [{
-    $logits `,` $targets (`ignore_index` $ignore_index^)? attr-dict
-    `:` functional-type(operands, results)
+    $logits `,` $targets (`ignore_index` $ignore_index^)? (`classes` $classes^)?
+    attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -97,13 +106,15 @@ def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [
   let summary = "Gradient of cross_entropy for the logits";
   let description = [{
     `dlogits[.., v] = dloss / count * (exp(logits[.., v] - lse) - [v = target])`,
-    0 in ignored rows; count is the number of the other rows.
+    0 in ignored rows; count is the number of the other rows. With `classes`, 0 in the
+    columns from there on.
 
     Constraints
     - (C1) `logits` has rank 1 or more.
     - (C2) `targets` has the leading dimensions of `logits`.
     - (C3) `dloss` and `lse` have the types of the forward's results.
     - (C4) the result has the type of `logits`.
+    - (C5) `classes` is in [1, V].
 
     ```mlir
     %dl = nn.cross_entropy_grad %dloss, %l, %y, %lse : (tensor<f32>, tensor<4x16x256xf32>, tensor<4x16xi32>, tensor<4x16xf32>) -> tensor<4x16x256xf32>
@@ -111,11 +122,12 @@ def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [
   }];
   let arguments = (ins NN_StatisticTensor:$dloss, NN_FloatTensor:$logits,
                        NN_IndexTensor:$targets, NN_StatisticTensor:$lse,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs NN_FloatTensor:$dlogits);
   let assemblyFormat = [{
     $dloss `,` $logits `,` $targets `,` $lse (`ignore_index` $ignore_index^)?
-    attr-dict `:` functional-type(operands, results)
+    (`classes` $classes^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
