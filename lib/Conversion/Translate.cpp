@@ -208,8 +208,9 @@ LogicalResult Translator::translateParameters() {
                               "zero-partition on the model again");
     zrt::Parameter to;
     to.name = from.getSymName().str();
-    to.shape.assign(from.getTensorType().getShape().begin(),
-                    from.getTensorType().getShape().end());
+    ArrayRef<int64_t> shape = from.getUnpaddedType().getShape();
+    to.shape.assign(shape.begin(), shape.end());
+    to.padding = from.getElements() - from.getUnpaddedType().getNumElements();
     to.modelType = *toDataType(from.getTensorType().getElementType());
     to.computeType = *toDataType(partition.getComputeType());
     to.init = toInitializer(from.getInit());

@@ -198,7 +198,9 @@ struct Initializer {
 
 struct Parameter {
   std::string name;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape; ///< in files
+  /// Elements behind its own in the partition's flat space, which are 0.
+  uint64_t padding = 0;
   DataType modelType = DataType::F32;   ///< in files
   DataType computeType = DataType::F32; ///< in the parameter arena
   Initializer init;

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 11;
+constexpr uint64_t kVersion = 12;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -179,8 +179,8 @@ ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
 ZRT_FIELDS(Command, opcode, kernel, buffers, collective, parts, group, stream,
            ticket, prescaled, traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
-ZRT_FIELDS(Parameter, name, shape, modelType, computeType, init, trainable,
-           partition, memberOffset, packedOffset, location)
+ZRT_FIELDS(Parameter, name, shape, padding, modelType, computeType, init,
+           trainable, partition, memberOffset, packedOffset, location)
 ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
 ZRT_FIELDS(StateRange, begin, end, buffer)

@@ -68,7 +68,8 @@ void zrt::roundTo(DataType type, float *values, uint64_t count) {
 
 /// Where the segments of `parameter` end.
 static uint64_t endOf(const Partition &partition, const Parameter &parameter) {
-  const uint64_t last = parameter.memberOffset + uint64_t(parameter.elements());
+  const uint64_t last = parameter.memberOffset +
+                        uint64_t(parameter.elements()) + parameter.padding;
   const auto &segments = partition.segments;
   const auto found =
       std::lower_bound(segments.begin(), segments.end(), last,

@@ -22,6 +22,8 @@ StringRef AdamAttr::getKernel() const {
   return getDecoupled() ? "zero.adamw" : "zero.adam";
 }
 int64_t AdamAttr::getOperations() const { return 14; }
+// Without eps, 0 is divided by 0.
+bool AdamAttr::keepsZeros() const { return getEps() != 0; }
 
 SmallVector<OptimizerState> AdamAttr::getStates() const {
   Type f32 = Float32Type::get(getContext());
@@ -54,6 +56,7 @@ LogicalResult AdamAttr::verify(EmitError emitError, Real lr, Real beta1,
 StringRef SgdAttr::getTitle() const { return "SGD"; }
 StringRef SgdAttr::getKernel() const { return "zero.sgd"; }
 int64_t SgdAttr::getOperations() const { return 6; }
+bool SgdAttr::keepsZeros() const { return true; }
 
 SmallVector<OptimizerState> SgdAttr::getStates() const {
   if (getMomentum() == 0)
@@ -86,6 +89,7 @@ LogicalResult SgdAttr::verify(EmitError emitError, Real lr, Real momentum,
 StringRef LionAttr::getTitle() const { return "Lion"; }
 StringRef LionAttr::getKernel() const { return "zero.lion"; }
 int64_t LionAttr::getOperations() const { return 11; }
+bool LionAttr::keepsZeros() const { return true; }
 
 SmallVector<OptimizerState> LionAttr::getStates() const {
   return {{"exp_avg", Float32Type::get(getContext())}};
@@ -113,6 +117,7 @@ LogicalResult LionAttr::verify(EmitError emitError, Real lr, Real beta1,
 StringRef AdagradAttr::getTitle() const { return "Adagrad"; }
 StringRef AdagradAttr::getKernel() const { return "zero.adagrad"; }
 int64_t AdagradAttr::getOperations() const { return 9; }
+bool AdagradAttr::keepsZeros() const { return getEps() != 0; }
 
 SmallVector<OptimizerState> AdagradAttr::getStates() const {
   return {{"sum", Float32Type::get(getContext())}};
@@ -137,6 +142,7 @@ LogicalResult AdagradAttr::verify(EmitError emitError, Real lr, Real eps,
 StringRef MovingAverageAttr::getTitle() const { return "moving average"; }
 StringRef MovingAverageAttr::getKernel() const { return "zero.moving_average"; }
 int64_t MovingAverageAttr::getOperations() const { return 3; }
+bool MovingAverageAttr::keepsZeros() const { return true; }
 SmallVector<OptimizerState> MovingAverageAttr::getStates() const { return {}; }
 
 SmallVector<OptimizerSetting> MovingAverageAttr::getSettings() const {

@@ -35,7 +35,33 @@ LogicalResult ParameterOp::verify() {
   if (!llvm::json::isUTF8(getSymName()))
     return emitOpError("has a name that is not UTF-8, as names in weights "
                        "files are; give it another one");
-  return getAverage() ? verifyAverage() : success();
+  if (failed(getAverage() ? verifyAverage() : success()))
+    return failure();
+  return getRows() ? verifyRows() : success();
+}
+
+RankedTensorType ParameterOp::getUnpaddedType() {
+  if (!getRows())
+    return getTensorType();
+  SmallVector<int64_t> shape(getTensorType().getShape());
+  shape.front() = *getRows();
+  return getTensorType().clone(shape);
+}
+
+LogicalResult ParameterOp::verifyRows() { // (C5)
+  RankedTensorType type = getTensorType();
+  if (getAverage())
+    return emitOpError("is an average, which may have no padding; leave its "
+                       "rows out");
+  if (type.getRank() == 0)
+    return emitOpError("has rows, but its type ")
+           << type << " has no dimension; leave them out";
+  auto rows = static_cast<int64_t>(*getRows());
+  if (rows >= 1 && rows <= type.getDimSize(0))
+    return success();
+  return emitOpError("has ")
+         << rows << " rows, wanted 1 to " << type.getDimSize(0)
+         << ", the first dimension of " << type;
 }
 
 LogicalResult ParameterOp::verifyAverage() { // (C4)

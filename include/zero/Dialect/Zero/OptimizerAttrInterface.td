@@ -23,6 +23,9 @@ def Zero_OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
       "::llvm::SmallVector<::mlir::zero::OptimizerSetting>", "getSettings">,
     InterfaceMethod<"Operations of the update on one element.",
       "int64_t", "getOperations">,
+    InterfaceMethod<[{
+        Whether an element that is 0, and never has another gradient than 0, stays 0.
+      }], "bool", "keepsZeros">,
     InterfaceMethod<"The learning rate before any schedule.", "double", "getLr">,
     InterfaceMethod<"The weight decay.", "double", "getWeightDecay">,
     InterfaceMethod<[{

@@ -66,6 +66,7 @@ class Zero_OptimizerAttr<string name, string attrMnemonic, string answers = "">
     ::llvm::StringRef getKernel() const;
     ::llvm::SmallVector<::mlir::zero::OptimizerSetting> getSettings() const;
     int64_t getOperations() const;
+    bool keepsZeros() const;
   }] # answers;
 }
 

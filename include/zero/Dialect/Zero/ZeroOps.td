@@ -22,35 +22,46 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     moves towards what `zero.track` gives it, by this part of the difference in
     each micro-batch, and no optimizer, learning rate or clipping applies to it.
 
+    `rows` says how many indices of the first dimension are the parameter: what it has
+    beyond is padding, 0 from the start and without a gradient, which no file knows.
+    `zero-pad-vocabulary` adds it.
+
     Constraints
     - (C1) the type is a ranked tensor of static shape and float elements.
     - (C2) the initial value is `#zero.zeros`, `ones`, `constant`, `normal` or `uniform`.
     - (C3) the name, which it also has in weights files, is UTF-8 and not `__metadata__`.
     - (C4) an `average` is in (0, 1], and the parameter is f32, not frozen, and in
       no group.
+    - (C5) `rows` is in [1, D] where the first dimension is D, and the parameter is no
+      average.
 
     ```mlir
     zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
     zero.parameter @fc1.b : tensor<250xf32> = #zero.zeros group "no_decay"
     zero.parameter @table : tensor<64x8xf32> = #zero.ones frozen
     zero.parameter @bn.running_mean : tensor<16xf32> = #zero.zeros average 0.1
+    zero.parameter @wte : tensor<50304x768xf32> = #zero.normal<std = 0.02> rows 50257
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
       AnyAttr:$init, DefaultValuedStrAttr<StrAttr, "default">:$group,
-      UnitAttr:$frozen, OptionalAttr<F64Attr>:$average);
+      UnitAttr:$frozen, OptionalAttr<F64Attr>:$average,
+      OptionalAttr<I64Attr>:$rows);
   let assemblyFormat = [{
     $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)?
-    (`average` $average^)? attr-dict
+    (`average` $average^)? (`rows` $rows^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
     }
-    /// Elements of the parameter.
+    /// Elements in memory, padding included.
     int64_t getElements() { return getTensorType().getNumElements(); }
+    /// The type in files: without padding.
+    ::mlir::RankedTensorType getUnpaddedType();
     ::llvm::LogicalResult verifyAverage();
+    ::llvm::LogicalResult verifyRows();
   }];
 }
 
