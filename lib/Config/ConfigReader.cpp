@@ -512,6 +512,8 @@ void ConfigReader::readExtension() {
   config.machine = values.optionalText("zero.machine").value_or("");
   config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
                          values.boolean("zero.fuse_epilogues");
+  if (values.has("zero.vocabulary_multiple"))
+    config.vocabularyMultiple = values.integer("zero.vocabulary_multiple");
   config.fuseAdditions = values.boolean("zero.fuse_additions");
   config.fuseCrossEntropy = values.boolean("zero.fuse_cross_entropy");
   config.fuseMoves = values.boolean("zero.fuse_moves");

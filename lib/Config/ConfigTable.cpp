@@ -260,6 +260,10 @@ constexpr ConfigKey kLastKeys[] = {
     {"zero.fuse_epilogues", T::Bool, "null", yes,
      "fuse the tanh form of GELU, and its gradient, into the 16-bit matrix "
      "product before it; where it is not given, true on GPUs"},
+    {"zero.vocabulary_multiple", T::Count, "null", yes,
+     "pad output projections, and token embeddings that are the same "
+     "parameter, with rows of zeros to a multiple of this; files keep their "
+     "shape. Where it is not given, 64 on GPUs, else 1"},
     {"zero.fuse_additions", T::Bool, "true", yes,
      "fuse residual additions into the norms that read them, and additions of "
      "gradients into the gradients of norms; results are the same, bit for "

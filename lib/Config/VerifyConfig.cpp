@@ -65,6 +65,8 @@ private:
     checkInteger("reduce-bucket-size", config.reduceBucketSize, 1);
     checkInteger("allgather-bucket-size", config.allgatherBucketSize, 1);
     checkInteger("alignment", config.alignment, 1, kMaxCount);
+    checkInteger("vocabulary-multiple", config.vocabularyMultiple, 1,
+                 kMaxCount);
     checkInteger("max-reuse-distance", config.maxReuseDistance, 0);
     checkInteger("prefetch-bucket-size", config.prefetchBucketSize, 0);
     checkInteger("max-live-parameters", config.maxLiveParameters, 0);

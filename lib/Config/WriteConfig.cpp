@@ -198,6 +198,7 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   if (!config.machine.empty())
     json.attribute("machine", config.machine);
   json.attribute("fuse_epilogues", config.fuseEpilogues);
+  json.attribute("vocabulary_multiple", config.vocabularyMultiple);
   if (!config.fuseAdditions)
     json.attribute("fuse_additions", false);
   if (config.fuseCrossEntropy)

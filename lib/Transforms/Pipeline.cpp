@@ -14,6 +14,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
                                     const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
   manager.addPass(createRewriteTensorOps());
+  if (config.vocabularyMultiple > 1)
+    manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
   SetPrecisionOptions precision;
   precision.compute = stringify(config.precision).str();
   manager.addPass(createSetPrecision(precision));

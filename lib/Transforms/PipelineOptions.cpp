@@ -302,6 +302,7 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
   set(options.machine, config.machine);
   set(options.overlap, config.overlapCommunication);
   set(options.fuseEpilogues, config.fuseEpilogues);
+  set(options.vocabularyMultiple, config.vocabularyMultiple);
   set(options.fuseAdditions, config.fuseAdditions);
   set(options.fuseCrossEntropy, config.fuseCrossEntropy);
   set(options.fuseMoves, config.fuseMoves);
@@ -395,6 +396,10 @@ static LogicalResult applyTarget(const ZeroPipelineOptions &options,
   if (!options.fuseEpilogues.getNumOccurrences() &&
       !llvm::is_contained(config.given, "zero.fuse_epilogues"))
     config.fuseEpilogues = options.target == "cuda";
+  if (!options.vocabularyMultiple.getNumOccurrences() &&
+      !llvm::is_contained(config.given, "zero.vocabulary_multiple"))
+    config.vocabularyMultiple =
+        options.target == "cuda" ? PlanningDefaults::vocabularyMultiple : 1;
   return success();
 }
 

@@ -57,14 +57,14 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  scheduler, scale, clip, reduce, gather, overlap, unused,
                  prefetch, live, inFlight, machine, parameter, model, reuse,
                  checkpoint, deterministic, split, tiers, offload, layout,
-                 alignment, fuses, adds, losses, moves, given, keepsTrivial,
-                 budget, hostBudget] = config;
+                 alignment, fuses, rows, adds, losses, moves, given,
+                 keepsTrivial, budget, hostBudget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
                     gradientBits, gradientAxes, block, micro, accumulation,
                     batch, precision, wire, clip, reduce, gather, overlap,
                     unused, prefetch, live, inFlight, machine, parameter, model,
                     reuse, deterministic, split, tiers, layout, alignment,
-                    keepsTrivial, budget, hostBudget, fuses, adds, losses,
+                    keepsTrivial, budget, hostBudget, fuses, rows, adds, losses,
                     moves);
   };
   EXPECT_TRUE(plain(a) == plain(b));
@@ -139,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
              "state_tiers": {"exp_avg": "host", "master": "device"},
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
              "machine": "a100", "fuse_epilogues": true,
+             "vocabulary_multiple": 64,
              "fuse_cross_entropy": true, "fuse_moves": false,
              "fuse_additions": false,
              "checkpoint_activations": {"every": 2,

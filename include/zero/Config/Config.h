@@ -336,6 +336,9 @@ struct TrainConfig {
   /// 16-bit products also do the gelu that follows them. Where a file does not
   /// say, the target decides: devices have such kernels.
   bool fuseEpilogues = false;
+  /// What a vocabulary is padded to a multiple of. Where a file does not say,
+  /// the target decides: products of devices are faster then.
+  int64_t vocabularyMultiple = 1;
   /// Norms and their gradients also do the addition beside them.
   bool fuseAdditions = true;
   /// The loss and its gradient are computed some rows of logits at a time.

@@ -18,6 +18,8 @@ struct PlanningDefaults {
   static constexpr int64_t reduceBucketSize = 4 << 20;
   static constexpr int64_t allgatherBucketSize = 4 << 20;
   static constexpr int64_t alignment = 128;
+  /// On devices.
+  static constexpr int64_t vocabularyMultiple = 64;
   static constexpr int64_t maxReuseDistance = 0;
   static constexpr int64_t parameterPersistenceThreshold = 0;
   static constexpr int64_t modelPersistenceThreshold =

@@ -234,6 +234,44 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
       "Smaller values stay on the device">];
 }
 
+def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
+  let summary = "Pad the rows of output projections to a multiple";
+  let description = [{
+    A matrix product is fast on GPUs where its sizes are multiples of 64, and a
+    vocabulary of 50,257 tokens takes longer than one of 50,304. The pass gives an
+    output projection, the token embedding that may be the same parameter, and a bias
+    as many rows as make the vocabulary a multiple of `multiple`. They are zeros, get no
+    gradient and stay zeros. The loss is told how many classes there are, and the
+    embedding how many ids, so that both mean what they did; outputs of the model keep
+    their size. Files of weights and checkpoints know nothing of the padding.
+
+    `PaddableOpInterface` says what an operation makes of padding. A parameter is padded
+    where all that reads it, or what is computed of it, can be, and has a matrix product
+    among it. A remark names the operation that is in the way of a padded vocabulary.
+
+    - Needs: `zero-configure`, since padding stays zero only as the optimizer allows;
+      before `zero-differentiate`.
+    - Leaves: the same loss and gradients. Sums over the vocabulary, in the gradient of
+      what is projected, have more terms, which are 0, and may be added in another order.
+    - Not done here: a projection that is stored with its columns first, or whose rows
+      are fewer than 16 times the multiple.
+
+    ```mlir
+    zero.parameter @wte : tensor<50257x768xf32> = #zero.normal<std = 0.02>            // before
+    ...
+    %l = nn.linear %x, %w transposed : (tensor<4x768xf32>, tensor<50257x768xf32>) -> tensor<4x50257xf32>
+    %loss, %lse = nn.cross_entropy %l, %y
+    zero.parameter @wte : tensor<50304x768xf32> = #zero.normal<std = 0.02> rows 50257 // after
+    ...
+    %l = nn.linear %x, %w transposed : (tensor<4x768xf32>, tensor<50304x768xf32>) -> tensor<4x50304xf32>
+    %loss, %lse = nn.cross_entropy %l, %y classes 50257
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let options = [Option<"multiple", "multiple", "int64_t", "64",
+    "What the number of rows becomes a multiple of">];
+}
+
 def FuseMoves : Pass<"zero-fuse-moves", "::mlir::ModuleOp"> {
   let summary = "Let kernels read and write parts of tensors where they are";
   let description = [{

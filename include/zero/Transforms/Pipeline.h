@@ -233,6 +233,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Fuse gelu and its gradient into 16-bit matrix products; "
                      "default: with target=cuda"),
       llvm::cl::init(false)};
+  Option<int64_t> vocabularyMultiple{
+      *this, "vocabulary-multiple",
+      llvm::cl::desc("Pad the vocabulary to a multiple of this; default: 64 "
+                     "with target=cuda, else 1"),
+      llvm::cl::init(1)};
   Option<bool> fuseMoves{
       *this, "fuse-moves",
       llvm::cl::desc("Let kernels that can read and write parts of tensors "

@@ -1,0 +1,38 @@
+//===- Padding.h - what is padded together with a parameter -----*- C++ -*-===//
+#ifndef ZERO_ANALYSIS_PADDING_H
+#define ZERO_ANALYSIS_PADDING_H
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <string>
+
+namespace mlir::zero {
+
+/// All that has more rows where a parameter has: values of a model, before
+/// differentiation, and other parameters.
+struct PaddingClosure {
+  llvm::SetVector<ParameterOp> parameters;
+  /// Values with their padded dimension: loads and what is computed of them.
+  llvm::MapVector<Value, int64_t> dims;
+  /// Reads of them by operations that are told the size, or need not be.
+  SmallVector<OpOperand *> uses;
+  /// Reads as outputs of the model, which keep their size.
+  SmallVector<OpOperand *> outputs;
+  /// Whether something is computed that has padding, and whether something that
+  /// is told the size reads padding.
+  bool hasPaddedResults = false, isCounted = false;
+  /// Why there can be no padding, and where; empty if there can.
+  std::string obstacle;
+  Operation *at = nullptr;
+};
+
+/// What padding of the rows of `parameter` reaches in the model `step`.
+PaddingClosure findPadding(StepOp step, ParameterOp parameter);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_PADDING_H
