@@ -18,6 +18,25 @@ bool sameBuffer(const BufferRef &a, const BufferRef &b) {
          a.group == b.group;
 }
 
+/// Which operand of a loss its targets are, and how many classes it has.
+struct Targets {
+  size_t operand;
+  int64_t classes;
+};
+
+/// Those of a loss; nothing of other kernels.
+std::optional<Targets> targetsOf(const KernelSpec &spec) {
+  if (spec.name == "nn.cross_entropy")
+    return Targets{1, spec.integer("classes", spec.operands[0].shape.back())};
+  const bool isGradient = spec.name == "nn.linear_cross_entropy_grad";
+  if (!isGradient && spec.name != "nn.linear_cross_entropy")
+    return std::nullopt;
+  const size_t weight = isGradient ? 2 : 1;
+  const int64_t columns =
+      spec.operands[weight].shape[spec.integer("transposed") ? 0 : 1];
+  return Targets{weight + 1, spec.integer("classes", columns)};
+}
+
 /// The limit that one command puts on `input`.
 Vocabulary limitOf(const Program &program, const Command &command,
                    const Input &input) {
@@ -30,11 +49,10 @@ Vocabulary limitOf(const Program &program, const Command &command,
       sameBuffer(command.buffers[0], input.buffer))
     return {spec.integer("num_embeddings", spec.operands[1].shape.front()),
             std::nullopt, "rows", "the embedding table" + where};
-  if (spec.name == "nn.cross_entropy" &&
-      sameBuffer(command.buffers[1], input.buffer))
-    return {spec.integer("classes", spec.operands[0].shape.back()),
-            spec.integer("ignore_index", kIgnoreIndex), "classes",
-            "the loss" + where};
+  const std::optional<Targets> targets = targetsOf(spec);
+  if (targets && sameBuffer(command.buffers[targets->operand], input.buffer))
+    return {targets->classes, spec.integer("ignore_index", kIgnoreIndex),
+            "classes", "the loss" + where};
   return {};
 }
 

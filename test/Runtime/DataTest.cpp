@@ -474,7 +474,20 @@ TEST(Batches, TargetsAreClassesOrIgnored) {
                 "input 'label', but the loss has 10 classes and ignores -100: "
                 "use other data or compile the model with more");
   EXPECT_NE(message(10, -100).find("has id 10"), std::string::npos);
+  loss.ints["classes"] = {9};
+  EXPECT_NE(message(9, -100).find("the loss has 9 classes"), std::string::npos);
   EXPECT_NE(message(-100, 255).find("has id -100"), std::string::npos);
+  // In one operation with the product that makes the logits.
+  loss.name = "nn.linear_cross_entropy_grad";
+  loss.ints = {{"transposed", {1}}};
+  loss.operands = {{DataType::F32, {}},
+                   {DataType::F32, {1, 4}},
+                   {DataType::F32, {8, 4}},
+                   program.inputs[0].type};
+  program.micro.commands[0].buffers.insert(
+      program.micro.commands[0].buffers.begin(), 2, command.buffers[0]);
+  EXPECT_EQ(message(7, -100), "(no error)");
+  EXPECT_NE(message(8, -100).find("the loss has 8 classes"), std::string::npos);
 }
 
 } // namespace
