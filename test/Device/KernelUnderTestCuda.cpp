@@ -136,7 +136,6 @@ constexpr Exception kExceptions[] = {
      "its function is the host's; whole steps run those of a device"},
     {"KernelCrossEntropy.NamesATargetOutsideTheClasses",
      "a device tells that there is one, and not which"},
-    {"KernelLinearGelu.BothInF32", "f32 is not fused for a device"},
     {"OptimizerStatistics.ARoundedNormDependsOnSlices",
      "a device adds in another order, in which these slices do not show it"},
     {"KernelMatrix.*Rows*",

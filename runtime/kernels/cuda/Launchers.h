@@ -137,6 +137,17 @@ void lossGradOfRows(const RowsShape &shape, LossClasses classes,
                     cudaStream_t stream);
 
 //===----------------------------------------------------------------------===//
+// Gelu.cu: the tanh form
+//===----------------------------------------------------------------------===//
+
+/// `y` may be `h`.
+void gelu(DataType type, int64_t elements, const void *h, void *y,
+          cudaStream_t stream);
+/// Multiplies `dh` by the derivative at `h`.
+void geluGrad(DataType type, int64_t elements, const void *h, void *dh,
+              cudaStream_t stream);
+
+//===----------------------------------------------------------------------===//
 // Tokens.cu and Movement.cu
 //===----------------------------------------------------------------------===//
 

@@ -29,13 +29,10 @@ protected:
   std::unique_ptr<ProductChoices> makeChoices() {
     return std::make_unique<ProductChoices>(
         kHere, "times.json", [this](const std::function<void()> &queue) {
-          const int64_t launches = bench::countLaunches();
           queue();
           device->synchronize(reinterpret_cast<Device::Queue>(context->stream));
           ++timed;
-          return bench::countLaunches() > launches
-                     ? separate
-                     : seconds[size_t(bench::lastAlgorithm())];
+          return seconds[size_t(bench::lastAlgorithm())];
         });
   }
 
@@ -82,7 +79,6 @@ protected:
   }
 
   std::vector<double> seconds = {3e-6, 1e-6, 2e-6}; ///< of an algorithm
-  double separate = 0; ///< of a product with a kernel of the project's
   int timed = 0;
   std::unique_ptr<Kernel> kernel;
   std::vector<void *> buffers, held;
@@ -214,73 +210,116 @@ TEST_F(Products, RefuseAnAlgorithmThatIsNone) {
                 end);
 }
 
-/// The gradient of gelu and of a bias.
-class BiasGradients : public Products {
+/// Products with gelu, whose time follows from how many kernels of the
+/// project's run after them.
+class Epilogues : public Products {
 protected:
-  void admitGradient(ProductChoices *choices) {
+  /// [4, 16] times [16, 8]; `offset`: bytes from where the result is aligned.
+  void admit(ProductChoices *choices, bool isGradient, size_t offset = 0) {
     const DataType type = DataType::BF16;
-    KernelSpec spec = makeSpec(
-        "nn.linear_gelu_grad",
-        {Array(type, {4, 16}), Array(type, {16, 8}), Array(type, {4, 8})},
-        {{type, {4, 8}}, {type, {8}}});
+    const Array x(type, {4, 16}), w(type, {16, 8}), h(type, {4, 8}),
+        b(type, {8});
+    KernelSpec spec =
+        isGradient
+            ? makeSpec("nn.linear_gelu_grad", {x, w, h}, {h.type, b.type})
+            : makeSpec("nn.linear_gelu", {x, w, b}, {h.type, h.type});
     spec.ints = {{"transposed", {0}}};
-    admit(spec, choices,
-          {allocate(256), allocate(512), allocate(128), allocate(128),
-           allocate(64)});
+    if (!isGradient)
+      spec.ints["bias"] = {1};
+    Products::admit(spec, choices,
+                    {allocate(256), allocate(512), allocate(128),
+                     allocate(256) + offset, allocate(256)});
   }
-  bool isFused() {
+  /// Kernels of the project's after the product.
+  int64_t kernelsAfter() {
     const int64_t launches = bench::countLaunches();
-    EXPECT_EQ(algorithm(), 1);
-    return bench::countLaunches() == launches;
+    algorithm();
+    return bench::countLaunches() - launches;
+  }
+  ProductChoices choicesOf(std::vector<double> byKernels) {
+    return {kHere, "times.json",
+            [this, byKernels](const std::function<void()> &queue) {
+              const int64_t launches = bench::countLaunches();
+              queue();
+              device->synchronize(
+                  reinterpret_cast<Device::Queue>(context->stream));
+              ++timed;
+              return byKernels.at(size_t(bench::countLaunches() - launches));
+            }};
   }
 };
 
-TEST_F(BiasGradients, AreInTheEpilogueOnlyWhereThatIsFaster) {
-  for (bool isFaster : {false, true}) {
-    separate = isFaster ? 1.1e-6 : 0.9e-6;
-    const auto choices = makeChoices();
-    admitGradient(choices.get());
-    const std::vector<ProductRecord> records = choices->measure();
-    // The algorithms of both products, and which of them it is.
-    ASSERT_EQ(records.size(), 3u);
-    EXPECT_EQ(records[2].product,
-              "sums fused or separate of 4 x 16 times 16 x 8, bf16, gelu's "
-              "gradient, sums of rows, aligned to 16, bias to 16, workspace "
-              "33554432");
-    EXPECT_EQ(records[2].choice, isFaster ? "fused" : "separate");
-    EXPECT_EQ(isFused(), isFaster);
+TEST_F(Epilogues, DoWhatIsFasterThere) {
+  struct Case {
+    bool isGradient;
+    std::vector<double> byKernels; ///< seconds, by the kernels after a product
+    const char *choice;
+    int64_t kernels;
+  };
+  for (const Case &c :
+       std::vector<Case>{{false, {1, 2}, "fused", 0},
+                         {false, {2, 1}, "separate", 1},
+                         {true, {1, 2, 2, 2}, "fused", 0},
+                         {true, {2, 1, 1, 2}, "sums separate", 2},
+                         {true, {2, 2, 2, 1}, "separate", 3}}) {
+    ProductChoices choices = choicesOf(c.byKernels);
+    admit(&choices, c.isGradient);
+    const std::vector<ProductRecord> records = choices.measure();
+    // The algorithms of each form's product, and which form it is.
+    ASSERT_EQ(records.size(), c.isGradient ? 4u : 3u);
+    EXPECT_EQ(records.back().product,
+              std::string("epilogue of 4 x 16 times 16 x 8, bf16, ") +
+                  (c.isGradient ? "gelu's gradient, sums of rows"
+                                : "bias, gelu that keeps its operand") +
+                  ", aligned to 16, bias to 16, workspace 33554432");
+    EXPECT_EQ(records.back().choice, c.choice);
+    EXPECT_EQ(kernelsAfter(), c.kernels);
     // A later run reads it.
     timed = 0;
-    const auto later = makeChoices();
-    later->add(records);
-    admitGradient(later.get());
-    EXPECT_FALSE(later->isOpen());
-    EXPECT_EQ(isFused(), isFaster);
+    ProductChoices later = choicesOf({});
+    later.add(records);
+    admit(&later, c.isGradient);
+    EXPECT_FALSE(later.isOpen());
+    EXPECT_EQ(kernelsAfter(), c.kernels);
     EXPECT_EQ(timed, 0);
   }
 }
 
-TEST_F(BiasGradients, AreInTheEpilogueWhereNothingIsCompared) {
-  admitGradient(nullptr);
-  const int64_t launches = bench::countLaunches();
-  EXPECT_EQ(algorithm(), 0);
-  EXPECT_EQ(bench::countLaunches(), launches);
+TEST_F(Epilogues, DoAllWhereNothingIsCompared) {
+  for (bool isGradient : {false, true}) {
+    admit(nullptr, isGradient);
+    EXPECT_EQ(kernelsAfter(), 0);
+    EXPECT_EQ(bench::lastAlgorithm(), 0);
+  }
 }
 
-TEST_F(BiasGradients, RefuseAFormThatIsNone) {
-  auto choices = makeChoices();
-  admitGradient(choices.get());
-  std::vector<ProductRecord> records = choices->measure();
-  records[2].choice = "half";
-  choices = makeChoices();
-  choices->add(records);
+/// The library has no gelu of what is not aligned.
+TEST_F(Epilogues, DoNothingWhereThereIsNoSuchAlgorithm) {
+  admit(nullptr, false, /*offset=*/2);
+  EXPECT_EQ(kernelsAfter(), 1);
+  admit(nullptr, true, /*offset=*/2);
+  EXPECT_EQ(kernelsAfter(), 3);
+  ProductChoices choices = choicesOf({1, 1, 1, 1});
+  admit(&choices, true, /*offset=*/2);
+  // The product's algorithms: there is one form.
+  EXPECT_EQ(choices.measure().size(), 1u);
+  EXPECT_EQ(kernelsAfter(), 3);
+}
+
+TEST_F(Epilogues, RefuseAFormThatIsNone) {
+  ProductChoices choices = choicesOf({1, 2, 2, 2});
+  admit(&choices, true);
+  std::vector<ProductRecord> records = choices.measure();
+  records.back().choice = "half";
+  ProductChoices later = choicesOf({});
+  later.add(records);
   try {
-    admitGradient(choices.get());
+    admit(&later, true);
     ADD_FAILURE();
   } catch (const std::runtime_error &error) {
     EXPECT_NE(std::string(error.what())
-                  .find("cannot be used: 'half' is neither 'fused' nor "
-                        "'separate'; delete the file"),
+                  .find("cannot be used: 'half' is none of 'fused', 'sums "
+                        "separate', 'separate'; delete the file"),
               std::string::npos)
         << error.what();
   }
