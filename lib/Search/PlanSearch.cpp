@@ -133,7 +133,8 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
     return failure();
   ModelFacts facts;
   countOptimizerBytes(model.getContext(), config, facts);
-  for (ParameterOp parameter : model.getOps<ParameterOp>())
+  // As the passes have padded them.
+  for (ParameterOp parameter : oneDevice->get().getOps<ParameterOp>())
     if (!parameter.getFrozen() && !parameter.getAverage()) {
       facts.trained += parameter.getElements();
       facts.sizes.push_back(parameter.getElements());

@@ -5,6 +5,7 @@
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_PADVOCABULARY
@@ -37,24 +38,71 @@ static RankedTensorType withDim(RankedTensorType type, int64_t dim,
   return type.clone(shape);
 }
 
-/// Outputs of the model without padding: `type` is what they were.
-static void keepOutput(OpOperand &output, RankedTensorType type) {
-  OpBuilder b(output.getOwner());
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(b.getIndexAttr(size));
-  output.set(tensor::ExtractSliceOp::create(b, output.getOwner()->getLoc(),
-                                            type, output.get(), offsets, sizes,
-                                            strides));
+namespace {
+
+/// Computes outputs of the model a second time, at its end and of the rows that
+/// count, so that they are as large as they were and nothing is copied. Nothing
+/// else reads them: a micro-batch, which has no outputs, does without.
+class KeptOutputs {
+public:
+  /// Before anything is padded.
+  explicit KeptOutputs(PaddingClosure &closure) : closure(closure) {
+    for (OpOperand *output : closure.outputs) {
+      OpBuilder b(output->getOwner());
+      output->set(compute(b, output->get()));
+    }
+  }
+  /// Afterwards.
+  void readRows();
+
+private:
+  Value compute(OpBuilder &b, Value value);
+
+  PaddingClosure &closure;
+  IRMapping kept;
+  /// Of loads, which only rows are read of, with the type of these.
+  SmallVector<std::pair<Value, RankedTensorType>> loads;
+};
+
+} // namespace
+
+/// A copy of what computes `value`.
+Value KeptOutputs::compute(OpBuilder &b, Value value) {
+  if (!closure.dims.contains(value) || kept.contains(value))
+    return kept.lookupOrDefault(value);
+  Operation *def = value.getDefiningOp();
+  for (Value operand : def->getOperands())
+    compute(b, operand);
+  b.clone(*def, kept);
+  if (isa<LoadOp>(def))
+    loads.emplace_back(kept.lookup(value),
+                       cast<RankedTensorType>(value.getType()));
+  return kept.lookup(value);
+}
+
+/// The first rows of a parameter are a view.
+void KeptOutputs::readRows() {
+  for (auto [load, type] : loads) {
+    OpBuilder b(load.getContext());
+    b.setInsertionPointAfterValue(load);
+    auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+        load.getDefiningOp(),
+        cast<LoadOp>(load.getDefiningOp()).getParameterAttr());
+    load.setType(parameter.getTensorType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t size : type.getShape())
+      sizes.push_back(b.getIndexAttr(size));
+    auto rows = tensor::ExtractSliceOp::create(b, load.getLoc(), type, load,
+                                               offsets, sizes, strides);
+    load.replaceAllUsesExcept(rows, rows);
+  }
 }
 
 /// Gives everything in `closure` `padded` indices instead of `size`.
 static void pad(PaddingClosure &closure, int64_t size, int64_t padded) {
-  SmallVector<RankedTensorType> outputs;
-  for (OpOperand *output : closure.outputs)
-    outputs.push_back(cast<RankedTensorType>(output->get().getType()));
+  KeptOutputs outputs(closure);
   for (ParameterOp parameter : closure.parameters) {
     parameter.setType(withDim(parameter.getTensorType(), 0, padded));
     parameter.setRows(size);
@@ -66,8 +114,7 @@ static void pad(PaddingClosure &closure, int64_t size, int64_t padded) {
     cast<PaddableOpInterface>(use->getOwner())
         .setPadded(use->getOperandNumber(), closure.dims.lookup(use->get()),
                    size);
-  for (auto [output, type] : llvm::zip_equal(closure.outputs, outputs))
-    keepOutput(*output, type);
+  outputs.readRows();
 }
 
 /// A matrix whose rows are no multiple, with all that is padded with it.
@@ -81,7 +128,7 @@ void PadVocabulary::padFrom(StepOp step, ParameterOp parameter) {
     return;
   PaddingClosure closure = findPadding(step, parameter);
   // Only products become faster; others have no vocabulary to speak of.
-  if (!closure.hasPaddedResults || !closure.isCounted)
+  if (!closure.hasGain || !closure.isCounted)
     return;
   if (!closure.at)
     return pad(closure, size, padded);
@@ -97,7 +144,13 @@ void PadVocabulary::runOnOperation() {
         << int64_t(multiple) << ", wanted 1 or more";
     return signalPassFailure();
   }
-  for (StepOp step : getOperation().getOps<StepOp>()) {
+  auto steps = llvm::to_vector(getOperation().getOps<StepOp>());
+  if (steps.size() > 1) {
+    steps[1].emitError("is a second step that may read the same parameters; "
+                       "pad the vocabulary of one step");
+    return signalPassFailure();
+  }
+  for (StepOp step : steps) {
     if (!step.isModel()) {
       step.emitError("is a schedule already; pad its vocabulary before "
                      "zero-differentiate");

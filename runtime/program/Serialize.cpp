@@ -264,6 +264,22 @@ static void checkShape(const std::vector<int64_t> &shape,
                              " has more bytes than 64 bits count");
 }
 
+/// Padding is in the partition, behind the parameter.
+static void checkPadding(const Program &program, const Parameter &parameter) {
+  if (parameter.padding == 0)
+    return;
+  uint64_t end = 0;
+  if (parameter.partition < 0 ||
+      __builtin_add_overflow(parameter.memberOffset,
+                             uint64_t(parameter.elements()), &end) ||
+      __builtin_add_overflow(end, parameter.padding, &end) ||
+      end > program.partitions[size_t(parameter.partition)].flatElements())
+    throw std::runtime_error("program: parameter " + parameter.name + " has " +
+                             std::to_string(parameter.padding) +
+                             " elements of padding, which its partition does "
+                             "not have");
+}
+
 /// The shape, and that the last element's distance fits 64 bits.
 static void checkType(const TensorType &type, const std::string &what) {
   checkShape(type.shape, what);
@@ -319,6 +335,7 @@ static void checkIndices(const Program &program) {
       checkIndex(static_cast<uint32_t>(parameter.partition),
                  program.partitions.size(), "parameter " + parameter.name,
                  "partitions");
+    checkPadding(program, parameter);
   }
   for (const ResidentCopy &copy : program.residents)
     checkIndex(copy.parameter, program.parameters.size(), "a resident copy",

@@ -9,7 +9,8 @@
 // CHECK: %[[F:.*]] = tensor.collapse_shape %[[L]] {{.*}} into tensor<6x136xf32>
 // CHECK: %[[S:.*]] = tensor.extract_slice %[[F]][1, 0] [5, 136] [1, 1] : tensor<6x136xf32> to tensor<5x136xf32>
 // CHECK: nn.cross_entropy %[[S]], {{.*}} classes 130 :
-// CHECK: %[[OUT:.*]] = tensor.extract_slice %[[L]][0, 0, 0] [2, 3, 130] [1, 1, 1]
+// CHECK: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [130, 4] [1, 1] : tensor<136x4xf32> to tensor<130x4xf32>
+// CHECK: %[[OUT:.*]] = nn.linear %{{.*}}, %[[ROWS]] transposed : {{.*}} -> tensor<2x3x130xf32>
 // CHECK: zero.yield {{.*}}, %[[OUT]] outputs ["logits"] : tensor<f32>, tensor<2x3x130xf32>
 module @tied {
   zero.optimizer "default" = #zero.adam<lr = 1.0e-3>
@@ -165,6 +166,110 @@ module @unknown {
     %loss, %lse = nn.cross_entropy %l, %y : (tensor<6x130xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
     zero.yield %loss : tensor<f32>
   }
+}
+
+// -----
+
+// Of a conversion of an embedding that no product reads nothing gains.
+// CHECK-LABEL: module @converted
+// CHECK-NOT: rows
+module @converted {
+  zero.optimizer "default" = #zero.sgd<>
+  zero.parameter @wpe : tensor<130x4xf32> = #zero.zeros
+  zero.step @train(%ids: tensor<6xi32>) {
+    %w = zero.load @wpe : tensor<130x4xf32>
+    %t = arith.truncf %w : tensor<130x4xf32> to tensor<130x4xbf16>
+    %e = nn.embedding %ids, %t : (tensor<6xi32>, tensor<130x4xbf16>) -> tensor<6x4xbf16>
+    %f = arith.extf %e : tensor<6x4xbf16> to tensor<6x4xf32>
+    %loss = nn.reduce sum %f dims [0, 1] : (tensor<6x4xf32>) -> tensor<f32>
+    zero.yield %loss : tensor<f32>
+  }
+}
+
+// -----
+
+// Logits that are scaled before the loss keep their size, and say so.
+// CHECK-LABEL: module @scaled
+// CHECK-NOT: rows
+module @scaled {
+  zero.optimizer "default" = #zero.adagrad<>
+  // expected-remark @+1 {{'@head' keeps 130 rows, which are no multiple of 8}}
+  zero.parameter @head : tensor<130x4xf32> = #zero.zeros
+  zero.step @train(%x: tensor<6x4xf32>, %y: tensor<6xi32>) {
+    %w = zero.load @head : tensor<130x4xf32>
+    %l = nn.linear %x, %w transposed : (tensor<6x4xf32>, tensor<130x4xf32>) -> tensor<6x130xf32>
+    %half = arith.constant dense<0.5> : tensor<6x130xf32>
+    // expected-note @+1 {{arith.mulf cannot be computed of padding}}
+    %s = arith.mulf %l, %half : tensor<6x130xf32>
+    %loss, %lse = nn.cross_entropy %s, %y : (tensor<6x130xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    zero.yield %loss : tensor<f32>
+  }
+}
+
+// -----
+
+// A bias behind a conversion is padded like the weight behind one.
+// CHECK-LABEL: module @cast
+// CHECK: zero.parameter @head : tensor<136x4xbf16> {{.*}} rows 130
+// CHECK: zero.parameter @bias : tensor<136xbf16> {{.*}} rows 130
+module @cast {
+  zero.optimizer "default" = #zero.sgd<>
+  zero.parameter @head : tensor<130x4xbf16> = #zero.zeros
+  zero.parameter @bias : tensor<130xbf16> = #zero.zeros
+  zero.step @train(%x: tensor<6x4xf32>, %y: tensor<6xi32>) {
+    %w = zero.load @head : tensor<130x4xbf16>
+    %v = arith.extf %w : tensor<130x4xbf16> to tensor<130x4xf32>
+    %b = zero.load @bias : tensor<130xbf16>
+    %c = arith.extf %b : tensor<130xbf16> to tensor<130xf32>
+    %l = nn.linear %x, %v bias %c transposed : (tensor<6x4xf32>, tensor<130x4xf32>, tensor<130xf32>) -> tensor<6x130xf32>
+    %loss, %lse = nn.cross_entropy %l, %y : (tensor<6x130xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    zero.yield %loss : tensor<f32>
+  }
+}
+
+// -----
+
+// What has padding already keeps it.
+// CHECK-LABEL: module @padded
+// CHECK: zero.parameter @head : tensor<130x4xf32> = #zero.zeros{{$}}
+// CHECK: zero.parameter @bias : tensor<130xf32> = #zero.ones rows 120
+module @padded {
+  zero.optimizer "default" = #zero.sgd<>
+  // expected-remark @+1 {{'@head' keeps 130 rows, which are no multiple of 8}}
+  zero.parameter @head : tensor<130x4xf32> = #zero.zeros
+  // expected-note @+1 {{it has padding already}}
+  zero.parameter @bias : tensor<130xf32> = #zero.ones rows 120
+  zero.step @train(%x: tensor<6x4xf32>, %y: tensor<6xi32>) {
+    %w = zero.load @head : tensor<130x4xf32>
+    %b = zero.load @bias : tensor<130xf32>
+    %l = nn.linear %x, %w bias %b transposed : (tensor<6x4xf32>, tensor<130x4xf32>, tensor<130xf32>) -> tensor<6x130xf32>
+    %loss, %lse = nn.cross_entropy %l, %y : (tensor<6x130xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    zero.yield %loss : tensor<f32>
+  }
+}
+
+// -----
+
+// In f32, this is 0 as well.
+module @tiny {
+  zero.optimizer "default" = #zero.adagrad<eps = 1.0e-46>
+  // expected-remark @+2 {{'@head' keeps 130 rows, which are no multiple of 8}}
+  // expected-note @+1 {{its optimizer has an eps of 0, so that elements without a gradient do not stay 0}}
+  zero.parameter @head : tensor<130x4xf32> = #zero.zeros
+  zero.step @train(%x: tensor<6x4xf32>, %y: tensor<6xi32>) {
+    %w = zero.load @head : tensor<130x4xf32>
+    %l = nn.linear %x, %w transposed : (tensor<6x4xf32>, tensor<130x4xf32>) -> tensor<6x130xf32>
+    %loss, %lse = nn.cross_entropy %l, %y : (tensor<6x130xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    zero.yield %loss : tensor<f32>
+  }
+}
+
+// -----
+
+module @two {
+  zero.step @train(%loss: tensor<f32>) { zero.yield %loss : tensor<f32> }
+  // expected-error @+1 {{is a second step that may read the same parameters; pad the vocabulary of one step}}
+  zero.step @other(%loss: tensor<f32>) { zero.yield %loss : tensor<f32> }
 }
 
 // -----

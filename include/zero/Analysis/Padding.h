@@ -22,9 +22,9 @@ struct PaddingClosure {
   SmallVector<OpOperand *> uses;
   /// Reads as outputs of the model, which keep their size.
   SmallVector<OpOperand *> outputs;
-  /// Whether something is computed that has padding, and whether something that
-  /// is told the size reads padding.
-  bool hasPaddedResults = false, isCounted = false;
+  /// Whether something may become faster, and whether padding reaches, or would
+  /// reach, something that is told the size.
+  bool hasGain = false, isCounted = false;
   /// Why there can be no padding, and where; empty if there can.
   std::string obstacle;
   Operation *at = nullptr;

@@ -24,6 +24,9 @@ def PaddableOpInterface : OpInterface<"PaddableOpInterface"> {
     "std::optional<::llvm::SmallVector<::mlir::zero::PaddedDim>>", "getPadded",
     (ins "unsigned":$operand, "int64_t":$dim)>,
     InterfaceMethod<[{
+      Whether it may be faster where padded dimensions are a multiple.
+    }], "bool", "gainsFromPadding">,
+    InterfaceMethod<[{
       Called once an operand has become larger along `dim`, and results have their new
       types: changes the attributes that depend on it. `size` indices count.
     }],

@@ -242,12 +242,13 @@ def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
     output projection, the token embedding that may be the same parameter, and a bias
     as many rows as make the vocabulary a multiple of `multiple`. They are zeros, get no
     gradient and stay zeros. The loss is told how many classes there are, and the
-    embedding how many ids, so that both mean what they did; outputs of the model keep
-    their size. Files of weights and checkpoints know nothing of the padding.
+    embedding how many ids, so that both mean what they did. Outputs of the model keep
+    their size: they are computed by themselves, of the rows that count, in an evaluation.
+    Files of weights and checkpoints know nothing of the padding.
 
     `PaddableOpInterface` says what an operation makes of padding. A parameter is padded
-    where all that reads it, or what is computed of it, can be, and has a matrix product
-    among it. A remark names the operation that is in the way of a padded vocabulary.
+    where all that reads it, or what is computed of it, can be, and a matrix product and a
+    loss or an embedding are among it. Where something else would be, a remark names it.
 
     - Needs: `zero-configure`, since padding stays zero only as the optimizer allows;
       before `zero-differentiate`.

@@ -40,6 +40,8 @@ Padded LinearOp::getPadded(unsigned operand, int64_t dim) {
   return padded;
 }
 
+bool LinearOp::gainsFromPadding() { return true; }
+
 void LinearOp::setPadded(unsigned, int64_t, int64_t) {}
 
 Padded MatmulOp::getPadded(unsigned operand, int64_t dim) {
@@ -49,6 +51,8 @@ Padded MatmulOp::getPadded(unsigned operand, int64_t dim) {
   return SmallVector<PaddedDim>{{getC(), lastDim(getC())}};
 }
 
+bool MatmulOp::gainsFromPadding() { return true; }
+
 void MatmulOp::setPadded(unsigned, int64_t, int64_t) {}
 
 Padded EmbeddingOp::getPadded(unsigned operand, int64_t dim) {
@@ -57,6 +61,8 @@ Padded EmbeddingOp::getPadded(unsigned operand, int64_t dim) {
     return std::nullopt;
   return SmallVector<PaddedDim>();
 }
+
+bool EmbeddingOp::gainsFromPadding() { return false; }
 
 void EmbeddingOp::setPadded(unsigned, int64_t, int64_t size) {
   setNumEmbeddingsAttr(count(*this, size));
@@ -68,6 +74,8 @@ Padded CrossEntropyOp::getPadded(unsigned operand, int64_t dim) {
     return std::nullopt;
   return SmallVector<PaddedDim>();
 }
+
+bool CrossEntropyOp::gainsFromPadding() { return false; }
 
 void CrossEntropyOp::setPadded(unsigned, int64_t, int64_t size) {
   setClassesAttr(count(*this, size));
@@ -86,6 +94,7 @@ struct ConversionModel
   Padded getPadded(Operation *op, unsigned, int64_t dim) const {
     return SmallVector<PaddedDim>{{op->getResult(0), dim}};
   }
+  bool gainsFromPadding(Operation *) const { return false; }
   void setPadded(Operation *, unsigned, int64_t, int64_t) const {}
 };
 
@@ -106,6 +115,7 @@ struct ReshapeModel : PaddableOpInterface::ExternalModel<ReshapeModel<Op>, Op> {
     }
     return std::nullopt;
   }
+  bool gainsFromPadding(Operation *) const { return false; }
   void setPadded(Operation *op, unsigned, int64_t, int64_t) const {
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
       expand.setStaticOutputShape(expand.getResultType().getShape());
@@ -128,6 +138,7 @@ struct ExtractSliceModel
       droppedBefore += dropped[before];
     return SmallVector<PaddedDim>{{slice.getResult(), dim - droppedBefore}};
   }
+  bool gainsFromPadding(Operation *) const { return false; }
   void setPadded(Operation *op, unsigned, int64_t dim, int64_t) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
     SmallVector<int64_t> sizes(slice.getStaticSizes());

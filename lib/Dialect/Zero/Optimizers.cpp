@@ -11,6 +11,9 @@ using namespace mlir::zero;
 
 #include "zero/Dialect/Zero/OptimizerAttrInterface.cpp.inc"
 
+/// Whether 0 / (0 + eps) is 0 and no NaN, in the kernels' f32.
+static bool isDivisor(double eps) { return static_cast<float>(eps) != 0; }
+
 //===----------------------------------------------------------------------===//
 // Adam and AdamW
 //===----------------------------------------------------------------------===//
@@ -22,8 +25,7 @@ StringRef AdamAttr::getKernel() const {
   return getDecoupled() ? "zero.adamw" : "zero.adam";
 }
 int64_t AdamAttr::getOperations() const { return 14; }
-// Without eps, 0 is divided by 0.
-bool AdamAttr::keepsZeros() const { return getEps() != 0; }
+bool AdamAttr::keepsZeros() const { return isDivisor(getEps()); }
 
 SmallVector<OptimizerState> AdamAttr::getStates() const {
   Type f32 = Float32Type::get(getContext());
@@ -117,7 +119,7 @@ LogicalResult LionAttr::verify(EmitError emitError, Real lr, Real beta1,
 StringRef AdagradAttr::getTitle() const { return "Adagrad"; }
 StringRef AdagradAttr::getKernel() const { return "zero.adagrad"; }
 int64_t AdagradAttr::getOperations() const { return 9; }
-bool AdagradAttr::keepsZeros() const { return getEps() != 0; }
+bool AdagradAttr::keepsZeros() const { return isDivisor(getEps()); }
 
 SmallVector<OptimizerState> AdagradAttr::getStates() const {
   return {{"sum", Float32Type::get(getContext())}};
