@@ -7,7 +7,6 @@
 #include "zero/Analysis/Schedule.h"
 
 #include "program/Collective.h"
-#include "program/Quantization.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -137,12 +136,11 @@ void TrafficAnalysis::addExchanges(PartitionOp partition, int64_t runs,
                                    SmallVectorImpl<TrafficPart> &parts) const {
   PlanningAttr planning = step.getTraining()->getPlanning();
   QuantizationAttr quantization = planning.getQuantizedGradients();
-  const zrt::Quantization how{quantization.getBits(), quantization.getBlock()};
   const int64_t slices = partition.getSlices();
   int64_t packed = 0; // of one rank's slices
   for (auto [begin, end] :
        partition.getSegmentsIn(0, partition.getFlatElements()))
-    packed += how.packedBytes((end - begin) / slices);
+    packed += quantization.getPackedBytes((end - begin) / slices);
   Type byte = IntegerType::get(module.getContext(), 8);
   AxesAttr within = planning.getGradientsWithin();
   if (within)
@@ -229,12 +227,12 @@ TrafficAnalysis::countUses(int64_t maxReuseDistance) const {
 
 TrafficPart TrafficAnalysis::pack(TrafficPart part,
                                   QuantizationAttr quantization) const {
-  const zrt::Quantization how{quantization.getBits(), quantization.getBlock()};
   PartitionOp partition = partitions.getPartition(part.parameter);
   int64_t ranks = partition ? partition.getSlices() : 1;
   part.kind = TrafficKind::Quantized;
-  part.elements = how.packedBytes(paddedElements(part.parameter) / ranks) *
-                  ranks * part.runs;
+  part.elements =
+      quantization.getPackedBytes(paddedElements(part.parameter) / ranks) *
+      ranks * part.runs;
   part.type = IntegerType::get(module.getContext(), 8);
   return part;
 }

@@ -3,7 +3,6 @@
 #include "zero/Memory/StatePlan.h"
 
 #include "mlir/IR/Builders.h"
-#include "program/Quantization.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -132,12 +131,6 @@ AtAttr StatePlaces::getGradient(PartitionOp partition, int64_t begin,
   return all.getPart(begin * bytes, (end - begin) * bytes);
 }
 
-static int64_t packedBytes(PartitionOp partition, int64_t begin, int64_t end) {
-  QuantizationAttr quantized = partition.getQuantizedAttr();
-  return zrt::Quantization{quantized.getBits(), quantized.getBlock()}
-      .packedBytes((end - begin) / partition.getSlices());
-}
-
 int64_t StatePlaces::getPackedOffset(PartitionOp partition,
                                      int64_t begin) const {
   auto [found, isNew] = packedOffsets.try_emplace(partition);
@@ -147,7 +140,7 @@ int64_t StatePlaces::getPackedOffset(PartitionOp partition,
   for (MemberAttr member : partition.getMemberRange()) {
     found->second[member.getOffset()] = bytes;
     auto [first, last] = getSegmentsOf(member.getParameter().getAttr());
-    bytes += packedBytes(partition, first, last);
+    bytes += partition.getPackedBytes(first, last);
   }
   return found->second.lookup(begin);
 }
@@ -172,7 +165,7 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
                        : partition.hasShardedGradients();
   if (buffer.state == "parameters" && partition.getQuantized())
     return all.getPart(getPackedOffset(partition, buffer.begin),
-                       packedBytes(partition, buffer.begin, buffer.end));
+                       partition.getPackedBytes(buffer.begin, buffer.end));
   switch (buffer.form) {
   case AccumulateForm::Whole:
     return getPart(all, buffer.type, buffer.begin, buffer.end - buffer.begin);

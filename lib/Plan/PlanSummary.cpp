@@ -6,7 +6,6 @@
 #include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"
-#include "program/Quantization.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -124,11 +123,10 @@ static SmallVector<State> statesOf(PartitionOp partition) {
 void StateSummary::addPacked(PartitionOp partition) {
   const int index =
       MemorySpace{ArenaKind::Parameters, partition.getParameterTier()}.index();
-  const zrt::Quantization how{partition.getQuantizedAttr().getBits(),
-                              partition.getQuantizedAttr().getBlock()};
+  const QuantizationAttr quantized = partition.getQuantizedAttr();
   int64_t left = partition.getParameterBytes(0, partition.getFlatElements());
   for (MemberAttr member : partition.getMemberRange()) {
-    const int64_t bytes = how.packedBytes(
+    const int64_t bytes = quantized.getPackedBytes(
         llvm::divideCeilSigned(member.getSize(), summary.slices));
     summary.arenas[index].lines.push_back(
         {("@" + member.getParameter().getValue() + ", quantized").str(),

@@ -65,8 +65,7 @@ static void refresh(OpBuilder &builder, PartitionOp partition,
 static Value copyToHost(OpBuilder &builder, PartitionOp partition,
                         StringRef state, Type type, int64_t begin,
                         int64_t end) {
-  auto copied =
-      RankedTensorType::get({partition.getOwnedElements(begin, end)}, type);
+  RankedTensorType copied = partition.getOwnedType(begin, end, type);
   auto start = CopyToHostOp::create(
       builder, partition.getLoc(),
       PendingType::get(builder.getContext(), {copied}), state,
@@ -75,21 +74,11 @@ static Value copyToHost(OpBuilder &builder, PartitionOp partition,
       .getResult(0);
 }
 
-/// What a rank owns of [begin, end), of everything that is in a file.
-static SmallVector<Type> typeInFile(PartitionOp partition, int64_t begin,
-                                    int64_t end) {
-  SmallVector<Type> types;
-  for (const UpdateOperand &operand : partition.getOperandsInFile(begin, end))
-    types.push_back(RankedTensorType::get(
-        {partition.getOwnedElements(begin, end)}, operand.type));
-  return types;
-}
-
 /// The states and parameters of [begin, end) from their file; none where they
 /// are not in one.
 static SmallVector<Value> readStates(OpBuilder &builder, PartitionOp partition,
                                      int64_t begin, int64_t end) {
-  SmallVector<Type> types = typeInFile(partition, begin, end);
+  SmallVector<Type> types = partition.getOwnedTypesInFile(begin, end);
   if (types.empty())
     return {};
   auto start = ReadStatesOp::create(
@@ -124,9 +113,9 @@ static void updateOnHost(OpBuilder &builder, PartitionOp partition,
                             partition.getComputeType(), begin, end);
   SmallVector<Type> results;
   if (!staysOnHost)
-    results.push_back(RankedTensorType::get(
-        {partition.getOwnedElements(begin, end)}, partition.getComputeType()));
-  llvm::append_range(results, typeInFile(partition, begin, end));
+    results.push_back(
+        partition.getOwnedType(begin, end, partition.getComputeType()));
+  llvm::append_range(results, partition.getOwnedTypesInFile(begin, end));
   auto update = UpdateOnHostOp::create(
       builder, loc, PendingType::get(builder.getContext(), results),
       partition.getSymName(), begin, end, gradients, parameters, states,

@@ -4,7 +4,6 @@
 
 #include "zero/Dialect/Zero/PartitionTable.h"
 
-#include "program/Quantization.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -91,11 +90,8 @@ MemoryTier ParameterTiers::choose(int64_t elements, Type type,
     return MemoryTier::Device;
   ParameterFilesAttr files = offload.getParameterFiles();
   const int64_t slice = llvm::divideCeil(elements, slices);
-  const int64_t bytes =
-      quantization
-          ? zrt::Quantization{quantization.getBits(), quantization.getBlock()}
-                .packedBytes(slice)
-          : slice * elementBytes(type);
+  const int64_t bytes = quantization ? quantization.getPackedBytes(slice)
+                                     : slice * elementBytes(type);
   if (!files || bytes < offload.getFiles().getLeastBytes())
     return MemoryTier::Host;
   if (slice > files.getInHost() - kept)

@@ -155,11 +155,9 @@ ExchangeGradientsOp::verifySymbolUses(SymbolTableCollection &tables) {
 
 static AsyncBuffer makePackedPieces(const Twine &name, ExchangeGradientsOp op,
                                     const PackedPieces &cut) {
-  const zrt::Quantization how{op.getQuantized().getBits(),
-                              op.getQuantized().getBlock()};
   AsyncBuffer packed =
       makeBuffer(name, Memory::Own, IntegerType::get(op.getContext(), 8),
-                 cut.all() * how.packedBytes(cut.piece));
+                 cut.all() * op.getQuantized().getPackedBytes(cut.piece));
   packed.isPlaced = true;
   return packed;
 }
@@ -259,11 +257,9 @@ int64_t ExchangeGradientsOp::getBytes(const PartitionTable &partitions) {
   return getElementsSent(partitions);
 }
 int64_t ExchangeGradientsOp::getElementsSent(const PartitionTable &partitions) {
-  const zrt::Quantization how{getQuantized().getBits(),
-                              getQuantized().getBlock()};
   int64_t bytes = 0;
   for (const PackedPieces &cut : getPieces(partitions.find(getPartitionAttr())))
-    bytes += cut.all() * how.packedBytes(cut.piece);
+    bytes += cut.all() * getQuantized().getPackedBytes(cut.piece);
   return bytes;
 }
 Type ExchangeGradientsOp::getWireType(const PartitionTable &) {

@@ -20,14 +20,16 @@ LogicalResult ReadStatesOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = verifyTarget(*this, tables);
   if (!partition || failed(verifyInFile(*this, partition))) // (C1)
     return failure();
-  return verifyResults(*this, typeOwnedInFile(*this, partition)); // (C2)
+  return verifyResults(
+      *this, partition.getOwnedTypesInFile(getBegin(), getEnd())); // (C2)
 }
 
 LogicalResult WriteStatesOp::verifySymbolUses(SymbolTableCollection &tables) {
   PartitionOp partition = verifyTarget(*this, tables);
   if (!partition || failed(verifyInFile(*this, partition))) // (C1)
     return failure();
-  SmallVector<Type> wanted = typeOwnedInFile(*this, partition);
+  SmallVector<Type> wanted =
+      partition.getOwnedTypesInFile(getBegin(), getEnd());
   if (getStates().getTypes() != TypeRange(wanted)) // (C2)
     return emitOpError("has the states ")
            << getStates().getTypes() << ", wanted " << TypeRange(wanted)

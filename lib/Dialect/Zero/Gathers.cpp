@@ -3,8 +3,6 @@
 #include "Checks.h"
 #include "Collectives.h"
 
-#include "program/Quantization.h"
-
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -30,10 +28,7 @@ AsyncBuffer mlir::zero::storedSlice(const Twine &name, PartitionOp partition,
   if (!partition || !partition.getQuantized())
     return slice;
   slice.type = IntegerType::get(partition.getContext(), 8);
-  const QuantizationAttr quantized = partition.getQuantizedAttr();
-  slice.elements =
-      zrt::Quantization{quantized.getBits(), quantized.getBlock()}.packedBytes(
-          slice.elements);
+  slice.elements = partition.getPackedBytes(begin, end);
   return slice;
 }
 

@@ -5,8 +5,6 @@
 #include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Dialect/Zero/Zero.h"
 
-#include "program/Quantization.h"
-
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -227,11 +225,9 @@ StateAttr PartitionOp::findState(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 int64_t PartitionOp::getParameterBytes(int64_t begin, int64_t end) {
-  QuantizationAttr quantized = getQuantizedAttr();
-  if (!quantized)
+  if (!getQuantized())
     return (end - begin) / (hasShardedParameters() ? getSlices() : 1) *
            elementBytes(getComputeType());
-  const zrt::Quantization how{quantized.getBits(), quantized.getBlock()};
   ArrayRef<int64_t> segments = getSegments();
   int64_t bytes = 0;
   for (MemberAttr member : getMemberRange()) {
@@ -239,7 +235,7 @@ int64_t PartitionOp::getParameterBytes(int64_t begin, int64_t end) {
     if (first < begin || first >= end)
       continue;
     const int64_t last = *llvm::lower_bound(segments, first + member.getSize());
-    bytes += how.packedBytes((last - first) / getSlices());
+    bytes += getPackedBytes(first, last);
   }
   return bytes;
 }
@@ -295,6 +291,13 @@ SmallVector<UpdateOperand> PartitionOp::getOperandsInFile(int64_t begin,
                                                     : false)
       operands.push_back(operand);
   return operands;
+}
+
+SmallVector<Type> PartitionOp::getOwnedTypesInFile(int64_t begin, int64_t end) {
+  SmallVector<Type> types;
+  for (const UpdateOperand &operand : getOperandsInFile(begin, end))
+    types.push_back(getOwnedType(begin, end, operand.type));
+  return types;
 }
 
 std::optional<MemoryTier> PartitionOp::getStateTier(int64_t begin,

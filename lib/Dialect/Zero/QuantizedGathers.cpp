@@ -2,8 +2,6 @@
 
 #include "Collectives.h"
 
-#include "program/Quantization.h"
-
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -49,7 +47,6 @@ SmallVector<AsyncBuffer>
 mlir::zero::makeQuantizedBuffers(ArrayAttr parameters, ValueRange slices,
                                  QuantizationAttr quantization,
                                  const PartitionTable &partitions) {
-  const zrt::Quantization how{quantization.getBits(), quantization.getBlock()};
   MLIRContext *context = parameters.getContext();
   SmallVector<AsyncBuffer> buffers;
   for (auto [number, name] :
@@ -65,7 +62,7 @@ mlir::zero::makeQuantizedBuffers(ArrayAttr parameters, ValueRange slices,
       slice.index = number;
     }
     const int64_t bytes =
-        isStored ? slice.elements : how.packedBytes(slice.elements);
+        isStored ? slice.elements : quantization.getPackedBytes(slice.elements);
     if (!isStored)
       buffers.push_back(slice);
     const int packed = buffers.size();

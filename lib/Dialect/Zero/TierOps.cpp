@@ -13,7 +13,8 @@ using namespace mlir::zero;
 template <typename TierOp>
 static LogicalResult verifyOwned(TierOp op, PartitionOp partition, Type found,
                                  Type element, StringRef what) {
-  RankedTensorType wanted = typeOwned(op, partition, element);
+  RankedTensorType wanted =
+      partition.getOwnedType(op.getBegin(), op.getEnd(), element);
   if (found == wanted)
     return success();
   return op.emitOpError("has ") << what << " of type " << found << ", wanted "
@@ -72,8 +73,10 @@ LogicalResult UpdateOnHostOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   SmallVector<Type> results;
   if (!partition.hasOffloadedParameters())
-    results.push_back(typeOwned(*this, partition, partition.getComputeType()));
-  SmallVector<Type> states = typeOwnedInFile(*this, partition);
+    results.push_back(partition.getOwnedType(getBegin(), getEnd(),
+                                             partition.getComputeType()));
+  SmallVector<Type> states =
+      partition.getOwnedTypesInFile(getBegin(), getEnd());
   if (getStates().getTypes() != TypeRange(states)) // (C1)
     return emitOpError("has the states ")
            << getStates().getTypes() << ", wanted " << TypeRange(states)

@@ -22,23 +22,6 @@ PartitionOp verifyTarget(TierOp op, SymbolTableCollection &tables) {
   return {};
 }
 
-/// What a rank owns of the range, one element after the other.
-template <typename TierOp>
-RankedTensorType typeOwned(TierOp op, PartitionOp partition, Type element) {
-  return RankedTensorType::get(
-      {partition.getOwnedElements(op.getBegin(), op.getEnd())}, element);
-}
-
-/// The same of everything that is in a file.
-template <typename TierOp>
-SmallVector<Type> typeOwnedInFile(TierOp op, PartitionOp partition) {
-  SmallVector<Type> types;
-  for (const UpdateOperand &operand :
-       partition.getOperandsInFile(op.getBegin(), op.getEnd()))
-    types.push_back(typeOwned(op, partition, operand.type));
-  return types;
-}
-
 /// What `op` gives after its wait.
 template <typename TierOp>
 LogicalResult verifyResults(TierOp op, ArrayRef<Type> wanted,

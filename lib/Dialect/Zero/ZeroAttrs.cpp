@@ -207,6 +207,10 @@ LogicalResult QuantizationAttr::verify(EmitError emitError, int64_t bits,
                         "least 2 and at most 2^30";
 }
 
+int64_t QuantizationAttr::getPackedBytes(int64_t elements) const {
+  return zrt::Quantization{getBits(), getBlock()}.packedBytes(elements);
+}
+
 LogicalResult FeedbackAttr::verify(EmitError emitError, Real beta,
                                    int64_t reset) {
   if (!(beta >= 0 && beta < 1))

@@ -259,6 +259,10 @@ def Zero_QuantizationAttr : Zero_Attr<"Quantization", "quantization"> {
   let parameters = (ins I64Param<"8">:$bits, I64Param<"256">:$block);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of `elements` elements in packed form: `zrt::Quantization` lays it out.
+    int64_t getPackedBytes(int64_t elements) const;
+  }];
 }
 
 def Zero_FeedbackAttr : Zero_Attr<"Feedback", "feedback"> {

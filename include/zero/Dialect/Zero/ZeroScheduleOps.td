@@ -174,6 +174,11 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     /// Bytes of what a rank stores of the parameters that begin in [begin, end), or
     /// of all elements there where it stores them as they are.
     int64_t getParameterBytes(int64_t begin, int64_t end);
+    /// Bytes of a rank's slice of [begin, end), a parameter's segments, that is stored
+    /// quantized.
+    int64_t getPackedBytes(int64_t begin, int64_t end) {
+      return getQuantizedAttr().getPackedBytes((end - begin) / getSlices());
+    }
     /// Whether slices of parameters are in host memory.
     bool hasParametersOnHost() { return getParameterTier() == ::mlir::zero::MemoryTier::Host; }
     /// Whether they are in a file.
@@ -182,6 +187,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     bool hasOffloadedParameters() { return getParameterTier() != ::mlir::zero::MemoryTier::Device; }
     /// Of the buffers of an update of [begin, end), those that are in a file.
     ::llvm::SmallVector<::mlir::zero::UpdateOperand> getOperandsInFile(int64_t begin, int64_t end);
+    /// What a rank owns of [begin, end), one element after the other.
+    ::mlir::RankedTensorType getOwnedType(int64_t begin, int64_t end, ::mlir::Type element) {
+      return ::mlir::RankedTensorType::get({getOwnedElements(begin, end)}, element);
+    }
+    /// The same of each buffer that is in a file.
+    ::llvm::SmallVector<::mlir::Type> getOwnedTypesInFile(int64_t begin, int64_t end);
     /// The tier of all states of [begin, end), that of parameters where there are none
     /// and parameters are not on the device; nothing where tiers differ or there is
     /// nothing.
