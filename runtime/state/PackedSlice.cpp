@@ -1,26 +1,19 @@
 #include "state/PackedSlice.h"
 
+#include "program/BlockScale.h"
+
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 
 using namespace zrt;
 
-/// NaN for a block that has a value which is not finite; and what comes back of
-/// all others is finite.
 static float scaleOf(const float *values, uint64_t count, int64_t most) {
-  float largest = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(values[i]))
-      return std::numeric_limits<float>::quiet_NaN();
-    largest = std::max(largest, std::fabs(values[i]));
-  }
-  const float scale = std::max(largest / float(most), FLT_MIN);
-  return std::isfinite(scale * float(most)) ? scale
-                                            : std::nextafter(scale, 0.0f);
+  uint32_t largest = 0;
+  for (uint64_t i = 0; i < count; ++i)
+    largest = std::max(largest, magnitudeOf(values[i]));
+  return scaleFor(largest, most);
 }
 
 /// To integers, and 4 bits of them two a byte; what fills up a byte is zero.

@@ -3,10 +3,9 @@
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
+#include "program/BlockScale.h"
 #include "program/Control.h"
 #include "program/QuantizedKernels.h"
-
-#include <cfloat>
 
 using namespace zrt;
 using namespace zrt::cuda;
@@ -14,18 +13,6 @@ using namespace zrt::cuda;
 namespace {
 
 constexpr int kThreads = 256;
-
-/// The scale of a block whose largest magnitude has these bits.
-__device__ inline float scaleFor(uint32_t magnitude, int64_t most) {
-  const float largest = __uint_as_float(magnitude);
-  if (isNonFinite(largest))
-    return __uint_as_float(0x7fc00000u);
-  const float scale = fmaxf(largest / float(most), FLT_MIN);
-  // The largest integer comes back finite.
-  return isNonFinite(scale * float(most))
-             ? __uint_as_float(__float_as_uint(scale) - 1)
-             : scale;
-}
 
 __device__ inline int toInteger(float x, float scale) {
   const float scaled = x / scale;
@@ -128,7 +115,7 @@ __global__ void quantizeKernel(From from, int64_t elements, Quantization how,
     __syncthreads();
     uint32_t own = 0;
     for (int64_t i = threadIdx.x; i < there; i += blockDim.x) {
-      const uint32_t bits = __float_as_uint(from(source + i)) & 0x7fffffffu;
+      const uint32_t bits = magnitudeOf(from(source + i));
       own = bits > own ? bits : own;
     }
     atomicMax(&largest, own);

@@ -5,12 +5,11 @@
 // ranks.
 #include "kernels/host/Host.h"
 #include "kernels/host/Vector.h"
+#include "program/BlockScale.h"
 #include "program/Control.h"
 #include "program/QuantizedKernels.h"
 
 #include <algorithm>
-#include <cfloat>
-#include <cmath>
 
 namespace zrt::host {
 
@@ -18,8 +17,7 @@ namespace {
 
 typedef signed char ByteVector __attribute__((vector_size(16)));
 
-/// Bits of |x| as integers are in the order of |x|, with NaNs last. `values`
-/// gives lanes, those past the end as zeros.
+/// As `magnitudeOf`. `values` gives lanes, those past the end as zeros.
 template <typename Values>
 uint32_t largestMagnitude(const Values &values, int64_t count) {
   WordVector largest = {};
@@ -33,19 +31,6 @@ uint32_t largestMagnitude(const Values &values, int64_t count) {
   for (int lane = 0; lane < kLanes; ++lane)
     most = std::max(most, largest[lane]);
   return most;
-}
-
-/// The scale of a block whose largest magnitude has these bits: NaN where that
-/// is none or infinite, so that what comes back is none either. Of others all
-/// comes back finite: where the rounded quotient is too large, the one below.
-float scaleFor(uint32_t magnitude, int64_t most) {
-  float largest;
-  std::memcpy(&largest, &magnitude, sizeof(largest));
-  if (!std::isfinite(largest))
-    return std::numeric_limits<float>::quiet_NaN();
-  const float scale = std::max(largest / float(most), FLT_MIN);
-  return std::isfinite(scale * float(most)) ? scale
-                                            : std::nextafter(scale, 0.0f);
 }
 
 /// x / scale as the nearest integer, for |x| <= most * scale.
