@@ -12,17 +12,11 @@ and scales, in each group.
 """
 
 from train_memory import Model, expected_memory, packed_bytes, padded_parameter
-from training import Setup, arguments, check, close, difference, execute, in_files
+from training import Setup, arguments, check, close, difference, execute, variants
 
 STEPS = 6
 ACCUMULATION = 2
 BLOCK = 16
-VARIANTS = {
-    "overlap": {"overlap_comm": True},
-    "recomputed": {"checkpoint_every": 1},
-    "on the host": {"offload_optimizer": {"device": "cpu", "pipeline_read": True},
-                    "offload_param": {"device": "cpu"}, "overlap_comm": True},
-}
 
 
 def expected_bytes(model, setup, bits, within):
@@ -69,10 +63,7 @@ def main():
     model = Model(setup.model_file())
     for update in first.updates:
         check_update(setup, model, update, bits, within)
-    variants = {**VARIANTS, "in files": in_files(folder)}
-    if within > 1:
-        variants["nodes"] = {"zero_hpz_partition_size": within, "overlap_comm": True}
-    for name, options in variants.items():
+    for name, options in variants(folder, node=within).items():
         other = Setup(*common, **quantized, **options)
         found = difference(execute(folder, other, steps=STEPS, mpi=kind == "mpi"), first)
         check(found is None, f"{name}, {other.name}: {found}")

@@ -16,16 +16,10 @@ import os
 import shutil
 
 from train_memory import Model, arena, padded_group, state_bytes
-from training import Setup, arguments, check, close, difference, execute, in_files
+from training import Setup, arguments, check, close, difference, execute, variants
 
 STEPS = 6
 RESET = 3
-VARIANTS = {
-    "overlap": {"overlap_comm": True},
-    "recomputed": {"checkpoint_every": 1},
-    "on the host": {"offload_optimizer": {"device": "cpu", "pipeline_read": True},
-                    "offload_param": {"device": "cpu"}, "overlap_comm": True},
-}
 
 
 def feedback(beta=0.8, reset=1024):
@@ -53,10 +47,7 @@ def check_equal(what, run, wanted):
 
 def check_schedules(folder, common, options, first, mpi):
     within = options["quantized_gradients_within"]
-    variants = {**VARIANTS, "in files": in_files(folder)}
-    if within > 1:
-        variants["nodes"] = {"zero_hpz_partition_size": within, "overlap_comm": True}
-    for name, more in variants.items():
+    for name, more in variants(folder, node=within).items():
         other = Setup(*common, **options, **more)
         check_equal(f"{name}, {other.name}",
                     execute(folder, other, steps=STEPS, mpi=mpi, threads=2), first)

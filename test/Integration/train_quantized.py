@@ -11,17 +11,11 @@ integers and scales.
 """
 
 from train_memory import Model, expected_memory, packed_bytes, padded_parameter
-from training import Setup, arguments, check, close, difference, execute, in_files
+from training import Setup, arguments, check, close, difference, execute, variants
 
 STEPS = 6
 ACCUMULATION = 2
 BLOCK = 16
-VARIANTS = {
-    "overlap": {"overlap_comm": True},
-    "recomputed": {"checkpoint_every": 1},
-    "on the host": {"offload_optimizer": {"device": "cpu", "pipeline_read": True},
-                    "offload_param": {"device": "cpu"}, "overlap_comm": True},
-}
 
 
 def expected_elements(model, setup, bits):
@@ -58,10 +52,7 @@ def main():
         wanted = expected_elements(model, setup, bits)
         check(abs(found - wanted) < 0.5,
               f"{setup.name}: a rank sends {found} elements of parameters, wanted {wanted}")
-    variants = {**VARIANTS, "in files": in_files(folder)}
-    if ranks % 2 == 0:
-        variants["nodes"] = {"zero_hpz_partition_size": 2, "overlap_comm": True}
-    for name, options in variants.items():
+    for name, options in variants(folder, node=2 if ranks % 2 == 0 else 1).items():
         other = Setup(*common, **quantized, **options)
         found = difference(execute(folder, other, steps=STEPS, mpi=kind == "mpi"), first)
         check(found is None, f"{name}, {other.name}: {found}")

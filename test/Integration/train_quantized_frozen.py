@@ -15,9 +15,8 @@ import re
 import shutil
 
 from train_memory import Model, arena, packed_bytes, padded_parameter
-from train_quantized import VARIANTS
 from training import (ELEMENT_BYTES, MODELS, Setup, arguments, check, close, difference,
-                      execute, in_files, read_tensors)
+                      execute, read_tensors, variants)
 
 STEPS = 6
 ACCUMULATION = 2
@@ -88,10 +87,7 @@ def main():
     # In one run all is packed for gathers, in the other frozen slices are stored so.
     packs = execute(folder, setup(**travels), steps=STEPS, mpi=mpi)
     expect_equal("packed for gathers", {**travels, **stored}, packs)
-    variants = {**VARIANTS, "in files": in_files(folder)}
-    if ranks % 2 == 0:
-        variants["nodes"] = {"zero_hpz_partition_size": 2, "overlap_comm": True}
-    for name, options in variants.items():
+    for name, options in variants(folder, node=2 if ranks % 2 == 0 else 1).items():
         expect_equal(name, {**stored, **options}, first)
 
     checkpoint = os.path.join(folder, "checkpoint")

@@ -15,18 +15,14 @@ is gathered once a micro-batch, and every other gather is over `local`.
 """
 
 from train_memory import Model, expected_memory, padded_parameter
-from training import Setup, arguments, check, difference, execute, in_files
+from training import Setup, arguments, check, difference, execute, variants
 
 STEPS = 4
 ACCUMULATION = 2
-VARIANTS = {
+FURTHER = {
     "plain": {},
-    "overlap": {"overlap_comm": True},
-    "recomputed": {"checkpoint_every": 1},
     "reused": {"stage3_max_reuse_distance": 3000},
     "resident": {"stage3_param_persistence_threshold": 40},
-    "on the host": {"offload_optimizer": {"device": "cpu", "pipeline_read": True},
-                    "offload_param": {"device": "cpu"}, "overlap_comm": True},
 }
 
 
@@ -70,7 +66,7 @@ def main():
     ranks = nodes * local
     common = (ranks, precision, ACCUMULATION, True)
     first = execute(folder, Setup(0, *common), steps=STEPS)
-    for name, options in {**VARIANTS, "in files": in_files(folder)}.items():
+    for name, options in {**FURTHER, **variants(folder)}.items():
         setup = Setup(3, *common, zero_hpz_partition_size=local, **options)
         run = execute(folder, setup, steps=STEPS, mpi=kind == "mpi")
         found = difference(run, first)

@@ -161,6 +161,21 @@ def in_files(folder):
             "offload_nvme_min_bytes": 600, "overlap_comm": True}
 
 
+def variants(folder, node=1):
+    """Options of stage 3 that change no bit, by name; nodes are of `node` ranks, if of more
+    than one."""
+    result = {
+        "overlap": {"overlap_comm": True},
+        "recomputed": {"checkpoint_every": 1},
+        "on the host": {"offload_optimizer": {"device": "cpu", "pipeline_read": True},
+                        "offload_param": {"device": "cpu"}, "overlap_comm": True},
+        "in files": in_files(folder),
+    }
+    if node > 1:
+        result["nodes"] = {"zero_hpz_partition_size": node, "overlap_comm": True}
+    return result
+
+
 def generate(folder, name, *arguments):
     """The path of a model that generate.py makes."""
     path = os.path.join(folder, name + ".mlir")
