@@ -2,9 +2,7 @@
 
 #include "zero/Dialect/NN/FuseCrossEntropy.h"
 #include "zero/Dialect/NN/NN.h"
-
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Builders.h"
+#include "zero/Dialect/NN/TensorForms.h"
 
 using namespace mlir;
 using namespace mlir::nn;
@@ -13,12 +11,12 @@ namespace {
 
 /// The operations around one loss that become one.
 struct Loss {
-  nn::CrossEntropyOp loss;
-  nn::LinearOp linear;
-  nn::CrossEntropyGradOp grad; ///< null: the loss has no gradient
-  nn::LinearOp dx;
-  nn::MatmulOp dw;
-  nn::ReduceOp db; ///< null where the linear operation has no bias
+  CrossEntropyOp loss;
+  LinearOp linear;
+  CrossEntropyGradOp grad; ///< null: the loss has no gradient
+  LinearOp dx;
+  MatmulOp dw;
+  ReduceOp db; ///< null where the linear operation has no bias
 
   /// Finds the operations of `loss`; says why they cannot become one, or
   /// nothing.
@@ -75,28 +73,6 @@ static void eraseWithReaders(Operation *op) {
   op->erase();
 }
 
-/// `value` with the shape of `type`, which has as many elements.
-static Value reshape(OpBuilder &builder, Value value, RankedTensorType type) {
-  if (value.getType() == type)
-    return value;
-  Location loc = value.getLoc();
-  auto flat =
-      RankedTensorType::get({type.getNumElements()}, type.getElementType());
-  auto allOf = [](RankedTensorType whole) {
-    return SmallVector<ReassociationIndices>{
-        llvm::to_vector<2>(llvm::seq<int64_t>(0, whole.getRank()))};
-  };
-  if (typeOf(value).getRank() == 0)
-    value = tensor::ExpandShapeOp::create(builder, loc, flat, value,
-                                          ArrayRef<ReassociationIndices>{});
-  else if (typeOf(value).getRank() > 1)
-    value = tensor::CollapseShapeOp::create(builder, loc, flat, value,
-                                            allOf(typeOf(value)));
-  if (type.getRank() == 1)
-    return value;
-  return tensor::ExpandShapeOp::create(builder, loc, type, value, allOf(type));
-}
-
 //===----------------------------------------------------------------------===//
 // What belongs together
 //===----------------------------------------------------------------------===//
@@ -111,7 +87,7 @@ std::string Loss::findReadersOfLogits() {
   for (Operation *reader : readers) {
     if (reader == loss)
       continue;
-    auto gradient = dyn_cast<nn::CrossEntropyGradOp>(reader);
+    auto gradient = dyn_cast<CrossEntropyGradOp>(reader);
     if (!gradient || grad || gradient.getLse() != loss.getLse())
       return "its logits are also read by " + nameOf(reader);
     grad = gradient;
@@ -127,14 +103,14 @@ std::string Loss::findReadersOfGradient() {
   SmallVector<Operation *> readers;
   findReaders(grad.getDlogits(), readers);
   for (Operation *reader : readers) {
-    if (auto product = dyn_cast<nn::LinearOp>(reader);
+    if (auto product = dyn_cast<LinearOp>(reader);
         product && !dx && product.getW() == linear.getW() &&
         !product.getBias() &&
         product.getTransposed() != linear.getTransposed()) {
       dx = product;
       continue;
     }
-    if (auto product = dyn_cast<nn::MatmulOp>(reader);
+    if (auto product = dyn_cast<MatmulOp>(reader);
         product && !dw && product.getTransposeA() && !product.getTransposeB() &&
         !product.getRows()) {
       Value other = linear.getTransposed() ? product.getB() : product.getA();
@@ -144,9 +120,8 @@ std::string Loss::findReadersOfGradient() {
         continue;
       }
     }
-    if (auto sums = dyn_cast<nn::ReduceOp>(reader);
-        sums && !db && linear.getBias() &&
-        sums.getKind() == nn::Reduction::Sum &&
+    if (auto sums = dyn_cast<ReduceOp>(reader);
+        sums && !db && linear.getBias() && sums.getKind() == Reduction::Sum &&
         sums.getY().getType() == linear.getBias().getType() &&
         llvm::equal(sums.getDims(),
                     llvm::seq<int64_t>(0, typeOf(sums.getX()).getRank() - 1))) {
@@ -176,7 +151,7 @@ std::string Loss::checkPlace() {
 }
 
 std::string Loss::find() {
-  linear = skipReshapes(loss.getLogits()).getDefiningOp<nn::LinearOp>();
+  linear = skipReshapes(loss.getLogits()).getDefiningOp<LinearOp>();
   if (!linear)
     return "its logits are not those of an nn.linear";
   if (linear->getBlock() != loss->getBlock())
@@ -207,31 +182,33 @@ static int64_t countChunk(RankedTensorType logits, int64_t chunkBytes) {
 }
 
 void Loss::fuse(int64_t chunkBytes) {
-  OpBuilder builder(grad ? grad.getOperation() : loss.getOperation());
-  Location loc = builder.getFusedLoc({linear.getLoc(), loss.getLoc()});
+  Location locs[] = {linear.getLoc(), loss.getLoc()};
+  ImplicitLocOpBuilder builder(FusedLoc::get(loss.getContext(), locs),
+                               grad ? grad.getOperation()
+                                    : loss.getOperation());
   RankedTensorType targets = typeOf(loss.getTargets());
   SmallVector<int64_t> shape(targets.getShape());
   shape.push_back(typeOf(linear.getX()).getShape().back());
-  Value x = reshape(builder, linear.getX(), typeOf(linear.getX()).clone(shape));
+  Value x =
+      buildReshape(builder, linear.getX(), typeOf(linear.getX()).clone(shape));
   int64_t chunk = countChunk(typeOf(linear.getY()), chunkBytes);
   int64_t ignored = loss.getIgnoreIndex();
   IntegerAttr classes = loss.getClassesAttr();
   if (!grad) {
-    auto fused = nn::LinearCrossEntropyOp::create(
-        builder, loc, loss.getLoss().getType(), x, linear.getW(),
-        loss.getTargets(), linear.getBias(), linear.getTransposed(), chunk,
-        ignored, classes);
+    auto fused = LinearCrossEntropyOp::create(
+        builder, loss.getLoss().getType(), x, linear.getW(), loss.getTargets(),
+        linear.getBias(), linear.getTransposed(), chunk, ignored, classes);
     loss.getLoss().replaceAllUsesWith(fused.getLoss());
     return eraseWithReaders(linear);
   }
-  auto fused = nn::LinearCrossEntropyGradOp::create(
-      builder, loc, loss.getLoss().getType(), x.getType(),
-      linear.getW().getType(), db ? db.getY().getType() : Type(),
-      grad.getDloss(), x, linear.getW(), loss.getTargets(), linear.getBias(),
-      linear.getTransposed(), chunk, ignored, classes);
+  auto fused = LinearCrossEntropyGradOp::create(
+      builder, loss.getLoss().getType(), x.getType(), linear.getW().getType(),
+      db ? db.getY().getType() : Type(), grad.getDloss(), x, linear.getW(),
+      loss.getTargets(), linear.getBias(), linear.getTransposed(), chunk,
+      ignored, classes);
   loss.getLoss().replaceAllUsesWith(fused.getLoss());
   dx.getY().replaceAllUsesWith(
-      reshape(builder, fused.getDx(), typeOf(dx.getY())));
+      buildReshape(builder, fused.getDx(), typeOf(dx.getY())));
   dw.getC().replaceAllUsesWith(fused.getDw());
   if (db)
     db.getY().replaceAllUsesWith(fused.getDb());
@@ -244,9 +221,9 @@ void Loss::fuse(int64_t chunkBytes) {
 }
 
 void nn::fuseCrossEntropy(Operation *root, int64_t chunkBytes) {
-  SmallVector<nn::CrossEntropyOp> losses;
-  root->walk([&](nn::CrossEntropyOp op) { losses.push_back(op); });
-  for (nn::CrossEntropyOp op : losses) {
+  SmallVector<CrossEntropyOp> losses;
+  root->walk([&](CrossEntropyOp op) { losses.push_back(op); });
+  for (CrossEntropyOp op : losses) {
     Loss loss{op};
     std::string why = loss.find();
     if (why.empty())
