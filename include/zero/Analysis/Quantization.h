@@ -1,4 +1,4 @@
-//===- Quantization.h - what is quantized ------------------*- C++ -*-===//
+//===- Quantization.h - what is quantized -----------------------*- C++ -*-===//
 #ifndef ZERO_ANALYSIS_QUANTIZATION_H
 #define ZERO_ANALYSIS_QUANTIZATION_H
 
