@@ -2,7 +2,6 @@
 #include "ConfigReader.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -17,11 +16,6 @@ namespace {
 constexpr StringRef kTrainKey = "train_batch_size";
 constexpr StringRef kMicroKey = "train_micro_batch_size_per_gpu";
 constexpr StringRef kAccumulationKey = "gradient_accumulation_steps";
-constexpr StringRef kWeightBitsKey = "zero.quantized_weights_bits";
-constexpr StringRef kFrozenBitsKey = "zero.quantized_nontrainable_weights_bits";
-constexpr StringRef kGradientBitsKey = "zero.quantized_gradients_bits";
-constexpr StringRef kBlockKey = "zero.quantization_block";
-constexpr StringRef kFeedbackKey = "zero_optimization.zeropp_loco_param";
 
 /// The three keys of which any two give the third.
 struct BatchKeys {
@@ -41,8 +35,7 @@ public:
     readBatch();
     readPrecision();
     readLossScale();
-    readOptimizer();
-    readScheduler();
+    readOptimizer(root, values, context.overrides, reporter, config);
     config.gradientClipping = values.number("gradient_clipping");
     readZero();
     readExtension();
@@ -62,16 +55,7 @@ private:
   bool isCount(StringRef key, std::optional<int64_t> value);
   void readPrecision();
   void readGradientType();
-  void readQuantization();
-  void readFeedback();
-  int64_t readBits(std::optional<int64_t> given, StringRef key,
-                   StringRef enabled, StringRef what);
   void readLossScale();
-  void readOptimizer();
-  void readSettings(const OptimizerRule &rule);
-  void readScheduler();
-  SchedulerType readSchedulerType(StringRef type);
-  void readTotalSteps(StringRef type);
   void readCommunicationType();
   void readZero();
   void readExtension();
@@ -80,8 +64,6 @@ private:
   void readGroups();
   void remarkIdleKeys();
 
-  /// Every key of the block of `path` must be one that `type` has.
-  void checkApplies(StringRef path, StringRef type);
   std::optional<Precision> readPrecision(StringRef path);
 
   const json::Object &root;
@@ -261,137 +243,6 @@ void ConfigReader::readLossScale() {
                        Twine(power) + "; lower it");
 }
 
-void ConfigReader::checkApplies(StringRef path, StringRef type) {
-  auto [blockName, paramsName] = path.split('.');
-  const json::Object *block = root.getObject(blockName);
-  const json::Object *params = block ? block->getObject(paramsName) : nullptr;
-  if (!params)
-    return;
-  const ConfigKey &parent = getConfigKey(path);
-  for (const json::Object::value_type &entry : *params) {
-    const ConfigKey *row = findConfigKey(&parent, StringRef(entry.first));
-    if (!row || !*row->only)
-      continue;
-    llvm::SmallVector<StringRef> types;
-    StringRef(row->only).split(types, '|');
-    if (!llvm::is_contained(types, type))
-      reporter.error(row->path, type + " has no such setting (" +
-                                    llvm::join(types, " and ") + " " +
-                                    (types.size() > 1 ? "have" : "has") +
-                                    " it); leave it out");
-  }
-}
-
-void ConfigReader::readOptimizer() {
-  constexpr StringRef typeKey = "optimizer.type";
-  std::string type = values.text(typeKey);
-  std::string lower = StringRef(type).lower();
-  if (lower == "adam" && values.boolean("optimizer.params.adam_w_mode"))
-    lower = "adamw";
-  const OptimizerRule *rule = findOptimizerRule(lower);
-  if (!rule) {
-    reporter.error(typeKey, "\"" + Twine(type) +
-                                "\" is not supported; use one of " +
-                                listOptimizerRules() + ", in any case");
-    return;
-  }
-  if (context.overrides.optimizer)
-    rule = findOptimizerRule(*context.overrides.optimizer);
-  config.optimizer.type = rule->name;
-  checkApplies("optimizer.params", rule->type);
-  readSettings(*rule);
-}
-
-void ConfigReader::readSettings(const OptimizerRule &rule) {
-  auto number = [&](StringRef key) {
-    std::string path = ("optimizer.params." + key).str();
-    for (const OptimizerRule::Default &own : rule.defaults)
-      if (key == own.key && !values.has(path))
-        return own.value;
-    return values.number(path);
-  };
-  OptimizerConfig &optimizer = config.optimizer;
-  optimizer.learningRate = number("lr");
-  optimizer.weightDecay = number("weight_decay");
-  llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
-  optimizer.beta1 = betas[0];
-  optimizer.beta2 = betas[1];
-  optimizer.epsilon = number("eps");
-  optimizer.biasCorrection = values.boolean("optimizer.params.bias_correction");
-  optimizer.momentum = number("momentum");
-  optimizer.nesterov = values.boolean("optimizer.params.nesterov");
-  if (optimizer.nesterov && optimizer.momentum == 0)
-    reporter.error("optimizer.params.nesterov",
-                   "needs a momentum above 0; give one or leave it out");
-}
-
-SchedulerType ConfigReader::readSchedulerType(StringRef type) {
-  auto found = llvm::StringSwitch<SchedulerType>(type)
-                   .Case("WarmupLR", SchedulerType::WarmupLR)
-                   .Case("WarmupDecayLR", SchedulerType::WarmupDecayLR)
-                   .Case("WarmupCosineLR", SchedulerType::WarmupCosineLR)
-                   .Default(SchedulerType::Constant);
-  if (found != SchedulerType::Constant)
-    return found;
-  bool known = type == "LRRangeTest" || type == "OneCycle";
-  reporter.error("scheduler.type", "\"" + type + "\" is " +
-                                       (known ? "not supported" : "not known") +
-                                       "; use \"WarmupLR\", "
-                                       "\"WarmupDecayLR\" or "
-                                       "\"WarmupCosineLR\", or leave the "
-                                       "block out for a constant rate");
-  return found;
-}
-
-void ConfigReader::readTotalSteps(StringRef type) {
-  constexpr StringRef key = "scheduler.params.total_num_steps";
-  SchedulerConfig &scheduler = config.scheduler;
-  if (std::optional<int64_t> total = values.optionalInteger(key))
-    scheduler.totalSteps = *total;
-  else
-    return reporter.error(
-        key, type + " needs a number: the updates of the whole run");
-  if (scheduler.totalSteps < scheduler.warmupSteps)
-    reporter.error(key, "found " + Twine(scheduler.totalSteps) +
-                            ", fewer updates than the warm-up of " +
-                            Twine(scheduler.warmupSteps) +
-                            ": the rate would fall at once behind it; give "
-                            "the updates of the whole run, or a lower "
-                            "warmup_num_steps");
-}
-
-void ConfigReader::readScheduler() {
-  if (!values.has("scheduler"))
-    return;
-  std::optional<std::string> type = values.optionalText("scheduler.type");
-  if (!type) {
-    if (values.has("scheduler.params"))
-      reporter.error("scheduler.type",
-                     "is missing; name the schedule, or leave the block out "
-                     "for a constant rate");
-    return;
-  }
-  SchedulerConfig &scheduler = config.scheduler;
-  scheduler.type = readSchedulerType(*type);
-  if (scheduler.type == SchedulerType::Constant)
-    return;
-  checkApplies("scheduler.params", *type);
-  constexpr StringRef maxKey = "scheduler.params.warmup_max_lr";
-  scheduler.warmupMinLearningRate =
-      values.number("scheduler.params.warmup_min_lr");
-  scheduler.warmupMaxLearningRate = values.optionalNumber(maxKey);
-  // DeepSpeed's default differs between the two; "auto" follows the groups.
-  if (scheduler.type == SchedulerType::WarmupDecayLR && !values.has(maxKey) &&
-      !values.isAuto(maxKey))
-    scheduler.warmupMaxLearningRate = 0.001;
-  scheduler.warmupSteps = values.integer("scheduler.params.warmup_num_steps");
-  scheduler.logWarmup = values.text("scheduler.params.warmup_type") == "log";
-  scheduler.warmupMinRatio = values.number("scheduler.params.warmup_min_ratio");
-  scheduler.cosineMinRatio = values.number("scheduler.params.cos_min_ratio");
-  if (scheduler.type != SchedulerType::WarmupLR)
-    readTotalSteps(*type);
-}
-
 void ConfigReader::readCommunicationType() {
   constexpr StringRef key = "communication_data_type";
   config.communicationType = readPrecision(key);
@@ -436,67 +287,7 @@ void ConfigReader::readZero() {
       values.integer(key("stage3_model_persistence_threshold"));
   config.maxReuseDistance = values.integer(key("stage3_max_reuse_distance"));
   readSecondary(values, context, reporter, config);
-  readQuantization();
-}
-
-/// The bits of what is quantized: `given` ones, or those of `key` if it is
-/// `enabled`; 0: it is not.
-int64_t ConfigReader::readBits(std::optional<int64_t> given, StringRef key,
-                               StringRef enabled, StringRef what) {
-  const int64_t bits = given.value_or(values.integer(key));
-  const bool isOff = given && bits == 0;
-  if (bits != 8 && bits != 4 && !isOff)
-    reporter.error(given ? "" : key, "found quantized " + what + " of " +
-                                         Twine(bits) + " bits, wanted 8 or 4");
-  return config.stage == 3 && (given || values.boolean(enabled)) ? bits : 0;
-}
-
-/// Of weights that stage 3 gathers or stores, and of gradients that it reduces.
-void ConfigReader::readQuantization() {
-  const ConfigOverrides &overrides = context.overrides;
-  config.quantizedWeightBits =
-      readBits(overrides.quantizedWeightBits, kWeightBitsKey,
-               "zero_optimization.zero_quantized_weights", "weights");
-  config.quantizedFrozenBits = readBits(
-      overrides.quantizedFrozenBits, kFrozenBitsKey,
-      "zero_optimization.zero_quantized_nontrainable_weights", "weights");
-  config.quantizedGradientBits =
-      readBits(overrides.quantizedGradientBits, kGradientBitsKey,
-               "zero_optimization.zero_quantized_gradients", "gradients");
-  const int64_t block =
-      overrides.quantizationBlock.value_or(values.integer(kBlockKey));
-  if (block < 2 || block % 2 || block > int64_t(1) << 30)
-    reporter.error(overrides.quantizationBlock ? "" : kBlockKey,
-                   "found blocks of " + Twine(block) +
-                       " quantized elements, wanted an even number of at "
-                       "least 2 and at most 2^30");
-  config.quantizationBlock = block;
-  readGradientAxes(values, context, reporter, config);
-  readFeedback();
-}
-
-/// What quantized gradients lose.
-void ConfigReader::readFeedback() {
-  const ConfigOverrides &overrides = context.overrides;
-  const bool isGiven = overrides.errorBeta ? *overrides.errorBeta != 1
-                                           : values.has(kFeedbackKey);
-  if (!isGiven && overrides.errorReset)
-    reporter.error("", "error-reset is given, and nothing is fed back; give "
-                       "error-feedback, or leave it out");
-  if (!isGiven)
-    return;
-  FeedbackConfig feedback;
-  feedback.beta = overrides.errorBeta.value_or(
-      values.number((kFeedbackKey + ".err_beta").str()));
-  feedback.reset = overrides.errorReset.value_or(
-      values.integer((kFeedbackKey + ".reset_T").str()));
-  if (config.quantizedGradientBits)
-    config.errorFeedback = feedback;
-  else if (config.stage == 3)
-    reporter.error(overrides.errorBeta ? "" : kFeedbackKey,
-                   "what quantized gradients lose is fed back, and no "
-                   "gradients are quantized; set zero_quantized_gradients, or "
-                   "leave it out");
+  readQuantization(values, context, reporter, config);
 }
 
 void ConfigReader::readExtension() {

@@ -28,6 +28,16 @@ void readSecondary(const ConfigValues &values, const ConfigContext &context,
 void readGradientAxes(const ConfigValues &values, const ConfigContext &context,
                       Reporter &reporter, TrainConfig &config);
 
+/// Reads what is quantized of gathers, of what is stored and of gradients into
+/// `config`, whose stage and axes are read, and what is fed back.
+void readQuantization(const ConfigValues &values, const ConfigContext &context,
+                      Reporter &reporter, TrainConfig &config);
+
+/// Reads the optimizer and the schedule of its learning rate into `config`.
+void readOptimizer(const llvm::json::Object &root, const ConfigValues &values,
+                   const ConfigOverrides &overrides, Reporter &reporter,
+                   TrainConfig &config);
+
 /// Reads what is offloaded into `config`, whose stage and state tiers are read.
 void readOffload(const ConfigValues &values, const OffloadOverrides &overrides,
                  Reporter &reporter, TrainConfig &config);

@@ -1,0 +1,180 @@
+//===- OptimizerReader.cpp - The optimizer and its rate ---------*- C++ -*-===//
+#include "ConfigReader.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir::zero;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+namespace {
+class OptimizerReader {
+public:
+  OptimizerReader(const json::Object &root, const ConfigValues &values,
+                  const ConfigOverrides &overrides, Reporter &reporter,
+                  TrainConfig &config)
+      : root(root), values(values), overrides(overrides), reporter(reporter),
+        config(config) {}
+
+  void run() {
+    readOptimizer();
+    readScheduler();
+  }
+
+private:
+  /// Every key of the block of `path` must be one that `type` has.
+  void checkApplies(StringRef path, StringRef type);
+  void readOptimizer();
+  void readSettings(const OptimizerRule &rule);
+  void readScheduler();
+  SchedulerType readSchedulerType(StringRef type);
+  void readTotalSteps(StringRef type);
+
+  const json::Object &root;
+  const ConfigValues &values;
+  const ConfigOverrides &overrides;
+  Reporter &reporter;
+  TrainConfig &config;
+};
+} // namespace
+
+void OptimizerReader::checkApplies(StringRef path, StringRef type) {
+  auto [blockName, paramsName] = path.split('.');
+  const json::Object *block = root.getObject(blockName);
+  const json::Object *params = block ? block->getObject(paramsName) : nullptr;
+  if (!params)
+    return;
+  const ConfigKey &parent = getConfigKey(path);
+  for (const json::Object::value_type &entry : *params) {
+    const ConfigKey *row = findConfigKey(&parent, StringRef(entry.first));
+    if (!row || !*row->only)
+      continue;
+    llvm::SmallVector<StringRef> types;
+    StringRef(row->only).split(types, '|');
+    if (!llvm::is_contained(types, type))
+      reporter.error(row->path, type + " has no such setting (" +
+                                    llvm::join(types, " and ") + " " +
+                                    (types.size() > 1 ? "have" : "has") +
+                                    " it); leave it out");
+  }
+}
+
+void OptimizerReader::readOptimizer() {
+  constexpr StringRef typeKey = "optimizer.type";
+  std::string type = values.text(typeKey);
+  std::string lower = StringRef(type).lower();
+  if (lower == "adam" && values.boolean("optimizer.params.adam_w_mode"))
+    lower = "adamw";
+  const OptimizerRule *rule = findOptimizerRule(lower);
+  if (!rule) {
+    reporter.error(typeKey, "\"" + Twine(type) +
+                                "\" is not supported; use one of " +
+                                listOptimizerRules() + ", in any case");
+    return;
+  }
+  if (overrides.optimizer)
+    rule = findOptimizerRule(*overrides.optimizer);
+  config.optimizer.type = rule->name;
+  checkApplies("optimizer.params", rule->type);
+  readSettings(*rule);
+}
+
+void OptimizerReader::readSettings(const OptimizerRule &rule) {
+  auto number = [&](StringRef key) {
+    std::string path = ("optimizer.params." + key).str();
+    for (const OptimizerRule::Default &own : rule.defaults)
+      if (key == own.key && !values.has(path))
+        return own.value;
+    return values.number(path);
+  };
+  OptimizerConfig &optimizer = config.optimizer;
+  optimizer.learningRate = number("lr");
+  optimizer.weightDecay = number("weight_decay");
+  llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
+  optimizer.beta1 = betas[0];
+  optimizer.beta2 = betas[1];
+  optimizer.epsilon = number("eps");
+  optimizer.biasCorrection = values.boolean("optimizer.params.bias_correction");
+  optimizer.momentum = number("momentum");
+  optimizer.nesterov = values.boolean("optimizer.params.nesterov");
+  if (optimizer.nesterov && optimizer.momentum == 0)
+    reporter.error("optimizer.params.nesterov",
+                   "needs a momentum above 0; give one or leave it out");
+}
+
+SchedulerType OptimizerReader::readSchedulerType(StringRef type) {
+  auto found = llvm::StringSwitch<SchedulerType>(type)
+                   .Case("WarmupLR", SchedulerType::WarmupLR)
+                   .Case("WarmupDecayLR", SchedulerType::WarmupDecayLR)
+                   .Case("WarmupCosineLR", SchedulerType::WarmupCosineLR)
+                   .Default(SchedulerType::Constant);
+  if (found != SchedulerType::Constant)
+    return found;
+  bool known = type == "LRRangeTest" || type == "OneCycle";
+  reporter.error("scheduler.type", "\"" + type + "\" is " +
+                                       (known ? "not supported" : "not known") +
+                                       "; use \"WarmupLR\", "
+                                       "\"WarmupDecayLR\" or "
+                                       "\"WarmupCosineLR\", or leave the "
+                                       "block out for a constant rate");
+  return found;
+}
+
+void OptimizerReader::readTotalSteps(StringRef type) {
+  constexpr StringRef key = "scheduler.params.total_num_steps";
+  SchedulerConfig &scheduler = config.scheduler;
+  if (std::optional<int64_t> total = values.optionalInteger(key))
+    scheduler.totalSteps = *total;
+  else
+    return reporter.error(
+        key, type + " needs a number: the updates of the whole run");
+  if (scheduler.totalSteps < scheduler.warmupSteps)
+    reporter.error(key, "found " + Twine(scheduler.totalSteps) +
+                            ", fewer updates than the warm-up of " +
+                            Twine(scheduler.warmupSteps) +
+                            ": the rate would fall at once behind it; give "
+                            "the updates of the whole run, or a lower "
+                            "warmup_num_steps");
+}
+
+void OptimizerReader::readScheduler() {
+  if (!values.has("scheduler"))
+    return;
+  std::optional<std::string> type = values.optionalText("scheduler.type");
+  if (!type) {
+    if (values.has("scheduler.params"))
+      reporter.error("scheduler.type",
+                     "is missing; name the schedule, or leave the block out "
+                     "for a constant rate");
+    return;
+  }
+  SchedulerConfig &scheduler = config.scheduler;
+  scheduler.type = readSchedulerType(*type);
+  if (scheduler.type == SchedulerType::Constant)
+    return;
+  checkApplies("scheduler.params", *type);
+  constexpr StringRef maxKey = "scheduler.params.warmup_max_lr";
+  scheduler.warmupMinLearningRate =
+      values.number("scheduler.params.warmup_min_lr");
+  scheduler.warmupMaxLearningRate = values.optionalNumber(maxKey);
+  // DeepSpeed's default differs between the two; "auto" follows the groups.
+  if (scheduler.type == SchedulerType::WarmupDecayLR && !values.has(maxKey) &&
+      !values.isAuto(maxKey))
+    scheduler.warmupMaxLearningRate = 0.001;
+  scheduler.warmupSteps = values.integer("scheduler.params.warmup_num_steps");
+  scheduler.logWarmup = values.text("scheduler.params.warmup_type") == "log";
+  scheduler.warmupMinRatio = values.number("scheduler.params.warmup_min_ratio");
+  scheduler.cosineMinRatio = values.number("scheduler.params.cos_min_ratio");
+  if (scheduler.type != SchedulerType::WarmupLR)
+    readTotalSteps(*type);
+}
+
+void mlir::zero::readOptimizer(const json::Object &root,
+                               const ConfigValues &values,
+                               const ConfigOverrides &overrides,
+                               Reporter &reporter, TrainConfig &config) {
+  OptimizerReader(root, values, overrides, reporter, config).run();
+}
