@@ -9,6 +9,9 @@ namespace mlir::zero {
 /// The rows of the block `zero_optimization`, beginning with its own.
 llvm::ArrayRef<ConfigKey> getZeroOptimizationKeys();
 
+/// Those of the optimizer and of the schedule of its learning rate.
+llvm::ArrayRef<ConfigKey> getOptimizerKeys();
+
 /// Short names, for rows of few lines.
 namespace rows {
 constexpr KeyState yes = KeyState::Supported;
