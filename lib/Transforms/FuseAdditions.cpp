@@ -1,6 +1,7 @@
 //===- FuseAdditions.cpp - additions join the kernels beside them ---------===//
 
 #include "zero/Analysis/Additions.h"
+#include "zero/Dialect/NN/TensorForms.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -21,32 +22,85 @@ struct FuseAdditions : public zero::impl::FuseAdditionsBase<FuseAdditions> {
 
 } // namespace
 
-/// Puts one operation in the place of `fusable.by`.
-static void fuse(FusableAddition fusable) {
-  auto [addition, by] = fusable;
-  OpBuilder builder(by);
-  Operation *fused = by.buildWithAddends(builder, fusable.getAddends());
-  fused->setLoc(builder.getFusedLoc({addition.getLoc(), by.getLoc()}));
-  unsigned kept = by->getNumResults();
-  if (fusable.isBefore()) {
-    addition.getResult().replaceAllUsesWith(fused->getResult(kept));
-    by->replaceAllUsesWith(fused->getResults().take_front(kept));
-    by->erase();
-    addition->erase();
-    return;
+/// Brings the reshapes of `value` that stand before `place` behind it.
+static void moveReshapes(Value value, Operation *place) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+    if (user->getBlock() == place->getBlock() && user->isBeforeInBlock(place)) {
+      user->moveAfter(place);
+      moveReshapes(user->getResult(0), user);
+    }
+}
+
+/// Erases the reshapes that make `value`, as far as nothing reads them.
+static void eraseReshapes(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isReshape(op) || !op->use_empty())
+      return;
+    value = op->getOperand(0);
+    op->erase();
   }
-  unsigned summed = cast<OpResult>(by.getSummed()).getResultNumber();
-  addition.getResult().replaceAllUsesWith(fused->getResult(summed));
+}
+
+/// Lets what reads the sum, in the shape that `by` reads or in its own, read
+/// the last result of `fused`, and erases both.
+static void replaceWithSum(FusableAddition fusable, Operation *fused) {
+  auto [addition, by, shared] = fusable;
+  Value sum = fused->getResults().back(), read = by.getSummed();
+  by->replaceAllUsesWith(fused->getResults().drop_back());
+  by->erase();
+  if (read != shared)
+    read.replaceAllUsesWith(sum);
+  eraseReshapes(read);
+  ImplicitLocOpBuilder builder(fused->getLoc(), fused->getContext());
+  builder.setInsertionPointAfter(fused);
+  Value own =
+      nn::buildReshape(builder, sum, cast<RankedTensorType>(shared.getType()));
+  shared.replaceAllUsesWith(own);
+  moveReshapes(sum, fused);
+  moveReshapes(own, own.getDefiningOp());
+  eraseReshapes(own);
+  addition->erase();
+}
+
+/// The same where what the addition had of `by` is the sum, in whatever shape.
+static void replaceAddend(FusableAddition fusable, Operation *fused) {
+  auto [addition, by, shared] = fusable;
+  addition.getResult(0).replaceAllUsesWith(shared);
   addition->erase();
   by->replaceAllUsesWith(fused->getResults());
   by->erase();
 }
 
+/// Puts one operation in the place of `fusable.by`.
+static void fuse(FusableAddition fusable) {
+  AddendOpInterface by = fusable.by;
+  Location locs[] = {fusable.addition.getLoc(), by.getLoc()};
+  ImplicitLocOpBuilder builder(FusedLoc::get(by->getContext(), locs), by);
+  auto type = cast<RankedTensorType>(by.getSummed().getType());
+  SmallVector<Value> addends;
+  for (Value addend : fusable.getAddends())
+    addends.push_back(nn::buildReshape(builder, addend, type));
+  Operation *fused = by.buildWithAddends(builder, addends);
+  fused->setLoc(builder.getLoc());
+  if (fusable.isBefore())
+    replaceWithSum(fusable, fused);
+  else
+    replaceAddend(fusable, fused);
+}
+
 void FuseAdditions::runOnOperation() {
+  llvm::SetVector<Attribute> kernels;
   for (StepOp step : getOperation().getOps<StepOp>())
     step->walk([&](Block *block) {
-      for (const FusableAddition &fusable : findFusableAdditions(*block))
-        if (!gradientsOnly || !fusable.isBefore())
-          fuse(fusable);
+      for (FusableAddition fusable : findFusableAdditions(*block)) {
+        kernels.insert(fusable.addition.getKernelAttr());
+        fuse(fusable);
+      }
     });
+  SymbolTable symbols(getOperation());
+  for (Attribute name : kernels) {
+    Operation *kernel = symbols.lookup(cast<FlatSymbolRefAttr>(name).getAttr());
+    if (SymbolTable::symbolKnownUseEmpty(kernel, getOperation()))
+      symbols.erase(kernel);
+  }
 }

@@ -10,6 +10,17 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+static std::unique_ptr<Pass>
+makeCheckpointPass(const CheckpointConfig &config) {
+  CheckpointActivationsOptions checkpoint;
+  checkpoint.every = std::max<int64_t>(config.every, 1);
+  checkpoint.number = config.number;
+  checkpoint.layers.assign(config.layers.begin(), config.layers.end());
+  checkpoint.policy = stringify(config.policy).str();
+  checkpoint.offload = config.offload;
+  return createCheckpointActivations(checkpoint);
+}
+
 void mlir::zero::buildModelPipeline(OpPassManager &manager,
                                     const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
@@ -33,26 +44,13 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
                          config.checkpoint.policy == RecomputePolicy::Cheap;
     manager.addPass(createFuseEpilogues(fuse));
   }
-  if (config.fuseAdditions) {
-    FuseAdditionsOptions fuse;
-    // A recomputation has norms of the sums that are kept, and not their
-    // addends.
-    fuse.gradientsOnly = config.checkpoint.isEnabled();
-    manager.addPass(createFuseAdditions(fuse));
-  }
   manager.addPass(createOutlineElementwise());
   if (config.fuseMoves)
     manager.addPass(createFuseMoves());
-  if (!config.checkpoint.isEnabled())
-    return;
-  CheckpointActivationsOptions checkpoint;
-  checkpoint.every = std::max<int64_t>(config.checkpoint.every, 1);
-  checkpoint.number = config.checkpoint.number;
-  checkpoint.layers.assign(config.checkpoint.layers.begin(),
-                           config.checkpoint.layers.end());
-  checkpoint.policy = stringify(config.checkpoint.policy).str();
-  checkpoint.offload = config.checkpoint.offload;
-  manager.addPass(createCheckpointActivations(checkpoint));
+  if (config.checkpoint.isEnabled())
+    manager.addPass(makeCheckpointPass(config.checkpoint));
+  if (config.fuseAdditions)
+    manager.addPass(createFuseAdditions());
 }
 
 static void addOverlapPasses(OpPassManager &manager) {

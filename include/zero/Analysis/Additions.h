@@ -1,29 +1,36 @@
-//===- Additions.h - which additions a kernel beside them can do -*- C++
-//-*-===//
+//===- Additions.h - which additions a kernel beside can do -----*- C++ -*-===//
 #ifndef ZERO_ANALYSIS_ADDITIONS_H
 #define ZERO_ANALYSIS_ADDITIONS_H
 
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::zero {
 
 /// An addition that the kernel of `by` can do with its own work, at the place
 /// of `by` and with the bits of the two apart.
 struct FusableAddition {
-  arith::AddFOp addition;
+  LaunchOp addition;
   AddendOpInterface by;
+  /// What the addition has of `by`, in its own shape: the sum, which `by`
+  /// reads, or the result of `by`, which is an addend.
+  Value shared;
 
-  /// Whether `by` reads the sum; else its result is an addend.
-  bool isBefore() const;
-  /// What `by` takes: both operands of the addition, or the other one.
+  /// Whether `by` reads the sum.
+  bool isBefore() { return shared == addition.getResult(0); }
+  /// What `by` takes: both operands of the addition, or the other one. In the
+  /// shape of the addition.
   SmallVector<Value> getAddends();
 };
 
-/// Those of `block`, in the order of `by`, each addition once: additions that
-/// are an elementwise group of their own, of tensors that exist at the place of
-/// `by`, and whose sum nothing reads before it.
+/// Whether `op` gives all elements of its operand in another shape, and moves
+/// none.
+bool isReshape(Operation *op);
+
+/// Those of `block`, in the order of `by`, each addition once: launches of
+/// kernels that add two tensors and do nothing else, whose addends exist at the
+/// place of `by`, and whose sum nothing reads before it. Reshapes may lie in
+/// between.
 SmallVector<FusableAddition> findFusableAdditions(Block &block);
 
 } // namespace mlir::zero

@@ -77,37 +77,6 @@ def FuseCrossEntropy : Pass<"zero-fuse-cross-entropy", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::nn::NNDialect"];
 }
 
-def FuseAdditions : Pass<"zero-fuse-additions", "::mlir::ModuleOp"> {
-  let summary = "Fuse additions into the kernels beside them";
-  let description = [{
-    Fuses each addition of two tensors that would be a kernel of its own into an
-    operation with `AddendOpInterface`: one that reads the sum, or one whose
-    result is an addend.
-
-    Of `nn`: a norm of a residual sum becomes `nn.add_layer_norm` or
-    `nn.add_rms_norm`, which gives the sum as well; and the gradient of a norm
-    whose result is added to the residual's gradient becomes
-    `nn.add_layer_norm_grad` or `nn.add_rms_norm_grad`. Each stands at the place
-    of the norm.
-
-    - Needs: `zero-differentiate` ran; before `zero-outline-elementwise`.
-    - Leaves: one kernel and one pass over memory less for each, and the same
-      bits. An addition that `zero-outline-elementwise` puts into one kernel with
-      others stays, since sums between them are not rounded.
-    - Not done here: sums that something reads before the norm does, addends that
-      are made after the gradient, and additions in other shapes, as behind a
-      reshape.
-
-    ```mlir
-    %s = arith.addf %x, %f : tensor<4x8xbf16>              // before
-    %y, %rstd = nn.rms_norm %s, %w eps 1.0e-5 : ...
-    %y, %rstd, %s = nn.add_rms_norm %x, %f, %w eps 1.0e-5 : ... // after
-    ```
-  }];
-  let options = [Option<"gradientsOnly", "gradients-only", "bool", "false",
-    "Leave the forward alone, so that a norm may be recomputed by itself">];
-}
-
 def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
   let summary = "Fuse elementwise operations into kernels";
   let description = [{
@@ -140,6 +109,39 @@ def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect"];
+}
+
+def FuseAdditions : Pass<"zero-fuse-additions", "::mlir::ModuleOp"> {
+  let summary = "Fuse additions into the kernels beside them";
+  let description = [{
+    Fuses each `zero.launch` that adds two tensors and does nothing else into an
+    operation with `AddendOpInterface`: one that reads the sum, or one whose
+    result is an addend.
+
+    Of `nn`: a norm of a residual sum becomes `nn.add_layer_norm` or
+    `nn.add_rms_norm`, which gives the sum as well; and the gradient of a norm
+    whose result is added to the residual's gradient becomes
+    `nn.add_layer_norm_grad` or `nn.add_rms_norm_grad`. Each stands at the place
+    of the norm.
+
+    - Needs: `zero-outline-elementwise`, and `zero-checkpoint-activations` where
+      activations are recomputed: a recomputation has a norm of a sum that is
+      kept, and not of its addends.
+    - Leaves: one kernel and one pass over memory less for each, and the same
+      bits. Where a reshape lies in between, as before a group norm, addends and
+      sums are views.
+    - Not done here: sums that something reads before the norm does, and addends
+      that are made after the gradient. Of a sum of three tensors, which is one
+      kernel, the last addition alone is not fused: the sum of the other two would
+      be written and read again.
+
+    ```mlir
+    %s = zero.launch @addf_0(%x, %f) : ...                 // before
+    %y, %rstd = nn.rms_norm %s, %w eps 1.0e-5 : ...
+    %y, %rstd, %s = nn.add_rms_norm %x, %f, %w eps 1.0e-5 : ... // after
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
 def ExpandMath : Pass<"zero-expand-math"> {
