@@ -417,15 +417,6 @@ void withWarps(int64_t width, int held, Body body) {
     body(std::integral_constant<int, kWarps>());
 }
 
-/// Rows whose columns have numbers of 32 bits, the next ones of a thread
-/// included.
-int widthOf(const RowsShape &shape) {
-  if (shape.width > int64_t(1) << 30)
-    throw std::invalid_argument("rows of " + std::to_string(shape.width) +
-                                " elements; a device takes at most 2^30");
-  return int(shape.width);
-}
-
 template <typename T, bool centred, bool adds>
 void runNorm(const RowsShape &shape, float epsilon, const void *x,
              const void *residual, const void *w, const void *b, void *y,
@@ -435,7 +426,7 @@ void runNorm(const RowsShape &shape, float epsilon, const void *x,
     constexpr int rows = kRows<warps>;
     normKernel<T, centred, adds, warps>
         <<<blocksFor(shape.rows, rows), dim3(warps * kWarp, rows), 0, stream>>>(
-            shape.rows, widthOf(shape),
+            shape.rows, widthOf(shape.width),
             haveWideRows<T>(shape.width, x, residual, w, b, y, sum), epsilon,
             static_cast<const T *>(x), static_cast<const T *>(residual),
             static_cast<const T *>(w), static_cast<const T *>(b),
@@ -454,7 +445,7 @@ void runNormGrad(const RowsShape &shape, const void *dy, const void *dsum,
     constexpr int warps = chosen;
     normGradKernel<T, centred, adds, warps>
         <<<unsigned(blocks.count), dim3(warps * kWarp, kRows<warps>), 0,
-           stream>>>(shape.rows, blocks.blockRows, widthOf(shape),
+           stream>>>(shape.rows, blocks.blockRows, widthOf(shape.width),
                      haveWideRows<T>(shape.width, dy, dsum, x, w, dx),
                      static_cast<const T *>(dy), static_cast<const T *>(dsum),
                      static_cast<const T *>(x), static_cast<const T *>(w), mean,

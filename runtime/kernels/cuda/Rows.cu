@@ -232,15 +232,6 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// Rows whose columns have numbers of 32 bits, those of the next iteration
-/// included.
-int widthOf(const RowsShape &shape) {
-  if (shape.width > int64_t(1) << 30)
-    throw std::invalid_argument("rows of " + std::to_string(shape.width) +
-                                " elements; a device takes at most 2^30");
-  return int(shape.width);
-}
-
 } // namespace
 
 void zrt::cuda::softmax(const RowsShape &shape, const void *x, void *y,
@@ -250,7 +241,7 @@ void zrt::cuda::softmax(const RowsShape &shape, const void *x, void *y,
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
     softmaxKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
-                    stream>>>(shape.rows, widthOf(shape),
+                    stream>>>(shape.rows, widthOf(shape.width),
                               haveWideRows<T>(shape.width, x, y),
                               static_cast<const T *>(x), static_cast<T *>(y));
   });
@@ -265,9 +256,9 @@ void zrt::cuda::softmaxGrad(const RowsShape &shape, const void *dy,
     using T = decltype(element);
     softmaxGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
                         stream>>>(
-        shape.rows, widthOf(shape), haveWideRows<T>(shape.width, dy, y, dx),
-        static_cast<const T *>(dy), static_cast<const T *>(y),
-        static_cast<T *>(dx));
+        shape.rows, widthOf(shape.width),
+        haveWideRows<T>(shape.width, dy, y, dx), static_cast<const T *>(dy),
+        static_cast<const T *>(y), static_cast<T *>(dx));
   });
   checkLaunch("softmax_grad");
 }
@@ -286,7 +277,7 @@ void zrt::cuda::lossOfRows(const RowsShape &shape, LossClasses classes,
     using T = decltype(element);
     lossKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
                  stream>>>(
-        shape.rows, widthOf(shape), haveWideRows<T>(shape.width, logits),
+        shape.rows, widthOf(shape.width), haveWideRows<T>(shape.width, logits),
         classes, static_cast<const T *>(logits), targets, lse, losses, control);
   });
   checkLaunch("cross_entropy");
@@ -317,7 +308,7 @@ void zrt::cuda::lossGradOfRows(const RowsShape &shape, LossClasses classes,
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
     lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
-                     stream>>>(shape.rows, widthOf(shape),
+                     stream>>>(shape.rows, widthOf(shape.width),
                                haveWideRows<T>(shape.width, logits, dlogits),
                                classes, static_cast<const T *>(logits), targets,
                                lse, scale, static_cast<T *>(dlogits));

@@ -325,9 +325,6 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
                               void *workspace, cudaStream_t stream) {
   if (entries * width == 0)
     return;
-  if (width > int64_t(1) << 30)
-    throw std::invalid_argument("rows of " + std::to_string(width) +
-                                " elements; a device takes at most 2^30");
   // Rows without tokens stay as they are from here on.
   const size_t bytes = size_t(entries * width) * sizeOf(type);
   if (!init)
@@ -352,11 +349,11 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
     const T *from = static_cast<const T *>(init);
     T *result = static_cast<T *>(to);
     embeddingChunkKernel<<<blocksFor(tokens, 1), kRowThreads, 0, stream>>>(
-        sorted, int(width), haveWideRows<T>(width, dy, init, to),
+        sorted, widthOf(width), haveWideRows<T>(width, dy, init, to),
         static_cast<const T *>(dy), from, result, chunks);
     if (tokens > kChunk)
       embeddingJoinKernel<<<joins, dim3(kJoinColumns, kJoinRows), 0, stream>>>(
-          sorted, int(width), from, result, chunks);
+          sorted, widthOf(width), from, result, chunks);
   });
   checkLaunch("embedding_grad");
 }

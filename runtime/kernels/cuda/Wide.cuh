@@ -34,6 +34,15 @@ bool haveWideRows(int64_t width, Addresses... addresses) {
   return width % kWide<T> == 0 && areWide(addresses...);
 }
 
+/// The width of rows, whose columns have numbers of 32 bits, those of a
+/// thread's next vectors included.
+inline int widthOf(int64_t width) {
+  if (width > int64_t(1) << 30)
+    throw std::invalid_argument("rows of " + std::to_string(width) +
+                                " elements; a device takes at most 2^30");
+  return int(width);
+}
+
 /// How many of the elements from `i` on are below `end`, at most a vector's.
 template <typename T> __device__ inline int wideCount(int i, int end) {
   return end - i < kWide<T> ? end - i : kWide<T>;
