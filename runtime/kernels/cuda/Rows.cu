@@ -1,6 +1,6 @@
 // Softmax and cross entropy: a block takes a row of the last dimension, 16
 // bytes a thread at a time.
-#include "kernels/cuda/Wide.cuh"
+#include "kernels/cuda/WideRows.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,6 @@ namespace {
 constexpr int kRowThreads = 512;
 /// Threads of the one block that goes over all rows' losses.
 constexpr int kLossThreads = 1024;
-/// Vectors of a row that a thread has under way at once.
-constexpr int kInFlight = 4;
 
 /// Threads for rows of `width`: about two vectors each, or more.
 template <typename T> int threadsFor(int64_t width) {
@@ -24,37 +22,6 @@ template <typename T> int threadsFor(int64_t width) {
   while (threads < kRowThreads && int64_t(threads) * 2 * kWide<T> < width)
     threads *= 2;
   return threads;
-}
-
-/// Calls `body(i, count, vectors)` for this thread's vectors of a row, which
-/// begin at columns i; `vectors` are those of `rows` there, loaded some
-/// iterations ahead.
-template <int count, typename T, typename Body>
-__device__ __forceinline__ void forEachWide(const T *const (&rows)[count],
-                                            int width, bool whole, Body body) {
-  const int step = int(blockDim.x) * kWide<T>;
-  for (int i = int(threadIdx.x) * kWide<T>; i < width; i += kInFlight * step) {
-    Wide<T> loaded[kInFlight][count];
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k)
-#pragma unroll
-      for (int r = 0; r < count; ++r)
-        loaded[k][r] = loadWide(rows[r], i + k * step,
-                                wideCount<T>(i + k * step, width), whole);
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k)
-      if (i + k * step < width)
-        body(i + k * step, wideCount<T>(i + k * step, width), loaded[k]);
-  }
-}
-
-/// Sets a row to zero.
-template <typename T>
-__device__ __forceinline__ void clearRow(T *row, int width, bool whole) {
-  const float zeros[kWide<T>] = {};
-  for (int i = int(threadIdx.x) * kWide<T>; i < width;
-       i += int(blockDim.x) * kWide<T>)
-    storeWide(row, i, wideCount<T>(i, width), whole, zeros);
 }
 
 /// The largest value of a row and the sum of e^(value - largest), in every
@@ -70,15 +37,15 @@ __device__ inline float shiftOf(float largest) {
 }
 
 template <typename T>
-__device__ Exponentials exponentialsOf(const T *row, int width, bool whole) {
+__device__ Exponentials exponentialsOf(const T *row, const WideRow<T> &part) {
   float largest = -INFINITY, sum = 0;
-  forEachWide<1>({row}, width, whole, [&](int, int count, auto &vectors) {
+  part.template forEach<1>({row}, [&](int i, auto &vectors) {
     float values[kWide<T>];
     unpack(vectors[0], values);
-    if (count < kWide<T>)
+    if (!part.isFull(i))
 #pragma unroll
       for (int lane = 0; lane < kWide<T>; ++lane)
-        values[lane] = lane < count ? values[lane] : -INFINITY;
+        values[lane] = part.has(i + lane) ? values[lane] : -INFINITY;
     float next = largest;
 #pragma unroll
     for (int lane = 0; lane < kWide<T>; ++lane)
@@ -101,15 +68,16 @@ __global__ void __launch_bounds__(kRowThreads)
     softmaxKernel(int64_t rows, int width, bool whole, const T *x, T *y) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *row = x + r * width;
-    const Exponentials e = exponentialsOf(row, width, whole);
+    const WideRow<T> part = WideRow<T>::of(r, width, width, whole);
+    const Exponentials e = exponentialsOf(row, part);
     const float scale = 1.0f / e.sum;
-    forEachWide<1>({row}, width, whole, [&](int i, int count, auto &vectors) {
+    part.template forEach<1>({row}, [&](int i, auto &vectors) {
       float values[kWide<T>];
       unpack(vectors[0], values);
 #pragma unroll
       for (int lane = 0; lane < kWide<T>; ++lane)
         values[lane] = expf(values[lane] - e.largest) * scale;
-      storeWide(y + r * width, i, count, whole, values);
+      part.store(y + r * width, i, values);
     });
   }
 }
@@ -120,8 +88,9 @@ __global__ void __launch_bounds__(kRowThreads)
                       const T *y, T *dx) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *both[2] = {dy + r * width, y + r * width};
+    const WideRow<T> part = WideRow<T>::of(r, width, width, whole);
     float product = 0;
-    forEachWide(both, width, whole, [&](int, int, auto &vectors) {
+    part.forEach(both, [&](int, auto &vectors) {
       float g[kWide<T>], p[kWide<T>];
       unpack(vectors[0], g);
       unpack(vectors[1], p);
@@ -130,14 +99,14 @@ __global__ void __launch_bounds__(kRowThreads)
         product = fmaf(g[lane], p[lane], product);
     });
     const float sum = overBlock<Sum>(product, 0.0f);
-    forEachWide(both, width, whole, [&](int i, int count, auto &vectors) {
+    part.forEach(both, [&](int i, auto &vectors) {
       float g[kWide<T>], p[kWide<T>];
       unpack(vectors[0], g);
       unpack(vectors[1], p);
 #pragma unroll
       for (int lane = 0; lane < kWide<T>; ++lane)
         g[lane] = p[lane] * (g[lane] - sum);
-      storeWide(dx + r * width, i, count, whole, g);
+      part.store(dx + r * width, i, g);
     });
   }
 }
@@ -150,7 +119,8 @@ __global__ void __launch_bounds__(kRowThreads)
                float *losses, Control *control) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *row = logits + r * width;
-    const Exponentials e = exponentialsOf(row, classes.count, whole);
+    const Exponentials e =
+        exponentialsOf(row, WideRow<T>::of(r, width, classes.count, whole));
     if (threadIdx.x)
       continue;
     const float all = e.largest + logf(e.sum);
@@ -205,27 +175,27 @@ __global__ void __launch_bounds__(kRowThreads)
     const int32_t target = targets[r];
     // Of an ignored row nothing is read: its logits may be infinite.
     const bool counts = target != classes.ignored;
-    const float shift = counts ? lse[r] : 0.0f, factor = *scale;
-    forEachWide<1>({logits + r * width}, counts ? classes.count : 0, whole,
-                   [&](int i, int count, auto &vectors) {
-                     float values[kWide<T>];
-                     unpack(vectors[0], values);
-#pragma unroll
-                     for (int lane = 0; lane < kWide<T>; ++lane)
-                       values[lane] = expf(values[lane] - shift);
-                     if (target >= i && target < i + kWide<T>)
-#pragma unroll
-                       for (int lane = 0; lane < kWide<T>; ++lane)
-                         values[lane] -= i + lane == target ? 1.0f : 0.0f;
-#pragma unroll
-                     for (int lane = 0; lane < kWide<T>; ++lane)
-                       values[lane] *= factor;
-                     storeWide(dlogits + r * width, i, count, whole, values);
-                   });
     if (!counts) {
-      clearRow(dlogits + r * width, width, whole);
+      WideRow<T>::of(r, width, width, whole).clear(dlogits + r * width);
       continue;
     }
+    const float shift = lse[r], factor = *scale;
+    const WideRow<T> part = WideRow<T>::of(r, width, classes.count, whole);
+    part.template forEach<1>({logits + r * width}, [&](int i, auto &vectors) {
+      float values[kWide<T>];
+      unpack(vectors[0], values);
+#pragma unroll
+      for (int lane = 0; lane < kWide<T>; ++lane)
+        values[lane] = expf(values[lane] - shift);
+      if (target >= i && target < i + kWide<T>)
+#pragma unroll
+        for (int lane = 0; lane < kWide<T>; ++lane)
+          values[lane] -= i + lane == target ? 1.0f : 0.0f;
+#pragma unroll
+      for (int lane = 0; lane < kWide<T>; ++lane)
+        values[lane] *= factor;
+      part.store(dlogits + r * width, i, values);
+    });
     for (int i = classes.count + int(threadIdx.x); i < width;
          i += int(blockDim.x))
       dlogits[r * width + i] = fromFloat<T>(0.0f);
@@ -241,8 +211,7 @@ void zrt::cuda::softmax(const RowsShape &shape, const void *x, void *y,
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
     softmaxKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
-                    stream>>>(shape.rows, widthOf(shape.width),
-                              haveWideRows<T>(shape.width, x, y),
+                    stream>>>(shape.rows, widthOf(shape.width), areWide(x, y),
                               static_cast<const T *>(x), static_cast<T *>(y));
   });
   checkLaunch("softmax");
@@ -256,9 +225,9 @@ void zrt::cuda::softmaxGrad(const RowsShape &shape, const void *dy,
     using T = decltype(element);
     softmaxGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
                         stream>>>(
-        shape.rows, widthOf(shape.width),
-        haveWideRows<T>(shape.width, dy, y, dx), static_cast<const T *>(dy),
-        static_cast<const T *>(y), static_cast<T *>(dx));
+        shape.rows, widthOf(shape.width), areWide(dy, y, dx),
+        static_cast<const T *>(dy), static_cast<const T *>(y),
+        static_cast<T *>(dx));
   });
   checkLaunch("softmax_grad");
 }
@@ -276,9 +245,9 @@ void zrt::cuda::lossOfRows(const RowsShape &shape, LossClasses classes,
   withType(shape.type, [&](auto element) {
     using T = decltype(element);
     lossKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
-                 stream>>>(
-        shape.rows, widthOf(shape.width), haveWideRows<T>(shape.width, logits),
-        classes, static_cast<const T *>(logits), targets, lse, losses, control);
+                 stream>>>(shape.rows, widthOf(shape.width), areWide(logits),
+                           classes, static_cast<const T *>(logits), targets,
+                           lse, losses, control);
   });
   checkLaunch("cross_entropy");
 }
@@ -309,9 +278,9 @@ void zrt::cuda::lossGradOfRows(const RowsShape &shape, LossClasses classes,
     using T = decltype(element);
     lossGradKernel<<<blocksFor(shape.rows, 1), threadsFor<T>(shape.width), 0,
                      stream>>>(shape.rows, widthOf(shape.width),
-                               haveWideRows<T>(shape.width, logits, dlogits),
-                               classes, static_cast<const T *>(logits), targets,
-                               lse, scale, static_cast<T *>(dlogits));
+                               areWide(logits, dlogits), classes,
+                               static_cast<const T *>(logits), targets, lse,
+                               scale, static_cast<T *>(dlogits));
   });
   checkLaunch("cross_entropy_grad");
 }
