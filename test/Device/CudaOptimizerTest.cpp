@@ -1,4 +1,5 @@
 // The `zero` operations: the bits of the host's kernels.
+#include "../Runtime/QuantizeTesting.h"
 #include "../Runtime/UpdateRuleList.h"
 #include "CudaTesting.h"
 
@@ -52,6 +53,15 @@ void addStates(const ListedRule &rule, int64_t n, std::vector<Array> &buffers) {
   }
 }
 
+/// Lower halves of f32 masters.
+Array randomLower(int64_t n) {
+  Array lower(DataType::U16, {n});
+  const Array bits = randomIds({n}, 65536, 9);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<uint16_t *>(lower.data())[i] = uint16_t(bits[i]);
+  return lower;
+}
+
 TEST_F(CudaOptimizer, Updates) {
   for (const ListedRule &rule : listUpdateRules())
     for (DataType gradient : kFloats)
@@ -70,11 +80,8 @@ TEST_F(CudaOptimizer, Updates) {
 TEST_F(CudaOptimizer, UpdatesOfASplitMaster) {
   for (const ListedRule &rule : listUpdateRules())
     for (int64_t n : kLengths) {
-      Array lower(DataType::U16, {n});
-      const Array bits = randomIds({n}, 65536, 9);
-      for (int64_t i = 0; i < n; ++i)
-        static_cast<uint16_t *>(lower.data())[i] = uint16_t(bits[i]);
-      std::vector<Array> buffers = {randomArray(DataType::BF16, {n}, 1), lower};
+      std::vector<Array> buffers = {randomArray(DataType::BF16, {n}, 1),
+                                    randomLower(n)};
       addStates(rule, n, buffers);
       buffers.push_back(randomArray(DataType::BF16, {n}, 5));
       KernelSpec spec = makeUpdate(rule, buffers);
@@ -196,6 +203,93 @@ TEST_F(CudaOptimizer, CopiesWhatWasUpdated) {
       compare(spec, two, 0, control, &program);
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers that begin at multiples of their elements alone
+//===----------------------------------------------------------------------===//
+
+TEST_F(CudaOptimizer, UpdatesAtAnyAlignment) {
+  constexpr int64_t n = 1023;
+  for (const ListedRule &rule : listUpdateRules())
+    for (DataType compute : kFloats) {
+      std::vector<Array> buffers = {randomArray(compute, {n}, 1),
+                                    randomArray(DataType::F32, {n}, 2)};
+      addStates(rule, n, buffers);
+      if (compute != DataType::F32)
+        buffers.push_back(randomArray(compute, {n}, 5));
+      compareAlignments(makeUpdate(rule, buffers), buffers, control, &program);
+      if (compute != DataType::BF16)
+        continue;
+      buffers[1] = randomLower(n);
+      compareAlignments(makeUpdate(rule, buffers), buffers, control, &program);
+    }
+}
+
+TEST_F(CudaOptimizer, StatisticsAtAnyAlignment) {
+  for (DataType type : kFloats)
+    for (int64_t exact : {0, 1}) {
+      Array gradient = randomArray(type, {70001}, 7, 1e-3);
+      KernelSpec spec = makeSpec("zero.grad_stats", {gradient}, {});
+      spec.ints = {{"partition", {2}}, {"first", {1}}, {"exact", {exact}}};
+      compareAlignments(spec, {gradient}, control, &program);
+      gradient.set(69998, std::numeric_limits<double>::infinity());
+      compareAlignments(spec, {gradient}, control, &program);
+    }
+}
+
+TEST_F(CudaOptimizer, CopiesAtAnyAlignment) {
+  control.microIndex = 1;
+  for (DataType from : kFloats)
+    for (DataType to : kFloats) {
+      const std::vector<Array> two = {randomArray(from, {1023}, 1),
+                                      randomArray(to, {1023}, 2)};
+      compareAlignments(makeSpec("zero.copy", two, {}), two, control, &program);
+      if (to == DataType::F32)
+        compareAlignments(makeSpec("zero.accumulate", two, {}), two, control,
+                          &program);
+      if (from != to)
+        continue;
+      KernelSpec updated = makeSpec("zero.copy", two, {});
+      updated.ints["updated"] = {1};
+      compareAlignments(updated, two, control, &program);
+    }
+}
+
+TEST_F(CudaOptimizer, QuantizationAtAnyAlignment) {
+  const QuantizedPieces cut = {2, 3, 65};
+  for (DataType type : kFloats)
+    for (const Quantization how : {Quantization{8, 32}, Quantization{4, 16}}) {
+      const int64_t bytes = how.packedBytes(cut.piece);
+      const TensorType packed = {DataType::I8, {cut.all() * bytes}};
+      const Array x = randomArray(type, {cut.all() * cut.piece}, 1, 3);
+      KernelSpec spec = makeSpec("zero.quantize", {x}, {packed});
+      spec.ints = {{"bits", {how.bits}}, {"block", {how.block}}};
+      setPieces(spec, cut);
+      compareAlignments(spec, {x}, control, &program);
+      const Array errors = randomArray(DataType::BF16, x.type.shape, 2, 0.1);
+      spec.name = "zero.quantize_feedback";
+      spec.operands.push_back(errors.type);
+      spec.results.push_back(errors.type);
+      spec.ints["reset"] = {3};
+      spec.ints["accumulation"] = {2};
+      spec.floats["beta"] = 0.7;
+      compareAlignments(spec, {x, errors}, control, &program);
+      // What another kernel packed: 130 elements of two ranks.
+      KernelSpec pack = makeSpec("zero.quantize", {x}, {packed});
+      pack.ints = {{"bits", {how.bits}}, {"block", {how.block}}};
+      setPieces(pack, cut);
+      Control own = control;
+      const Array sent =
+          runOnDevice(pack, {x, Array(packed.type, packed.shape)}, own)[1];
+      KernelSpec sum = makeSpec("zero.sum_quantized", {sent},
+                                {{type, {cut.pieces * cut.piece}}});
+      sum.ints = {{"bits", {how.bits}}, {"block", {how.block}}};
+      setPieces(sum, cut);
+      compareAlignments(sum, {sent}, control, &program);
+      compareAlignments(dequantizeSpec(sent, type, how, cut.all(), {cut.piece}),
+                        {sent}, control, &program);
+    }
 }
 
 } // namespace

@@ -35,6 +35,9 @@ void CudaTest::SetUp() {
     GTEST_SKIP() << "no GPU: " << reason;
 }
 
+/// What lies before a buffer that begins behind an aligned address.
+static constexpr unsigned char kBefore = 0xa5;
+
 /// Runs `kernel` out of a graph, as steps do after the first one.
 static void repeatCaptured(Kernel &kernel, const std::vector<void *> &addresses,
                            void *workspace, Device &device,
@@ -69,7 +72,9 @@ private:
 std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
                                          std::vector<Array> buffers,
                                          Control &control,
-                                         const Program *program) {
+                                         const Program *program,
+                                         std::vector<size_t> starts) {
+  starts.resize(buffers.size());
   KernelContext kernels;
   kernels.cuda = context.get();
   kernels.program = program;
@@ -78,10 +83,14 @@ std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
       held.keep(device->allocate(sizeof(Control), "control")));
   device->write(kernels.control, &control, sizeof(Control));
   std::vector<void *> addresses;
-  for (Array &buffer : buffers) {
-    addresses.push_back(held.keep(
-        device->allocate(std::max<size_t>(buffer.bytes(), 1), "buffer")));
-    device->write(addresses.back(), buffer.data(), buffer.bytes());
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const size_t bytes = std::max<size_t>(buffers[i].bytes(), 1);
+    auto *begin = static_cast<char *>(
+        held.keep(device->allocate(starts[i] + bytes, "buffer")));
+    const std::vector<unsigned char> before(starts[i], kBefore);
+    device->write(begin, before.data(), starts[i]);
+    addresses.push_back(begin + starts[i]);
+    device->write(addresses[i], buffers[i].data(), buffers[i].bytes());
   }
   {
     std::unique_ptr<Kernel> kernel = makeCudaKernel(spec, kernels);
@@ -91,8 +100,14 @@ std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
     if (captured)
       repeatCaptured(*kernel, addresses, workspace, *device,
                      reinterpret_cast<Device::Queue>(context->stream));
-    for (size_t i = 0; i < buffers.size(); ++i)
+    for (size_t i = 0; i < buffers.size(); ++i) {
       device->read(buffers[i].data(), addresses[i], buffers[i].bytes());
+      std::vector<unsigned char> before(starts[i]);
+      device->read(before.data(), static_cast<char *>(addresses[i]) - starts[i],
+                   starts[i]);
+      for (unsigned char byte : before)
+        EXPECT_EQ(byte, kBefore) << "buffer " << i << " was written before it";
+    }
   }
   device->read(&control, kernels.control, sizeof(Control));
   return buffers;
@@ -117,16 +132,64 @@ std::vector<Array> CudaTest::runOnHost(const KernelSpec &spec,
   return buffers;
 }
 
+/// `inputs` and the results of `spec`. What nobody writes shows as NaN.
+static std::vector<Array> buffersOf(const KernelSpec &spec,
+                                    const std::vector<Array> &inputs) {
+  std::vector<Array> buffers = inputs;
+  for (const TensorType &type : spec.results) {
+    buffers.emplace_back(type.type, type.shape);
+    std::memset(buffers.back().data(), 0xff, buffers.back().bytes());
+  }
+  return buffers;
+}
+
+/// What each buffer may begin behind an aligned address, `bytes` where it has
+/// whole elements then. Packed ones have scales of 4 bytes in them.
+static std::vector<size_t> startsOf(const std::vector<Array> &buffers,
+                                    size_t bytes) {
+  std::vector<size_t> starts;
+  for (const Array &buffer : buffers) {
+    const DataType type = buffer.type.type;
+    const size_t least = type == DataType::I8 ? 4 : sizeOf(type);
+    starts.push_back(bytes % least ? 0 : bytes);
+  }
+  return starts;
+}
+
+void CudaTest::compareAlignments(const KernelSpec &spec,
+                                 const std::vector<Array> &inputs,
+                                 Control control, const Program *program) {
+  SCOPED_TRACE(spec.name);
+  const std::vector<Array> buffers = buffersOf(spec, inputs);
+  Control aligned = control;
+  const auto wanted = runOnDevice(spec, buffers, aligned, program);
+  const auto check = [&](const std::vector<size_t> &starts) {
+    Control other = control;
+    const auto found = runOnDevice(spec, buffers, other, program, starts);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_TRUE(wanted[i] == found[i])
+          << "buffer " << i << " with buffers at "
+          << testing::PrintToString(starts);
+    EXPECT_EQ(std::memcmp(&aligned, &other, sizeof(Control)), 0)
+        << "control block with buffers at " << testing::PrintToString(starts);
+  };
+  for (size_t bytes : {2, 4, 8}) {
+    const std::vector<size_t> starts = startsOf(buffers, bytes);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      std::vector<size_t> one(buffers.size());
+      one[i] = starts[i];
+      if (one[i])
+        check(one);
+    }
+    check(starts);
+  }
+}
+
 void CudaTest::compare(const KernelSpec &spec, const std::vector<Array> &inputs,
                        double tolerance, Control control,
                        const Program *program) {
   SCOPED_TRACE(spec.name);
-  std::vector<Array> buffers = inputs;
-  for (const TensorType &type : spec.results) {
-    buffers.emplace_back(type.type, type.shape);
-    // What nobody writes shows as NaN.
-    std::memset(buffers.back().data(), 0xff, buffers.back().bytes());
-  }
+  const std::vector<Array> buffers = buffersOf(spec, inputs);
   Control onHost = control, onDevice = control;
   const auto wanted = runOnHost(spec, buffers, onHost, program);
   const auto found = runOnDevice(spec, buffers, onDevice, program);

@@ -17,10 +17,12 @@ protected:
   static void TearDownTestSuite();
   void SetUp() override;
 
-  /// What a kernel leaves in its buffers, operands then results.
+  /// What a kernel leaves in its buffers, operands then results. Each begins
+  /// its number of `starts` bytes behind an aligned address; none: there.
   std::vector<Array> runOnDevice(const KernelSpec &spec,
                                  std::vector<Array> buffers, Control &control,
-                                 const Program *program = nullptr);
+                                 const Program *program = nullptr,
+                                 std::vector<size_t> starts = {});
   std::vector<Array> runOnHost(const KernelSpec &spec,
                                std::vector<Array> buffers, Control &control,
                                const Program *program = nullptr);
@@ -30,6 +32,13 @@ protected:
   void compare(const KernelSpec &spec, const std::vector<Array> &inputs,
                double tolerance, Control control = {},
                const Program *program = nullptr);
+
+  /// Runs `spec` with buffers that begin 2, 4 and 8 bytes behind an aligned
+  /// address, where a whole number of elements has as many: each alone, and
+  /// all together. Expects the bits that aligned ones leave.
+  void compareAlignments(const KernelSpec &spec,
+                         const std::vector<Array> &inputs, Control control = {},
+                         const Program *program = nullptr);
 
   /// Kernels run once, and then out of a graph.
   bool captured = false;

@@ -1,0 +1,153 @@
+// The `nn` operations whose kernels move 16 bytes a thread, on buffers that are
+// not aligned to as many: the bits do not depend on addresses.
+#include "CudaTesting.h"
+
+using namespace zrt;
+using namespace zrt::test;
+
+namespace {
+
+using CudaAlignment = CudaTest;
+
+TensorType f32(std::vector<int64_t> shape) {
+  return {DataType::F32, std::move(shape)};
+}
+
+/// Rows that begin at vectors, and rows that begin anywhere between them.
+constexpr int64_t kWidths[] = {24, 77, 1001};
+
+TEST_F(CudaAlignment, Softmax) {
+  for (DataType type : kFloats)
+    for (int64_t width : kWidths) {
+      const TensorType rows = {type, {9, width}};
+      const std::vector<Array> x = {randomArray(type, rows.shape, 1, 4)};
+      compareAlignments(makeSpec("nn.softmax", x, {rows}), x);
+      const std::vector<Array> g = {randomArray(type, rows.shape, 2),
+                                    randomArray(type, rows.shape, 3)};
+      compareAlignments(makeSpec("nn.softmax_grad", g, {rows}), g);
+    }
+}
+
+TEST_F(CudaAlignment, CrossEntropy) {
+  for (DataType type : kFloats)
+    for (int64_t width : kWidths)
+      for (int64_t classes : {width, width - 5}) {
+        const TensorType rows = {type, {9, width}};
+        const Array x = randomArray(type, rows.shape, 1, 4);
+        Array targets = randomIds({9}, classes, 2);
+        targets.set(5, -100);
+        KernelSpec loss =
+            makeSpec("nn.cross_entropy", {x, targets}, {f32({}), f32({9})});
+        KernelSpec grad =
+            makeSpec("nn.cross_entropy_grad",
+                     {randomArray(DataType::F32, {}, 3), x, targets,
+                      randomArray(DataType::F32, {9}, 4)},
+                     {rows});
+        if (classes != width)
+          loss.ints["classes"] = grad.ints["classes"] = {classes};
+        compareAlignments(loss, {x, targets});
+        compareAlignments(grad, {randomArray(DataType::F32, {}, 3), x, targets,
+                                 randomArray(DataType::F32, {9}, 4)});
+      }
+}
+
+TEST_F(CudaAlignment, Norms) {
+  // The last ones are longer than registers hold.
+  for (DataType type : kFloats)
+    for (int64_t width : {24, 77, 8216}) {
+      const int64_t rows = width < 1000 ? 9 : 2;
+      const auto x = [&](uint64_t seed) {
+        return randomArray(type, {rows, width}, seed);
+      };
+      const Array w = randomArray(type, {width}, 3),
+                  b = randomArray(type, {width}, 4),
+                  mean = randomArray(DataType::F32, {rows}, 5, 0.1),
+                  rstd = randomArray(DataType::F32, {rows}, 6);
+      const TensorType y = x(1).type, s = rstd.type;
+      KernelSpec layer =
+          makeSpec("nn.add_layer_norm", {x(1), x(2), w, b}, {y, s, s, y});
+      layer.floats["eps"] = 1e-5;
+      compareAlignments(layer, {x(1), x(2), w, b});
+      KernelSpec rms = makeSpec("nn.rms_norm", {x(1), w}, {y, s});
+      rms.floats["eps"] = 1e-5;
+      compareAlignments(rms, {x(1), w});
+      compareAlignments(makeSpec("nn.add_layer_norm_grad",
+                                 {x(7), x(8), x(1), w, mean, rstd},
+                                 {y, w.type, w.type}),
+                        {x(7), x(8), x(1), w, mean, rstd});
+      compareAlignments(
+          makeSpec("nn.rms_norm_grad", {x(7), x(1), w, rstd}, {y, w.type}),
+          {x(7), x(1), w, rstd});
+    }
+}
+
+TEST_F(CudaAlignment, SiluMul) {
+  for (DataType type : kFloats)
+    for (int64_t size : {5, 1003}) {
+      const std::vector<Array> x = {randomArray(type, {size}, 1),
+                                    randomArray(type, {size}, 2, 6),
+                                    randomArray(type, {size}, 3)};
+      const TensorType y = x[0].type;
+      compareAlignments(makeSpec("nn.silu_mul", {x[0], x[1]}, {y}),
+                        {x[0], x[1]});
+      compareAlignments(makeSpec("nn.silu_mul_grad", x, {y, y}), x);
+    }
+}
+
+TEST_F(CudaAlignment, Tokens) {
+  // Of 7 rows, each has several chunks of tokens.
+  const Array ids = randomIds({3, 100}, 7, 1);
+  for (DataType type : kFloats)
+    for (int64_t width : {24, 77}) {
+      const std::vector<Array> x = {ids, randomArray(type, {7, width}, 2)};
+      compareAlignments(makeSpec("nn.embedding", x, {{type, {3, 100, width}}}),
+                        x);
+      for (int64_t init : {0, 1}) {
+        std::vector<Array> g = {randomArray(type, {3, 100, width}, 3), ids};
+        if (init)
+          g.push_back(x[1]);
+        KernelSpec spec =
+            makeSpec("nn.embedding_grad", g, {{type, {7, width}}});
+        spec.ints["init"] = {init};
+        compareAlignments(spec, g);
+      }
+    }
+}
+
+TEST_F(CudaAlignment, Movement) {
+  for (DataType type : kFloats)
+    for (int64_t width : {24, 77}) {
+      const Array x = randomArray(type, {3, 5, width}, 1);
+      KernelSpec split = makeSpec(
+          "nn.split", {x}, {{type, {3, 5, 8}}, {type, {3, 5, width - 8}}});
+      split.ints["dim"] = {2};
+      compareAlignments(split, {x});
+      for (const std::vector<int64_t> &permutation :
+           {std::vector<int64_t>{1, 0, 2}, {0, 2, 1}}) {
+        std::vector<int64_t> shape;
+        for (int64_t dim : permutation)
+          shape.push_back(x.type.shape[size_t(dim)]);
+        KernelSpec transpose = makeSpec("nn.transpose", {x}, {{type, shape}});
+        transpose.ints["permutation"] = permutation;
+        compareAlignments(transpose, {x});
+      }
+      KernelSpec pad = makeSpec("tensor.pad", {x}, {{type, {4, 5, width}}});
+      pad.ints = {{"low", {1, 0, 0}}, {"high", {0, 0, 0}}};
+      pad.floats["value"] = 3;
+      compareAlignments(pad, {x});
+    }
+}
+
+TEST_F(CudaAlignment, Reductions) {
+  for (DataType type : kFloats)
+    for (int64_t width : {24, 77, 1032})
+      for (int64_t dim : {0, 1}) {
+        const Array x = randomArray(type, {141, width}, 1);
+        KernelSpec spec =
+            makeSpec("nn.reduce", {x}, {{type, {dim ? 141 : width}}});
+        spec.ints = {{"kind", {0}}, {"dims", {dim}}};
+        compareAlignments(spec, {x});
+      }
+}
+
+} // namespace
