@@ -114,15 +114,16 @@ __device__ inline void store(T *to, int64_t i, int count, bool whole,
   storePack(to, i, count, whole, pack);
 }
 
-/// Calls `body(i, count)` for each pack of [0, elements) that is this thread's.
-template <typename Body>
+/// Calls `body(i, count)` for each pack of `lanes` of [0, elements) that is
+/// this thread's.
+template <int lanes = kPack, typename Body>
 __device__ inline void forEachPack(int64_t elements, Body body) {
-  const int64_t packs = (elements + kPack - 1) / kPack;
+  const int64_t packs = (elements + lanes - 1) / lanes;
   const int64_t step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t p = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; p < packs;
        p += step) {
-    const int64_t i = p * kPack;
-    body(i, int(elements - i < kPack ? elements - i : int64_t(kPack)));
+    const int64_t i = p * lanes;
+    body(i, int(elements - i < lanes ? elements - i : int64_t(lanes)));
   }
 }
 

@@ -1,7 +1,7 @@
-// nn.silu_mul and nn.silu_mul_grad on a device.
+// nn.silu_mul and nn.silu_mul_grad on a device: 16 bytes a thread at a time.
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
-#include "kernels/cuda/Device.cuh"
+#include "kernels/cuda/Wide.cuh"
 
 using namespace zrt;
 using namespace zrt::cuda;
@@ -16,14 +16,14 @@ __device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 template <typename T>
 __global__ void siluMulKernel(int64_t elements, bool whole, const T *gate,
                               const T *up, T *y) {
-  forEachPack(elements, [&](int64_t i, int count) {
-    float x[kPack], factor[kPack], result[kPack];
-    load(gate, i, count, whole, x);
-    load(up, i, count, whole, factor);
+  forEachPack<kWide<T>>(elements, [&](int64_t i, int count) {
+    float x[kWide<T>], factor[kWide<T>], result[kWide<T>];
+    loadWide(gate, i, count, whole, x);
+    loadWide(up, i, count, whole, factor);
 #pragma unroll
-    for (int lane = 0; lane < kPack; ++lane)
+    for (int lane = 0; lane < kWide<T>; ++lane)
       result[lane] = x[lane] * sigmoid(x[lane]) * factor[lane];
-    store(y, i, count, whole, result);
+    storeWide(y, i, count, whole, result);
   });
 }
 
@@ -31,20 +31,21 @@ template <typename T>
 __global__ void siluMulGradKernel(int64_t elements, bool whole, const T *dy,
                                   const T *gate, const T *up, T *dgate,
                                   T *dup) {
-  forEachPack(elements, [&](int64_t i, int count) {
-    float g[kPack], x[kPack], factor[kPack], first[kPack], second[kPack];
-    load(dy, i, count, whole, g);
-    load(gate, i, count, whole, x);
-    load(up, i, count, whole, factor);
+  forEachPack<kWide<T>>(elements, [&](int64_t i, int count) {
+    float g[kWide<T>], x[kWide<T>], factor[kWide<T>], first[kWide<T>],
+        second[kWide<T>];
+    loadWide(dy, i, count, whole, g);
+    loadWide(gate, i, count, whole, x);
+    loadWide(up, i, count, whole, factor);
 #pragma unroll
-    for (int lane = 0; lane < kPack; ++lane) {
+    for (int lane = 0; lane < kWide<T>; ++lane) {
       const float s = sigmoid(x[lane]);
       first[lane] =
           g[lane] * factor[lane] * (s * (1.0f + x[lane] * (1.0f - s)));
       second[lane] = g[lane] * (x[lane] * s);
     }
-    store(dgate, i, count, whole, first);
-    store(dup, i, count, whole, second);
+    storeWide(dgate, i, count, whole, first);
+    storeWide(dup, i, count, whole, second);
   });
 }
 
@@ -62,8 +63,8 @@ public:
       using T = decltype(element);
       bool whole = true;
       for (int i = 0; i < count; ++i)
-        whole &= holdsPacks<T>(b[i]);
-      const unsigned blocks = blocksFor(elements / kPack + 1, kThreads);
+        whole &= areWide(b[i]);
+      const unsigned blocks = blocksFor(elements / kWide<T> + 1, kThreads);
       auto in = [&](int i) { return static_cast<const T *>(b[i]); };
       auto out = [&](int i) { return static_cast<T *>(b[i]); };
       if constexpr (count == 3)

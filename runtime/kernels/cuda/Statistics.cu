@@ -1,5 +1,5 @@
 // Found-inf, norm, and the verdict on an update.
-#include "kernels/cuda/Device.cuh"
+#include "kernels/cuda/WideRows.cuh"
 
 using namespace zrt;
 using namespace zrt::cuda;
@@ -62,16 +62,16 @@ __global__ void termKernel(const T *gradient, int64_t elements, bool whole,
   const int64_t end = begin + kTerm < elements ? begin + kTerm : elements;
   double squares = 0;
   int64_t bad = 0, firstBad = kNone;
-  for (int64_t i = begin + threadIdx.x * kPack; i < end;
-       i += int64_t(blockDim.x) * kPack) {
-    float values[kPack];
-    load(gradient, i, int(end - i < kPack ? end - i : kPack), whole, values);
+  const WideRow<T> row = {int(end - begin), 0, whole};
+  row.template forEach<1>({gradient + begin}, [&](int i, auto &vectors) {
+    float values[kWide<T>];
+    unpack(vectors[0], values);
 #pragma unroll
-    for (int lane = 0; lane < kPack; ++lane) {
+    for (int lane = 0; lane < kWide<T>; ++lane) {
       const float value = values[lane];
       if (isNonFinite(value)) {
         ++bad;
-        firstBad = Earliest::join(firstBad, i + lane);
+        firstBad = Earliest::join(firstBad, begin + i + lane);
       }
       if (!exact) {
         squares = fma(double(value), double(value), squares);
@@ -85,7 +85,7 @@ __global__ void termKernel(const T *gradient, int64_t elements, bool whole,
         atomicAdd(&tables[exponent * kTables + threadIdx.x % kTables],
                   static_cast<unsigned long long>(mantissa * mantissa));
     }
-  }
+  });
   if (exact) {
     __syncthreads();
     // Exponent 255 is inf and NaN, which are counted and not summed. A
@@ -160,7 +160,7 @@ void zrt::cuda::gradientStatistics(const StatisticsArguments &a,
     withType(a.type, [&](auto element) {
       using T = decltype(element);
       const T *gradient = static_cast<const T *>(a.gradient);
-      const bool whole = holdsPacks<T>(gradient);
+      const bool whole = areWide(gradient);
       if (a.exact && a.squared)
         termKernel<T, true><<<unsigned(count), kThreads, 0, stream>>>(
             gradient, a.elements, whole, terms, a.control->normLimbs);
