@@ -20,8 +20,9 @@ import sys
 GRIDS = ((2, 32), (5, 7))
 GUARD = 256  # bytes behind the host's buffers
 PITCH = 1 << 40  # between the buffers' addresses
-# Where a buffer begins in its place: aligned to vectors, and to elements alone.
-SHIFTS = (0, 8)
+# Where a buffer begins in its place, behind what is aligned to vectors: all of them, and
+# each alone, as far as its elements are aligned then.
+STARTS = (0, 2, 4, 8)
 WIDEST = [0]  # access so far, bytes
 LIMIT = 200000  # instructions of a thread
 
@@ -153,15 +154,18 @@ class Memory:
     """Buffers, each far from the next. Without contents they are zeros of any size; where
     they end, and the sizes of accesses, are noted."""
 
-    def __init__(self, count, shift, contents=None):
-        self.contents, self.shift = contents, shift
-        self.ends, self.widths = [0] * count, [set() for _ in range(count)]
+    def __init__(self, starts, contents=None):
+        self.contents, self.starts = contents, starts
+        self.ends, self.widths = [0] * len(starts), [set() for _ in starts]
         self.writers = collections.Counter()
 
     def place(self, address, size):
-        buffer, offset = address // PITCH - 1, address % PITCH - self.shift
-        if not 0 <= buffer < len(self.ends) or offset < 0 or address % size:
+        buffer = address // PITCH - 1
+        if not 0 <= buffer < len(self.ends) or address % size:
             raise Unknown(f"an access of {size} bytes at {address:#x}")
+        offset = address % PITCH - self.starts[buffer]
+        if offset < 0:
+            raise Unknown(f"an access of {size} bytes before buffer {buffer}")
         self.ends[buffer] = max(self.ends[buffer], offset + size)
         return buffer, offset
 
@@ -230,7 +234,7 @@ class Kernel:
                 at = self.labels[words[0]]
             elif opcode == "ld.param.b64":
                 number = int(re.search(r"(\d+)\]$", words[1]).group(1))
-                registers[words[0]] = PITCH * (number + 1) + memory.shift
+                registers[words[0]] = PITCH * (number + 1) + memory.starts[number]
             elif access := re.fullmatch(r"(ld|st)\.global\.(?:v([24])\.)?b(\d+)", opcode):
                 size, count = int(access.group(3)) // 8, int(access.group(2) or 1)
                 address, names = words[::-1] if access.group(1) == "ld" else words
@@ -279,10 +283,19 @@ def fill(buffer, width, kind, numbers):
         buffer[at:at + width] = bits.to_bytes(width, "little")
 
 
+def starts_of(widths):
+    """Lists of where the buffers begin, whose elements have these sizes."""
+    for start in STARTS:
+        together = [start if start % width == 0 else 0 for width in widths]
+        yield together
+        for i in range(len(widths) if start else 0):
+            yield [together[i] if i == j else 0 for j in range(len(widths))]
+
+
 def check(kernel, host, kind):
     """The number of bytes that the kernel wrote."""
     # Where vectors are not aligned, accesses have the sizes of elements.
-    probe = Memory(kernel.buffers, SHIFTS[-1])
+    probe = Memory([8] * kernel.buffers)
     kernel.run(probe, GRIDS[0])
     if any(count > 1 for count in probe.writers.values()):
         sys.exit(f"{kernel.name}: writes an element more than once")
@@ -297,8 +310,9 @@ def check(kernel, host, kind):
                for each in start]
     addresses = (ctypes.c_void_p * len(guarded))(*map(ctypes.addressof, guarded))
     host.run(addresses, 0, host.extent)
-    for grid, shift in itertools.product(GRIDS, SHIFTS):
-        memory = Memory(kernel.buffers, shift, [bytearray(each) for each in start])
+    widths = [min(each) for each in probe.widths]
+    for grid, starts in itertools.product(GRIDS, starts_of(widths)):
+        memory = Memory(starts, [bytearray(each) for each in start])
         kernel.run(memory, grid)
         if any(count > 1 for count in memory.writers.values()):
             sys.exit(f"{kernel.name}: writes an element more than once")
@@ -309,7 +323,7 @@ def check(kernel, host, kind):
             if bytes(found) != wanted.raw[:len(found)]:
                 at = next(k for k in range(len(found)) if found[k] != wanted.raw[k])
                 sys.exit(f"{kernel.name}: buffer {i} differs from byte {at} on, as {grid[0]} "
-                         f"blocks of {grid[1]} threads, {shift} bytes into a line")
+                         f"blocks of {grid[1]} threads, {starts} bytes into lines")
     return sum(end for i, end in enumerate(probe.ends)
                if any(address // PITCH - 1 == i for address in probe.writers))
 
