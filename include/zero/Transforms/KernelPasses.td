@@ -187,15 +187,23 @@ def ThreadKernels : Pass<"zero-thread-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower kernel functions to GPU threads";
   let description = [{
     Every function with a body becomes a function of its buffers' pointers,
-    inputs first, in which a thread computes every element whose number is its
-    own modulo the number of threads: any grid of one dimension is right.
-    `extent` on the function is its number of elements.
+    inputs first, in which a thread computes every vector of neighbours whose
+    number is its own modulo the number of threads: any grid of one dimension is
+    right. A vector has as many elements as 16 bytes of the narrowest buffer hold,
+    at most 8. Where a buffer is not aligned to 16 bytes, vectors would reach over
+    the ends of rows, or fewer elements are left than a vector has, threads compute
+    single elements in the same way. `extent` on the function is its number of
+    elements, and `grain` that of a vector.
 
     ```mlir
     func.func private @k(%a: tensor<64xf32>) -> tensor<64xf32> { linalg.generic ... }
     // becomes
-    func.func @k(%a: !llvm.ptr, %r: !llvm.ptr) attributes {extent = 64 : i64} {
-      scf.for %i = %thread to %c64 step %threads { ... }
+    func.func @k(%a: !llvm.ptr, %r: !llvm.ptr) attributes {extent = 64 : i64, grain = 4 : i64} {
+      scf.if %aligned {
+        scf.for %i = %first to %c64 step %fours { ... } // four elements
+      } else {
+        scf.for %i = %thread to %c64 step %threads { ... } // one
+      }
     }
     ```
 

@@ -36,10 +36,12 @@ def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad", [
     NN_RowBlocks, AccumulatingOpInterface]> {
   let summary = "Add rows up by id: the gradient of the table";
   let description = [{
-    Row v of the result is the sum of the rows of `dy` whose id is v, in the order
-    of the tokens, in f32, rounded once. With `init` the sum starts from its row:
-    so a table that is also an output projection needs one buffer. `rows` gives a
-    block [begin, end) of the table's rows; ids outside add to other blocks.
+    Row v of the result is the sum of the rows of `dy` whose id is v, in f32,
+    rounded once. The host adds in the order of the tokens; a device adds chunks of
+    32 tokens so, and then the chunks in an order that their number decides. With
+    `init` the sum starts from its row: so a table that is also an output
+    projection needs one buffer. `rows` gives a block [begin, end) of the table's
+    rows; ids outside add to other blocks.
 
     Constraints
     - (C1) the result has rank 2: [V, C].
