@@ -1,6 +1,7 @@
 // The `nn` operations whose kernels move 16 bytes a thread, on buffers that are
 // not aligned to as many: the bits do not depend on addresses.
 #include "CudaTesting.h"
+#include "kernels/cuda/Launchers.h"
 
 using namespace zrt;
 using namespace zrt::test;
@@ -92,6 +93,54 @@ TEST_F(CudaAlignment, SiluMul) {
                         {x[0], x[1]});
       compareAlignments(makeSpec("nn.silu_mul_grad", x, {y, y}), x);
     }
+}
+
+/// Behind products, which may have other bits at other addresses: so by itself.
+TEST_F(CudaAlignment, Gelu) {
+  constexpr int64_t elements = 1003;
+  for (DataType type : kFloats) {
+    const Array h = randomArray(type, {elements}, 1, 3),
+                g = randomArray(type, {elements}, 2);
+    const auto run = [&](size_t first, size_t second) {
+      Array y(type, {elements}), dh = g;
+      auto *from =
+          static_cast<char *>(device->allocate(h.bytes() + first, "h"));
+      auto *to = static_cast<char *>(device->allocate(h.bytes() + second, "y"));
+      device->write(from + first, h.data(), h.bytes());
+      cuda::gelu(type, elements, from + first, to + second, context->stream);
+      cudaStreamSynchronize(context->stream);
+      device->read(y.data(), to + second, y.bytes());
+      device->write(to + second, dh.data(), dh.bytes());
+      cuda::geluGrad(type, elements, from + first, to + second,
+                     context->stream);
+      cudaStreamSynchronize(context->stream);
+      device->read(dh.data(), to + second, dh.bytes());
+      device->release(from);
+      device->release(to);
+      return std::pair(y, dh);
+    };
+    const auto wanted = run(0, 0);
+    for (size_t start : {2, 4, 8})
+      if (start % sizeOf(type) == 0)
+        for (auto [first, second] :
+             {std::pair(start, size_t(0)), {0, start}, {start, start}}) {
+          const auto found = run(first, second);
+          EXPECT_TRUE(found.first == wanted.first) << first << ", " << second;
+          EXPECT_TRUE(found.second == wanted.second) << first << ", " << second;
+        }
+  }
+}
+
+TEST_F(CudaAlignment, Rotary) {
+  for (DataType type : kFloats)
+    for (int64_t width : {6, 12, 32})
+      for (int64_t interleaved : {0, 1}) {
+        const Array x = randomArray(type, {2, 5, 3, width}, 1);
+        KernelSpec spec = makeSpec("nn.rotary", {x}, {x.type});
+        spec.ints = {{"interleaved", {interleaved}}, {"inverse", {0}}};
+        spec.floats["theta"] = 10000;
+        compareAlignments(spec, {x});
+      }
 }
 
 TEST_F(CudaAlignment, Tokens) {

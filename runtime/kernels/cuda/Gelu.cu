@@ -20,21 +20,11 @@ __device__ inline float geluDerivative(float x) {
   return 0.5f * (1.0f + t) + x * (0.5f * (1.0f - t * t) * inner);
 }
 
-/// Calls `body(i, count)` for each vector of [0, elements) that is this
-/// thread's.
-template <typename T, typename Body>
-__device__ __forceinline__ void forEachVector(int64_t elements, Body body) {
-  const int64_t step = int64_t(gridDim.x) * blockDim.x * kWide<T>;
-  for (int64_t i = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kWide<T>;
-       i < elements; i += step)
-    body(i, int(elements - i < kWide<T> ? elements - i : int64_t(kWide<T>)));
-}
-
 /// `y` may be `h`: each thread reads a vector before it writes it.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     geluKernel(int64_t elements, bool whole, const T *h, T *y) {
-  forEachVector<T>(elements, [&](int64_t i, int count) {
+  forEachPack<kWide<T>>(elements, [&](int64_t i, int count) {
     float x[kWide<T>];
     loadWide(h, i, count, whole, x);
 #pragma unroll
@@ -47,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     geluGradKernel(int64_t elements, bool whole, const T *h, T *dh) {
-  forEachVector<T>(elements, [&](int64_t i, int count) {
+  forEachPack<kWide<T>>(elements, [&](int64_t i, int count) {
     float x[kWide<T>], g[kWide<T>];
     loadWide(h, i, count, whole, x);
     loadWide(dh, i, count, whole, g);
