@@ -143,6 +143,21 @@ TEST_F(CudaAlignment, Rotary) {
       }
 }
 
+TEST_F(CudaAlignment, Dropout) {
+  for (DataType type : kFloats)
+    for (int64_t width : {5, 32})
+      for (int evaluating : {0, 1}) {
+        const Array x = randomArray(type, {3, 7, width}, 1);
+        KernelSpec spec = makeSpec("nn.dropout", {x}, {x.type});
+        spec.ints["id"] = {5};
+        spec.floats["p"] = 0.3;
+        Control control = {};
+        control.seed = 99;
+        control.evaluating = evaluating;
+        compareAlignments(spec, {x}, control);
+      }
+}
+
 TEST_F(CudaAlignment, Tokens) {
   // Of 7 rows, each has several chunks of tokens.
   const Array ids = randomIds({3, 100}, 7, 1);

@@ -93,27 +93,6 @@ __device__ inline void storePack(T *to, int64_t i, int count, bool whole,
       to[i + lane] = pack.lanes[lane];
 }
 
-/// The same as f32.
-template <typename T>
-__device__ inline void load(const T *from, int64_t i, int count, bool whole,
-                            float *to) {
-  const Pack<T> pack = loadPack(from, i, count, whole);
-#pragma unroll
-  for (int lane = 0; lane < kPack; ++lane)
-    to[lane] = toFloat(pack.lanes[lane]);
-}
-
-/// Stores them; `Round` is `fromFloat<T>` or `fromMaster<T>`.
-template <typename T, T (*Round)(float) = fromFloat<T>>
-__device__ inline void store(T *to, int64_t i, int count, bool whole,
-                             const float *from) {
-  Pack<T> pack;
-#pragma unroll
-  for (int lane = 0; lane < kPack; ++lane)
-    pack.lanes[lane] = Round(from[lane]);
-  storePack(to, i, count, whole, pack);
-}
-
 /// Calls `body(i, count)` for each pack of `lanes` of [0, elements) that is
 /// this thread's.
 template <int lanes = kPack, typename Body>

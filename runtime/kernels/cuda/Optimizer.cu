@@ -1,6 +1,8 @@
 // Gradient accumulation, updates, the loss scale: all predicated on the control
 // block, which the host never reads in between.
-#include "kernels/cuda/Device.cuh"
+#include "kernels/cuda/Wide.cuh"
+
+#include <algorithm>
 
 #include <cmath>
 
@@ -11,41 +13,48 @@ namespace {
 
 constexpr int kThreads = 256;
 
+/// Elements that fill a vector of the narrower type.
+template <typename From, typename To>
+constexpr int kLanes = std::max(kWide<From>, kWide<To>);
+
 template <typename From, typename To>
 __global__ void convertKernel(const From *from, To *to, int64_t elements,
                               bool whole) {
-  forEachPack(elements, [=](int64_t i, int count) {
-    float values[kPack];
-    load(from, i, count, whole, values);
-    store(to, i, count, whole, values);
+  constexpr int lanes = kLanes<From, To>;
+  forEachPack<lanes>(elements, [=](int64_t i, int count) {
+    float values[lanes];
+    loadLanes<lanes>(from, i, count, whole, values);
+    storeLanes<lanes>(to, i, count, whole, values);
   });
 }
 
 template <typename From, typename To>
 __global__ void accumulateKernel(const From *from, To *to, int64_t elements,
                                  bool whole, const Control *control) {
+  constexpr int lanes = kLanes<From, To>;
   const bool first = control->microIndex == 0;
-  forEachPack(elements, [=](int64_t i, int count) {
-    float values[kPack], sums[kPack];
-    load(from, i, count, whole, values);
+  forEachPack<lanes>(elements, [=](int64_t i, int count) {
+    float values[lanes], sums[lanes];
+    loadLanes<lanes>(from, i, count, whole, values);
     if (!first) {
-      load(to, i, count, whole, sums);
+      loadLanes<lanes>(to, i, count, whole, sums);
 #pragma unroll
-      for (int lane = 0; lane < kPack; ++lane)
+      for (int lane = 0; lane < lanes; ++lane)
         values[lane] = sums[lane] + values[lane];
     }
-    store(to, i, count, whole, values);
+    storeLanes<lanes>(to, i, count, whole, values);
   });
 }
 
-/// Two bytes a time: what is updated has types of two and of four.
+/// As elements of two bytes: what is updated has types of two and of four.
 __global__ void copyUpdatedKernel(const uint16_t *from, uint16_t *to,
-                                  int64_t count, const Control *control) {
+                                  int64_t elements, bool whole,
+                                  const Control *control) {
   if (!control->finite)
     return;
-  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
-       i += int64_t(gridDim.x) * blockDim.x)
-    to[i] = from[i];
+  forEachPack<kWide<uint16_t>>(elements, [=](int64_t i, int count) {
+    storeWide(to, i, count, whole, loadWide(from, i, count, whole));
+  });
 }
 
 template <typename T>
@@ -114,9 +123,13 @@ __device__ __forceinline__ void storeMaster(const UpdateBuffers &a, int64_t i,
   } else {
     storePack(a.parameter, i, count, whole, p);
   }
-  if (a.compute)
-    store<Compute, fromMaster<Compute>>(static_cast<Compute *>(a.compute), i,
-                                        count, whole, p.lanes);
+  if (!a.compute)
+    return;
+  Pack<Compute> rounded;
+#pragma unroll
+  for (int lane = 0; lane < kPack; ++lane)
+    rounded.lanes[lane] = fromMaster<Compute>(p.lanes[lane]);
+  storePack(static_cast<Compute *>(a.compute), i, count, whole, rounded);
 }
 
 /// What rules compute with: one element.
@@ -220,10 +233,10 @@ void zrt::cuda::convert(DataType fromType, const void *from, DataType toType,
     withType(toType, [&](auto target) {
       using From = decltype(source);
       using To = decltype(target);
-      convertKernel<<<blocksFor(elements / kPack + 1, kThreads), kThreads, 0,
-                      stream>>>(static_cast<const From *>(from),
-                                static_cast<To *>(to), elements,
-                                holdsPacks<From>(from) && holdsPacks<To>(to));
+      convertKernel<<<blocksFor(elements / kLanes<From, To> + 1, kThreads),
+                      kThreads, 0, stream>>>(static_cast<const From *>(from),
+                                             static_cast<To *>(to), elements,
+                                             areWide(from, to));
     });
   });
   checkLaunch("convert");
@@ -234,9 +247,10 @@ void zrt::cuda::copyUpdated(const void *from, void *to, int64_t bytes,
   const int64_t count = bytes / int64_t(sizeof(uint16_t));
   if (count == 0)
     return;
-  copyUpdatedKernel<<<blocksFor(count, kThreads), kThreads, 0, stream>>>(
+  copyUpdatedKernel<<<blocksFor(count / kWide<uint16_t> + 1, kThreads),
+                      kThreads, 0, stream>>>(
       static_cast<const uint16_t *>(from), static_cast<uint16_t *>(to), count,
-      control);
+      areWide(from, to), control);
   checkLaunch("copy_updated");
 }
 
@@ -249,10 +263,10 @@ void zrt::cuda::accumulate(DataType fromType, const void *from, DataType toType,
     withType(toType, [&](auto target) {
       using From = decltype(source);
       using To = decltype(target);
-      accumulateKernel<<<blocksFor(elements / kPack + 1, kThreads), kThreads, 0,
-                         stream>>>(
-          static_cast<const From *>(from), static_cast<To *>(to), elements,
-          holdsPacks<From>(from) && holdsPacks<To>(to), control);
+      accumulateKernel<<<blocksFor(elements / kLanes<From, To> + 1, kThreads),
+                         kThreads, 0, stream>>>(static_cast<const From *>(from),
+                                                static_cast<To *>(to), elements,
+                                                areWide(from, to), control);
     });
   });
   checkLaunch("accumulate");

@@ -213,54 +213,81 @@ size_t sortBytes(int64_t tokens) {
 // Rotary and dropout
 //===----------------------------------------------------------------------===//
 
-template <typename T>
-__global__ void rotaryKernel(const T *x, T *y, int64_t rows, int64_t positions,
-                             int64_t heads, int64_t pairs, bool interleaved,
-                             const float *cosines, const float *sines) {
-  const int64_t total = rows * heads * pairs;
+/// A thread turns as many pairs of a head as a vector has elements. They are
+/// two vectors: of first and of second elements, or of neighbours.
+template <typename T, bool interleaved>
+__global__ void __launch_bounds__(kThreads)
+    rotaryKernel(const T *x, T *y, int64_t rows, int64_t positions,
+                 int64_t heads, int pairs, bool whole, const float *cosines,
+                 const float *sines) {
+  constexpr int lanes = kWide<T>;
+  const int vectors = (pairs + lanes - 1) / lanes;
+  const int64_t total = rows * heads * vectors;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    const int64_t pair = i % pairs, head = i / pairs;
-    const int64_t position = head / heads % positions;
-    const int64_t first = head * 2 * pairs + (interleaved ? 2 * pair : pair);
-    const int64_t second = first + (interleaved ? 1 : pairs);
-    const float c = cosines[position * pairs + pair];
-    const float s = sines[position * pairs + pair];
-    const float a = toFloat(x[first]), b = toFloat(x[second]);
-    y[first] = fromFloat<T>(fmaf(a, c, -(b * s)));
-    y[second] = fromFloat<T>(fmaf(a, s, b * c));
+    const int64_t head = i / vectors;
+    const int pair = int(i % vectors) * lanes;
+    const int count = wideCount<T>(pair, pairs);
+    const int64_t angle = head / heads % positions * pairs + pair;
+    float c[lanes], s[lanes], values[2 * lanes], turned[2 * lanes];
+    loadLanes<lanes>(cosines, angle, count, whole, c);
+    loadLanes<lanes>(sines, angle, count, whole, s);
+    const int64_t at = head * 2 * pairs + (interleaved ? 2 * pair : pair);
+    const int64_t next = at + (interleaved ? lanes : pairs);
+    const int first = interleaved ? wideCount<T>(0, 2 * count) : count;
+    const int second = interleaved ? 2 * count - first : count;
+    loadWide(x, at, first, whole, values);
+    loadWide(x, next, second, whole, values + lanes);
+#pragma unroll
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int one = interleaved ? 2 * lane : lane;
+      const int other = interleaved ? one + 1 : lane + lanes;
+      const float a = values[one], b = values[other];
+      turned[one] = fmaf(a, c[lane], -(b * s[lane]));
+      turned[other] = fmaf(a, s[lane], b * c[lane]);
+    }
+    storeWide(y, at, first, whole, turned);
+    storeWide(y, next, second, whole, turned + lanes);
   }
 }
 
-/// A thread makes the four elements of a counter.
-template <typename T> __global__ void dropoutKernel(DropoutArguments a) {
+/// A counter makes four elements, and a thread a vector of a sample.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    dropoutKernel(DropoutArguments a, bool whole) {
+  constexpr int lanes = kWide<T>, words = 4;
   const T *x = static_cast<const T *>(a.x);
   T *y = static_cast<T *>(a.y);
   const uint64_t firstSample =
       (a.control->batch * a.ranks + a.rank) * a.samples;
   const bool identity = a.control->evaluating != 0;
   const uint64_t seed = a.control->seed;
-  const int64_t counters = (a.elements + 3) / 4;
-  const int64_t total = a.samples * counters;
+  const int64_t vectors = (a.elements + lanes - 1) / lanes;
+  const int64_t total = a.samples * vectors;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    const int64_t sample = i / counters, counter = i % counters;
-    const uint64_t global = firstSample + sample;
-    uint32_t words[4] = {uint32_t(counter), a.id, uint32_t(global),
-                         uint32_t(global >> 32)};
-    philox(words, seed);
+    const int64_t sample = i / vectors, element = i % vectors * lanes;
+    const int64_t rest = a.elements - element;
+    const int count = int(rest < lanes ? rest : lanes);
+    const int64_t at = sample * a.elements + element;
+    Wide<T> values = loadWide(x, at, count, whole);
+    if (!identity) {
+      const uint64_t global = firstSample + sample;
 #pragma unroll
-    for (int lane = 0; lane < 4; ++lane) {
-      const int64_t element = counter * 4 + lane;
-      if (element >= a.elements)
-        break;
-      const int64_t at = sample * a.elements + element;
-      if (identity)
-        y[at] = x[at];
-      else // A dropped element is 0 even where it is infinite.
-        y[at] = fromFloat<T>(
-            words[lane] >= a.threshold ? toFloat(x[at]) * a.scale : 0.0f);
+      for (int part = 0; part < lanes; part += words) {
+        uint32_t random[words] = {uint32_t((element + part) / words), a.id,
+                                  uint32_t(global), uint32_t(global >> 32)};
+        philox(random, seed);
+#pragma unroll
+        for (int lane = 0; lane < words; ++lane) {
+          T &value = values.lanes[part + lane];
+          // A dropped element is 0 even where it is infinite.
+          value = fromFloat<T>(
+              random[lane] >= a.threshold ? toFloat(value) * a.scale : 0.0f);
+        }
+      }
     }
+    storeWide(y, at, count, whole, values);
   }
 }
 
@@ -362,26 +389,32 @@ void zrt::cuda::rotary(DataType type, bool interleaved, const void *x, void *y,
                        int64_t rows, int64_t positions, int64_t heads,
                        int64_t pairs, const float *cosines, const float *sines,
                        cudaStream_t stream) {
-  const int64_t total = rows * heads * pairs;
-  if (total == 0)
+  if (rows * heads * pairs == 0)
     return;
   withType(type, [&](auto element) {
     using T = decltype(element);
-    rotaryKernel<<<blocksFor(total, kThreads), kThreads, 0, stream>>>(
-        static_cast<const T *>(x), static_cast<T *>(y), rows, positions, heads,
-        pairs, interleaved, cosines, sines);
+    const int64_t vectors = (pairs + kWide<T> - 1) / kWide<T>;
+    auto *kernel = interleaved ? rotaryKernel<T, true> : rotaryKernel<T, false>;
+    kernel<<<blocksFor(rows * heads * vectors, kThreads), kThreads, 0,
+             stream>>>(static_cast<const T *>(x), static_cast<T *>(y), rows,
+                       positions, heads, widthOf(pairs),
+                       haveWideRows<T>(pairs, x, y, cosines, sines), cosines,
+                       sines);
   });
   checkLaunch("rotary");
 }
 
 void zrt::cuda::dropout(const DropoutArguments &arguments,
                         cudaStream_t stream) {
-  const int64_t total = arguments.samples * ((arguments.elements + 3) / 4);
-  if (total == 0)
+  if (arguments.samples * arguments.elements == 0)
     return;
   withType(arguments.type, [&](auto element) {
-    dropoutKernel<decltype(element)>
-        <<<blocksFor(total, kThreads), kThreads, 0, stream>>>(arguments);
+    using T = decltype(element);
+    const int64_t vectors = (arguments.elements + kWide<T> - 1) / kWide<T>;
+    dropoutKernel<T>
+        <<<blocksFor(arguments.samples * vectors, kThreads), kThreads, 0,
+           stream>>>(arguments, haveWideRows<T>(arguments.elements, arguments.x,
+                                                arguments.y));
   });
   checkLaunch("dropout");
 }

@@ -129,6 +129,27 @@ __device__ __forceinline__ void storeWide(T *to, int64_t i, int count,
   storeWide(to, i, count, whole, roundWide<T>(from));
 }
 
+//===----------------------------------------------------------------------===//
+// Several vectors: as many elements of every type
+//===----------------------------------------------------------------------===//
+
+/// Elements [i, i + count) of `lanes`, which are whole vectors.
+template <int lanes, typename T>
+__device__ __forceinline__ void loadLanes(const T *from, int64_t i, int count,
+                                          bool whole, float *to) {
+#pragma unroll
+  for (int part = 0; part < lanes; part += kWide<T>)
+    loadWide(from, i + part, wideCount<T>(part, count), whole, to + part);
+}
+
+template <int lanes, typename T>
+__device__ __forceinline__ void storeLanes(T *to, int64_t i, int count,
+                                           bool whole, const float *from) {
+#pragma unroll
+  for (int part = 0; part < lanes; part += kWide<T>)
+    storeWide(to, i + part, wideCount<T>(part, count), whole, from + part);
+}
+
 } // namespace zrt::cuda
 
 #endif // ZERO_RUNTIME_KERNELS_CUDA_WIDE_CUH
