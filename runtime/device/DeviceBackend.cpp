@@ -70,8 +70,7 @@ DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
 }
 
 DeviceBackend::~DeviceBackend() {
-  // After a failure a peer may never come, and memory is released only when
-  // the device is done with what it holds.
+  // Memory is released only when the device is done with what it holds.
   if (std::uncaught_exceptions() > exceptions)
     giveUp();
   destroyStep();

@@ -45,6 +45,7 @@ public:
   void update(const FillMicro &fill) override;
   void evaluate(const FillMicro &fill) override;
   void drain() override;
+  void giveUp() override;
   void read(const BufferRef &buffer, uint64_t offset, void *to,
             size_t bytes) override;
   const Control &control() const override;
@@ -72,7 +73,6 @@ private:
   void bringBack();
   void finish();
   void destroyStep();
-  void giveUp();
 
   const Program &program;
   DeviceParts parts;

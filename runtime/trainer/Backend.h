@@ -40,6 +40,9 @@ public:
   virtual void evaluate(const FillMicro &fill) = 0;
   /// Waits for everything that was started.
   virtual void drain() = 0;
+  /// Ends, after a failure, what waits for peers: they may never come. What is
+  /// left to do is to destroy the backend.
+  virtual void giveUp() {}
 
   /// Copies `bytes` from `offset` of `buffer` to the host.
   virtual void read(const BufferRef &buffer, uint64_t offset, void *to,

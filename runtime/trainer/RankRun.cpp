@@ -421,6 +421,18 @@ void RankRun::summarize() {
 }
 
 void RankRun::execute() {
+  try {
+    runAll();
+  } catch (...) {
+    // Whoever called destroys the backend when it has told the peers, and a
+    // device releases no memory that a peer is still waited for with.
+    if (backend)
+      backend->giveUp();
+    throw;
+  }
+}
+
+void RankRun::runAll() {
   prepare();
   train();
   if (trace)

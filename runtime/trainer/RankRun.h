@@ -30,6 +30,7 @@ public:
   void execute();
 
 private:
+  void runAll();
   void checkAgreement();
   void prepare();
   void train();

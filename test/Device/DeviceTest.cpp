@@ -340,6 +340,17 @@ TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
   EXPECT_EQ(*aborts, 1);
 }
 
+/// Whoever caught the error says so, and destroys the backend later.
+TEST_F(OneKernel, ABackendThatGaveUpEndsCleanly) {
+  update(*backend);
+  update(*backend);
+  const std::shared_ptr<int> aborts = collectives->aborts;
+  backend->giveUp();
+  EXPECT_EQ(*aborts, 1);
+  backend.reset();
+  EXPECT_EQ(*aborts, 1);
+}
+
 TEST_F(OneKernel, ARunThatEndsWellAbortsNothing) {
   update(*backend);
   update(*backend);
