@@ -1,13 +1,13 @@
-"""What the bundle reports where something is wrong with the machine: makes a bundle
-whose programs only pretend, and runs it. Usage: check_bundle.py FOLDER"""
+"""What the bundle reports where something is wrong with the machine, and what it leaves for
+whoever has to find out. Usage: check_bundle.py FOLDER"""
 
 import os
-import shutil
-import stat
 import subprocess
 import sys
+import tarfile
 
-BUNDLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundle")
+import stand_ins
+
 # What zero-device-bench does: a line of shell, the exit code of the bundle, and what
 # its summary says.
 MACHINES = {
@@ -20,49 +20,91 @@ MACHINES = {
 }
 
 
-def script(path, text):
-    with open(path, "w") as file:
-        file.write(f"#!/bin/sh\n{text}\n")
-    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
-
-
-def make(folder, line, has_file):
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(BUNDLE, folder)
-    for name in ("bin", "programs", "test/Device"):
-        os.makedirs(os.path.join(folder, name))
-    for name in ("cuda-tests", "cuda-conformance", "nccl-tests"):
-        script(os.path.join(folder, "bin", "zero-" + name), "printf 'Suite.\\n  Test\\n'")
-    script(os.path.join(folder, "bin", "zero-device-bench"), line)
-    with open(os.path.join(folder, "commit"), "w") as file:
-        file.write("none")
-    with open(os.path.join(folder, "programs", "training.json"), "w") as file:
-        file.write("[]")
-    with open(os.path.join(folder, "test", "Device", "suite.py"), "w") as file:
-        file.write("")
-    # Whether the driver has a GPU is looked up in a folder that is the test's.
-    path = os.path.join(folder, "report.py")
-    with open(path) as file:
-        text = file.read()
-    device = os.path.join(folder, "nvidia0")
-    assert '"/dev/nvidia0"' in text
-    with open(path, "w") as file:
-        file.write(text.replace('"/dev/nvidia0"', repr(device)))
-    if has_file:
-        open(device, "w").close()
-
-
-def main():
-    folder = sys.argv[1]
+def check_machines(folder):
     for name, (line, code, summary) in MACHINES.items():
-        make(folder, line, has_file=name == "unused")
-        done = subprocess.run([sys.executable, os.path.join(folder, "run"), "checks", "--out",
-                               os.path.join(folder, "results")], capture_output=True, text=True)
-        last = done.stdout.splitlines()[-1] if done.stdout else done.stderr
+        stand_ins.make(folder, line)
+        if name == "unused":
+            open(os.path.join(folder, "nvidia0"), "w").close()
+        _, done = stand_ins.run(folder, "checks")
+        last = done.stdout.splitlines()[-2] if done.stdout else done.stderr
         print(f"{name}: exit code {done.returncode}: {last}")
         if done.returncode != code or summary not in last:
             sys.exit(f"{name}: wanted exit code {code} and '{summary}'\n"
                      f"{done.stdout}{done.stderr}")
+
+
+def check_archive(folder):
+    """A failure's command, exit status and whole output are in the archive."""
+    stand_ins.make(folder, stand_ins.prints())
+    lines = "; ".join(f"echo line {number}" for number in range(100))
+    stand_ins.script(os.path.join(folder, "bin", "zero-cuda-tests"),
+                     'case "$1" in *list*) printf "Kernels.\\n  Fails\\n";; '
+                     f"*) {lines}; exit 5;; esac")
+    stand_ins.run(folder, "checks", "--only", "Kernels.Fails")
+    with tarfile.open(os.path.join(folder, "results.tar.gz")) as archive:
+        texts = {name.removeprefix("results/"): archive.extractfile(name).read().decode()
+                 for name in archive.getnames() if archive.getmember(name).isfile()}
+    for name, wanted in (("index.md", "checks/Kernels.Fails.txt"),
+                         ("checks/Kernels.Fails.txt", "--gtest_filter"),
+                         ("checks/Kernels.Fails.txt", "exit status: 5"),
+                         ("checks/Kernels.Fails.txt", "line 0\n"),
+                         ("checks/Kernels.Fails.txt", "line 99\n"),
+                         ("checks/Kernels.Fails.txt", "run checks --only Kernels.Fails"),
+                         ("environment.txt", "nvidia-smi"), ("environment.txt", "python:"),
+                         ("environment.txt", "LD_LIBRARY_PATH=")):
+        if wanted not in texts.get(name, ""):
+            sys.exit(f"results.tar.gz: no '{wanted}' in {name}: {sorted(texts)}\n"
+                     f"{texts.get(name)}")
+    print("archive: complete")
+
+
+def compile_c(output, source, *flags):
+    subprocess.run(["cc", "-x", "c", "-", "-o", output, *flags], input=source, text=True,
+                   check=True)
+
+
+def check_libraries(folder):
+    """Libraries are found in the packages of pip, and one that is not there is named with its
+    package."""
+    stand_ins.make(folder)
+    packages = os.path.join(folder, "site-packages")
+    library = os.path.join(packages, "nvidia", "cu13", "lib", "libnccl.so.99")
+    os.makedirs(os.path.dirname(library))
+    compile_c(library, "int version(void) { return 2; }", "-shared", "-fPIC",
+              "-Wl,-soname,libnccl.so.99")
+    program = os.path.join(folder, "bin", "zero-device-bench")
+    compile_c(program, 'int version(void); int puts(const char *);'
+              'int main() { puts("no GPU: none is here"); return version() + 1; }',
+              "-L" + os.path.dirname(library), "-l:libnccl.so.99")
+    for name in ("cuda-tests", "cuda-conformance", "nccl-tests", "device-run"):
+        os.remove(os.path.join(folder, "bin", "zero-" + name))
+    rows, _ = stand_ins.run(folder, "sanitize", PYTHONPATH=packages)
+    stand_ins.expect(rows, kernels_memcheck=("skipped", "no GPU: none is here"))
+    os.remove(library)
+    rows, _ = stand_ins.run(folder, "sanitize", PYTHONPATH=packages)
+    stand_ins.expect(rows, kernels_memcheck=(
+        "failed", "libnccl.so.99 not found in LD_LIBRARY_PATH, the toolkit's folders and "
+        "nvidia/*/lib of Python's packages: pip install nvidia-nccl-cu13"))
+
+
+def check_fallback(folder):
+    """The bundle has the C++ library for a machine whose own is missing."""
+    stand_ins.make(folder)
+    library = os.path.join(folder, "lib-fallback", "libgcc_s.so.99")
+    os.makedirs(os.path.dirname(library))
+    compile_c(library, "int version(void) { return 2; }", "-shared", "-fPIC",
+              "-Wl,-soname,libgcc_s.so.99")
+    compile_c(os.path.join(folder, "bin", "zero-device-bench"),
+              'int version(void); int puts(const char *);'
+              'int main() { puts("no GPU: found"); return version() + 1; }',
+              "-L" + os.path.dirname(library), "-l:libgcc_s.so.99")
+    rows, _ = stand_ins.run(folder, "sanitize")
+    stand_ins.expect(rows, kernels_memcheck=("skipped", "no GPU: found"))
+
+
+def main():
+    for check in check_machines, check_archive, check_libraries, check_fallback:
+        check(sys.argv[1])
 
 
 if __name__ == "__main__":

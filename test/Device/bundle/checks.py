@@ -6,12 +6,10 @@ import os
 import sys
 import tempfile
 
-from report import ROOT, binary, last_lines, run
+from commands import PROGRAMS, ROOT, SKIPPED, binary, body_of, last_lines, run
 
 DEVICE = os.path.join(ROOT, "test", "Device")
-PROGRAMS = os.path.join(ROOT, "programs")
 TEXT = os.path.join(ROOT, "test", "Goldens", "tiny.txt")
-SKIPPED = 77
 LIMIT, LIMITS = 90, {"CudaAttention.FollowsTheHost": 240}  # seconds of a kernel's check
 # One of each kind; what is wrong everywhere shows in a minute.
 QUICK = ("trace", "Nccl.OneRankInAGraph", "CudaKernels.Products", "CudaKernels.Norms",
@@ -70,18 +68,18 @@ def kernel_checks():
             yield name, gtest_body(program, name), LIMITS.get(name, LIMIT)
 
 
-def step_checks(report):
+def step_checks():
     suite = [sys.executable, os.path.join(DEVICE, "suite.py")]
     code, output = run(suite + ["list"], 60)
     for name in output.split() if code == 0 else []:
-        yield name, report.command(suite + ["run", os.path.join(PROGRAMS, "suite"), name],
+        yield name, body_of(suite + ["run", os.path.join(PROGRAMS, "suite"), name],
                                    skips=(SKIPPED,)), 120
     with open(os.path.join(PROGRAMS, "training.json")) as file:
         programs = json.load(file)
     for each in programs:
         for mode in ([], ["--eager"]):
             name = "-".join(["losses", each["name"], *[m.strip("-") for m in mode]])
-            yield name, report.command([
+            yield name, body_of([
                 sys.executable, os.path.join(DEVICE, "compare_training.py"),
                 os.path.join(PROGRAMS, each["name"] + ".jsonl"), TEXT, each["tolerance"],
                 os.path.join(PROGRAMS, each["name"]), *each["flags"], *mode]), 120
@@ -105,7 +103,7 @@ def trace_check():
 
 def all_checks(report):
     """Those of `QUICK` first."""
-    checks = [trace_check(), *step_checks(report), *kernel_checks()]
+    checks = [trace_check(), *step_checks(), *kernel_checks()]
     return sorted(checks, key=lambda check: check[0] not in QUICK)
 
 

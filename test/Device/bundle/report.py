@@ -1,70 +1,17 @@
 """Checks, one line each, and the files that keep them."""
 
+import glob
 import json
 import os
-import signal
-import subprocess
+import re
+import tarfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-ROOT = os.path.dirname(os.path.abspath(__file__))
-BIN = os.path.join(ROOT, "bin")
+from commands import kept
+
 BEGIN = time.monotonic()  # of the process: what looks at the machine counts too
-OUTER = dict(os.environ)  # without what the bundle adds
-TAIL = 400  # characters of a failure's output that are shown
-NO_DEVICE = 3  # exit code of zero-device-bench where CUDA sees no GPU
-DEVICE_FILE = "/dev/nvidia0"  # is there where the driver has a GPU
-
-
-def run(command, limit, cwd=None, env=None):
-    """Exit code and output of `command`, which ends after `limit` seconds at the
-    latest; the exit code is then None."""
-    try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, text=True, errors="replace",
-                                   cwd=cwd, env=env, start_new_session=True)
-    except OSError as error:
-        return 127, str(error)
-    try:
-        output = process.communicate(timeout=limit)[0]
-        return process.returncode, output
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return None, process.communicate()[0]
-
-
-def binary(name):
-    return os.path.join(BIN, name)
-
-
-def last_lines(output, count=3):
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return " | ".join(lines[-count:])[-TAIL:]
-
-
-class Machine:
-    """What is here. `missing` says why there is no GPU, or is None; `broken` says why one
-    cannot be asked for, or is None: then nothing is known of the target, which is a failure."""
-
-    def __init__(self):
-        code, output = run([binary("zero-device-bench"), "device"], 120)
-        self.facts = json.loads(output.splitlines()[-1]) if code == 0 else {}
-        self.missing = self.broken = None
-        if code is None:
-            self.broken = "the GPU does not answer within two minutes"
-        elif code == NO_DEVICE and os.path.exists(DEVICE_FILE):
-            self.broken = f"there is {DEVICE_FILE}, and CUDA sees none: {last_lines(output, 1)}"
-        elif code == NO_DEVICE:
-            self.missing = last_lines(output, 1)
-        elif code != 0:
-            self.broken = f"zero-device-bench: exit code {code}: {last_lines(output)}"
-        code, output = run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
-                           30)
-        if code == 0 and output.strip():
-            self.facts["driver"] = output.split()[0]
-        with open(os.path.join(ROOT, "commit")) as file:
-            self.facts["commit"] = file.read().strip()
 
 
 class Report:
@@ -74,6 +21,7 @@ class Report:
     def __init__(self, part, machine, folder, deadline, only, begin):
         self.part, self.machine, self.folder, self.only = part, machine, folder, only
         self.deadline, self.begin = deadline, begin
+        os.makedirs(folder, exist_ok=True)
         self.rows = []
         self.lock = threading.Lock()
 
@@ -98,12 +46,28 @@ class Report:
             return self.add(name, "skipped", 0, self.machine.missing)
         if self.left() < 5:
             return self.add(name, "skipped", 0, f"no time is left of {self.deadline} s: run "
-                            f"this part again with --only {name}")
+                            f"{self.part} --only {name}")
+        kept.take()
         try:
             status, text, numbers = body(min(limit, self.left()))
         except Exception as error:  # a check's own fault is a failed check
             status, text, numbers = "failed", f"{type(error).__name__}: {error}", {}
+        numbers = {**numbers, **self.keep(name, status, text)}
         self.add(name, status, time.monotonic() - begin, text, **numbers)
+
+    def keep(self, name, status, text):
+        """The whole output of what did not pass, in a file; its name for the row."""
+        commands = kept.take()
+        if status == "passed" or not commands:
+            return {}
+        path = os.path.join(self.part, re.sub(r"[^\w.=-]+", "-", name) + ".txt")
+        os.makedirs(os.path.join(self.folder, self.part), exist_ok=True)
+        with open(os.path.join(self.folder, path), "w") as file:
+            file.write(f"{self.part}/{name}: {status}: {text}\n")
+            file.writelines(f"{key}: {value}\n" for key, value in self.machine.facts.items())
+            file.write(f"again: run {self.part} --only {name}\n"
+                       f"the machine: environment.txt\n\n{commands}")
+        return {"output": path}
 
     def check_all(self, checks):
         """Checks of no times, several at a time: (name, body, limit) each."""
@@ -111,19 +75,6 @@ class Report:
         with ThreadPoolExecutor(together) as pool:
             for each in [pool.submit(self.check, *check) for check in checks]:
                 each.result()
-
-    @staticmethod
-    def command(command, skips=()):
-        """The body of a check that is a command; exit codes of `skips` mean that it
-        cannot run."""
-        def body(limit):
-            code, output = run(command, limit)
-            if code is None:
-                return "failed", f"does not end within {limit:.0f} s: {last_lines(output)}", {}
-            if code in skips:
-                return "skipped", last_lines(output, 1), {}
-            return "passed" if code == 0 else "failed", last_lines(output), {"exit": code}
-        return body
 
     def count(self, status):
         return sum(row["status"] == status for row in self.rows)
@@ -135,7 +86,6 @@ class Report:
     def write(self):
         """The files, after every row: whoever ends the part leaves what is known."""
         summary, path = self.summary(), os.path.join(self.folder, self.part)
-        os.makedirs(self.folder, exist_ok=True)
         with open(path + ".json", "w") as file:
             json.dump({"part": self.part, "machine": self.machine.facts, "checks": self.rows,
                        "missing": self.machine.missing, "broken": self.machine.broken,
@@ -147,6 +97,8 @@ class Report:
             file.write("\n| check | status | s | |\n| --- | --- | --- | --- |\n")
             for row in self.rows:
                 text = row["text"].replace("|", "/")
+                if "output" in row:
+                    text += f" ([output]({row['output']}))"
                 file.write(f"| {row['check']} | {row['status']} | {row['seconds']} | {text} |\n")
 
     def finish(self):
@@ -155,3 +107,24 @@ class Report:
         path = os.path.join(self.folder, self.part)
         print(f"{self.part}: {self.summary()}; see {path}.json and {path}.md")
         return 1 if self.count("failed") else 0
+
+
+def pack(folder, machine):
+    """The archive of all results beside `folder`, with an index of what is in it."""
+    with open(os.path.join(folder, "environment.txt"), "w") as file:
+        file.write(machine.describe())
+    lines = ["# Results", "", "[The machine](environment.txt)", ""]
+    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+        with open(path) as file:
+            part = json.load(file)
+        name = part["part"]
+        lines.append(f"- {name}: {part['summary']}: [{name}.md]({name}.md), {name}.json")
+        lines += [f"  - {row['check']} {row['status']}: "
+                  + (f"[{row['output']}]({row['output']})" if "output" in row else row["text"])
+                  for row in part["checks"] if row["status"] == "failed"]
+    with open(os.path.join(folder, "index.md"), "w") as file:
+        file.write("\n".join(lines) + "\n")
+    archive = os.path.abspath(folder).rstrip("/") + ".tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(folder, os.path.basename(os.path.abspath(folder)))
+    return archive

@@ -7,8 +7,8 @@ counts a zeroed buffer as written, so it runs with memory that nobody zeroes.
 import os
 import shutil
 
-from checks import PROGRAMS, TEXT
-from report import binary, last_lines, run
+from checks import TEXT
+from commands import PROGRAMS, binary, last_lines, run
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 FAULTS = 42  # its exit code where it found something
