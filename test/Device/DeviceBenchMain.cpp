@@ -30,7 +30,7 @@ std::string dotted(int version) {
          std::to_string(version % 1000 / 10);
 }
 
-void printDevice() {
+void printDevice(int count) {
   const auto device = makeCudaDevice(0);
   cudaDeviceProp properties = {};
   cuda::check(cudaGetDeviceProperties(&properties, 0),
@@ -40,6 +40,7 @@ void printDevice() {
   cuda::check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   Json line;
   line["gpu"] = properties.name;
+  line["gpus"] = count;
   line["capability"] = dotted(properties.major * 1000 + properties.minor * 10);
   line["memory"] = properties.totalGlobalMem;
   line["in_use"] = device->bytesInUse();
@@ -186,13 +187,14 @@ int main(int argc, char **argv) {
                  "usage: zero-device-bench device | adamw [elements]\n");
     return 2;
   }
-  if (countCudaDevices(reason) == 0) {
+  const int count = countCudaDevices(reason);
+  if (count == 0) {
     std::printf("no GPU: %s\n", reason.c_str());
     return kNoDevice;
   }
   try {
     if (what == "device")
-      printDevice();
+      printDevice(count);
     else
       measureUpdate(argc > 2 ? std::atoll(argv[2]) : int64_t(1) << 28);
   } catch (const std::exception &error) {

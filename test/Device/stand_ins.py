@@ -17,9 +17,12 @@ FACTS = {"gpu": "model of an H100", "gpus": 1, "in_use": 0, "shares_devices": Fa
 BENCH = """if [ -n "$OMPI_COMM_WORLD_RANK" ]; then
   for flag; do
     shift
-    [ "$flag" = --collectives=nccl ] && set -- "$@" --share-gpu --collectives=host ||
-      set -- "$@" "$flag"
+    case $flag in
+      --collectives=* | --share-gpu) ;;
+      *) set -- "$@" "$flag" ;;
+    esac
   done
+  set -- "$@" --share-gpu --collectives=host
 fi
 exec zero-bench-run "$@"
 """

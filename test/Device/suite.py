@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Whole steps on a GPU: the updates that PyTorch recorded, and overflows.
 
-  suite.py list                   the cases, one a line
-  suite.py compile FOLDER         compiles their programs; needs no GPU
-  suite.py run FOLDER [CASE...]   runs cases with the programs of FOLDER
+  suite.py list                      the cases, one a line
+  suite.py compile FOLDER [CASE...]  compiles their programs; needs no GPU
+  suite.py run FOLDER [CASE...]      runs cases with the programs of FOLDER
 
 Stages 0 to 3 in f32, bf16 and f16, with micro-batches that add up and with
 clipping. One rank keeps its trivial collectives, so that a graph with NCCL in it
-is run; two ranks share the GPU and add through the host, or through NCCL where
-it lets them. Exit code 77: skipped, and the last line says why.
+is run; ranks share a GPU and add through the host, or through NCCL where it lets
+them, or have a GPU each, as threads and as processes. Exit code 77: skipped, and
+the last line says why.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -46,18 +48,32 @@ class Case:
         self.check(folder, self)
 
 
-def needs_nccl_that_shares():
-    # One collective at a time holds few multiprocessors, so that two ranks fit.
-    os.environ["NCCL_MULTI_RANK_GPU_ENABLE"] = "1"
-    os.environ.setdefault("NCCL_MAX_CTAS", "2")
+def device():
+    """What zero-device-bench says of the GPU, and its output for messages."""
     done = subprocess.run(["zero-device-bench", "device"], capture_output=True, text=True)
     said = (done.stdout + done.stderr).strip()[-200:]
     if done.returncode == NO_DEVICE:
         raise Skip(said)
     if done.returncode != 0:
         raise RuntimeError(f"zero-device-bench device ends with {done.returncode}: {said}")
-    if '"shares_devices":true' not in done.stdout:
+    return json.loads(done.stdout.splitlines()[-1]), said
+
+
+def needs_nccl_that_shares():
+    # One collective at a time holds few multiprocessors, so that the ranks fit.
+    os.environ["NCCL_MULTI_RANK_GPU_ENABLE"] = "1"
+    os.environ.setdefault("NCCL_MAX_CTAS", "2")
+    facts, said = device()
+    if not facts["shares_devices"]:
         raise Skip(f"NCCL before 2.30 lets no two ranks share a GPU: {said}")
+
+
+def needs_gpus(count):
+    def check():
+        found = device()[0]["gpus"]
+        if found < count:
+            raise Skip(f"this case wants {count} GPUs, and {found} is here")
+    return check
 
 
 def lets_nccl_block():
@@ -102,6 +118,9 @@ def golden_cases():
         yield golden_case(f"bf16-stage{stage}-two-processes", setup(stage, 2, "bf16"), mpi=True,
                           flags=("--share-gpu", "--collectives=nccl"),
                           needs=needs_nccl_that_shares)
+    yield golden_case("bf16-stage3-four-processes", setup(3, 4, "bf16"), mpi=True,
+                      flags=("--share-gpu", "--collectives=nccl"), needs=needs_nccl_that_shares)
+    yield from cases_of_several_gpus(setup)
     yield golden_case("f32-stage3-unregistered", setup(3, 1, "f32"),
                       flags=NCCL + ("--unregistered",))
     yield golden_case("f32-stage3-blocking", setup(3, 1, "f32"), flags=NCCL,
@@ -109,6 +128,22 @@ def golden_cases():
     yield golden_case("f32-stage3-llama", setup(3, 1, "f32", model="tiny-llama.mlir"),
                       flags=NCCL)
     yield golden_case("f32-stage3-processes", setup(3, 2, "f32"), mpi=True, flags=HOST)
+
+
+def cases_of_several_gpus(setup):
+    """A GPU each: windows between them, unregistered memory, graphs of threads and processes."""
+    for ranks in (2, 4):
+        for stage in range(4):
+            for kind, mpi in (("threads", False), ("processes", True)):
+                yield golden_case(f"bf16-stage{stage}-{ranks}-gpus-{kind}",
+                                  setup(stage, ranks, "bf16"), mpi=mpi, flags=NCCL,
+                                  needs=needs_gpus(ranks))
+        yield golden_case(f"f16-stage2-{ranks}-gpus-threads", setup(2, ranks, "f16"), flags=NCCL,
+                          needs=needs_gpus(ranks))
+        yield golden_case(f"bf16-stage3-{ranks}-gpus-unregistered", setup(3, ranks, "bf16"),
+                          flags=NCCL + ("--unregistered",), needs=needs_gpus(ranks))
+        yield golden_case(f"f32-stage3-{ranks}-gpus-eager", setup(3, ranks, "f32"),
+                          flags=NCCL + ("--eager",), needs=needs_gpus(ranks))
 
 
 def small_cases():
@@ -135,11 +170,15 @@ def cases():
     return [*golden_cases(), *small_cases()]
 
 
-def run(folder, names):
+def choose(names):
     chosen = [case for case in cases() if not names or case.name in names]
     if len(chosen) < len(set(names)):
         sys.exit(f"suite.py: no such case among {names}")
-    skipped = 0
+    return chosen
+
+
+def run(folder, names):
+    chosen, skipped = choose(names), 0
     for case in chosen:
         with tempfile.TemporaryDirectory() as scratch:
             try:
@@ -155,10 +194,10 @@ def main():
     command, *rest = sys.argv[1:] or [""]
     if command == "list" and not rest:
         print("\n".join(case.name for case in cases()))
-    elif command == "compile" and len(rest) == 1:
+    elif command == "compile" and rest:
         from training import compile_model
         os.makedirs(rest[0], exist_ok=True)
-        for case in cases():
+        for case in choose(rest[1:]):
             for setup in case.setups:
                 compile_model(rest[0], setup)
     elif command == "run" and rest:

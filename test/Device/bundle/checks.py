@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 from commands import PROGRAMS, ROOT, SKIPPED, binary, body_of, last_lines, run
+from faults import fault_checks
 
 DEVICE = os.path.join(ROOT, "test", "Device")
 TEXT = os.path.join(ROOT, "test", "Goldens", "tiny.txt")
@@ -16,7 +17,7 @@ QUICK = ("trace", "Nccl.OneRankInAGraph", "CudaKernels.Products", "CudaKernels.N
          "CudaKernels.MovesData", "CudaOptimizer.ExactStatistics",
          "CudaAttention.FollowsTheHostOverWholeTiles", "f32-alone", "f32-stage3-eager",
          "bf16-stage3-nccl", "f16-stage2-overflow-graph", "bf16-stage1-shared",
-         "losses-gpt-f32")
+         "losses-gpt-f32", "rank-fails-thread-shared")
 
 
 def gtest_names(program):
@@ -103,7 +104,7 @@ def trace_check():
 
 def all_checks(report):
     """Those of `QUICK` first."""
-    checks = [trace_check(), *step_checks(), *kernel_checks()]
+    checks = [trace_check(), *step_checks(), *fault_checks(report.machine), *kernel_checks()]
     return sorted(checks, key=lambda check: check[0] not in QUICK)
 
 

@@ -1,0 +1,105 @@
+"""Whole steps of the bundle, its faults, and a measured step, on models of devices: the rows
+pass, fail and are skipped. Usage: check_bundle_steps.py FOLDER"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import stand_ins
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TEST = os.path.dirname(HERE)
+CASES = ("bf16-stage3-2-gpus-threads", "bf16-stage3-2-gpus-processes",
+         "bf16-stage3-2-gpus-unregistered", "bf16-stage3-two-processes")
+STEPS = 3
+
+
+def add_suite(folder):
+    """The suite's files and programs; zero-compile makes them for the host."""
+    for name, files in (("Device", ("suite.py", "compare_training.py")),
+                        ("Integration", ("training.py", "train_golden.py", "train_small.py"))):
+        os.makedirs(os.path.join(folder, "test", name), exist_ok=True)
+        for file in files:
+            shutil.copy(os.path.join(TEST, name, file), os.path.join(folder, "test", name))
+    os.symlink(os.path.join(TEST, "Models"), os.path.join(folder, "test", "Models"))
+    shutil.copytree(os.path.join(TEST, "Goldens"), os.path.join(folder, "test", "Goldens"))
+    edit_golden(folder, shorten)
+    tools = os.path.join(folder, "tools")
+    os.makedirs(tools)
+    stand_ins.script(os.path.join(tools, "zero-compile"),
+                     f'for flag; do shift; [ "$flag" = --target=cuda ] || set -- "$@" "$flag"; '
+                     f'done; exec {shutil.which("zero-compile")} "$@"')
+    subprocess.run([sys.executable, os.path.join(folder, "test", "Device", "suite.py"), "compile",
+                    os.path.join(folder, "programs", "suite"), *CASES], check=True,
+                   env={**os.environ, "PATH": tools + ":" + os.environ["PATH"]})
+
+
+def edit_golden(folder, edit):
+    path = os.path.join(folder, "test", "Goldens", "training.json")
+    with open(path) as file:
+        golden = json.load(file)
+    edit(golden)
+    with open(path, "w") as file:
+        json.dump(golden, file)
+
+
+def shorten(golden):
+    """A model of a device takes its time."""
+    golden["settings"]["steps"] = STEPS
+    recorded = golden["gpt"]["bf16"]
+    for key in ("losses", "grad_norms"):
+        recorded[key] = recorded[key][:STEPS]
+
+
+def set_device(folder, **facts):
+    stand_ins.script(os.path.join(folder, "bin", "zero-device-bench"), stand_ins.prints(**facts))
+
+
+def check_steps(folder):
+    set_device(folder, gpus=1)
+    rows, _ = stand_ins.run(folder, "checks", "--only", "bf16-stage3-")
+    stand_ins.expect(rows, **{name: ("skipped", "this case wants 2 GPUs, and 1 is here")
+                              for name in CASES[:3]},
+                     bf16_stage3_two_processes=("skipped", "NCCL before 2.30"))
+    set_device(folder, gpus=2, shares_devices=True)
+    for name in CASES[0], CASES[1], CASES[3]:
+        rows, _ = stand_ins.run(folder, "checks", "--only", name)
+        stand_ins.expect(rows, **{name: "passed"})
+    # Another loss than PyTorch's: the row says which, and what was wanted.
+    edit_golden(folder, lambda golden: golden["gpt"]["bf16"]["losses"].__setitem__(2, 7.5))
+    rows, _ = stand_ins.run(folder, "checks", "--only", CASES[2])
+    stand_ins.expect(rows, **{CASES[2]: ("failed", "loss[2] is")})
+
+
+def check_faults(folder):
+    set_device(folder, gpus=2)
+    rows, _ = stand_ins.run(folder, "checks", "--only", "rank-")
+    stand_ins.expect(rows, **{name: "passed" for name in (
+        "rank-fails-thread-shared", "rank-fails-process-shared", "rank-killed-shared",
+        "rank-fails-thread-nccl", "rank-fails-process-nccl", "rank-killed-nccl")})
+    set_device(folder, gpus=1)
+    rows, _ = stand_ins.run(folder, "checks", "--only", "rank-killed", PATH="/nowhere")
+    stand_ins.expect(rows, rank_killed_nccl=("skipped", "wants 2 GPUs, and 1 is here"),
+                     rank_killed_shared=("skipped", "there is no mpirun"))
+    # A program that hangs, one that ends well, and one that names no fault.
+    for line, wanted in (("exec sleep 1000", "hangs"), ("exit 0", "0 updates"),
+                         ("for each; do [ $last = --metrics ] && printf '1\\n2\\n3\\n' > $each; "
+                          "last=$each; done; echo 'error: no'; exit 1", "60000")):
+        stand_ins.script(os.path.join(folder, "bin", "zero-device-run"), "last=0\n" + line)
+        rows, _ = stand_ins.run(folder, "checks", "--only", "rank-fails-thread-shared")
+        stand_ins.expect(rows, rank_fails_thread_shared=("failed", wanted))
+
+
+def main():
+    folder = sys.argv[1]
+    stand_ins.make(folder, trainer=stand_ins.BENCH)
+    add_suite(folder)
+    check_steps(folder)
+    stand_ins.replace(os.path.join(folder, "faults.py"), "LIMIT = 120", "LIMIT = 20")
+    check_faults(folder)
+
+
+if __name__ == "__main__":
+    main()
