@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compiles the models that the bundle measures, and writes models.json, variants.json and
-text.bin beside them: bundle_programs.py FOLDER [--stand-in]
+"""Compiles the models that the bundle measures, and writes models.json, variants.json,
+text.bin and zipf.bin beside them: bundle_programs.py FOLDER [--stand-in]
 
 --stand-in: the same names in sizes that a model of a device can take, for the host.
 """
 
 import collections
 import glob
+import itertools
 import json
 import os
 import re
@@ -17,7 +18,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 sys.path.insert(0, os.path.join(HERE, "bundle"))
+sys.dont_write_bytecode = True  # the folder is packed
 from kinds import by_kind  # noqa: E402
+from models import write_tokens, zipf  # noqa: E402
 
 PIPELINE = "precision=bf16 clip=1.0 weight-decay=0.1"
 MACHINES = {"H100": "h100", "H200": "h200", "A100": "a100"}  # of zero-plan, by a GPU's name
@@ -134,6 +137,7 @@ def main():
         with open(os.path.join(folder, name), "w") as file:
             json.dump(rows, file, indent=1)
     write_text(os.path.join(folder, "text.bin"))
+    write_tokens(os.path.join(folder, "zipf.bin"), itertools.islice(zipf(256), 1 << 13))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Whole steps of the bundle, its faults, and a measured step, on models of devices: the rows
 pass, fail and are skipped. Usage: check_bundle_steps.py FOLDER"""
 
+import itertools
 import json
 import os
 import shutil
@@ -8,6 +9,9 @@ import subprocess
 import sys
 
 import stand_ins
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundle"))
+from models import write_tokens, zipf  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
@@ -73,6 +77,39 @@ def check_steps(folder):
     stand_ins.expect(rows, **{CASES[2]: ("failed", "loss[2] is")})
 
 
+def add_losses(folder):
+    """A program with the losses that the host has on skewed ids."""
+    programs = os.path.join(folder, "programs")
+    path = os.path.join(folder, "test", "Device", "compare_training.py")
+    stand_ins.replace(path, "STEPS = 30", "STEPS = 10")
+    write_tokens(os.path.join(programs, "zipf.bin"), itertools.islice(zipf(256), 1 << 12))
+    model = os.path.join(TEST, "Models", "tiny-gpt.mlir")
+    for name, flags in ("gpt.host", ()), ("gpt.so", ("--emit=program",)):
+        subprocess.run(["zero-compile", model, *flags, "-o", os.path.join(programs, name)],
+                       check=True)
+    subprocess.run([sys.executable, path, "--record", os.path.join(programs, "gpt.host"),
+                    os.path.join(programs, "zipf.bin"), os.path.join(programs, "gpt-zipf.jsonl")],
+                   check=True)
+    stand_ins.script(os.path.join(programs, "gpt"),
+                     f'exec zero-bench-run {os.path.join(programs, "gpt.so")} "$@"')
+    with open(os.path.join(programs, "training.json"), "w") as file:
+        json.dump([{"name": "gpt", "tolerance": "1e-4", "flags": []}], file)
+
+
+def check_losses(folder):
+    add_losses(folder)
+    rows, _ = stand_ins.run(folder, "checks", "--only", "losses-gpt-zipf")
+    stand_ins.expect(rows, losses_gpt_zipf="passed")
+    path = os.path.join(folder, "programs", "gpt-zipf.jsonl")
+    with open(path) as file:
+        lines = file.readlines()
+    lines[3] = json.dumps({**json.loads(lines[3]), "loss": 4.25}) + "\n"
+    with open(path, "w") as file:
+        file.writelines(lines)
+    rows, _ = stand_ins.run(folder, "checks", "--only", "losses-gpt-zipf")
+    stand_ins.expect(rows, losses_gpt_zipf=("failed", "loss[3] is "))
+
+
 def check_faults(folder):
     set_device(folder, gpus=2)
     rows, _ = stand_ins.run(folder, "checks", "--only", "rank-")
@@ -97,6 +134,7 @@ def main():
     stand_ins.make(folder, trainer=stand_ins.BENCH)
     add_suite(folder)
     check_steps(folder)
+    check_losses(folder)
     stand_ins.replace(os.path.join(folder, "faults.py"), "LIMIT = 120", "LIMIT = 20")
     check_faults(folder)
 

@@ -41,11 +41,14 @@ def compare(steps, host, data, tolerance, *program):
             train([host], data, wanted, steps)
         train(list(program), data, found, steps)
         kinds = list(zip(losses(wanted), losses(found), strict=True))
-    pairs = [pair for left, right in kinds for pair in zip(left, right, strict=True)]
-    worst = max(abs(left - right) / abs(left) for left, right in pairs)
+    pairs = [(abs(left - right) / abs(left), f"{kind}[{index}] is {right!r}, wanted {left!r}")
+             for kind, both in zip(("loss", "validation_loss"), kinds)
+             for index, (left, right) in enumerate(zip(*both, strict=True))]
+    worst, where = max(pairs)
     trained = kinds[0][1]
     text = f"{len(trained)} losses from {trained[0]:.6f} to {trained[-1]:.6f} and " \
-        f"{len(pairs) - len(trained)} of evaluations, largest relative difference {worst:.2e}"
+        f"{len(pairs) - len(trained)} of evaluations, largest relative difference " \
+        f"{worst:.2e} ({where})"
     if not worst <= float(tolerance) or not trained[-1] < trained[0]:
         sys.exit(f"FAIL: {text}, wanted {tolerance} at most and a falling loss")
     print("ok:", text)

@@ -7,7 +7,7 @@ Usage: train_golden.py <folder> <precision> <ranks>
 import os
 
 from training import (GOLDENS, TOLERANCES, Setup, arguments, check, close, execute, golden,
-                      read_tensors, relative_l2)
+                      read_tensors, relative_l2, worst_element)
 
 TRAINED = os.path.join(GOLDENS, "tiny-gpt-trained.safetensors")
 
@@ -24,8 +24,10 @@ def compare(folder, setup, recorded, weights, trained, **options):
         check(run.column("loss_scale") == recorded["loss_scales"],
               f"{name}: the loss scale differs: {run.column('loss_scale')}")
     if trained:
-        error = relative_l2(read_tensors(run.weights), read_tensors(trained))
-        check(error <= TOLERANCES["parameters"], f"{name}: parameters are {error:.3g} off")
+        weights, wanted = read_tensors(run.weights), read_tensors(trained)
+        error = relative_l2(weights, wanted)
+        check(error <= TOLERANCES["parameters"], f"{name}: parameters are {error:.3g} off; "
+              f"the worst: {worst_element(weights, wanted)}")
         line += f", parameters {error:.2g}"
     print(line)
 

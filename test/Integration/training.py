@@ -309,6 +309,17 @@ def widen(dtype, data):
     return values
 
 
+def worst_element(found, wanted):
+    """Of all tensors, where they differ most beside the largest element of the tensor."""
+    def error(name, index):
+        size = max(map(abs, wanted[name])) or 1.0
+        return abs(found[name][index] - wanted[name][index]) / size
+
+    name, index = max(((name, index) for name, values in wanted.items()
+                       for index in range(len(values))), key=lambda place: error(*place))
+    return f"{name}[{index}] is {found[name][index]!r}, wanted {wanted[name][index]!r}"
+
+
 def relative_l2(found, wanted):
     """Of all tensors together."""
     check(found.keys() == wanted.keys(), "the saved names are not the model's: "

@@ -11,6 +11,7 @@ from faults import fault_checks
 
 DEVICE = os.path.join(ROOT, "test", "Device")
 TEXT = os.path.join(ROOT, "test", "Goldens", "tiny.txt")
+ZIPF = os.path.join(PROGRAMS, "zipf.bin")
 LIMIT, LIMITS = 90, {"CudaAttention.FollowsTheHost": 240}  # seconds of a kernel's check
 # One of each kind; what is wrong everywhere shows in a minute.
 QUICK = ("trace", "Nccl.OneRankInAGraph", "CudaKernels.Products", "CudaKernels.Norms",
@@ -78,11 +79,12 @@ def step_checks():
     with open(os.path.join(PROGRAMS, "training.json")) as file:
         programs = json.load(file)
     for each in programs:
-        for mode in ([], ["--eager"]):
-            name = "-".join(["losses", each["name"], *[m.strip("-") for m in mode]])
-            yield name, body_of([
+        for suffix, data, mode in (("", TEXT, []), ("-eager", TEXT, ["--eager"]),
+                                   ("-zipf", ZIPF, [])):
+            recorded = each["name"] + ("-zipf" if data == ZIPF else "") + ".jsonl"
+            yield f"losses-{each['name']}{suffix}", body_of([
                 sys.executable, os.path.join(DEVICE, "compare_training.py"),
-                os.path.join(PROGRAMS, each["name"] + ".jsonl"), TEXT, each["tolerance"],
+                os.path.join(PROGRAMS, recorded), data, each["tolerance"],
                 os.path.join(PROGRAMS, each["name"]), *each["flags"], *mode]), 120
 
 
