@@ -79,6 +79,8 @@ public:
   void fill(Parameter &value) {
     visitFields(value, *this);
     value.shape = {next(), 0, 5};
+    value.memberOffset = static_cast<uint64_t>(next());
+    value.padding = static_cast<uint64_t>(next());
     value.partition = 1;
   }
   void fill(TensorType &value) {
@@ -151,6 +153,7 @@ Program filled() {
     partition.quantized = {4, 66};
     partition.shardedParameters = true;
     partition.trainable = false;
+    partition.segments = {{0, 1 << 20}, {1 << 20, 1 << 20}}; // for padding
   }
   return program;
 }
@@ -281,6 +284,31 @@ TEST(Program, WhatIsStoredQuantizedIsChecked) {
   refuses([](Partition &partition) { partition.quantized.bits = 5; });
   refuses([](Partition &partition) { partition.trainable = true; });
   refuses([](Partition &partition) { partition.shardedParameters = false; });
+}
+
+TEST(Program, PaddingIsChecked) {
+  const auto errorOf = [](uint64_t offset, uint64_t padding,
+                          int32_t partition = 0) {
+    Program program, back;
+    program.partitions.resize(1);
+    program.partitions[0].segments = {{0, 64}, {64, 36}};
+    program.parameters.resize(1);
+    program.parameters[0].name = "w";
+    program.parameters[0].shape = {5, 4};
+    program.parameters[0].partition = partition;
+    program.parameters[0].memberOffset = offset;
+    program.parameters[0].padding = padding;
+    std::string bytes = serialize(program), error;
+    return parse(bytes.data(), bytes.size(), back, error) ? "" : error;
+  };
+  EXPECT_EQ(errorOf(76, 4), "");
+  EXPECT_EQ(errorOf(76, 5),
+            "program: parameter w has 5 elements of padding, which its "
+            "partition does not have");
+  EXPECT_NE(errorOf(77, 4), "");
+  EXPECT_NE(errorOf(60, ~uint64_t(0)), "");
+  EXPECT_NE(errorOf(~uint64_t(0) - 10, 4), "");
+  EXPECT_NE(errorOf(60, 4, -1), "");
 }
 
 TEST(Program, StridesAreChecked) {
