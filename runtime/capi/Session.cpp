@@ -7,7 +7,6 @@
 #include "state/Initialize.h"
 #include "trainer/MachineMemory.h"
 
-#include <new>
 #include <utility>
 
 using namespace zrt;
@@ -99,32 +98,19 @@ void Session::prepare(int number) {
 // Failures
 //===----------------------------------------------------------------------===//
 
-/// Of the first failure all others follow.
-void Session::record(int rank, const std::exception &error) {
-  const bool outOfMemory = dynamic_cast<const std::bad_alloc *>(&error);
-  const std::string what =
-      outOfMemory ? "there is not enough memory" : error.what();
-  const bool saysWho =
-      own.training.ranks == 1 || dynamic_cast<const PeerError *>(&error);
-  {
-    std::lock_guard<std::mutex> lock(failureMutex);
-    if (failure.empty())
-      failure = (saysWho ? "" : "rank " + std::to_string(rank) + ": ") + what;
-  }
-  communicators[size_t(rank)]->abort(what);
-}
-
 void Session::tryRank(int rank, const RankTeam::Job &job) {
   try {
     job(rank);
   } catch (const std::exception &error) {
-    record(rank, error);
+    failure.record(error, *communicators[size_t(rank)]);
+    if (Backend *backend = ranks[size_t(rank)]->backend.get())
+      backend->giveUp();
   }
 }
 
 void Session::throwFailure() {
-  if (!failure.empty())
-    throw std::runtime_error(failure);
+  if (!failure.message().empty())
+    throw std::runtime_error(failure.message());
 }
 
 void Session::runRanks(const RankTeam::Job &job) {
@@ -133,8 +119,9 @@ void Session::runRanks(const RankTeam::Job &job) {
 }
 
 void Session::checkAlive() const {
-  if (!failure.empty())
-    throw StateError("this run has failed and cannot go on: " + failure);
+  if (!failure.message().empty())
+    throw StateError("this run has failed and cannot go on: " +
+                     failure.message());
 }
 
 void Session::checkIdle() const {

@@ -8,6 +8,7 @@
 #include "communicator/Communicator.h"
 #include "state/Pieces.h"
 #include "state/Weights.h"
+#include "trainer/Failure.h"
 #include "trainer/Run.h"
 #include "trainer/Trainer.h"
 
@@ -134,7 +135,6 @@ private:
   void tryRank(int rank, const RankTeam::Job &job);
   void throwFailure();
   void runTogether(const std::function<void(int number, Rank &rank)> &body);
-  void record(int rank, const std::exception &error);
   void checkAlive() const;
   void checkIdle() const;
 
@@ -160,9 +160,8 @@ private:
   /// tell them exactly.
   std::map<std::string, std::vector<float>> exact;
   std::unique_ptr<Held> held;
-  std::mutex failureMutex;
-  std::string failure; ///< of the ranks; empty while all is well
-  RankTeam team;       ///< the last: its threads use the rest
+  Failure failure; ///< of the ranks
+  RankTeam team;   ///< the last: its threads use the rest
 };
 
 struct Session::Rank {

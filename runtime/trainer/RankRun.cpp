@@ -420,19 +420,12 @@ void RankRun::summarize() {
   out << std::flush;
 }
 
-void RankRun::execute() {
-  try {
-    runAll();
-  } catch (...) {
-    // Whoever called destroys the backend when it has told the peers, and a
-    // device releases no memory that a peer is still waited for with.
-    if (backend)
-      backend->giveUp();
-    throw;
-  }
+void RankRun::giveUp() {
+  if (backend)
+    backend->giveUp();
 }
 
-void RankRun::runAll() {
+void RankRun::execute() {
   prepare();
   train();
   if (trace)

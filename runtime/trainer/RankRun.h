@@ -29,8 +29,10 @@ public:
   /// CommunicationError where another did.
   void execute();
 
+  /// After a failure that peers have been told of: ends what waits for them.
+  void giveUp();
+
 private:
-  void runAll();
   void checkAgreement();
   void prepare();
   void train();

@@ -5,6 +5,7 @@
 #include "communicator/Mpi.h"
 #include "state/Weights.h"
 #include "trainer/Calibrate.h"
+#include "trainer/Failure.h"
 #include "trainer/MachineMemory.h"
 #include "trainer/Outputs.h"
 #include "trainer/RankRun.h"
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -23,21 +23,6 @@
 using namespace zrt;
 
 namespace {
-
-/// The first failure of a process: what comes later follows from it.
-class Failure {
-public:
-  void record(const std::string &message) {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (text.empty())
-      text = message;
-  }
-  const std::string &message() const { return text; }
-
-private:
-  std::mutex mutex;
-  std::string text;
-};
 
 Data openRunData(const Run &run) {
   const Options &options = run.options;
@@ -95,19 +80,12 @@ void runRank(const Run &run, const Data &data, Communicator &communicator,
       return calibrate(run, communicator, localRanks);
     rank = std::make_unique<RankRun>(run, data, communicator, localRanks);
     rank->execute();
-  } catch (const PeerError &error) {
-    failure.record(error.what());
-    communicator.abort(error.what());
   } catch (const std::exception &error) {
-    const std::string who =
-        communicator.ranks() > 1
-            ? "rank " + std::to_string(communicator.rank()) + ": "
-            : "";
-    const bool outOfMemory = dynamic_cast<const std::bad_alloc *>(&error);
-    const std::string what =
-        outOfMemory ? "there is not enough memory" : error.what();
-    failure.record(who + what);
-    communicator.abort(what);
+    failure.record(error, communicator);
+    // Last: what ends for a peer here is an error there, which has a cause now.
+    // Before the memory goes: a device releases none that is waited for with.
+    if (rank)
+      rank->giveUp();
   }
 }
 
