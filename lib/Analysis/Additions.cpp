@@ -7,9 +7,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/SymbolTable.h"
-
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -64,31 +61,17 @@ static bool addsTwoTensors(func::FuncOp kernel) {
           (isElementOf(add.getLhs(), 1) && isElementOf(add.getRhs(), 0)));
 }
 
-namespace {
-
-/// Which launches add. Remembers kernels that it has looked at.
-class Additions {
-public:
-  /// `op` as an addition; null for others.
-  LaunchOp get(Operation *op) {
-    auto launch = dyn_cast<LaunchOp>(op);
-    if (!launch)
-      return {};
-    auto [known, isNew] = adds.try_emplace(launch.getKernelAttr());
-    if (isNew)
-      known->second =
-          addsTwoTensors(tables.lookupNearestSymbolFrom<func::FuncOp>(
-              launch, launch.getKernelAttr()));
-    return known->second ? launch : LaunchOp();
-  }
-  std::optional<FusableAddition> find(AddendOpInterface op);
-
-private:
-  SymbolTableCollection tables;
-  DenseMap<Attribute, bool> adds;
-};
-
-} // namespace
+/// `op` as an addition; null for others.
+LaunchOp Additions::getAddition(Operation *op) {
+  auto launch = dyn_cast<LaunchOp>(op);
+  if (!launch)
+    return {};
+  auto [known, isNew] = adds.try_emplace(launch.getKernelAttr());
+  if (isNew)
+    known->second = addsTwoTensors(tables.lookupNearestSymbolFrom<func::FuncOp>(
+        launch, launch.getKernelAttr()));
+  return known->second ? launch : LaunchOp();
+}
 
 /// Whether `value` exists at the place of `op`, in the same block.
 static bool existsAt(Value value, Operation *op) {
@@ -106,14 +89,14 @@ static bool isReadBefore(Value value, Operation *op) {
   });
 }
 
-/// The addition whose sum `op` reads, or to which its result goes and nowhere
+/// The addition whose sum `by` reads, or to which its result goes and nowhere
 /// else; nothing if there is none.
-std::optional<FusableAddition> Additions::find(AddendOpInterface op) {
-  Value shared = op.getSummed();
-  if (shared.getDefiningOp() != op) {
+std::optional<FusableAddition> Additions::findBeside(AddendOpInterface by) {
+  Value shared = by.getSummed();
+  if (shared.getDefiningOp() != by) {
     while (Operation *def = shared.getDefiningOp()) {
-      if (LaunchOp addition = get(def))
-        return FusableAddition{addition, op, shared};
+      if (LaunchOp addition = getAddition(def))
+        return FusableAddition{addition, by, shared};
       if (!isReshape(def))
         break;
       shared = def->getOperand(0);
@@ -122,8 +105,8 @@ std::optional<FusableAddition> Additions::find(AddendOpInterface op) {
   }
   while (shared.hasOneUse()) {
     Operation *user = *shared.getUsers().begin();
-    if (LaunchOp addition = get(user))
-      return FusableAddition{addition, op, shared};
+    if (LaunchOp addition = getAddition(user))
+      return FusableAddition{addition, by, shared};
     if (!isReshape(user))
       break;
     shared = user->getResult(0);
@@ -131,19 +114,12 @@ std::optional<FusableAddition> Additions::find(AddendOpInterface op) {
   return std::nullopt;
 }
 
-SmallVector<FusableAddition> zero::findFusableAdditions(Block &block) {
-  Additions additions;
-  llvm::SmallPtrSet<Operation *, 16> taken;
-  SmallVector<FusableAddition> found;
-  for (AddendOpInterface by : block.getOps<AddendOpInterface>()) {
-    std::optional<FusableAddition> fusable = additions.find(by);
-    if (!fusable || fusable->addition->getBlock() != &block ||
-        isReadBefore(fusable->addition.getResult(0), by) ||
-        !llvm::all_of(fusable->getAddends(),
-                      [&](Value addend) { return existsAt(addend, by); }) ||
-        !taken.insert(fusable->addition).second)
-      continue;
-    found.push_back(*fusable);
-  }
-  return found;
+std::optional<FusableAddition> Additions::find(AddendOpInterface by) {
+  std::optional<FusableAddition> fusable = findBeside(by);
+  if (!fusable || fusable->addition->getBlock() != by->getBlock() ||
+      isReadBefore(fusable->addition.getResult(0), by) ||
+      !llvm::all_of(fusable->getAddends(),
+                    [&](Value addend) { return existsAt(addend, by); }))
+    return std::nullopt;
+  return fusable;
 }

@@ -89,14 +89,18 @@ static void fuse(FusableAddition fusable) {
 }
 
 void FuseAdditions::runOnOperation() {
-  llvm::SetVector<Attribute> kernels;
+  SmallVector<AddendOpInterface> candidates;
   for (StepOp step : getOperation().getOps<StepOp>())
-    step->walk([&](Block *block) {
-      for (FusableAddition fusable : findFusableAdditions(*block)) {
-        kernels.insert(fusable.addition.getKernelAttr());
-        fuse(fusable);
-      }
-    });
+    step->walk([&](AddendOpInterface by) { candidates.push_back(by); });
+  Additions additions;
+  llvm::SetVector<Attribute> kernels;
+  // One by one: a sum that was fused lies at another place, and one that became
+  // an addend has another reader.
+  for (AddendOpInterface by : candidates)
+    if (std::optional<FusableAddition> fusable = additions.find(by)) {
+      kernels.insert(fusable->addition.getKernelAttr());
+      fuse(*fusable);
+    }
   SymbolTable symbols(getOperation());
   for (Attribute name : kernels) {
     Operation *kernel = symbols.lookup(cast<FlatSymbolRefAttr>(name).getAttr());

@@ -84,3 +84,19 @@ zero.step @train(%x: !t {zero.input = "x"}, %f: !t, %k: !t, %w: !v, %b: !v, %row
   %g6 = nn.linear %ds5, %m : (!t, tensor<8x8xbf16>) -> !t
   zero.yield %loss : tensor<f32>
 }
+
+// A sum that a gradient has taken as its addend is read before the norm.
+// CHECK-LABEL: zero.step @both
+// CHECK-NEXT: %[[S:.*]] = zero.launch @addf
+// CHECK-NEXT: %[[D:.*]], %{{.*}} = nn.add_rms_norm_grad %{{.*}}, %[[S]],
+// CHECK-NEXT: nn.rms_norm %[[S]]
+// CHECK-NEXT: nn.linear %[[D]]
+zero.step @both(%x: !t {zero.input = "x"}, %f: !t, %w: !v, %m: tensor<8x8xbf16>, %r: !r, %loss: tensor<f32>) {
+  %s = arith.addf %x, %f : !t
+  %dx, %dw = nn.rms_norm_grad %x, %f, %w, %r : (!t, !t, !v, !r) -> (!t, !v)
+  %y, %rstd = nn.rms_norm %s, %w eps 1.0e-6 : (!t, !v) -> (!t, !r)
+  %d = arith.addf %dx, %s : !t
+  %g = nn.linear %d, %m : (!t, tensor<8x8xbf16>) -> !t
+  %h = nn.linear %y, %m : (!t, tensor<8x8xbf16>) -> !t
+  zero.yield %loss : tensor<f32>
+}

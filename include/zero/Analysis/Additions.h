@@ -5,6 +5,8 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
 
+#include "mlir/IR/SymbolTable.h"
+
 namespace mlir::zero {
 
 /// An addition that the kernel of `by` can do with its own work, at the place
@@ -27,11 +29,22 @@ struct FusableAddition {
 /// none.
 bool isReshape(Operation *op);
 
-/// Those of `block`, in the order of `by`, each addition once: launches of
-/// kernels that add two tensors and do nothing else, whose addends exist at the
-/// place of `by`, and whose sum nothing reads before it. Reshapes may lie in
-/// between.
-SmallVector<FusableAddition> findFusableAdditions(Block &block);
+/// Finds them. Remembers kernels that it has looked at: none may change.
+class Additions {
+public:
+  /// The addition that `by` can do, as the block stands now: a launch of a
+  /// kernel that adds two tensors and does nothing else, whose addends exist at
+  /// the place of `by`, and whose sum nothing reads before it. Reshapes may lie
+  /// in between. Nothing if there is none.
+  std::optional<FusableAddition> find(AddendOpInterface by);
+
+private:
+  LaunchOp getAddition(Operation *op);
+  std::optional<FusableAddition> findBeside(AddendOpInterface by);
+
+  SymbolTableCollection tables;
+  DenseMap<Attribute, bool> adds;
+};
 
 } // namespace mlir::zero
 
