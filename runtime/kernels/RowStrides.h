@@ -18,7 +18,7 @@ struct RowStrides {
   static RowStrides dense(int64_t tokens, int64_t heads, int64_t features) {
     return {tokens * heads * features, heads * features, features};
   }
-  int64_t at(int64_t b, int64_t t, int64_t h) const {
+  constexpr int64_t at(int64_t b, int64_t t, int64_t h) const {
     return b * batch + t * token + h * head;
   }
 };

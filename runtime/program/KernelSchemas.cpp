@@ -311,7 +311,7 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
        "dq:T[b,t,h,d]& dk:T[b,s,g,d]& dv:T[b,s,g,d]&",
        "causal:flag mask:flag scale:real?", attentionFlops<5>, nullptr,
        checkAttention, attentionArithmetic},
-      {"nn.rotary", "x:T[b,t,h,d] -> y:T[b,t,h,d]",
+      {"nn.rotary", "x:T[b,t,h,d]& -> y:T[b,t,h,d]&",
        "interleaved:flag inverse:flag theta:real", each<3>, nullptr,
        checkRotary},
       // Convolutions and pooling.

@@ -169,6 +169,18 @@ TEST(KernelStrides, Attention) {
   }
 }
 
+TEST(KernelStrides, Rotary) {
+  for (DataType type : kFloats)
+    for (int64_t interleaved : {0, 1})
+      for (int64_t width : {16, 24, 64}) {
+        const std::vector<Array> x = {randomArray(type, {2, 7, 3, width}, 1)};
+        KernelSpec spec = makeSpec("nn.rotary", x, {x[0].type});
+        spec.ints = {{"interleaved", {interleaved}}, {"inverse", {0}}};
+        spec.floats["theta"] = 10000;
+        expectOnParts(spec, x);
+      }
+}
+
 TEST(KernelStrides, AttentionOverBlocksAndPanels) {
   checkAttention(DataType::BF16, {1, 130, 2, 64, 130, 1, true});
 }

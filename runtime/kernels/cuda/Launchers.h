@@ -175,10 +175,17 @@ void embeddingGrad(DataType type, const void *dy, const int32_t *ids,
                    int64_t width, const void *init, void *to, void *workspace,
                    cudaStream_t stream);
 
-/// Rows [rows, heads, 2 * pairs]; tables of [positions, pairs].
-void rotary(DataType type, bool interleaved, const void *x, void *y,
-            int64_t rows, int64_t positions, int64_t heads, int64_t pairs,
-            const float *cosines, const float *sines, cudaStream_t stream);
+/// Of [batches, positions, heads, 2 * pairs]; tables of [positions, pairs].
+struct RotaryArguments {
+  DataType type;
+  bool interleaved;
+  int64_t batches, positions, heads, pairs;
+  RowStrides from, to;
+  const float *cosines, *sines;
+  const void *x;
+  void *y;
+};
+void rotary(const RotaryArguments &arguments, cudaStream_t stream);
 
 struct DropoutArguments {
   DataType type;

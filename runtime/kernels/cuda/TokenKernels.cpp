@@ -58,40 +58,44 @@ private:
 class RotaryKernel final : public Kernel {
 public:
   RotaryKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream),
-        interleaved(spec.integer("interleaved") != 0) {
+      : stream(context.cuda->stream) {
     const TensorType &x = spec.operands[0];
-    type = x.type;
-    rows = x.shape[0] * x.shape[1];
-    positions = x.shape[1];
-    heads = x.shape[2];
-    pairs = x.shape[3] / 2;
+    arguments.type = x.type;
+    arguments.interleaved = spec.integer("interleaved") != 0;
+    arguments.batches = x.shape[0];
+    arguments.positions = x.shape[1];
+    arguments.heads = x.shape[2];
+    arguments.pairs = x.shape[3] / 2;
+    arguments.from = RowStrides::of(x);
+    arguments.to = RowStrides::of(spec.results[0]);
     tabulate(spec.real("theta"), spec.integer("inverse") != 0);
   }
 
   void run(void *const *b, void *) override {
-    rotary(type, interleaved, b[0], b[1], rows, positions, heads, pairs,
-           cosines->data(), sines->data(), stream);
+    RotaryArguments now = arguments;
+    now.x = b[0];
+    now.y = b[1];
+    rotary(now, stream);
   }
 
 private:
   /// The host's table: cosine and sine of every position and pair.
   void tabulate(double theta, bool inverse) {
     std::vector<float> c, s;
-    for (int64_t t = 0; t < positions; ++t)
-      for (int64_t i = 0; i < pairs; ++i) {
-        const double angle = t * std::pow(theta, -double(i) / pairs);
+    for (int64_t t = 0; t < arguments.positions; ++t)
+      for (int64_t i = 0; i < arguments.pairs; ++i) {
+        const double angle = t * std::pow(theta, -double(i) / arguments.pairs);
         c.push_back(float(std::cos(angle)));
         s.push_back(float(inverse ? -std::sin(angle) : std::sin(angle)));
       }
     cosines = std::make_unique<Table>(c);
     sines = std::make_unique<Table>(s);
+    arguments.cosines = cosines->data();
+    arguments.sines = sines->data();
   }
 
   cudaStream_t stream;
-  bool interleaved;
-  DataType type;
-  int64_t rows, positions, heads, pairs;
+  RotaryArguments arguments = {};
   std::unique_ptr<Table> cosines, sines;
 };
 

@@ -217,37 +217,41 @@ size_t sortBytes(int64_t tokens) {
 /// two vectors: of first and of second elements, or of neighbours.
 template <typename T, bool interleaved>
 __global__ void __launch_bounds__(kThreads)
-    rotaryKernel(const T *x, T *y, int64_t rows, int64_t positions,
-                 int64_t heads, int pairs, bool whole, const float *cosines,
-                 const float *sines) {
+    rotaryKernel(RotaryArguments a, int pairs, bool whole) {
+  const T *x = static_cast<const T *>(a.x);
+  T *y = static_cast<T *>(a.y);
   constexpr int lanes = kWide<T>;
   const int vectors = (pairs + lanes - 1) / lanes;
-  const int64_t total = rows * heads * vectors;
+  const int64_t total = a.batches * a.positions * a.heads * vectors;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    const int64_t head = i / vectors;
+    const int64_t head = i / vectors, token = head / a.heads;
+    const int64_t b = token / a.positions, t = token % a.positions,
+                  h = head % a.heads;
     const int pair = int(i % vectors) * lanes;
     const int count = wideCount<T>(pair, pairs);
-    const int64_t angle = head / heads % positions * pairs + pair;
+    const int64_t angle = t * pairs + pair;
     float c[lanes], s[lanes], values[2 * lanes], turned[2 * lanes];
-    loadLanes<lanes>(cosines, angle, count, whole, c);
-    loadLanes<lanes>(sines, angle, count, whole, s);
-    const int64_t at = head * 2 * pairs + (interleaved ? 2 * pair : pair);
-    const int64_t next = at + (interleaved ? lanes : pairs);
+    loadLanes<lanes>(a.cosines, angle, count, whole, c);
+    loadLanes<lanes>(a.sines, angle, count, whole, s);
+    const int at = interleaved ? 2 * pair : pair;
+    const int next = at + (interleaved ? lanes : pairs);
+    const T *from = x + a.from.at(b, t, h);
+    T *to = y + a.to.at(b, t, h);
     const int first = interleaved ? wideCount<T>(0, 2 * count) : count;
     const int second = interleaved ? 2 * count - first : count;
-    loadWide(x, at, first, whole, values);
-    loadWide(x, next, second, whole, values + lanes);
+    loadWide(from, at, first, whole, values);
+    loadWide(from, next, second, whole, values + lanes);
 #pragma unroll
     for (int lane = 0; lane < lanes; ++lane) {
       const int one = interleaved ? 2 * lane : lane;
       const int other = interleaved ? one + 1 : lane + lanes;
-      const float a = values[one], b = values[other];
-      turned[one] = fmaf(a, c[lane], -(b * s[lane]));
-      turned[other] = fmaf(a, s[lane], b * c[lane]);
+      const float p = values[one], q = values[other];
+      turned[one] = fmaf(p, c[lane], -(q * s[lane]));
+      turned[other] = fmaf(p, s[lane], q * c[lane]);
     }
-    storeWide(y, at, first, whole, turned);
-    storeWide(y, next, second, whole, turned + lanes);
+    storeWide(to, at, first, whole, turned);
+    storeWide(to, next, second, whole, turned + lanes);
   }
 }
 
@@ -385,21 +389,18 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
   checkLaunch("embedding_grad");
 }
 
-void zrt::cuda::rotary(DataType type, bool interleaved, const void *x, void *y,
-                       int64_t rows, int64_t positions, int64_t heads,
-                       int64_t pairs, const float *cosines, const float *sines,
-                       cudaStream_t stream) {
-  if (rows * heads * pairs == 0)
+void zrt::cuda::rotary(const RotaryArguments &a, cudaStream_t stream) {
+  const int64_t rows = a.batches * a.positions * a.heads;
+  if (rows * a.pairs == 0)
     return;
-  withType(type, [&](auto element) {
+  withType(a.type, [&](auto element) {
     using T = decltype(element);
-    const int64_t vectors = (pairs + kWide<T> - 1) / kWide<T>;
-    auto *kernel = interleaved ? rotaryKernel<T, true> : rotaryKernel<T, false>;
-    kernel<<<blocksFor(rows * heads * vectors, kThreads), kThreads, 0,
-             stream>>>(static_cast<const T *>(x), static_cast<T *>(y), rows,
-                       positions, heads, widthOf(pairs),
-                       haveWideRows<T>(pairs, x, y, cosines, sines), cosines,
-                       sines);
+    const int64_t vectors = (a.pairs + kWide<T> - 1) / kWide<T>;
+    auto *kernel =
+        a.interleaved ? rotaryKernel<T, true> : rotaryKernel<T, false>;
+    kernel<<<blocksFor(rows * vectors, kThreads), kThreads, 0, stream>>>(
+        a, widthOf(a.pairs),
+        haveWideRows<T>(a.pairs, a.x, a.y, a.cosines, a.sines));
   });
   checkLaunch("rotary");
 }

@@ -1,4 +1,5 @@
 // nn.rotary: pairs of features rotated by their position.
+#include "kernels/RowStrides.h"
 #include "kernels/host/Host.h"
 #include "kernels/host/Vector.h"
 
@@ -11,7 +12,9 @@ namespace {
 template <typename T> class Rotary final : public Kernel {
 public:
   Rotary(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), interleaved(spec.integer("interleaved") != 0) {
+      : pool(*context.pool), interleaved(spec.integer("interleaved") != 0),
+        from(RowStrides::of(spec.operands[0])),
+        to(RowStrides::of(spec.results[0])) {
     const TensorType &x = spec.operands[0];
     rows = x.shape[0] * x.shape[1];
     positions = x.shape[1];
@@ -23,12 +26,13 @@ public:
   void run(void *const *buffers, void *) override {
     const T *x = at<T>(buffers, 0);
     T *y = at<T>(buffers, 1);
-    const int64_t width = 2 * pairs;
-    pool.parallelFor(rows, rowGrain(heads * width),
+    pool.parallelFor(rows, rowGrain(heads * 2 * pairs),
                      [&](int64_t begin, int64_t end) {
-                       for (int64_t r = begin; r < end; ++r)
-                         for (int64_t h = r * heads; h < (r + 1) * heads; ++h)
-                           rotate(x + h * width, r % positions, y + h * width);
+                       for (int64_t r = begin; r < end; ++r) {
+                         const int64_t b = r / positions, t = r % positions;
+                         for (int64_t h = 0; h < heads; ++h)
+                           rotate(x + from.at(b, t, h), t, y + to.at(b, t, h));
+                       }
                      });
   }
 
@@ -66,6 +70,7 @@ private:
 
   ThreadPool &pool;
   bool interleaved;
+  RowStrides from, to;
   int64_t rows, positions, heads, pairs;
   std::vector<float> cosines, sines;
 };
