@@ -52,6 +52,21 @@ static LogicalResult linearGeluGrad(nn::LinearGeluGradOp op, Evaluation &e) {
   return success();
 }
 
+static LogicalResult linearWeightGrad(nn::LinearWeightGradOp op,
+                                      Evaluation &e) {
+  const Array &dy = *e.in[0], &x = *e.in[1];
+  Array &dw = e.out[0], &db = e.out[1];
+  int64_t columns = dy.shape.back(), depth = x.shape.back();
+  for (int64_t i = 0; i < dy.size(); ++i) {
+    int64_t row = i / columns, n = i % columns;
+    db.reals[n] += dy.reals[i];
+    for (int64_t k = 0; k < depth; ++k)
+      dw.reals[op.getTransposed() ? n * depth + k : k * columns + n] +=
+          x.reals[row * depth + k] * dy.reals[i];
+  }
+  return success();
+}
+
 /// c[i, m, n] = sum over k of a[i, m, k] b[i, k, n], i the batch; with `rows`,
 /// m begins at their first.
 static LogicalResult matmul(nn::MatmulOp op, Evaluation &e) {
@@ -84,5 +99,6 @@ void rules::addContractions(EvaluationRules &rules) {
   rules.add<nn::LinearOp>(linear);
   rules.add<nn::LinearGeluOp>(linearGelu);
   rules.add<nn::LinearGeluGradOp>(linearGeluGrad);
+  rules.add<nn::LinearWeightGradOp>(linearWeightGrad);
   rules.add<nn::MatmulOp>(matmul);
 }

@@ -45,6 +45,16 @@ uint64_t linearGeluGradFlops(Shapes s) {
   return productFlops(s, (s.tensor("db") ? 1 : 0) + kGeluGradFlops);
 }
 
+/// A sum takes one operation an element of `dy`.
+uint64_t linearWeightGradFlops(Shapes s) {
+  return productFlops(s, 0) + s.elements("dy");
+}
+
+KernelArithmetic linearWeightProduct(Shapes s) {
+  return {KernelArithmetic::Product, 1, s.size("k"), s.size("n"),
+          s.product("r")};
+}
+
 uint64_t matmulFlops(Shapes s) {
   return 2 * s.elements("c") * uint64_t(s.size("k"));
 }
@@ -295,6 +305,10 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       {"nn.linear_gelu_grad",
        "dy:T[r..,k] w:T[k,n]~transposed h:T[r..,n] -> dh:T[r..,n] db?:T[n]",
        "transposed:flag", linearGeluGradFlops, nullptr, nullptr, linearProduct},
+      {"nn.linear_weight_grad",
+       "dy:T[r..,n] x:T[r..,k] -> dw:T[k,n]~transposed db:T[n]",
+       "transposed:flag", linearWeightGradFlops, nullptr, nullptr,
+       linearWeightProduct},
       {"nn.matmul",
        "a:T[b..,m,k]~transpose_a b:T[b..,k,n]~transpose_b -> "
        "c:T[b..,m@rows,n]",

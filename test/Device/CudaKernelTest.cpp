@@ -67,6 +67,21 @@ TEST_F(CudaKernels, ProductsWithGelu) {
       }
 }
 
+TEST_F(CudaKernels, GradientsOfWeightAndBias) {
+  for (DataType type : kFloats)
+    for (int64_t transposed : {0, 1}) {
+      const std::vector<Array> x = {randomArray(type, {3, 40, 56}, 1),
+                                    randomArray(type, {3, 40, 72}, 2)};
+      KernelSpec spec =
+          makeSpec("nn.linear_weight_grad", x,
+                   {{type, transposed ? std::vector<int64_t>{56, 72}
+                                      : std::vector<int64_t>{72, 56}},
+                    {type, {56}}});
+      spec.ints = {{"transposed", {transposed}}};
+      compare(spec, x, 2 * toleranceOf(type));
+    }
+}
+
 TEST_F(CudaKernels, Norms) {
   // Rows of one warp and of several, and longer ones than registers hold.
   for (DataType type : kFloats)

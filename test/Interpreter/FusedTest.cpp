@@ -35,6 +35,24 @@ func.func @f(%x: !x, %w: !w, %b: !b) -> (!h, !h, !h, !b, !h, !h, !h, !b) {
   return %h, %y, %dh, %db, %fh, %fy, %fdh, %fdb : !h, !h, !h, !b, !h, !h, !h, !b
 })";
 
+/// The same of the gradients of a weight, in both layouts, and of a bias.
+static const char *weightText = R"(
+!x = tensor<2x3x4xf64>
+!d = tensor<2x3x5xf64>
+!w = tensor<4x5xf64>
+!t = tensor<5x4xf64>
+!b = tensor<5xf64>
+func.func @f(%x: !x, %d: !d) -> (!w, !b, !t, !b, !w, !b, !t, !b) {
+  %rows = tensor.collapse_shape %x [[0, 1], [2]] : !x into tensor<6x4xf64>
+  %drows = tensor.collapse_shape %d [[0, 1], [2]] : !d into tensor<6x5xf64>
+  %dw = nn.matmul %rows, %drows transpose_a : (tensor<6x4xf64>, tensor<6x5xf64>) -> !w
+  %dt = nn.matmul %drows, %rows transpose_a : (tensor<6x5xf64>, tensor<6x4xf64>) -> !t
+  %db = nn.reduce sum %d dims [0, 1] : (!d) -> !b
+  %f:2 = nn.linear_weight_grad %d, %x : (!d, !x) -> (!w, !b)
+  %g:2 = nn.linear_weight_grad %d, %x transposed : (!d, !x) -> (!t, !b)
+  return %dw, %db, %dt, %db, %f#0, %f#1, %g#0, %g#1 : !w, !b, !t, !b, !w, !b, !t, !b
+})";
+
 /// The same of a loss, its gradient for the operands of the product, and the
 /// loss alone.
 static const char *lossText = R"(
@@ -116,6 +134,7 @@ static void checkHalves(const char *text) {
 
 TEST(Fused, IsWhatItStandsFor) {
   checkHalves(text);
+  checkHalves(weightText);
   checkHalves(lossText);
   checkHalves(layerNormText);
   checkHalves(rmsNormText);

@@ -7,6 +7,7 @@ set(ZERO_KERNEL_TESTS
   KernelIndexTest.cpp
   KernelLinearCrossEntropyTest.cpp
   KernelLinearGeluTest.cpp
+  KernelLinearWeightGradTest.cpp
   KernelLossTest.cpp
   KernelMatrixTest.cpp
   KernelNormTest.cpp

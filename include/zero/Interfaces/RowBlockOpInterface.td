@@ -26,7 +26,14 @@ def RowBlockOpInterface : OpInterface<"RowBlockOpInterface"> {
     "::mlir::Value", "buildRowBlock",
     (ins "::mlir::OpBuilder &":$builder, "unsigned":$index, "int64_t":$begin,
          "int64_t":$end,
-         "::llvm::function_ref<::mlir::Value(unsigned)>":$rowsOf)>];
+         "::llvm::function_ref<::mlir::Value(unsigned)>":$rowsOf)>,
+    InterfaceMethod<[{
+      Once blocks stand for a result: puts a cheaper operation, with the same bits,
+      in the place of one that nothing reads all results of any more. By default
+      there is none.
+    }],
+    "void", "dropUnusedResults", (ins "::mlir::OpBuilder &":$builder),
+    /*methodBody=*/"", /*defaultImplementation=*/"return;">];
 }
 
 #endif // ZERO_INTERFACES_ROWBLOCKOPINTERFACE_TD

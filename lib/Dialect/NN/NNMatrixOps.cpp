@@ -76,6 +76,29 @@ LogicalResult LinearGeluGradOp::verify() {
                  : success();
 }
 
+LogicalResult LinearWeightGradOp::verify() {
+  Checker check(*this);
+  if (failed(check.minimumRank("dy", getDy(), 1)) || // C1
+      failed(check.minimumRank("x", getX(), 1)))
+    return failure();
+  RankedTensorType dy = typeOf(getDy()), x = typeOf(getX());
+  if (x.getShape().drop_back() != dy.getShape().drop_back()) // C2
+    return check.error(
+        "x has leading dimensions " + toString(x.getShape().drop_back()) +
+        ", wanted those of dy, " + toString(dy.getShape().drop_back()));
+  Type element = dy.getElementType();
+  if (failed(check.element("x", getX(), element))) // C3
+    return failure();
+  SmallVector<int64_t> dw = {x.getShape().back(), dy.getShape().back()};
+  if (getTransposed())
+    std::swap(dw[0], dw[1]);
+  if (failed(
+          check.type("dw", getDw(), RankedTensorType::get(dw, element)))) // C4
+    return failure();
+  return check.type("db", getDb(), // C5
+                    RankedTensorType::get(dy.getShape().take_back(), element));
+}
+
 /// C1 to C8 of a loss of a product.
 template <typename OpT>
 static LogicalResult checkLinearCrossEntropy(const Checker &check, OpT op) {

@@ -52,6 +52,11 @@ cublasLtEpilogue_t Product::epilogue() const {
                     : CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
   case After::GeluGrad:
     return bias < 0 ? CUBLASLT_EPILOGUE_DGELU : CUBLASLT_EPILOGUE_DGELU_BGRAD;
+  // Its A is the right operand, see BlasProduct.
+  case After::LeftSums:
+    return CUBLASLT_EPILOGUE_BGRADB;
+  case After::RightSums:
+    return CUBLASLT_EPILOGUE_BGRADA;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -65,7 +70,17 @@ std::string Product::describe() const {
       std::to_string(shape.m) + " x " + std::to_string(shape.k) + " times " +
       std::to_string(shape.k) + " x " + std::to_string(shape.n) + " of " +
       nameOf(shape.type);
-  return after == After::Nothing ? text : text + " with gelu";
+  switch (after) {
+  case After::Nothing:
+    return text;
+  case After::Gelu:
+  case After::GeluGrad:
+    return text + " with gelu";
+  case After::LeftSums:
+  case After::RightSums:
+    return text + " with sums of an operand";
+  }
+  return text;
 }
 
 MatrixLayout::MatrixLayout(DataType type, int64_t rows, int64_t columns,
@@ -161,6 +176,10 @@ static std::string nameOf(After after, bool hasBias, bool hasH) {
            (hasH ? " that keeps its operand" : "");
   case After::GeluGrad:
     return std::string(", gelu's gradient") + (hasBias ? ", sums of rows" : "");
+  case After::LeftSums:
+    return ", sums of the left operand";
+  case After::RightSums:
+    return ", sums of the right operand";
   }
   return "";
 }
@@ -239,15 +258,16 @@ Algorithm BlasProduct::algorithmNamed(const std::string &name,
 /// Of some rows only: where they begin.
 const void *BlasProduct::leftOf(void *const *buffers) const {
   const int64_t first = shape.firstRow * (shape.transposedA ? 1 : shape.k);
-  return static_cast<const char *>(buffers[0]) +
+  return static_cast<const char *>(buffers[product.left]) +
          first * int64_t(sizeOf(shape.type));
 }
 
 Alignment BlasProduct::alignmentOf(void *const *buffers) const {
   uintptr_t matrices = reinterpret_cast<uintptr_t>(leftOf(buffers)), bias = 0;
-  for (int i = 1; i < product.buffers; ++i)
-    (i == product.bias ? bias : matrices) |=
-        reinterpret_cast<uintptr_t>(buffers[i]);
+  for (int i = 0; i < product.buffers; ++i)
+    if (i != product.left)
+      (i == product.bias ? bias : matrices) |=
+          reinterpret_cast<uintptr_t>(buffers[i]);
   const auto least = uint32_t(sizeOf(shape.type));
   return {matrices % kAlignment == 0 ? kAlignment : least,
           bias % kAlignment == 0 ? kAlignment : least};
@@ -261,7 +281,7 @@ void BlasProduct::run(const Algorithm &algorithm, void *const *buffers,
     point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[product.h]);
   const float one = 1, kept = shape.adds ? 1 : 0;
   void *result = buffers[product.result];
-  check(cublasLtMatmul(cuda.blas, description, &one, buffers[1], b,
+  check(cublasLtMatmul(cuda.blas, description, &one, buffers[product.right], b,
                        leftOf(buffers), a, &kept, result, c, result, c,
                        &algorithm.algo, workspace, algorithm.workspaceSize,
                        cuda.stream),

@@ -10,15 +10,17 @@
 
 namespace zrt::cuda {
 
-/// What is done with a product before it is written.
-enum class After { Nothing, Gelu, GeluGrad };
+/// What is done with a product before it is written, or with an operand: sums
+/// over the terms of the product.
+enum class After { Nothing, Gelu, GeluGrad, LeftSums, RightSums };
 
 /// A product, and where its buffers are among the kernel's; -1: there is none.
 struct Product {
   host::MatrixShape shape;
   After after = After::Nothing;
-  int bias = -1; ///< is added, or, of the gradient, gets the sums over rows
+  int bias = -1; ///< is added, or, of a gradient, gets the sums
   int h = -1;    ///< what gelu is of: written, or, by the gradient, read
+  int left = 0, right = 1;
   int result = 2;
   int buffers = 3;
 

@@ -1,5 +1,7 @@
 #include "kernels/host/Host.h"
 
+#include <numeric>
+
 namespace zrt::host {
 
 int64_t product(const TensorType &type, size_t begin, size_t end) {
@@ -18,6 +20,17 @@ RowRange rowRange(const KernelSpec &spec, int64_t total) {
   if (rows == spec.ints.end())
     return {0, total};
   return {rows->second[0], rows->second[1]};
+}
+
+KernelSpec sumsOverRows(const TensorType &x, const TensorType &sums) {
+  std::vector<int64_t> dims(x.shape.size() - 1);
+  std::iota(dims.begin(), dims.end(), 0);
+  KernelSpec spec;
+  spec.name = "nn.reduce";
+  spec.operands = {x};
+  spec.results = {sums};
+  spec.ints = {{"kind", {0}}, {"dims", dims}};
+  return spec;
 }
 
 std::vector<int64_t> stridesOf(const std::vector<int64_t> &shape) {

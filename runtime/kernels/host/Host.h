@@ -29,6 +29,9 @@ struct RowRange {
 };
 RowRange rowRange(const KernelSpec &spec, int64_t total);
 
+/// nn.reduce sum of `x` over all but its last dimension.
+KernelSpec sumsOverRows(const TensorType &x, const TensorType &sums);
+
 /// The row-major strides of `shape`, in elements.
 std::vector<int64_t> stridesOf(const std::vector<int64_t> &shape);
 

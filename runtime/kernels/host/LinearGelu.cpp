@@ -16,7 +16,6 @@ LinearGeluParts linearGeluParts(const KernelSpec &spec) {
   const bool bias = spec.integer("bias") != 0;
   const size_t operands = bias || parts.isGradient ? 3 : 2;
   const size_t results = spec.results.size() == 2 ? 2 : 1;
-  const TensorType &result = spec.results[0];
   parts.product = spec;
   parts.product.name = "nn.linear";
   parts.product.operands.resize(bias ? 3 : 2);
@@ -27,13 +26,8 @@ LinearGeluParts linearGeluParts(const KernelSpec &spec) {
     return parts;
   }
   parts.h = 2;
-  parts.sums.name = "nn.reduce";
-  parts.sums.operands = {result};
-  parts.sums.results = {spec.results.back()};
-  std::vector<int64_t> rows;
-  for (size_t dim = 0; dim + 1 < result.shape.size(); ++dim)
-    rows.push_back(int64_t(dim));
-  parts.sums.ints = {{"kind", {0}}, {"dims", rows}};
+  if (parts.hasSums)
+    parts.sums = sumsOverRows(spec.results[0], spec.results[1]);
   return parts;
 }
 

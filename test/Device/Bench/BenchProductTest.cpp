@@ -293,6 +293,54 @@ TEST_F(Epilogues, DoAllWhereNothingIsCompared) {
   }
 }
 
+/// [4, 8] and [4, 16], of which are sums of the first, the right operand unless
+/// `transposed`.
+class WeightGradients : public Epilogues {
+protected:
+  void admit(ProductChoices *choices, bool transposed, size_t offset = 0) {
+    const DataType type = DataType::BF16;
+    const Array dy(type, {4, 8}), x(type, {4, 16}), b(type, {8});
+    KernelSpec spec =
+        makeSpec("nn.linear_weight_grad", {dy, x},
+                 {{type, transposed ? std::vector<int64_t>{8, 16}
+                                    : std::vector<int64_t>{16, 8}},
+                  b.type});
+    spec.ints = {{"transposed", {transposed}}};
+    Products::admit(
+        spec, choices,
+        {allocate(256), allocate(256), allocate(512) + offset, allocate(256)});
+  }
+};
+
+TEST_F(WeightGradients, AreFusedWhereThatIsFaster) {
+  for (bool transposed : {false, true})
+    for (int64_t kernels : {0, 2}) {
+      ProductChoices choices = choicesOf({kernels ? 2.0 : 1.0, 2, 1});
+      admit(&choices, transposed);
+      const std::vector<ProductRecord> records = choices.measure();
+      ASSERT_EQ(records.size(), 3u);
+      EXPECT_EQ(records.back().product,
+                std::string("epilogue of ") +
+                    (transposed
+                         ? "8 x 4 transposed times 4 x 16, bf16, sums of the "
+                           "left operand"
+                         : "16 x 4 transposed times 4 x 8, bf16, sums of the "
+                           "right operand") +
+                    ", aligned to 16, bias to 16, workspace 33554432");
+      EXPECT_EQ(records.back().choice, kernels ? "separate" : "fused");
+      EXPECT_EQ(kernelsAfter(), kernels);
+    }
+}
+
+TEST_F(WeightGradients, AreSeparateWhereThereIsNoSuchAlgorithm) {
+  for (bool transposed : {false, true}) {
+    admit(nullptr, transposed);
+    EXPECT_EQ(kernelsAfter(), 0);
+    admit(nullptr, transposed, /*offset=*/2);
+    EXPECT_EQ(kernelsAfter(), 2);
+  }
+}
+
 /// The library has no gelu of what is not aligned.
 TEST_F(Epilogues, DoNothingWhereThereIsNoSuchAlgorithm) {
   admit(nullptr, false, /*offset=*/2);

@@ -50,6 +50,8 @@ struct cublasLtMatmulDescription {
   bool isGrad() const {
     return epilogue == CUBLASLT_EPILOGUE_DGELU || sumsRows();
   }
+  bool sumsA() const { return epilogue == CUBLASLT_EPILOGUE_BGRADA; }
+  bool sumsB() const { return epilogue == CUBLASLT_EPILOGUE_BGRADB; }
   bool hasGelu() const { return epilogue & CUBLASLT_EPILOGUE_GELU; }
   bool hasAux() const { return (epilogue & 128) != 0; }
 };
@@ -148,8 +150,11 @@ struct Product {
           finish(batch, row, column, products[size_t(row)], sums[size_t(row)]);
       }
     if (how.sumsRows())
-      for (int64_t row = 0; row < d.rows; ++row)
-        store(how.biasType, how.bias, row, sums[size_t(row)]);
+      storeSums(sums);
+    if (how.sumsA())
+      storeSums(sumsOverTerms(a, lefts, !how.transposesA));
+    if (how.sumsB())
+      storeSums(sumsOverTerms(b, rights, how.transposesB));
   }
 
 private:
@@ -167,6 +172,24 @@ private:
             lefts[how.transposesA ? row * a.between + t : t * a.between + row];
     }
     return products;
+  }
+
+  void storeSums(const std::vector<float> &sums) const {
+    for (size_t i = 0; i < sums.size(); ++i)
+      store(how.biasType, how.bias, int64_t(i), sums[i]);
+  }
+
+  /// Of an operand whose terms are its columns, or its rows.
+  static std::vector<float> sumsOverTerms(const cublasLtMatrixLayout &matrix,
+                                          const std::vector<float> &values,
+                                          bool termsAreColumns) {
+    std::vector<float> sums(
+        size_t(termsAreColumns ? matrix.rows : matrix.columns), 0.0f);
+    for (int64_t column = 0; column < matrix.columns; ++column)
+      for (int64_t row = 0; row < matrix.rows; ++row)
+        sums[size_t(termsAreColumns ? row : column)] +=
+            values[size_t(column * matrix.between + row)];
+    return sums;
   }
 
   /// The epilogue of an element.
@@ -203,7 +226,7 @@ bool fits(const cublasLtMatmulDescription &how, const cublasLtMatrixLayout &a,
 bool hasAlgorithms(const cublasLtMatmulDescription &how,
                    const cublasLtMatrixLayout &a, const cublasLtMatrixLayout &b,
                    const cublasLtMatrixLayout &d, uint32_t alignment) {
-  return !(how.hasGelu() || how.isGrad()) ||
+  return !(how.hasGelu() || how.isGrad() || how.sumsA() || how.sumsB()) ||
          (d.type != CUDA_R_32F && alignment >= kVector && a.between % 8 == 0 &&
           b.between % 8 == 0 && d.between % 8 == 0);
 }

@@ -64,6 +64,54 @@ func.func @grad_c7(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %h: tensor<4x16x
 
 // -----
 
+func.func @weight_c1_dy(%dy: tensor<f32>, %x: tensor<8xf32>) {
+  // expected-error @+1 {{'nn.linear_weight_grad' op dy has rank 0, wanted 1 or more}}
+  %0:2 = nn.linear_weight_grad %dy, %x : (tensor<f32>, tensor<8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @weight_c1_x(%dy: tensor<16xf32>, %x: tensor<f32>) {
+  // expected-error @+1 {{'nn.linear_weight_grad' op x has rank 0, wanted 1 or more}}
+  %0:2 = nn.linear_weight_grad %dy, %x : (tensor<16xf32>, tensor<f32>) -> (tensor<8x16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @weight_c2(%dy: tensor<4x16xf32>, %x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{'nn.linear_weight_grad' op x has leading dimensions [2, 4], wanted those of dy, [4]}}
+  %0:2 = nn.linear_weight_grad %dy, %x : (tensor<4x16xf32>, tensor<2x4x8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @weight_c3(%dy: tensor<4x16xbf16>, %x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.linear_weight_grad' op x has element type f32, wanted bf16}}
+  %0:2 = nn.linear_weight_grad %dy, %x : (tensor<4x16xbf16>, tensor<4x8xf32>) -> (tensor<8x16xbf16>, tensor<16xbf16>)
+  return
+}
+
+// -----
+
+func.func @weight_c4(%dy: tensor<4x16xf32>, %x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.linear_weight_grad' op dw has type tensor<8x16xf32>, wanted tensor<16x8xf32>}}
+  %0:2 = nn.linear_weight_grad %dy, %x transposed : (tensor<4x16xf32>, tensor<4x8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @weight_c5(%dy: tensor<4x16xf32>, %x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'nn.linear_weight_grad' op db has type tensor<8xf32>, wanted tensor<16xf32>}}
+  %0:2 = nn.linear_weight_grad %dy, %x : (tensor<4x16xf32>, tensor<4x8xf32>) -> (tensor<8x16xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
 func.func @loss_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
   // expected-error @+1 {{'nn.linear_cross_entropy' op x has rank 0, wanted 1 or more}}
   %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<f32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>

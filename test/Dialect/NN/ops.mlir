@@ -26,6 +26,15 @@ func.func @linear_gelu(%x: tensor<32x784xbf16>, %w: tensor<784x256xbf16>, %b: te
   return
 }
 
+// CHECK-LABEL: func.func @linear_weight_grad
+// CHECK: nn.linear_weight_grad %{{.*}}, %{{.*}} : (tensor<4x8x256xbf16>, tensor<4x8x784xbf16>) -> (tensor<784x256xbf16>, tensor<256xbf16>)
+// CHECK: nn.linear_weight_grad %{{.*}}, %{{.*}} transposed : (tensor<4x8x256xbf16>, tensor<4x8x784xbf16>) -> (tensor<256x784xbf16>, tensor<256xbf16>)
+func.func @linear_weight_grad(%dy: tensor<4x8x256xbf16>, %x: tensor<4x8x784xbf16>) {
+  %dw, %db = nn.linear_weight_grad %dy, %x : (tensor<4x8x256xbf16>, tensor<4x8x784xbf16>) -> (tensor<784x256xbf16>, tensor<256xbf16>)
+  %dv, %dc = nn.linear_weight_grad %dy, %x transposed : (tensor<4x8x256xbf16>, tensor<4x8x784xbf16>) -> (tensor<256x784xbf16>, tensor<256xbf16>)
+  return
+}
+
 // CHECK-LABEL: func.func @linear_cross_entropy
 // CHECK: nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
 // CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)

@@ -64,6 +64,37 @@ def NN_LinearGeluGradOp : NN_KernelOp<"linear_gelu_grad"> {
   let hasVerifier = 1;
 }
 
+def NN_LinearWeightGradOp : NN_KernelOp<"linear_weight_grad", [
+    DeclareOpInterfaceMethods<RowBlockOpInterface, ["dropUnusedResults"]>]> {
+  let summary = "Gradients of nn.linear for its weight and its bias";
+  let description = [{
+    `dw[k, n] = sum over rows of x[.., k] dy[.., n]`, and stored as [N, K] with
+    `transposed`; `db[n]` is the sum of `dy[.., n]`. A kernel reads `dy` once for
+    both.
+
+    `zero-fuse-epilogues` makes it, after differentiation.
+
+    Constraints
+    - (C1) `dy` and `x` have rank 1 or more.
+    - (C2) their leading dimensions are equal.
+    - (C3) they have one element type.
+    - (C4) `dw` is [K, N], or [N, K] with `transposed`, of their element type.
+    - (C5) `db` has the shape [N] and their element type.
+
+    ```mlir
+    %dw, %db = nn.linear_weight_grad %dy, %x : (tensor<32x256xbf16>, tensor<32x784xbf16>) -> (tensor<784x256xbf16>, tensor<256xbf16>)
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$x,
+                       UnitAttr:$transposed);
+  let results = (outs NN_FloatTensor:$dw, NN_FloatTensor:$db);
+  let assemblyFormat = [{
+    $dy `,` $x (`transposed` $transposed^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy", [
     NN_Statistics]> {
   let summary = "nn.linear and nn.cross_entropy, some rows at a time";

@@ -1,0 +1,67 @@
+// nn.linear_weight_grad: the kernels of its parts, with the bits of the
+// operations that it stands for.
+#include "kernels/host/LinearWeightGrad.h"
+
+#include "kernels/host/Host.h"
+
+#include <algorithm>
+
+namespace zrt::host {
+
+static TensorType asMatrix(const TensorType &type) {
+  const Rows rows = rowsOf(type);
+  return {type.type, {rows.count, rows.width}};
+}
+
+LinearWeightGradParts linearWeightGradParts(const KernelSpec &spec) {
+  LinearWeightGradParts parts;
+  const bool transposed = spec.integer("transposed") != 0;
+  parts.left = transposed ? 0 : 1;
+  parts.right = 1 - parts.left;
+  parts.product.name = "nn.matmul";
+  for (int operand : {parts.left, parts.right})
+    parts.product.operands.push_back(asMatrix(spec.operands[size_t(operand)]));
+  parts.product.results = {spec.results[0]};
+  parts.product.ints = {{"transpose_a", {1}}, {"transpose_b", {0}}};
+  parts.sums = sumsOverRows(spec.operands[0], spec.results[1]);
+  return parts;
+}
+
+namespace {
+
+class LinearWeightGrad final : public Kernel {
+public:
+  LinearWeightGrad(const KernelSpec &spec, const KernelContext &context)
+      : parts(linearWeightGradParts(spec)),
+        product(makeHostKernel(parts.product, context)),
+        sums(makeHostKernel(parts.sums, context)) {}
+
+  size_t workspaceBytes() const override {
+    return std::max(product->workspaceBytes(), sums->workspaceBytes());
+  }
+
+  void run(void *const *buffers, void *workspace) override {
+    void *const ofProduct[] = {buffers[parts.left], buffers[parts.right],
+                               buffers[2]};
+    product->run(ofProduct, workspace);
+    void *const ofSums[] = {buffers[0], buffers[3]};
+    sums->run(ofSums, workspace);
+  }
+
+private:
+  const LinearWeightGradParts parts;
+  const std::unique_ptr<Kernel> product, sums;
+};
+
+std::unique_ptr<Kernel> make(const KernelSpec &spec,
+                             const KernelContext &context) {
+  return std::make_unique<LinearWeightGrad>(spec, context);
+}
+
+} // namespace
+
+void registerLinearWeightGrad(Registry &registry) {
+  registry.add("nn.linear_weight_grad", make);
+}
+
+} // namespace zrt::host
