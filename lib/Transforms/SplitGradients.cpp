@@ -153,14 +153,19 @@ static BlockOptions getBlockOptions(GradientOp gradient, TrainingAttr training,
   return options;
 }
 
-/// Erases `op` if nothing needs it, and then what only it needed.
+/// Erases `op` if nothing needs it, and then what only it needed. What is needed
+/// in part may become cheaper.
 static void eraseIfDead(Operation *op) {
   llvm::SetVector<Operation *> dead;
   dead.insert(op);
   while (!dead.empty()) {
     Operation *next = dead.pop_back_val();
-    if (!isOpTriviallyDead(next))
+    if (!isOpTriviallyDead(next)) {
+      OpBuilder builder(next);
+      if (auto maker = dyn_cast<RowBlockOpInterface>(next))
+        maker.dropUnusedResults(builder);
       continue;
+    }
     for (Value operand : next->getOperands())
       if (Operation *maker = operand.getDefiningOp())
         dead.insert(maker);

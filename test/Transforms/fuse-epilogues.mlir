@@ -54,3 +54,61 @@ zero.step @train(%x: tensor<4x8xbf16> {zero.input = "x"}, %w: tensor<8x16xbf16>,
   %loss = nn.reduce mean %f dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// Sums of what the product of a weight's gradient reads are those of its bias.
+// CHECK-LABEL: zero.step @weights
+// ONLY-LABEL: zero.step @weights
+zero.step @weights(%x: tensor<2x4x8xbf16> {zero.input = "x"}, %dy: tensor<2x4x16xbf16>, %f: tensor<4x8xf32>, %c: tensor<8x12xbf16>, %d: tensor<8x16xbf16>, %e: tensor<8x16xbf16>, %q: tensor<8x8xbf16>) {
+  %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x4x8xbf16> into tensor<8x8xbf16>
+  %drows = tensor.collapse_shape %dy [[0, 1], [2]] : tensor<2x4x16xbf16> into tensor<8x16xbf16>
+
+  // In the layout of the weight, whatever stands between the two.
+  // CHECK: %[[ROWS:.*]] = tensor.collapse_shape %[[X:.*]] {{.*}} into tensor<8x8xbf16>
+  // CHECK: %[[DROWS:.*]] = tensor.collapse_shape %[[DY:.*]] {{.*}} into tensor<8x16xbf16>
+  // CHECK-NEXT: %[[DW:.*]], %[[DB:.*]] = nn.linear_weight_grad %[[DROWS]], %[[ROWS]] : (tensor<8x16xbf16>, tensor<8x8xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>)
+  // CHECK-NEXT: arith.addf %[[DW]], %[[DW]]
+  // CHECK-NEXT: arith.addf %[[DB]], %[[DB]]
+  // ONLY: nn.linear_weight_grad
+  %dw = nn.matmul %rows, %drows transpose_a : (tensor<8x8xbf16>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  %dw2 = arith.addf %dw, %dw : tensor<8x16xbf16>
+  %db = nn.reduce sum %dy dims [0, 1] : (tensor<2x4x16xbf16>) -> tensor<16xbf16>
+  %db2 = arith.addf %db, %db : tensor<16xbf16>
+
+  // The sums may come first, as long as nothing reads them before the product.
+  // CHECK-NEXT: nn.linear_weight_grad %[[D:[^ ]*]], %[[ROWS]] transposed : (tensor<8x16xbf16>, tensor<8x8xbf16>) -> (tensor<16x8xbf16>, tensor<16xbf16>)
+  // CHECK-NEXT: arith.addf
+  %sd = nn.reduce sum %d dims [0] : (tensor<8x16xbf16>) -> tensor<16xbf16>
+  %dt = nn.matmul %d, %rows transpose_a : (tensor<8x16xbf16>, tensor<8x8xbf16>) -> tensor<16x8xbf16>
+  %sd2 = arith.addf %sd, %sd : tensor<16xbf16>
+
+  // Not here.
+  // CHECK-NEXT: nn.reduce
+  // CHECK-NEXT: arith.addf
+  // CHECK-NEXT: nn.matmul
+  %se = nn.reduce sum %e dims [0] : (tensor<8x16xbf16>) -> tensor<16xbf16>
+  %se2 = arith.addf %se, %se : tensor<16xbf16>
+  %de = nn.matmul %e, %rows transpose_a : (tensor<8x16xbf16>, tensor<8x8xbf16>) -> tensor<16x8xbf16>
+
+  // Nor of rows of twelve, of a matrix by itself, of means, over other dimensions,
+  // or where the product is over columns, or of some rows.
+  // CHECK-NEXT: nn.matmul
+  // CHECK-NEXT: nn.reduce
+  // CHECK-NEXT: nn.matmul
+  // CHECK-NEXT: nn.reduce
+  // CHECK-NEXT: nn.reduce mean
+  // CHECK-NEXT: nn.reduce sum
+  // CHECK-NEXT: nn.matmul
+  // CHECK-NEXT: nn.matmul
+  // CHECK-NEXT: nn.reduce
+  %dc = nn.matmul %rows, %c transpose_a : (tensor<8x8xbf16>, tensor<8x12xbf16>) -> tensor<8x12xbf16>
+  %sc = nn.reduce sum %c dims [0] : (tensor<8x12xbf16>) -> tensor<12xbf16>
+  %dr = nn.matmul %q, %q transpose_a : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %sr = nn.reduce sum %q dims [0] : (tensor<8x8xbf16>) -> tensor<8xbf16>
+  %sm = nn.reduce mean %d dims [0] : (tensor<8x16xbf16>) -> tensor<16xbf16>
+  %so = nn.reduce sum %d dims [1] : (tensor<8x16xbf16>) -> tensor<8xbf16>
+  %dn = nn.matmul %rows, %dw2 : (tensor<8x8xbf16>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  %db3 = nn.matmul %rows, %dw2 transpose_a rows [0, 4] : (tensor<8x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
+  %sw = nn.reduce sum %dw2 dims [0] : (tensor<8x16xbf16>) -> tensor<16xbf16>
+  %loss = nn.reduce mean %f dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

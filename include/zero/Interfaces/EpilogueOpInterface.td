@@ -1,4 +1,4 @@
-//===- EpilogueOpInterface.td - joins the kernel before it ----------------===//
+//===- EpilogueOpInterface.td - becomes part of a product's kernel ---------===//
 #ifndef ZERO_INTERFACES_EPILOGUEOPINTERFACE_TD
 #define ZERO_INTERFACES_EPILOGUEOPINTERFACE_TD
 
@@ -7,8 +7,9 @@ include "mlir/IR/OpBase.td"
 def EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::mlir::zero";
   let description = [{
-    An operation that the kernel of the operation before it can compute as its
-    epilogue, on what it holds in registers.
+    An operation that the kernel of a matrix product can compute as its epilogue,
+    on what it holds in registers: the product makes its operand, or reads the
+    same one.
 
     `zero-fuse-epilogues` fuses every such operation, those of the forward pass
     first, where the target has these kernels.
@@ -20,12 +21,11 @@ def EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
     }],
     "bool", "isOfGradient">,
     InterfaceMethod<[{
-      Replaces the operation and the one that produces its operand by one
-      operation, at the place of the latter, and erases both, with readers of its
-      result that the fused operation computes as well. Those must not have this
-      interface. Does nothing where no kernel computes the two together.
+      Replaces the operation and the product by one operation, at the place of
+      the product, with readers of its result that the fused operation computes
+      as well. Does nothing where no kernel computes the two together.
     }],
-    "void", "fuseIntoProducer">];
+    "void", "fuseIntoProduct", (ins "::mlir::RewriterBase &":$rewriter)>];
 }
 
 #endif // ZERO_INTERFACES_EPILOGUEOPINTERFACE_TD

@@ -14,6 +14,10 @@
 #include <string>
 #include <utility>
 
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
 namespace mlir::zero {
 
 /// The kernel that computes an operation.

@@ -7,8 +7,8 @@ include "mlir/Pass/PassBase.td"
 def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
   let summary = "Fuse operations into the kernels of the products before them";
   let description = [{
-    Fuses each operation with `EpilogueOpInterface` into the one that produces its
-    operand, where that has a kernel for both.
+    Fuses each operation with `EpilogueOpInterface` into the matrix product that
+    makes its operand, or reads the same one, where there is a kernel for both.
 
     Of `nn`: a matrix product kernel can apply gelu to its result while that is
     still in registers, and write both; likewise gelu's gradient, and the sum of
@@ -16,15 +16,18 @@ def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
     `nn.linear_gelu`; an `nn.linear` without a bias, whose only reader is an
     `nn.gelu_grad tanh`, becomes `nn.linear_gelu_grad` with it, and with the
     `nn.reduce sum` over all but the last dimension of what it leaves, if there
-    is one. Each stands at the place of the product.
+    is one. Any other such sum, of what the product of a weight's gradient reads,
+    is the bias's gradient, and becomes `nn.linear_weight_grad` with it: sums that
+    nothing is read again for. Each stands at the place of the product.
 
     Only 16-bit products whose last dimension is a multiple of 8, which is what
-    cuBLASLt takes.
+    cuBLASLt takes. A weight's gradient that is larger than a bucket is split into
+    blocks all the same, and the sum then is by itself again.
 
     - Needs: `zero-differentiate` ran; before `zero-outline-elementwise`.
     - Leaves: fewer passes over memory. Gelu is of a value that may not have
       been rounded to 16 bits, so losses differ in their last bits.
-    - Not done here: sums of rows that no gelu precedes, the exact form of gelu,
+    - Not done here: the exact form of gelu, sums of rows that no product reads,
       and f32.
 
     ```mlir

@@ -1,8 +1,9 @@
-//===- NNEpilogues.cpp - gelu joins the product before it -----------------===//
+//===- NNEpilogues.cpp - what joins the kernel of a product ---------------===//
 
 #include "zero/Dialect/NN/NN.h"
 
-#include "mlir/IR/Builders.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::nn;
@@ -23,21 +24,20 @@ static bool isTaken(Value result) {
 
 bool GeluOp::isOfGradient() { return false; }
 
-void GeluOp::fuseIntoProducer() {
+void GeluOp::fuseIntoProduct(RewriterBase &rewriter) {
   auto linear = getX().getDefiningOp<LinearOp>();
   if (getForm() != GeluForm::Tanh || !linear || !isTaken(getY()))
     return;
-  OpBuilder builder(linear);
+  rewriter.setInsertionPoint(linear);
   Type type = getY().getType();
   auto fused = LinearGeluOp::create(
-      builder, builder.getFusedLoc({linear.getLoc(), getLoc()}), type,
+      rewriter, rewriter.getFusedLoc({linear.getLoc(), getLoc()}), type,
       linear.getY().hasOneUse() ? Type() : type, linear.getX(), linear.getW(),
       linear.getBias(), linear.getTransposed());
-  getY().replaceAllUsesWith(fused.getY());
-  erase();
+  rewriter.replaceOp(*this, fused.getY());
   if (Value h = fused.getH())
-    linear.getY().replaceAllUsesWith(h);
-  linear.erase();
+    rewriter.replaceAllUsesWith(linear.getY(), h);
+  rewriter.eraseOp(linear);
 }
 
 //===----------------------------------------------------------------------===//
@@ -57,7 +57,7 @@ static ReduceOp findColumnSums(Value value) {
 
 bool GeluGradOp::isOfGradient() { return true; }
 
-void GeluGradOp::fuseIntoProducer() {
+void GeluGradOp::fuseIntoProduct(RewriterBase &rewriter) {
   auto linear = getDy().getDefiningOp<LinearOp>();
   if (getForm() != GeluForm::Tanh || !linear || linear.getBias() ||
       !linear.getY().hasOneUse() || !isTaken(getDx()))
@@ -67,16 +67,71 @@ void GeluGradOp::fuseIntoProducer() {
   if (h && h->getBlock() == linear->getBlock() && !h->isBeforeInBlock(linear))
     return;
   ReduceOp sums = findColumnSums(getDx());
-  OpBuilder builder(linear);
+  rewriter.setInsertionPoint(linear);
   auto fused = LinearGeluGradOp::create(
-      builder, builder.getFusedLoc({linear.getLoc(), getLoc()}),
+      rewriter, rewriter.getFusedLoc({linear.getLoc(), getLoc()}),
       getDx().getType(), sums ? sums.getY().getType() : Type(), linear.getX(),
       linear.getW(), getX(), linear.getTransposed());
-  if (sums) {
-    sums.getY().replaceAllUsesWith(fused.getDb());
-    sums.erase();
-  }
-  getDx().replaceAllUsesWith(fused.getDh());
-  erase();
-  linear.erase();
+  if (sums)
+    rewriter.replaceOp(sums, fused.getDb());
+  rewriter.replaceOp(*this, fused.getDh());
+  rewriter.eraseOp(linear);
+}
+
+//===----------------------------------------------------------------------===//
+// sums of what the gradient of a weight reads
+//===----------------------------------------------------------------------===//
+
+/// Whether `product` is of all rows of two matrices: `rows` and another one.
+static bool isOverRows(MatmulOp product, Value rows) {
+  return product.getTransposeA() && !product.getTransposeB() &&
+         !product.getRows() && product.getC().getType().getRank() == 2 &&
+         (product.getA() == rows) != (product.getB() == rows);
+}
+
+/// Whether `product` is there before anything reads `result`.
+static bool isBeforeUsers(Operation *product, Value result) {
+  return llvm::all_of(result.getUsers(), [&](Operation *user) {
+    Operation *inBlock = product->getBlock()->findAncestorOpInBlock(*user);
+    return inBlock && product->isBeforeInBlock(inBlock);
+  });
+}
+
+/// The product that reads `dy` as rows, and where in it they are; null if there
+/// is none that the sums, `db`, can join.
+static std::pair<MatmulOp, Value> findWeightGradient(Value dy, Value db) {
+  SmallVector<Value> forms = {dy};
+  for (Operation *user : dy.getUsers())
+    if (auto view = dyn_cast<tensor::CollapseShapeOp>(user))
+      if (view.getResultType().getRank() == 2 &&
+          view.getResultType().getShape().back() ==
+              cast<RankedTensorType>(dy.getType()).getShape().back())
+        forms.push_back(view.getResult());
+  for (Value rows : forms)
+    for (Operation *user : rows.getUsers())
+      if (auto product = dyn_cast<MatmulOp>(user))
+        if (isOverRows(product, rows) && isTaken(product.getC()) &&
+            isBeforeUsers(product, db))
+          return {product, rows};
+  return {};
+}
+
+/// Whatever the sums are of, their product is over the same rows, which is what
+/// a gradient of a weight is.
+bool ReduceOp::isOfGradient() { return true; }
+
+void ReduceOp::fuseIntoProduct(RewriterBase &rewriter) {
+  if (findColumnSums(getX()) != *this)
+    return;
+  auto [product, dy] = findWeightGradient(getX(), getY());
+  if (!product)
+    return;
+  bool transposed = product.getA() == dy;
+  rewriter.setInsertionPoint(product);
+  auto fused = LinearWeightGradOp::create(
+      rewriter, rewriter.getFusedLoc({product.getLoc(), getLoc()}),
+      product.getC().getType(), getY().getType(), dy,
+      transposed ? product.getB() : product.getA(), transposed);
+  rewriter.replaceOp(product, fused.getDw());
+  rewriter.replaceOp(*this, fused.getDb());
 }

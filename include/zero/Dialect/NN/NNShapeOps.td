@@ -35,7 +35,7 @@ def NN_BroadcastOp : NN_KernelOp<"broadcast", [
 }
 
 def NN_ReduceOp : NN_Op<"reduce", [
-    NN_Differentiable, NN_DescribesKernel, CheapInFloat32]> {
+    NN_Differentiable, NN_DescribesKernel, NN_Epilogue, CheapInFloat32]> {
   let summary = "Sum, maximum or mean over dimensions, which it removes";
   let description = [{
     The gradient of `max` goes to the first maximum in row-major order.
