@@ -32,6 +32,13 @@ static LogicalResult linear(nn::LinearOp op, Evaluation &e) {
   return success();
 }
 
+static LogicalResult linearAdd(nn::LinearAddOp op, Evaluation &e) {
+  multiply(op, op.getBias() ? e.in[3] : nullptr, e);
+  for (int64_t i = 0; i < e.out[0].size(); ++i)
+    e.out[0].reals[i] += e.in[2]->reals[i];
+  return success();
+}
+
 static LogicalResult linearGelu(nn::LinearGeluOp op, Evaluation &e) {
   multiply(op, op.getBias() ? e.in[2] : nullptr, e);
   if (op.getH())
@@ -97,6 +104,7 @@ static LogicalResult matmul(nn::MatmulOp op, Evaluation &e) {
 
 void rules::addContractions(EvaluationRules &rules) {
   rules.add<nn::LinearOp>(linear);
+  rules.add<nn::LinearAddOp>(linearAdd);
   rules.add<nn::LinearGeluOp>(linearGelu);
   rules.add<nn::LinearGeluGradOp>(linearGeluGrad);
   rules.add<nn::LinearWeightGradOp>(linearWeightGrad);

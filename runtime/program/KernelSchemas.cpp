@@ -34,6 +34,10 @@ KernelArithmetic linearProduct(Shapes s) {
 
 uint64_t linearFlops(Shapes s) { return productFlops(s, s.flag("bias")); }
 
+uint64_t linearAddFlops(Shapes s) {
+  return productFlops(s, s.flag("bias") + 1);
+}
+
 /// What gelu takes an element, tanh as one operation, and its derivative.
 constexpr int64_t kGeluFlops = 9, kGeluGradFlops = 18;
 
@@ -297,6 +301,10 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
       // Products and attention.
       {"nn.linear", "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n]",
        "transposed:flag bias:flag", linearFlops, nullptr, nullptr,
+       linearProduct},
+      {"nn.linear_add",
+       "x:T[r..,k] w:T[k,n]~transposed c:T[r..,n] bias?:T[n] -> y:T[r..,n]",
+       "transposed:flag bias:flag", linearAddFlops, nullptr, nullptr,
        linearProduct},
       {"nn.linear_gelu",
        "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n] h?:T[r..,n]",

@@ -67,6 +67,24 @@ TEST_F(CudaKernels, ProductsWithGelu) {
       }
 }
 
+/// The host rounds the product, which may be larger than the sum, before it
+/// adds.
+TEST_F(CudaKernels, ProductsThatAreAdded) {
+  for (DataType type : kFloats)
+    for (int64_t transposed : {0, 1})
+      for (int64_t bias : {0, 1}) {
+        std::vector<Array> x = {randomArray(type, {3, 40, 72}, 1),
+                                transposed ? randomArray(type, {56, 72}, 2)
+                                           : randomArray(type, {72, 56}, 2),
+                                randomArray(type, {3, 40, 56}, 3, 5)};
+        if (bias)
+          x.push_back(randomArray(type, {56}, 4));
+        KernelSpec spec = makeSpec("nn.linear_add", x, {x[2].type});
+        spec.ints = {{"transposed", {transposed}}, {"bias", {bias}}};
+        compare(spec, x, 4 * toleranceOf(type));
+      }
+}
+
 TEST_F(CudaKernels, GradientsOfWeightAndBias) {
   for (DataType type : kFloats)
     for (int64_t transposed : {0, 1}) {

@@ -35,6 +35,23 @@ func.func @f(%x: !x, %w: !w, %b: !b) -> (!h, !h, !h, !b, !h, !h, !h, !b) {
   return %h, %y, %dh, %db, %fh, %fy, %fdh, %fdb : !h, !h, !h, !b, !h, !h, !h, !b
 })";
 
+/// The same of products that are added to something.
+static const char *addText = R"(
+!x = tensor<2x3x4xf64>
+!h = tensor<2x3x5xf64>
+!w = tensor<4x5xf64>
+!t = tensor<5x4xf64>
+!b = tensor<5xf64>
+func.func @f(%x: !x, %w: !w, %t: !t, %b: !b, %c: !h) -> (!h, !h, !h, !h, !h, !h, !h, !h) {
+  %h = nn.linear %x, %w bias %b : (!x, !w, !b) -> !h
+  %y = arith.addf %c, %h : !h
+  %i = nn.linear %x, %t transposed : (!x, !t) -> !h
+  %z = arith.addf %i, %c : !h
+  %fy = nn.linear_add %x, %w, %c bias %b : (!x, !w, !h, !b) -> !h
+  %fz = nn.linear_add %x, %t, %c transposed : (!x, !t, !h) -> !h
+  return %y, %z, %y, %z, %fy, %fz, %fy, %fz : !h, !h, !h, !h, !h, !h, !h, !h
+})";
+
 /// The same of the gradients of a weight, in both layouts, and of a bias.
 static const char *weightText = R"(
 !x = tensor<2x3x4xf64>
@@ -134,6 +151,7 @@ static void checkHalves(const char *text) {
 
 TEST(Fused, IsWhatItStandsFor) {
   checkHalves(text);
+  checkHalves(addText);
   checkHalves(weightText);
   checkHalves(lossText);
   checkHalves(layerNormText);

@@ -5,6 +5,7 @@ set(ZERO_KERNEL_TESTS
   KernelFeedbackTest.cpp
   KernelInPlaceTest.cpp
   KernelIndexTest.cpp
+  KernelLinearAddTest.cpp
   KernelLinearCrossEntropyTest.cpp
   KernelLinearGeluTest.cpp
   KernelLinearWeightGradTest.cpp

@@ -53,6 +53,14 @@ LogicalResult LinearOp::verify() {
                      getTransposed(), {"y", getY()});
 }
 
+LogicalResult LinearAddOp::verify() {
+  Checker check(*this);
+  if (failed(checkLinear(check, {"x", getX()}, getW(), getBias(),
+                         getTransposed(), {"y", getY()})))
+    return failure();
+  return check.type("c", getC(), typeOf(getY())); // C6
+}
+
 LogicalResult LinearGeluOp::verify() {
   Checker check(*this);
   if (failed(checkLinear(check, {"x", getX()}, getW(), getBias(),

@@ -197,6 +197,7 @@ std::string BlasProduct::describe(Alignment alignment) const {
     text += " out of " + std::to_string(shape.m) + " rows";
   text += " times " + matrix(shape.k, shape.n, shape.transposedB) + ", " +
           zrt::nameOf(shape.type) + (shape.adds ? " added to f32" : "") +
+          (product.addend < 0 ? "" : " added to a matrix") +
           ::nameOf(product.after, product.bias >= 0, product.h >= 0) +
           ", aligned to " + std::to_string(alignment.matrices);
   if (product.bias >= 0)
@@ -279,10 +280,12 @@ void BlasProduct::run(const Algorithm &algorithm, void *const *buffers,
     point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, buffers[product.bias]);
   if (product.h >= 0)
     point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[product.h]);
-  const float one = 1, kept = shape.adds ? 1 : 0;
+  const bool adds = shape.adds || product.addend >= 0;
+  const float one = 1, kept = adds ? 1 : 0;
   void *result = buffers[product.result];
+  const void *added = product.addend < 0 ? result : buffers[product.addend];
   check(cublasLtMatmul(cuda.blas, description, &one, buffers[product.right], b,
-                       leftOf(buffers), a, &kept, result, c, result, c,
+                       leftOf(buffers), a, &kept, added, c, result, c,
                        &algorithm.algo, workspace, algorithm.workspaceSize,
                        cuda.stream),
         "cublasLtMatmul");

@@ -18,8 +18,9 @@ enum class After { Nothing, Gelu, GeluGrad, LeftSums, RightSums };
 struct Product {
   host::MatrixShape shape;
   After after = After::Nothing;
-  int bias = -1; ///< is added, or, of a gradient, gets the sums
-  int h = -1;    ///< what gelu is of: written, or, by the gradient, read
+  int bias = -1;   ///< is added, or, of a gradient, gets the sums
+  int h = -1;      ///< what gelu is of: written, or, by the gradient, read
+  int addend = -1; ///< a matrix that is added, before anything else
   int left = 0, right = 1;
   int result = 2;
   int buffers = 3;

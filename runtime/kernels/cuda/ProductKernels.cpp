@@ -1,6 +1,7 @@
 // Matrix products through cuBLASLt.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/cuda/ProductKernel.h"
+#include "kernels/host/LinearAdd.h"
 
 namespace zrt::cuda {
 
@@ -51,6 +52,29 @@ std::unique_ptr<Kernel> make(const KernelSpec &spec,
   return makeProduct(spec, context, shape);
 }
 
+std::unique_ptr<Kernel> makeProductOf(const KernelSpec &spec,
+                                      const KernelContext &context,
+                                      const Product &product) {
+  auto kernel = std::make_unique<ProductKernel>(context, product);
+  if (!kernel->isThere())
+    refuse(spec, "cuBLASLt has no algorithm for " + kernel->describe());
+  return kernel;
+}
+
+std::unique_ptr<Kernel> makeLinearAdd(const KernelSpec &spec,
+                                      const KernelContext &context) {
+  Product product;
+  product.shape = host::linearShape(host::productOfLinearAdd(spec));
+  if (product.shape.m * product.shape.n * product.shape.k == 0)
+    refuse(spec, "is a product of nothing: compile with "
+                 "--pipeline=fuse-additions=false");
+  product.addend = host::kLinearAddend;
+  product.bias = product.shape.bias ? product.addend + 1 : -1;
+  product.result = int(spec.operands.size());
+  product.buffers = product.result + 1;
+  return makeProductOf(spec, context, product);
+}
+
 } // namespace
 
 std::unique_ptr<Kernel> makeProduct(const KernelSpec &spec,
@@ -61,14 +85,12 @@ std::unique_ptr<Kernel> makeProduct(const KernelSpec &spec,
   product.buffers = shape.bias ? 4 : 3;
   product.result = product.buffers - 1;
   product.bias = shape.bias ? 2 : -1;
-  auto kernel = std::make_unique<ProductKernel>(context, product);
-  if (!kernel->isThere())
-    refuse(spec, "cuBLASLt has no algorithm for " + kernel->describe());
-  return kernel;
+  return makeProductOf(spec, context, product);
 }
 
 void registerProductKernels(Registry &registry) {
   registry.add("nn.linear", make<host::linearShape>);
+  registry.add("nn.linear_add", makeLinearAdd);
   registry.add("nn.matmul", make<host::matmulShape>);
 }
 

@@ -133,8 +133,8 @@ struct Product {
   cublasLtMatmulDescription how;
   cublasLtMatrixLayout a, b, d;
   const void *left, *right;
+  const void *added; ///< null: nothing
   void *result;
-  bool adds; ///< to what is in `result`
 
   /// Results go by columns: a bias is added to a row of each.
   void run() const {
@@ -196,6 +196,9 @@ private:
   void finish(int64_t batch, int64_t row, int64_t column, float value,
               float &sum) const {
     const int64_t aux = column * how.auxBetween + row;
+    const int64_t at = batch * d.stride + column * d.between + row;
+    if (added)
+      value += load(d.type, added, at);
     if (how.hasBias())
       value += load(how.biasType, how.bias, row);
     if (how.isGrad())
@@ -205,8 +208,7 @@ private:
     if (how.hasGelu())
       value = gelu(value);
     sum += value;
-    const int64_t at = batch * d.stride + column * d.between + row;
-    store(d.type, result, at, adds ? load(d.type, result, at) + value : value);
+    store(d.type, result, at, value);
   }
 };
 
@@ -380,24 +382,32 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algo,
                void *workspace, size_t workspaceBytes, cudaStream_t stream) {
   const float kept = *static_cast<const float *>(beta);
-  if (!handle || !isAlgorithm(*algo) || c != d ||
+  if (!handle || !isAlgorithm(*algo) ||
       *static_cast<const float *>(alpha) != 1 || (kept != 0 && kept != 1) ||
       !fits(*description, *aLayout, *bLayout, *dLayout))
     return CUBLAS_STATUS_INVALID_VALUE;
-  const Product product{*description, *aLayout, *bLayout, *dLayout, a, b, d,
-                        kept != 0};
+  const Product product{*description,
+                        *aLayout,
+                        *bLayout,
+                        *dLayout,
+                        a,
+                        b,
+                        kept != 0 ? c : nullptr,
+                        d};
   const auto lies = [&](const void *at, size_t bytes) {
     return isAllocated(at, bytes) &&
            reinterpret_cast<uintptr_t>(at) % algo->data[2] == 0;
   };
   const size_t element = dLayout->elementBytes();
-  const bool hasBias = description->hasBias() || description->sumsRows();
+  const bool hasBias = description->hasBias() || description->sumsRows() ||
+                       description->sumsA() || description->sumsB();
+  const int64_t biases =
+      description->sumsB() ? dLayout->columns : dLayout->rows;
   if (!lies(a, aLayout->bytes()) || !lies(b, bLayout->bytes()) ||
-      !lies(d, dLayout->bytes()) ||
+      !lies(c, dLayout->bytes()) || !lies(d, dLayout->bytes()) ||
       workspaceBytes < workspaceOf(int(algo->data[1])) ||
       !isAllocated(workspace, workspaceBytes) ||
-      (hasBias &&
-       !isAllocated(description->bias, size_t(dLayout->rows) * element)) ||
+      (hasBias && !isAllocated(description->bias, size_t(biases) * element)) ||
       (description->hasAux() &&
        !lies(description->aux,
              size_t((dLayout->columns - 1) * description->auxBetween +

@@ -64,6 +64,30 @@ func.func @grad_c7(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %h: tensor<4x16x
 
 // -----
 
+func.func @add_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %c: tensor<16xf32>) {
+  // expected-error @+1 {{'nn.linear_add' op x has rank 0, wanted 1 or more}}
+  %0 = nn.linear_add %x, %w, %c : (tensor<f32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @add_c5(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %c: tensor<4x16xf32>) {
+  // expected-error @+1 {{'nn.linear_add' op y has type tensor<4x8xf32>, wanted tensor<4x16xf32>}}
+  %0 = nn.linear_add %x, %w, %c : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @add_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %c: tensor<16xf32>) {
+  // expected-error @+1 {{'nn.linear_add' op c has type tensor<16xf32>, wanted tensor<4x16xf32>}}
+  %0 = nn.linear_add %x, %w, %c : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
 func.func @weight_c1_dy(%dy: tensor<f32>, %x: tensor<8xf32>) {
   // expected-error @+1 {{'nn.linear_weight_grad' op dy has rank 0, wanted 1 or more}}
   %0:2 = nn.linear_weight_grad %dy, %x : (tensor<f32>, tensor<8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)

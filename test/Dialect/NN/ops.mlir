@@ -26,6 +26,15 @@ func.func @linear_gelu(%x: tensor<32x784xbf16>, %w: tensor<784x256xbf16>, %b: te
   return
 }
 
+// CHECK-LABEL: func.func @linear_add
+// CHECK: nn.linear_add %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} : (tensor<32x784xbf16>, tensor<784x256xbf16>, tensor<32x256xbf16>, tensor<256xbf16>) -> tensor<32x256xbf16>
+// CHECK: nn.linear_add %{{.*}}, %{{.*}}, %{{.*}} transposed : (tensor<32x784xbf16>, tensor<256x784xbf16>, tensor<32x256xbf16>) -> tensor<32x256xbf16>
+func.func @linear_add(%x: tensor<32x784xbf16>, %w: tensor<784x256xbf16>, %t: tensor<256x784xbf16>, %b: tensor<256xbf16>, %c: tensor<32x256xbf16>) {
+  %y = nn.linear_add %x, %w, %c bias %b : (tensor<32x784xbf16>, tensor<784x256xbf16>, tensor<32x256xbf16>, tensor<256xbf16>) -> tensor<32x256xbf16>
+  %z = nn.linear_add %x, %t, %y transposed : (tensor<32x784xbf16>, tensor<256x784xbf16>, tensor<32x256xbf16>) -> tensor<32x256xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @linear_weight_grad
 // CHECK: nn.linear_weight_grad %{{.*}}, %{{.*}} : (tensor<4x8x256xbf16>, tensor<4x8x784xbf16>) -> (tensor<784x256xbf16>, tensor<256xbf16>)
 // CHECK: nn.linear_weight_grad %{{.*}}, %{{.*}} transposed : (tensor<4x8x256xbf16>, tensor<4x8x784xbf16>) -> (tensor<256x784xbf16>, tensor<256xbf16>)

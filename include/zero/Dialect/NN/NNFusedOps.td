@@ -4,6 +4,33 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
+def NN_LinearAddOp : NN_KernelOp<"linear_add"> {
+  let summary = "nn.linear and an addition in one kernel";
+  let description = [{
+    `y = h + c`, where `h` is what `nn.linear` computes of the other operands. A
+    kernel may add before or after `h` is rounded.
+
+    `zero-fuse-additions` makes it, after differentiation.
+
+    Constraints
+    - (C1) to (C4) those of `nn.linear`.
+    - (C5) `y` has the leading dimensions of `x`, then N.
+    - (C6) `c` has the type of `y`.
+
+    ```mlir
+    %y = nn.linear_add %x, %w, %c transposed : (tensor<32x784xbf16>, tensor<256x784xbf16>, tensor<32x256xbf16>) -> tensor<32x256xbf16>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w, NN_FloatTensor:$c,
+                       Optional<NN_FloatTensor>:$bias, UnitAttr:$transposed);
+  let results = (outs NN_FloatTensor:$y);
+  let assemblyFormat = [{
+    $x `,` $w `,` $c (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def NN_LinearGeluOp : NN_KernelOp<"linear_gelu"> {
   let summary = "nn.linear and the tanh form of nn.gelu in one kernel";
   let description = [{
