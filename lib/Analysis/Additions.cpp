@@ -11,12 +11,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-SmallVector<Value> FusableAddition::getAddends() {
-  SmallVector<Value> addends(addition.getOperands());
-  llvm::erase(addends, shared);
-  return addends;
-}
-
 bool zero::isReshape(Operation *op) {
   if (!isa<MoveOpInterface>(op) || op->getNumOperands() != 1 || !getView(op))
     return false;
@@ -24,6 +18,24 @@ bool zero::isReshape(Operation *op) {
   auto to = cast<RankedTensorType>(op->getResult(0).getType());
   return from.hasStaticShape() && to.hasStaticShape() &&
          from.getNumElements() == to.getNumElements();
+}
+
+/// What `value` is a reshape of.
+static Value skipReshapes(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!isReshape(def))
+      break;
+    value = def->getOperand(0);
+  }
+  return value;
+}
+
+SmallVector<Value> FusableAddition::getAddends() {
+  SmallVector<Value> addends;
+  for (Value operand : addition.getOperands())
+    if (operand != shared)
+      addends.push_back(skipReshapes(operand));
+  return addends;
 }
 
 /// Whether `value`, inside of a loop nest, is an element of input `index`.

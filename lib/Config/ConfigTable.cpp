@@ -172,8 +172,11 @@ constexpr ConfigKey kLastKeys[] = {
      "file of `zero-plan --calibrate`; when absent, `host` where the target "
      "is named host, else `h100`"},
     {"zero.fuse_epilogues", T::Bool, "null", yes,
-     "fuse the tanh form of GELU, and its gradient, into the 16-bit matrix "
-     "product before it; where it is not given, true on GPUs"},
+     "fuse the tanh form of GELU, its gradient and the gradients of biases "
+     "into "
+     "16-bit matrix products, and with `fuse_additions` what is added to a "
+     "product's result; results differ in their last bits; where it is not "
+     "given, true on GPUs"},
     {"zero.vocabulary_multiple", T::Count, "null", yes,
      "pad output projections, and token embeddings that are the same "
      "parameter, with rows of zeros to a multiple of this; files keep their "

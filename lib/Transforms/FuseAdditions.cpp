@@ -82,16 +82,24 @@ static void fuse(FusableAddition fusable) {
     addends.push_back(nn::buildReshape(builder, addend, type));
   Operation *fused = by.buildWithAddends(builder, addends);
   fused->setLoc(builder.getLoc());
+  SmallVector<Value> operands(fusable.addition.getOperands());
+  llvm::erase(operands, fusable.shared);
   if (fusable.isBefore())
     replaceWithSum(fusable, fused);
   else
     replaceAddend(fusable, fused);
+  for (Value operand : operands)
+    eraseReshapes(operand);
 }
 
 void FuseAdditions::runOnOperation() {
-  SmallVector<AddendOpInterface> candidates;
+  SmallVector<AddendOpInterface> candidates, others;
   for (StepOp step : getOperation().getOps<StepOp>())
-    step->walk([&](AddendOpInterface by) { candidates.push_back(by); });
+    step->walk([&](AddendOpInterface by) {
+      (by.keepsBits() ? candidates : others).push_back(by);
+    });
+  if (products)
+    llvm::append_range(candidates, others);
   Additions additions;
   llvm::SetVector<Attribute> kernels;
   // One by one: a sum that was fused lies at another place, and one that became

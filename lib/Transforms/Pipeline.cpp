@@ -50,7 +50,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   if (config.checkpoint.isEnabled())
     manager.addPass(makeCheckpointPass(config.checkpoint));
   if (config.fuseAdditions)
-    manager.addPass(createFuseAdditions());
+    manager.addPass(createFuseAdditions({config.fuseEpilogues}));
 }
 
 static void addOverlapPasses(OpPassManager &manager) {

@@ -20,8 +20,8 @@ struct FusableAddition {
 
   /// Whether `by` reads the sum.
   bool isBefore() { return shared == addition.getResult(0); }
-  /// What `by` takes: both operands of the addition, or the other one. In the
-  /// shape of the addition.
+  /// What `by` takes: both operands of the addition, or the other one. In
+  /// whatever shape they were made.
   SmallVector<Value> getAddends();
 };
 

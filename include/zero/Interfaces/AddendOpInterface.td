@@ -10,8 +10,7 @@ def AddendOpInterface : OpInterface<"AddendOpInterface"> {
     An operation of which a kernel exists that also does the addition before it,
     or the one after it, while the sum is in registers.
 
-    `zero-fuse-additions` asks all of them. What is computed has the bits of the
-    two apart: the kernel rounds where either stores a tensor.
+    `zero-fuse-additions` asks all of them.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -26,7 +25,14 @@ def AddendOpInterface : OpInterface<"AddendOpInterface"> {
       which is added to the result. All other results are in their order.
     }],
     "::mlir::Operation *", "buildWithAddends",
-    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$addends)>];
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$addends)>,
+    InterfaceMethod<[{
+      Whether what is computed has the bits of the two apart, since the kernel
+      rounds where either stores a tensor. Otherwise it is fused only where the
+      target's kernels are meant to be faster than that.
+    }],
+    "bool", "keepsBits", (ins), /*methodBody=*/"",
+    /*defaultImplementation=*/"return true;">];
 }
 
 #endif // ZERO_INTERFACES_ADDENDOPINTERFACE_TD

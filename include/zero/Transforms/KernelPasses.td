@@ -125,16 +125,18 @@ def FuseAdditions : Pass<"zero-fuse-additions", "::mlir::ModuleOp"> {
     `nn.add_rms_norm`, which gives the sum as well; and the gradient of a norm
     whose result is added to the residual's gradient becomes
     `nn.add_layer_norm_grad` or `nn.add_rms_norm_grad`. Each stands at the place
-    of the norm.
+    of the norm. With `products`, and of what norms leave, `nn.linear` whose
+    result is added to another tensor becomes `nn.linear_add`, as sums of the
+    gradients of several projections do.
 
     - Needs: `zero-outline-elementwise`, and `zero-checkpoint-activations` where
       activations are recomputed: a recomputation has a norm of a sum that is
       kept, and not of its addends.
     - Leaves: one kernel and one pass over memory less for each, and the same
-      bits. Where a reshape lies in between, as before a group norm, addends and
+      bits, except that products add before they round. Where a reshape lies in between, as before a group norm, addends and
       sums are views.
     - Not done here: sums that something reads before the norm does, and addends
-      that are made after the gradient. Of a sum of three tensors, which is one
+      that are made after the gradient or the product. Of a sum of three tensors, which is one
       kernel, the last addition alone is not fused: the sum of the other two would
       be written and read again.
 
@@ -144,6 +146,8 @@ def FuseAdditions : Pass<"zero-fuse-additions", "::mlir::ModuleOp"> {
     %y, %rstd, %s = nn.add_rms_norm %x, %f, %w eps 1.0e-5 : ... // after
     ```
   }];
+  let options = [Option<"products", "products", "bool", "false",
+    "Also into matrix products, whose sums then differ in their last bits">];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 

@@ -230,8 +230,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::init(false)};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
-      llvm::cl::desc("Fuse gelu and its gradient into 16-bit matrix products; "
-                     "default: with target=cuda"),
+      llvm::cl::desc("Fuse gelu, its gradient, gradients of biases and "
+                     "additions into matrix products; default: with "
+                     "target=cuda"),
       llvm::cl::init(false)};
   Option<int64_t> vocabularyMultiple{
       *this, "vocabulary-multiple",

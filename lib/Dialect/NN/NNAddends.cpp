@@ -1,4 +1,4 @@
-//===- NNAddends.cpp - norms do the addition beside them ------------------===//
+//===- NNAddends.cpp - what does the addition beside it -------------------===//
 
 #include "zero/Dialect/NN/NN.h"
 
@@ -50,4 +50,17 @@ Operation *RmsNormGradOp::buildWithAddends(OpBuilder &builder,
   return AddRmsNormGradOp::create(builder, getLoc(), getDx().getType(),
                                   getDw().getType(), getDy(), addends[0],
                                   getX(), getW(), getRstd());
+}
+
+//===----------------------------------------------------------------------===//
+// A sum with a product
+//===----------------------------------------------------------------------===//
+
+Value LinearOp::getSummed() { return getY(); }
+
+bool LinearOp::keepsBits() { return false; }
+
+Operation *LinearOp::buildWithAddends(OpBuilder &builder, ValueRange addends) {
+  return LinearAddOp::create(builder, getLoc(), getY().getType(), getX(),
+                             getW(), addends[0], getBias(), getTransposed());
 }

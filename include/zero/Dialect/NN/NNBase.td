@@ -8,6 +8,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "zero/Interfaces/AccumulatingOpInterface.td"
+include "zero/Interfaces/AddendOpInterface.td"
 include "zero/Interfaces/BroadcastingOpInterface.td"
 include "zero/Interfaces/DifferentiableOpInterface.td"
 include "zero/Interfaces/ElementwiseOpInterface.td"
@@ -100,6 +101,7 @@ def NN_ScatterAttr : EnumAttr<NN_Dialect, NN_Scatter, "scatter">;
 // Operation classes
 //===----------------------------------------------------------------------===//
 
+defvar NN_Addend = DeclareOpInterfaceMethods<AddendOpInterface>;
 defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;

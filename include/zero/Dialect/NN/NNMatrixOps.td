@@ -4,7 +4,9 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-def NN_LinearOp : NN_KernelOp<"linear", [NN_Differentiable, NN_Paddable]> {
+def NN_LinearOp : NN_KernelOp<"linear", [
+    DeclareOpInterfaceMethods<AddendOpInterface, ["keepsBits"]>,
+    NN_Differentiable, NN_Paddable]> {
   let summary = "Multiply the last dimension by a weight matrix, add a bias";
   let description = [{
     `y[.., n] = sum over k of x[.., k] w[k, n], plus b[n]`. With `transposed` the

@@ -3,9 +3,6 @@
 #define ZERO_DIALECT_NN_NNNORMALIZATIONOPS_TD
 
 include "zero/Dialect/NN/NNBase.td"
-include "zero/Interfaces/AddendOpInterface.td"
-
-defvar NN_Addend = DeclareOpInterfaceMethods<AddendOpInterface>;
 
 def NN_LayerNormOp : NN_KernelOp<"layer_norm", [
     NN_Addend, NN_Differentiable, NN_Statistics]> {
