@@ -22,10 +22,13 @@ namespace {
 struct RewriteTensorOps
     : mlir::zero::impl::RewriteTensorOpsBase<RewriteTensorOps> {
   void runOnOperation() override {
-    for (auto step : getOperation().getOps<StepOp>())
-      if (step.isModel() &&
-          failed(nn::rewriteTensorOps(step.getBody().front())))
+    for (auto step : getOperation().getOps<StepOp>()) {
+      if (!step.isModel())
+        continue;
+      if (failed(nn::rewriteTensorOps(step.getBody().front())))
         return signalPassFailure();
+      nn::splitSlices(step.getBody().front());
+    }
   }
 };
 

@@ -40,6 +40,10 @@ struct GatheredRows {
 /// as it is. Fails, with an error, for a constant index outside its tensor.
 LogicalResult rewriteTensorOps(Block &block);
 
+/// Makes one nn.split of slices in `block` that cut a tensor along one
+/// dimension and together are all of it, unless they are views.
+void splitSlices(Block &block);
+
 } // namespace mlir::nn
 
 #endif // ZERO_DIALECT_NN_TENSORFORMS_H
