@@ -122,7 +122,11 @@ static LogicalResult rotary(nn::RotaryOp op, Evaluation &e) {
   const Array &x = *e.in[0];
   int64_t features = x.shape[3];
   double theta = op.getTheta().convertToDouble();
+  std::optional<ArrayRef<int64_t>> heads = op.getHeads();
+  e.out[0].reals = x.reals;
   forEachIndex(ArrayRef(x.shape).drop_back(), [&](ArrayRef<int64_t> index) {
+    if (heads && (index[2] < (*heads)[0] || index[2] >= (*heads)[1]))
+      return;
     int64_t row = x.offset({index[0], index[1], index[2], 0});
     for (int64_t i = 0; i < features / 2; ++i) {
       int64_t first = row + (op.getInterleaved() ? 2 * i : i);

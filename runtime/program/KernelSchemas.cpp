@@ -131,7 +131,27 @@ std::string checkRotary(Shapes s) {
   if (s.size("d") % 2)
     return "the operand is " + describe(*s.tensor("x")) +
            ", wanted four dimensions, the last even";
+  const auto heads = s.spec->ints.find("heads");
+  if (heads != s.spec->ints.end() && heads->second[1] > s.size("h"))
+    return "heads are no range of the " + std::to_string(s.size("h")) +
+           " of the operand";
   return {};
+}
+
+/// Elements that are rotated: of all heads, or of some.
+uint64_t rotatedElements(Shapes s) {
+  const uint64_t all = s.elements("x");
+  const auto heads = s.spec->ints.find("heads");
+  if (heads == s.spec->ints.end() || !all)
+    return all;
+  return all / s.size("h") * (heads->second[1] - heads->second[0]);
+}
+
+uint64_t rotaryFlops(Shapes s) { return 3 * rotatedElements(s); }
+
+/// The other heads are where they are: the result lies in the operand's place.
+uint64_t rotaryBytes(Shapes s) {
+  return 2 * rotatedElements(s) * sizeOf(s.tensor("x")->type);
 }
 
 //===----------------------------------------------------------------------===//
@@ -334,8 +354,8 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
        "causal:flag mask:flag scale:real?", attentionFlops<5>, nullptr,
        checkAttention, attentionArithmetic},
       {"nn.rotary", "x:T[b,t,h,d]& -> y:T[b,t,h,d]&",
-       "interleaved:flag inverse:flag theta:real", each<3>, nullptr,
-       checkRotary},
+       "interleaved:flag inverse:flag theta:real heads:range?", rotaryFlops,
+       rotaryBytes, checkRotary},
       // Convolutions and pooling.
       {"nn.conv", "x:T[n,c,s..] w:T[f,i,k..] -> y:T[n,f,o..]",
        "strides:ints padding:ints dilations:ints groups:int", convFlops,

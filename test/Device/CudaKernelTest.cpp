@@ -240,6 +240,8 @@ TEST_F(CudaKernels, RotaryAndDropout) {
         spec.ints = {{"interleaved", {interleaved}}, {"inverse", {inverse}}};
         spec.floats["theta"] = 10000;
         compare(spec, x, toleranceOf(type));
+        spec.ints["heads"] = {1, 2};
+        compare(spec, x, toleranceOf(type));
       }
     KernelSpec spec = makeSpec("nn.dropout", x, {x[0].type});
     spec.ints["id"] = {5};

@@ -45,6 +45,10 @@ func.func @rotary_inverse(%x: tensor<2x3x2x6xf64>) -> tensor<2x3x2x6xf64> {
   %y = nn.rotary %x theta 100.0 inverse : tensor<2x3x2x6xf64>
   return %y : tensor<2x3x2x6xf64>
 }
+func.func @rotary_heads(%x: tensor<2x3x4x4xf64>) -> tensor<2x3x4x4xf64> {
+  %y = nn.rotary %x theta 100.0 heads [1, 3] : tensor<2x3x4x4xf64>
+  return %y : tensor<2x3x4x4xf64>
+}
 func.func @rotary_interleaved_inverse(%x: tensor<2x3x2x4xf64>) -> tensor<2x3x2x4xf64> {
   %y = nn.rotary %x theta 100.0 interleaved inverse : tensor<2x3x2x4xf64>
   return %y : tensor<2x3x2x4xf64>

@@ -217,20 +217,28 @@ TEST(KernelAttention, RefusesCausalWithOtherKeysThanQueries) {
   EXPECT_THROW(runKernel(spec, inputs), std::invalid_argument);
 }
 
+/// Of heads [begin, 3): of all where that is 0.
 void checkRotary(DataType type, int64_t features, bool interleaved,
-                 bool inverse) {
+                 bool inverse, int64_t begin) {
   std::vector<int64_t> shape = {2, 7, 3, features};
   std::vector<Array> inputs = {randomArray(type, shape, 1)};
   KernelSpec spec = makeSpec("nn.rotary", inputs, {{type, shape}});
   spec.ints["interleaved"] = {interleaved};
   spec.ints["inverse"] = {inverse};
   spec.floats["theta"] = 10000;
+  if (begin)
+    spec.ints["heads"] = {begin, 3};
   checkKernel(
       spec, inputs,
       [&](const std::vector<Array> &in) {
         Values y(in[0].size());
         for (int64_t row = 0; row < 2 * 7 * 3; ++row)
           for (int64_t i = 0; i < features / 2; ++i) {
+            if (row % 3 < begin) {
+              for (int64_t each : {i, i + features / 2})
+                y[row * features + each] = in[0][row * features + each];
+              continue;
+            }
             int64_t a = row * features + (interleaved ? 2 * i : i);
             int64_t b = a + (interleaved ? 1 : features / 2);
             double angle = row / 3 % 7 * std::pow(10000, -2.0 * i / features);
@@ -249,7 +257,16 @@ TEST(KernelRotary, BothLayoutsBothWays) {
     for (int64_t features : {2, 20, 64})
       for (bool interleaved : {false, true})
         for (bool inverse : {false, true})
-          checkRotary(type, features, interleaved, inverse);
+          for (int64_t begin : {0, 1, 2})
+            checkRotary(type, features, interleaved, inverse, begin);
+}
+
+TEST(KernelRotary, HeadsMustBeThere) {
+  const std::vector<Array> x = {randomArray(DataType::F32, {2, 7, 3, 8}, 1)};
+  KernelSpec spec = makeSpec("nn.rotary", x, {x[0].type});
+  spec.ints = {{"interleaved", {0}}, {"inverse", {0}}, {"heads", {1, 4}}};
+  spec.floats["theta"] = 10000;
+  EXPECT_THROW(runKernel(spec, x), std::invalid_argument);
 }
 
 } // namespace

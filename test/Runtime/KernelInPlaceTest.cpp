@@ -57,6 +57,20 @@ TEST(KernelInPlace, SiluMul) {
     }
 }
 
+TEST(KernelInPlace, Rotary) {
+  for (DataType type : kFloats)
+    for (int64_t interleaved : {0, 1})
+      for (int64_t width : {6, 64}) {
+        const std::vector<Array> x = {randomArray(type, {2, 5, 4, width}, 1)};
+        KernelSpec spec = makeSpec("nn.rotary", x, {x[0].type});
+        spec.ints = {{"interleaved", {interleaved}}, {"inverse", {0}}};
+        spec.floats["theta"] = 10000;
+        expectInPlace(spec, x);
+        spec.ints["heads"] = {1, 3};
+        expectInPlace(spec, x);
+      }
+}
+
 /// Rows of one warp of a device, and longer ones than its registers hold.
 TEST(KernelInPlace, NormsWithAdditions) {
   for (DataType type : kFloats)

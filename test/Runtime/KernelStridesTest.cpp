@@ -178,6 +178,8 @@ TEST(KernelStrides, Rotary) {
         spec.ints = {{"interleaved", {interleaved}}, {"inverse", {0}}};
         spec.floats["theta"] = 10000;
         expectOnParts(spec, x);
+        spec.ints["heads"] = {1, 2};
+        expectOnParts(spec, x);
       }
 }
 

@@ -138,9 +138,9 @@ LogicalResult RotaryOp::buildGradient(OpBuilder &builder,
                                       ArrayRef<bool> wanted,
                                       MutableArrayRef<Value> gradients) {
   if (resultGradients[0] && wanted[0])
-    gradients[0] =
-        RotaryOp::create(builder, getLoc(), resultGradients[0], getTheta(),
-                         getInterleaved(), /*inverse=*/!getInverse());
+    gradients[0] = RotaryOp::create(builder, getLoc(), resultGradients[0],
+                                    getTheta(), getInterleaved(),
+                                    /*inverse=*/!getInverse(), getHeadsAttr());
   return success();
 }
 

@@ -268,5 +268,7 @@ LogicalResult RotaryOp::verify() {
   if (!(theta > 0)) // C3
     return check.error("theta is " + std::to_string(theta) +
                        ", wanted a positive number");
+  if (auto heads = getHeads()) // C4
+    return check.rows(*heads, typeOf(getX()).getDimSize(2), "heads");
   return success();
 }

@@ -87,12 +87,13 @@ LogicalResult Checker::type(StringRef name, Value value,
 }
 
 LogicalResult Checker::rows(ArrayRef<int64_t> range,
-                            std::optional<int64_t> extent) const {
+                            std::optional<int64_t> extent,
+                            StringRef what) const {
   if (range.size() == 2 && range[0] >= 0 && range[0] < range[1] &&
       range[1] <= extent.value_or(range[1]))
     return success();
   std::string most = extent ? " <= " + std::to_string(*extent) : "";
-  return error("rows are " + toString(range) +
+  return error(what + " are " + toString(range) +
                ", wanted [begin, end] with 0 <= begin < end" + most);
 }
 

@@ -45,9 +45,11 @@ public:
   LogicalResult element(StringRef name, Value value, Type wanted) const;
   LogicalResult type(StringRef name, Value value,
                      RankedTensorType wanted) const;
-  /// `range` is [begin, end] with 0 <= begin < end, of `extent` rows if known.
+  /// `range` is [begin, end] with 0 <= begin < end, of `extent` rows, or what
+  /// else they are, if known.
   LogicalResult rows(ArrayRef<int64_t> range,
-                     std::optional<int64_t> extent = std::nullopt) const;
+                     std::optional<int64_t> extent = std::nullopt,
+                     StringRef what = "rows") const;
   /// `found`, if there is one, is from `least` to `most`.
   LogicalResult count(StringRef name, std::optional<uint64_t> found,
                       int64_t least, int64_t most) const;

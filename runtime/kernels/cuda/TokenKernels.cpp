@@ -64,21 +64,60 @@ public:
     arguments.interleaved = spec.integer("interleaved") != 0;
     arguments.batches = x.shape[0];
     arguments.positions = x.shape[1];
-    arguments.heads = x.shape[2];
+    const host::RowRange heads = host::rowRange(spec, x.shape[2], "heads");
+    arguments.heads = heads.last - heads.first;
     arguments.pairs = x.shape[3] / 2;
     arguments.from = RowStrides::of(x);
     arguments.to = RowStrides::of(spec.results[0]);
+    firstHead = heads.first;
+    addOthers(0, heads.first);
+    addOthers(heads.last, x.shape[2]);
     tabulate(spec.real("theta"), spec.integer("inverse") != 0);
   }
 
   void run(void *const *b, void *) override {
     RotaryArguments now = arguments;
-    now.x = b[0];
-    now.y = b[1];
+    now.x = headOf(b[0], arguments.from, firstHead);
+    now.y = headOf(b[1], arguments.to, firstHead);
     rotary(now, stream);
+    if (b[0] == b[1])
+      return;
+    for (const Others &each : others)
+      move(each.shape, sizeOf(arguments.type),
+           headOf(b[0], arguments.from, each.first),
+           headOf(b[1], arguments.to, each.first), stream);
   }
 
 private:
+  /// Heads that stay as they are.
+  struct Others {
+    int64_t first;
+    StridedMove shape;
+  };
+
+  void addOthers(int64_t first, int64_t last) {
+    const int64_t size[] = {arguments.batches, arguments.positions,
+                            last - first, 2 * arguments.pairs};
+    const RowStrides &from = arguments.from, &to = arguments.to;
+    const int64_t fromStrides[] = {from.batch, from.token, from.head, 1},
+                  toStrides[] = {to.batch, to.token, to.head, 1};
+    StridedMove shape;
+    shape.dims = 4;
+    for (int dim = 0; dim < shape.dims; ++dim) {
+      shape.size[dim] = size[dim];
+      shape.from[dim] = fromStrides[dim];
+      shape.to[dim] = toStrides[dim];
+      shape.elements *= size[dim];
+    }
+    if (shape.elements)
+      others.push_back({first, shape});
+  }
+
+  char *headOf(void *tensor, const RowStrides &strides, int64_t head) const {
+    return static_cast<char *>(tensor) +
+           strides.at(0, 0, head) * int64_t(sizeOf(arguments.type));
+  }
+
   /// The host's table: cosine and sine of every position and pair.
   void tabulate(double theta, bool inverse) {
     std::vector<float> c, s;
@@ -95,7 +134,9 @@ private:
   }
 
   cudaStream_t stream;
-  RotaryArguments arguments = {};
+  RotaryArguments arguments = {}; ///< of the heads that are rotated
+  int64_t firstHead = 0;
+  std::vector<Others> others;
   std::unique_ptr<Table> cosines, sines;
 };
 

@@ -15,8 +15,8 @@ Rows rowsOf(const TensorType &type) {
   return {product(type, 0, type.shape.size() - 1), type.shape.back()};
 }
 
-RowRange rowRange(const KernelSpec &spec, int64_t total) {
-  auto rows = spec.ints.find("rows");
+RowRange rowRange(const KernelSpec &spec, int64_t total, const char *range) {
+  auto rows = spec.ints.find(range);
   if (rows == spec.ints.end())
     return {0, total};
   return {rows->second[0], rows->second[1]};

@@ -21,13 +21,14 @@ struct Rows {
 /// The rows of `type`, which has a dimension.
 Rows rowsOf(const TensorType &type);
 
-/// Rows [first, last) of a result that "rows" asks for; of `total`, all if it
-/// is not there.
+/// Rows [first, last) of a result that "rows", or another range, asks for; of
+/// `total`, all if it is not there.
 struct RowRange {
   int64_t first = 0;
   int64_t last = 0;
 };
-RowRange rowRange(const KernelSpec &spec, int64_t total);
+RowRange rowRange(const KernelSpec &spec, int64_t total,
+                  const char *range = "rows");
 
 /// nn.reduce sum of `x` over all but its last dimension.
 KernelSpec sumsOverRows(const TensorType &x, const TensorType &sums);

@@ -3,6 +3,7 @@
 #include "kernels/host/Host.h"
 #include "kernels/host/Vector.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace zrt::host {
@@ -19,6 +20,7 @@ public:
     rows = x.shape[0] * x.shape[1];
     positions = x.shape[1];
     heads = x.shape[2];
+    rotated = rowRange(spec, heads, "heads");
     pairs = x.shape[3] / 2;
     tabulate(spec.real("theta"), spec.integer("inverse") != 0);
   }
@@ -26,14 +28,14 @@ public:
   void run(void *const *buffers, void *) override {
     const T *x = at<T>(buffers, 0);
     T *y = at<T>(buffers, 1);
-    pool.parallelFor(rows, rowGrain(heads * 2 * pairs),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t r = begin; r < end; ++r) {
-                         const int64_t b = r / positions, t = r % positions;
-                         for (int64_t h = 0; h < heads; ++h)
-                           rotate(x + from.at(b, t, h), t, y + to.at(b, t, h));
-                       }
-                     });
+    pool.parallelFor(
+        rows, rowGrain(heads * 2 * pairs), [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            const int64_t b = r / positions, t = r % positions;
+            for (int64_t h = 0; h < heads; ++h)
+              visit(x + from.at(b, t, h), h, t, y + to.at(b, t, h));
+          }
+        });
   }
 
 private:
@@ -46,6 +48,13 @@ private:
         sines.push_back(
             static_cast<float>(inverse ? -std::sin(angle) : std::sin(angle)));
       }
+  }
+
+  void visit(const T *x, int64_t head, int64_t position, T *y) const {
+    if (head >= rotated.first && head < rotated.last)
+      rotate(x, position, y);
+    else if (x != y)
+      std::copy(x, x + 2 * pairs, y);
   }
 
   void rotate(const T *x, int64_t position, T *y) const {
@@ -71,6 +80,7 @@ private:
   ThreadPool &pool;
   bool interleaved;
   RowStrides from, to;
+  RowRange rotated; ///< heads
   int64_t rows, positions, heads, pairs;
   std::vector<float> cosines, sines;
 };

@@ -128,6 +128,14 @@ func.func @rotary_c2(%x: tensor<2x3x4x7xf32>) {
 
 // -----
 
+func.func @rotary_c4(%x: tensor<2x3x4x8xf32>) {
+  // expected-error @+1 {{'nn.rotary' op heads are [2, 5], wanted [begin, end] with 0 <= begin < end <= 4}}
+  %0 = nn.rotary %x theta 10000.0 heads [2, 5] : tensor<2x3x4x8xf32>
+  return
+}
+
+// -----
+
 func.func @rotary_c3(%x: tensor<2x3x4x8xf32>) {
   // expected-error @+1 {{'nn.rotary' op theta is -1.000000, wanted a positive number}}
   %0 = nn.rotary %x theta -1.0 : tensor<2x3x4x8xf32>

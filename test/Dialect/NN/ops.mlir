@@ -84,9 +84,11 @@ func.func @attention(%q: tensor<2x16x4x64xf16>, %k: tensor<2x16x2x64xf16>, %m: t
 // CHECK-LABEL: func.func @rotary
 // CHECK: nn.rotary %{{.*}} theta 1.000000e+04 : tensor<2x16x4x64xf32>
 // CHECK: nn.rotary %{{.*}} theta 5.000000e+05 interleaved inverse : tensor<2x16x4x64xf32>
+// CHECK: nn.rotary %{{.*}} theta 1.000000e+04 heads [1, 3] : tensor<2x16x4x64xf32>
 func.func @rotary(%x: tensor<2x16x4x64xf32>) {
   %0 = nn.rotary %x theta 10000.0 : tensor<2x16x4x64xf32>
   %1 = nn.rotary %x theta 500000.0 interleaved inverse : tensor<2x16x4x64xf32>
+  %2 = nn.rotary %x theta 10000.0 heads [1, 3] : tensor<2x16x4x64xf32>
   return
 }
 

@@ -77,29 +77,33 @@ def NN_AttentionGradOp : NN_KernelOp<"attention_grad", [NN_Statistics]> {
 }
 
 def NN_RotaryOp : NN_KernelOp<"rotary", [
-    NN_Differentiable, SameOperandsAndResultType]> {
+    NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "Rotate pairs of features by angles that grow with the position";
   let description = [{
     `x` is [B, T, H, D]. At position t, pair i of the D / 2 pairs is rotated by the
     angle `t * theta^(-2 i / D)`. Pair i is (i, i + D/2), or (2 i, 2 i + 1) with
-    `interleaved`. `inverse` rotates back, which is also the gradient.
+    `interleaved`. `inverse` rotates back, which is also the gradient. With `heads`
+    only heads [begin, end) are rotated, and the others stay as they are.
 
     Constraints
     - (C1) `x` has rank 4.
     - (C2) D is even.
     - (C3) `theta` is positive.
+    - (C4) `heads` is a range in [0, H].
 
     ```mlir
     %r = nn.rotary %q theta 10000.0 : tensor<2x16x4x64xf32>
     %s = nn.rotary %q theta 10000.0 interleaved inverse : tensor<2x16x4x64xf32>
+    %t = nn.rotary %q theta 10000.0 heads [0, 3] : tensor<2x16x4x64xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, F64Attr:$theta,
-                       UnitAttr:$interleaved, UnitAttr:$inverse);
+                       UnitAttr:$interleaved, UnitAttr:$inverse,
+                       OptionalAttr<DenseI64ArrayAttr>:$heads);
   let results = (outs NN_FloatTensor:$y);
   let assemblyFormat = [{
     $x `theta` $theta (`interleaved` $interleaved^)? (`inverse` $inverse^)?
-    attr-dict `:` type($x)
+    (`heads` $heads^)? attr-dict `:` type($x)
   }];
   let hasVerifier = 1;
 }
