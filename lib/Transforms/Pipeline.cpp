@@ -27,6 +27,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createRewriteTensorOps());
   if (config.vocabularyMultiple > 1)
     manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
+  if (config.fuseMoves)
+    manager.addPass(createJoinRotary());
   SetPrecisionOptions precision;
   precision.compute = stringify(config.precision).str();
   manager.addPass(createSetPrecision(precision));

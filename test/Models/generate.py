@@ -278,16 +278,26 @@ class Llama(Transformer):
         self.line(f"%{value} = nn.rotary {x} theta 10000.0 : {type}")
         return f"%{value}"
 
+    def projections(self, p, index, n):
+        d, r, keys, narrow = self.d, self.residual, self.key_width, self.narrow
+        if not self.args.joint:
+            return [self.linear(f"{p}_{name}", index, f"self_attn.{name}_proj.weight", n, r, d,
+                                width, type)
+                    for name, width, type in (("q", d, r), ("k", keys, narrow),
+                                              ("v", keys, narrow))]
+        joint = self.alias("joint", self.b, self.t, d + 2 * keys)
+        x = self.linear(f"{p}_qkv", index, "self_attn.qkv_proj.weight", n, r, d, d + 2 * keys,
+                        joint)
+        self.line(f"%{p}_q, %{p}_k, %{p}_v = nn.split {x} dim 2 sizes [{d}, {keys}, {keys}] : "
+                  f"({joint}) -> ({r}, {narrow}, {narrow})")
+        return f"%{p}_q", f"%{p}_k", f"%{p}_v"
+
     def layer(self, index, x):
         p, d, r = f"l{index}", self.d, self.residual
         at = f"model.layers.{index}."
         self.blank(f"layer {index}: attention")
         n = self.norm(p + "_n1", at + "input_layernorm.weight", x)
-        q = self.linear(p + "_q", index, "self_attn.q_proj.weight", n, r, d, d, r)
-        k = self.linear(p + "_k", index, "self_attn.k_proj.weight", n, r, d, self.key_width,
-                        self.narrow)
-        v = self.linear(p + "_v", index, "self_attn.v_proj.weight", n, r, d, self.key_width,
-                        self.narrow)
+        q, k, v = self.projections(p, index, n)
         q = self.to_heads(p + "_qh", q, self.h, r, self.heads)
         k = self.to_heads(p + "_kh", k, self.args.key_heads, self.narrow, self.keys)
         v = self.to_heads(p + "_vh", v, self.args.key_heads, self.narrow, self.keys)
@@ -391,6 +401,8 @@ def parse(command):
     add_transformer(llama)
     llama.add_argument("--key-heads", type=int, default=2)
     llama.add_argument("--hidden", type=int, default=688)
+    llama.add_argument("--joint", action="store_true",
+                       help="one projection for queries, keys and values, as Phi-3's")
     mlp = kinds.add_parser("mlp")
     mlp.add_argument("--sizes", default="784,250,10")
     mlp.add_argument("--micro-batch", type=int, default=32)

@@ -42,7 +42,7 @@ def RunPipeline : Pass<"zero-run-pipeline", "::mlir::ModuleOp"> {
 }
 
 def RewriteTensorOps : Pass<"zero-rewrite-tensor-ops", "::mlir::ModuleOp"> {
-  let summary = "Rewrite operations of tensor without a kernel as ones with a kernel";
+  let summary = "Rewrite operations of tensor as ones with a kernel, or a better one";
   let description = [{
     In every `zero.step` in model form:
 
@@ -53,7 +53,10 @@ def RewriteTensorOps : Pass<"zero-rewrite-tensor-ops", "::mlir::ModuleOp"> {
     - `tensor.extract` at constant indices becomes a slice of rank 0. Arithmetic
       on such scalars is done on tensors of rank 0; `tensor.splat` of one becomes
       `nn.broadcast`, `tensor.insert` an inserted slice, `tensor.from_elements`
-      a concatenation.
+      a concatenation;
+    - `tensor.extract_slice`s that cut a tensor along one dimension, and together are
+      all of it, become one `nn.split`, whose gradient is one concatenation and no
+      sum of tensors of zeros. Slices of leading dimensions are views, and stay.
 
     A constant index outside its tensor is an error. What else has no kernel is
     left to `zero-outline-elementwise`, which reports it.
@@ -271,6 +274,33 @@ def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let options = [Option<"multiple", "multiple", "int64_t", "64",
     "What the number of rows becomes a multiple of">];
+}
+
+def JoinRotary : Pass<"zero-join-rotary", "::mlir::ModuleOp"> {
+  let summary = "Rotate queries and keys where their projection is";
+  let description = [{
+    Where one projection gives queries, keys and values, and parts of it are
+    rotated, one `nn.rotary` of the heads that they are takes their place, before
+    the projection is cut. It runs in place, attention then reads all three where
+    the projection has them, and the gradient of the whole is rotated back likewise.
+
+    The parts are results of `nn.split` or slices along the heads, or along the
+    features of heads side by side.
+
+    - Needs: before `zero-differentiate`.
+    - Leaves: the same bits, with fewer kernels, and without copies of the parts.
+    - Not done here: heads whose parts are not neighbours, are rotated by other
+      angles, or are read before they are rotated.
+
+    ```mlir
+    %q, %k, %v = nn.split %qkv dim 2 sizes [64, 32, 32] : ...     // before
+    %a = nn.rotary %q_heads theta 10000.0 : tensor<2x16x4x16xf32>
+    %b = nn.rotary %k_heads theta 10000.0 : tensor<2x16x2x16xf32>
+    %r = nn.rotary %heads theta 10000.0 heads [0, 6] : tensor<2x16x8x16xf32> // after
+    %q, %k, %v = nn.split %qkv_rotated dim 2 sizes [64, 32, 32] : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
 def FuseMoves : Pass<"zero-fuse-moves", "::mlir::ModuleOp"> {
