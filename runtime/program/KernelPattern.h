@@ -76,6 +76,13 @@ const std::vector<KernelSchema> &builtInKernelSchemas();
 
 /// The rows of IndexKernelSchemas.cpp.
 const std::vector<KernelSchema> &indexKernelSchemas();
+/// The rows of ProductKernelSchemas.cpp.
+const std::vector<KernelSchema> &productKernelSchemas();
+
+/// What is wrong with `attribute` where it is given and not from `least` to
+/// `most`; empty where nothing is.
+std::string checkCount(const KernelShapes &shapes, const char *attribute,
+                       int64_t least, int64_t most);
 
 /// The rows of StepKernelSchemas.cpp.
 const std::vector<KernelSchema> &stepKernelSchemas();

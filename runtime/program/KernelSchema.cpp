@@ -68,6 +68,7 @@ struct Table {
   Table() {
     add(builtInKernelSchemas());
     add(indexKernelSchemas());
+    add(productKernelSchemas());
     add(stepKernelSchemas());
     add(updateKernelSchemas());
   }
@@ -159,4 +160,14 @@ void zrt::countWork(KernelSpec &spec) {
     spec.flops = row->schema.flops(shapes);
   if (row->schema.bytes)
     spec.bytes = row->schema.bytes(shapes);
+}
+
+std::string zrt::checkCount(const KernelShapes &s, const char *attribute,
+                            int64_t least, int64_t most) {
+  const int64_t count = s.spec->integer(attribute, most);
+  if (!s.spec->has(attribute) || (count >= least && count <= most))
+    return {};
+  return std::string("attribute '") + attribute + "' is " +
+         std::to_string(count) + ", wanted " + std::to_string(least) + " to " +
+         std::to_string(most);
 }
