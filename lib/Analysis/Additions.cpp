@@ -38,24 +38,30 @@ SmallVector<Value> FusableAddition::getAddends() {
   return addends;
 }
 
-/// Whether `value`, inside of a loop nest, is an element of input `index`.
-static bool isElementOf(Value value, unsigned index) {
+/// Counts in `counts` how often the sum `value`, inside of a loop nest, has
+/// each input; whether it is a sum of inputs.
+static bool countInputs(Value value, MutableArrayRef<unsigned> counts) {
+  if (auto add = value.getDefiningOp<arith::AddFOp>())
+    return countInputs(add.getLhs(), counts) &&
+           countInputs(add.getRhs(), counts);
   if (auto extended = value.getDefiningOp<arith::ExtFOp>())
     value = extended.getIn();
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && argument.getArgNumber() == index;
+  if (!argument || argument.getArgNumber() >= counts.size())
+    return false;
+  ++counts[argument.getArgNumber()];
+  return true;
 }
 
-/// Whether `kernel` gives the sum of its two arguments, rounded once.
-static bool addsTwoTensors(func::FuncOp kernel) {
-  if (!kernel || kernel.isExternal() || kernel.getNumArguments() != 2 ||
+/// Whether `kernel` gives the sum of its arguments, two or more, rounded once.
+static bool addsTensors(func::FuncOp kernel) {
+  if (!kernel || kernel.isExternal() || kernel.getNumArguments() < 2 ||
       kernel.getNumResults() != 1)
     return false;
   auto loops = kernel.getBody().getOps<linalg::GenericOp>();
   if (!llvm::hasSingleElement(loops) ||
-      !llvm::all_equal({kernel.getArgumentTypes()[0],
-                        kernel.getArgumentTypes()[1],
-                        kernel.getResultTypes()[0]}))
+      !llvm::all_equal(kernel.getArgumentTypes()) ||
+      kernel.getArgumentTypes().front() != kernel.getResultTypes().front())
     return false;
   linalg::GenericOp loop = *loops.begin();
   if (kernel.getBody().front().getTerminator()->getOperand(0) !=
@@ -67,22 +73,27 @@ static bool addsTwoTensors(func::FuncOp kernel) {
   Value sum = loop.getBody()->getTerminator()->getOperand(0);
   if (auto rounded = sum.getDefiningOp<arith::TruncFOp>())
     sum = rounded.getIn();
-  auto add = sum.getDefiningOp<arith::AddFOp>();
-  return add &&
-         ((isElementOf(add.getLhs(), 0) && isElementOf(add.getRhs(), 1)) ||
-          (isElementOf(add.getLhs(), 1) && isElementOf(add.getRhs(), 0)));
+  SmallVector<unsigned> counts(kernel.getNumArguments(), 0);
+  return countInputs(sum, counts) &&
+         llvm::all_of(counts, [](unsigned count) { return count == 1; });
 }
 
-/// `op` as an addition; null for others.
-LaunchOp Additions::getAddition(Operation *op) {
+/// `op` as a sum; null for others.
+LaunchOp Additions::getSum(Operation *op) {
   auto launch = dyn_cast<LaunchOp>(op);
   if (!launch)
     return {};
   auto [known, isNew] = adds.try_emplace(launch.getKernelAttr());
   if (isNew)
-    known->second = addsTwoTensors(tables.lookupNearestSymbolFrom<func::FuncOp>(
+    known->second = addsTensors(tables.lookupNearestSymbolFrom<func::FuncOp>(
         launch, launch.getKernelAttr()));
   return known->second ? launch : LaunchOp();
+}
+
+/// `op` as a sum of two tensors; null for others.
+LaunchOp Additions::getAddition(Operation *op) {
+  LaunchOp sum = getSum(op);
+  return sum && sum->getNumOperands() == 2 ? sum : LaunchOp();
 }
 
 /// Whether `value` exists at the place of `op`, in the same block.
@@ -134,4 +145,46 @@ std::optional<FusableAddition> Additions::find(AddendOpInterface by) {
                     [&](Value addend) { return existsAt(addend, by); }))
     return std::nullopt;
   return fusable;
+}
+
+/// What makes `addend` for `sum` alone, and could add others to it; null if
+/// there is none.
+static AddendOpInterface getLink(Value addend, LaunchOp sum) {
+  while (addend.hasOneUse()) {
+    Operation *def = addend.getDefiningOp();
+    if (!def || def->getBlock() != sum->getBlock())
+      return {};
+    if (isReshape(def)) {
+      addend = def->getOperand(0);
+      continue;
+    }
+    auto link = dyn_cast<AddendOpInterface>(def);
+    return link && !link.keepsBits() && link.getSummed() == addend
+               ? link
+               : AddendOpInterface();
+  }
+  return {};
+}
+
+std::optional<AdditionChain> Additions::findChain(LaunchOp launch) {
+  AdditionChain chain{getSum(launch), {}, {}};
+  if (!chain.sum)
+    return std::nullopt;
+  for (Value addend : chain.sum.getOperands()) {
+    if (AddendOpInterface link = getLink(addend, chain.sum))
+      chain.links.push_back(link);
+    else if (!chain.first)
+      chain.first = skipReshapes(addend);
+    else
+      return std::nullopt;
+  }
+  llvm::sort(chain.links,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  if (!chain.first) {
+    chain.first = chain.links.front().getSummed();
+    chain.links.erase(chain.links.begin());
+  }
+  if (!existsAt(chain.first, chain.links.front()))
+    return std::nullopt;
+  return chain;
 }

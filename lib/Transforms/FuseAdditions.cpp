@@ -92,14 +92,37 @@ static void fuse(FusableAddition fusable) {
     eraseReshapes(operand);
 }
 
+/// Puts operations that add in the places of those of `chain`.
+static void fuse(AdditionChain chain) {
+  Value sum = chain.first;
+  for (AddendOpInterface link : chain.links) {
+    Location locs[] = {chain.sum.getLoc(), link.getLoc()};
+    ImplicitLocOpBuilder builder(FusedLoc::get(link->getContext(), locs), link);
+    auto type = cast<RankedTensorType>(link.getSummed().getType());
+    Operation *fused =
+        link.buildWithAddends(builder, nn::buildReshape(builder, sum, type));
+    fused->setLoc(builder.getLoc());
+    sum = fused->getResult(0);
+    link->replaceAllUsesWith(fused->getResults());
+    link->erase();
+  }
+  ImplicitLocOpBuilder builder(chain.sum.getLoc(), chain.sum);
+  SmallVector<Value> addends(chain.sum.getOperands());
+  Value result = chain.sum.getResult(0);
+  result.replaceAllUsesWith(
+      nn::buildReshape(builder, sum, cast<RankedTensorType>(result.getType())));
+  chain.sum->erase();
+  for (Value addend : addends)
+    eraseReshapes(addend);
+}
+
 void FuseAdditions::runOnOperation() {
-  SmallVector<AddendOpInterface> candidates, others;
+  SmallVector<AddendOpInterface> candidates;
   for (StepOp step : getOperation().getOps<StepOp>())
     step->walk([&](AddendOpInterface by) {
-      (by.keepsBits() ? candidates : others).push_back(by);
+      if (by.keepsBits())
+        candidates.push_back(by);
     });
-  if (products)
-    llvm::append_range(candidates, others);
   Additions additions;
   llvm::SetVector<Attribute> kernels;
   // One by one: a sum that was fused lies at another place, and one that became
@@ -108,6 +131,15 @@ void FuseAdditions::runOnOperation() {
     if (std::optional<FusableAddition> fusable = additions.find(by)) {
       kernels.insert(fusable->addition.getKernelAttr());
       fuse(*fusable);
+    }
+  SmallVector<LaunchOp> sums;
+  if (products)
+    for (StepOp step : getOperation().getOps<StepOp>())
+      step->walk([&](LaunchOp launch) { sums.push_back(launch); });
+  for (LaunchOp launch : sums)
+    if (std::optional<AdditionChain> chain = additions.findChain(launch)) {
+      kernels.insert(launch.getKernelAttr());
+      fuse(*chain);
     }
   SymbolTable symbols(getOperation());
   for (Attribute name : kernels) {

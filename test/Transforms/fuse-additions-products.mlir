@@ -31,7 +31,8 @@ zero.step @train(%x: !t {zero.input = "x"}, %w: !v, %b: !v, %m: !m, %n: !m, %o: 
 
   // Through a reshape.
   // CHECK-NEXT: %[[F:.*]] = nn.linear_add %[[Z:.*]], %[[M]], %[[Z]] :
-  // CHECK-NEXT: %[[G:.*]] = tensor.expand_shape %[[F]]
+  // CHECK-NEXT: tensor.collapse_shape %[[F]]
+  // CHECK-NEXT: %[[G:.*]] = tensor.expand_shape
   // CHECK-NEXT: nn.linear %[[G]]
   %f = nn.linear %z, %m : (!t, !m) -> !t
   %g = tensor.expand_shape %f [[0, 1], [2]] output_shape [2, 2, 8] : !t into !s
@@ -57,5 +58,44 @@ zero.step @train(%x: !t {zero.input = "x"}, %w: !v, %b: !v, %m: !m, %n: !m, %o: 
   %o1 = nn.linear %l3, %n : (!t, !m) -> !t
   %o2 = arith.addf %o1, %o1 : !t
   %o3 = nn.softmax %o2 : !t
+  zero.yield %loss : tensor<f32>
+}
+
+// Attention and perceptron beside each other: each adds to what is before it.
+// CHECK-LABEL: zero.step @parallel
+zero.step @parallel(%x: !t {zero.input = "x"}, %w: !v, %m: !m, %n: !m, %loss: tensor<f32>) {
+  // CHECK: %[[P:.*]] = nn.linear_add %[[X:.*]], %{{.*}}, %[[X]] :
+  // CHECK-NEXT: %[[Q:.*]] = nn.linear_add %[[X]], %{{.*}}, %[[P]] :
+  // CHECK-NEXT: nn.rms_norm %[[Q]]
+  %a = nn.linear %x, %m : (!t, !m) -> !t
+  %b = nn.linear %x, %n : (!t, !m) -> !t
+  %s = arith.addf %a, %b : !t
+  %t = arith.addf %s, %x : !t
+  %y, %rstd = nn.rms_norm %t, %w eps 1.0e-6 : (!t, !v) -> (!t, !r)
+
+  // Of three, all of which are products, the first stays one.
+  // CHECK-NEXT: %[[C:.*]] = nn.linear %[[Y:.*]], %{{.*}} :
+  // CHECK-NEXT: %[[D:.*]] = nn.linear_add %[[Y]], %{{.*}}, %[[C]] :
+  // CHECK-NEXT: nn.linear_add %[[Y]], %{{.*}}, %[[D]] transposed
+  // CHECK-NEXT: nn.softmax
+  %c = nn.linear %y, %m : (!t, !m) -> !t
+  %d = nn.linear %y, %n : (!t, !m) -> !t
+  %e = nn.linear %y, %m transposed : (!t, !m) -> !t
+  %f = arith.addf %d, %e : !t
+  %g = arith.addf %c, %f : !t
+  %h = nn.softmax %g : !t
+
+  // Two others, and one that is there twice.
+  // CHECK-NEXT: nn.linear
+  // CHECK-NEXT: zero.launch
+  // CHECK-NEXT: nn.linear
+  // CHECK-NEXT: zero.launch
+  %i = nn.linear %h, %m : (!t, !m) -> !t
+  %j = arith.addf %i, %h : !t
+  %k = arith.addf %j, %x : !t
+  %l = nn.linear %k, %m : (!t, !m) -> !t
+  %o = arith.addf %l, %k : !t
+  %p = arith.addf %o, %l : !t
+  %q = nn.softmax %p : !t
   zero.yield %loss : tensor<f32>
 }

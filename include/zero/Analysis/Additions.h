@@ -29,6 +29,16 @@ struct FusableAddition {
 /// none.
 bool isReshape(Operation *op);
 
+/// A sum of tensors that operations can do one after another: each adds its
+/// result to `first`, or to what the one before it gives.
+struct AdditionChain {
+  LaunchOp sum;
+  /// In whatever shape it was made.
+  Value first;
+  /// In the order of the block.
+  SmallVector<AddendOpInterface> links;
+};
+
 /// Finds them. Remembers kernels that it has looked at: none may change.
 class Additions {
 public:
@@ -38,7 +48,13 @@ public:
   /// in between. Nothing if there is none.
   std::optional<FusableAddition> find(AddendOpInterface by);
 
+  /// The operations that can do the sum of `launch`, at their own places and
+  /// without its bits: they make all addends but one, or all, and nothing else
+  /// reads those. Nothing where they cannot.
+  std::optional<AdditionChain> findChain(LaunchOp launch);
+
 private:
+  LaunchOp getSum(Operation *op);
   LaunchOp getAddition(Operation *op);
   std::optional<FusableAddition> findBeside(AddendOpInterface by);
 

@@ -28,8 +28,8 @@ def AddendOpInterface : OpInterface<"AddendOpInterface"> {
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$addends)>,
     InterfaceMethod<[{
       Whether what is computed has the bits of the two apart, since the kernel
-      rounds where either stores a tensor. Otherwise it is fused only where the
-      target's kernels are meant to be faster than that.
+      rounds where either stores a tensor. Others add to their result, and are
+      fused only where the target's kernels are meant to be faster than that.
     }],
     "bool", "keepsBits", (ins), /*methodBody=*/"",
     /*defaultImplementation=*/"return true;">];

@@ -126,8 +126,9 @@ def FuseAdditions : Pass<"zero-fuse-additions", "::mlir::ModuleOp"> {
     whose result is added to the residual's gradient becomes
     `nn.add_layer_norm_grad` or `nn.add_rms_norm_grad`. Each stands at the place
     of the norm. With `products`, and of what norms leave, `nn.linear` whose
-    result is added to another tensor becomes `nn.linear_add`, as sums of the
-    gradients of several projections do.
+    result is added to another tensor becomes `nn.linear_add`. So does each of
+    several whose results are added, as the gradients that the projections of one
+    tensor send back, or as attention and perceptron beside each other.
 
     - Needs: `zero-outline-elementwise`, and `zero-checkpoint-activations` where
       activations are recomputed: a recomputation has a norm of a sum that is
@@ -136,9 +137,9 @@ def FuseAdditions : Pass<"zero-fuse-additions", "::mlir::ModuleOp"> {
       bits, except that products add before they round. Where a reshape lies in between, as before a group norm, addends and
       sums are views.
     - Not done here: sums that something reads before the norm does, and addends
-      that are made after the gradient or the product. Of a sum of three tensors, which is one
-      kernel, the last addition alone is not fused: the sum of the other two would
-      be written and read again.
+      that are made after the gradient or the product. Of a sum of three tensors,
+      which is one kernel, no norm takes the last addition alone: the sum of the
+      other two would be written and read again.
 
     ```mlir
     %s = zero.launch @addf_0(%x, %f) : ...                 // before
