@@ -116,6 +116,8 @@ static bool isReadBefore(Value value, Operation *op) {
 /// else; nothing if there is none.
 std::optional<FusableAddition> Additions::findBeside(AddendOpInterface by) {
   Value shared = by.getSummed();
+  if (!shared)
+    return std::nullopt;
   if (shared.getDefiningOp() != by) {
     while (Operation *def = shared.getDefiningOp()) {
       if (LaunchOp addition = getAddition(def))

@@ -184,7 +184,7 @@ constexpr ConfigKey kLastKeys[] = {
     {"zero.fuse_additions", T::Bool, "true", yes,
      "fuse residual additions into the norms that read them, and additions of "
      "gradients into the gradients of norms; results are the same, bit for "
-     "bit"},
+     "bit, but for what `fuse_epilogues` lets products add"},
     {"zero.fuse_cross_entropy", T::Bool, "false", yes,
      "compute the cross entropy of a linear operation, and its gradient, some "
      "rows of logits at a time, so that the logits of a micro-batch never "

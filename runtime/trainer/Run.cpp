@@ -82,8 +82,9 @@ void runRank(const Run &run, const Data &data, Communicator &communicator,
     rank->execute();
   } catch (const std::exception &error) {
     failure.record(error, communicator);
-    // Last: what ends for a peer here is an error there, which has a cause now.
-    // Before the memory goes: a device releases none that is waited for with.
+    // Here, unless MPI has ended the process. Last: what ends for a peer is an
+    // error there, which has a cause now. Before the memory goes: a device
+    // releases none that is waited for with.
     if (rank)
       rank->giveUp();
   }

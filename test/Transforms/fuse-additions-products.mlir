@@ -99,3 +99,13 @@ zero.step @parallel(%x: !t {zero.input = "x"}, %w: !v, %m: !m, %n: !m, %loss: te
   %q = nn.softmax %p : !t
   zero.yield %loss : tensor<f32>
 }
+
+// Products over no terms have no kernel that adds.
+// CHECK-LABEL: zero.step @none
+// CHECK-NOT: nn.linear_add
+zero.step @none(%x: !t {zero.input = "x"}, %u: tensor<4x0xbf16>, %v: tensor<0x8xbf16>, %loss: tensor<f32>) {
+  %p = nn.linear %u, %v : (tensor<4x0xbf16>, tensor<0x8xbf16>) -> !t
+  %s = arith.addf %x, %p : !t
+  %q = nn.softmax %s : !t
+  zero.yield %loss : tensor<f32>
+}

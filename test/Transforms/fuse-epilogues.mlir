@@ -112,3 +112,24 @@ zero.step @weights(%x: tensor<2x4x8xbf16> {zero.input = "x"}, %dy: tensor<2x4x16
   %loss = nn.reduce mean %f dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// Of two products the smaller one takes the sums. Products of nothing, or of rows
+// of twelve that are summed, take none.
+// CHECK-LABEL: zero.step @several
+// CHECK: nn.matmul
+// CHECK-NEXT: nn.linear_weight_grad {{.*}} -> (tensor<8x16xbf16>, tensor<16xbf16>)
+// CHECK-NEXT: nn.softmax
+// CHECK-NOT: nn.linear_weight_grad
+zero.step @several(%a: tensor<4x24xbf16> {zero.input = "a"}, %b: tensor<4x8xbf16>, %dy: tensor<4x16xbf16>, %c: tensor<4x12xbf16>, %n: tensor<0x8xbf16>, %m: tensor<0x16xbf16>, %loss: tensor<f32>) {
+  %da = nn.matmul %a, %dy transpose_a : (tensor<4x24xbf16>, tensor<4x16xbf16>) -> tensor<24x16xbf16>
+  %db = nn.matmul %b, %dy transpose_a : (tensor<4x8xbf16>, tensor<4x16xbf16>) -> tensor<8x16xbf16>
+  %s = nn.reduce sum %dy dims [0] : (tensor<4x16xbf16>) -> tensor<16xbf16>
+  %t = nn.softmax %s : tensor<16xbf16>
+  %dc = nn.matmul %c, %b transpose_a : (tensor<4x12xbf16>, tensor<4x8xbf16>) -> tensor<12x8xbf16>
+  %u = nn.reduce sum %c dims [0] : (tensor<4x12xbf16>) -> tensor<12xbf16>
+  %v = nn.softmax %u : tensor<12xbf16>
+  %dn = nn.matmul %m, %n transpose_a : (tensor<0x16xbf16>, tensor<0x8xbf16>) -> tensor<16x8xbf16>
+  %w = nn.reduce sum %n dims [0] : (tensor<0x8xbf16>) -> tensor<8xbf16>
+  %x = nn.softmax %w : tensor<8xbf16>
+  zero.yield %loss : tensor<f32>
+}

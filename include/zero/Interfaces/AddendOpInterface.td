@@ -15,7 +15,8 @@ def AddendOpInterface : OpInterface<"AddendOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       What may be a sum: the operand in whose place the kernel takes two
-      addends, or the result to which it adds one. Addends have its type.
+      addends, or the result to which it adds one. Addends have its type. Null
+      where the kernel is not there for these.
     }],
     "::mlir::Value", "getSummed">,
     InterfaceMethod<[{

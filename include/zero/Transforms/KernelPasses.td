@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def FuseEpilogues : Pass<"zero-fuse-epilogues", "::mlir::ModuleOp"> {
-  let summary = "Fuse operations into the kernels of the products before them";
+  let summary = "Fuse operations into the kernels of matrix products";
   let description = [{
     Fuses each operation with `EpilogueOpInterface` into the matrix product that
     makes its operand, or reads the same one, where there is a kernel for both.

@@ -56,7 +56,12 @@ Operation *RmsNormGradOp::buildWithAddends(OpBuilder &builder,
 // A sum with a product
 //===----------------------------------------------------------------------===//
 
-Value LinearOp::getSummed() { return getY(); }
+/// Products of nothing have no kernel that adds.
+Value LinearOp::getSummed() {
+  return getX().getType().getNumElements() && getY().getType().getNumElements()
+             ? getY()
+             : Value();
+}
 
 bool LinearOp::keepsBits() { return false; }
 

@@ -8,14 +8,18 @@
 using namespace mlir;
 using namespace mlir::nn;
 
-/// Whether kernels take a product with these results and something after it:
-/// 16-bit elements, and rows of whole groups of eight.
-static bool isTaken(Value result) {
+/// Whether kernels take a product that reads or gives this and does something
+/// else with it: 16-bit elements, and rows of whole groups of eight.
+static bool isTaken(Value value) {
   constexpr int64_t group = 8;
-  auto type = cast<RankedTensorType>(result.getType());
+  auto type = cast<RankedTensorType>(value.getType());
   Type element = type.getElementType();
   return (element.isBF16() || element.isF16()) && type.getRank() > 0 &&
-         type.getShape().back() % group == 0;
+         type.getShape().back() % group == 0 && type.getNumElements() > 0;
+}
+
+static bool isOfSomething(LinearOp linear) {
+  return linear.getX().getType().getNumElements() > 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -26,7 +30,8 @@ bool GeluOp::isOfGradient() { return false; }
 
 void GeluOp::fuseIntoProduct(RewriterBase &rewriter) {
   auto linear = getX().getDefiningOp<LinearOp>();
-  if (getForm() != GeluForm::Tanh || !linear || !isTaken(getY()))
+  if (getForm() != GeluForm::Tanh || !linear || !isOfSomething(linear) ||
+      !isTaken(getY()))
     return;
   rewriter.setInsertionPoint(linear);
   Type type = getY().getType();
@@ -60,7 +65,7 @@ bool GeluGradOp::isOfGradient() { return true; }
 void GeluGradOp::fuseIntoProduct(RewriterBase &rewriter) {
   auto linear = getDy().getDefiningOp<LinearOp>();
   if (getForm() != GeluForm::Tanh || !linear || linear.getBias() ||
-      !linear.getY().hasOneUse() || !isTaken(getDx()))
+      !isOfSomething(linear) || !linear.getY().hasOneUse() || !isTaken(getDx()))
     return;
   // What is moved up to the product must find its operand there.
   Operation *h = getX().getDefiningOp();
@@ -98,7 +103,8 @@ static bool isBeforeUsers(Operation *product, Value result) {
 }
 
 /// The product that reads `dy` as rows, and where in it they are; null if there
-/// is none that the sums, `db`, can join.
+/// is none that the sums, `db`, can join. The smallest one: the gradient of a
+/// large weight may come to be made in blocks, without them.
 static std::pair<MatmulOp, Value> findWeightGradient(Value dy, Value db) {
   SmallVector<Value> forms = {dy};
   for (Operation *user : dy.getUsers())
@@ -107,13 +113,18 @@ static std::pair<MatmulOp, Value> findWeightGradient(Value dy, Value db) {
           view.getResultType().getShape().back() ==
               cast<RankedTensorType>(dy.getType()).getShape().back())
         forms.push_back(view.getResult());
+  auto elements = [](MatmulOp product) {
+    return product.getC().getType().getNumElements();
+  };
+  std::pair<MatmulOp, Value> found;
   for (Value rows : forms)
     for (Operation *user : rows.getUsers())
       if (auto product = dyn_cast<MatmulOp>(user))
-        if (isOverRows(product, rows) && isTaken(product.getC()) &&
-            isBeforeUsers(product, db))
-          return {product, rows};
-  return {};
+        if (isOverRows(product, rows) && isTaken(rows) &&
+            isTaken(product.getC()) && isBeforeUsers(product, db) &&
+            (!found.first || elements(product) < elements(found.first)))
+          found = {product, rows};
+  return found;
 }
 
 /// Whatever the sums are of, their product is over the same rows, which is what

@@ -1,5 +1,5 @@
-// nn.linear_add: the kernel of its product, with the bits of the operations
-// that it stands for.
+// nn.linear_add: the kernel of its product, whose result is rounded before the
+// other tensor is added.
 #include "kernels/host/LinearAdd.h"
 #include "kernels/host/Host.h"
 #include "kernels/host/Vector.h"

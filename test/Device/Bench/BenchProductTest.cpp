@@ -111,6 +111,25 @@ TEST_F(Products, AreOfTheFastestAlgorithm) {
   EXPECT_EQ(algorithm(), 1);
 }
 
+/// What they are added to is a matrix, too.
+TEST_F(Products, ThatAreAddedAreProductsOfTheirOwn) {
+  const DataType type = DataType::BF16;
+  const Array x(type, {4, 16}), w(type, {16, 8}), c(type, {4, 8});
+  KernelSpec spec = makeSpec("nn.linear_add", {x, w, c}, {c.type});
+  spec.ints = {{"transposed", {0}}, {"bias", {0}}};
+  for (size_t offset : {0, 2}) {
+    const auto choices = makeChoices();
+    admit(spec, choices.get(),
+          {allocate(128), allocate(256), allocate(128) + offset, allocate(64)});
+    const std::vector<ProductRecord> records = choices->measure();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].product,
+              "4 x 16 times 16 x 8, bf16 added to a matrix, aligned to " +
+                  std::to_string(offset ? 2 : 16) + ", workspace 33554432");
+    EXPECT_EQ(algorithm(), 1);
+  }
+}
+
 TEST_F(Products, AreComparedByTheirShortestTimes) {
   int run = 0;
   // The first run of an algorithm is short and does not count.
