@@ -153,8 +153,8 @@ static BlockOptions getBlockOptions(GradientOp gradient, TrainingAttr training,
   return options;
 }
 
-/// Erases `op` if nothing needs it, and then what only it needed. What is needed
-/// in part may become cheaper.
+/// Erases `op` if nothing needs it, and then what only it needed. What is
+/// needed in part may become cheaper.
 static void eraseIfDead(Operation *op) {
   llvm::SetVector<Operation *> dead;
   dead.insert(op);
