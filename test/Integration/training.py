@@ -244,7 +244,9 @@ def execute(folder, setup, data="tiny.txt", weights="tiny-gpt.safetensors", step
     if mpi:
         command = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n",
                    str(setup.ranks), *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    # Before it handles SIGPIPE, mpirun may write to a rank that has ended.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280,
+                          restore_signals=not mpi)
     check(done.returncode == expect, f"{os.path.basename(stem)} ends with "
           f"{done.returncode}, not {expect}:\n{done.stderr[-3000:]}")
     with open(stem + ".jsonl") as file:
