@@ -75,9 +75,10 @@ void nn::splitSlices(Block &block) {
           !pieces.empty())
         wholes.push_back(std::move(pieces));
   for (ArrayRef<Piece> pieces : wholes) {
-    auto first = llvm::min_element(pieces, [](const Piece &a, const Piece &b) {
-      return a.slice->isBeforeInBlock(b.slice);
-    });
+    const auto *first =
+        llvm::min_element(pieces, [](const Piece &a, const Piece &b) {
+          return a.slice->isBeforeInBlock(b.slice);
+        });
     tensor::ExtractSliceOp place = first->slice;
     SmallVector<Type> types;
     SmallVector<int64_t> sizes;
