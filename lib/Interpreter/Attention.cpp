@@ -45,6 +45,23 @@ struct Scores {
     return mask->reals[mask->offset(index)];
   }
 
+  /// The probabilities of query (b, h, t), and the logarithm of the sum of
+  /// exponentials. A query that sees no key has zeros, and 0.
+  std::pair<SmallVector<double>, double> softmax(int64_t b, int64_t h,
+                                                 int64_t t) const {
+    SmallVector<double> p;
+    for (int64_t s = 0; s < keys(); ++s)
+      p.push_back(at(b, h, t, s));
+    double largest = *llvm::max_element(p), sum = 0.0;
+    if (largest == -std::numeric_limits<double>::infinity())
+      return {SmallVector<double>(keys(), 0.0), 0.0};
+    for (double &score : p)
+      sum += score = std::exp(score - largest);
+    for (double &share : p)
+      share /= sum;
+    return {p, largest + std::log(sum)};
+  }
+
   double at(int64_t b, int64_t h, int64_t t, int64_t s) const {
     if (causal && s > t)
       return -std::numeric_limits<double>::infinity();
@@ -64,28 +81,19 @@ static LogicalResult attention(nn::AttentionOp op, Evaluation &e) {
   Array &out = e.out[0], &lse = e.out[1];
   forEachIndex(lse.shape, [&](ArrayRef<int64_t> index) {
     int64_t b = index[0], h = index[1], t = index[2];
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
-    for (int64_t s = 0; s < scores.keys(); ++s)
-      largest = std::fmax(largest, scores.at(b, h, t, s));
-    // A query that sees no key has 0, and 0 for `lse`.
-    if (largest == -std::numeric_limits<double>::infinity())
-      largest = 0.0;
-    for (int64_t s = 0; s < scores.keys(); ++s)
-      sum += std::exp(scores.at(b, h, t, s) - largest);
-    double total = sum == 0.0 ? 0.0 : largest + std::log(sum);
+    auto [probabilities, total] = scores.softmax(b, h, t);
     lse.reals[lse.offset(index)] = total;
-    for (int64_t s = 0; s < scores.keys(); ++s) {
-      double probability = std::exp(scores.at(b, h, t, s) - total);
+    for (int64_t s = 0; s < scores.keys(); ++s)
       for (int64_t d = 0; d < scores.features(); ++d)
         out.reals[scores.query(b, t, h) + d] +=
-            probability * v.reals[scores.key(b, s, h) + d];
-    }
+            probabilities[s] * v.reals[scores.key(b, s, h) + d];
   });
   return success();
 }
 
-/// With p = exp(score - lse): dv = sum p dout; dscore = p (dout . v - dout .
-/// out); dq = scale sum dscore k; dk = scale sum dscore q.
+/// With p, the softmax of the scores: dv = sum p dout;
+/// dscore = p (dout . v - dout . out); dq = scale sum dscore k; dk = scale sum
+/// dscore q.
 static LogicalResult attentionGrad(nn::AttentionGradOp op, Evaluation &e) {
   const Array &dout = *e.in[0], &q = *e.in[1], &k = *e.in[2], &v = *e.in[3],
               &out = *e.in[4], &lse = *e.in[5];
@@ -95,13 +103,14 @@ static LogicalResult attentionGrad(nn::AttentionGradOp op, Evaluation &e) {
   forEachIndex(lse.shape, [&](ArrayRef<int64_t> index) {
     int64_t b = index[0], h = index[1], t = index[2];
     int64_t query = scores.query(b, t, h);
+    // From the scores: where they are large, `lse` has lost the logarithm.
+    SmallVector<double> probabilities = scores.softmax(b, h, t).first;
     double correction = 0.0;
     for (int64_t d = 0; d < scores.features(); ++d)
       correction += dout.reals[query + d] * out.reals[query + d];
     for (int64_t s = 0; s < scores.keys(); ++s) {
       int64_t key = scores.key(b, s, h);
-      double probability =
-          std::exp(scores.at(b, h, t, s) - lse.reals[lse.offset(index)]);
+      double probability = probabilities[s];
       double dprobability = 0.0;
       for (int64_t d = 0; d < scores.features(); ++d) {
         dv.reals[key + d] += probability * dout.reals[query + d];

@@ -65,6 +65,22 @@ static FailureOr<int64_t> countTargets(Operation *op, const Array &targets,
   return count;
 }
 
+namespace {
+/// The logarithm of the sum of a row's exponentials, in two parts: added up,
+/// the second is lost where the first is large.
+struct LogSumExp {
+  double largest, rest;
+  LogSumExp(const double *row, int64_t classes)
+      : largest(*std::max_element(row, row + classes)), rest(0.0) {
+    for (int64_t v = 0; v < classes; ++v)
+      rest += std::exp(row[v] - largest);
+    rest = std::log(rest);
+  }
+  double loss(double logit) const { return (largest - logit) + rest; }
+  double probability(double logit) const { return std::exp(-loss(logit)); }
+};
+} // namespace
+
 static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
   const Array &logits = *e.in[0], &targets = *e.in[1];
   int64_t width = logits.shape.back();
@@ -76,15 +92,10 @@ static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
   double loss = 0.0;
   for (int64_t row = 0; row < targets.size(); ++row) {
     const double *in = logits.reals.data() + row * width;
-    double largest = in[0], sum = 0.0;
-    for (int64_t v = 0; v < classes; ++v)
-      largest = std::fmax(largest, in[v]);
-    for (int64_t v = 0; v < classes; ++v)
-      sum += std::exp(in[v] - largest);
-    double lse = largest + std::log(sum);
-    e.out[1].reals[row] = lse;
+    LogSumExp sum(in, classes);
+    e.out[1].reals[row] = sum.largest + sum.rest;
     if (targets.integers[row] != ignored)
-      loss += (lse - in[targets.integers[row]]) / *count;
+      loss += sum.loss(in[targets.integers[row]]) / *count;
   }
   e.out[0].reals[0] = loss;
   return success();
@@ -92,7 +103,7 @@ static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
 
 static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
                                       Evaluation &e) {
-  const Array &logits = *e.in[1], &targets = *e.in[2], &lse = *e.in[3];
+  const Array &logits = *e.in[1], &targets = *e.in[2];
   int64_t width = logits.shape.back();
   auto classes = static_cast<int64_t>(op.getClasses().value_or(width));
   auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
@@ -102,9 +113,10 @@ static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
   for (int64_t row = 0; row < targets.size(); ++row) {
     if (targets.integers[row] == ignored)
       continue;
+    const double *in = logits.reals.data() + row * width;
+    LogSumExp sum(in, classes);
     for (int64_t v = 0; v < classes; ++v) {
-      double probability =
-          std::exp(logits.reals[row * width + v] - lse.reals[row]);
+      double probability = sum.probability(in[v]);
       double target = v == targets.integers[row] ? 1.0 : 0.0;
       e.out[0].reals[row * width + v] =
           e.in[0]->reals[0] / *count * (probability - target);
@@ -123,8 +135,7 @@ template <typename OpT> struct LinearLoss {
         ignored(op.getIgnoreIndex()), depth(e.in[first]->shape.back()),
         columns(e.in[first + 1]->shape[op.getTransposed() ? 0 : 1]),
         classes(op.getClasses().value_or(columns)),
-        transposed(op.getTransposed()), logits(targets.size() * columns),
-        lse(targets.size()) {
+        transposed(op.getTransposed()), logits(targets.size() * columns) {
     for (int64_t row = 0; row < rows(); ++row)
       for (int64_t n = 0; n < columns; ++n) {
         double sum = bias ? bias->reals[n] : 0.0;
@@ -143,27 +154,25 @@ template <typename OpT> struct LinearLoss {
   double evaluate(int64_t count) {
     double loss = 0.0;
     for (int64_t row = 0; row < rows(); ++row) {
-      auto in = logits.begin() + row * columns;
-      double largest = *std::max_element(in, in + classes), sum = 0.0;
-      for (int64_t v = 0; v < classes; ++v)
-        sum += std::exp(in[v] - largest);
-      lse[row] = largest + std::log(sum);
+      const double *in = logits.data() + row * columns;
       if (targets[row] != ignored)
-        loss += (lse[row] - in[targets[row]]) / count;
+        loss += LogSumExp(in, classes).loss(in[targets[row]]) / count;
     }
     return loss;
   }
 
   /// Makes the logits their gradient, times `scale`.
   void differentiate(double scale) {
-    for (int64_t row = 0; row < rows(); ++row)
+    for (int64_t row = 0; row < rows(); ++row) {
+      const LogSumExp sum(logits.data() + row * columns, classes);
       for (int64_t v = 0; v < columns; ++v) {
         double &value = logits[row * columns + v];
-        double probability = std::exp(value - lse[row]);
         value = targets[row] == ignored || v >= classes
                     ? 0.0
-                    : scale * (probability - (v == targets[row] ? 1.0 : 0.0));
+                    : scale * (sum.probability(value) -
+                               (v == targets[row] ? 1.0 : 0.0));
       }
+    }
   }
 
   const std::vector<double> &x, &w;
@@ -171,7 +180,7 @@ template <typename OpT> struct LinearLoss {
   const Array *bias;
   const int64_t ignored, depth, columns, classes;
   const bool transposed;
-  std::vector<double> logits, lse;
+  std::vector<double> logits;
 };
 
 static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,

@@ -43,17 +43,24 @@ struct Model {
     double dot = 0;
     for (int64_t d = 0; d < z.d; ++d)
       dot += q[query(b, t, h) + d] * k[key(b, s, h) + d];
-    return scale * dot + maskAt(b, h, t, s);
+    // A mask may be so large that nothing is left of the product in f32.
+    return z.mask.empty() ? scale * dot
+                          : float(float(scale * dot) + maskAt(b, h, t, s));
   }
-  double lse(int64_t b, int64_t h, int64_t t) const {
+  /// The probabilities of a query, zeros where it sees no key, and the
+  /// logarithm of the sum of exponentials.
+  std::pair<Values, double> softmax(int64_t b, int64_t h, int64_t t) const {
+    Values p(z.s);
     double largest = -INFINITY, sum = 0;
     for (int64_t s = 0; s < z.s; ++s)
-      largest = std::max(largest, score(b, h, t, s));
+      largest = std::max(largest, p[s] = score(b, h, t, s));
     if (largest == -INFINITY)
-      return 0;
-    for (int64_t s = 0; s < z.s; ++s)
-      sum += std::exp(score(b, h, t, s) - largest);
-    return largest + std::log(sum);
+      return {Values(z.s), 0};
+    for (double &each : p)
+      sum += each = std::exp(each - largest);
+    for (double &each : p)
+      each /= sum;
+    return {p, largest + std::log(sum)};
   }
   template <typename Body> void forEachQuery(Body body) const {
     for (int64_t b = 0; b < z.b; ++b)
@@ -65,28 +72,26 @@ struct Model {
   std::vector<Values> forward() const {
     Values out(z.b * z.t * z.h * z.d), all;
     forEachQuery([&](int64_t b, int64_t h, int64_t t) {
-      double total = lse(b, h, t);
-      all.push_back(total);
-      for (int64_t s = 0; s < z.s; ++s) {
-        double p = std::exp(score(b, h, t, s) - total);
+      const auto [p, lse] = softmax(b, h, t);
+      all.push_back(lse);
+      for (int64_t s = 0; s < z.s; ++s)
         for (int64_t d = 0; d < z.d; ++d)
-          out[query(b, t, h) + d] += p * v[key(b, s, h) + d];
-      }
+          out[query(b, t, h) + d] += p[s] * v[key(b, s, h) + d];
     });
     return {out, all};
   }
 
-  std::vector<Values> backward(const Array &dout, const Array &out,
-                               const Array &saved) const {
+  std::vector<Values> backward(const Array &dout, const Array &out) const {
     Values dq(q.size()), dk(k.size()), dv(k.size());
     forEachQuery([&](int64_t b, int64_t h, int64_t t) {
       int64_t at = query(b, t, h);
+      const Values all = softmax(b, h, t).first;
       double correction = 0;
       for (int64_t d = 0; d < z.d; ++d)
         correction += dout[at + d] * out[at + d];
       for (int64_t s = 0; s < z.s; ++s) {
         int64_t other = key(b, s, h);
-        double p = std::exp(score(b, h, t, s) - saved[(b * z.h + h) * z.t + t]);
+        const double p = all[s];
         double dp = 0;
         for (int64_t d = 0; d < z.d; ++d) {
           dp += dout[at + d] * v[other + d];
@@ -108,17 +113,26 @@ void setAttributes(KernelSpec &spec, const Shape &z, double scale) {
   spec.floats["scale"] = scale;
 }
 
-/// With `blind`, every third query sees no key, and the others some.
-void checkAttention(DataType type, const Shape &z, bool blind = false) {
-  const double scale = 1 / std::sqrt(double(z.d));
+/// Every third query sees no key, and the others some, where `hidden` is what
+/// the mask has for a key that is not seen.
+void checkAttention(DataType type, const Shape &z, double hidden = 0) {
+  // The scores are exact where a mask is larger than their last digits, and
+  // rounds them: a result that lies between two others could be either.
+  const bool isExact = std::isfinite(hidden) && hidden != 0;
+  const double scale = isExact ? 0.25 : 1 / std::sqrt(double(z.d));
   std::vector<Array> inputs = {randomArray(type, {z.b, z.t, z.h, z.d}, 1, 2),
                                randomArray(type, {z.b, z.s, z.g, z.d}, 2, 2),
                                randomArray(type, {z.b, z.s, z.g, z.d}, 3)};
   if (!z.mask.empty())
     inputs.push_back(randomArray(DataType::F32, z.mask, 4, 3));
-  for (int64_t i = 0; blind && i < z.t * z.s; ++i)
+  for (Array *x : {&inputs[0], &inputs[1]})
+    for (int64_t i = 0; isExact && i < x->size(); ++i)
+      x->set(i, std::round((*x)[i]));
+  for (int64_t i = 0; hidden != 0 && i < inputs.back().size(); ++i)
     if (i / z.s % 3 == 0 || i % 5 == 0)
-      inputs.back().set(i, -INFINITY);
+      inputs.back().set(i, hidden);
+    else if (isExact)
+      inputs.back().set(i, 0);
   std::vector<int64_t> queries = {z.b, z.t, z.h, z.d}, rows = {z.b, z.h, z.t};
   KernelSpec forward = makeSpec("nn.attention", inputs,
                                 {{type, queries}, {DataType::F32, rows}});
@@ -143,7 +157,7 @@ void checkAttention(DataType type, const Shape &z, bool blind = false) {
   checkKernel(
       backward, all,
       [&](const std::vector<Array> &in) {
-        return model.backward(in[0], in[4], in[5]);
+        return model.backward(in[0], in[4]);
       },
       2 * tolerance);
 }
@@ -181,9 +195,21 @@ TEST(KernelAttention, MasksOfEveryShape) {
 
 TEST(KernelAttention, AQueryMaySeeNothing) {
   for (DataType type : kFloats) {
-    checkAttention(type, {2, 7, 3, 20, 13, 3, false, {7, 13}}, true);
-    checkAttention(type, {1, 40, 2, 8, 40, 1, true, {40, 40}}, true);
+    checkAttention(type, {2, 7, 3, 20, 13, 3, false, {7, 13}}, -INFINITY);
+    checkAttention(type, {1, 40, 2, 8, 40, 1, true, {40, 40}}, -INFINITY);
   }
+}
+
+// Where all keys of a query are hidden by a finite number, that number is all
+// that is left of its scores, and each key has the same probability. The
+// logarithm of the sum of exponentials has lost how many they are.
+TEST(KernelAttention, AMaskOfFiniteNumbersMayHideAllKeys) {
+  for (DataType type : kFloats)
+    for (double hidden : {-3.4028234663852886e38, -1e9, -1e4, 1e5}) {
+      checkAttention(type, {2, 7, 3, 20, 13, 3, false, {7, 13}}, hidden);
+      checkAttention(type, {2, 9, 4, 8, 9, 2, false, {2, 1, 9, 9}}, hidden);
+      checkAttention(type, {1, 40, 2, 8, 40, 1, true, {40, 40}}, hidden);
+    }
 }
 
 TEST(KernelAttention, MaskedKeysAreNotSeen) {

@@ -1,6 +1,7 @@
 // A loss of a product and its gradient, in chunks of rows.
 #include "KernelTest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -15,6 +16,7 @@ struct Case {
   bool transposed, bias;
   int64_t ignored = -100;
   int64_t padding = 0; ///< of the columns, the last ones
+  double offset = 0;   ///< in the bias, and so in all logits
   int64_t classes() const { return columns - padding; }
 };
 
@@ -32,6 +34,8 @@ std::vector<Array> inputsOf(const Case &c) {
     inputs[2].set(r, double(c.ignored));
   if (c.bias)
     inputs.push_back(randomArray(c.type, {c.columns}, 4));
+  for (int64_t n = 0; c.offset != 0 && n < c.columns; ++n)
+    inputs[3].set(n, c.offset);
   return inputs;
 }
 
@@ -62,15 +66,17 @@ std::vector<Values> referenceOf(const Case &c, const Array *in, double seed) {
       continue;
     const auto target = int64_t(in[2][r]);
     const Values logits = logitsOf(c, in, r);
-    double lse = 0;
+    const double largest = *std::max_element(logits.begin(), logits.end());
+    double lse = 0; // of what is left of the logits
     for (double logit : logits)
-      lse += std::exp(logit);
+      lse += std::exp(logit - largest);
     lse = std::log(lse);
-    sum += lse - logits[target];
+    sum += (largest - logits[target]) + lse;
     Array ofLogits(c.type, {c.columns}); // is rounded as the logits are
     for (int64_t n = 0; n < c.classes(); ++n)
       ofLogits.set(n,
-                   seed / count * (std::exp(logits[n] - lse) - (n == target)));
+                   seed / count *
+                       (std::exp(logits[n] - largest - lse) - (n == target)));
     for (int64_t n = 0; n < c.columns; ++n) {
       const double gradient = ofLogits[n];
       db[n] += gradient;
@@ -135,6 +141,12 @@ TEST(KernelLinearCrossEntropy, LossAndGradients) {
         checkCase({type, 32, 40, 104, 16, transposed, bias, 0}); // whole ones
         checkCase({type, 19, 8, 16, 64, transposed, bias});      // one
       }
+}
+
+TEST(KernelLinearCrossEntropy, KeepsDigitsOfLargeLogits) {
+  for (DataType type : {DataType::F32, DataType::BF16})
+    for (double offset : {-3.3e38, -1e9, 1e9})
+      checkCase({type, 37, 24, 333, 16, true, true, -100, 0, offset});
 }
 
 TEST(KernelLinearCrossEntropy, IsZeroWhenEveryRowIsIgnored) {

@@ -77,15 +77,20 @@ std::vector<Array> lossInputs(DataType type, int64_t rows, int64_t width,
   return inputs;
 }
 
-void checkLoss(DataType type, int64_t rows, int64_t width, int64_t ignore) {
+/// `offset` is in all logits.
+void checkLoss(DataType type, int64_t rows, int64_t width, int64_t ignore,
+               double offset = 0) {
   std::vector<Array> inputs = lossInputs(type, rows, width, ignore);
+  for (int64_t i = 0; offset != 0 && i < rows * width; ++i)
+    inputs[0].set(i, inputs[0][i] + offset);
   const Array logits = inputs[0], targets = inputs[1];
   Values lse;
   Values p = softmaxOf(logits, rows, width, &lse);
   double sum = 0, count = 0;
   for (int64_t r = 0; r < rows; ++r)
     if (targets[r] != ignore) {
-      sum += lse[r] - logits[r * width + int64_t(targets[r])];
+      // Not from `lse`, which loses the logarithm beside a large offset.
+      sum -= std::log(p[r * width + int64_t(targets[r])]);
       ++count;
     }
   KernelSpec forward = makeSpec("nn.cross_entropy", inputs,
@@ -124,6 +129,17 @@ TEST(KernelCrossEntropy, LossAndGradient) {
       checkLoss(type, 7, width, -100);
       checkLoss(type, 133, width, 0);
     }
+}
+
+// Where the logarithm of the sum is large, it has lost the digits that loss and
+// gradient are made of.
+TEST(KernelCrossEntropy, KeepsDigitsOfLargeLogits) {
+  for (DataType type : kFloats)
+    for (double offset : {-3e4, 100.0, 3e4})
+      checkLoss(type, 37, 13, -100, offset);
+  for (DataType type : {DataType::F32, DataType::BF16})
+    for (double offset : {-3.3e38, -1e9, 1e6, 3.3e38})
+      checkLoss(type, 37, 250, -100, offset);
 }
 
 TEST(KernelCrossEntropy, IsZeroWhenEveryRowIsIgnored) {

@@ -2,6 +2,7 @@
 // meet tiles of keys, and the softmax is rescaled as larger scores turn up.
 // Products are in f32; an element's order of summation follows from the shape.
 #include "kernels/cuda/Device.cuh"
+#include "program/LogSumExp.h"
 
 #include <algorithm>
 #include <cmath>
@@ -177,32 +178,107 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 //===----------------------------------------------------------------------===//
-// Backward: p = e^(score - lse), recomputed; dv = sum p dout;
+// Backward: p, the softmax of the scores, recomputed; dv = sum p dout;
 // dscore = p (dout . v - dout . out); dq = scale sum dscore k;
 // dk = scale sum dscore q.
 //===----------------------------------------------------------------------===//
 
-/// Rows of a block of `correctionKernel`.
+/// What the backward keeps of each row, a query of a head, in the workspace:
+/// p = e^(score - shift) * scale, and dout . out.
+struct RowTerms {
+  float *shift, *scale, *correction;
+  /// Set to 1 where `lse` loses digits in some row. Null, or the kernels after
+  /// the one that sets it do nothing where it is 0: cuDNN has the gradients.
+  int *needed;
+
+  RowTerms(void *workspace, int64_t rows, bool onlyIfNeeded)
+      : shift(static_cast<float *>(workspace)), scale(shift + rows),
+        correction(scale + rows),
+        needed(onlyIfNeeded ? reinterpret_cast<int *>(correction + rows)
+                            : nullptr) {}
+  __device__ bool areUnneeded() const { return needed && !*needed; }
+};
+
+/// Rows of a block of kernels that have a warp for each row.
 constexpr int kRowsOfBlock = 8;
+/// The row of this warp, and its place in the tensors.
+struct WarpRow {
+  int64_t row, t, h, b;
+  __device__ explicit WarpRow(const AttentionArguments &a)
+      : row((int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32),
+        t(row % a.queries), h(row / a.queries % a.heads),
+        b(row / a.queries / a.heads) {}
+  __device__ bool isPastEnd(const AttentionArguments &a) const {
+    return row >= a.batch * a.heads * a.queries;
+  }
+};
+
+/// The score of a query that is not in shared memory, with the roundings of
+/// `dot` there.
+template <typename T>
+__device__ inline float scoreInMemory(const AttentionArguments &a,
+                                      const WarpRow &at, int64_t s) {
+  const T *query = rowAt<const T>(a.q, a.qRows, at.b, at.t, at.h);
+  const int64_t g = at.h / (a.heads / a.groups);
+  const T *key = rowAt<const T>(a.k, a.kRows, at.b, s, g);
+  float sum = 0;
+  for (int d = 0; d < int(a.features); ++d)
+    sum = fmaf(toFloat(query[d]) * a.scale, toFloat(key[d]), sum);
+  return a.mask ? sum + maskOf(a, at.b, at.h, at.t, s) : sum;
+}
+
+/// `shift` and `scale` of each row: those that `lse` gives, or, where it loses
+/// digits, the largest score and the reciprocal of the sum.
+template <typename T>
+__global__ void softmaxTermsKernel(AttentionArguments a, RowTerms terms) {
+  const WarpRow at(a);
+  if (at.isPastEnd(a))
+    return;
+  const int lane = threadIdx.x % 32;
+  const float lse = a.lse[at.row];
+  float shift = lse, scale = 1;
+  if (losesDigits(lse)) {
+    float largest = -INFINITY, sum = 0;
+    for (int64_t s = lane; s < a.keys; s += 32) {
+      const float score =
+          sees(a, at.t, s) ? scoreInMemory<T>(a, at, s) : -INFINITY;
+      if (score == -INFINITY)
+        continue;
+      const float next = Largest::join(largest, score);
+      sum = sum * expf(largest - next) + expf(score - next);
+      largest = next;
+    }
+    shift = largest;
+    for (int by = 16; by; by /= 2)
+      shift = Largest::join(shift, __shfl_xor_sync(0xffffffffu, shift, by));
+    sum = largest == -INFINITY ? 0.0f : sum * expf(largest - shift);
+    for (int by = 16; by; by /= 2)
+      sum += __shfl_xor_sync(0xffffffffu, sum, by);
+    scale = 1.0f / sum;
+    if (lane == 0 && terms.needed)
+      *terms.needed = 1;
+  }
+  if (lane == 0) {
+    terms.shift[at.row] = shift;
+    terms.scale[at.row] = scale;
+  }
+}
 
 /// dout . out of each query and head: a warp each.
 template <typename T>
-__global__ void correctionKernel(AttentionArguments a, float *correction) {
-  const int64_t rows = a.batch * a.heads * a.queries;
-  const int64_t r = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-  if (r >= rows)
+__global__ void correctionKernel(AttentionArguments a, RowTerms terms) {
+  const WarpRow at(a);
+  if (at.isPastEnd(a) || terms.areUnneeded())
     return;
-  const int64_t t = r % a.queries, h = r / a.queries % a.heads,
-                b = r / a.queries / a.heads;
-  const T *out = rowAt<const T>(a.out, a.outRows, b, t, h);
-  const T *dout = rowAt<const T>(a.dout, a.doutRows, b, t, h);
+  const T *out = rowAt<const T>(a.out, a.outRows, at.b, at.t, at.h);
+  const T *dout = rowAt<const T>(a.dout, a.doutRows, at.b, at.t, at.h);
   float sum = 0;
   for (int64_t d = threadIdx.x % 32; d < a.features; d += 32)
     sum = fmaf(toFloat(dout[d]), toFloat(out[d]), sum);
   for (int by = 16; by; by /= 2)
     sum += __shfl_down_sync(0xffffffffu, sum, by);
   if (threadIdx.x % 32 == 0)
-    correction[r] = sum;
+    terms.correction[at.row] = sum;
 }
 
 /// p and dscore of query t and key s, from rows in shared memory; `query` is
@@ -211,7 +287,7 @@ __device__ inline void scoreOf(const AttentionArguments &a, int64_t b,
                                int64_t h, int64_t t, int64_t s,
                                const float *query, const float *key,
                                const float *dout, const float *value,
-                               const float *correction, float &p, float &ds) {
+                               const RowTerms &terms, float &p, float &ds) {
   p = ds = 0;
   if (!sees(a, t, s))
     return;
@@ -222,15 +298,17 @@ __device__ inline void scoreOf(const AttentionArguments &a, int64_t b,
   if (score == -INFINITY)
     return;
   const int64_t row = (b * a.heads + h) * a.queries + t;
-  p = expf(score - a.lse[row]);
-  ds = p * (dot(dout, value, a.features) - correction[row]);
+  p = expf(score - terms.shift[row]) * terms.scale[row];
+  ds = p * (dot(dout, value, a.features) - terms.correction[row]);
 }
 
 /// dq: a block a tile of queries.
 template <typename T, int kOutputs>
 __global__ void __launch_bounds__(kThreads)
-    queryGradKernel(AttentionArguments a, const float *correction) {
+    queryGradKernel(AttentionArguments a, RowTerms terms) {
   extern __shared__ float shared[];
+  if (terms.areUnneeded())
+    return;
   const int64_t stride = strideOf(a.features), size = kRows * stride;
   float *queries = shared, *douts = queries + size, *keys = douts + size,
         *values = keys + size, *dscores = values + size;
@@ -254,7 +332,7 @@ __global__ void __launch_bounds__(kThreads)
       const int key = lane + j * kLanes;
       float p, ds;
       scoreOf(a, b, h, t, s0 + key, queries + row * stride, keys + key * stride,
-              douts + row * stride, values + key * stride, correction, p, ds);
+              douts + row * stride, values + key * stride, terms, p, ds);
       dscores[row * (kRows + 1) + key] = ds;
     }
     __syncwarp();
@@ -272,8 +350,10 @@ __global__ void __launch_bounds__(kThreads)
 /// dk and dv: a block a tile of keys, over all heads that share them.
 template <typename T, int kOutputs>
 __global__ void __launch_bounds__(kThreads)
-    keyGradKernel(AttentionArguments a, const float *correction) {
+    keyGradKernel(AttentionArguments a, RowTerms terms) {
   extern __shared__ float shared[];
+  if (terms.areUnneeded())
+    return;
   const int64_t stride = strideOf(a.features), size = kRows * stride;
   float *queries = shared, *douts = queries + size, *keys = douts + size,
         *values = keys + size, *ps = values + size,
@@ -299,7 +379,7 @@ __global__ void __launch_bounds__(kThreads)
         float p, ds;
         scoreOf(a, b, h, t0 + query, s, queries + query * stride,
                 keys + row * stride, douts + query * stride,
-                values + row * stride, correction, p, ds);
+                values + row * stride, terms, p, ds);
         ps[row * (kRows + 1) + query] = p;
         dscores[row * (kRows + 1) + query] = ds;
       }
@@ -414,27 +494,31 @@ void zrt::cuda::attention(const AttentionArguments &a, cudaStream_t stream) {
 }
 
 size_t zrt::cuda::attentionGradWorkspace(const AttentionArguments &a) {
-  return a.batch * a.heads * a.queries * sizeof(float);
+  return a.batch * a.heads * a.queries * 3 * sizeof(float) + sizeof(int);
 }
 
-void zrt::cuda::attentionGrad(const AttentionArguments &a,
-                              cudaStream_t stream) {
-  auto *correction = static_cast<float *>(a.workspace);
+void zrt::cuda::attentionGrad(const AttentionArguments &a, cudaStream_t stream,
+                              bool onlyIfNeeded) {
   const int64_t rows = a.batch * a.heads * a.queries;
+  const RowTerms terms(a.workspace, rows, onlyIfNeeded);
+  if (terms.needed) // `checkLaunch` reports its failure
+    cudaMemsetAsync(terms.needed, 0, sizeof(int), stream);
+  const unsigned rowBlocks = unsigned((rows + kRowsOfBlock - 1) / kRowsOfBlock);
   withType(a.type, [&](auto element) {
     using T = decltype(element);
-    correctionKernel<T><<<unsigned((rows + kRowsOfBlock - 1) / kRowsOfBlock),
-                          kRowsOfBlock * 32, 0, stream>>>(a, correction);
+    softmaxTermsKernel<T>
+        <<<rowBlocks, kRowsOfBlock * 32, 0, stream>>>(a, terms);
+    correctionKernel<T><<<rowBlocks, kRowsOfBlock * 32, 0, stream>>>(a, terms);
     withOutputs(a.features, [&](auto outputs) {
       constexpr int count = decltype(outputs)::value;
       auto queries = queryGradKernel<T, count>;
       queries<<<blocksOf(a.queries, a.batch, a.heads), kThreads,
                 allowShared(queries, a.features, kQueryTiles, kQuerySquares),
-                stream>>>(a, correction);
+                stream>>>(a, terms);
       auto keys = keyGradKernel<T, count>;
       keys<<<blocksOf(a.keys, a.batch, a.groups), kThreads,
              allowShared(keys, a.features, kKeyTiles, kKeySquares), stream>>>(
-          a, correction);
+          a, terms);
     });
   });
   checkLaunch("attention_grad");

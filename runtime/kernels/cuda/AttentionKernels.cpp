@@ -49,7 +49,7 @@ protected:
     problem.deterministic =
         context.program && context.program->training.deterministic;
     cudnn = planCudnnAttention(problem, *context.cuda, reason);
-    if (cudnn)
+    if (cudnn && !mendsCudnn())
       return;
     if (const std::string refusal = ownRefusal(); !refusal.empty())
       refuse(spec, refusal);
@@ -58,10 +58,17 @@ protected:
   /// Queues what was chosen, once `arguments` has the addresses.
   void queue(void *workspace) {
     if (cudnn)
-      return cudnn->run(arguments, workspace);
+      cudnn->run(arguments, workspace);
     arguments.workspace = workspace;
-    gradient ? attentionGrad(arguments, stream) : attention(arguments, stream);
+    if (gradient && (!cudnn || mendsCudnn()))
+      attentionGrad(arguments, stream, /*onlyIfNeeded=*/cudnn != nullptr);
+    else if (!cudnn)
+      attention(arguments, stream);
   }
+
+  /// Whether own kernels follow cuDNN's. cuDNN takes probabilities from `lse`
+  /// alone, and only the values of a mask tell whether that may be done.
+  bool mendsCudnn() const { return gradient && masked; }
 
   cudaStream_t stream;
   bool masked;
@@ -74,7 +81,9 @@ private:
 
   std::string ownRefusal() const override {
     const std::string refusal = attentionRefusal(arguments, gradient);
-    return refusal.empty() ? "" : refusal + " (cuDNN: " + reason + ")";
+    const std::string why =
+        cudnn ? "a mask may hide all keys by finite numbers" : reason;
+    return refusal.empty() ? "" : refusal + " (cuDNN: " + why + ")";
   }
 
   bool gradient;

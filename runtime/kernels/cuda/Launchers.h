@@ -256,7 +256,10 @@ std::string attentionRefusal(const AttentionArguments &arguments,
                              bool gradient);
 void attention(const AttentionArguments &arguments, cudaStream_t stream);
 size_t attentionGradWorkspace(const AttentionArguments &arguments);
-void attentionGrad(const AttentionArguments &arguments, cudaStream_t stream);
+/// With `onlyIfNeeded`, the gradients stay as they are unless `lse` loses the
+/// digits of some row's probabilities: another library has made them from it.
+void attentionGrad(const AttentionArguments &arguments, cudaStream_t stream,
+                   bool onlyIfNeeded = false);
 
 } // namespace zrt::cuda
 

@@ -1,6 +1,7 @@
 // Softmax and cross entropy: a block takes a row of the last dimension, 16
 // bytes a thread at a time.
 #include "kernels/cuda/WideRows.cuh"
+#include "program/LogSumExp.h"
 
 #include <algorithm>
 #include <cmath>
@@ -132,7 +133,9 @@ __global__ void __launch_bounds__(kRowThreads)
     if (target < 0 || target >= classes.count)
       atomicExch(&control->outOfRange, 1); // other blocks may do so too
     else
-      losses[r] = all - toFloat(row[target]);
+      losses[r] = losesDigits(all)
+                      ? (e.largest - toFloat(row[target])) + logf(e.sum)
+                      : all - toFloat(row[target]);
   }
 }
 
@@ -179,14 +182,21 @@ __global__ void __launch_bounds__(kRowThreads)
       WideRow<T>::of(r, width, width, whole).clear(dlogits + r * width);
       continue;
     }
-    const float shift = lse[r], factor = *scale;
+    const float factor = *scale;
+    const T *row = logits + r * width;
     const WideRow<T> part = WideRow<T>::of(r, width, classes.count, whole);
-    part.template forEach<1>({logits + r * width}, [&](int i, auto &vectors) {
+    float shift = lse[r], share = 1.0f;
+    if (losesDigits(shift)) { // in all threads, which wait for one another
+      const Exponentials e = exponentialsOf(row, part);
+      shift = e.largest;
+      share = 1.0f / e.sum;
+    }
+    part.template forEach<1>({row}, [&](int i, auto &vectors) {
       float values[kWide<T>];
       unpack(vectors[0], values);
 #pragma unroll
       for (int lane = 0; lane < kWide<T>; ++lane)
-        values[lane] = expf(values[lane] - shift);
+        values[lane] = expf(values[lane] - shift) * share;
       if (target >= i && target < i + kWide<T>)
 #pragma unroll
         for (int lane = 0; lane < kWide<T>; ++lane)

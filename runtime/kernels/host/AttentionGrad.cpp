@@ -1,7 +1,8 @@
-// nn.attention_grad. With p = e^(score - lse), recomputed:
+// nn.attention_grad. With p, the softmax of the scores, recomputed:
 // dv = sum p dout; dscore = p (dout . v - dout . out);
 // dq = scale sum dscore k; dk = scale sum dscore q.
 #include "kernels/host/AttentionParts.h"
+#include "kernels/host/SoftmaxRow.h"
 
 #include <cstring>
 
@@ -177,8 +178,10 @@ private:
       scaleRow(scores, visible, shape.scale);
     if (x.mask)
       addMask(shape, x.mask, b, h, t, scores);
+    const RowSoftmax softmax = softmaxOf(scores, visible, lse);
     forEachVector(visible, [&](Lanes at) {
-      Vector p = at.fill(exponential(at.load(scores) - lse), 0);
+      Vector p = exponential(at.load(scores) - softmax.shift) * softmax.scale;
+      p = at.fill(p, 0);
       store(scores + at.at, p);
       store(dscores + at.at, at.fill(p * (at.load(dscores) - correction), 0));
     });

@@ -46,7 +46,7 @@ public:
     double sum = 0;
     for (int64_t r = 0; r < rows.count; ++r)
       if (targets[r] != ignored)
-        sum += lse[r] - toFloat(logits[r * rows.width + targets[r]]);
+        sum += lossOfRow(logits + r * rows.width, classes, targets[r], lse[r]);
     *at<float>(buffers, 2) = count ? static_cast<float>(sum / count) : 0.0f;
   }
 

@@ -21,16 +21,29 @@ template <typename T> float logSumExp(const T *logits, int64_t width) {
   return shift + std::log(sumOfExponentials(logits, width, shift));
 }
 
+/// The loss of a row that counts, whose logarithm of the sum is `lse`.
+template <typename T>
+float lossOfRow(const T *logits, int64_t width, int32_t target, float lse) {
+  const float own = toFloat(logits[target]);
+  if (!losesDigits(lse))
+    return lse - own;
+  const float shift = maximumOfRow(logits, width);
+  return (shift - own) + std::log(sumOfExponentials(logits, width, shift));
+}
+
 /// The gradient of a row that counts, times `scale`. The logits may live where
 /// the result goes.
 template <typename T>
 void differentiateRow(const T *logits, int64_t width, int32_t target, float lse,
                       float scale, T *result) {
   const float own = toFloat(logits[target]);
+  const RowSoftmax softmax = softmaxOf(logits, width, lse);
+  const float factor = softmax.scale * scale;
   forEachVector(width, [&](Lanes at) {
-    at.store(result, exponential(at.load(logits) - lse) * scale);
+    at.store(result, exponential(at.load(logits) - softmax.shift) * factor);
   });
-  const float probability = exponential(splat(own - lse))[0];
+  const float probability =
+      exponential(splat(own - softmax.shift))[0] * softmax.scale;
   result[target] = fromFloat<T>((probability - 1.0f) * scale);
 }
 

@@ -120,7 +120,7 @@ private:
         clearRow(logits, shape.columns);
       return 0;
     }
-    const float loss = lse - toFloat(logits[target]);
+    const float loss = lossOfRow(logits, shape.classes, target, lse);
     if (shape.isGradient) {
       differentiateRow(logits, shape.classes, target, lse, scale, logits);
       clearRow(logits + shape.classes, shape.columns - shape.classes);

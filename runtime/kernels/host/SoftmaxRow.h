@@ -1,8 +1,9 @@
-// The two sums that every softmax starts with.
+// What every softmax starts with.
 #ifndef ZERO_RUNTIME_KERNELS_HOST_SOFTMAXROW_H
 #define ZERO_RUNTIME_KERNELS_HOST_SOFTMAXROW_H
 
 #include "kernels/host/Vector.h"
+#include "program/LogSumExp.h"
 
 namespace zrt::host {
 
@@ -25,6 +26,20 @@ ZERO_INLINE float sumOfExponentials(const T *row, int64_t width, float shift) {
     sum += at.fill(exponential(at.load(row) - shift), 0);
   });
   return sumOf(sum);
+}
+
+/// The probability of an element x is e^(x - shift) * scale.
+struct RowSoftmax {
+  float shift, scale;
+};
+
+/// Of a row whose logarithm of the sum of exponentials is `lse`.
+template <typename T>
+ZERO_INLINE RowSoftmax softmaxOf(const T *row, int64_t width, float lse) {
+  if (!losesDigits(lse))
+    return {lse, 1.0f};
+  const float largest = maximumOfRow(row, width);
+  return {largest, 1.0f / sumOfExponentials(row, width, largest)};
 }
 
 } // namespace zrt::host
