@@ -335,15 +335,32 @@ LOSSES = {
 
 
 class Losses(nn.Module):
-    def __init__(self):
+    """All logits are larger by `offset`; half-integers, beside which sums are exact."""
+
+    def __init__(self, losses=LOSSES, offset=0.0):
         super().__init__()
-        self.weights = nn.ParameterDict({name: torch.randn(ROWS, WIDTH) for name in LOSSES})
+        self.losses, self.offset = losses, offset
+        self.weights = nn.ParameterDict(
+            {name: torch.randn(ROWS, WIDTH).mul(2).round() / 2 for name in losses}
+        )
 
     def forward(self, y, z):
-        return sum(loss(self.weights[name], y, z) for name, loss in LOSSES.items())
+        weights = {name: weight + self.offset for name, weight in self.weights.items()}
+        return sum(loss(weights[name], y, z) for name, loss in self.losses.items())
 
 
 def test_losses(tmp_path):
     torch.manual_seed(3)
     # One of the targets is ignored.
     compare(Losses(), {"y": torch.tensor([1, -100, 5, 0]), "z": torch.randn(4, 6)}, tmp_path)
+
+
+OF_LOGITS = ["mean", "sum", "smooth", "weighted", "weighted_smooth", "probabilities", "nll"]
+
+
+@pytest.mark.parametrize("offset", [-3e4, 3e5])
+def test_losses_of_large_logits(offset, tmp_path):
+    torch.manual_seed(4)
+    losses = {name: LOSSES[name] for name in OF_LOGITS}
+    batch = {"y": torch.tensor([1, -100, 5, 0]), "z": torch.randn(4, 6)}
+    compare(Losses(losses, offset), batch, tmp_path)

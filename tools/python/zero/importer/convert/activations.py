@@ -108,15 +108,28 @@ def softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
 def log_softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
     x = self if dtype is None else b.cast(self, dtype)
     dim %= x.rank
-    return b.minus(x, log_sum_exp(b, x, dim))
+    return log_softmax_of(b, x, dim)
+
+
+def log_softmax_of(b: Builder, x: Value, dim: int) -> Value:
+    """The largest is subtracted first: beside a large one, the logarithm of the sum
+    would be lost."""
+    y, _, log = shifted(b, x, dim)
+    return b.minus(y, log)
 
 
 def log_sum_exp(b: Builder, x: Value, dim: int) -> Value:
-    """log(sum(exp(x))) over `dim`, which stays with one element. What is subtracted
-    and added again gets no gradient."""
+    """log(sum(exp(x))) over `dim`, which stays with one element."""
+    _, largest, log = shifted(b, x, dim)
+    return b.plus(log, largest)
+
+
+def shifted(b: Builder, x: Value, dim: int) -> tuple[Value, Value, Value]:
+    """x - max(x) over `dim`, max(x), and log(sum(exp(x - max(x)))). The maximum is
+    subtracted and added again, and gets no gradient."""
     largest = b.stop(b.reduce("max", x, [dim], keep=True))
-    total = b.reduce("sum", b.unary("math.exp", b.minus(x, largest)), [dim], keep=True)
-    return b.plus(b.unary("math.log", total), largest)
+    y = b.minus(x, largest)
+    return y, largest, b.unary("math.log", b.reduce("sum", b.unary("math.exp", y), [dim], keep=True))
 
 
 @converts("aten.logsumexp.default", to="max + log(sum(exp(x - max)))")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from zero.importer.builder import Builder
-from zero.importer.convert.activations import log_sum_exp, softplus_of
+from zero.importer.convert.activations import log_softmax_of, softplus_of
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -32,9 +32,10 @@ def cross_entropy(
         loss = mean_cross_entropy(b, logits, target, ignore_index)
         if label_smoothing:
             # The mean over classes of -log p is lse - mean(logits), and
-            # lse - logits[target] is the loss itself.
-            picked = pick(b, logits, target)
-            spread = b.minus(picked, b.reduce("mean", logits, [logits.rank - 1]))
+            # lse - logits[target] is the loss itself. Differences are taken first:
+            # the mean of large logits is rounded.
+            picked = b.reshape(pick(b, logits, target), target.shape + (1,))
+            spread = b.reduce("mean", b.minus(picked, logits), [logits.rank - 1])
             kept = valid(b, target, ignore_index, logits.dtype)
             total = b.reduce("sum", b.times(spread, kept), range(kept.rank))
             mean = b.over(total, count(b, kept))
@@ -77,7 +78,7 @@ def pick(b: Builder, x: Value, target: Value) -> Value:
 
 def by_rows(b, logits, target, weight, reduction, ignore_index, smoothing) -> Value:
     last = logits.rank - 1
-    log_p = b.minus(logits, log_sum_exp(b, logits, last))
+    log_p = log_softmax_of(b, logits, last)
     kept = valid(b, target, ignore_index, logits.dtype)
     scale = kept
     if weight is not None:
@@ -97,7 +98,7 @@ def by_rows(b, logits, target, weight, reduction, ignore_index, smoothing) -> Va
 
 def with_probabilities(b, logits, target, weight, reduction, smoothing) -> Value:
     last = logits.rank - 1
-    log_p = b.minus(logits, log_sum_exp(b, logits, last))
+    log_p = log_softmax_of(b, logits, last)
     if smoothing:
         target = b.plus(b.times(target, 1 - smoothing), smoothing / logits.shape[-1])
     terms = b.times(log_p, target)
