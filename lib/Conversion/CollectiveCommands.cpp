@@ -32,6 +32,7 @@ static size_t offsetOfField(StringRef name) {
                       .Case("nonFinite", offsetof(zrt::Control, nonFinite))
                       .Case("normSum", offsetof(zrt::Control, normSum))
                       .Case("lossSum", offsetof(zrt::Control, lossSum))
+                      .Case("weightSum", offsetof(zrt::Control, weightSum))
                       .Default(sizeof(zrt::Control));
   assert(offset < sizeof(zrt::Control) && "no field of the control block");
   return offset;

@@ -309,18 +309,31 @@ void CommandBuilder::visitAccumulate(AccumulateOp accumulate) {
 }
 
 void CommandBuilder::visitYield(YieldOp yield) {
-  if (isa<MicroOp>(yield->getParentOp()))
-    addFlatKernel(yield, "zero.record_loss",
-                  {placeOf(yield.getValues().front())},
-                  {cast<RankedTensorType>(yield.getValues().front().getType())
-                       .getElementType()});
-  for (auto [index, value] : llvm::enumerate(yield.getValues())) {
+  if (isa<MicroOp>(yield->getParentOp())) {
+    SmallVector<Value> scalars = {yield.getValues().front()};
+    if (Value weight = yield.getWeight())
+      scalars.push_back(weight);
+    SmallVector<AtAttr> places;
+    SmallVector<Type> types;
+    for (Value scalar : scalars) {
+      places.push_back(placeOf(scalar));
+      types.push_back(getElementTypeOrSelf(scalar));
+    }
+    addFlatKernel(yield, "zero.record_loss", places, types);
+  }
+  auto outputOf = [&](StringRef name, Value value) {
     zrt::Output output;
-    output.name =
-        index == 0 ? "loss"
-                   : cast<StringAttr>((*yield.getOutputs())[index - 1]).str();
+    output.name = name.str();
     output.type = toTensorType(cast<RankedTensorType>(value.getType()));
     output.buffer = toBufferRef(placeOf(value), groups);
-    region->outputs.push_back(output);
-  }
+    return output;
+  };
+  if (Value weight = yield.getWeight())
+    region->weight = outputOf("weight", weight);
+  for (auto [index, value] : llvm::enumerate(yield.getValues()))
+    region->outputs.push_back(outputOf(
+        index == 0
+            ? "loss"
+            : cast<StringAttr>((*yield.getOutputs())[index - 1]).getValue(),
+        value));
 }

@@ -90,6 +90,8 @@ void CommandBuilder::visitJudge(JudgeOp judge) {
   spec.ints["skip"] = {judge.getSkip()};
   spec.floats["clip"] = judge.getClip().convertToDouble();
   spec.floats["divisor"] = judge.getDivisor().convertToDouble();
+  if (std::optional<int64_t> microBatches = judge.getMicroBatches())
+    spec.ints["micro_batches"] = {*microBatches};
   addFlatKernel(judge, "zero.grad_scale", {}, {}, spec);
 }
 

@@ -120,7 +120,8 @@ void rules::addStep(EvaluationRules &rules) {
     return success();
   });
   rules.add<LossSeedOp>([](LossSeedOp, Evaluation &e) {
-    e.out[0].reals.assign(e.out[0].size(), e.context.lossSeed);
+    const double weight = e.in.empty() ? 1.0 : e.in[0]->reals[0];
+    e.out[0].reals.assign(e.out[0].size(), e.context.lossSeed * weight);
     return success();
   });
   rules.add<GradientOp>([](GradientOp op, Evaluation &e) -> LogicalResult {

@@ -117,7 +117,7 @@ static void trackAverages(OpBuilder &builder, ArrayRef<TrackedAverage> tracked,
 LogicalResult Differentiate::differentiateStep(StepOp step,
                                                SymbolTable &symbols) {
   auto yield = cast<YieldOp>(step.getBody().front().back());
-  Value loss = yield.getValues().front();
+  Value loss = yield.getValues().front(), weight = yield.getWeight();
   MicroOp micro = splitStep(step, yield);
   Block &forward = micro.getBody().front();
   yield.erase();
@@ -129,12 +129,16 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
 
   OpBuilder builder = OpBuilder::atBlockEnd(&forward);
   Location loc = loss.getLoc();
-  Value seed = LossSeedOp::create(builder, loc, loss.getType());
+  Value seed = LossSeedOp::create(builder, loc, loss.getType(), weight);
   SmallVector<GradientVariable> variables;
   for (auto &[parameter, variable] : *trained)
     variables.push_back(variable);
   DenseSet<Operation *> withGradient;
-  trackAverages(builder, tracked, seed, withGradient);
+  // Averages follow micro-batches, which are the same to them.
+  trackAverages(
+      builder, tracked,
+      weight ? LossSeedOp::create(builder, loc, loss.getType(), Value()) : seed,
+      withGradient);
   auto complete = [&](unsigned index, Value gradient) {
     if (!gradient)
       return;
@@ -149,7 +153,7 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
   if (failed(
           differentiate(builder, forward, {{loss, seed}}, variables, complete)))
     return failure();
-  YieldOp::create(builder, loc, loss, /*outputs=*/ArrayAttr());
+  YieldOp::create(builder, loc, loss, weight, /*outputs=*/ArrayAttr());
   return reportUnused(step, withGradient);
 }
 

@@ -41,14 +41,18 @@ static Value judge(OpBuilder &builder, StepOp step,
   for (PartitionOp partition : trained)
     names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
   Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
+  const bool isWeighted = step.hasWeights();
   if (!training.isSilent())
-    stats = ReduceStatsOp::create(builder, loc,
-                                  StatsType::get(builder.getContext()), stats,
-                                  training.getStage() == 0);
+    stats = ReduceStatsOp::create(
+        builder, loc, StatsType::get(builder.getContext()), stats,
+        /*loss_only=*/training.getStage() == 0, isWeighted);
+  IntegerAttr microBatches;
+  if (isWeighted)
+    microBatches = builder.getI64IntegerAttr(training.getMicroBatches());
   return JudgeOp::create(builder, loc, VerdictType::get(builder.getContext()),
                          stats, llvm::APFloat(training.getClip()),
                          llvm::APFloat(findDivisor(step, trained)),
-                         /*skip=*/true);
+                         microBatches, /*skip=*/true);
 }
 
 static void refresh(OpBuilder &builder, PartitionOp partition,

@@ -47,7 +47,9 @@ static DenseSet<Operation *> findLossTail(Block &body, YieldOp yield) {
   DenseSet<Operation *> tail;
   auto leadsToLoss = [&](OpOperand &use) {
     return tail.contains(use.getOwner()) ||
-           (use.getOwner() == yield && use.getOperandNumber() == 0);
+           (use.getOwner() == yield &&
+            (use.get() == yield.getValues().front() ||
+             use.get() == yield.getWeight()));
   };
   auto isAllowed = [&](OpOperand &use) {
     return tail.contains(use.getOwner()) || use.getOwner() == yield;
@@ -334,6 +336,8 @@ void StepRewriter::rewrite(Operation &op) {
   if (auto yield = dyn_cast<YieldOp>(op)) {
     OpOperand &loss = yield->getOpOperand(0);
     loss.set(widen(loss.get()));
+    if (Value weight = yield.getWeight())
+      yield.getWeightMutable().assign(widen(weight));
     return;
   }
   Precision precision = precisionOf(op);

@@ -86,6 +86,7 @@ LogicalResult verifySlices(const Tables &tables);
 LogicalResult verifyGradients(const Tables &tables);
 LogicalResult verifyQuantization(const Tables &tables);
 LogicalResult verifyUpdates(const Tables &tables);
+LogicalResult verifyWeights(const Tables &tables);
 LogicalResult verifyOffload(const Tables &tables);
 LogicalResult verifyActivations(const Tables &tables);
 /// `maxReuseDistance` as in zero-insert-gathers. With `report`, says what was

@@ -35,7 +35,8 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
       failed(verifyOffload(tables)) || failed(verifyActivations(tables)) ||
       failed(verifyLifetimes(tables)) || failed(verifySlices(tables)) ||
       failed(verifyReads(tables)) || failed(verifyUpdates(tables)) ||
-      failed(verifyGradients(tables)) || failed(verifyQuantization(tables)) ||
+      failed(verifyWeights(tables)) || failed(verifyGradients(tables)) ||
+      failed(verifyQuantization(tables)) ||
       failed(verifyTraffic(
           tables,
           getSetting(maxReuseDistance,

@@ -26,15 +26,16 @@ struct Control {
   int32_t microIndex; ///< 0 .. accumulation-1 in this update
   int32_t evaluating; ///< 1 in the evaluate region: dropout is off
   // Written by kernels.
-  float lossSeed;  ///< scale / accumulation: the gradient of the loss
-  float scale;     ///< loss scale of this update
-  float factor;    ///< what updates multiply a gradient by: unscale, 1/n, clip
-  float unscale;   ///< the same without clip, for what is no gradient
-  float norm;      ///< global gradient norm, unscaled
-  int32_t finite;  ///< 1 when the update runs
-  int32_t fatal;   ///< 1 after an overflow at the minimum scale
-  int64_t steps;   ///< updates done (skipped ones do not count)
-  int64_t skipped; ///< updates skipped
+  float lossSeed;   ///< scale / accumulation: the gradient of the loss
+  float scale;      ///< loss scale of this update
+  float factor;     ///< what updates multiply a gradient by: unscale, 1/n, clip
+  float unscale;    ///< the same without clip and weights, for no gradients
+  float meanWeight; ///< of the micro-batches of this update; 1 without weights
+  float norm;       ///< global gradient norm, unscaled
+  int32_t finite;   ///< 1 when the update runs
+  int32_t fatal;    ///< 1 after an overflow at the minimum scale
+  int64_t steps;    ///< updates done (skipped ones do not count)
+  int64_t skipped;  ///< updates skipped
   // The dynamic scaler (DeepSpeed's rule).
   int64_t iteration;
   int64_t lastOverflow;
@@ -45,7 +46,8 @@ struct Control {
   int64_t normLimbs[kNormLimbs]; ///< exact sum of squares, see kNormLimbs
   int64_t nonFinite;             ///< gradient elements that are inf or NaN
   double normSum;                ///< sum of squares, where it is not exact
-  double lossSum; ///< over the micro-batches of this update, this rank
+  double lossSum;   ///< over the micro-batches of this update, this rank
+  double weightSum; ///< of their weights; 0 where they have none
   // Of this rank alone, for the report.
   /// Of each partition, the first stored gradient element of this rank that is
   /// inf or NaN, as an index into its stored slices; -1 where there is none.

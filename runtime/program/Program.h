@@ -311,6 +311,9 @@ struct Constant {
 struct Region {
   std::vector<Command> commands;
   std::vector<Output> outputs;
+  /// What the micro-batch weighs in a mean of losses; without a name where all
+  /// weigh the same.
+  Output weight;
 };
 
 enum class LossScaleKind : uint8_t { None = 0, Static = 1, Dynamic = 2 };

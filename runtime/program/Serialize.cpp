@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 12;
+constexpr uint64_t kVersion = 13;
 
 /// The first value that an enumeration does not have.
 constexpr int limitOf(DataType) { return kDataTypeCount; }
@@ -193,7 +193,7 @@ ZRT_FIELDS(ResidentCopy, parameter, buffer)
 ZRT_FIELDS(Input, name, type, buffer)
 ZRT_FIELDS(Output, name, type, buffer)
 ZRT_FIELDS(Constant, buffer, bytes)
-ZRT_FIELDS(Region, commands, outputs)
+ZRT_FIELDS(Region, commands, outputs, weight)
 ZRT_FIELDS(LossScale, kind, initial, minimum, factor, window, hysteresis,
            consecutiveHysteresis)
 ZRT_FIELDS(LearningRateSchedule, kind, warmupMin, warmupMax, warmupSteps,

@@ -98,12 +98,18 @@ std::string checkDequantize(Shapes s) {
 }
 
 std::string checkScalar(Shapes s) {
-  const TensorType &x = *s.tensor("x");
-  return x.elements() == 1 ? "" : "x is " + describe(x) + ", wanted a scalar";
+  for (const char *name : {"x", "weight"})
+    if (const TensorType *x = s.tensor(name); x && x->elements() != 1)
+      return std::string(name) + " is " + describe(*x) + ", wanted a scalar";
+  return {};
 }
 
 std::string checkGradScale(Shapes s) {
   const double clip = s.spec->real("clip"), divisor = s.spec->real("divisor");
+  if (s.spec->integer("micro_batches") < 0)
+    return "micro_batches is " +
+           std::to_string(s.spec->integer("micro_batches")) +
+           ", wanted 1 or more";
   if (clip >= 0 && divisor > 0)
     return {};
   return "clip is " + std::to_string(clip) + " and divisor " +
@@ -152,8 +158,11 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
          return 2 * s.size("n") * s.spec->integer("ranks");
        },
        nullptr, checkSumQuantized},
-      {"zero.loss_seed", "-> x:T[..]", "", nullptr, nullptr, checkScalar},
-      {"zero.record_loss", "x:T[..] ->", "", nullptr, nullptr, checkScalar},
+      // `weight` is that of the micro-batch.
+      {"zero.loss_seed", "weight?:f32[..] -> x:T[..]", "", nullptr, nullptr,
+       checkScalar},
+      {"zero.record_loss", "x:T[..] weight?:f32[..] ->", "", nullptr, nullptr,
+       checkScalar},
       // `first` clears what earlier ones found; `base` is the index of the
       // first element; of the ranks in `copies` one counts. With `finite_only`
       // no squares are added: what is read are no gradients.
@@ -161,7 +170,9 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
        "partition:int first:flag exact:flag base:int? copies:int? "
        "finite_only:flag",
        [](Shapes s) -> uint64_t { return 3 * s.size("n"); }},
-      {"zero.grad_scale", "->", "clip:real divisor:real exact:flag skip:flag",
+      // Of so many micro-batches, where they have weights.
+      {"zero.grad_scale", "->",
+       "clip:real divisor:real exact:flag skip:flag micro_batches:int?",
        nullptr, nullptr, checkGradScale},
       {"zero.update_scale", "->"},
   };

@@ -50,7 +50,8 @@ struct StoredGradient {
                  const Parameter &parameter)
       : partition(partitionOf(program, parameter)), parameter(parameter),
         type(partition.gradientType),
-        scale(arenas.control().scale * divisorOf(program)),
+        scale(arenas.control().scale * divisorOf(program) *
+              arenas.control().meanWeight),
         base(static_cast<char *>(arenas.resolve(partition.gradients, rank))) {}
 
   /// The address of the first element of `piece`, which is of what a rank owns.

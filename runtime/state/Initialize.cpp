@@ -108,7 +108,7 @@ void zrt::initializeControl(const Program &program, const Arenas &arenas,
   bool scaled = training.lossScale.kind != LossScaleKind::None;
   control.scale = scaled ? static_cast<float>(training.lossScale.initial) : 1;
   control.lossSeed = control.scale / static_cast<float>(training.accumulation);
-  control.factor = control.unscale = 1;
+  control.factor = control.unscale = control.meanWeight = 1;
   control.finite = 1;
   control.lastOverflow = -1;
   control.hysteresis = static_cast<int32_t>(training.lossScale.hysteresis);

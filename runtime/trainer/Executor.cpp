@@ -344,8 +344,9 @@ void Executor::execute(const Action &action) {
 }
 
 void Executor::judgeAgain() {
-  // The loss is reduced together with the measures, and is reduced already.
-  const double loss = context.control->lossSum;
+  // Loss and weights are reduced together with the measures, and are already.
+  const double loss = context.control->lossSum,
+               weight = context.control->weightSum;
   std::set<uint32_t> added;
   for (const Action &action : plans.at(&program.apply)) {
     const Command &command = *action.command;
@@ -356,6 +357,9 @@ void Executor::judgeAgain() {
       continue;
     if (command.opcode == Opcode::Start)
       added.insert(command.ticket);
+    // The verdict divides by the weights of all ranks.
+    if (judgesGradients(program, command))
+      context.control->weightSum = weight;
     execute(action);
     if (judgesGradients(program, command))
       break;

@@ -115,8 +115,11 @@ UpdateReport Trainer::report(const Traffic &before, double scale) {
   const Control &control = backend.control();
   UpdateReport result;
   result.update = done;
-  result.loss = control.lossSum / (double(program.training.ranks) *
-                                   program.training.accumulation);
+  const double weights =
+      control.weightSum > 0
+          ? control.weightSum
+          : double(program.training.ranks) * program.training.accumulation;
+  result.loss = control.lossSum / weights;
   result.gradientNorm = control.norm;
   for (size_t i = program.partitions.size(); i-- > 0;)
     if (program.partitions[i].trainable && control.learningRate[i] != 0)
@@ -185,10 +188,17 @@ EvaluationReport
 Trainer::evaluate(int64_t count, const FillInputs &fill,
                   const std::function<void(int64_t micro)> &visit) {
   const std::vector<const Output *> scalars = scalarsOf(program);
-  std::vector<double> sums(scalars.size());
+  const Output &weight = program.evaluate.weight;
+  // Behind the sums of the outputs, the loss first, that of the weights.
+  std::vector<double> sums(scalars.size() + 1);
   for (int64_t batch = 0; batch < count; ++batch) {
     evaluateInputs([&](void *const *inputs) { fill(batch, inputs); });
-    for (size_t i = 0; i < scalars.size(); ++i)
+    const double share = weight.name.empty() ? 1 : readScalar(backend, weight);
+    // What weighs nothing has counted nothing, and its mean may be no number.
+    if (share != 0)
+      sums[0] += share * readScalar(backend, *scalars[0]);
+    sums.back() += share;
+    for (size_t i = 1; i < scalars.size(); ++i)
       sums[i] += readScalar(backend, *scalars[i]);
     if (visit)
       visit(batch);
@@ -198,7 +208,7 @@ Trainer::evaluate(int64_t count, const FillInputs &fill,
                      {{sums.data(), sums.data(), sums.size(), DataType::F64}});
   const double all = double(count) * communicator.ranks();
   EvaluationReport result;
-  result.loss = sums[0] / all;
+  result.loss = sums.back() > 0 ? sums[0] / sums.back() : 0;
   for (size_t i = 1; i < scalars.size(); ++i)
     result.outputs.emplace_back(scalars[i]->name, sums[i] / all);
   return result;

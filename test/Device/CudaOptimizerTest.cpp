@@ -187,6 +187,12 @@ TEST_F(CudaOptimizer, CopiesAccumulatesAndRecords) {
       compare(makeSpec("zero.loss_seed", {}, {one[0].type}), one, 0, control,
               &program);
       compare(makeSpec("zero.record_loss", one, {}), one, 0, control, &program);
+      const Array weight = randomArray(DataType::F32, {}, 4);
+      compare(makeSpec("zero.loss_seed", {weight}, {one[0].type}),
+              {weight, one[0]}, 0, control, &program);
+      const std::vector<Array> weighted = {one[0], weight};
+      compare(makeSpec("zero.record_loss", weighted, {}), weighted, 0, control,
+              &program);
       compare(makeSpec("zero.clear", one, {}), one, 0, control, &program);
     }
   }

@@ -82,9 +82,10 @@ namespace {
 /// How many of a kernel's buffers it only reads. The `zero` operations list
 /// all of theirs as operands.
 size_t countReads(const KernelSpec &spec) {
-  const std::map<std::string, size_t> reads = {
-      {"zero.copy", 1},      {"zero.accumulate", 1},  {"zero.clear", 0},
-      {"zero.loss_seed", 0}, {"zero.record_loss", 1}, {"zero.grad_stats", 1}};
+  const std::map<std::string, size_t> reads = {{"zero.copy", 1},
+                                               {"zero.accumulate", 1},
+                                               {"zero.clear", 0},
+                                               {"zero.grad_stats", 1}};
   auto it = reads.find(spec.name);
   for (const ListedRule &rule : listUpdateRules())
     if (spec.name == rule.name)

@@ -128,6 +128,40 @@ TEST(OptimizerLoss, SeedsAndSums) {
   EXPECT_EQ(bench.control.lossSum, 6);
 }
 
+TEST(OptimizerLoss, WeighsMicroBatches) {
+  Bench bench;
+  bench.control.lossSeed = 0.5f;
+  float seed = 0, weight = 0.25f;
+  bench.run(named("zero.loss_seed", {{F32, {}}}, {{F32, {}}}),
+            {&weight, &seed});
+  EXPECT_EQ(seed, 0.125f);
+  KernelSpec record = named("zero.record_loss", {{F32, {}}, {F32, {}}});
+  bench.control.lossSum = bench.control.weightSum = 77;
+  const float losses[] = {2, NAN, 8}, weights[] = {0.5f, 0, 0.25f};
+  for (int micro = 0; micro < 3; ++micro) {
+    bench.control.microIndex = micro;
+    float loss = losses[micro], share = weights[micro];
+    bench.run(record, {&loss, &share});
+  }
+  // The mean of no labels, which weighs nothing, is left out.
+  EXPECT_EQ(bench.control.lossSum, 3);
+  EXPECT_EQ(bench.control.weightSum, 0.75);
+
+  bench.control.scale = 1;
+  bench.control.normSum = 9;
+  KernelSpec judge = unclipped();
+  judge.ints["micro_batches"] = {3};
+  bench.run(judge);
+  EXPECT_EQ(bench.control.meanWeight, 0.25f);
+  EXPECT_EQ(bench.control.norm, 12);
+  EXPECT_EQ(bench.control.factor, 4);
+  EXPECT_EQ(bench.control.unscale, 1); // of averages, which have no weights
+  // Where nothing counts, all gradients are 0, and stay so.
+  bench.control.weightSum = 0;
+  bench.run(judge);
+  EXPECT_EQ(bench.control.factor, 1);
+}
+
 TEST(OptimizerAccumulate, CopiesThenAdds) {
   constexpr size_t elements = 40007;
   std::mt19937 generator(3);

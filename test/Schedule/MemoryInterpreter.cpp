@@ -409,7 +409,7 @@ bool MemoryInterpreter::visit(Operation *op) {
       })
       .Case<FreeOp, JudgeOp, UpdateScaleOp, LoadOp>([](auto) { return true; })
       .Case([&](YieldOp yield) {
-        return llvm::all_of(yield.getValues(), [&](Value value) {
+        return llvm::all_of(yield->getOperands(), [&](Value value) {
           return readValue(value, yield);
         });
       })

@@ -51,6 +51,10 @@ static constexpr Harmless kHarmless[] = {
     {"move", "before they are reduced and complete", "as above"},
     {"move", "while an update of it is in flight", "as above"},
     {"swap", "before they are reduced and complete", "as above"},
+    {"flag", "adds up weights that micro-batches do not have",
+     "the sum of no weights is 0, on each rank"},
+    {"flag", "micro-batches, and 0 of an update have weights",
+     "without weights the mean weight is 1"},
     {"axes", "is reduced over",
      "what travels in one group must be cut alike, so all partitions have the "
      "mesh's axes"},
@@ -169,6 +173,11 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   activations.recompute = 1;
   activations.offloadActivations = true;
   mutants += judgeMutants(activations);
+  Settings weighted{stage, /*ranks=*/2, /*accumulation=*/2};
+  weighted.weighted = true;
+  mutants += judgeMutants(weighted);
+  weighted.overlap = true;
+  mutants += judgeMutants(weighted);
   Settings mesh{stage, /*ranks=*/4, /*accumulation=*/2};
   mesh.shards = 2;
   mutants += judgeMutants(mesh);

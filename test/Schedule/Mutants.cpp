@@ -360,7 +360,7 @@ void Generator::swapFacts(Operation *op) {
 }
 
 void Generator::changeFlags(Operation *op) {
-  for (StringRef flag : {"prescaled", "loss_only"})
+  for (StringRef flag : {"prescaled", "loss_only", "weighted"})
     if (op->getRegisteredInfo() &&
         llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(),
                            StringAttr::get(op->getContext(), flag)))
@@ -381,6 +381,17 @@ void Generator::changeFlags(Operation *op) {
                       Builder(op->getContext()).getF64FloatAttr(7.0));
         },
         "divisor");
+  if (isa<JudgeOp>(op))
+    add(
+        "flag",
+        [](Operation *op) {
+          Builder builder(op->getContext());
+          if (op->hasAttr("micro_batches"))
+            op->removeAttr("micro_batches");
+          else
+            op->setAttr("micro_batches", builder.getI64IntegerAttr(3));
+        },
+        "micro_batches");
   if (isa<AccumulateOp>(op))
     for (auto form :
          {AccumulateForm::Whole, AccumulateForm::Slice, AccumulateForm::Owned})

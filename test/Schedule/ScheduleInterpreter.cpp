@@ -227,7 +227,9 @@ bool ScheduleInterpreter::visit(Operation &op) {
       .Case([&](UpdateScaleOp) {
         ++count;
         losses.push_back(control.front().lossSum /
-                         static_cast<double>(micros * ranks));
+                         (step.hasWeights()
+                              ? control.front().weightSum
+                              : static_cast<double>(micros * ranks)));
         for (Control &own : control)
           own.factor = own.unscale = NAN;
         squares.clear();
@@ -235,12 +237,17 @@ bool ScheduleInterpreter::visit(Operation &op) {
       })
       .Case([&](YieldOp yield) {
         for (int64_t rank = 0; rank < ranks; ++rank) {
-          Array loss;
-          if (!materialize(yield.getValues().front(), rank, loss))
+          Array loss, weight;
+          if (!materialize(yield.getValues().front(), rank, loss) ||
+              (yield.getWeight() &&
+               !materialize(yield.getWeight(), rank, weight)))
             return false;
           if (isEvaluating && rank == 0)
             losses.push_back(loss.reals[0]);
-          control[rank].lossSum += loss.reals[0];
+          const double share = yield.getWeight() ? weight.reals[0] : 1.0;
+          control[rank].lossSum += share * loss.reals[0];
+          if (yield.getWeight())
+            control[rank].weightSum += share;
         }
         return true;
       })
@@ -343,13 +350,17 @@ bool ScheduleInterpreter::reduceStats(Operation *op) {
   std::vector<double> sums = squares.lookup(op->getOperand(0));
   if (sums.empty())
     return fail(*op, "combines what was not found");
-  double loss = 0, norm = 0;
+  double loss = 0, weight = 0, norm = 0;
+  const bool isWeighted = op->hasAttr("weighted");
   for (int64_t rank = 0; rank < ranks; ++rank) {
     loss += control[rank].lossSum;
+    weight += control[rank].weightSum;
     norm += sums[rank];
   }
   for (int64_t rank = 0; rank < ranks; ++rank) {
     control[rank].lossSum = loss;
+    if (isWeighted)
+      control[rank].weightSum = weight;
     if (!op->hasAttr("loss_only"))
       sums[rank] = norm;
   }
@@ -362,10 +373,14 @@ bool ScheduleInterpreter::judge(JudgeOp op) {
   if (sums.empty())
     return fail(*op, "judges what was not found");
   double clip = options.clips ? op.getClip().convertToDouble() : 0.0;
-  double s = op.getDivisor().convertToDouble();
   for (int64_t rank = 0; rank < ranks; ++rank) {
+    const double unweighted = op.getDivisor().convertToDouble();
+    const double weights = control[rank].weightSum;
+    const double s = op.getMicroBatches() && weights > 0
+                         ? unweighted * weights / double(*op.getMicroBatches())
+                         : unweighted;
     double norm = std::sqrt(sums[rank]) / s;
-    control[rank].unscale = std::isnan(norm) ? NAN : 1.0 / s;
+    control[rank].unscale = std::isnan(norm) ? NAN : 1.0 / unweighted;
     control[rank].factor =
         std::isnan(norm)
             ? NAN

@@ -61,7 +61,7 @@ private:
     std::vector<std::vector<std::vector<double>>> payload;
   };
   struct Control {
-    double lossSum = 0, factor = NAN, unscale = NAN;
+    double lossSum = 0, weightSum = 0, factor = NAN, unscale = NAN;
   };
 
   void initializeState();

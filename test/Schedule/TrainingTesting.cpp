@@ -62,9 +62,16 @@ static constexpr const char *kLayers = R"(
 OwningOpRef<ModuleOp> TrainingTest::schedule(const Settings &settings) {
   width = settings.blocks ? 4 : 3;
   hasLayers = settings.offloadActivations;
+  isWeighted = settings.weighted;
   std::string model = hasLayers ? kLayers : kModel;
   if (settings.blocks)
     model = std::regex_replace(model, std::regex("3x"), "4x");
+  if (settings.weighted)
+    model = std::regex_replace(
+        model, std::regex("zero.yield %loss"),
+        "%q = arith.mulf %y, %y : tensor<2x3xf32>\n"
+        "%share = nn.reduce mean %q dims [0, 1] : (tensor<2x3xf32>) -> "
+        "tensor<f32>\nzero.yield %loss weight %share");
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(model, &context);
   TrainConfig config;
   config.stage = settings.stage;
@@ -183,14 +190,16 @@ std::string TrainingTest::judge(ModuleOp module, int64_t batches) {
        {std::pair(Completion::Early, true), std::pair(Completion::Late, true),
         std::pair(Completion::Late, false),
         std::pair(Completion::Random, true)}) {
-    auto known = references.find({width, hasLayers, batches, clips});
+    auto known =
+        references.find({width, hasLayers, isWeighted, batches, clips});
     if (known == references.end()) {
       Settings stageZero{/*stage=*/0, /*ranks=*/1, batches};
       stageZero.blocks = width == 4;
       stageZero.offloadActivations = hasLayers;
+      stageZero.weighted = isWeighted;
       OwningOpRef<ModuleOp> plain = schedule(stageZero);
       known = references
-                  .insert({{width, hasLayers, batches, clips},
+                  .insert({{width, hasLayers, isWeighted, batches, clips},
                            train(*plain, Completion::Early, clips)})
                   .first;
       EXPECT_EQ(known->second.failure, "");

@@ -47,6 +47,8 @@ struct Settings {
   bool files = false;
   /// Whether parameters are in them, too, but for the first one and small ones.
   bool parameterFiles = false;
+  /// Whether micro-batches have weights.
+  bool weighted = false;
 };
 
 /// Makes schedules and runs them, with what stage 0 on one rank gives.
@@ -64,9 +66,10 @@ private:
   Interpreter interpreter;
   /// Of stage 0 on one rank, by features, whether it is the model with layers,
   /// micro-batches of an update and clipping.
-  std::map<std::tuple<int64_t, bool, int64_t, bool>, RunResult> references;
+  std::map<std::tuple<int64_t, bool, bool, int64_t, bool>, RunResult>
+      references;
   int64_t width = 3;
-  bool hasLayers = false;
+  bool hasLayers = false, isWeighted = false;
 };
 
 } // namespace mlir::zero

@@ -31,6 +31,8 @@ SmallVector<AsyncBuffer> ReduceStatsOp::getBuffers(const PartitionTable &,
     add("normSum", f64);
   }
   add("lossSum", f64);
+  if (getWeighted())
+    add("weightSum", f64);
   return buffers;
 }
 

@@ -95,6 +95,14 @@ bool StepOp::isModel() {
   return !body.empty() && isa<YieldOp>(body.back());
 }
 
+bool StepOp::hasWeights() {
+  MicroOp micro = getLastMicro();
+  Block *body = micro ? &micro.getBody().front() : nullptr;
+  auto yield =
+      body && !body->empty() ? dyn_cast<YieldOp>(body->back()) : YieldOp();
+  return yield && yield.getWeight();
+}
+
 /// A region whose text has a fault is destroyed while operations before it may
 /// still name its values: the parser would follow them.
 static ParseResult parsePhaseBody(OpAsmParser &parser, Region &body) {

@@ -89,6 +89,9 @@ LogicalResult JudgeOp::verify() {
   if (getDivisor().isNegative() || !getDivisor().isFiniteNonZero())
     return emitOpError("divides by ")
            << getDivisorAttr() << ", wanted a finite number above 0";
+  if (getMicroBatches() && *getMicroBatches() < 1) // (C2)
+    return emitOpError("has ")
+           << *getMicroBatches() << " micro-batches, wanted 1 or more";
   return success();
 }
 

@@ -35,10 +35,10 @@ void copyUpdated(const void *from, void *to, int64_t bytes,
 void accumulate(DataType fromType, const void *from, DataType toType, void *to,
                 int64_t elements, const Control *control, cudaStream_t stream);
 
-void seedLoss(DataType type, void *to, const Control *control,
-              cudaStream_t stream);
-void recordLoss(DataType type, const void *loss, Control *control,
-                cudaStream_t stream);
+void seedLoss(DataType type, const float *weight, void *to,
+              const Control *control, cudaStream_t stream);
+void recordLoss(DataType type, const void *loss, const float *weight,
+                Control *control, cudaStream_t stream);
 
 /// Found-inf and sum of squares of one gradient. The f64 sum's order follows
 /// from `elements` alone; the exact one has none.

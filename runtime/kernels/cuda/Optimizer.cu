@@ -58,15 +58,14 @@ __global__ void copyUpdatedKernel(const uint16_t *from, uint16_t *to,
 }
 
 template <typename T>
-__global__ void seedKernel(T *to, const Control *control) {
-  *to = fromFloat<T>(control->lossSeed);
+__global__ void seedKernel(const float *weight, T *to, const Control *control) {
+  *to = fromFloat<T>(control->lossSeed * (weight ? *weight : 1.0f));
 }
 
 template <typename T>
-__global__ void recordKernel(const T *loss, Control *control) {
-  if (control->microIndex == 0)
-    control->lossSum = 0;
-  control->lossSum += toFloat(*loss);
+__global__ void recordKernel(const T *loss, const float *weight,
+                             Control *control) {
+  recordLoss(*control, toFloat(*loss), weight);
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,20 +271,20 @@ void zrt::cuda::accumulate(DataType fromType, const void *from, DataType toType,
   checkLaunch("accumulate");
 }
 
-void zrt::cuda::seedLoss(DataType type, void *to, const Control *control,
-                         cudaStream_t stream) {
+void zrt::cuda::seedLoss(DataType type, const float *weight, void *to,
+                         const Control *control, cudaStream_t stream) {
   withType(type, [&](auto element) {
-    seedKernel<<<1, 1, 0, stream>>>(static_cast<decltype(element) *>(to),
-                                    control);
+    seedKernel<<<1, 1, 0, stream>>>(
+        weight, static_cast<decltype(element) *>(to), control);
   });
   checkLaunch("loss_seed");
 }
 
-void zrt::cuda::recordLoss(DataType type, const void *loss, Control *control,
-                           cudaStream_t stream) {
+void zrt::cuda::recordLoss(DataType type, const void *loss, const float *weight,
+                           Control *control, cudaStream_t stream) {
   withType(type, [&](auto element) {
     recordKernel<<<1, 1, 0, stream>>>(
-        static_cast<const decltype(element) *>(loss), control);
+        static_cast<const decltype(element) *>(loss), weight, control);
   });
   checkLaunch("record_loss");
 }

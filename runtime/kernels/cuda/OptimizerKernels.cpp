@@ -75,21 +75,28 @@ private:
   TensorType from, to;
 };
 
-/// One scalar, and the control block.
+/// The seed and the loss are the last result and the first operand; the weight
+/// is the operand that is left, if any.
 template <bool records> class LossKernel final : public Kernel {
 public:
   LossKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context), type(bufferTypes(spec)[0].type) {}
+      : context(context), weighted(spec.operands.size() > (records ? 1 : 0)),
+        type((records ? spec.operands : spec.results)[0].type) {}
 
   void run(void *const *buffers, void *) override {
+    const auto *weight =
+        weighted ? static_cast<const float *>(buffers[records]) : nullptr;
     if (records)
-      recordLoss(type, buffers[0], context.control, context.cuda->stream);
+      recordLoss(type, buffers[0], weight, context.control,
+                 context.cuda->stream);
     else
-      seedLoss(type, buffers[0], context.control, context.cuda->stream);
+      seedLoss(type, weight, buffers[weighted], context.control,
+               context.cuda->stream);
   }
 
 private:
   KernelContext context;
+  bool weighted;
   DataType type;
 };
 

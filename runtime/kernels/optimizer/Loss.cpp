@@ -1,40 +1,48 @@
 // zero.loss_seed and zero.record_loss.
 #include "kernels/optimizer/Loops.h"
+#include "kernels/optimizer/Rules.h"
 #include "kernels/optimizer/Specs.h"
 
 using namespace zrt;
 
 namespace {
 
-/// One scalar buffer.
-class ScalarKernel : public Kernel {
+/// The weight of the micro-batch is the operand of the seed, and the one after
+/// the loss.
+class LossSeedKernel : public Kernel {
 public:
-  ScalarKernel(const KernelSpec &spec, const KernelContext &context)
-      : control(*context.control), type(bufferTypes(spec)[0].type) {}
+  LossSeedKernel(const KernelSpec &spec, const KernelContext &context)
+      : control(*context.control), weighted(!spec.operands.empty()),
+        type(spec.results[0].type) {}
+  void run(void *const *buffers, void *) override {
+    float seed = control.lossSeed;
+    if (weighted)
+      seed *= *static_cast<const float *>(buffers[0]);
+    loops::convert(DataType::F32, &seed, type, buffers[weighted], 0, 1);
+  }
 
-protected:
+private:
   Control &control;
+  bool weighted;
   DataType type;
 };
 
-class LossSeedKernel : public ScalarKernel {
+class RecordLossKernel : public Kernel {
 public:
-  using ScalarKernel::ScalarKernel;
-  void run(void *const *buffers, void *) override {
-    loops::convert(DataType::F32, &control.lossSeed, type, buffers[0], 0, 1);
-  }
-};
-
-class RecordLossKernel : public ScalarKernel {
-public:
-  using ScalarKernel::ScalarKernel;
+  RecordLossKernel(const KernelSpec &spec, const KernelContext &context)
+      : control(*context.control), weighted(spec.operands.size() > 1),
+        type(spec.operands[0].type) {}
   void run(void *const *buffers, void *) override {
     float loss;
     loops::convert(type, buffers[0], DataType::F32, &loss, 0, 1);
-    if (control.microIndex == 0)
-      control.lossSum = 0;
-    control.lossSum += loss;
+    recordLoss(control, loss,
+               weighted ? static_cast<const float *>(buffers[1]) : nullptr);
   }
+
+private:
+  Control &control;
+  bool weighted;
+  DataType type;
 };
 
 } // namespace

@@ -54,6 +54,23 @@ ZRT_RULE double limbsToDouble(const int64_t *limbs) {
 }
 
 //===----------------------------------------------------------------------===//
+// The loss
+//===----------------------------------------------------------------------===//
+
+/// Adds a micro-batch's loss to those of the update. What weighs nothing has
+/// counted nothing, and its mean may be no number.
+ZRT_RULE void recordLoss(Control &control, float loss, const float *weight) {
+  if (control.microIndex == 0)
+    control.lossSum = control.weightSum = 0;
+  if (!weight) {
+    control.lossSum += loss;
+  } else if (*weight != 0) {
+    control.lossSum += double(*weight) * loss;
+    control.weightSum += *weight;
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Norm, verdict, factor
 //===----------------------------------------------------------------------===//
 
@@ -62,11 +79,16 @@ struct JudgeRule {
   double divisor; ///< what is left of the mean over ranks
   bool exact;     ///< the norm is in limbs
   bool skip;      ///< a gradient that is not finite skips the update
+  /// Of the update, over all ranks, where they have weights; 0: they have none.
+  int64_t microBatches;
 };
 
 ZRT_RULE void judge(const JudgeRule &rule, Control &control) {
   bool clean = control.nonFinite == 0;
-  double scale = control.scale * rule.divisor;
+  double mean = rule.microBatches > 0 && control.weightSum > 0
+                    ? control.weightSum / rule.microBatches
+                    : 1;
+  double unweighted = control.scale * rule.divisor, scale = unweighted * mean;
   double sum = rule.exact ? limbsToDouble(control.normLimbs) : control.normSum;
   double norm = clean ? sqrt(sum) / scale : HUGE_VAL;
   double factor = 1 / scale;
@@ -76,7 +98,8 @@ ZRT_RULE void judge(const JudgeRule &rule, Control &control) {
   }
   control.norm = static_cast<float>(norm);
   control.factor = static_cast<float>(factor);
-  control.unscale = static_cast<float>(1 / scale);
+  control.unscale = static_cast<float>(1 / unweighted);
+  control.meanWeight = static_cast<float>(mean);
   control.finite = clean || !rule.skip;
 }
 

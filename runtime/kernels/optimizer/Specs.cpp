@@ -4,7 +4,7 @@ using namespace zrt;
 
 JudgeRule zrt::judgeRuleOf(const KernelSpec &spec) {
   return {spec.real("clip"), spec.real("divisor"), spec.integer("exact") != 0,
-          spec.integer("skip") != 0};
+          spec.integer("skip") != 0, spec.integer("micro_batches")};
 }
 
 ScaleRule zrt::scaleRuleOf(const KernelSpec &spec, const Training &training) {

@@ -357,6 +357,8 @@ def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
     /// Whether the step has no collectives: it has one rank, and was not asked
     /// to keep them.
     bool isSilent() const { return getRanks() == 1 && !getKeepTrivial(); }
+    /// Micro-batches of an update, of all ranks.
+    int64_t getMicroBatches() const { return getRanks() * getAccumulation(); }
   }];
 }
 

@@ -129,6 +129,8 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     /// What runs for the last micro-batch of an update: the form `last`, or the
     /// only one there is.
     MicroOp getLastMicro();
+    /// Whether the micro-batches of a schedule have weights.
+    bool hasWeights();
     /// How often `region` runs in an update of a configured schedule.
     int64_t getRunsPerUpdate(::mlir::Operation *region);
   }];
@@ -186,10 +188,21 @@ def Zero_InitializeOp : Zero_RegionOp<"initialize"> {
   }];
 }
 
-def Zero_YieldOp : Zero_Op<"yield", [Terminator,
+/// What a micro-batch weighs in the mean of an update.
+def Zero_Weight : Type<
+    CPred<"$_self == ::mlir::RankedTensorType::get({}, ::mlir::Float32Type::get($_self.getContext()))">,
+    "tensor<f32>">,
+    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getF32Type())">;
+
+def Zero_YieldOp : Zero_Op<"yield", [Terminator, AttrSizedOperandSegments,
     ParentOneOf<["::mlir::zero::StepOp", "::mlir::zero::MicroOp", "::mlir::zero::EvaluateOp"]>]> {
   let summary = "The loss, then named outputs";
   let description = [{
+    An update follows the mean of the losses of its micro-batches, of all ranks. With a
+    `weight`, it is the weighted mean: the sum of weight times loss over the sum of the
+    weights. The weight is at least 0 and has no gradient; best it is near 1, since in
+    f16 it takes part in the range of gradients.
+
     Constraints
     - (C1) the first operand is the loss, a `tensor<f32>` (or `tensor<f64>`).
     - (C2) `outputs` names the operands after the first, one each.
@@ -198,10 +211,14 @@ def Zero_YieldOp : Zero_Op<"yield", [Terminator,
     ```mlir
     zero.yield %loss : tensor<f32>
     zero.yield %loss, %logits outputs ["logits"] : tensor<f32>, tensor<4x8xf32>
+    zero.yield %loss weight %share : tensor<f32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$values, OptionalAttr<StrArrayAttr>:$outputs);
-  let assemblyFormat = "$values (`outputs` $outputs^)? attr-dict `:` type($values)";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values, Optional<Zero_Weight>:$weight,
+                       OptionalAttr<StrArrayAttr>:$outputs);
+  let assemblyFormat = [{
+    $values (`outputs` $outputs^)? (`weight` $weight^)? attr-dict `:` type($values)
+  }];
   let hasVerifier = 1;
 }
 
@@ -314,12 +331,16 @@ def Zero_SelectModeOp : Zero_Op<"select_mode", [Pure, HasParent<"::mlir::zero::S
 def Zero_LossSeedOp : Zero_Op<"loss_seed", [MemoryEffects<[MemRead<Zero_StateResource>]>]> {
   let summary = "The gradient of the loss: loss scale / micro-batches of an update";
   let description = [{
+    Times the weight of the micro-batch, where its loss is yielded with one.
+
     ```mlir
     %seed = zero.loss_seed : tensor<f32>
+    %seed = zero.loss_seed weight %share : tensor<f32>
     ```
   }];
+  let arguments = (ins Optional<Zero_Weight>:$weight);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`weight` $weight^)? attr-dict `:` type($result)";
 }
 
 def Zero_LaunchOp : Zero_Op<"launch", [Pure, OverwritesOperands,

@@ -358,14 +358,16 @@ def Zero_ReduceStatsOp
     : Zero_CollectiveOp<"reduce_stats", [Zero_LinkAndStateEffects]> {
   let summary = "Combine found-inf, sum of squares and loss over all ranks";
   let description = [{
-    `loss_only` where every rank has seen all gradients (stage 0).
+    `loss_only` where every rank has seen all gradients (stage 0); `weighted` where
+    micro-batches have weights, whose sum is combined as well.
     ```mlir
     %t = zero.reduce_stats %s
+    %t = zero.reduce_stats weighted %s
     ```
   }];
-  let arguments = (ins Zero_StatsType:$local, UnitAttr:$loss_only);
+  let arguments = (ins Zero_StatsType:$local, UnitAttr:$loss_only, UnitAttr:$weighted);
   let results = (outs Zero_StatsType:$stats);
-  let assemblyFormat = "(`loss_only` $loss_only^)? $local attr-dict";
+  let assemblyFormat = "(`loss_only` $loss_only^)? (`weighted` $weighted^)? $local attr-dict";
 }
 def Zero_JudgeOp : Zero_Op<"judge", [Zero_StateEffects]> {
   let summary = "Norm, clip factor, and whether the update runs";
@@ -373,16 +375,24 @@ def Zero_JudgeOp : Zero_Op<"judge", [Zero_StateEffects]> {
     norm = sqrt(sum of squares) / s and factor = min(1, clip / (norm + 1e-6)) / s
     with s = loss scale x `divisor`; no clip at 0. With `skip`, which every
     complete schedule has, a non-finite element anywhere skips the update on all
-    ranks.
+    ranks. Where micro-batches have weights, s is also multiplied by the mean weight
+    of the `micro_batches` of the update, all ranks together; a sum of 0 counts as a
+    mean of 1.
     Constraints: (C1) `clip` is at least 0 and `divisor` above 0, both finite.
+    (C2) `micro_batches` is at least 1.
     ```mlir
     %v = zero.judge %t clip 1.0 divisor 4.0 skip
+    %v = zero.judge %t clip 1.0 divisor 4.0 micro_batches 8 skip
     ```
   }];
-  let arguments = (ins Zero_StatsType:$stats, F64Attr:$clip, F64Attr:$divisor, UnitAttr:$skip);
+  let arguments = (ins Zero_StatsType:$stats, F64Attr:$clip, F64Attr:$divisor,
+                       OptionalAttr<I64Attr>:$micro_batches, UnitAttr:$skip);
   let results = (outs Zero_VerdictType:$verdict);
   let hasVerifier = 1;
-  let assemblyFormat = "$stats `clip` $clip `divisor` $divisor (`skip` $skip^)? attr-dict";
+  let assemblyFormat = [{
+    $stats `clip` $clip `divisor` $divisor (`micro_batches` $micro_batches^)?
+    (`skip` $skip^)? attr-dict
+  }];
 }
 def Zero_UpdateOp : Zero_Op<"update", [Zero_StateEffects,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
