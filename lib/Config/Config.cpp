@@ -106,6 +106,17 @@ StringRef mlir::zero::stringify(Layout layout) {
   return layout == Layout::Bucketed ? "bucketed" : "contiguous";
 }
 
+StringRef mlir::zero::stringify(LossMeanKind kind) {
+  return kind == LossMeanKind::Tokens ? "tokens" : "micro_batches";
+}
+
+std::optional<LossMeanKind> mlir::zero::parseLossMean(StringRef name) {
+  for (LossMeanKind kind : {LossMeanKind::Tokens, LossMeanKind::MicroBatches})
+    if (name == stringify(kind))
+      return kind;
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Entry points
 //===----------------------------------------------------------------------===//

@@ -297,6 +297,8 @@ void ConfigReader::readExtension() {
   config.layout = values.text("zero.layout") == "contiguous"
                       ? Layout::Contiguous
                       : Layout::Bucketed;
+  if (values.has("zero.loss_mean"))
+    config.lossMean = parseLossMean(values.text("zero.loss_mean"));
   config.alignment = values.integer("zero.alignment");
   isCount("zero.alignment", config.alignment);
   config.gathersInFlight = values.integer("zero.gathers_in_flight");

@@ -159,6 +159,12 @@ constexpr ConfigKey kLastKeys[] = {
      "how stage 2 partitions a group: each bucket into one slice per rank, or "
      "the whole group into one contiguous range per rank",
      "", "bucketed|contiguous"},
+    {"zero.loss_mean", T::Choice, "\"micro_batches\"", yes,
+     "what weighs the same in the loss of an update and its gradient: each "
+     "micro-batch, as in DeepSpeed with a loss that the model computes, or "
+     "each "
+     "token that counts in any of them, on any rank",
+     "", "tokens|micro_batches"},
     {"zero.alignment", T::Count, "128", yes,
      "each rank's part of a bucket is padded to a multiple of this many "
      "elements"},

@@ -190,6 +190,8 @@ static void writeExtension(OStream &json, const TrainConfig &config) {
   if (config.quantizes())
     json.attribute("quantization_block", config.quantizationBlock);
   json.attribute("layout", stringify(config.layout));
+  if (config.lossMean)
+    json.attribute("loss_mean", stringify(*config.lossMean));
   if (isWorthSaying("zero.alignment", config, &TrainConfig::alignment))
     json.attribute("alignment", config.alignment);
   if (isWorthSaying("zero.gathers_in_flight", config,

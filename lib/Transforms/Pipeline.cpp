@@ -32,6 +32,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   SetPrecisionOptions precision;
   precision.compute = stringify(config.precision).str();
   manager.addPass(createSetPrecision(precision));
+  manager.addPass(createWeighMicroBatches(
+      {config.lossMean ? stringify(*config.lossMean).str() : ""}));
   DifferentiateOptions differentiate;
   differentiate.ignoreUnusedParameters = config.ignoreUnusedParameters;
   manager.addPass(createDifferentiate(differentiate));

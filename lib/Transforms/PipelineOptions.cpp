@@ -255,6 +255,12 @@ applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
     config.layout =
         options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
   }
+  if (options.lossMean.getNumOccurrences()) {
+    config.lossMean = parseLossMean(options.lossMean);
+    if (!config.lossMean)
+      return emitError() << "loss-mean '" << options.lossMean.getValue()
+                         << "' is neither tokens nor micro_batches";
+  }
   if (failed(applyStateTiers(options, config, emitError)) ||
       failed(verifyOffloadOptions(overrides, config, emitError)))
     return failure();

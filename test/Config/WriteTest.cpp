@@ -56,14 +56,14 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
                  accumulation, batch, precision, wire, optimizer, groups,
                  scheduler, scale, clip, reduce, gather, overlap, unused,
                  prefetch, live, inFlight, machine, parameter, model, reuse,
-                 checkpoint, deterministic, split, tiers, offload, layout,
+                 checkpoint, deterministic, split, tiers, offload, layout, mean,
                  alignment, fuses, rows, adds, losses, moves, given,
                  keepsTrivial, budget, hostBudget] = config;
     return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
                     gradientBits, gradientAxes, block, micro, accumulation,
                     batch, precision, wire, clip, reduce, gather, overlap,
                     unused, prefetch, live, inFlight, machine, parameter, model,
-                    reuse, deterministic, split, tiers, layout, alignment,
+                    reuse, deterministic, split, tiers, layout, mean, alignment,
                     keepsTrivial, budget, hostBudget, fuses, rows, adds, losses,
                     moves);
   };
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
              "state_tiers": {"exp_avg": "host", "master": "device"},
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
              "machine": "a100", "fuse_epilogues": true,
-             "vocabulary_multiple": 64,
+             "vocabulary_multiple": 64, "loss_mean": "tokens",
              "fuse_cross_entropy": true, "fuse_moves": false,
              "fuse_additions": false,
              "checkpoint_activations": {"every": 2,

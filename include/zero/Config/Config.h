@@ -146,6 +146,14 @@ enum class Layout { Bucketed, Contiguous };
 /// `bucketed` or `contiguous`.
 llvm::StringRef stringify(Layout layout);
 
+/// What weighs the same in the loss of an update: a token that counts, or a
+/// micro-batch, whatever it counts.
+enum class LossMeanKind { Tokens, MicroBatches };
+
+/// `tokens` or `micro_batches`.
+llvm::StringRef stringify(LossMeanKind kind);
+std::optional<LossMeanKind> parseLossMean(llvm::StringRef name);
+
 /// What of a span of layers is computed a second time.
 enum class RecomputePolicy {
   /// What the backward needs, whatever it costs.
@@ -331,6 +339,9 @@ struct TrainConfig {
   std::optional<OffloadConfig> offloadOptimizer;
   /// Stage 2's layout.
   Layout layout = Layout::Bucketed;
+  /// What the loss of an update is a mean over; where nothing says it, its
+  /// micro-batches, and a remark says where that matters.
+  std::optional<LossMeanKind> lossMean;
   /// Elements that each rank's part of a bucket is padded to a multiple of.
   int64_t alignment = PlanningDefaults::alignment;
   /// 16-bit products also do the gelu that follows them. Where a file does not

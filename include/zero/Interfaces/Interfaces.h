@@ -73,6 +73,12 @@ struct PaddedDim {
   int64_t dim;
 };
 
+/// The elements of `values`, integers, that are not `ignored`; null: none.
+struct CountedElements {
+  Value values;
+  int64_t ignored = 0;
+};
+
 /// Bytes of all tensor operands and results of `op`.
 int64_t tensorBytes(Operation *op);
 
@@ -88,6 +94,7 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/AccumulatingOpInterface.h.inc"
 #include "zero/Interfaces/AddendOpInterface.h.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.h.inc"
+#include "zero/Interfaces/CountedMeanOpInterface.h.inc"
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"
 #include "zero/Interfaces/EpilogueOpInterface.h.inc"

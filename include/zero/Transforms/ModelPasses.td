@@ -116,6 +116,47 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
     "Type of parameters and activations: f32, bf16 or f16">];
 }
 
+def WeighMicroBatches : Pass<"zero-weigh-micro-batches", "::mlir::ModuleOp"> {
+  let summary = "Weigh micro-batches by what their losses count";
+  let description = [{
+    A loss that leaves ignored labels out is a mean over as many labels as a
+    micro-batch happens to have. An update follows the mean of its micro-batches'
+    losses, so that a label weighs more in a micro-batch that has few of them: the same
+    samples give another loss, and other gradients, where they are dealt to ranks and
+    micro-batches in another way. With `mean=tokens` the pass yields the loss with a
+    weight, the share of the labels that count, and sums and counts are combined once
+    an update. Any layout of the samples then gives the same loss within rounding.
+
+    `CountedMeanOpInterface` says what a loss counts; a division by a scalar that the
+    data alone decide counts as well. The loss is followed through sums of such means,
+    each times a constant, and all of them must count the same. Anything else that a
+    counted mean goes into is an error at that operation.
+
+    With `mean=micro_batches` nothing changes. Nor does it without an option, but then a
+    remark says where the two may differ.
+
+    - Needs: model form; after `zero-set-precision`, since the weight is f32.
+    - Leaves: model form. A `zero.yield` that has a weight already keeps it.
+    - Not done here: the weight's way through the update, which
+      `zero-differentiate` and `zero-insert-updates` begin.
+
+    ```mlir
+    %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+    zero.yield %loss : tensor<f32>                            // before
+    %ignored = arith.constant dense<-100> : tensor<4xi32>     // after
+    %counts = arith.cmpi ne, %y, %ignored : tensor<4xi32>
+    %ones = arith.uitofp %counts : tensor<4xi1> to tensor<4xf32>
+    %share = nn.reduce mean %ones dims [0] : (tensor<4xf32>) -> tensor<f32>
+    zero.yield %loss weight %share : tensor<f32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::nn::NNDialect"];
+  let options = [Option<"mean", "mean", "std::string", "",
+    "What weighs the same: tokens or micro_batches">];
+}
+
 def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
   let summary = "Build the backward pass: the regions micro, apply and evaluate";
   let description = [{

@@ -114,6 +114,11 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<std::string> layout{*this, "layout",
                              llvm::cl::desc("Stage 2: bucketed or contiguous"),
                              llvm::cl::init("bucketed")};
+  Option<std::string> lossMean{
+      *this, "loss-mean",
+      llvm::cl::desc("What weighs the same in an update: tokens, or "
+                     "micro_batches"),
+      llvm::cl::init("micro_batches")};
   Option<bool> splitMaster{
       *this, "split-master",
       llvm::cl::desc("bf16: keep the lower half of master weights only; the "

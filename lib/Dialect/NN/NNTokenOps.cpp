@@ -44,6 +44,10 @@ LogicalResult EmbeddingGradOp::verify() {
   return success();
 }
 
+zero::CountedElements CrossEntropyOp::getCounted() {
+  return {getTargets(), static_cast<int64_t>(getIgnoreIndex())};
+}
+
 LogicalResult CrossEntropyOp::verify() {
   Checker check(*this);
   if (failed(check.minimumRank("logits", getLogits(), 1))) // C1

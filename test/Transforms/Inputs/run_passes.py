@@ -17,6 +17,7 @@ PASSES = [
     "zero-configure{options='%s'}" % SETTINGS,
     "zero-pad-vocabulary{multiple=8}",
     "zero-set-precision{compute=bf16}",
+    "zero-weigh-micro-batches{mean=tokens}",
     "zero-differentiate",
     "canonicalize",
     "cse",

@@ -15,6 +15,7 @@ include "zero/Interfaces/ElementwiseOpInterface.td"
 include "zero/Interfaces/EpilogueOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
 include "zero/Interfaces/MoveOpInterface.td"
+include "zero/Interfaces/CountedMeanOpInterface.td"
 include "zero/Interfaces/PaddableOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
 include "zero/Interfaces/StatisticsOpInterface.td"
@@ -102,6 +103,7 @@ def NN_ScatterAttr : EnumAttr<NN_Dialect, NN_Scatter, "scatter">;
 //===----------------------------------------------------------------------===//
 
 defvar NN_Addend = DeclareOpInterfaceMethods<AddendOpInterface>;
+defvar NN_CountedMean = DeclareOpInterfaceMethods<CountedMeanOpInterface>;
 defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;

@@ -67,7 +67,7 @@ def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad", [
 }
 
 def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
-    NN_Differentiable, NN_Paddable, NN_Statistics]> {
+    NN_CountedMean, NN_Differentiable, NN_Paddable, NN_Statistics]> {
   let summary = "Mean of -log(probability of the target)";
   let description = [{
     Over the last dimension of `logits`, V classes:

@@ -1,0 +1,37 @@
+//===- LossMeans.h - what a loss is a mean over -----------------*- C++ -*-===//
+#ifndef ZERO_ANALYSIS_LOSSMEANS_H
+#define ZERO_ANALYSIS_LOSSMEANS_H
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Interfaces.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::zero {
+
+/// A number that the data decide, by which a loss divides.
+struct LossCount {
+  /// The elements that count; null where `divisor` is not known to count any.
+  CountedElements elements;
+  /// The scalar that the model divides by; null of an operation that counts by
+  /// itself.
+  Value divisor;
+};
+
+/// What the loss of a model is a mean over.
+struct LossMean {
+  /// None where the model's shapes alone decide.
+  std::optional<LossCount> count;
+  /// Why no count can stand for the whole loss, and where; empty where one can.
+  std::string obstacle;
+  Operation *at = nullptr;
+};
+
+/// Follows the loss of `step`, a model, through sums of scalars and products
+/// with constants to operations that divide by a count.
+LossMean findLossMean(StepOp step);
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_LOSSMEANS_H

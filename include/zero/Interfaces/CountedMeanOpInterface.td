@@ -1,0 +1,21 @@
+//===- CountedMeanOpInterface.td - means over what counts -----------------===//
+#ifndef ZERO_INTERFACES_COUNTEDMEANOPINTERFACE_TD
+#define ZERO_INTERFACES_COUNTEDMEANOPINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def CountedMeanOpInterface : OpInterface<"CountedMeanOpInterface"> {
+  let cppNamespace = "::mlir::zero";
+  let description = [{
+    An operation whose first result is a mean over elements of which the data decide
+    how many count, such as a cross entropy that leaves ignored targets out. The means
+    of two micro-batches then stand for different numbers of elements, and
+    `zero-weigh-micro-batches` asks for how many.
+  }];
+  let methods = [InterfaceMethod<[{
+    What decides: an integer for each element of the mean, and the integer that says
+    that the element does not count.
+  }], "::mlir::zero::CountedElements", "getCounted">];
+}
+
+#endif // ZERO_INTERFACES_COUNTEDMEANOPINTERFACE_TD

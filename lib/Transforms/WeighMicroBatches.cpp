@@ -1,0 +1,102 @@
+//===- WeighMicroBatches.cpp - micro-batches by what they count -----------===//
+
+#include "zero/Analysis/LossMeans.h"
+#include "zero/Config/Config.h"
+#include "zero/Dialect/NN/Counts.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_WEIGHMICROBATCHES
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+struct WeighMicroBatches
+    : public zero::impl::WeighMicroBatchesBase<WeighMicroBatches> {
+  using WeighMicroBatchesBase::WeighMicroBatchesBase;
+
+  void runOnOperation() override {
+    std::optional<LossMeanKind> kind;
+    if (!mean.empty() && !(kind = parseLossMean(mean))) {
+      emitError(getOperation().getLoc())
+          << "the option mean is '" << mean
+          << "', wanted 'tokens' or 'micro_batches'";
+      return signalPassFailure();
+    }
+    for (StepOp step : getOperation().getOps<StepOp>())
+      if (step.isModel() && failed(weigh(step, kind)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult weigh(StepOp step, std::optional<LossMeanKind> kind);
+};
+} // namespace
+
+/// `divisor` as a tensor<f32>.
+static Value buildWeight(OpBuilder &builder, Location loc, Value divisor) {
+  auto type = cast<RankedTensorType>(divisor.getType());
+  auto result = RankedTensorType::get({}, builder.getF32Type());
+  if (type.getRank() != 0) {
+    type = RankedTensorType::get({}, type.getElementType());
+    divisor = tensor::CollapseShapeOp::create(builder, loc, type, divisor,
+                                              ArrayRef<ReassociationIndices>());
+  }
+  if (type.getElementType().getIntOrFloatBitWidth() < 32)
+    return arith::ExtFOp::create(builder, loc, result, divisor);
+  if (type.getElementType().getIntOrFloatBitWidth() > 32)
+    return arith::TruncFOp::create(builder, loc, result, divisor);
+  return divisor;
+}
+
+/// Where micro-batches weigh the same because nobody has said otherwise, and
+/// the data decide what each of them is a mean over.
+static void remarkSameWeight(StepOp step) {
+  std::optional<TrainingAttr> training = step.getTraining();
+  int64_t microBatches = training ? training->getMicroBatches() : 1;
+  if (microBatches == 1)
+    return;
+  LossMean mean = findLossMean(step);
+  if (mean.count || mean.at)
+    emitRemark(step.getLoc())
+        << "each of the " << microBatches
+        << " micro-batches of an update weighs the same in the loss, however "
+           "many labels count in it; zero.loss_mean 'tokens' weighs each label "
+           "the same";
+}
+
+LogicalResult WeighMicroBatches::weigh(StepOp step,
+                                       std::optional<LossMeanKind> kind) {
+  auto yield = cast<YieldOp>(step.getBody().front().back());
+  if (yield.getWeight() || kind == LossMeanKind::MicroBatches)
+    return success();
+  if (!kind)
+    return remarkSameWeight(step), success();
+  LossMean mean = findLossMean(step);
+  if (mean.at)
+    return mean.at->emitError()
+           << "cannot weigh micro-batches by the tokens that count: "
+           << mean.obstacle
+           << "; yield the loss with a 'weight', or set \"zero\": "
+              "{\"loss_mean\": \"micro_batches\"}";
+  if (!mean.count) {
+    emitRemark(step.getLoc())
+        << "the shapes of the model decide what its loss is a mean "
+           "over: all micro-batches weigh the same, and the loss "
+           "mean 'tokens' changes nothing";
+    return success();
+  }
+  OpBuilder builder(yield);
+  Value weight =
+      mean.count->elements.values
+          ? nn::buildShare(builder, yield.getLoc(), mean.count->elements)
+          : buildWeight(builder, yield.getLoc(), mean.count->divisor);
+  yield.getWeightMutable().assign(weight);
+  return success();
+}

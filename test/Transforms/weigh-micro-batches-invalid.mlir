@@ -1,0 +1,41 @@
+// RUN: zero-opt %s --zero-weigh-micro-batches=mean=tokens --split-input-file --verify-diagnostics
+// RUN: not zero-opt %s --zero-weigh-micro-batches=mean=words --split-input-file 2>&1 | FileCheck %s
+// CHECK: error: the option mean is 'words', wanted 'tokens' or 'micro_batches'
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+zero.step @two_counts(%x: tensor<3x8xf32>, %t: tensor<3xi32>, %u: tensor<3xi32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %a, %lse0 = nn.cross_entropy %l, %t : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+  // expected-error @+1 {{cannot weigh micro-batches by the tokens that count: it counts other elements than another mean of the loss does; yield the loss with a 'weight', or set "zero": {"loss_mean": "micro_batches"}}}
+  %b, %lse1 = nn.cross_entropy %l, %u : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+  %loss = arith.addf %a, %b : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+zero.step @not_linear(%x: tensor<3x8xf32>, %t: tensor<3xi32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %a, %lse = nn.cross_entropy %l, %t : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+  // expected-error @+1 {{the loss is no sum of means, each times a constant}}
+  %loss = math.exp %a : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+zero.step @times_data(%x: tensor<3x8xf32>, %t: tensor<3xi32>, %n: tensor<f32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %a, %lse = nn.cross_entropy %l, %t : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+  // expected-error @+1 {{the loss is no sum of means, each times a constant}}
+  %loss = arith.mulf %a, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
