@@ -4,6 +4,7 @@ without PyTorch and without running what they name: `unpickler` knows what may b
 from __future__ import annotations
 
 import io
+import math
 import os
 import zipfile
 import zlib
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, reading, size_of
 from zero.checkpoints.unpickler import Unpickler
 
 # NumPy's types of PyTorch's storages; bf16 is widened by hand.
@@ -41,12 +42,9 @@ class Archive:
 
     def __init__(self, path: str, start: int, length: int | None):
         self.path, self.start = path, start
-        try:
-            size = os.path.getsize(path)
-        except OSError as error:
-            raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
+        size = size_of(path)
         self.length = size - start if length is None else length
-        if start + self.length > size:
+        if start < 0 or self.length < 0 or start + self.length > size:
             raise CheckpointError(
                 f"{path}: found {size} bytes, wanted {start + self.length}: the file is cut off"
             )
@@ -59,17 +57,38 @@ class Archive:
             order = self.folder + "byteorder"
             if order in self.zip.namelist() and self.zip.read(order) != b"little":
                 raise CheckpointError(f"{path}: its elements are big-endian, wanted little-endian")
-        except (zipfile.BadZipFile, ValueError, OSError) as error:
+        except CheckpointError:
+            raise
+        except Exception as error:
+            # zipfile raises whatever a damaged entry leads it to.
             raise CheckpointError(
                 f"{path}: is no archive of torch.save, or it is cut off ({error}); files of its "
                 "old form, before PyTorch 1.6, have to be saved again"
             ) from None
+        self._check_entries()
         self.checked: set[str] = set()
+
+    def _check_entries(self) -> None:
+        """torch.save compresses nothing and writes no byte twice: memory and elements are
+        in proportion to the file."""
+        entries = self.zip.infolist()
+        for entry in entries:
+            if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+                raise CheckpointError(
+                    f"{self.path}: '{entry.filename}' is compressed, wanted entries as torch.save "
+                    "writes them: the file is damaged, or of another program"
+                )
+        total = sum(entry.file_size for entry in entries)
+        if total > self.length:
+            raise CheckpointError(
+                f"{self.path}: its entries have {total} bytes together, and the archive has "
+                f"{self.length}: the file is damaged"
+            )
 
     def load(self) -> Any:
         try:
             text = self.zip.read(self.folder + "data.pkl")
-        except (zipfile.BadZipFile, zlib.error, OSError) as error:
+        except Exception as error:
             raise CheckpointError(f"{self.path}: is damaged: {error}") from None
         return Unpickler(io.BytesIO(text), self.path, self.storage, Stored).load_checked()
 
@@ -85,7 +104,7 @@ class Archive:
                 f"{self.path}: has elements of type {kind}, wanted one of {', '.join(TYPES)}"
             )
         wanted = elements * TYPES[kind].itemsize
-        if entry.file_size != wanted or entry.compress_type != zipfile.ZIP_STORED:
+        if entry.file_size != wanted:
             raise CheckpointError(
                 f"{self.path}: '{name}' has {entry.file_size} bytes, wanted {wanted}: "
                 "the file is damaged"
@@ -97,6 +116,11 @@ class Archive:
         with open(self.path, "rb") as file:
             file.seek(self.start + entry.header_offset)
             header = file.read(30)
+        if header[:4] != b"PK\3\4":
+            raise CheckpointError(
+                f"{self.path}: '{entry.filename}' is not where its directory says: the file is "
+                "damaged"
+            )
         names = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
         return self.start + entry.header_offset + 30 + names
 
@@ -125,12 +149,13 @@ class Storage:
     @property
     def data(self) -> numpy.ndarray:
         if self._data is None:
-            place, size = self.archive.place(self.entry), self.entry.file_size
-            if not size:
-                return numpy.empty(0, TYPES[self.kind])
-            data = numpy.memmap(self.archive.path, numpy.uint8, "r", place, (size,))
-            self.archive.check(self.entry, data)
-            self._data = data.view(TYPES[self.kind])
+            with reading(self.archive.path):
+                place, size = self.archive.place(self.entry), self.entry.file_size
+                if not size:
+                    return numpy.empty(0, TYPES[self.kind])
+                data = numpy.memmap(self.archive.path, numpy.uint8, "r", place, (size,))
+                self.archive.check(self.entry, data)
+                self._data = data.view(TYPES[self.kind])
         return self._data
 
 
@@ -140,14 +165,30 @@ class Stored:
     def __init__(self, storage: Storage, offset: int, shape, strides):
         self.storage, self.offset = storage, offset
         self.shape, self.strides = tuple(shape), tuple(strides)
-        self.elements = int(numpy.prod(self.shape, dtype=numpy.int64))
-        last = offset + sum((s - 1) * t for s, t in zip(self.shape, self.strides, strict=True))
-        negative = any(number < 0 for number in (offset, *self.shape, *self.strides))
-        if negative or (self.elements and last >= storage.elements):
+        path, numbers = storage.archive.path, (offset, *self.shape, *self.strides)
+        if len(self.shape) != len(self.strides) or not all(type(n) is int for n in numbers):
             raise CheckpointError(
-                f"{storage.archive.path}: a tensor of shape {list(self.shape)} reaches element "
+                f"{path}: a tensor has the shape {self.shape!r:.80}, the strides "
+                f"{self.strides!r:.80} and the offset {offset!r:.20}: the file is damaged"
+            )
+        self.elements = math.prod(self.shape)
+        last = offset + sum((s - 1) * t for s, t in zip(self.shape, self.strides, strict=True))
+        if min(numbers) < 0 or (self.elements and last >= storage.elements):
+            raise CheckpointError(
+                f"{path}: a tensor of shape {list(self.shape)} reaches element "
                 f"{last} of {storage.elements}: the file is damaged"
             )
+
+    def checked(self) -> Stored:
+        """This tensor, unless it has an element of the file for several of its own: a small
+        file could then fill any disk. Buffers, which nobody reads, may be like that."""
+        if self.elements > self.storage.elements:
+            raise CheckpointError(
+                f"{self.storage.archive.path}: a tensor of shape {list(self.shape)} has "
+                f"{self.elements} elements, and the file only {self.storage.elements} of them "
+                f"(strides {list(self.strides)}): save it again after .contiguous()"
+            )
+        return self
 
     @property
     def is_float(self) -> bool:
@@ -160,7 +201,7 @@ class Stored:
 
     def read(self, first: int, count: int) -> numpy.ndarray:
         """Elements in the order of rows, as f32."""
-        data, kind = self.storage.data, self.storage.kind
+        data, kind = self.checked().storage.data, self.storage.kind
         if self._is_dense():
             found = data[self.offset + first : self.offset + first + count]
         else:

@@ -70,6 +70,12 @@ def main(words: list[str] | None = None) -> int:
     except (CheckpointError, OSError) as error:
         print(f"zero-convert-checkpoint: error: {error}", file=sys.stderr)
         return 1
+    except MemoryError:
+        print(
+            f"zero-convert-checkpoint: error: {arguments.source}: there is not enough memory",
+            file=sys.stderr,
+        )
+        return 1
     for remark in run.remarks:
         print(f"zero-convert-checkpoint: remark: {remark}", file=sys.stderr)
     elements = sum(parameter.value.elements for parameter in run.parameters)

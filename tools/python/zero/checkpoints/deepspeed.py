@@ -6,23 +6,26 @@ import math
 import re
 
 from zero.checkpoints.archive import load
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, count_of, naming_file, reading
 from zero.checkpoints.model_states import (
     ModelStates,
     all_ranks,
     by_rank,
     field_of,
     joined_slices,
+    mapping_of,
     read_model_states,
 )
 from zero.checkpoints.run import (
     SavedParameter,
     SavedRun,
     SavedScaler,
+    checked_scaler,
     common_step,
     complete_states,
     number,
     states_before_updates,
+    tensor_of,
 )
 from zero.checkpoints.stage_0 import read_stage_0, weights_of_stage_0
 from zero.checkpoints.values import Joined, Part, Values
@@ -59,8 +62,13 @@ class _Shard:
 
     def __init__(self, path: str):
         self.path = path
+        with reading(path):
+            self._read()
+
+    def _read(self) -> None:
+        path = self.path
         self.saved = field_of(load(path), "optimizer_state_dict", path)
-        stage = self.saved.get("zero_stage", 1)
+        stage = mapping_of(self.saved, "'optimizer_state_dict'", path).get("zero_stage", 1)
         # Its plain BF16_Optimizer is stage 1 and does not say so.
         self.stage = int(stage if isinstance(stage, int) else stage.arguments[0])
         if self.stage not in (1, 2, 3):
@@ -70,6 +78,10 @@ class _Shard:
             "fp32_flat_groups" if self.stage == 3 else "single_partition_of_fp32_groups",
             path,
         )
+        if not isinstance(self.flat, list):
+            raise CheckpointError(f"{path}: its weights are {type(self.flat).__name__}, not groups")
+        for group in self.flat:
+            tensor_of(group, "the weights of a group", path)
         base = "optimizer_state_dict" if self.stage == 3 else "base_optimizer_state"
         self.optimizer = field_of(self.saved, base, path)
         if not isinstance(self.optimizer, dict):
@@ -78,10 +90,11 @@ class _Shard:
                 "'elastic_checkpoint': false"
             )
 
+    @naming_file
     def check_like(self, other: _Shard, ranks: int) -> None:
         partitions = self.saved.get("partition_count", ranks)
         for found in partitions if isinstance(partitions, list) else [partitions]:
-            if int(found) != ranks:
+            if count_of(found, "partition_count", self.path) != ranks:
                 raise CheckpointError(
                     f"{self.path}: is cut over {found} ranks, and the checkpoint over {ranks}"
                 )
@@ -92,11 +105,13 @@ class _Shard:
                 "different checkpoints"
             )
 
+    @naming_file
     def state(self, group: int) -> dict:
         """What the optimizer keeps of the flat parameter of a group."""
         found = field_of(self.optimizer, "state", self.path).get(group, {})
         return {name: value for name, value in found.items() if name != "step"}
 
+    @naming_file
     def step(self) -> int | None:
         state = field_of(self.optimizer, "state", self.path)
         steps = [
@@ -109,32 +124,46 @@ class _Shard:
                 steps.append(("group", number(group["step"], "step", self.path)))
         return common_step(steps, self.path)
 
+    @naming_file
     def default_states(self) -> tuple[str, ...]:
         if any(self.state(group) for group in range(len(self.flat))):
             return ()
         return states_before_updates(self.optimizer.get("param_groups", []), self.path)
 
+    @naming_file
+    def paddings(self, group: int, parameters: int) -> list[int]:
+        """The elements after each parameter of a group that are nobody's."""
+        found = self.saved.get("param_alignment_paddings")
+        if not found:
+            return [0] * parameters
+        if len(found[group]) != parameters:
+            raise CheckpointError(
+                f"{self.path}: group {group} has paddings of {len(found[group])} parameters, "
+                f"wanted {parameters}"
+            )
+        return [count_of(value, "a padding", self.path) for value in found[group]]
+
     def scaler(self) -> SavedScaler | None:
-        return dynamic_scaler(self.saved)
+        return dynamic_scaler(self.saved, self.path)
 
 
-def dynamic_scaler(optimizer: dict) -> SavedScaler | None:
+def dynamic_scaler(optimizer: dict, path: str) -> SavedScaler | None:
     """The loss scaler of stages 1 to 3; None where the scale does not change."""
     scaler = optimizer.get("loss_scaler")
     if not hasattr(scaler, "cur_iter"):
         return None
-    return SavedScaler(
-        float(scaler.cur_scale),
-        int(scaler.cur_iter),
-        int(scaler.last_overflow_iter),
-        int(scaler.cur_hysteresis),
-    )
+    with reading(path):
+        return checked_scaler(
+            scaler.cur_scale,
+            scaler.cur_iter,
+            scaler.last_overflow_iter,
+            scaler.cur_hysteresis,
+            path,
+        )
 
 
 def _trained(model: ModelStates, shards: list[_Shard]) -> list[SavedParameter]:
     groups = model.groups()
-    if not isinstance(groups, list):
-        raise CheckpointError(f"{model.paths[0]}: has no 'param_shapes' of the trained parameters")
     if len(groups) != len(shards[0].flat):
         raise CheckpointError(
             f"{model.paths[0]}: has {len(groups)} groups of parameters, and {shards[0].path} "
@@ -152,7 +181,7 @@ def _trained(model: ModelStates, shards: list[_Shard]) -> list[SavedParameter]:
     return [
         SavedParameter(
             name,
-            tuple(shape),
+            shape,
             value[name],
             states={
                 state: values[name] for state, values in kept.items() if values[name] is not None
@@ -169,6 +198,7 @@ def _kept(shard: _Shard, group: int, name: str) -> Values | None:
     flat = shard.flat[group]
     if found is None:
         return None
+    tensor_of(found, f"{name} of group {group}", shard.path)
     if found.elements < flat.elements:
         raise CheckpointError(
             f"{shard.path}: {name} of group {group} has {found.elements} elements, and its "
@@ -185,13 +215,7 @@ def _slices_of_2(groups, shards: list[_Shard], values) -> dict[str, Values | Non
         parts = [values(shard, group) for shard in shards]
         # Where an optimizer has not run, no rank has a state.
         whole = None if any(part is None for part in parts) else Joined(parts)
-        paddings = shards[0].saved.get("param_alignment_paddings")
-        between = paddings[group] if paddings else [0] * len(shapes)
-        if len(between) != len(shapes):
-            raise CheckpointError(
-                f"{shards[0].path}: group {group} has paddings of {len(between)} parameters, "
-                f"wanted {len(shapes)}"
-            )
+        between = shards[0].paddings(group, len(shapes))
         first = 0
         for (name, shape), padding in zip(shapes.items(), between, strict=True):
             count = math.prod(shape)
@@ -202,7 +226,7 @@ def _slices_of_2(groups, shards: list[_Shard], values) -> dict[str, Values | Non
                     "together, or are damaged"
                 )
             found[name] = None if whole is None else Part(whole, first, count)
-            first += count + int(padding)
+            first += count + padding
         align = 2 * len(shards)
         if whole is not None and -(-first // align) != -(-whole.elements // align):
             raise CheckpointError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zero.checkpoints.archive import Stored, load
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, checked_name, count_of, naming_file
 from zero.checkpoints.run import SavedParameter, SavedRun, number
 from zero.checkpoints.values import Joined, Part, Values
 
@@ -23,6 +23,24 @@ def field_of(found: Any, name: str, path: str) -> Any:
     return found[name]
 
 
+def mapping_of(found: Any, what: str, path: str) -> dict:
+    """A dictionary, empty where there is none."""
+    if found is None or isinstance(found, dict):
+        return found or {}
+    raise CheckpointError(f"{path}: {what} is {type(found).__name__}, wanted a dictionary")
+
+
+def shapes_of(found: Any, path: str) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a group of parameters."""
+    shapes = mapping_of(found, "a group of 'param_shapes'", path)
+    for name, shape in shapes.items():
+        checked_name(name, path)
+        sizes = shape if isinstance(shape, (tuple, list)) else [None]
+        if not all(type(size) is int and size >= 0 for size in sizes):
+            raise CheckpointError(f"{path}: the shape of '{name}' is {shape!r:.80}, wanted sizes")
+    return {name: tuple(shape) for name, shape in shapes.items()}
+
+
 @dataclass
 class ModelStates:
     """The model_states files of a checkpoint: of one rank, or at stage 3 of each."""
@@ -31,33 +49,56 @@ class ModelStates:
     files: list[dict]
 
     @property
+    def path(self) -> str:
+        return self.paths[0]
+
+    @property
     def first(self) -> dict:
         return self.files[0]
 
+    @naming_file
     def count(self, name: str) -> int:
-        return int(number(self.first.get(name, 0), name, self.paths[0]))
+        path = self.path
+        return count_of(number(self.first.get(name, 0), name, path), name, path)
 
-    def groups(self) -> list[dict[str, tuple[int, ...]]] | None:
+    @naming_file
+    def groups(self) -> list[dict[str, tuple[int, ...]]]:
         """Names and shapes of trained parameters, in the order of the optimizer."""
-        return self.first.get("param_shapes")
+        found, path = self.first.get("param_shapes"), self.path
+        if not isinstance(found, list):
+            raise CheckpointError(f"{path}: has no 'param_shapes' of the trained parameters")
+        groups = [shapes_of(group, path) for group in found]
+        seen: set[str] = set()
+        for group in groups:
+            for name in seen & group.keys():
+                raise CheckpointError(f"{path}: '{name}' is twice in 'param_shapes'")
+            seen.update(group)
+        return groups
 
+    @naming_file
     def aliases(self) -> dict[str, str]:
-        return dict(self.first.get("shared_params") or {})
+        return dict(mapping_of(self.first.get("shared_params"), "'shared_params'", self.path))
 
+    @naming_file
+    def module(self) -> dict:
+        found = field_of(self.first, "module", self.path)
+        return mapping_of(found, "'module'", self.path)
+
+    @naming_file
     def tensors(self) -> dict[str, Stored]:
         """What `module` has besides buffers and further names of tied parameters."""
-        module = field_of(self.first, "module", self.paths[0])
         buffers = set(self.first.get("buffer_names") or ())
         aliases = self.aliases()
         return {
-            name: value
-            for name, value in module.items()
+            checked_name(name, self.path): value.checked()
+            for name, value in self.module().items()
             if isinstance(value, Stored) and name not in buffers and name not in aliases
         }
 
+    @naming_file
     def frozen(self, trained: set[str]) -> list[SavedParameter]:
         """Parameters that are not trained: whole in `module`, or cut over the ranks."""
-        shapes = self.first.get("frozen_param_shapes") or {}
+        shapes = shapes_of(self.first.get("frozen_param_shapes"), self.path)
         found = []
         for name, tensor in self.tensors().items():
             if name in trained:
@@ -71,22 +112,24 @@ class ModelStates:
                         for path, file in zip(self.paths, self.files, strict=True)
                     ],
                     math.prod(shape),
-                    f"{self.paths[0]}: '{name}'",
+                    f"{self.path}: '{name}'",
                 )
             found.append(SavedParameter(name, shape, values, trainable=False))
         return found
 
+    @naming_file
     def running_statistics(self) -> list[SavedParameter]:
         """The buffers that training tracks, by the names that PyTorch's norms give
         them; what else buffers are, a model makes again."""
-        module = field_of(self.first, "module", self.paths[0])
+        module = self.module()
         return [
             SavedParameter(name, module[name].shape, module[name], trainable=False)
             for name in self.first.get("buffer_names") or ()
-            if name.rpartition(".")[2] in ("running_mean", "running_var")
+            if checked_name(name, self.path).rpartition(".")[2] in ("running_mean", "running_var")
             and isinstance(module.get(name), Stored)
         ]
 
+    @naming_file
     def finish(self, run: SavedRun, steps: int | None) -> SavedRun:
         """Adds running statistics and the counts, and compares these with the
         optimizer's."""
@@ -100,11 +143,14 @@ class ModelStates:
                 f"its optimizer made {run.steps} updates, and the run {updates - skipped}: "
                 f"{run.steps} are taken"
             )
-        scheduler = self.first.get("lr_scheduler") or {}
+        path = self.path
+        scheduler = mapping_of(self.first.get("lr_scheduler"), "'lr_scheduler'", path)
         last = scheduler.get("last_batch_iteration")
-        if last is not None and int(last) + 1 != run.steps:
+        # A schedule that has not made a step stands at -1.
+        following = None if last is None else count_of(last + 1, "last_batch_iteration + 1", path)
+        if following not in (None, run.steps):
             run.remarks.append(
-                f"its learning rate was at update {int(last) + 1} of its schedule, and goes on "
+                f"its learning rate was at update {following} of its schedule, and goes on "
                 f"with update {run.steps}"
             )
         return run
@@ -160,7 +206,8 @@ def read_model_states(folder: str) -> ModelStates:
         raise CheckpointError(f"{folder}: has no model_states file of DeepSpeed")
     sharded = all("zero_pp_rank" in path for path in found.values())
     first = load(found[min(found)])
-    ranks = int(field_of(first, "dp_world_size", found[min(found)]))
+    path = found[min(found)]
+    ranks = count_of(field_of(first, "dp_world_size", path), "dp_world_size", path)
     paths = all_ranks(folder, found, ranks if sharded else 1, "model_states")
     for key in ("autoep_layers", "ds_autoep_layers"):
         if first.get(key):
@@ -168,4 +215,5 @@ def read_model_states(folder: str) -> ModelStates:
                 f"{paths[0]}: its experts are cut over groups of ranks; convert it with "
                 "ds_to_universal.py"
             )
-    return ModelStates(paths, [load(path) for path in paths])
+    files = [mapping_of(load(path), "what it holds", path) for path in paths]
+    return ModelStates(paths, files)

@@ -7,7 +7,7 @@ import re
 
 from zero.checkpoints.deepspeed import OPTIMIZER, read_deepspeed
 from zero.checkpoints.distributed import METADATA, read_distributed
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, reading
 from zero.checkpoints.model_states import MODEL
 from zero.checkpoints.own import MANIFEST, newest, read_own
 from zero.checkpoints.run import SavedRun
@@ -40,6 +40,11 @@ def read_checkpoint(folder: str | os.PathLike, weights_only: bool = False) -> Sa
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise CheckpointError(f"{folder}: is no folder")
+    with reading(folder):
+        return _read(folder, weights_only)
+
+
+def _read(folder: str, weights_only: bool) -> SavedRun:
     if is_own(folder):
         own = newest(folder)
         if own is None:
@@ -52,7 +57,7 @@ def read_checkpoint(folder: str | os.PathLike, weights_only: bool = False) -> Sa
         path = os.path.join(folder, pointer)
         if not os.path.isfile(path):
             continue
-        with open(path, encoding="utf-8") as file:
+        with reading(path), open(path, encoding="utf-8") as file:
             tag = file.read().strip()
         inner = os.path.join(folder, tag)
         if not tag or not os.path.isdir(inner):

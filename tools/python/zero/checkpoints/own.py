@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from zero.checkpoints.digest import Digest, digest_of
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, size_of
 from zero.checkpoints.run import SavedParameter, SavedRun
 from zero.checkpoints.values import Joined
 
@@ -57,6 +57,7 @@ def read_own(folder: str) -> SavedRun:
 
 
 def _manifest(path: str) -> dict[str, Any]:
+    size_of(path)
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -78,6 +79,7 @@ def _manifest(path: str) -> dict[str, Any]:
 def _verify(folder: str, file: dict[str, Any]) -> None:
     path = os.path.join(folder, os.path.basename(file["name"]))
     digest = Digest()
+    size_of(path)
     try:
         with open(path, "rb") as stream:
             while part := stream.read(_BLOCK):

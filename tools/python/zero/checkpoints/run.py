@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping
 
 from zero.checkpoints.archive import Stored
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, Damage, count_of
 from zero.checkpoints.values import Values, Zeros
 
 
 @dataclass
 class SavedParameter:
-    """A parameter: its most precise value, and what the optimizer keeps of it."""
+    """A parameter: its most precise value, and what the optimizer keeps of it. Raises
+    Damage where they do not fit together."""
 
     name: str
     shape: tuple[int, ...]
@@ -23,9 +24,12 @@ class SavedParameter:
 
     def __post_init__(self):
         wanted = math.prod(self.shape)
+        for state in self.states:
+            if not isinstance(state, str) or state in ("", "parameter") or "/" in state:
+                raise Damage(f"'{self.name}' has a state of the name {state!r}: it is not read")
         for what, values in (("value", self.value), *self.states.items()):
             if values.elements != wanted:
-                raise CheckpointError(
+                raise Damage(
                     f"{what} of '{self.name}' has {values.elements} elements, wanted {wanted} "
                     f"for the shape {list(self.shape)}: the checkpoint is damaged"
                 )
@@ -94,13 +98,32 @@ def number(value: Any, what: str, path: str) -> float:
     raise CheckpointError(f"{path}: {what} is {type(value).__name__}, wanted a number")
 
 
+def tensor_of(value: Any, what: str, path: str) -> Stored:
+    """A tensor that must be there."""
+    if isinstance(value, Stored):
+        return value.checked()
+    raise CheckpointError(f"{path}: {what} is {type(value).__name__}, wanted a tensor")
+
+
+def checked_scaler(scale, iteration, last_overflow, hysteresis, path: str) -> SavedScaler:
+    """A dynamic loss scaler with the numbers that a file has."""
+    scale = float(number(scale, "the loss scale", path))
+    if not math.isfinite(scale) or scale <= 0:
+        raise CheckpointError(f"{path}: the loss scale is {scale}, wanted a positive number")
+    # Before any overflow, it was at iteration -1.
+    return SavedScaler(
+        scale,
+        count_of(iteration, "the loss scaler's iteration", path),
+        count_of(last_overflow + 1, "the loss scaler's last overflow + 1", path) - 1,
+        count_of(hysteresis, "the loss scaler's hysteresis", path),
+    )
+
+
 def common_step(steps: Iterable[tuple[str, float]], path: str) -> int | None:
     """The one count of updates of all parameters; None where there is none."""
     found: dict[int, str] = {}
     for name, step in steps:
-        if step != int(step) or step < 0:
-            raise CheckpointError(f"{path}: '{name}' was updated {step} times")
-        found.setdefault(int(step), name)
+        found.setdefault(count_of(step, f"the number of updates of '{name}'", path), name)
     if len(found) > 1:
         (first, one), (second, other) = list(found.items())[:2]
         raise CheckpointError(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from zero.checkpoints.archive import Stored
+from zero.checkpoints.errors import reading
 from zero.checkpoints.matching import match
 from zero.checkpoints.model_states import ModelStates, field_of
 from zero.checkpoints.run import (
     SavedParameter,
     SavedRun,
-    SavedScaler,
+    checked_scaler,
     common_step,
     complete_states,
     number,
@@ -21,7 +22,11 @@ from zero.checkpoints.run import (
 def read_stage_0(model: ModelStates) -> SavedRun:
     """Stage 0: PyTorch's optimizer, whose states have numbers in place of names, and
     masters beside it where weights are in 16 bits."""
-    path = model.paths[0]
+    with reading(model.path):
+        return _read(model, model.path)
+
+
+def _read(model: ModelStates, path: str) -> SavedRun:
     optimizer = model.first["optimizer"]
     masters = optimizer.get("fp32_groups")
     inner = optimizer.get("optimizer_state_dict", optimizer)
@@ -63,11 +68,12 @@ def read_stage_0(model: ModelStates) -> SavedRun:
     ranks = model.count("dp_world_size")
     run = SavedRun(f"DeepSpeed, stage 0, {ranks} ranks", parameters, remarks=remarks)
     if optimizer.get("dynamic_loss_scale"):
-        run.scaler = SavedScaler(
-            float(number(optimizer["cur_scale"], "cur_scale", path)),
-            int(optimizer["cur_iter"]),
-            int(optimizer["last_overflow_iter"]),
-            int(optimizer.get("cur_hysteresis", 1)),
+        run.scaler = checked_scaler(
+            optimizer["cur_scale"],
+            optimizer["cur_iter"],
+            optimizer["last_overflow_iter"],
+            optimizer.get("cur_hysteresis", 1),
+            path,
         )
     model.finish(run, common_step(steps, path))
     run.aliases.update(aliases)

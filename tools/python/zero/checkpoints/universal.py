@@ -7,7 +7,7 @@ import os
 
 from zero.checkpoints.archive import Stored, load
 from zero.checkpoints.deepspeed import dynamic_scaler
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, reading
 from zero.checkpoints.model_states import read_model_states
 from zero.checkpoints.run import (
     SavedParameter,
@@ -26,17 +26,15 @@ def read_universal(folder: str) -> SavedRun:
     """What ds_to_universal.py wrote to `folder`."""
     model = read_model_states(folder)
     groups = model.groups()
-    if not isinstance(groups, list):
-        raise CheckpointError(f"{model.paths[0]}: has no 'param_shapes' of the trained parameters")
     parameters, steps = [], []
     for shapes in groups:
         for name, shape in shapes.items():
             place = os.path.join(folder, "zero", name)
-            kept = _states(place, tuple(shape))
+            kept = _states(place, shape)
             if _VALUE not in kept:
                 raise CheckpointError(f"{place}: has no {_VALUE}.pt of the parameter")
             parameters.append(
-                SavedParameter(name, tuple(shape), kept.pop(_VALUE), states=kept)
+                SavedParameter(name, shape, kept.pop(_VALUE), states=kept)
             )
             path = os.path.join(place, f"{_STEP}.pt")
             if os.path.exists(path):
@@ -45,19 +43,30 @@ def read_universal(folder: str) -> SavedRun:
     optimizer = load(path)
     if not isinstance(optimizer, dict):
         raise CheckpointError(f"{path}: is {type(optimizer).__name__}, wanted a dictionary")
-    inner = optimizer.get("optimizer_state_dict", optimizer)
-    for group, state in (inner.get("state") or {}).items():
-        if _STEP in state:
-            steps.append((f"group {group}", number(state[_STEP], _STEP, path)))
-    default = ()
-    if not any(parameter.states for parameter in parameters):
-        default = states_before_updates(inner.get("param_groups", []), path)
+    with reading(path):
+        steps += _steps(optimizer, path)
+        default = ()
+        if not any(parameter.states for parameter in parameters):
+            default = states_before_updates(_inner(optimizer).get("param_groups", []), path)
     remarks = complete_states(parameters, default)
     parameters += model.frozen({parameter.name for parameter in parameters})
-    run = SavedRun(
-        "DeepSpeed, universal", parameters, scaler=dynamic_scaler(optimizer), remarks=remarks
-    )
+    scaler = dynamic_scaler(optimizer, path)
+    run = SavedRun("DeepSpeed, universal", parameters, scaler=scaler, remarks=remarks)
     return model.finish(run, common_step(steps, path))
+
+
+def _inner(optimizer: dict) -> dict:
+    """The state of the optimizer itself, which may be in that of a wrapper."""
+    return optimizer.get("optimizer_state_dict", optimizer)
+
+
+def _steps(optimizer: dict, path: str) -> list[tuple[str, float]]:
+    states = _inner(optimizer).get("state") or {}
+    return [
+        (f"group {group}", number(state[_STEP], _STEP, path))
+        for group, state in states.items()
+        if _STEP in state
+    ]
 
 
 def _states(place: str, shape: tuple[int, ...]) -> dict[str, Values]:
@@ -84,5 +93,5 @@ def _states(place: str, shape: tuple[int, ...]) -> dict[str, Values]:
                 f"{path}: has the shape {list(tensor.shape)}, wanted {list(shape)}: parts of a "
                 "vocabulary or of model parallelism are not read"
             )
-        found[state] = Part(tensor, 0, wanted)
+        found[state] = Part(tensor.checked(), 0, wanted)
     return found

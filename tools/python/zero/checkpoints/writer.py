@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -10,7 +11,7 @@ from typing import Any, Iterable
 import numpy
 
 from zero.checkpoints.digest import Digest, digest_of
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, checked_name
 from zero.checkpoints.opening import is_own
 from zero.checkpoints.own import MANIFEST, VALUE
 from zero.checkpoints.run import SavedRun
@@ -52,29 +53,43 @@ def write_checkpoint(run: SavedRun, folder: str | os.PathLike, seed: int = 0) ->
 
 
 def write_weights(run: SavedRun, path: str | os.PathLike) -> None:
-    """Writes all parameters, whole and f32, as safetensors."""
+    """Writes all parameters, whole and f32, as safetensors; where that fails, `path` is as
+    it was."""
     path = os.fspath(path)
     tensors = [(p.name, p.shape, p.value) for p in run.parameters]
-    _write_tensors(path + ".partial", tensors)
-    os.replace(path + ".partial", path)
+    partial = path + ".partial"
+    try:
+        _write_tensors(partial, tensors)
+        os.replace(partial, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(partial)
+        raise
 
 
 def _write_tensors(path: str, tensors: list[tuple[str, tuple[int, ...], Values]]) -> Digest:
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    end = 0
-    for name, shape, values in tensors:
-        begin, end = end, end + 4 * values.elements
-        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-(len(text) + 8) % 64)
+    header = _header(path, tensors)
     digest = Digest()
     with open(path, "wb") as file:
-        for part in _parts(len(text).to_bytes(8, "little") + text, tensors):
+        for part in _parts(header, tensors):
             digest.update(part)
             file.write(part)
         file.flush()
         os.fsync(file.fileno())
     return digest
+
+
+def _header(path: str, tensors) -> bytes:
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    end = 0
+    for name, shape, values in tensors:
+        if checked_name(name, path) in header:
+            raise CheckpointError(f"{path}: would have the tensor '{name}' twice")
+        begin, end = end, end + 4 * values.elements
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-(len(text) + 8) % 64)
+    return len(text).to_bytes(8, "little") + text
 
 
 def _parts(header: bytes, tensors) -> Iterable[bytes]:
