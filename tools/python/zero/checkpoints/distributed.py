@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import math
 import os
-import re
 from typing import Any
 
 from zero.checkpoints.archive import Stored, load
-from zero.checkpoints.errors import CheckpointError
+from zero.checkpoints.errors import CheckpointError, reading, size_of
+from zero.checkpoints.keys import sort_keys
 from zero.checkpoints.run import (
     SavedParameter,
     SavedRun,
@@ -21,50 +21,21 @@ from zero.checkpoints.unpickler import Unpickler
 from zero.checkpoints.values import Boxes, Values, equal
 
 METADATA = ".metadata"
-# A state of an optimizer: "optimizer.state.h.0.weight.exp_avg".
-_STATE = re.compile(r"(?:(.+?)\.)?state\.(.+)\.(\w+)")
 
 
 def read_distributed(folder: str) -> SavedRun:
     """A checkpoint of a model, and of its optimizer where it was saved, too, with the
     names of `torch.distributed.checkpoint.state_dict`."""
     reader = _Reader(folder)
-    states: dict[str, dict[str, Any]] = {}
-    weights: dict[str, str] = {}
-    for key in reader.tensors:
-        path = reader.path_of(key)
-        words = _STATE.fullmatch(key)
-        if len(path) >= 3 and path[-3] == "state":
-            states.setdefault(path[-2], {})[path[-1]] = key
-        elif words and len(path) <= 1:
-            states.setdefault(words[2], {})[words[3]] = key
-        else:
-            weights[key] = path[-1] if len(path) == 2 else key
-    _check_prefixes(weights, folder)
-    run = _put_together(reader, states, weights)
-    run.remarks.append("it does not say which data were read: they begin again")
+    with reading(os.path.join(folder, METADATA)):
+        keys = sort_keys(reader.tensors, reader.paths, reader.may_be_parameter, folder)
+        run = _put_together(reader, keys.states, keys.weights)
+    run.remarks += [*keys.remarks, "it does not say which data were read: they begin again"]
     return run
-
-
-def _check_prefixes(weights: dict[str, str], folder: str) -> None:
-    seen: dict[str, str] = {}
-    for key, name in weights.items():
-        other = seen.setdefault(name, key)
-        if other != key:
-            raise CheckpointError(
-                f"{folder}: has several models: '{other}' and '{key}' would both be '{name}'"
-            )
 
 
 def _put_together(reader: _Reader, states, weights) -> SavedRun:
     steps, parameters, aliases, remarks = [], [], {}, []
-    unknown = [name for name in states if name not in weights.values()]
-    if unknown:
-        raise CheckpointError(
-            f"{reader.folder}: has states of '{unknown[0]}', and no such parameter: its states "
-            "are named by numbers, or it is of an unknown layout; save it with "
-            "torch.distributed.checkpoint.state_dict.get_state_dict"
-        )
     # Trained ones first, so that further names of theirs are known as such.
     for key, name in sorted(weights.items(), key=lambda item: item[1] not in states):
         if not reader.is_float(key):
@@ -75,8 +46,13 @@ def _put_together(reader: _Reader, states, weights) -> SavedRun:
         for state, place in states.get(name, {}).items():
             if state == "step":
                 steps.append((name, number(reader.single(place), "step", reader.folder)))
-            else:
+            elif reader.is_float(place):
                 kept[state] = reader.values(place)
+            else:
+                raise CheckpointError(
+                    f"{reader.folder}: '{place}' has no floating-point elements: states of such "
+                    "an optimizer are not read; take its weights from a checkpoint without them"
+                )
         if name not in states:
             same = [p for p in parameters if p.shape == shape and equal(p.value, value)]
             if same and states and same[0].trainable:
@@ -101,27 +77,27 @@ class _Reader:
     def __init__(self, folder: str):
         self.folder = folder
         path = os.path.join(folder, METADATA)
-        with open(path, "rb") as file:
+        size_of(path)
+        with reading(path), open(path, "rb") as file:
             text = file.read()
 
         def none(*_):
             raise CheckpointError(f"{path}: has tensors in it, wanted names and places only")
 
         metadata = Unpickler(io.BytesIO(text), path, none, none).load_checked()
-        try:
+        with reading(path):
             found = metadata.state_dict_metadata
             self.tensors = {key: value for key, value in found.items() if hasattr(value, "chunks")}
-            self.paths = metadata.planner_data or {}
+            # The keys of the nested dictionaries that each key was in.
+            nested = metadata.planner_data or {}
+            self.paths = {
+                key: tuple(str(part) for part in nested.get(key, ())) for key in found
+            }
+            self.chunks: dict[tuple[str, int], tuple[str, tuple[int, ...]]] = {}
             self.places = {
                 (index.fqn, getattr(index, "offset", None)): place
                 for index, place in metadata.storage_data.items()
             }
-        except AttributeError as error:
-            raise CheckpointError(f"{path}: is of an unknown layout: {error}") from None
-
-    def path_of(self, key: str) -> tuple:
-        """The keys of the nested dictionaries that the tensor was in."""
-        return tuple(str(part) for part in self.paths.get(key, ()))
 
     def shape_of(self, key: str) -> tuple[int, ...]:
         return tuple(self.tensors[key].size)
@@ -133,6 +109,10 @@ class _Reader:
             "float32",
             "float64",
         )
+
+    def may_be_parameter(self, key: str) -> bool:
+        """Not a count or a mean of the run."""
+        return self.is_float(key) and bool(self.shape_of(key))
 
     def single(self, key: str) -> Stored:
         chunk = self.tensors[key].chunks[0]
@@ -176,8 +156,15 @@ class _Reader:
         path = os.path.join(self.folder, name)
         if not os.path.exists(path):
             raise CheckpointError(f"{path}: is missing: it has a part of '{key}'")
+        wanted = (key, tuple(chunk.offsets))
+        other = self.chunks.setdefault((name, int(place.offset)), wanted)
+        if other != wanted:
+            raise CheckpointError(
+                f"{path}: byte {place.offset} is a chunk of '{other[0]}' and one of '{key}': the "
+                "metadata is damaged"
+            )
         found = load(path, int(place.offset), int(place.length))
-        if not isinstance(found, Stored) or found.shape != tuple(chunk.sizes):
+        if not isinstance(found, Stored) or found.checked().shape != tuple(chunk.sizes):
             raise CheckpointError(
                 f"{path}: has no tensor of size {list(chunk.sizes)} at byte {place.offset}, "
                 f"wanted a chunk of '{key}': the file is damaged"
