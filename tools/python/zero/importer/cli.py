@@ -11,15 +11,16 @@ from typing import Any
 import torch
 
 from zero.importer.errors import CannotImport
-from zero.importer.huggingface import TASKS, from_config
+from zero.importer.huggingface import TASKS, from_config, weights_beside
 from zero.importer.model import export
 
 EXAMPLES = """\
 examples:
   zero-import train.py:make -o model.mlir --weights model.safetensors
       make() returns (module, batch): module(**batch) is the loss, or has `.loss`
-  zero-import --hf config.json --task causal-lm --sequence 1024 --micro-batch 4 \\
-      -o model.mlir
+  zero-import --hf folder --task causal-lm --sequence 1024 --micro-batch 4 \\
+      -o model.mlir --weights model.safetensors
+      a folder of save_pretrained with its weights; --hf config.json for new ones
 """
 
 
@@ -49,7 +50,14 @@ def parser() -> argparse.ArgumentParser:
         "--eval", action="store_true", help="import the module in eval mode: without dropout"
     )
     group = result.add_argument_group("Hugging Face models")
-    group.add_argument("--hf", metavar="CONFIG.json", help="a configuration of transformers")
+    group.add_argument(
+        "--hf",
+        metavar="FOLDER",
+        help="a folder of save_pretrained, whose weights --weights takes over, or a config.json",
+    )
+    group.add_argument(
+        "--from-scratch", action="store_true", help="new weights, although the folder has some"
+    )
     group.add_argument("--task", choices=sorted(TASKS), default="causal-lm")
     group.add_argument("--sequence", type=positive, metavar="N", help="tokens of a sample")
     group.add_argument(
@@ -93,20 +101,39 @@ def load(word: str) -> tuple[torch.nn.Module, dict[str, Any]]:
     return result[0], dict(result[1])
 
 
+def of_hugging_face(arguments: argparse.Namespace) -> tuple[torch.nn.Module, dict[str, Any]]:
+    """The model of --hf, with the folder's weights where it has some and --weights wants
+    them: a run never starts from other ones without a word."""
+    folder = None if arguments.from_scratch else weights_beside(arguments.hf)
+    if arguments.weights is None and folder:
+        remark(f"the weights of '{folder}' are not taken: --weights FILE writes them")
+    if arguments.weights is not None and not folder and not arguments.from_scratch:
+        remark(f"'{arguments.hf}' has no weights: those of '{arguments.weights}' are new")
+    return from_config(
+        arguments.hf,
+        arguments.task,
+        arguments.sequence,
+        arguments.micro_batch,
+        with_values=arguments.weights is not None,
+        weights=folder if arguments.weights is not None else None,
+        remark=remark,
+    )
+
+
+def remark(text: str) -> None:
+    print(f"zero-import: remark: {text}", file=sys.stderr)
+
+
 def run(arguments: argparse.Namespace) -> None:
     if bool(arguments.hf) == bool(arguments.function):
-        raise CannotImport("wanted either FILE.py:FUNCTION or --hf CONFIG.json")
+        raise CannotImport("wanted either FILE.py:FUNCTION or --hf FOLDER")
+    if arguments.from_scratch and not arguments.hf:
+        raise CannotImport("--from-scratch is for --hf: a function makes its weights itself")
     if arguments.hf:
         for flag in ("sequence", "micro_batch"):
             if getattr(arguments, flag) is None:
                 raise CannotImport(f"--hf wants --{flag.replace('_', '-')}")
-        module, batch = from_config(
-            arguments.hf,
-            arguments.task,
-            arguments.sequence,
-            arguments.micro_batch,
-            with_values=arguments.weights is not None,
-        )
+        module, batch = of_hugging_face(arguments)
     else:
         module, batch = load(arguments.function)
     if arguments.eval:

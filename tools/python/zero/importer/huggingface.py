@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
-from typing import Any, Iterator
+import os
+import re
+from typing import Any, Callable, Iterator
 
 import torch
 from torch import nn
 
 from zero.importer.errors import CannotImport
 
+CONFIG = "config.json"
+# Files of weights, also those that transformers reads only with another framework.
+_WEIGHTS = re.compile(
+    r".*\.safetensors(\.index\.json)?|.*\.(h5|msgpack|gguf)"
+    r"|(pytorch_)?model.*\.(bin|pt|pth)(\.index\.json)?|consolidated.*\.(pt|pth)"
+)
 # The class of transformers for a task, and whether each token has a label.
 TASKS = {
     "causal-lm": ("AutoModelForCausalLM", True),
@@ -22,12 +31,20 @@ TASKS = {
 
 
 def from_config(
-    path: str, task: str, sequence: int, micro_batch: int, *, with_values: bool = True
+    path: str,
+    task: str,
+    sequence: int,
+    micro_batch: int,
+    *,
+    with_values: bool = True,
+    weights: str | None = None,
+    remark: Callable[[str], None] = lambda _: None,
 ) -> tuple[nn.Module, dict[str, Any]]:
-    """A model with new weights in train mode, and a batch of `input_ids` and `labels`.
+    """A model in train mode, and a batch of `input_ids` and `labels`. `path` is a
+    configuration, or a folder with one.
 
-    Without values the parameters are on the meta device, so that a model of any
-    size takes no memory.
+    Its weights are those of the folder `weights`, else new ones. Without values the
+    parameters are on the meta device, so that a model of any size takes no memory.
     """
     try:
         import transformers
@@ -36,19 +53,91 @@ def from_config(
             "--hf needs transformers: pip install 'zero-compiler[huggingface]'"
         ) from None
     config = read_config(path)
-    with contextlib.nullcontext() if with_values else parameters_on_meta():
-        kind, of_tokens = TASKS[task]
-        model = build(getattr(transformers, kind), config)
+    name, of_tokens = TASKS[task]
+    kind = getattr(transformers, name)
+    if weights is not None:
+        model = pretrained(kind, config, weights, remark)
+    else:
+        with contextlib.nullcontext() if with_values else parameters_on_meta():
+            model = build(kind.from_config, config)
     model.train()
     ids = torch.zeros(micro_batch, sequence, dtype=torch.int64)
     labels = ids.clone() if of_tokens else torch.zeros(micro_batch, dtype=torch.int64)
     return model, {"input_ids": ids, "labels": labels}
 
 
+def config_file(path: str) -> str:
+    """`path`, or the configuration in the folder that it is."""
+    return os.path.join(path, CONFIG) if os.path.isdir(path) else path
+
+
+def weights_beside(path: str) -> str | None:
+    """The folder of a configuration where it has weights, too, of whatever form; None
+    where it has none."""
+    folder, name = os.path.split(config_file(path))
+    if name != CONFIG:
+        return None
+    folder = folder or os.curdir
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    return folder if any(_WEIGHTS.fullmatch(name) for name in names) else None
+
+
+def pretrained(kind, config, folder: str, remark: Callable[[str], None]) -> nn.Module:
+    """The model with the weights of the folder; what the folder does not have is new
+    only where the task is another one than the folder's."""
+    load = functools.partial(
+        kind.from_pretrained,
+        folder,
+        dtype=torch.float32,
+        local_files_only=True,
+        output_loading_info=True,
+    )
+    try:
+        model, found = build(lambda config, **options: load(config=config, **options), config)
+    except CannotImport:
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0]
+        raise CannotImport(f"the weights of '{folder}' cannot be loaded: {reason}") from None
+    missing, unused = sorted(found["missing_keys"]), sorted(found["unexpected_keys"])
+    lost = [name for name in missing if name in saved_names(config, model)]
+    if lost:
+        raise CannotImport(
+            f"the weights of '{folder}' do not have {_listed(lost)}, which "
+            f"{type(model).__name__} has: the folder is incomplete, or of another model"
+        )
+    if missing:
+        remark(f"{_listed(missing)} are new: '{folder}' was saved for another task")
+    if unused:
+        remark(f"{_listed(unused)} of '{folder}' are not taken: {type(model).__name__} has none")
+    return model
+
+
+def saved_names(config, model: nn.Module) -> set[str]:
+    """Names that a folder must have which was saved by the class that its configuration
+    names; of an unknown class, all of the model."""
+    import transformers
+
+    kind = getattr(transformers, (config.architectures or [""])[0], None)
+    if kind is None or isinstance(model, kind):
+        return set(model.state_dict())
+    with parameters_on_meta():
+        return set(kind(config).state_dict())
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(f"'{name}'" for name in names[:5]) + more
+
+
 def read_config(path: str):
     """The configuration in the file, for training in f32."""
     import transformers
 
+    path = config_file(path)
     try:
         with open(path, encoding="utf-8") as file:
             settings = json.load(file)
@@ -60,14 +149,15 @@ def read_config(path: str):
     return config
 
 
-def build(kind, config) -> nn.Module:
-    """With PyTorch's attention where the class has it."""
+def build(make: Callable, config):
+    """What `make` gives for the configuration, with PyTorch's attention where the class
+    has it."""
     try:
-        return kind.from_config(config, attn_implementation="sdpa")
+        return make(config, attn_implementation="sdpa")
     except ValueError:
         pass
     try:
-        return kind.from_config(config, attn_implementation="eager")
+        return make(config, attn_implementation="eager")
     except ValueError as error:
         reason = str(error).strip().splitlines()[0]
         raise CannotImport(f"no model of this configuration and task: {reason}") from None

@@ -68,7 +68,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("-o", "--output", required=True, metavar="FOLDER")
     result.add_argument("--type", choices=sorted(TYPES), default="f32")
     group = result.add_argument_group("Hugging Face models")
-    group.add_argument("--hf", metavar="CONFIG.json", help="a configuration of transformers")
+    group.add_argument(
+        "--hf", metavar="FOLDER", help="a folder with a config.json of transformers, or the file"
+    )
     group.add_argument("--task", choices=sorted(TASKS), default="causal-lm")
     return result
 
@@ -80,7 +82,7 @@ def main(words: list[str] | None = None) -> int:
     arguments = parser().parse_args(words)
     try:
         if bool(arguments.hf) == bool(arguments.function):
-            raise CannotImport("wanted either FILE.py:FUNCTION or --hf CONFIG.json")
+            raise CannotImport("wanted either FILE.py:FUNCTION or --hf FOLDER")
         if arguments.hf:
             module, _ = from_config(arguments.hf, arguments.task, sequence=1, micro_batch=1)
         else:
