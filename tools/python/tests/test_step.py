@@ -188,12 +188,38 @@ class OnlyDlpack:
 )
 def test_arrays_of_any_library(convert, mlp):
     batch = mlp_batch()
-    if convert(batch["x"]).__class__ is list:
-        with pytest.raises(zero.ArgumentError, match="elements of type f64, wanted f32"):
-            mlp.evaluate({name: convert(value) for name, value in batch.items()})
-        return
     wanted = mlp.evaluate(batch)
     assert mlp.evaluate({name: convert(value) for name, value in batch.items()}) == wanted
+
+
+@pytest.mark.parametrize("kind", ["float64", "float16", "bfloat16", ">f8"])
+def test_floats_of_other_widths(kind, mlp):
+    """As the runtime converts those of files; infinities and NaN stay what they are."""
+    exact = {name: numpy.round(value * 4) / 4 for name, value in mlp_batch().items()}
+    wanted = mlp.evaluate({name: value.astype("f4") for name, value in exact.items()})
+    tensors = {name: torch.from_numpy(value) for name, value in exact.items()}
+    if kind == "bfloat16":
+        found = mlp.evaluate({name: value.bfloat16() for name, value in tensors.items()})
+    else:
+        found = mlp.evaluate({name: value.astype(kind) for name, value in exact.items()})
+        if kind != ">f8":
+            same = {name: value.to(getattr(torch, kind)) for name, value in tensors.items()}
+            assert mlp.evaluate(same) == wanted
+    assert found == wanted
+    infinite = {**exact, "x": numpy.full_like(exact["x"], numpy.inf, dtype="f8")}
+    assert not numpy.isfinite(mlp.evaluate(infinite))
+
+
+def test_masks_are_not_lost():
+    """Neither where samples are drawn, nor in parameters."""
+    with compile_mlp() as step:
+        batch = mlp_batch()
+        masked = numpy.ma.masked_array(batch["x"], mask=batch["x"] > 0)
+        with pytest.raises(zero.ArgumentError, match="'x' is a masked array"):
+            step.train({**batch, "x": masked}, steps=1, progress=False)
+        weight = numpy.ma.masked_array(step.parameter("fc1.w"), mask=True)
+        with pytest.raises(zero.ArgumentError, match="'fc1.w' is a masked array"):
+            step.set_parameter("fc1.w", weight)
 
 
 def test_dense_arrays_are_not_copied():
@@ -215,7 +241,19 @@ def test_micro_batches_may_come_one_by_one(mlp):
     ("change", "message"),
     [
         ({"z": numpy.zeros(1)}, "no such input; its inputs are 'x', 'y'"),
-        ({"x": numpy.zeros((4, 3))}, "elements of type f64, wanted f32"),
+        ({"x": numpy.full((4, 3), 1e300)}, "float64 has a finite value that is too large"),
+        ({"x": torch.full((4, 3), -1e300, dtype=torch.float64)}, "too large for float32"),
+        ({"x": numpy.zeros((4, 3), "i4")}, "elements of type i32, wanted f32"),
+        ({1: numpy.zeros((4, 3), "f4")}, "has the key 1, wanted the name of an input"),
+        ({b"x": numpy.zeros((4, 3), "f4")}, "has the key b'x'"),
+        ({"a\0": numpy.zeros((4, 3), "f4")}, "wanted the name of an input"),
+        ({"\ud800": numpy.zeros((4, 3), "f4")}, "wanted the name of an input"),
+        ({"x": numpy.ma.masked_array(numpy.zeros((4, 3), "f4"), mask=True)}, "a masked array"),
+        ({"x": [numpy.ma.masked_array(numpy.zeros(3, "f4"), mask=True)] * 4}, "a masked array"),
+        ({"x": torch.zeros(4, 3).to_sparse()}, "layout torch.sparse_coo, wanted a dense one"),
+        ({"x": [[1.0], [1.0, 2.0]]}, "the array 'x' cannot be read"),
+        ({"x": object()}, "elements of type object"),
+        ({"x": None}, "elements of type object"),
         ({"x": numpy.zeros((4, 2), "f4")}, r"shape \[4, 2\], wanted samples of shape \[3\]"),
         ({"x": numpy.zeros((3, 3), "f4")}, "3 samples, wanted whole micro-batches of 2"),
         ({"x": numpy.zeros((2, 3), "f4")}, "inputs disagree"),

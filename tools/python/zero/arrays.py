@@ -25,19 +25,27 @@ TYPES = {
 NAMES = {number: name for name, number in TYPES.items()}
 # The runtime has no such elements; i64 holds them all.
 _WIDENED = ("uint8", "int16", "uint32")
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 class View:
-    """The address, type and shape of an array, and what keeps it alive."""
+    """The address, type and shape of an array, and what keeps it alive. Floats of another
+    width than the `wanted` type's become f32, or f64 where that is wanted."""
 
-    def __init__(self, name: str, value: Any):
-        if _is_torch(value):
-            self._from_torch(name, value)
-        else:
-            self._from_numpy(name, value)
+    def __init__(self, name: str, value: Any, wanted: str | None = None):
+        check_array(name, value)
+        try:
+            if _is_torch(value):
+                self._from_torch(name, value, wanted)
+            else:
+                self._from_numpy(name, value, wanted)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            if isinstance(error, ArgumentError):
+                raise
+            raise ArgumentError(f"the array '{name}' cannot be read: {error}") from None
         self.shape = tuple(self.shape)
 
-    def _from_torch(self, name, value):
+    def _from_torch(self, name, value, wanted):
         if value.device.type != "cpu":
             raise ArgumentError(
                 f"the array '{name}' is on the device {value.device}, wanted the CPU: "
@@ -47,28 +55,80 @@ class View:
         if kind in _WIDENED:
             value, kind = value.long(), "int64"
         value = value.detach().contiguous()
+        if converted := _float_for(kind, wanted):
+            result = value.double() if converted == "float64" else value.float()
+            _check_finite(name, bool((result.isinf() & ~value.isinf()).any()), kind, converted)
+            value, kind = result, converted
         self.owner, self.address, self.shape = value, value.data_ptr(), value.shape
         self.type = _number(name, kind)
 
-    def _from_numpy(self, name, value):
+    def _from_numpy(self, name, value, wanted):
         if hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
-            try:
-                value = numpy.from_dlpack(value)
-            except (BufferError, RuntimeError, TypeError) as error:
-                raise ArgumentError(f"the array '{name}' cannot be read: {error}") from None
+            value = numpy.from_dlpack(value)
         # Fortran order and strides are what is copied.
         value = numpy.asarray(value)
         value = value if value.flags.c_contiguous else numpy.ascontiguousarray(value)
         if not value.dtype.isnative or value.dtype.name in _WIDENED:
             kind = "int64" if value.dtype.name in _WIDENED else value.dtype.newbyteorder("=")
             value = value.astype(kind)
+        kind = value.dtype.name
+        if converted := _float_for(kind, wanted):
+            with numpy.errstate(over="ignore"):
+                result = value.astype(converted)
+            overflows = bool((numpy.isinf(result) & numpy.isfinite(value)).any())
+            _check_finite(name, overflows, kind, converted)
+            value, kind = result, converted
         self.owner, self.address, self.shape = value, value.ctypes.data, value.shape
-        self.type = _number(name, value.dtype.name)
+        self.type = _number(name, kind)
 
     def as_argument(self, name: str) -> Array:
         """The structure of the C interface; this view must outlive it."""
         shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
         return Array(name.encode(), self.address, self.type, len(self.shape), shape)
+
+
+def check_array(name: Any, value: Any) -> None:
+    """Throws where the name is no text, or the array has elements that are not there."""
+    if not isinstance(name, str) or "\0" in name or not _is_unicode(name):
+        raise ArgumentError(f"the batch has the key {name!r}, wanted the name of an input")
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(part, numpy.ma.MaskedArray) for part in parts):
+        raise ArgumentError(
+            f"the array '{name}' is a masked array, and what is masked has no values: call "
+            ".filled(value), or give the mask as an input of its own"
+        )
+    # Whatever stands for elements that are not stored, such as sparse and masked tensors.
+    layout = str(getattr(value, "layout", "torch.strided")) if _is_torch(value) else ""
+    if type(value).__name__ == "MaskedTensor" or layout not in ("", "torch.strided"):
+        raise ArgumentError(
+            f"the array '{name}' is a {type(value).__name__} of the layout {layout}, wanted a "
+            "dense one: call .to_dense(), or give values and mask as two inputs"
+        )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _float_for(kind: str, wanted: str | None) -> str | None:
+    """The type that floats of type `kind` are converted to for an input; the runtime
+    rounds f32 itself. None where they stay."""
+    if kind not in _FLOATS or wanted not in _FLOATS or kind == wanted:
+        return None
+    result = "float64" if wanted == "float64" else "float32"
+    return None if kind == result else result
+
+
+def _check_finite(name: str, overflows: bool, kind: str, converted: str) -> None:
+    if overflows:
+        raise ArgumentError(
+            f"the array '{name}' of type {kind} has a finite value that is too large for "
+            f"{converted}"
+        )
 
 
 def _is_torch(value) -> bool:
@@ -85,6 +145,7 @@ def _number(name: str, kind: str) -> int:
 
 def as_floats(name: str, value: Any) -> numpy.ndarray:
     """The values as dense f32, copied only where they are not that already."""
+    check_array(name, value)
     if _is_torch(value):
         value = value.detach().cpu().float()
     return numpy.ascontiguousarray(value, dtype=numpy.float32).reshape(numpy.shape(value))
@@ -108,8 +169,9 @@ def values_of(tensor, room: numpy.ndarray, micro_batch: int) -> numpy.ndarray:
     return room
 
 
-def rows(value: Any, numbers: numpy.ndarray) -> Any:
+def rows(name: str, value: Any, numbers: numpy.ndarray) -> Any:
     """Those rows of an array."""
+    check_array(name, value)
     if _is_torch(value):
         import torch
 

@@ -37,5 +37,5 @@ class Shuffled:
             numbers = step.order(self.samples, first, step.update_samples)
             batch = dict(self.data)
             for name in self.sampled:
-                batch[name] = rows(self.data[name], numbers)
+                batch[name] = rows(name, self.data[name], numbers)
             yield batch

@@ -75,7 +75,7 @@ class Step:
     A batch is a mapping from the inputs' names to arrays: NumPy's, PyTorch's on the
     CPU, or anything else that speaks DLPack or the array interface. Dense arrays of
     the input's type are read where they are; i64 stands for i32 where values fit, and
-    f32 for 16-bit floats. Dimension 0 counts samples: `update_samples` in an update.
+    floats for floats of another width. Dimension 0 counts samples: `update_samples` in an update.
     A batch may also be a sequence of such mappings, which follow each other: the
     micro-batches of an update, for instance.
 
@@ -317,7 +317,12 @@ class Step:
                 raise ArgumentError(
                     f"a batch is a mapping from names to arrays; found {type(part).__name__}"
                 )
-        views = [(name, View(name, value)) for part in parts for name, value in part.items()]
+        types = {name: tensor.dtype for name, tensor in self.inputs.items()}
+        views = [
+            (name, View(name, value, types.get(name)))
+            for part in parts
+            for name, value in part.items()
+        ]
         arrays = (Array * len(views))(*(view.as_argument(name) for name, view in views))
         if not views:
             raise ArgumentError("the batch is empty")
