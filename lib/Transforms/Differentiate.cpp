@@ -38,6 +38,10 @@ struct Differentiate : public zero::impl::DifferentiateBase<Differentiate> {
     for (auto step : module.getOps<StepOp>())
       if (step.isModel() && failed(differentiateStep(step, symbols)))
         return signalPassFailure();
+    // Another step may use what one does not.
+    module.walk([&](GradientOp gradient) {
+      symbols.lookup<ParameterOp>(gradient.getParameter()).setUnused(false);
+    });
   }
 
 private:
@@ -171,6 +175,7 @@ Differentiate::reportUnused(StepOp step,
              << " does not track it: add a 'zero.track', or make it frozen "
                 "instead of an average";
     unused = true;
+    parameter.setUnused(true);
     if (ignoreUnusedParameters)
       parameter.emitRemark()
           << "parameter @" << parameter.getSymName()

@@ -79,6 +79,8 @@ bool isGradientOf(Value value, FlatSymbolRefAttr parameter, int64_t begin,
 void describeGradient(InFlightDiagnostic &error, Value value);
 
 LogicalResult verifyPartitions(const Tables &tables);
+LogicalResult verifyRegions(const Tables &tables);
+LogicalResult verifyMarks(const Tables &tables);
 LogicalResult verifyHandles(const Tables &tables);
 LogicalResult verifyLifetimes(const Tables &tables);
 LogicalResult verifyReads(const Tables &tables);

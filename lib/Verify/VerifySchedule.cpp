@@ -31,7 +31,8 @@ private:
 
 LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   Tables tables(module, step);
-  if (failed(verifyPartitions(tables)) || failed(verifyHandles(tables)) ||
+  if (failed(verifyRegions(tables)) || failed(verifyPartitions(tables)) ||
+      failed(verifyMarks(tables)) || failed(verifyHandles(tables)) ||
       failed(verifyOffload(tables)) || failed(verifyActivations(tables)) ||
       failed(verifyLifetimes(tables)) || failed(verifySlices(tables)) ||
       failed(verifyReads(tables)) || failed(verifyUpdates(tables)) ||

@@ -38,7 +38,7 @@ static LogicalResult verifySeeds(MicroOp micro, YieldOp yield) {
   return success();
 }
 
-static LogicalResult verifyRegions(const Tables &tables, bool isWeighted) {
+static LogicalResult verifyYields(const Tables &tables, bool isWeighted) {
   for (Operation &op : tables.step.getBody().front()) {
     if (!isa<MicroOp, EvaluateOp>(op) || op.getRegion(0).front().empty())
       continue;
@@ -60,7 +60,7 @@ static LogicalResult verifyRegions(const Tables &tables, bool isWeighted) {
 
 LogicalResult mlir::zero::verify::verifyWeights(const Tables &tables) {
   const bool isWeighted = tables.step.hasWeights();
-  if (failed(verifyRegions(tables, isWeighted)))
+  if (failed(verifyYields(tables, isWeighted)))
     return failure();
   auto apply = tables.step.getRegionOp<ApplyOp>();
   if (!apply)

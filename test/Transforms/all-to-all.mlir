@@ -49,4 +49,8 @@ zero.step @train(%x: tensor<8xf32> {zero.input = "x"}) training #zero.training<s
     %f = zero.refresh @p0[0 to 8] : <>
     zero.wait %f : <>
   }
+  zero.evaluate {
+    %e = nn.reduce sum %x dims [0] : (tensor<8xf32>) -> tensor<f32>
+    zero.yield %e : tensor<f32>
+  }
 }

@@ -31,6 +31,10 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 2, ranks = 2
     %f = zero.refresh @p0[0 to 8] : <>
     zero.wait %f : <>
   }
+  zero.evaluate {
+    %e = nn.reduce sum %x dims [0] {zero.at = [#zero.at<activations[0], 4 bytes>]} : (tensor<8xf32>) -> tensor<f32>
+    zero.yield %e : tensor<f32>
+  }
 }
 
 // -----
@@ -70,6 +74,10 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     %f = zero.refresh @p0[0 to 8] : <>
     zero.carry %f as "parameters" : <>
   }
+  zero.evaluate {
+    %e = nn.reduce sum %x dims [0] {zero.at = [#zero.at<activations[0], 4 bytes>]} : (tensor<8xf32>) -> tensor<f32>
+    zero.yield %e : tensor<f32>
+  }
 }
 
 // -----
@@ -77,7 +85,7 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
 // Beside a gather in flight, what lies elsewhere may be read.
 
 zero.parameter @a : tensor<8xf32> = #zero.ones
-zero.parameter @b : tensor<8xf32> = #zero.ones
+zero.parameter @b : tensor<8xf32> = #zero.ones unused
 zero.partition @p0 interval over 2 ranks stage 1 segments [0, 8]
   members [#zero.member<@a at 0 size 8>] compute f32 gradient f32 optimizer #zero.sgd<>
   at {gradients = #zero.at<gradients[0], 32 bytes>, parameters = #zero.at<parameters[0], 32 bytes>}
@@ -106,5 +114,9 @@ zero.step @train(%x: tensor<8xf32>) training #zero.training<stage = 1, ranks = 2
     zero.update_scale %v
     %f = zero.refresh @p0[0 to 8] : <>
     zero.carry %f as "parameters" : <>
+  }
+  zero.evaluate {
+    %e = nn.reduce sum %x dims [0] {zero.at = [#zero.at<activations[0], 4 bytes>]} : (tensor<8xf32>) -> tensor<f32>
+    zero.yield %e : tensor<f32>
   }
 }

@@ -47,8 +47,16 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
       reductions have completed; norms that are not combined over ranks; a wrong
       divisor; a clip value other than that of the training; a verdict
       without `skip`; updated parameters that are not gathered;
+    - weights of micro-batches: that a region does not yield, that the gradient of the
+      loss is not multiplied by, or that the update does not divide by;
     - owners: a parameter in two partitions; a partition for other ranks or another
       stage than those of the training;
+    - marks: a parameter that is frozen or unused and is trained, or neither and is
+      not; a gradient of what is not trained;
+    - types: a load of another type than its partition computes in; gradients that are
+      stored in a type that follows neither from that nor from the micro-batches;
+    - regions: a micro-batch or an evaluation without a loss; no evaluation, once
+      memory is planned;
     - traffic: any that differs from what partitions and uses require; with one
       rank, any at all;
     - ranks, where the module holds one module per rank: a rank that is missing,

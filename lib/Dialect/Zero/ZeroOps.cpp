@@ -37,6 +37,11 @@ LogicalResult ParameterOp::verify() {
                        "files are; give it another one");
   if (failed(getAverage() ? verifyAverage() : success()))
     return failure();
+  if (getUnused() && (getFrozen() || getAverage())) // (C6)
+    return emitOpError("is 'unused' and ")
+           << (getFrozen() ? "'frozen'" : "an average")
+           << ": only a parameter that could be trained is unused; leave it "
+              "out";
   return getRows() ? verifyRows() : success();
 }
 

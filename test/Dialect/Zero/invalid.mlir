@@ -528,3 +528,26 @@ zero.partition @p0 whole over 2 ranks stage 0 segments [0, 4] members [#zero.mem
 zero.parameter @w : tensor<4xf32> = #zero.zeros
 // expected-error @+1 {{'zero.partition' op holds parameters or gradients of 'i32', wanted a float type such as f32}}
 zero.partition @p0 whole over 2 ranks stage 0 segments [0, 4] members [#zero.member<@w at 0 size 4>] compute f32 gradient i32
+
+// -----
+
+// expected-error @+1 {{'zero.parameter' op is 'unused' and 'frozen': only a parameter that could be trained is unused; leave it out}}
+zero.parameter @a : tensor<4xf32> = #zero.ones frozen unused
+
+// -----
+
+// expected-error @+1 {{'zero.parameter' op is 'unused' and an average: only a parameter that could be trained is unused; leave it out}}
+zero.parameter @a : tensor<4xf32> = #zero.ones unused average 0.5
+
+// -----
+
+zero.step @judge_micro_batches(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    %s = zero.grad_stats []
+    // expected-error @+1 {{has 0 micro-batches, wanted 1 or more}}
+    %v = zero.judge %s clip 1.0 divisor 2.0 micro_batches 0
+  }
+}

@@ -26,6 +26,9 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     beyond is padding, 0 from the start and without a gradient, which no file knows.
     `zero-pad-vocabulary` adds it.
 
+    `unused` says that no gradient reaches a parameter that is not frozen, so that it is
+    left untouched. `zero-differentiate` adds it.
+
     Constraints
     - (C1) the type is a ranked tensor of static shape and float elements.
     - (C2) the initial value is `#zero.zeros`, `ones`, `constant`, `normal` or `uniform`.
@@ -34,6 +37,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
       no group.
     - (C5) `rows` is in [1, D] where the first dimension is D, and the parameter is no
       average.
+    - (C6) an `unused` parameter is not frozen, and no average.
 
     ```mlir
     zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
@@ -46,10 +50,10 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
       AnyAttr:$init, DefaultValuedStrAttr<StrAttr, "default">:$group,
       UnitAttr:$frozen, OptionalAttr<F64Attr>:$average,
-      OptionalAttr<I64Attr>:$rows);
+      OptionalAttr<I64Attr>:$rows, UnitAttr:$unused);
   let assemblyFormat = [{
     $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)?
-    (`average` $average^)? (`rows` $rows^)? attr-dict
+    (`unused` $unused^)? (`average` $average^)? (`rows` $rows^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
