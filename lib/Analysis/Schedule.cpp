@@ -3,6 +3,7 @@
 #include "zero/Analysis/Schedule.h"
 
 #include "zero/Analysis/Sizes.h"
+#include "zero/Dialect/Zero/PartitionTable.h"
 
 #include "program/Collective.h"
 
@@ -11,6 +12,26 @@ using namespace mlir::zero;
 
 // Errors stand at locations, not at operations: a step that is printed hides
 // its message.
+
+LogicalResult mlir::zero::verifyOwners(ModuleOp module, StepOp step) {
+  PartitionTable partitions(module);
+  SymbolTable symbols(module);
+  WalkResult walk = step->walk([&](AsyncOpInterface op) {
+    StringAttr ownerless;
+    op->getAttrDictionary().walk([&](FlatSymbolRefAttr name) {
+      if (symbols.lookup<ParameterOp>(name.getValue()) &&
+          !partitions.getPartition(name.getAttr()))
+        ownerless = name.getAttr();
+    });
+    if (!ownerless)
+      return WalkResult::advance();
+    emitError(op->getLoc())
+        << "'" << op->getName() << "' names @" << ownerless.getValue()
+        << ", which is in no 'zero.partition'; run zero-partition first";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
 
 FailureOr<StepOp> mlir::zero::getConfiguredSchedule(ModuleOp module) {
   auto steps = module.getOps<StepOp>();

@@ -236,6 +236,11 @@ void CheckpointActivations::offloadSpans(StepOp step, Operation *seed,
 LogicalResult CheckpointActivations::checkpoint(StepOp step,
                                                 RecomputePolicy recompute) {
   Block &micro = step.getRegionOp<MicroOp>().getBody().front();
+  if (micro.getOps<LossSeedOp>().empty())
+    return emitError(step.getLoc())
+           << "the micro-batch of @" << step.getSymName()
+           << " has no 'zero.loss_seed', where the backward begins: wanted a "
+              "step that zero-differentiate has made";
   SmallVector<ActivationLayer> found = findActivationLayers(micro);
   if (found.empty())
     return emitError(step.getLoc())

@@ -13,14 +13,21 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+/// Whether a gradient may reach `value`: numbers that no derivative has end it.
 static bool isDifferentiable(Value value) {
-  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  return !getElementTypeOrSelf(value.getType()).isIntOrIndex();
 }
 
 static Type withElementType(Type type, Type element) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     return shaped.clone(element);
   return element;
+}
+
+/// Whether `value` is no tensor, nor a number, but what a wait makes them of.
+static bool isStarted(Value value) {
+  return !isa<ShapedType>(value.getType()) &&
+         !value.getType().isIntOrIndexOrFloat();
 }
 
 /// Everything that `op` reads: its operands and what its regions capture.
@@ -188,6 +195,11 @@ LogicalResult Backward::visit(Operation &op) {
     return success();
 
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable && llvm::any_of(op.getOperands(), isStarted))
+    return op.emitOpError(
+        "is on a path from a trained value to the loss, and no gradient goes "
+        "through what was started: a model says what one rank computes, and "
+        "passes add what travels");
   if (!differentiable)
     return op.emitOpError(
         "is on a path from a trained value to the loss and has no gradient: "

@@ -159,7 +159,8 @@ LogicalResult PlanMemory::checkAndReport(StepOp step,
 void PlanMemory::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   // Sizes and places are for types that the executable stores.
-  if (failed(step) || failed(verifyElementTypes(getOperation(), *step)))
+  if (failed(step) || failed(verifyOwners(getOperation(), *step)) ||
+      failed(verifyElementTypes(getOperation(), *step)))
     return signalPassFailure();
   Planner planner(getOperation(), *step);
   if (failed(planner.run()) ||

@@ -62,3 +62,33 @@ zero.step @statistic(%x: tensor<2x4xf32>) {
   %loss = nn.reduce sum %rstd dims [0] : (tensor<2xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+// No gradient is lost where something is started: not beside another path, nor on
+// the only one.
+zero.mesh @mesh <data = 2>
+zero.parameter @w : tensor<4xf32> = #zero.ones
+zero.step @started_beside(%x: tensor<4xf32>) {
+  %w = zero.load @w : tensor<4xf32>
+  %p = arith.mulf %w, %x : tensor<4xf32>
+  %q = zero.all_to_all %p over <data = 2> : tensor<4xf32> -> <tensor<4xf32>>
+  // expected-error @+1 {{'zero.wait' op is on a path from a trained value to the loss, and no gradient goes through what was started: a model says what one rank computes, and passes add what travels}}
+  %r = zero.wait %q : <tensor<4xf32>>
+  %sum = arith.addf %r, %p : tensor<4xf32>
+  %loss = nn.reduce sum %sum dims [0] : (tensor<4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2>
+zero.parameter @w : tensor<4xf32> = #zero.ones
+zero.step @started_alone(%x: tensor<4xf32>) {
+  %w = zero.load @w : tensor<4xf32>
+  %q = zero.all_to_all %w over <data = 2> : tensor<4xf32> -> <tensor<4xf32>>
+  // expected-error @+1 {{no gradient goes through what was started}}
+  %r = zero.wait %q : <tensor<4xf32>>
+  %loss = nn.reduce sum %r dims [0] : (tensor<4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

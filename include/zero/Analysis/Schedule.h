@@ -24,6 +24,9 @@ bool startsOperation(Operation *op);
 /// Checks that all operations inside `op` that start something implement
 /// AsyncOpInterface. The error is at the operation.
 LogicalResult verifyStarts(Operation *op);
+/// Checks that a partition holds each parameter that something started in
+/// `step` names. The error is at the operation.
+LogicalResult verifyOwners(ModuleOp module, StepOp step);
 
 /// Whether `op` combines gradients over the ranks that states are cut over.
 /// What replicas combine after it is none.
