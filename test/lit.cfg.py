@@ -23,6 +23,7 @@ config.substitutions.append(("%foreign", config.zero_binary_dir + "/lib/zero_for
 config.substitutions.append(("%python", config.python))
 scripts = os.path.join(os.path.dirname(config.test_source_root), "tools", "scripts")
 config.substitutions.append(("%sources", scripts + "/check_sources.py"))
+config.substitutions.append(("%clock", scripts + "/check_clock.py"))
 config.substitutions.append(("%counts", scripts + "/count_tests.py"))
 config.substitutions.append(("%torch_tests", scripts + "/python_tests.py"))
 for tool in ("clang-format", "clang-tidy"):

@@ -72,11 +72,13 @@ def make(folder, share=0.9, **facts):
         file.write(b"\7\0" * 1000)
 
 
-def run(folder, part, *flags, torch=None, **seconds):
+def run(folder, part, *flags, torch=None, patience=None, **seconds):
     variables = {"STAND_IN": json.dumps({name.replace("_", "-"): each
                                          for name, each in seconds.items()})}
     if torch:
         variables["TORCH"] = str(torch)
+    if patience:
+        variables["ZERO_BUNDLE_PATIENCE"] = patience
     return stand_ins.run(folder, part, *flags, **variables)[0]
 
 
@@ -122,7 +124,7 @@ def check_ratios(folder):
     rows = run(folder, "ratios", "--only", "vocabulary", gpt2_124m_vocabulary_50257=None)
     stand_ins.expect(rows, gpt2_124m_vocabulary_50257=("failed", "50257 fails"))
     stand_ins.replace(os.path.join(folder, "run"), "SECONDS = 520", "SECONDS = 4")
-    rows = run(folder, "ratios")
+    rows = run(folder, "ratios", patience="1")
     stand_ins.expect(rows, gpt2_124m_zipf=(
         "skipped", "no time is left of 4 s: run ratios --only gpt2-124m-zipf"))
 

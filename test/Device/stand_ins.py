@@ -13,6 +13,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FACTS = {"gpu": "model of an H100", "gpus": 1, "in_use": 0, "shares_devices": False}
+# What ends by itself has time to do so on a busy machine; half an hour is the least limit.
+PATIENT = {"ZERO_BUNDLE_PATIENCE": "60"}
 # Processes share no model of NCCL, so they add through the host.
 BENCH = """if [ -n "$OMPI_COMM_WORLD_RANK" ]; then
   for flag; do
@@ -72,7 +74,7 @@ def run(folder, part, *flags, **environment):
     shutil.rmtree(os.path.join(folder, "results"), ignore_errors=True)
     done = subprocess.run([sys.executable, os.path.join(folder, "run"), part, "--out",
                            os.path.join(folder, "results"), *flags], capture_output=True,
-                          text=True, env={**os.environ, **environment})
+                          text=True, env={**os.environ, **PATIENT, **environment})
     path = os.path.join(folder, "results", part + ".json")
     if not os.path.exists(path):
         sys.exit(f"{part}: no results: {done.stdout}{done.stderr}")

@@ -245,7 +245,7 @@ def execute(folder, setup, data="tiny.txt", weights="tiny-gpt.safetensors", step
         command = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n",
                    str(setup.ranks), *command]
     # Before it handles SIGPIPE, mpirun may write to a rank that has ended.
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280,
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800,
                           restore_signals=not mpi)
     check(done.returncode == expect, f"{os.path.basename(stem)} ends with "
           f"{done.returncode}, not {expect}:\n{done.stderr[-3000:]}")

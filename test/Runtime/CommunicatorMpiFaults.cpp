@@ -21,12 +21,17 @@ void mismatch(Communicator &world) {
               DataType::F32, 0}});
 }
 
-/// Rank 1 computes for longer than the others wait.
-void late(Communicator &world) {
+/// Rank 1 comes when another has given up, and has made `file`.
+void late(Communicator &world, const std::string &file) {
   world.barrier();
-  if (world.rank() == 1)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  world.barrier();
+  while (world.rank() == 1 && !std::ifstream(file))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  try {
+    world.barrier();
+  } catch (const CommunicationError &) {
+    std::ofstream(file) << world.rank();
+    throw;
+  }
 }
 
 /// Rank 1 never comes back.
@@ -74,7 +79,7 @@ int main(int argc, char **argv) {
   const bool waits = fault == "late" || fault == "hang";
   const std::string file = argc > 2 ? argv[2] : "";
   CommunicatorOptions options;
-  options.timeoutSeconds = waits ? 0.5 : 60;
+  options.timeoutSeconds = waits ? 3 : 600;
   if (fault == "slow") {
     options.noticeSeconds = 0.2;
     options.notice = [&](const std::string &what) {
@@ -87,7 +92,7 @@ int main(int argc, char **argv) {
     if (fault == "mismatch")
       mismatch(*world);
     else if (waits)
-      fault == "late" ? late(*world) : hang(*world);
+      fault == "late" ? late(*world, file) : hang(*world);
     else if (fault == "slow")
       slow(*world, file);
     else if (fault == "leave")

@@ -32,7 +32,7 @@ void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 namespace zrt::testing {
 namespace {
 
-constexpr double kTimeoutSeconds = 120;
+constexpr double kTimeoutSeconds = 600;
 constexpr size_t kGuardBytes = 64;
 constexpr char kGuard = 0x5a;
 

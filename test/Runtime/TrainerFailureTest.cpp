@@ -15,7 +15,7 @@ using namespace zrt::test;
 namespace {
 
 /// Far longer than anything here takes: a test that waits so long has failed.
-constexpr std::chrono::minutes kForever{2};
+constexpr std::chrono::minutes kForever{10};
 
 /// Another backend, and what a test does first.
 class Wrapped : public Backend {

@@ -21,9 +21,9 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Waits until `holds`; false when that takes a minute.
+/// Waits until `holds`; false when that takes ten minutes.
 bool becomes(const std::function<bool()> &holds) {
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 60000; ++i) {
     if (holds())
       return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -29,7 +29,7 @@ using namespace fuzz;
 namespace {
 
 /// A guard and no measurement: what takes a second here takes minutes nowhere.
-constexpr uint64_t kGuardSeconds = 120;
+constexpr uint64_t kGuardSeconds = 600;
 /// Findings of a target after which it ends: one fault has many inputs.
 constexpr int kMostFindings = 10;
 

@@ -1,7 +1,7 @@
 """Checks sources without running them: check_sources.py ROOT BUILD RESULT.json
 
-Runs clang-format over all tracked C++ and CUDA files of the checkout ROOT, and
-clang-tidy on the lines that changed since the merge base with main, or since the
+Runs clang-format over all tracked C++ and CUDA files of the checkout ROOT,
+check_clock.py over its tests, and clang-tidy on the lines that changed since the merge base with main, or since the
 parent commit where main has everything; uncommitted changes count. clang-tidy reads the
 compilation database of BUILD, which must be built, since headers are generated.
 
@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import check_clock
 
 FORMAT = "clang-format-22"
 TIDY = "clang-tidy-22"
@@ -64,6 +66,15 @@ def check_format(root):
         return entry(FORMAT, "PASS")
     wrong = dict.fromkeys(re.findall(r"^(.+?):\d+:\d+: error", done.stderr, re.M))
     return entry(FORMAT, "FAIL", f"run {FORMAT} -i " + " ".join(wrong))
+
+
+def check_tests(root):
+    """Whether tests depend on the clock."""
+    name = "tests without a clock"
+    if git(root, "rev-parse", "HEAD") is None:
+        return skipped(name, "not a git checkout: no list of tracked files")
+    problems = list(check_clock.check(root, check_clock.MEANT))
+    return entry(name, "FAIL" if problems else "PASS", "\n".join(problems))
 
 
 def find_base(root):
@@ -191,7 +202,7 @@ def check_tidy(root, build):
 
 def main(root, build, result):
     root = root.resolve()
-    entries = [check_format(root), *check_tidy(root, build.resolve())]
+    entries = [check_format(root), check_tests(root), *check_tidy(root, build.resolve())]
     for each in entries:
         if each["code"] == "FAIL":
             print(each["output"].rstrip())

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 
-from commands import PROGRAMS, ROOT, SKIPPED, binary, body_of, last_lines, run
+from commands import PATIENCE, PROGRAMS, ROOT, SKIPPED, binary, body_of, last_lines, run
 from faults import fault_checks
 
 DEVICE = os.path.join(ROOT, "test", "Device")
@@ -22,7 +22,7 @@ QUICK = ("trace", "Nccl.OneRankInAGraph", "CudaKernels.Products", "CudaKernels.N
 
 
 def gtest_names(program):
-    code, output = run([binary(program), "--gtest_list_tests"], 60)
+    code, output = run([binary(program), "--gtest_list_tests"], 60 * PATIENCE)
     if code != 0:
         return []
     names, suite = [], ""
@@ -72,7 +72,7 @@ def kernel_checks():
 
 def step_checks():
     suite = [sys.executable, os.path.join(DEVICE, "suite.py")]
-    code, output = run(suite + ["list"], 60)
+    code, output = run(suite + ["list"], 60 * PATIENCE)
     for name in output.split() if code == 0 else []:
         yield name, body_of(suite + ["run", os.path.join(PROGRAMS, "suite"), name],
                                    skips=(SKIPPED,)), 120
@@ -99,7 +99,8 @@ def trace_check():
             if code != 0:
                 return "failed", last_lines(output), {"exit": code}
             checker = os.path.join(ROOT, "test", "Tools", "Inputs", "check_trace.py")
-            code, output = run([sys.executable, checker, path, "1", "2", "4", "12"], 60)
+            code, output = run([sys.executable, checker, path, "1", "2", "4", "12"],
+                               60 * PATIENCE)
             return "passed" if code == 0 else "failed", last_lines(output), {}
     return "trace", body, 120
 

@@ -11,6 +11,8 @@ BIN = os.path.join(ROOT, "bin")
 PROGRAMS = os.path.join(ROOT, "programs")
 OUTER = dict(os.environ)  # without what the bundle adds
 TAIL = 400  # characters of a failure's output that are shown
+# What all limits are multiplied by, where the programs of the bundle run slower than on a GPU.
+PATIENCE = float(os.environ.get("ZERO_BUNDLE_PATIENCE", "1"))
 SKIPPED = 77  # exit code of what cannot run here; the last line says why
 
 

@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 
-from commands import OUTER, ROOT, binary, kept, last_lines, run
+from commands import OUTER, PATIENCE, ROOT, binary, kept, last_lines, run
 from libraries import describe_missing, trace
 
 NO_DEVICE = 3  # exit code of zero-device-bench where CUDA sees no GPU
@@ -29,7 +29,7 @@ class Machine:
         if not self.broken:
             self.ask()
         code, output = run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
-                           30)
+                           30 * PATIENCE)
         if code == 0 and output.strip():
             self.facts["driver"] = output.split()[0]
         with open(os.path.join(ROOT, "commit")) as file:
@@ -37,7 +37,7 @@ class Machine:
         kept.take()
 
     def ask(self):
-        code, output = run([binary("zero-device-bench"), "device"], 120)
+        code, output = run([binary("zero-device-bench"), "device"], 120 * PATIENCE)
         if code == 0:
             self.facts = json.loads(output.splitlines()[-1])
         elif code is None:
@@ -69,6 +69,6 @@ class Machine:
         for name in ("zero-device-run", "zero-device-bench"):
             lines += ["", f"libraries of {name}:", trace(binary(name))]
         for command in DESCRIPTIONS:
-            run(command, 30)
+            run(command, 30 * PATIENCE)
         lines += ["", kept.take()]
         return "\n".join(lines)

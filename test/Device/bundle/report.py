@@ -9,7 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from commands import kept
+from commands import PATIENCE, kept
 
 BEGIN = time.monotonic()  # of the process: what looks at the machine counts too
 
@@ -26,7 +26,7 @@ class Report:
         self.lock = threading.Lock()
 
     def left(self):
-        return self.deadline - (time.monotonic() - self.begin)
+        return self.deadline * PATIENCE - (time.monotonic() - self.begin)
 
     def add(self, name, status, seconds, text, **numbers):
         with self.lock:
@@ -49,7 +49,7 @@ class Report:
                             f"{self.part} --only {name}")
         kept.take()
         try:
-            status, text, numbers = body(min(limit, self.left()))
+            status, text, numbers = body(min(limit * PATIENCE, self.left()))
         except Exception as error:  # a check's own fault is a failed check
             status, text, numbers = "failed", f"{type(error).__name__}: {error}", {}
         numbers = {**numbers, **self.keep(name, status, text)}

@@ -436,7 +436,7 @@ def test_in_a_process_of_its_own(script, wanted, tmp_path):
         cwd=pathlib.Path(__file__).parents[1],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=1200,
         check=False,
     )
     assert done.returncode == 0, done.stderr

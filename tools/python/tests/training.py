@@ -55,7 +55,7 @@ def shuffled(batch: dict) -> dict:
 
 def run(command: list[str], folder: pathlib.Path) -> str:
     result = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=1200, check=False
     )
     assert result.returncode == 0, f"{' '.join(command)}\n{result.stderr[-4000:]}"
     return result.stdout
