@@ -142,7 +142,7 @@ void Session::openData(const std::string &path) {
   asked.validationFraction = 0;
   asked.seed = options.seed;
   asked.ranks = own.training.ranks;
-  Data opened = zrt::openData(asked, own.inputs);
+  Data opened = zrt::openData(asked, own);
   data = std::move(opened);
   batches.clear();
   for (int rank = 0; rank < own.training.ranks; ++rank) {

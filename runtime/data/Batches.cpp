@@ -95,6 +95,33 @@ Vocabulary zrt::vocabularyOf(const Program &program, const Input &input) {
   return result;
 }
 
+Vocabulary zrt::tokenVocabularyOf(const Program &program) {
+  for (const Input &input : program.inputs)
+    if (isTokenInput(input.name))
+      return vocabularyOf(program, input);
+  return {};
+}
+
+bool zrt::isOfBytes(const Vocabulary &vocabulary) {
+  return vocabulary.size >= 0 && vocabulary.size <= 256;
+}
+
+Data zrt::openData(const DataOptions &options, const Program &program) {
+  Data data = openData(options, program.inputs);
+  const Vocabulary vocabulary = tokenVocabularyOf(program);
+  if (data.text.empty() || vocabulary.size < 0 || isOfBytes(vocabulary))
+    return data;
+  throw std::runtime_error(
+      "'" + data.text +
+      "' is read as text, and its bytes would be the tokens, "
+      "but " +
+      vocabulary.where + " has " + std::to_string(vocabulary.size) + " " +
+      vocabulary.unit +
+      ": make token ids of it with the model's tokenizer, by zero-tokenize "
+      "--tokenizer tokenizer.json -o data.bin '" +
+      data.text + "'; --data-format text trains on its bytes");
+}
+
 Batches::Batches(const Program &program, const Data &data, uint64_t seed,
                  int rank)
     : program(program), data(data), seed(seed), rank(rank),

@@ -24,6 +24,16 @@ struct Vocabulary {
 /// the classes of the cross entropy that it is the target of.
 Vocabulary vocabularyOf(const Program &program, const Input &input);
 
+/// That of the input of token ids; negative where there is none.
+Vocabulary tokenVocabularyOf(const Program &program);
+/// Whether token ids may be bytes of text: there are at most 256.
+bool isOfBytes(const Vocabulary &vocabulary);
+
+/// As `openData` for the inputs of `program`. Text whose bytes would be tokens
+/// is refused where the program has more ids than bytes have values, unless
+/// `format` asks for it.
+Data openData(const DataOptions &options, const Program &program);
+
 /// Fills a rank's inputs. Which samples an update sees is a function of the
 /// seed alone: sample i of update u is number u * (global batch) + i of a
 /// sequence of epochs, each a permutation of the data. Rank r of n takes, in

@@ -70,11 +70,13 @@ Data openParts(const DataOptions &options, uint64_t size, Make make,
 
 Data openTokens(const DataOptions &options, const std::vector<Input> &inputs) {
   const TokenFormat format = tokenFormatOf(options.format);
-  std::string remark;
+  std::string remark, text;
   const auto open = [&](const std::string &path) {
     auto file = std::make_shared<TokenFile>(path, format);
     if (remark.empty())
       remark = file->remark();
+    if (file->isText() && format == TokenFormat::ByName)
+      text = path;
     return file;
   };
   const auto file = open(options.path);
@@ -88,6 +90,7 @@ Data openTokens(const DataOptions &options, const std::vector<Input> &inputs) {
                             options.seed);
   });
   data.remark = remark;
+  data.text = text;
   return data;
 }
 

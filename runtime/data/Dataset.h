@@ -55,6 +55,7 @@ struct Data {
   std::unique_ptr<Dataset> validation;
   std::string noValidation;
   std::string remark;
+  std::string text; ///< a file whose bytes are tokens by its name; or empty
 };
 
 /// Opens the data for `inputs`; the kind of file follows from its name. A

@@ -14,13 +14,6 @@ using namespace zrt;
 
 namespace {
 
-Vocabulary tokenVocabulary(const Program &program) {
-  for (const Input &input : program.inputs)
-    if (isTokenInput(input.name))
-      return vocabularyOf(program, input);
-  return {};
-}
-
 bool hasElements(DataType type) {
   return type == DataType::F32 || type == DataType::F16 ||
          type == DataType::BF16;
@@ -40,14 +33,13 @@ float element(const void *data, DataType type, int64_t index) {
 } // namespace
 
 bool zrt::hasByteVocabulary(const Program &program) {
-  const int64_t size = tokenVocabulary(program).size;
-  return size >= 0 && size <= 256;
+  return isOfBytes(tokenVocabularyOf(program));
 }
 
 std::vector<int32_t> zrt::promptTokens(const std::string &prompt, bool bytes,
                                        const Program &program,
                                        const Tokenizer *tokenizer) {
-  const int64_t limit = tokenVocabulary(program).size;
+  const int64_t limit = tokenVocabularyOf(program).size;
   std::vector<int32_t> tokens;
   if (tokenizer) {
     tokens = tokenizer->encode(prompt.empty() ? "\n" : prompt);

@@ -35,7 +35,7 @@ Data openRunData(const Run &run) {
   dataOptions.seed = options.seed;
   dataOptions.format = options.dataFormat;
   dataOptions.ranks = run.program.training.ranks;
-  Data data = openData(dataOptions, run.program.inputs);
+  Data data = openData(dataOptions, run.program);
   if ((options.evalEvery > 0 || !options.saveOutputs.empty()) &&
       !data.validation)
     throw std::runtime_error(data.noValidation);
