@@ -118,6 +118,16 @@ private:
   std::vector<std::unordered_set<std::string>> keys; ///< of open objects
 };
 
+} // namespace
+
+std::string zrt::duplicateKeyOf(const std::string &text) {
+  DuplicateKey keys;
+  json::sax_parse(text, &keys);
+  return keys.found;
+}
+
+namespace {
+
 /// One header, and how to say what is wrong with it.
 class HeaderReader {
 public:
@@ -155,10 +165,9 @@ private:
     } catch (const json::exception &failure) {
       fail(std::string("the header is no JSON: ") + failure.what());
     }
-    DuplicateKey keys;
-    json::sax_parse(text, &keys);
-    if (!keys.found.empty())
-      fail("the header has the key '" + keys.found + "' twice");
+    const std::string twice = duplicateKeyOf(text);
+    if (!twice.empty())
+      fail("the header has the key '" + twice + "' twice");
     return header;
   }
 

@@ -122,6 +122,10 @@ private:
   uint64_t dataBegin = 0;
 };
 
+/// A key that some object of the JSON text has twice, or "": parsers keep the
+/// last one.
+std::string duplicateKeyOf(const std::string &text);
+
 /// The first bytes of a file of `entries`, length and header; sets `begin` and
 /// `end` of each, one after the other. Tensors begin at a multiple of 8.
 std::string

@@ -6,6 +6,7 @@
 #include "state/Initialize.h"
 #include "state/PackedSlice.h"
 #include "state/SafeTensors.h"
+#include "state/TensorFiles.h"
 #include "state/Together.h"
 #include "state/TogetherFile.h"
 
@@ -62,7 +63,7 @@ private:
 
 } // namespace
 
-static void checkNames(const std::string &path, const SafeTensorsFile &file,
+static void checkNames(const std::string &path, const TensorFiles &files,
                        const Program &program) {
   Complaint missing("parameters that the file does not have"),
       extra("tensors that are no parameters of this model"),
@@ -70,11 +71,12 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
   std::set<std::string> known;
   for (const Parameter &parameter : program.parameters) {
     known.insert(parameter.name);
-    const TensorEntry *entry = file.find(parameter.name);
-    if (!entry) {
+    const TensorPlace *place = files.find(parameter.name);
+    if (!place) {
       missing.add(parameter.name);
       continue;
     }
+    const TensorEntry *entry = place->entry;
     if (entry->shape != parameter.shape)
       shapes.add(parameter.name + " (found " + shapeText(entry->shape) +
                  ", wanted " + shapeText(parameter.shape) + ")");
@@ -82,9 +84,9 @@ static void checkNames(const std::string &path, const SafeTensorsFile &file,
       types.add(parameter.name + " (found " + nameOf(entry->type) +
                 ", wanted F32, F16 or BF16)");
   }
-  for (const TensorEntry &entry : file.tensors())
-    if (!known.count(entry.name))
-      extra.add(entry.name);
+  for (const TensorPlace &place : files.tensors())
+    if (!known.count(place.entry->name))
+      extra.add(place.entry->name);
   std::string text;
   for (const Complaint *complaint : {&missing, &extra, &shapes, &types})
     complaint->appendTo(text);
@@ -102,24 +104,24 @@ StartingValues zrt::initialValuesOf(uint64_t seed) {
 StartingValues zrt::loadWeights(const std::string &path, const Program &program,
                                 const Arenas &arenas,
                                 Communicator &communicator) {
-  std::shared_ptr<SafeTensorsFile> file;
+  std::shared_ptr<TensorFiles> files;
   together(communicator, [&] {
-    file = std::make_shared<SafeTensorsFile>(path);
-    checkNames(path, *file, program);
+    files = std::make_shared<TensorFiles>(path);
+    checkNames(path, *files, program);
     for (const Parameter &parameter : program.parameters) {
-      const TensorEntry &entry = *file->find(parameter.name);
+      const TensorPlace &place = *files->find(parameter.name);
       const DataType type = partitionOf(program, parameter).computeType;
       setParameter(program, arenas, communicator.rank(), parameter,
                    [&](uint64_t element, uint64_t count, float *out) {
-                     file->readFloats(entry, element, count, out);
+                     place.readFloats(element, count, out);
                      checkRange(path + ": ", "'" + parameter.name + "'", type,
                                 element, out, count);
                    });
     }
   });
-  return [file](const Parameter &parameter, uint64_t element, uint64_t count,
-                float *out) {
-    file->readFloats(*file->find(parameter.name), element, count, out);
+  return [files](const Parameter &parameter, uint64_t element, uint64_t count,
+                 float *out) {
+    files->find(parameter.name)->readFloats(element, count, out);
   };
 }
 

@@ -127,8 +127,10 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "compiled scale; gradients are divided by it again")
       ->type_name("X")
       ->check(number(kSmallestLossScale, kLargestLossScale));
-  app.add_option("--weights", options.weights, "load the initial weights")
-      ->type_name("FILE.safetensors");
+  app.add_option("--weights", options.weights,
+                 "load the initial weights: a safetensors file, an index of "
+                 "shards, or a folder with either")
+      ->type_name("PATH");
   app.add_option("--save-weights", options.saveWeights,
                  "save the weights after the last update")
       ->type_name("FILE.safetensors");

@@ -6,6 +6,7 @@
 #include "state/Arenas.h"
 #include "state/Initialize.h"
 #include "state/SharedFile.h"
+#include "state/TensorFiles.h"
 #include "state/Weights.h"
 #include "trainer/Report.h"
 #include "trainer/SaveOutputs.h"
@@ -27,6 +28,14 @@ int64_t hashOf(const std::string &text) {
   for (const char c : text)
     hash = mixBits(hash, static_cast<unsigned char>(c));
   return int64_t(hash);
+}
+
+/// Of the names of the files of weights.
+int64_t hashOfWeights(const std::string &path) {
+  std::string names;
+  for (const std::string &file : tensorFilesOf(path))
+    names += file.substr(file.find_last_of('/') + 1) + "\n";
+  return hashOf(names);
 }
 
 /// Of the names of a folder's files of data, without the folder's own.
@@ -99,6 +108,7 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"the list of files of --data", hashOfFiles(options.data)},
       {"the list of files of --validation-data",
        hashOfFiles(options.validationData)},
+      {"the list of files of --weights", hashOfWeights(options.weights)},
   };
 }
 
@@ -141,7 +151,8 @@ void RankRun::checkAgreement() {
     agreeOnFile(communicator, "--data", file);
   for (const std::string &file : dataFiles(options.validationData))
     agreeOnFile(communicator, "--validation-data", file);
-  agreeOnFile(communicator, "--weights", options.weights);
+  for (const std::string &file : tensorFilesOf(options.weights))
+    agreeOnFile(communicator, "--weights", file);
   agreeOnFile(communicator, "--tokenizer", options.tokenizer);
 }
 
