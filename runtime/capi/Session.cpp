@@ -1,6 +1,7 @@
 #include "capi/Session.h"
 
 #include "communicator/InProcess.h"
+#include "communicator/Launcher.h"
 #include "data/Permutation.h"
 #include "kernels/Kernel.h"
 #include "state/Gradients.h"
@@ -34,6 +35,23 @@ void checkMemory(const Program &program, const Options &options) {
     throw std::runtime_error(lack);
 }
 
+/// Refuses to be one of several processes: ranks are threads of this one, so
+/// that each process would be a training of its own.
+void checkLaunch(const Program &program) {
+  const Launch launch = findLaunch();
+  if (launch.processes > 1)
+    throw StateError(
+        "this process was started as " + describe(launch) +
+        ", and the ranks of a library are threads of one process: each "
+        "process would train all of '" +
+        program.name +
+        "' by itself. Start one process, or compile the model as an "
+        "executable and start that with mpirun -n " +
+        std::to_string(program.training.ranks) +
+        "; where each process is to train by itself, unset " +
+        launch.variables);
+}
+
 /// Lets copies of parameters follow what was set.
 void refresh(Backend &backend, bool &stale) {
   if (std::exchange(stale, false))
@@ -54,6 +72,7 @@ Session::Session(const Compiled &compiled, const Options &asked)
           /*terminal=*/false,
           /*isForDevice=*/false},
       team(own.training.ranks) {
+  checkLaunch(own);
   checkMemory(own, options);
   CommunicatorOptions communication;
   communication.timeoutSeconds = options.timeout;

@@ -2,6 +2,7 @@
 
 #include "checkpoint/Shard.h"
 #include "communicator/InProcess.h"
+#include "communicator/Launcher.h"
 #include "communicator/Mpi.h"
 #include "state/Weights.h"
 #include "trainer/Calibrate.h"
@@ -159,9 +160,26 @@ int localRanksOfJob() {
   return 0;
 }
 
+/// Refuses to be one of several processes that do not find each other: each
+/// would be a training of its own. `found` are those that MPI connects.
+void checkLaunch(const Run &run, int found) {
+  const Launch launch = findLaunch();
+  if (found > 1 || launch.processes == 1)
+    return;
+  const int ranks = run.program.training.ranks;
+  throw UsageError(
+      "started as " + describe(launch) +
+      ", which does not connect them: each would train all of '" +
+      run.program.name + "' by itself. Start the " + std::to_string(ranks) +
+      (ranks == 1 ? " rank" : " ranks") + " of this program with mpirun -n " +
+      std::to_string(ranks) + " of Open MPI, or as threads, in one process; " +
+      "where each process is to train by itself, unset " + launch.variables);
+}
+
 int launchProcess(const Run &run) {
   const std::unique_ptr<Communicator> communicator =
       makeMpi(communicatorOptions(run));
+  checkLaunch(run, communicator->ranks());
   const int ranks = run.program.training.ranks;
   if (communicator->ranks() != ranks) {
     if (communicator->rank() == 0)
@@ -213,5 +231,8 @@ int zrt::launch(const Run &run) {
           describeStart("the thread that waits for signals", error));
     }
   }
-  return launchedUnderMpi() ? launchProcess(run) : launchThreads(run);
+  if (launchedUnderMpi())
+    return launchProcess(run);
+  checkLaunch(run, 1);
+  return launchThreads(run);
 }

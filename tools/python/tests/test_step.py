@@ -281,6 +281,17 @@ def test_ids_are_checked():
         assert step(batch) > 0
 
 
+def test_several_processes_are_refused(monkeypatch, tmp_path):
+    """Each would train the whole model by itself."""
+    compile_mlp(output=tmp_path / "step.so").close()
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(zero.StateError, match="process 0 of 2 by torchrun.*mpirun -n 2"):
+        zero.load(tmp_path / "step.so")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    zero.load(tmp_path / "step.so").close()
+
+
 def test_a_run_that_has_failed_says_why(tmp_path):
     ids = numpy.full(4000, 60000, "<u2")
     (tmp_path / "data.bin").write_bytes(ids.tobytes())
