@@ -70,6 +70,7 @@ void Translator::translateTraining() {
   TrainingAttr from = *step.getTraining();
   zrt::Training &to = program.training;
   program.name = step.getSymName().str();
+  program.pretrained = step->hasAttr("zero.pretrained");
   to.stage = from.getStage();
   to.ranks = from.getRanks();
   program.mesh = describeMesh(mesh);

@@ -374,6 +374,7 @@ struct GroupTraffic {
 
 struct Program {
   std::string name;
+  bool pretrained = false; ///< there are weights, from which its runs start
   Training training;
   uint64_t arenaBytes[kSpaceCount] = {}; ///< by `spaceOf`
   std::vector<Parameter> parameters;

@@ -206,9 +206,9 @@ ZRT_FIELDS(MeshAxis, name, size)
 ZRT_FIELDS(MeshGroup, axes)
 ZRT_FIELDS(Mesh, axes, groups)
 ZRT_FIELDS(GroupTraffic, elements)
-ZRT_FIELDS(Program, name, training, arenaBytes, parameters, partitions,
-           residents, inputs, constants, kernels, initialize, micro, microLast,
-           apply, evaluate, memory, expectedTraffic, files, mesh,
+ZRT_FIELDS(Program, name, pretrained, training, arenaBytes, parameters,
+           partitions, residents, inputs, constants, kernels, initialize, micro,
+           microLast, apply, evaluate, memory, expectedTraffic, files, mesh,
            expectedByGroup)
 #undef ZRT_FIELDS
 

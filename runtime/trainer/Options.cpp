@@ -131,6 +131,10 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "load the initial weights: a safetensors file, an index of "
                  "shards, or a folder with either")
       ->type_name("PATH");
+  app.add_flag("--from-scratch", options.fromScratch,
+               "start from new values, although the model was imported with "
+               "weights")
+      ->excludes("--weights");
   app.add_option("--save-weights", options.saveWeights,
                  "save the weights after the last update")
       ->type_name("FILE.safetensors");
@@ -314,7 +318,11 @@ void checkClaims(const Claims &claims, const Options &options,
                      "it: compile it again with zero-compile --deterministic");
 }
 
-void checkTraining(const Options &options) {
+void checkTraining(const Options &options, const Program &program) {
+  // Whether there is a checkpoint is known when it is looked for.
+  if (!options.resume)
+    if (const std::string why = refuseNewValues(options, program); !why.empty())
+      throw UsageError(why);
   if (options.data.empty() && options.steps != 0)
     throw UsageError("--data FILE is missing; --help lists all flags");
   if (options.steps < 0)
@@ -345,6 +353,15 @@ std::string sentence(const CLI::App &app, const CLI::ParseError &error) {
 
 int zrt::mostThreads() {
   return std::max(16, 4 * int(std::thread::hardware_concurrency()));
+}
+
+std::string zrt::refuseNewValues(const Options &options,
+                                 const Program &program) {
+  if (!program.pretrained || options.fromScratch || !options.weights.empty())
+    return "";
+  return "the model of '" + program.name +
+         "' was imported with weights, and none are given: start from them "
+         "with --weights FILE, or from new random values with --from-scratch";
 }
 
 Options zrt::parseOptions(int argc, char **argv, const Program &program,
@@ -397,7 +414,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
                    : !options.calibrate.empty() ? Options::Action::Calibrate
                                                 : Options::Action::Train;
   if (options.action == Options::Action::Train) {
-    checkTraining(options);
+    checkTraining(options, program);
     readTraceSteps(traceSteps, options);
     checkDump(options, program);
   }

@@ -39,6 +39,7 @@ struct Options {
   /// Seconds without any progress until the run ends, and until it says whom
   /// it waits for; 0: never.
   double timeout = 600, noticeAfter = 10;
+  bool fromScratch = false; ///< from new values, although there are weights
   std::string weights, saveWeights, saveOutputs, metrics, trace;
   std::string tensorboard;       ///< the folder of event files
   std::vector<std::string> dump; ///< parameters to write
@@ -70,6 +71,9 @@ struct Options {
 /// The most threads of a rank: many more than there are cores only wait for
 /// each other.
 int mostThreads();
+
+/// Why a run of `program` must not start from new values, or "".
+std::string refuseNewValues(const Options &options, const Program &program);
 
 /// Parses the command line and checks it against the program. Throws
 /// UsageError with one sentence. The flags of a device are there only where the

@@ -91,6 +91,7 @@ std::vector<Claim> claimsOf(const Program &program, const Options &options,
       {"--checkpoint-every", options.checkpointEvery},
       {"--keep", options.keep},
       {"--resume", int64_t(options.resume)},
+      {"--from-scratch", int64_t(options.fromScratch)},
       {"--trace", int64_t(!options.trace.empty())},
       {"--dump", hashOfNames(options.dump)},
       {"--dump-update", options.dumpUpdate},
@@ -171,6 +172,8 @@ void RankRun::setState() {
       return;
     }
   }
+  if (const std::string why = refuseNewValues(options, program); !why.empty())
+    throw std::runtime_error("there is no checkpoint yet, and " + why);
   if (options.weights.empty()) {
     initializeParameters(program, arenas, communicator.rank(), options.seed,
                          &pool);

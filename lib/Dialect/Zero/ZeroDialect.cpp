@@ -103,6 +103,13 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                              "configured step");
     return success();
   }
+  // The model has weights beside it, from which its runs start.
+  if (attribute.getName() == "zero.pretrained") {
+    if (!isa<StepOp>(op) || !isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError("attribute 'zero.pretrained' must be a unit "
+                             "attribute of a step");
+    return success();
+  }
   return op->emitOpError("unknown attribute '") << attribute.getName() << "'";
 }
 

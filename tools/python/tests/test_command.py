@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
-from safetensors.torch import load_file
-from training import train
+import torch
+from safetensors.torch import load_file, save_file
+from training import run, tool, train
 
 import zero
 from zero.importer import table
@@ -40,6 +42,25 @@ def test_file_and_weights(tmp_path):
     assert main(words) == 0
     assert "zero.parameter @f.weight : tensor<1x3xf32>" in (tmp_path / "m.mlir").read_text()
     assert set(load_file(tmp_path / "m.st")) == {"f.weight", "f.bias"}
+
+
+def test_an_executable_wants_its_weights(tmp_path):
+    """An import that wrote weights is not trained from new ones without a word."""
+    (tmp_path / "net.py").write_text(MODEL)
+    weights, text = tmp_path / "m.safetensors", tmp_path / "m.mlir"
+    words = [f"{tmp_path}/net.py:make", "-o", str(text)]
+    assert main(words) == 0
+    assert "zero.pretrained" not in text.read_text()
+    assert main([*words, "--weights", str(weights)]) == 0
+    run([tool("zero-compile"), str(text), "-o", str(tmp_path / "train")], tmp_path)
+    save_file({"x": torch.zeros(8, 3)}, tmp_path / "data.safetensors")
+    command = ["./train", "--data", "data.safetensors", "--validation-fraction", "0"]
+    command += ["--steps", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "was imported with weights, and none are given" in done.stderr
+    run([*command, "--weights", str(weights)], tmp_path)
+    run([*command, "--from-scratch"], tmp_path)
 
 
 def test_errors(tmp_path, capsys):

@@ -95,7 +95,9 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     the loss and of further named outputs. As a *schedule*, the body holds
     `zero.micro`, `zero.apply`, `zero.evaluate` and, where needed,
     `zero.initialize`. The arguments are the micro-batch of one rank; an argument
-    attribute `zero.input = "name"` names what the data loader puts there.
+    attribute `zero.input = "name"` names what the data loader puts there. A step with
+    the attribute `zero.pretrained` has weights beside it, as an import writes them:
+    its executable does not start from new values unless it is told to.
 
     Constraints
     - (C1) arguments are ranked tensors of static shape; there are no results.

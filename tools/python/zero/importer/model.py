@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Any, Sequence
 
@@ -32,9 +33,10 @@ class Model:
     aliases: dict[str, str]
 
     def save(self, path: str | os.PathLike, weights: str | os.PathLike | None = None) -> None:
-        """Writes the model, and its weights as safetensors where a path is given."""
+        """Writes the model, and its weights as safetensors where a path is given: the
+        executable then does not start without them."""
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.text)
+            file.write(self.text if weights is None else _pretrained(self.text))
         if weights is not None:
             self.save_weights(weights)
 
@@ -47,6 +49,12 @@ class Model:
             )
         tensors = {name: value.contiguous().cpu() for name, value in self.parameters.items()}
         save_file(tensors, os.fspath(path), metadata={"format": "pt"})
+
+
+def _pretrained(text: str) -> str:
+    """The text of a model with weights beside it."""
+    step = r"^(zero\.step @train\(.*\)) \{$"
+    return re.sub(step, r"\1 attributes {zero.pretrained} {", text, count=1, flags=re.MULTILINE)
 
 
 def export(module: nn.Module, batch: dict[str, Any], *, outputs: Sequence[str] = ()) -> Model:
