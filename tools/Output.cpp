@@ -15,6 +15,14 @@ using namespace mlir;
 
 static const char *toolName;
 
+/// With advice, where it helps.
+static std::string describe(std::error_code code) {
+  return code == std::errc::file_too_large
+             ? code.message() +
+                   ": raise the limit on the size of files (ulimit -f)"
+             : code.message();
+}
+
 /// Runs before the stream's destructor, which would end the process without
 /// saying what could not be written.
 static void finishStandardOutput() {
@@ -27,13 +35,14 @@ static void finishStandardOutput() {
   if (error == std::errc::broken_pipe)
     return;
   llvm::WithColor::error(llvm::errs(), toolName)
-      << "cannot write to standard output: " << error.message() << "\n";
+      << "cannot write to standard output: " << describe(error) << "\n";
   _exit(1);
 }
 
 void zero::checkStandardOutput(const char *tool) {
   toolName = tool;
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::outs(); // before the handler, so that it is destroyed after it
   std::atexit(finishStandardOutput);
 }
@@ -52,7 +61,7 @@ std::string zero::writeBytes(StringRef path, StringRef bytes) {
     file.os().clear_error();
   }
   if (code)
-    return ("cannot write '" + path + "': " + code.message()).str();
+    return ("cannot write '" + path + "': " + describe(code)).str();
   file.keep();
   return "";
 }

@@ -11,7 +11,8 @@
 namespace mlir::zero {
 
 /// From here on, what `tool` cannot write to standard output is one error with
-/// exit code 1, and a reader that closes its pipe is none. `tool` outlives the
+/// exit code 1, and a reader that closes its pipe is none; the limit on the
+/// size of files is an error of a write, no signal. `tool` outlives the
 /// process.
 void checkStandardOutput(const char *tool);
 

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
 #include <stdexcept>
 
 using namespace zrt;
@@ -213,11 +212,4 @@ Manifest zrt::parseManifest(const std::string &text, const std::string &path) {
   } catch (const std::exception &error) {
     throw std::runtime_error(path + ": cannot be read: " + error.what());
   }
-}
-
-std::string zrt::readText(const std::string &path) {
-  const FileHandle file(path, O_RDONLY);
-  std::string text(file.size(), '\0');
-  file.read(0, text.data(), text.size());
-  return text;
 }

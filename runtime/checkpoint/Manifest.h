@@ -87,9 +87,6 @@ uint64_t signatureOf(const std::vector<StoredTensor> &tensors);
 std::string writeManifest(const Manifest &manifest);
 Manifest parseManifest(const std::string &text, const std::string &path);
 
-/// The text of a small file. Throws std::runtime_error.
-std::string readText(const std::string &path);
-
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_CHECKPOINT_MANIFEST_H

@@ -1,4 +1,4 @@
-#include "state/SafeTensors.h"
+#include "state/FileHandle.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,10 +11,33 @@
 
 using namespace zrt;
 
+/// What is no regular file, in words.
+static const char *kindOf(mode_t mode) {
+  return S_ISDIR(mode)    ? "a folder"
+         : S_ISFIFO(mode) ? "a pipe"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
+}
+
+// Without O_NONBLOCK, opening a pipe waits for its other end, maybe for ever;
+// to a regular file the flag means nothing.
 FileHandle::FileHandle(const std::string &path, int flags, unsigned mode)
-    : path(path), descriptor(open(path.c_str(), flags | O_CLOEXEC, mode)) {
-  if (descriptor < 0)
-    fail("cannot be opened");
+    : path(path),
+      descriptor(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode)) {
+  const int reason = errno;
+  struct stat status = {};
+  const bool isKnown = descriptor < 0 ? ::stat(path.c_str(), &status) == 0
+                                      : ::fstat(descriptor, &status) == 0;
+  const bool isWanted = S_ISREG(status.st_mode) || (flags & O_DIRECTORY) != 0;
+  if (descriptor >= 0 && isKnown && isWanted)
+    return;
+  if (descriptor >= 0)
+    close(descriptor);
+  errno = reason;
+  if (isKnown && !isWanted)
+    throw std::runtime_error(path + ": found " + kindOf(status.st_mode) +
+                             ", wanted a regular file");
+  fail("cannot be opened");
 }
 
 FileHandle::FileHandle(FileHandle &&other) noexcept
@@ -33,7 +56,14 @@ FileHandle::~FileHandle() {
 }
 
 void FileHandle::fail(const char *what) const {
-  throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno));
+  throw std::runtime_error(path + ": " + what + ": " + describeError(errno));
+}
+
+std::string zrt::describeError(int number) {
+  const std::string text = std::strerror(number);
+  return number == EFBIG
+             ? text + ": raise the limit on the size of files (ulimit -f)"
+             : text;
 }
 
 uint64_t FileHandle::size() const {
@@ -41,13 +71,6 @@ uint64_t FileHandle::size() const {
   if (fstat(descriptor, &status) != 0)
     fail("its size cannot be read");
   return static_cast<uint64_t>(status.st_size);
-}
-
-bool FileHandle::isRegular() const {
-  struct stat status;
-  if (fstat(descriptor, &status) != 0)
-    fail("its kind cannot be read");
-  return S_ISREG(status.st_mode);
 }
 
 void FileHandle::resize(uint64_t bytes) const {
@@ -97,4 +120,19 @@ void FileHandle::sync() const {
   // A directory on some file systems cannot be synchronised, and needs not.
   if (fsync(descriptor) != 0 && errno != EINVAL)
     fail("cannot be brought to the disk");
+}
+
+/// Many more than a manifest has of the largest model on the most ranks.
+static constexpr uint64_t kMostTextBytes = uint64_t(1) << 30;
+
+std::string zrt::readText(const std::string &path) {
+  const FileHandle file(path, O_RDONLY);
+  const uint64_t bytes = file.size();
+  if (bytes > kMostTextBytes)
+    throw std::runtime_error(path + ": found " + std::to_string(bytes) +
+                             " bytes, wanted at most " +
+                             std::to_string(kMostTextBytes));
+  std::string text(bytes, '\0');
+  file.read(0, text.data(), text.size());
+  return text;
 }

@@ -6,6 +6,7 @@
 #define ZERO_RUNTIME_STATE_SAFETENSORS_H
 
 #include "program/DataType.h"
+#include "state/FileHandle.h"
 
 #include <cstdint>
 #include <map>
@@ -58,34 +59,6 @@ struct TensorEntry {
   uint64_t end = 0;
 
   uint64_t elements() const { return (end - begin) / sizeOf(type); }
-};
-
-/// A file descriptor that closes itself.
-class FileHandle {
-public:
-  FileHandle() = default;
-  /// `flags` and `mode` as in open(2). Throws std::runtime_error, naming the
-  /// file and the reason.
-  FileHandle(const std::string &path, int flags, unsigned mode = 0);
-  FileHandle(FileHandle &&other) noexcept;
-  FileHandle &operator=(FileHandle &&other) noexcept;
-  ~FileHandle();
-
-  uint64_t size() const;
-  /// Not a folder, a pipe or a device.
-  bool isRegular() const;
-  void resize(uint64_t bytes) const;
-  /// All `count` bytes at `offset`, or an exception.
-  void read(uint64_t offset, void *out, uint64_t count) const;
-  void write(uint64_t offset, const void *from, uint64_t count) const;
-  /// Returns when what was written will survive a loss of power.
-  void sync() const;
-
-private:
-  [[noreturn]] void fail(const char *what) const;
-
-  std::string path;
-  int descriptor = -1;
 };
 
 /// A file open for reading. The constructor checks it all but the data, and

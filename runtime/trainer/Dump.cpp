@@ -6,10 +6,6 @@
 #include "state/Together.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fcntl.h>
 #include <stdexcept>
 
 using namespace zrt;
@@ -42,8 +38,6 @@ TensorEntry entryOf(const Parameter &parameter, const std::string &name) {
   entry.shape = parameter.shape;
   return entry;
 }
-
-std::string partialName(const std::string &path) { return path + ".partial"; }
 
 } // namespace
 
@@ -107,50 +101,32 @@ void Dump::watch(Backend &backend, const std::function<void()> &update) {
   backend.setCommandHook({});
 }
 
-void Dump::writeShares(const FileHandle &file, uint64_t dataBegin,
-                       const Arenas &arenas) const {
-  auto entry = entries.begin();
+void Dump::writeShares(const TogetherFile &file, const Arenas &arenas) const {
+  size_t tensor = 0;
   const auto sink = [&](uint64_t element, uint64_t count, const float *values) {
-    file.write(dataBegin + entry->begin + element * sizeof(float), values,
-               count * sizeof(float));
+    file.write(tensor, element * sizeof(float), values, count * sizeof(float));
   };
   const int rank = communicator.rank();
   for (const Parameter *parameter : parameters) {
     readParameter(program, arenas, rank, *parameter, sink);
-    ++entry;
+    ++tensor;
     forEachState(program, *parameter, [&](const State &state) {
       readState(program, arenas, rank, *parameter, state, sink);
-      ++entry;
+      ++tensor;
     });
     if (!partitionOf(program, *parameter).trainable)
       continue;
     if (const auto kept = gradients.find(parameter); kept != gradients.end())
       for (const auto &[element, values] : kept->second)
         sink(element, values.size(), values.data());
-    ++entry;
+    ++tensor;
   }
 }
 
 void Dump::write(Backend &backend) {
   backend.drain();
-  const std::string partial = partialName(options.dumpFile);
-  // It also says where each tensor is.
-  const std::string header = makeSafeTensorsHeader(entries, {{"format", "pt"}});
-  together(communicator, [&] {
-    if (communicator.rank() != 0)
-      return;
-    const FileHandle file(partial, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    file.resize(header.size() + entries.back().end);
-    file.write(0, header.data(), header.size());
-  });
-  together(communicator, [&] {
-    writeShares(FileHandle(partial, O_WRONLY), header.size(), backend.arenas());
-  });
-  together(communicator, [&] {
-    if (communicator.rank() == 0 &&
-        std::rename(partial.c_str(), options.dumpFile.c_str()) != 0)
-      throw std::runtime_error("--dump-file: cannot write '" +
-                               options.dumpFile + "': " + std::strerror(errno));
-  });
+  TogetherFile file(options.dumpFile, communicator, [&] { return entries; });
+  together(communicator, [&] { writeShares(file, backend.arenas()); });
+  file.publish();
   gradients.clear();
 }

@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_TRAINER_DUMP_H
 #define ZERO_RUNTIME_TRAINER_DUMP_H
 
-#include "state/SafeTensors.h"
+#include "state/TogetherFile.h"
 #include "trainer/Backend.h"
 #include "trainer/Options.h"
 
@@ -38,8 +38,7 @@ private:
   /// This rank's share of a gradient: first element and values.
   using Shares = std::vector<std::pair<uint64_t, std::vector<float>>>;
 
-  void writeShares(const FileHandle &file, uint64_t dataBegin,
-                   const Arenas &arenas) const;
+  void writeShares(const TogetherFile &file, const Arenas &arenas) const;
 
   const Program &program;
   const Options &options;

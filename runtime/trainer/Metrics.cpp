@@ -1,9 +1,9 @@
 #include "trainer/Metrics.h"
 
+#include "state/FileHandle.h"
 #include "trainer/Report.h"
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -41,14 +41,14 @@ Metrics::Metrics(const std::string &path, const Program &program,
   file.open(path, updates > 0 ? std::ios::app : std::ios::trunc);
   if (!file)
     throw std::runtime_error("cannot write '" + path +
-                             "': " + std::strerror(errno));
+                             "': " + describeError(errno));
 }
 
 void Metrics::writeLine(const std::string &line) {
   file << line << '\n' << std::flush;
   if (!file)
     throw std::runtime_error("cannot write '" + path +
-                             "': " + std::strerror(errno));
+                             "': " + describeError(errno));
 }
 
 void Metrics::update(const UpdateReport &report) {

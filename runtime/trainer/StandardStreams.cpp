@@ -1,8 +1,9 @@
 #include "trainer/StandardStreams.h"
 
+#include "state/FileHandle.h"
+
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <ostream>
 #include <unistd.h>
@@ -15,6 +16,7 @@ void zrt::prepareStandardStreams() {
       // The lowest number that is free is this one.
       (void)!::open("/dev/null", O_RDWR);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int zrt::finishOutput(int code, std::ostream &out, std::ostream &errors) {
@@ -26,7 +28,7 @@ int zrt::finishOutput(int code, std::ostream &out, std::ostream &errors) {
   if (!succeeds && errno == EPIPE)
     return code;
   errors << "error: cannot write to standard output: "
-         << (succeeds ? "a part of the output was lost" : std::strerror(errno))
+         << (succeeds ? "a part of the output was lost" : describeError(errno))
          << std::endl;
   return code == 0 ? 1 : code;
 }

@@ -8,7 +8,8 @@ namespace zrt {
 
 /// Opens /dev/null for those that are closed, since the next file would take
 /// their number and what is printed go into it; and lets a run outlive the
-/// reader of its output. Called before anything is opened.
+/// reader of its output and the limit on the size of files, which are errors of
+/// whoever writes. Called before anything is opened.
 void prepareStandardStreams();
 
 /// `code` where all of `out`, which is standard output, has been written or

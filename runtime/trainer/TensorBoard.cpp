@@ -1,5 +1,7 @@
 #include "trainer/TensorBoard.h"
 
+#include "state/FileHandle.h"
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -141,7 +143,7 @@ void TensorBoard::write(const std::string &event) {
   file.flush();
   if (!file)
     throw std::runtime_error("--tensorboard: cannot write '" + path +
-                             "': " + std::strerror(errno));
+                             "': " + describeError(errno));
 }
 
 void TensorBoard::writeScalars(int64_t step, const Scalars &scalars) {

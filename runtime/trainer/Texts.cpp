@@ -1,7 +1,8 @@
 #include "trainer/Texts.h"
 
+#include "state/FileHandle.h"
+
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 
 using namespace zrt;
@@ -40,5 +41,5 @@ void zrt::writeText(const std::string &path, const std::string &text) {
   file << text << std::flush;
   if (!file)
     throw std::runtime_error("cannot write '" + path +
-                             "': " + std::strerror(errno));
+                             "': " + describeError(errno));
 }

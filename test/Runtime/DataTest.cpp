@@ -306,7 +306,7 @@ TEST(TokenData, OnlyRegularFilesAreData) {
   ASSERT_EQ(::mkfifo(name.path().c_str(), 0600), 0);
   EXPECT_EQ(
       messageOf([&] { openData(dataOptions(name.path()), tokenInputs(1)); }),
-      "cannot read '" + name.path() + "': it is not a regular file");
+      name.path() + ": found a pipe, wanted a regular file");
 }
 
 TEST(TokenData, RefusesStepsThatAreNotOfTokens) {

@@ -14,6 +14,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 
@@ -77,6 +78,8 @@ int act(const CLI::App &app, Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // The limit on the size of files is an error of the export.
+  std::signal(SIGXFSZ, SIG_IGN);
   Options options;
   CLI::App app("Lists, verifies, compares and exports checkpoints of runs.");
   addMode(app, "list", "print a line for each checkpoint of a run", options);
