@@ -1,21 +1,18 @@
 #include "data/Tokenizer.h"
 
-#include "data/DataFile.h"
 #include "data/Unicode.h"
+#include "program/Nesting.h"
+#include "state/FileHandle.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <stdexcept>
 
 using namespace zrt;
 using nlohmann::json;
 
 namespace {
-
-/// Tokenizers nest a handful of objects; what is below is left out.
-constexpr int kMostDepth = 32;
 
 std::string utf8(unsigned code) {
   if (code < 0x80)
@@ -75,15 +72,13 @@ struct Tokenizer::Reader {
   }
 
   json parse() const {
-    checkRegularFile(tokenizer.path);
-    std::ifstream stream(tokenizer.path, std::ios::binary);
-    if (!stream)
-      throw std::runtime_error("cannot read '" + tokenizer.path + "'");
-    // Messages print values, which calls itself for each list inside.
-    const auto isFlat = [](int depth, json::parse_event_t, json &) {
-      return depth <= kMostDepth;
-    };
-    json file = json::parse(stream, isFlat, /*allow_exceptions=*/false);
+    const std::string text = readText(tokenizer.path);
+    try {
+      checkNesting(text);
+    } catch (const std::runtime_error &error) {
+      refuse(error.what());
+    }
+    json file = json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!file.is_object() || !file.contains("model") ||
         !file["model"].is_object())
       refuse("it is no tokenizer.json");

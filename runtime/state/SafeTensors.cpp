@@ -1,5 +1,6 @@
 #include "state/SafeTensors.h"
 
+#include "program/Nesting.h"
 #include "state/Elements.h"
 
 #include <nlohmann/json.hpp>
@@ -161,9 +162,12 @@ private:
       fail("the header does not begin with '{'");
     json header;
     try {
+      checkNesting(text);
       header = json::parse(text);
     } catch (const json::exception &failure) {
       fail(std::string("the header is no JSON: ") + failure.what());
+    } catch (const std::runtime_error &failure) {
+      fail(std::string("the header, ") + failure.what());
     }
     const std::string twice = duplicateKeyOf(text);
     if (!twice.empty())
@@ -220,7 +224,6 @@ private:
   }
 
   TensorDataType readType(const json &value, const std::string &what) const {
-    // Printing a list would call itself for each list inside.
     if (!value.is_string())
       fail(what + " has a dtype that is no string");
     TensorDataType type;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <sys/stat.h>
 
 using namespace zrt;
 using namespace zrt::testing;
@@ -131,16 +132,33 @@ TEST_F(SafeTensors, RefusesWrongEntries) {
   refused("F32", "[2]", "[0,4]", "need 8");
 }
 
-/// However deep: a message that prints it would overflow the stack.
+/// However deep: what calls itself for each level would overflow the stack.
 TEST_F(SafeTensors, RefusesDeepNesting) {
   const std::string open(300'000, '['), close(300'000, ']');
   const std::string deep = open + close;
+  const char *const wanted =
+      "the header, line 1: objects and lists are nested more than 100 deep";
   expectRefused("{\"t\":{\"dtype\":" + deep +
                     ",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                4, wanted);
+  expectRefused("{" + tensor("t", "F32", deep, "[0,4]") + "}", 4, wanted);
+  expectRefused("{" + tensor("t", "F32", "[1]", deep) + "}", 4, wanted);
+  expectRefused("{\"__metadata__\":{\"a\":" + deep + "}}", 0, wanted);
+  expectRefused("{\"t\":{\"dtype\":[[]],\"shape\":[1],"
+                "\"data_offsets\":[0,4]}}",
                 4, "tensor 't' has a dtype that is no string");
-  expectRefused("{" + tensor("t", "F32", deep, "[0,4]") + "}", 4, "no size");
-  expectRefused("{" + tensor("t", "F32", "[1]", deep) + "}", 4, "data_offsets");
-  expectRefused("{\"__metadata__\":{\"a\":" + deep + "}}", 0, "no string");
+}
+
+/// A pipe that nobody writes to would be waited for in open(2).
+TEST_F(SafeTensors, RefusesWhatIsNoFile) {
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(complaint(), path + ": found a pipe, wanted a regular file");
+  for (const auto &[name, kind] :
+       {std::pair("/dev/zero", "a device"), std::pair("/", "a folder")}) {
+    path = name;
+    EXPECT_EQ(complaint(),
+              path + ": found " + kind + ", wanted a regular file");
+  }
 }
 
 TEST_F(SafeTensors, RefusesHolesOverlapsAndRests) {

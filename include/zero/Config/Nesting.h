@@ -3,13 +3,16 @@
 #ifndef ZERO_CONFIG_NESTING_H
 #define ZERO_CONFIG_NESTING_H
 
+#include "program/Nesting.h"
+
 #include "llvm/ADT/StringRef.h"
 
 namespace mlir::zero {
 
 /// Many more levels than the keys of a configuration or a machine have, or the
 /// operations of a model. Parsers call themselves for each level.
-inline constexpr size_t kMostJsonNesting = 100, kMostModelNesting = 1000;
+inline constexpr size_t kMostJsonNesting = zrt::kMostJsonNesting,
+                        kMostModelNesting = 1000;
 
 /// The line, from 1, where more than `most` brackets of any kind are open at
 /// once, outside of strings and comments; 0 where that never is. For JSON and

@@ -1,8 +1,9 @@
 #include "device/cuda/ProductFile.h"
 
 #include "checkpoint/FileSystem.h"
-#include "checkpoint/Manifest.h"
+#include "program/Nesting.h"
 #include "state/Digest.h"
+#include "state/FileHandle.h"
 
 #include <nlohmann/json.hpp>
 
@@ -74,6 +75,7 @@ static std::vector<ProductRecord> readRecords(const Json &json) {
 std::vector<ProductRecord> zrt::parseProducts(const std::string &text,
                                               const std::string &path) {
   try {
+    checkNesting(text);
     return readRecords(Json::parse(text));
   } catch (const std::exception &error) {
     throw std::runtime_error(
