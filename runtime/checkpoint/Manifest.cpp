@@ -1,11 +1,15 @@
 #include "checkpoint/Manifest.h"
 
+#include "program/Nesting.h"
 #include "state/Digest.h"
 #include "state/Pieces.h"
 #include "state/Weights.h"
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <cstdio>
+#include <set>
 #include <stdexcept>
 
 using namespace zrt;
@@ -27,6 +31,13 @@ const StoredState *StoredTensor::find(const std::string &state) const {
     if (candidate.name == state)
       return &candidate;
   return nullptr;
+}
+
+std::string zrt::shardName(int rank, int ranks) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "rank-%05d-of-%05d.safetensors", rank,
+                ranks);
+  return text;
 }
 
 uint64_t Manifest::bytes() const {
@@ -130,85 +141,195 @@ std::string zrt::writeManifest(const Manifest &manifest) {
   return text.dump(1) + "\n";
 }
 
-static uint64_t digestAt(const Json &value) {
+[[noreturn]] static void refuse(const std::string &what,
+                                const std::string &found,
+                                const std::string &wanted) {
+  throw std::runtime_error("its " + what + " is " + found + ", wanted " +
+                           wanted);
+}
+
+/// Numbers of these are added to each other.
+static constexpr uint64_t kMostCount = uint64_t(INT64_MAX) / 2;
+
+/// A whole number of [low, high]. The library itself would round and wrap.
+template <typename T = int64_t>
+static T countAt(const Json &owner, const char *key, int64_t low = 0,
+                 uint64_t high = kMostCount) {
+  const Json &value = owner.at(key);
+  const bool isNegative =
+      value.is_number_integer() && !value.is_number_unsigned() && value < 0;
+  const bool isWithin =
+      value.is_number_integer() &&
+      (isNegative ? value.get<int64_t>() >= low
+                  : low <= 0 || value.get<uint64_t>() >= uint64_t(low)) &&
+      (isNegative || value.get<uint64_t>() <= high);
+  if (!isWithin)
+    refuse(key, value.dump(),
+           "a whole number from " + std::to_string(low) + " to " +
+               std::to_string(high));
+  return value.get<T>();
+}
+
+static std::string textAt(const Json &owner, const char *key) {
+  const Json &value = owner.at(key);
+  if (!value.is_string())
+    refuse(key, value.dump(), "a text");
+  return value.get<std::string>();
+}
+
+static const Json &listAt(const Json &owner, const char *key) {
+  const Json &value = owner.at(key);
+  if (!value.is_array())
+    refuse(key, value.type_name(), "a list");
+  return value;
+}
+
+static uint64_t digestAt(const Json &owner, const char *key) {
   uint64_t digest = 0;
-  if (!readHexadecimal(value.get<std::string>(), digest))
-    throw std::runtime_error("'" + value.get<std::string>() +
-                             "' is no digest of 16 hexadecimal digits");
+  const std::string text = textAt(owner, key);
+  if (!readHexadecimal(text, digest))
+    refuse(key, "'" + text + "'", "a digest of 16 hexadecimal digits");
   return digest;
 }
 
-static TensorDataType typeAt(const Json &value) {
+static TensorDataType typeOf(const Json &value) {
   TensorDataType type;
-  if (!findType(value.get<std::string>(), type) || !isFloatType(type))
-    throw std::runtime_error("found the type " + value.dump() +
-                             ", wanted F32, F16 or BF16");
+  if (!value.is_string() || !findType(value.get<std::string>(), type) ||
+      !isFloatType(type))
+    refuse("type of a tensor", value.dump(), "F32, F16 or BF16");
   return type;
 }
 
 static StoredTensor readTensor(const Json &value) {
   StoredTensor tensor;
-  tensor.name = value.at("name");
-  tensor.shape = value.at("shape").get<std::vector<int64_t>>();
-  tensor.modelType = typeAt(value.at("dtype"));
-  tensor.trainable = value.at("trainable");
-  for (const auto &[name, type] : value.at("states").items())
-    tensor.states.push_back({name, typeAt(type)});
+  tensor.name = textAt(value, "name");
+  const Json &shape = listAt(value, "shape");
+  int64_t elements = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const Json &size = shape[i];
+    if (!size.is_number_unsigned() || size > kMostCount ||
+        __builtin_mul_overflow(elements, size.get<int64_t>(), &elements))
+      refuse("shape of '" + tensor.name + "'", shape.dump(),
+             "sizes that 64 bits can count");
+    tensor.shape.push_back(size.get<int64_t>());
+  }
+  tensor.modelType = typeOf(value.at("dtype"));
+  tensor.trainable = value.at("trainable").get<bool>();
+  const Json &states = value.at("states");
+  if (!states.is_object() || !states.contains(kValueName))
+    refuse("list of what is kept of '" + tensor.name + "'", states.dump(),
+           std::string("an object with '") + kValueName + "'");
+  for (const auto &[name, type] : states.items())
+    tensor.states.push_back({name, typeOf(type)});
   return tensor;
 }
 
-static LossScaleKind kindAt(const Json &value) {
+static LossScaleKind kindAt(const Json &owner, const char *key) {
+  const std::string text = textAt(owner, key);
   for (int i = 0; i < int(std::size(kKinds)); ++i)
-    if (value == kKinds[i])
+    if (text == kKinds[i])
       return LossScaleKind(i);
-  throw std::runtime_error("found the loss scaler " + value.dump() +
-                           ", wanted none, static or dynamic");
+  refuse("loss scaler", "'" + text + "'", "none, static or dynamic");
+}
+
+static ScalerState readScaler(const Json &scaler) {
+  ScalerState state;
+  const Json &scale = scaler.at("scale");
+  state.scale = scale.is_number() ? scale.get<float>() : 0;
+  if (!(state.scale > 0) || std::isinf(state.scale))
+    refuse("loss scale", scale.dump(), "a number above 0");
+  state.iteration = countAt(scaler, "iteration");
+  state.lastOverflow = countAt(scaler, "last_overflow", -1);
+  state.hysteresis = countAt<int32_t>(scaler, "hysteresis", 0, INT32_MAX);
+  return state;
+}
+
+static DataPosition readPosition(const Json &data) {
+  DataPosition position;
+  position.seed = countAt<uint64_t>(data, "seed", 0, UINT64_MAX);
+  position.globalBatch = countAt<uint64_t>(data, "global_batch");
+  position.consumed = countAt<uint64_t>(data, "consumed");
+  position.samples = countAt<uint64_t>(data, "samples");
+  position.digest = digestAt(data, "digest");
+  return position;
 }
 
 static Manifest readManifest(const Json &text) {
   Manifest manifest;
-  manifest.program = text.at("program");
-  manifest.update = text.at("update");
-  manifest.steps = text.at("steps");
-  manifest.skipped = text.at("skipped");
-  manifest.stage = text.at("stage");
-  manifest.ranks = text.at("ranks");
-  manifest.mesh = text.at("mesh");
+  manifest.program = textAt(text, "program");
+  manifest.update = countAt(text, "update");
+  manifest.steps = countAt(text, "steps");
+  manifest.skipped = countAt(text, "skipped");
+  manifest.stage = countAt<int32_t>(text, "stage", 0, 3);
+  manifest.ranks = countAt<int32_t>(text, "ranks", 1, INT32_MAX);
+  manifest.mesh = textAt(text, "mesh");
   const Json &scaler = text.at("loss_scale");
-  manifest.scalerKind = kindAt(scaler.at("kind"));
-  manifest.scaler.scale = scaler.at("scale");
-  manifest.scaler.iteration = scaler.at("iteration");
-  manifest.scaler.lastOverflow = scaler.at("last_overflow");
-  manifest.scaler.hysteresis = scaler.at("hysteresis");
-  const Json &data = text.at("data");
-  manifest.data.seed = data.at("seed");
-  manifest.data.globalBatch = data.at("global_batch");
-  manifest.data.consumed = data.at("consumed");
-  manifest.data.samples = data.at("samples");
-  manifest.data.digest = digestAt(data.at("digest"));
-  for (const Json &tensor : text.at("tensors"))
+  manifest.scalerKind = kindAt(scaler, "kind");
+  manifest.scaler = readScaler(scaler);
+  manifest.data = readPosition(text.at("data"));
+  for (const Json &tensor : listAt(text, "tensors"))
     manifest.tensors.push_back(readTensor(tensor));
-  for (const Json &file : text.at("files"))
-    manifest.files.push_back(
-        {file.at("name"), file.at("bytes"), digestAt(file.at("digest"))});
+  for (const Json &file : listAt(text, "files"))
+    manifest.files.push_back({textAt(file, "name"),
+                              countAt<uint64_t>(file, "bytes"),
+                              digestAt(file, "digest")});
   return manifest;
+}
+
+/// Throws where values do not go together.
+static void checkManifest(const Manifest &manifest, uint64_t signature) {
+  if (manifest.steps + manifest.skipped > manifest.update)
+    refuse("update", std::to_string(manifest.update),
+           "at least the " + std::to_string(manifest.steps) + " done and the " +
+               std::to_string(manifest.skipped) + " skipped together");
+  std::set<std::string> names;
+  for (const StoredTensor &tensor : manifest.tensors)
+    if (!names.insert(tensor.name).second)
+      throw std::runtime_error("it has the tensor '" + tensor.name + "' twice");
+  if (signatureOf(manifest.tensors) != signature)
+    refuse("signature", hexadecimal(signature),
+           hexadecimal(signatureOf(manifest.tensors)) +
+               ", that of its tensors");
+  if (manifest.files.size() != size_t(manifest.ranks))
+    refuse("number of files", std::to_string(manifest.files.size()),
+           std::to_string(manifest.ranks) + ", one for each rank");
+  uint64_t bytes = 0;
+  for (int rank = 0; rank < manifest.ranks; ++rank) {
+    const StoredFile &file = manifest.files[size_t(rank)];
+    if (file.name != shardName(rank, manifest.ranks))
+      refuse("file of rank " + std::to_string(rank), "'" + file.name + "'",
+             "'" + shardName(rank, manifest.ranks) + "'");
+    if (__builtin_add_overflow(bytes, file.bytes, &bytes))
+      throw std::runtime_error("its files have more bytes than 64 bits count");
+  }
+}
+
+/// Throws where it is none that this program reads.
+static void checkVersion(const Json &json, const std::string &path) {
+  if (!json.is_object() || json.at("format") != kFormat)
+    throw std::runtime_error("it is no manifest of a checkpoint");
+  const Json &version = json.at("version");
+  if (!version.is_number_integer() || version != kVersion)
+    throw OtherVersion(path + ": cannot be read: its version is " +
+                       version.dump() + ", and this program reads version " +
+                       std::to_string(kVersion));
 }
 
 Manifest zrt::parseManifest(const std::string &text, const std::string &path) {
   try {
+    checkNesting(text);
     Json json = Json::parse(text);
-    if (json.at("format") != kFormat)
-      throw std::runtime_error("it is no manifest of a checkpoint");
-    if (json.at("version") != kVersion)
-      throw std::runtime_error("its version is " + json.at("version").dump() +
-                               ", and this program reads version " +
-                               std::to_string(kVersion));
-    const uint64_t checksum = digestAt(json.at("checksum"));
+    checkVersion(json, path);
+    const uint64_t checksum = digestAt(json, "checksum");
     json.erase("checksum");
     const std::string bytes = json.dump();
     if (digestBytes(bytes.data(), bytes.size()) != checksum)
       throw std::runtime_error("its checksum is wrong");
-    return readManifest(json);
+    const Manifest manifest = readManifest(json);
+    checkManifest(manifest, digestAt(json, "signature"));
+    return manifest;
+  } catch (const OtherVersion &) {
+    throw;
   } catch (const std::exception &error) {
     throw std::runtime_error(path + ": cannot be read: " + error.what());
   }

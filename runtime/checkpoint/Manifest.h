@@ -6,6 +6,7 @@
 #include "state/SafeTensors.h"
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ struct StoredTensor {
   const StoredState *find(const std::string &state) const;
 };
 
+/// "rank-00000-of-00004.safetensors"
+std::string shardName(int rank, int ranks);
+
+/// The file of a rank.
 struct StoredFile {
   std::string name;
   uint64_t bytes = 0;
@@ -82,8 +87,16 @@ std::vector<StoredTensor> tensorsOf(const Program &program);
 /// and optimizer is one of another.
 uint64_t signatureOf(const std::vector<StoredTensor> &tensors);
 
+/// Of a program that writes manifests in another way: nothing tells whether it
+/// is whole.
+class OtherVersion : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The file's text, which ends with a checksum of itself, and back. Throws
-/// std::runtime_error, naming `path` and what is wrong.
+/// OtherVersion or std::runtime_error, naming `path` and what is wrong: the
+/// checksum, or a value that no run has.
 std::string writeManifest(const Manifest &manifest);
 Manifest parseManifest(const std::string &text, const std::string &path);
 

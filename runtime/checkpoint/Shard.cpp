@@ -6,19 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <stdexcept>
 
 using namespace zrt;
-
-std::string zrt::shardName(int rank, int ranks) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "rank-%05d-of-%05d.safetensors", rank,
-                ranks);
-  return text;
-}
 
 //===----------------------------------------------------------------------===//
 // Writing

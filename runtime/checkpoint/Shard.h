@@ -15,9 +15,6 @@
 
 namespace zrt {
 
-/// "rank-00000-of-00004.safetensors"
-std::string shardName(int rank, int ranks);
-
 /// Writes and synchronises what is `rank`'s to write of all states: the files
 /// of all ranks have every element once.
 StoredFile writeShard(FileSystem &files, const std::string &folder,

@@ -3,6 +3,10 @@
 
 #include "state/Weights.h"
 
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
 using namespace zrt;
 using namespace zrt::testing;
 
@@ -150,4 +154,100 @@ TEST(Checkpoint, ManifestsAreCheckedWordByWord) {
   }
   for (size_t size = 0; size < text.size() - 2; size += 97)
     EXPECT_THROW(parseManifest(text.substr(0, size), path), std::runtime_error);
+}
+
+/// `manifest` with `value` in the place of what is at `pointer`, and the
+/// checksum of that.
+static std::string forged(const std::string &manifest, const char *pointer,
+                          const std::string &value) {
+  using Json = nlohmann::ordered_json;
+  Json json = Json::parse(manifest), *at = &json;
+  std::istringstream parts(pointer);
+  for (std::string part; std::getline(parts, part, '/');)
+    if (!part.empty())
+      at = at->is_array() ? &(*at)[std::stoul(part)] : &(*at)[part];
+  *at = Json::parse(value);
+  json.erase("checksum");
+  const std::string bytes = json.dump();
+  json["checksum"] = hexadecimal(digestBytes(bytes.data(), bytes.size()));
+  return json.dump(1);
+}
+
+static std::string refusalOf(const std::string &text) {
+  try {
+    parseManifest(text, "it");
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// A checksum tells accidents, and no intent.
+TEST(Checkpoint, ManifestsHaveValuesThatARunHas) {
+  const Program program = checkpointProgram(1, 2, DataType::F32);
+  TemporaryFolder folder;
+  ASSERT_EQ(saveRound(program, folder.file("run"), 1), noErrors(program));
+  const std::string text =
+      readText(folder.file("run/update-0000000011/manifest.json"));
+  EXPECT_EQ(refusalOf(forged(text, "/stage", "1")), "");
+  struct Case {
+    const char *pointer, *value, *refusal;
+  };
+  for (const Case &each : std::initializer_list<Case>{
+           {"/update", "-1", "its update is -1, wanted a whole number from 0"},
+           {"/update", "11.5", "its update is 11.5, wanted"},
+           {"/update", "\"11\"", "its update is \"11\", wanted"},
+           {"/update", "9223372036854775807", "its update is 9223372036854"},
+           {"/update", "18446744073709551615", "its update is 1844674407370"},
+           {"/update", "10", "its update is 10, wanted at least the 10 done"},
+           {"/steps", "-1", "its steps is -1"},
+           {"/steps", "9223372036854775807", "its steps is 92233720368547758"},
+           {"/skipped", "2", "its update is 11, wanted at least"},
+           {"/stage", "4", "its stage is 4, wanted a whole number from 0 to 3"},
+           {"/ranks", "-1", "its ranks is -1"},
+           {"/ranks", "0", "its ranks is 0, wanted a whole number from 1"},
+           {"/ranks", "3", "its number of files is 2, wanted 3"},
+           {"/ranks", "4294967298", "its ranks is 4294967298"},
+           {"/mesh", "1", "its mesh is 1, wanted a text"},
+           {"/loss_scale/kind", "\"other\"", "its loss scaler is 'other'"},
+           {"/loss_scale/scale", "0", "its loss scale is 0"},
+           {"/loss_scale/scale", "1e39", "its loss scale is 1e+39"},
+           {"/loss_scale/iteration", "-1", "its iteration is -1"},
+           {"/loss_scale/last_overflow", "-2", "its last_overflow is -2"},
+           {"/loss_scale/hysteresis", "4294967296", "its hysteresis is 42949"},
+           {"/data/consumed", "-4", "its consumed is -4"},
+           {"/data/consumed", "1.5", "its consumed is 1.5"},
+           {"/signature", "\"0000000000000000\"",
+            "its signature is 0000000000000000, wanted "},
+           {"/tensors/0/shape/0", "-7", "its shape of 'fc1.w' is [-7,11]"},
+           {"/tensors/0/shape/0", "7.0", "its shape of 'fc1.w' is [7.0,11]"},
+           {"/tensors/0/shape/0", "4611686018427387903",
+            "its shape of 'fc1.w' is [4611686018427387903,11]"},
+           {"/tensors/1/name", "\"fc1.w\"", "it has the tensor 'fc1.w' twice"},
+           {"/tensors/0/states", "{}", "its list of what is kept of 'fc1.w'"},
+           {"/files/0/name", "\"../rank-00000-of-00002.safetensors\"",
+            "its file of rank 0 is '../rank-00000-of-00002.safetensors'"},
+           {"/files/1/name", "\"rank-00000-of-00002.safetensors\"",
+            "its file of rank 1 is 'rank-00000-of-00002.safetensors'"},
+           {"/files/0/bytes", "-1", "its bytes is -1"},
+           {"/files", "{}", "its files is object, wanted a list"},
+           {"/version", "2", "its version is 2, and this program reads"},
+           {"/version", "1.0", "its version is 1.0, and this program reads"}})
+    EXPECT_NE(
+        refusalOf(forged(text, each.pointer, each.value)).find(each.refusal),
+        std::string::npos)
+        << each.pointer << ": "
+        << refusalOf(forged(text, each.pointer, each.value));
+}
+
+TEST(Checkpoint, ManifestsAreNotNestedDeep) {
+  const auto nested = [](size_t levels) {
+    return "{\n\"a [ string\": " + std::string(levels, '[') +
+           std::string(levels, ']') + "}";
+  };
+  for (const size_t levels : {size_t(100), size_t(300'000)})
+    EXPECT_EQ(refusalOf(nested(levels)),
+              "it: cannot be read: line 2: objects and lists are nested more "
+              "than 100 deep; remove the inner ones");
+  EXPECT_EQ(refusalOf(nested(99)).find("nested"), std::string::npos);
 }
