@@ -348,23 +348,52 @@ std::string Session::saveCheckpoint(const std::string &folder, int64_t keep) {
   return saved;
 }
 
+/// The newest checkpoint of `folder`, of a run with `seed`. Nobody reads
+/// remarks here: what would be passed over is an error.
+static FoundCheckpoint newestFor(const std::string &folder, uint64_t seed) {
+  std::vector<std::string> remarks;
+  const auto newest = takeNewest(folder, remarks);
+  if (!newest)
+    throw ArgumentError("'" + folder + "' has no complete checkpoint");
+  if (!remarks.empty())
+    throw ArgumentError(
+        "loading " + newest->path +
+        " would pass over a newer checkpoint: " + remarks.front() +
+        "; restore it, or remove what is left of it and the "
+        "file '" +
+        kPointerName + "'");
+  if (newest->manifest.data.seed != seed)
+    throw ArgumentError("the run's seed is " + std::to_string(seed) +
+                        ", and that of " + newest->path + " is " +
+                        std::to_string(newest->manifest.data.seed) +
+                        ": make the run with that seed");
+  return *newest;
+}
+
 void Session::loadCheckpoint(const std::string &folder) {
   checkIdle();
-  const Checkpoints found = findCheckpoints(folder);
-  if (found.complete.empty())
-    throw ArgumentError("'" + folder + "' has no complete checkpoint");
-  const FoundCheckpoint &newest = found.complete.back();
-  const Manifest &manifest = newest.manifest;
-  if (manifest.data.seed != options.seed)
-    throw ArgumentError("the run's seed is " + std::to_string(options.seed) +
-                        ", and that of " + newest.path + " is " +
-                        std::to_string(manifest.data.seed) +
-                        ": make the run with that seed");
+  // Before anything is set.
+  std::vector<CheckedCheckpoint> checked(ranks.size());
+  try {
+    const FoundCheckpoint newest = newestFor(folder, options.seed);
+    runTogether([&](int number, Rank &) {
+      checked[size_t(number)] =
+          checkCheckpoint(newest, own, *communicators[size_t(number)]);
+    });
+  } catch (const ArgumentError &) {
+    throw;
+  } catch (const std::runtime_error &error) {
+    if (!failure.message().empty())
+      throw;
+    throw ArgumentError(error.what());
+  }
+  const Manifest manifest = checked.front().found.manifest;
   runRanks([&](int number) {
     Rank &rank = *ranks[size_t(number)];
     rank.backend->drain();
     LoadedCheckpoint loaded = zrt::loadCheckpoint(
-        newest, own, rank.backend->arenas(), *communicators[size_t(number)]);
+        checked[size_t(number)], own, rank.backend->arenas(),
+        *communicators[size_t(number)]);
     rank.start = loaded.start;
     rank.trainer->startAfter(manifest.update);
     rank.stale = true;

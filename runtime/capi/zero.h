@@ -37,7 +37,8 @@ extern "C" {
 
 typedef enum zero_status {
   ZERO_OK = 0,
-  ZERO_INVALID_ARGUMENT = 1, /* a name, shape, type or option is wrong */
+  /* a name, shape, type or option is wrong, or a checkpoint cannot be loaded */
+  ZERO_INVALID_ARGUMENT = 1,
   ZERO_WRONG_STATE = 2, /* not now, such as an update without a backward pass */
   ZERO_FAILED = 3,      /* a file, a kernel or a rank failed */
   ZERO_OUT_OF_MEMORY = 4 /* of the call; a rank without memory is ZERO_FAILED */
@@ -274,7 +275,10 @@ zero_status zero_run_save_checkpoint(zero_run *run, const char *folder,
                                      int64_t keep);
 
 /* Goes on from the newest complete checkpoint of `folder`, of whatever stage
- * and number of ranks. The seed must be that of the run that saved it. */
+ * and number of ranks. The seed must be that of the run that saved it. A
+ * checkpoint that is damaged or of another model is ZERO_INVALID_ARGUMENT, and
+ * so is a newer one beside it that would be passed over: nothing has changed.
+ */
 zero_status zero_run_load_checkpoint(zero_run *run, const char *folder);
 
 #ifdef __cplusplus

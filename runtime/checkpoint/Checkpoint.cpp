@@ -1,6 +1,5 @@
 #include "checkpoint/Checkpoint.h"
 
-#include "checkpoint/Shard.h"
 #include "program/Control.h"
 #include "state/Digest.h"
 #include "state/Elements.h"
@@ -18,30 +17,6 @@ using namespace zrt;
 // Finding
 //===----------------------------------------------------------------------===//
 
-/// What to say of checkpoints that are newer than the one that is taken, and
-/// of a pointer that names another one.
-static std::vector<std::string> remarksOn(const std::string &folder,
-                                          const Checkpoints &found) {
-  std::vector<std::string> remarks;
-  const std::string taken =
-      found.complete.empty() ? "" : found.complete.back().path;
-  for (const BrokenCheckpoint &broken : found.broken)
-    if (broken.path > taken)
-      remarks.push_back(broken.path + " is not complete and is passed over (" +
-                        broken.reason + ")");
-  const auto names = FileSystem::disk().list(folder);
-  if (std::binary_search(names.begin(), names.end(),
-                         std::string(kPointerName))) {
-    std::string name = readText(inFolder(folder, kPointerName));
-    name.erase(name.find_last_not_of('\n') + 1);
-    if (inFolder(folder, name) > taken)
-      remarks.push_back(inFolder(folder, kPointerName) + " names " + name +
-                        ", which is not there or not complete; the newest "
-                        "complete checkpoint is taken");
-  }
-  return remarks;
-}
-
 std::optional<FoundCheckpoint>
 zrt::findNewest(const std::string &folder, Communicator &communicator,
                 std::vector<std::string> &remarks) {
@@ -50,12 +25,12 @@ zrt::findNewest(const std::string &folder, Communicator &communicator,
   together(communicator, [&] {
     if (communicator.rank() != 0)
       return;
-    const Checkpoints found = findCheckpoints(folder);
-    remarks = remarksOn(folder, found);
-    if (found.complete.empty())
+    remarks.clear();
+    const auto found = takeNewest(folder, remarks);
+    if (!found)
       return;
-    path = found.complete.back().path;
-    text = writeManifest(found.complete.back().manifest);
+    path = found->path;
+    text = writeManifest(found->manifest);
   });
   path = broadcastText(communicator, path);
   text = broadcastText(communicator, text);
@@ -208,44 +183,83 @@ static void restoreControl(const Program &program, const Arenas &arenas,
   arenas.write(&arenas.control(), &control, sizeof(control));
 }
 
+/// Calls `body(name, type)` for each state of a parameter that a checkpoint
+/// has, with the type in which the program stores it.
+template <typename Body>
+static void forEachStored(const Partition &partition, Body body) {
+  body(kValueName, partition.computeType);
+  for (const State &state : partition.states)
+    if (state.start == StateStart::Constant)
+      body(state.name, state.type);
+}
+
+/// Throws where the type of a parameter or state cannot hold one of its values.
+/// Each rank looks at an equal part of them.
+static void checkValues(const FoundCheckpoint &found, const Program &program,
+                        const ShardReader &reader,
+                        const Communicator &communicator) {
+  const auto ranks = uint64_t(communicator.ranks());
+  const auto rank = uint64_t(communicator.rank());
+  std::vector<float> values;
+  for (const Parameter &parameter : program.parameters)
+    forEachStored(partitionOf(program, parameter), [&](const std::string &state,
+                                                       DataType type) {
+      if (type == DataType::F32) // as in the files, or wider
+        return;
+      const std::string what = (state == kValueName ? "" : state + " of ") +
+                               "'" + parameter.name + "'";
+      const auto elements = uint64_t(parameter.elements());
+      for (uint64_t at = rank * kPortion; at < elements;
+           at += ranks * kPortion) {
+        values.resize(std::min(kPortion, elements - at));
+        reader.read(parameter.name, state, at, values.size(), values.data());
+        checkRange(found.path + ": ", what, type, at, values.data(),
+                   values.size());
+      }
+    });
+}
+
 /// Sets the elements that `rank` stores of all parameters and states.
-static void restoreElements(const FoundCheckpoint &found,
-                            const Program &program, const Arenas &arenas,
+static void restoreElements(const Program &program, const Arenas &arenas,
                             int rank, const ShardReader &reader) {
   setConstantStates(program, arenas, rank); // padding, too
   for (const Parameter &parameter : program.parameters) {
-    const auto source = [&](const std::string &state,
-                            DataType type) -> ValueSource {
-      const std::string what = (state == kValueName ? "" : state + " of ") +
-                               "'" + parameter.name + "'";
-      return [&reader, &found, &parameter, state, type,
-              what](uint64_t element, uint64_t count, float *out) {
+    const auto source = [&](const std::string &state) -> ValueSource {
+      return [&reader, &parameter, state](uint64_t element, uint64_t count,
+                                          float *out) {
         reader.read(parameter.name, state, element, count, out);
-        checkRange(found.path + ": ", what, type, element, out, count);
       };
     };
-    const Partition &partition = partitionOf(program, parameter);
-    setParameter(program, arenas, rank, parameter,
-                 source(kValueName, partition.computeType));
-    for (const State &state : partition.states)
+    setParameter(program, arenas, rank, parameter, source(kValueName));
+    for (const State &state : partitionOf(program, parameter).states)
       if (state.start == StateStart::Constant)
-        setState(program, arenas, rank, parameter, state,
-                 source(state.name, state.type));
+        setState(program, arenas, rank, parameter, state, source(state.name));
     if (isRoundedStart(program, parameter))
       reader.hold(parameter.name);
   }
 }
 
-LoadedCheckpoint zrt::loadCheckpoint(const FoundCheckpoint &found,
-                                     const Program &program,
-                                     const Arenas &arenas,
-                                     Communicator &communicator) {
-  std::shared_ptr<ShardReader> reader;
+CheckedCheckpoint zrt::checkCheckpoint(const FoundCheckpoint &found,
+                                       const Program &program,
+                                       Communicator &communicator) {
+  std::shared_ptr<const ShardReader> reader;
   together(communicator, [&] { checkTensors(found, program); });
   verifyTogether(found, communicator);
   together(communicator, [&] {
     reader = std::make_shared<ShardReader>(found.path, found.manifest);
-    restoreElements(found, program, arenas, communicator.rank(), *reader);
+    checkValues(found, program, *reader, communicator);
+  });
+  return {found, reader};
+}
+
+LoadedCheckpoint zrt::loadCheckpoint(const CheckedCheckpoint &checked,
+                                     const Program &program,
+                                     const Arenas &arenas,
+                                     Communicator &communicator) {
+  const FoundCheckpoint &found = checked.found;
+  const std::shared_ptr<const ShardReader> reader = checked.reader;
+  together(communicator, [&] {
+    restoreElements(program, arenas, communicator.rank(), *reader);
     restoreControl(program, arenas, found.manifest);
   });
   return {found.path, found.manifest,
@@ -253,4 +267,12 @@ LoadedCheckpoint zrt::loadCheckpoint(const FoundCheckpoint &found,
                    float *out) {
             reader->read(parameter.name, kValueName, element, count, out);
           }};
+}
+
+LoadedCheckpoint zrt::loadCheckpoint(const FoundCheckpoint &found,
+                                     const Program &program,
+                                     const Arenas &arenas,
+                                     Communicator &communicator) {
+  return loadCheckpoint(checkCheckpoint(found, program, communicator), program,
+                        arenas, communicator);
 }

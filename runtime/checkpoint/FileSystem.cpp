@@ -76,10 +76,18 @@ public:
       fail(path, "cannot be listed");
     }
     std::vector<std::string> names;
-    while (const dirent *entry = ::readdir(folder))
+    const auto next = [&] {
+      errno = 0; // the end is no error
+      return ::readdir(folder);
+    };
+    while (const dirent *entry = next())
       if (const std::string name = entry->d_name; name != "." && name != "..")
         names.push_back(name);
+    const int reason = errno;
     ::closedir(folder);
+    errno = reason;
+    if (reason != 0)
+      fail(path, "cannot be listed");
     std::sort(names.begin(), names.end());
     return names;
   }

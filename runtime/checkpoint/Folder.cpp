@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdexcept>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -62,22 +63,127 @@ static bool isLeft(const std::string &name) {
   return false;
 }
 
+/// Whether it is what could not be read when its update was saved again.
+static bool isSetAside(const std::string &name) {
+  const size_t ending = name.find(kDamaged);
+  return ending != std::string::npos && updateOf(name.substr(0, ending)) >= 0;
+}
+
+/// Adds the folder of a checkpoint to what it is.
+static void addCheckpoint(const std::string &path, int64_t update,
+                          Checkpoints &found) {
+  const std::string file = inFolder(path, kManifestName);
+  std::string text;
+  try {
+    text = readText(file);
+  } catch (const std::exception &error) {
+    struct stat status;
+    const bool isMissing = ::lstat(file.c_str(), &status) != 0 &&
+                           (errno == ENOENT || errno == ENOTDIR);
+    found.broken.push_back({path, error.what(), !isMissing});
+    return;
+  }
+  try {
+    const Manifest manifest = parseManifest(text, file);
+    if (manifest.update != update)
+      throw std::runtime_error(file + ": is of update " +
+                               std::to_string(manifest.update) +
+                               ", wanted that of its folder's name");
+    found.complete.push_back({path, manifest});
+  } catch (const OtherVersion &error) {
+    found.broken.push_back({path, error.what(), true});
+  } catch (const std::exception &error) {
+    found.broken.push_back({path, error.what(), false});
+  }
+}
+
 Checkpoints zrt::findCheckpoints(const std::string &folder) {
   Checkpoints found;
   for (const std::string &name : FileSystem::disk().list(folder)) {
-    const int64_t update = updateOf(name);
-    if (update < 0)
-      continue;
     const std::string path = inFolder(folder, name);
-    const std::string manifest = inFolder(path, kManifestName);
-    try {
-      found.complete.push_back(
-          {path, parseManifest(readText(manifest), manifest)});
-    } catch (const std::exception &error) {
-      found.broken.push_back({path, error.what()});
-    }
+    if (const int64_t update = updateOf(name); update >= 0)
+      addCheckpoint(path, update, found);
+    else if (isSetAside(name))
+      found.damaged.push_back(path);
   }
+  // Their names are in this order while numbers have as many digits.
+  std::sort(found.complete.begin(), found.complete.end(),
+            [](const FoundCheckpoint &a, const FoundCheckpoint &b) {
+              return a.manifest.update < b.manifest.update;
+            });
   return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+static int64_t updateOfPath(const std::string &path) {
+  return updateOf(path.substr(path.rfind('/') + 1));
+}
+
+/// What the pointer of a folder holds; nothing where there is none.
+static std::optional<std::string> readPointer(const std::string &folder) {
+  const std::string path = inFolder(folder, kPointerName);
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT)
+    return std::nullopt;
+  std::string name = readText(path);
+  name.erase(name.find_last_not_of('\n') + 1);
+  return name;
+}
+
+/// Throws where a folder has something, and no complete checkpoint.
+static void refuseNone(const std::string &folder, const Checkpoints &found) {
+  const std::string advice =
+      ": restore it, or name another folder for a new run";
+  struct stat status;
+  if (::lstat(inFolder(folder, kManifestName).c_str(), &status) == 0)
+    throw std::runtime_error(folder + " is a checkpoint itself: name the "
+                                      "folder that holds it");
+  if (!found.broken.empty())
+    throw std::runtime_error(
+        found.broken.back().path + " is not complete (" +
+        found.broken.back().reason +
+        "), and there is no other checkpoint: restore it, remove it to start "
+        "again, or name another folder");
+  if (!found.damaged.empty())
+    throw std::runtime_error(found.damaged.back() +
+                             " could not be read when its update was saved "
+                             "again, and there is no other checkpoint" +
+                             advice);
+  if (const auto name = readPointer(folder))
+    throw std::runtime_error(inFolder(folder, kPointerName) + " names '" +
+                             *name + "', and there is no checkpoint" + advice);
+}
+
+std::optional<FoundCheckpoint>
+zrt::takeNewest(const std::string &folder, std::vector<std::string> &remarks) {
+  const Checkpoints found = findCheckpoints(folder);
+  if (found.complete.empty()) {
+    refuseNone(folder, found);
+    return std::nullopt;
+  }
+  const FoundCheckpoint &newest = found.complete.back();
+  const int64_t update = newest.manifest.update;
+  for (const BrokenCheckpoint &broken : found.broken) {
+    if (updateOfPath(broken.path) < update)
+      continue;
+    if (broken.mayBeWhole)
+      throw std::runtime_error(
+          broken.path + " cannot be read here (" + broken.reason +
+          "), and is newer than " + newest.path +
+          ": make it readable, or move it away to go on from the older one");
+    remarks.push_back(broken.path + " is not complete and is passed over (" +
+                      broken.reason + ")");
+  }
+  const auto name = readPointer(folder);
+  if (name && (updateOf(*name) < 0 || updateOf(*name) > update))
+    remarks.push_back(inFolder(folder, kPointerName) + " names " +
+                      (name->empty() ? "nothing" : *name) +
+                      ", which is not there or not complete; the newest "
+                      "complete checkpoint is taken");
+  return newest;
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,10 +222,14 @@ bool CheckpointFolder::begin(int64_t update) {
   const std::string name = checkpointName(update);
   const Checkpoints found = findCheckpoints(path);
   for (const FoundCheckpoint &old : found.complete)
-    if (old.manifest.update == update)
-      throw std::runtime_error(old.path +
-                               ": this checkpoint exists: name another folder, "
-                               "or remove it");
+    if (old.manifest.update >= update)
+      throw std::runtime_error(
+          old.path +
+          (old.manifest.update == update
+               ? ": this checkpoint exists"
+               : ": this checkpoint is newer than update " +
+                     std::to_string(update) + ", which is to be saved") +
+          ": name another folder, or remove it");
   for (const BrokenCheckpoint &broken : found.broken)
     if (broken.path == inFolder(path, name))
       setAside(broken);
@@ -139,6 +249,18 @@ void CheckpointFolder::write(const std::string &folder, const std::string &name,
   files.syncFolder(folder);
 }
 
+bool CheckpointFolder::isPointedBeyond(int64_t update) const {
+  std::string name;
+  try {
+    name = readPointer(path).value_or("");
+  } catch (const std::exception &) {
+    return false; // and it is replaced by one that can be read
+  }
+  struct stat status;
+  return updateOf(name) > update &&
+         ::lstat(inFolder(path, name).c_str(), &status) == 0;
+}
+
 void CheckpointFolder::commit(const Manifest &manifest) {
   const std::string name = checkpointName(manifest.update);
   const std::string partial = partialPath(path, manifest.update);
@@ -147,7 +269,8 @@ void CheckpointFolder::commit(const Manifest &manifest) {
   write(partial, kManifestName, writeManifest(manifest));
   files.rename(partial, inFolder(path, name));
   files.syncFolder(path);
-  write(path, kPointerName, name + "\n");
+  if (!isPointedBeyond(manifest.update))
+    write(path, kPointerName, name + "\n");
 }
 
 /// Removes a folder, whatever name it has: all of it that can be removed.

@@ -5,6 +5,8 @@
 #include "checkpoint/FileSystem.h"
 #include "checkpoint/Manifest.h"
 
+#include <optional>
+
 namespace zrt {
 
 /// The file that names the newest complete checkpoint.
@@ -23,16 +25,28 @@ struct FoundCheckpoint {
 struct BrokenCheckpoint {
   std::string path;
   std::string reason;
+  /// Another user, machine or version may read it: its manifest is there and
+  /// cannot be read, or is of a version that this program does not know.
+  bool mayBeWhole = false;
 };
 
 struct Checkpoints {
   std::vector<FoundCheckpoint> complete; ///< by rising update
   std::vector<BrokenCheckpoint> broken;
+  std::vector<std::string> damaged; ///< paths of what was set aside
 };
 
 /// What a folder holds; nothing where it does not exist. What was left by a
 /// crash while a checkpoint was written or removed is not listed.
 Checkpoints findCheckpoints(const std::string &folder);
+
+/// The newest complete checkpoint of a folder; none where it has none of any
+/// kind. `remarks` says what is passed over: newer ones that are damaged, and a
+/// pointer that names another one. Throws std::runtime_error where there is
+/// something and nothing is complete, and where a newer one may be whole: going
+/// on without it would lose what it has.
+std::optional<FoundCheckpoint> takeNewest(const std::string &folder,
+                                          std::vector<std::string> &remarks);
 
 /// `path` + "/" + `name`
 std::string inFolder(const std::string &path, const std::string &name);
@@ -49,14 +63,15 @@ public:
   void make();
   /// Makes the folder where it is missing, removes what crashes have left, and
   /// makes an empty folder for the checkpoint of `update`. Throws where there
-  /// is a complete one of that update; one that cannot be read gets another
-  /// name. Returns true.
+  /// is a complete one of that update or of a later one; one of that update
+  /// that cannot be read gets another name. Returns true.
   bool begin(int64_t update);
   /// Where the files are written until the checkpoint is complete.
   static std::string partialPath(const std::string &folder, int64_t update);
   /// A file by which ranks find out whether they see one folder.
   static std::string probePath(const std::string &folder, uint64_t tag);
-  /// Publishes what `begin` began, whose files are synchronised.
+  /// Publishes what `begin` began, whose files are synchronised. The pointer
+  /// stays where it names a later one that is there, readable or not.
   void commit(const Manifest &manifest);
   /// Removes what `begin` began, as far as that is possible.
   void abandon(int64_t update) noexcept;
@@ -74,6 +89,7 @@ private:
   void tryToRemove(const std::string &name);
   void setAside(const BrokenCheckpoint &broken);
   void clean();
+  bool isPointedBeyond(int64_t update) const;
 
   std::string path;
   FileSystem &files;

@@ -2,6 +2,7 @@
 #include "CheckpointTesting.h"
 
 #include <fstream>
+#include <sys/stat.h>
 
 using namespace zrt;
 using namespace zrt::testing;
@@ -90,6 +91,143 @@ TEST_F(CheckpointFault, WhatIsNotCompleteIsPassedOver) {
   EXPECT_EQ(expectNewest(program, root), 2);
   EXPECT_EQ(load(program, root, &remarks), noErrors(program));
   EXPECT_TRUE(remarks.empty());
+}
+
+/// What may be whole is not passed over: its updates would be lost.
+TEST_F(CheckpointFault, WhatCannotBeReadHereIsNotPassedOver) {
+  const std::string newest = root + "/update-0000000022";
+  const std::string manifest = newest + "/manifest.json";
+  const std::string text = readText(manifest);
+  std::string later = text;
+  later.replace(later.find("\"version\": 1"), 12, "\"version\": 2");
+  std::ofstream(manifest) << later;
+  expectError(program, newest + " cannot be read here (" + manifest +
+                           ": cannot be read: its version is 2, and this "
+                           "program reads version 1), and is newer than " +
+                           root +
+                           "/update-0000000011: make it readable, or "
+                           "move it away");
+  std::filesystem::remove(manifest);
+  std::filesystem::create_directory(manifest);
+  expectError(program, manifest + ": found a folder, wanted a regular file");
+  std::filesystem::remove(manifest);
+  ASSERT_EQ(::mkfifo(manifest.c_str(), 0600), 0);
+  expectError(program, manifest + ": found a pipe, wanted a regular file");
+  std::filesystem::rename(newest, root + "/elsewhere");
+  EXPECT_EQ(expectNewest(program, root), 1);
+}
+
+/// Where there is something, a run does not start over.
+TEST_F(CheckpointFault, SomethingIsNotNothing) {
+  std::filesystem::remove_all(root + "/update-0000000011");
+  const std::string manifest = root + "/update-0000000022/manifest.json";
+  const std::string text = readText(manifest);
+  std::ofstream(manifest) << "{";
+  expectError(program, root + "/update-0000000022 is not complete (" +
+                           manifest + ": cannot be read: ");
+  expectError(program, "and there is no other checkpoint: restore it, remove "
+                       "it to start again, or name another folder");
+  std::filesystem::remove_all(root + "/update-0000000022");
+  expectError(program, root + "/latest names 'update-0000000022', and there is "
+                              "no checkpoint: restore it, or name another");
+  std::ofstream(root + "/latest") << "";
+  expectError(program, root + "/latest names '', and there is no checkpoint");
+  std::filesystem::remove(root + "/latest");
+  EXPECT_EQ(load(program, root), noErrors(program)); // now there is none
+  std::filesystem::create_directory(root + "/update-0000000022.damaged");
+  expectError(program, root + "/update-0000000022.damaged could not be read "
+                              "when its update was saved again");
+  std::ofstream(root + "/manifest.json") << text;
+  expectError(program, root + " is a checkpoint itself: name the folder that "
+                              "holds it");
+}
+
+TEST_F(CheckpointFault, APointerThatIsWrongIsSaid) {
+  std::vector<std::string> remarks;
+  for (const auto &[text, name] :
+       {std::pair("update-0000000033\n", "update-0000000033"),
+        std::pair("", "nothing"), std::pair("elsewhere", "elsewhere")}) {
+    std::ofstream(root + "/latest") << text;
+    EXPECT_EQ(load(program, root, &remarks), noErrors(program));
+    ASSERT_EQ(remarks.size(), 1u);
+    EXPECT_TRUE(contains(remarks[0], root + "/latest names " + name +
+                                         ", which is not there"))
+        << remarks[0];
+  }
+  std::filesystem::remove(root + "/latest");
+  ASSERT_EQ(::mkfifo((root + "/latest").c_str(), 0600), 0);
+  expectError(program, root + "/latest: found a pipe, wanted a regular file");
+}
+
+TEST_F(CheckpointFault, AFolderIsOfItsUpdate) {
+  std::filesystem::rename(root + "/update-0000000022",
+                          root + "/update-0000000044");
+  std::vector<std::string> remarks;
+  EXPECT_EQ(load(program, root, &remarks), noErrors(program));
+  ASSERT_EQ(remarks.size(), 2u);
+  EXPECT_TRUE(contains(remarks[0], "is of update 22, wanted that of its"))
+      << remarks[0];
+}
+
+/// A run that goes on from an older one does not hide the newer one.
+TEST_F(CheckpointFault, ThePointerNeverMovesBack) {
+  ASSERT_EQ(saveRound(program, root, 4), noErrors(program));
+  for (const std::string &error : saveRound(program, root, 3, 1))
+    EXPECT_TRUE(contains(error, "update-0000000044: this checkpoint is newer "
+                                "than update 33, which is to be saved"))
+        << error;
+  std::ofstream(root + "/update-0000000044/manifest.json") << "{";
+  EXPECT_EQ(saveRound(program, root, 3), noErrors(program));
+  EXPECT_EQ(readText(root + "/latest"), "update-0000000044\n");
+  EXPECT_EQ(expectNewest(program, root), 3);
+  EXPECT_EQ(saveRound(program, root, 5), noErrors(program));
+  EXPECT_EQ(readText(root + "/latest"), "update-0000000055\n");
+  std::filesystem::remove_all(root + "/update-0000000055");
+  std::filesystem::remove_all(root + "/update-0000000044");
+  EXPECT_EQ(saveRound(program, root, 4), noErrors(program));
+  EXPECT_EQ(readText(root + "/latest"), "update-0000000044\n");
+}
+
+/// Whatever is wrong is found before a byte of the state is set.
+TEST_F(CheckpointFault, ARefusedCheckpointLeavesTheState) {
+  const auto expectUntouched = [&](const Program &target) {
+    onRanks(target.training.ranks, [&](Communicator &communicator) {
+      Arenas arenas(target);
+      const int rank = communicator.rank();
+      setRound(target, arenas, rank, 5);
+      const auto before = bytesOf(target, arenas, rank);
+      std::vector<std::string> remarks;
+      const auto found = findNewest(root, communicator, remarks);
+      EXPECT_THROW(loadCheckpoint(*found, target, arenas, communicator),
+                   std::runtime_error);
+      EXPECT_EQ(bytesOf(target, arenas, rank), before);
+    });
+  };
+  Program other = program;
+  other.parameters[3].name = "other";
+  expectUntouched(other);
+  const std::string content = readText(shard);
+  std::string changed = content;
+  changed.back() ^= 1;
+  std::ofstream(shard, std::ios::binary) << changed;
+  expectUntouched(program);
+  std::ofstream(shard, std::ios::binary) << content;
+  // The last value that is read.
+  const Parameter &last = program.parameters.back();
+  const auto errors = onRanks(3, [&](Communicator &communicator) {
+    Arenas arenas(program);
+    setRound(program, arenas, communicator.rank(), 3);
+    setParameter(program, arenas, communicator.rank(), last,
+                 [&](uint64_t element, uint64_t count, float *out) {
+                   for (uint64_t i = 0; i < count; ++i)
+                     out[i] = element + i == 35 ? -1e6f : 1;
+                 });
+    saveCheckpoint(root, program, arenas, communicator, positionOf(3),
+                   startOf(3));
+  });
+  EXPECT_EQ(errors, noErrors(program));
+  ASSERT_EQ(last.elements(), 36);
+  expectUntouched(checkpointProgram(2, 2, DataType::F16));
 }
 
 TEST_F(CheckpointFault, OtherProgramsAreToldWhatIsDifferent) {

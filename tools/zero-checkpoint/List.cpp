@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <ostream>
+#include <iostream>
 #include <stdexcept>
 
 using namespace zrt;
@@ -18,28 +18,37 @@ static bool isCheckpoint(const std::string &path) {
                             std::string(kManifestName));
 }
 
+[[noreturn]] static void refuseEmpty(const std::string &path) {
+  throw std::runtime_error("'" + path +
+                           "' has no checkpoint: name a folder that was given "
+                           "to --checkpoint, or one of the folders in it");
+}
+
+static FoundCheckpoint readCheckpoint(const std::string &path) {
+  const std::string manifest = inFolder(path, kManifestName);
+  return {path, parseManifest(readText(manifest), manifest)};
+}
+
 /// What there is at `path`; throws where there is nothing.
 static Checkpoints checkpointsAt(const std::string &path) {
-  if (isCheckpoint(path)) {
-    const std::string manifest = inFolder(path, kManifestName);
-    return {{{path, parseManifest(readText(manifest), manifest)}}, {}};
-  }
+  if (isCheckpoint(path))
+    return {{readCheckpoint(path)}, {}, {}};
   Checkpoints found = findCheckpoints(path);
   if (found.complete.empty() && found.broken.empty())
-    throw std::runtime_error("'" + path +
-                             "' has no checkpoint: name a folder that was "
-                             "given to --checkpoint, or one of the folders in "
-                             "it");
+    refuseEmpty(path);
   return found;
 }
 
 FoundCheckpoint zrt::openCheckpoint(const std::string &path) {
-  Checkpoints found = checkpointsAt(path);
-  if (found.complete.empty())
-    throw std::runtime_error(found.broken.back().path + " is not complete (" +
-                             found.broken.back().reason +
-                             "), and there is no other checkpoint");
-  return std::move(found.complete.back());
+  if (isCheckpoint(path))
+    return readCheckpoint(path);
+  std::vector<std::string> remarks;
+  const auto newest = takeNewest(path, remarks);
+  for (const std::string &remark : remarks)
+    std::cerr << "remark: " << remark << std::endl;
+  if (!newest)
+    refuseEmpty(path);
+  return *newest;
 }
 
 void zrt::listCheckpoints(const std::string &folder, std::ostream &out) {

@@ -11,7 +11,8 @@ namespace zrt {
 
 /// All functions throw std::runtime_error with one sentence.
 
-/// The checkpoint at `path`, or the newest complete one of a run's folder.
+/// The checkpoint at `path`, or the newest complete one of a run's folder, with
+/// remarks on standard error of what is passed over.
 FoundCheckpoint openCheckpoint(const std::string &path);
 
 /// Prints a line for each checkpoint of a run's folder.
