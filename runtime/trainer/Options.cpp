@@ -1,6 +1,7 @@
 #include "trainer/Options.h"
 
 #include "data/Nearest.h"
+#include "program/ByteCount.h"
 #include "trainer/Dump.h"
 
 #include <CLI/App.hpp>
@@ -57,6 +58,18 @@ CLI::Validator number(double low, double high) {
   return CLI::Validator(check, "");
 }
 
+/// Turns a number of bytes with a unit into one without.
+CLI::Validator byteCount() {
+  const auto read = [](std::string &text) -> std::string {
+    uint64_t bytes = 0;
+    const std::string problem = readByteCount(text, bytes);
+    if (problem.empty())
+      text = std::to_string(bytes);
+    return problem;
+  };
+  return CLI::Validator(read, "");
+}
+
 /// ": did you mean '--steps'?" where a flag is near, else "".
 std::string nearestFlag(const CLI::App &app, const std::string &flag) {
   std::vector<std::string> names;
@@ -101,7 +114,7 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "the device tier, as a device of that size would; units are "
                  "KiB, MiB, GiB")
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+      ->transform(byteCount());
   app.add_option("--nvme-path", options.nvmePath,
                  "existing folder for files of optimizer states, instead of "
                  "the one that was compiled in")

@@ -10,6 +10,8 @@
 
 #include "Modes.h"
 
+#include "program/ByteCount.h"
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -55,7 +57,15 @@ void addExport(CLI::App &app, Options &options) {
                    "and an index, as Hugging Face's libraries read them; units "
                    "are KiB, MiB, GiB")
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+      ->transform(CLI::Validator(
+          [](std::string &text) {
+            uint64_t bytes = 0;
+            const std::string problem = readByteCount(text, bytes);
+            if (problem.empty())
+              text = std::to_string(bytes);
+            return problem;
+          },
+          ""));
 }
 
 int act(const CLI::App &app, Options &options) {
