@@ -1,6 +1,7 @@
 #include "checkpoint/Folder.h"
 
 #include "state/Digest.h"
+#include "state/FileIdentity.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -112,6 +113,31 @@ Checkpoints zrt::findCheckpoints(const std::string &folder) {
               return a.manifest.update < b.manifest.update;
             });
   return found;
+}
+
+std::vector<std::string> zrt::checkpointFolders(const std::string &folder) {
+  std::vector<std::string> paths;
+  for (const std::string &name : FileSystem::disk().list(folder))
+    if (updateOf(name.substr(0, name.find('.'))) >= 0)
+      paths.push_back(inFolder(folder, name));
+  return paths;
+}
+
+std::string
+zrt::replacedCheckpoint(const std::string &path,
+                        const std::vector<std::string> &checkpoints) {
+  const FileIdentity identity = identityOf(path);
+  const std::string folder = locationOf(path).folder;
+  for (const std::string &checkpoint : checkpoints) {
+    if (areOneFolder(folder, checkpoint))
+      return checkpoint;
+    if (!areOneFolder(checkpoint, checkpoint)) // a file of that name
+      continue;
+    for (const std::string &name : FileSystem::disk().list(checkpoint))
+      if (identity == identityOf(inFolder(checkpoint, name)))
+        return checkpoint;
+  }
+  return "";
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,6 +40,15 @@ struct Checkpoints {
 /// crash while a checkpoint was written or removed is not listed.
 Checkpoints findCheckpoints(const std::string &folder);
 
+/// The paths of all that a folder holds of checkpoints, whole or not; none
+/// where it does not exist.
+std::vector<std::string> checkpointFolders(const std::string &folder);
+
+/// The one of `checkpoints` that has `path` for a file, by whatever name, or
+/// would have it; "" where none has.
+std::string replacedCheckpoint(const std::string &path,
+                               const std::vector<std::string> &checkpoints);
+
 /// The newest complete checkpoint of a folder; none where it has none of any
 /// kind. `remarks` says what is passed over: newer ones that are damaged, and a
 /// pointer that names another one. Throws std::runtime_error where there is

@@ -1,6 +1,8 @@
 #include "trainer/Outputs.h"
 
+#include "checkpoint/Folder.h"
 #include "data/StoredArrays.h"
+#include "state/FileIdentity.h"
 
 #include <cerrno>
 #include <cstring>
@@ -17,42 +19,6 @@ struct Named {
   const char *name; ///< the flag, or what it is
   std::string path;
 };
-
-struct Location {
-  std::string folder, file;
-};
-
-Location locationOf(const std::string &path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos)
-    return {".", path};
-  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
-}
-
-/// What tells a file from all others, whatever it is called: its own number,
-/// or its folder's and its name where it does not exist yet.
-struct Identity {
-  dev_t device = 0;
-  ino_t number = 0; ///< 0: it cannot be a file
-  std::string name;
-
-  bool operator==(const Identity &other) const {
-    return number != 0 && number == other.number && device == other.device &&
-           name == other.name;
-  }
-};
-
-Identity identityOf(const std::string &path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) == 0)
-    return S_ISREG(status.st_mode)
-               ? Identity{status.st_dev, status.st_ino, ""}
-               : Identity(); // what several may write to: /dev/null
-  const Location at = locationOf(path);
-  if (errno == ENOENT && ::stat(at.folder.c_str(), &status) == 0)
-    return {status.st_dev, status.st_ino, at.file};
-  return {};
-}
 
 /// A file takes the place of what is at its path, which must be nothing or a
 /// regular file: a device or a pipe would be lost.
@@ -82,6 +48,21 @@ std::vector<Named> given(std::vector<Named> all) {
   return some;
 }
 
+/// Throws where an output is a file of a checkpoint, or would be beside some:
+/// a checkpoint's folder goes with all that is in it.
+void checkBesideCheckpoints(const Named &output, const std::string &folder) {
+  const std::string place =
+      replacedCheckpoint(output.path, checkpointFolders(folder));
+  if (!place.empty())
+    throw UsageError(std::string(output.name) + " '" + output.path +
+                     "' would replace a part of the checkpoint " + place +
+                     ": name another file");
+  if (identityOf(output.path) == identityOf(inFolder(folder, kPointerName)))
+    throw UsageError(std::string(output.name) + " '" + output.path +
+                     "' would replace the file '" + kPointerName +
+                     "' of --checkpoint: name another file");
+}
+
 } // namespace
 
 void zrt::checkOutputs(const Options &options) {
@@ -102,7 +83,7 @@ void zrt::checkOutputs(const Options &options) {
     for (const std::string &file : dataFiles(data.path))
       inputs.push_back({data.name, file});
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Identity identity = identityOf(outputs[i].path);
+    const FileIdentity identity = identityOf(outputs[i].path);
     for (const Named &input : inputs)
       if (identity == identityOf(input.path))
         throw UsageError(std::string(outputs[i].name) + " '" + outputs[i].path +
@@ -114,6 +95,9 @@ void zrt::checkOutputs(const Options &options) {
                          outputs[i].name + " are one file, '" +
                          outputs[i].path + "': name two");
   }
+  if (!options.checkpoint.empty())
+    for (const Named &output : outputs)
+      checkBesideCheckpoints(output, options.checkpoint);
   for (const Named &output : replaced)
     checkReplaced(output);
 }

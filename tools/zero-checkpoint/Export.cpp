@@ -144,6 +144,31 @@ void writeIndex(const std::string &path, const std::vector<Part> &parts) {
   file.finish();
 }
 
+std::string indexOf(const std::string &output) {
+  return output + ".index.json";
+}
+
+/// Throws where a file would replace one of a checkpoint, or be removed with
+/// one: of what is exported, and of all beside it.
+void checkOutputs(const ExportOptions &options, const FoundCheckpoint &found,
+                  const std::string &folder, const std::vector<Part> &parts) {
+  std::vector<std::string> checkpoints = {found.path};
+  for (const std::string &run : {options.checkpoint, found.path + "/.."})
+    for (const std::string &path : checkpointFolders(run))
+      checkpoints.push_back(path);
+  std::vector<std::string> outputs;
+  for (const Part &part : parts)
+    outputs.push_back(folder + part.name);
+  if (parts.size() > 1)
+    outputs.push_back(indexOf(options.output));
+  for (const std::string &output : outputs)
+    if (const std::string place = replacedCheckpoint(output, checkpoints);
+        !place.empty())
+      throw std::runtime_error("-o: '" + output +
+                               "' would replace a part of the checkpoint " +
+                               place + ": name another file");
+}
+
 } // namespace
 
 void zrt::exportWeights(const ExportOptions &options, std::ostream &out) {
@@ -154,18 +179,19 @@ void zrt::exportWeights(const ExportOptions &options, std::ostream &out) {
         "-o: found '" + output +
         "', wanted a file whose name ends in .safetensors");
   const FoundCheckpoint found = openCheckpoint(options.checkpoint);
+  std::vector<Part> parts = partsOf(found.manifest, options);
+  const std::string folder = splitPath(output).first;
+  checkOutputs(options, found, folder, parts);
   for (const StoredFile &file : found.manifest.files)
     verifyFile(found.path, file);
   const ShardReader reader(found.path, found.manifest);
-  std::vector<Part> parts = partsOf(found.manifest, options);
-  const std::string folder = splitPath(output).first;
   uint64_t bytes = 0;
   for (Part &part : parts) {
     writePart(part, folder, reader);
     bytes += part.bytes;
   }
   if (parts.size() > 1)
-    writeIndex(output + ".index.json", parts);
+    writeIndex(indexOf(output), parts);
   out << found.path << ": " << found.manifest.tensors.size() << " parameters, "
       << bytes << " bytes as " << nameOf(options.type) << " in " << parts.size()
       << (parts.size() == 1 ? " file\n" : " files\n");
