@@ -13,7 +13,13 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 import numpy
 
 from zero.arrays import NAMES, View, as_floats, room_for, values_of
-from zero.checkpoints import is_foreign, is_own, read_checkpoint, write_checkpoint
+from zero.checkpoints import (
+    CheckpointError,
+    is_foreign,
+    is_own,
+    read_checkpoint,
+    write_checkpoint,
+)
 from zero.data import Shuffled
 from zero.errors import ArgumentError, StateError
 from zero.library import (
@@ -459,17 +465,24 @@ class Step:
 
         `folder` may also be a checkpoint of DeepSpeed (ZeRO stages 0 to 3, universal) or
         of torch.distributed.checkpoint; what it does not say is a warning. Raises
-        CheckpointError where it is damaged."""
+        CheckpointError where it is damaged, of another model or seed, or where a newer one
+        beside it is damaged; the run then goes on as it was."""
         if is_own(folder) or not is_foreign(folder):
-            self._call("zero_run_load_checkpoint", os.fsencode(folder))
+            self._load_own(folder)
             return
         run = read_checkpoint(folder)
         run.fit(self.parameters, self.aliases)
         with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
             write_checkpoint(run, scratch, self._seed)
-            self._call("zero_run_load_checkpoint", os.fsencode(scratch))
+            self._load_own(scratch)
         for remark in run.remarks:
             warnings.warn(f"{os.fspath(folder)}: {remark}", stacklevel=2)
+
+    def _load_own(self, folder: str | os.PathLike) -> None:
+        try:
+            self._call("zero_run_load_checkpoint", os.fsencode(folder))
+        except ArgumentError as error:
+            raise CheckpointError(str(error)) from None
 
     def _write(self, function: str, name: str, value: Any, *further) -> None:
         tensor = self._tensor_named(name)
@@ -513,6 +526,14 @@ class Step:
             run, self._run = self._run, ctypes.c_void_p()
             if run:
                 self._library.destroy(run)
+
+    def __reduce_ex__(self, protocol: int):
+        # `copy`, `deepcopy` and `pickle` all come here. A copy would share the run, and
+        # end it with its own end.
+        raise TypeError(
+            "a run cannot be copied or pickled: it has memory and threads in this process; "
+            "save it with save_checkpoint, and load that into another run"
+        )
 
     def __enter__(self) -> Step:
         return self

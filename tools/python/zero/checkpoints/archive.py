@@ -14,6 +14,7 @@ import numpy
 
 from zero.checkpoints.errors import CheckpointError, reading, size_of
 from zero.checkpoints.unpickler import Unpickler
+from zero.files import open_file
 
 # NumPy's types of PyTorch's storages; bf16 is widened by hand.
 TYPES = {
@@ -113,7 +114,7 @@ class Archive:
 
     def place(self, entry: zipfile.ZipInfo) -> int:
         """Where an entry's bytes begin in the file."""
-        with open(self.path, "rb") as file:
+        with open_file(self.path) as file:
             file.seek(self.start + entry.header_offset)
             header = file.read(30)
         if header[:4] != b"PK\3\4":
@@ -235,7 +236,7 @@ class _Range(io.RawIOBase):
     """A range of a file as a file."""
 
     def __init__(self, path: str, start: int, length: int):
-        self.file = open(path, "rb")
+        self.file = open_file(path)
         self.start, self.length, self.position = start, length, 0
 
     def readable(self):

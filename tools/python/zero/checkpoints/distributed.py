@@ -19,6 +19,7 @@ from zero.checkpoints.run import (
 )
 from zero.checkpoints.unpickler import Unpickler
 from zero.checkpoints.values import Boxes, Values, equal
+from zero.files import open_file
 
 METADATA = ".metadata"
 
@@ -77,8 +78,7 @@ class _Reader:
     def __init__(self, folder: str):
         self.folder = folder
         path = os.path.join(folder, METADATA)
-        size_of(path)
-        with reading(path), open(path, "rb") as file:
+        with reading(path), open_file(path) as file:
             text = file.read()
 
         def none(*_):

@@ -12,6 +12,7 @@ from zero.checkpoints.model_states import MODEL
 from zero.checkpoints.own import MANIFEST, newest, read_own
 from zero.checkpoints.run import SavedRun
 from zero.checkpoints.universal import read_universal
+from zero.files import open_file
 
 _OWN = re.compile(r"update-\d{10}")
 _POINTERS = ("latest_universal", "latest")
@@ -57,7 +58,7 @@ def _read(folder: str, weights_only: bool) -> SavedRun:
         path = os.path.join(folder, pointer)
         if not os.path.isfile(path):
             continue
-        with reading(path), open(path, encoding="utf-8") as file:
+        with reading(path), open_file(path, "r", encoding="utf-8") as file:
             tag = file.read().strip()
         inner = os.path.join(folder, tag)
         if not tag or not os.path.isdir(inner):

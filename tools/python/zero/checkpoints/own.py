@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import Any
@@ -13,6 +12,7 @@ from zero.checkpoints.digest import Digest, digest_of
 from zero.checkpoints.errors import CheckpointError, size_of
 from zero.checkpoints.run import SavedParameter, SavedRun
 from zero.checkpoints.values import Joined
+from zero.files import open_file, parse_json
 
 MANIFEST = "manifest.json"
 VALUE = "parameter"
@@ -25,12 +25,19 @@ _BLOCK = 64 << 20
 
 
 def newest(folder: str) -> str | None:
-    """The newest complete checkpoint: `folder` itself, or one in it; None without any."""
-    if os.path.isfile(os.path.join(folder, MANIFEST)):
+    """The newest complete checkpoint: `folder` itself, or one in it; None without any.
+    Raises CheckpointError where it would pass over a newer one."""
+    if os.path.lexists(os.path.join(folder, MANIFEST)):
         return folder
     names = sorted(filter(_NAME.fullmatch, os.listdir(folder)), reverse=True)
     paths = [os.path.join(folder, name) for name in names]
-    return next((path for path in paths if os.path.isfile(os.path.join(path, MANIFEST))), None)
+    found = next((path for path in paths if os.path.lexists(os.path.join(path, MANIFEST))), None)
+    if found and found != paths[0]:
+        raise CheckpointError(
+            f"{paths[0]}: has no {MANIFEST} and is not complete, and is newer than {found}; "
+            "restore it, or remove it to take the older one"
+        )
+    return found
 
 
 def read_own(folder: str) -> SavedRun:
@@ -59,9 +66,9 @@ def read_own(folder: str) -> SavedRun:
 def _manifest(path: str) -> dict[str, Any]:
     size_of(path)
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_file(path, "r", encoding="utf-8") as file:
             text = file.read()
-        manifest = json.loads(text)
+        manifest = parse_json(text)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path}: cannot be read: {error}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != "zero-checkpoint":
@@ -81,7 +88,7 @@ def _verify(folder: str, file: dict[str, Any]) -> None:
     digest = Digest()
     size_of(path)
     try:
-        with open(path, "rb") as stream:
+        with open_file(path) as stream:
             while part := stream.read(_BLOCK):
                 digest.update(part)
     except OSError as error:
@@ -101,7 +108,7 @@ class _Run:
 
     def read(self, first: int, count: int) -> numpy.ndarray:
         kind = _TYPES[self.kind]
-        with open(self.path, "rb") as file:
+        with open_file(self.path) as file:
             file.seek(self.place + first * kind.itemsize)
             found = numpy.frombuffer(file.read(count * kind.itemsize), kind)
         if self.kind == "BF16":
@@ -110,9 +117,9 @@ class _Run:
 
 
 def _add_runs(path: str, runs) -> None:
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
+        header = parse_json(file.read(length))
     for name, entry in header.items():
         if name == "__metadata__":
             continue

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterator
 import torch
 from torch import nn
 
+from zero.files import open_file, parse_json
 from zero.importer.errors import CannotImport
 
 CONFIG = "config.json"
@@ -139,8 +140,8 @@ def read_config(path: str):
 
     path = config_file(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            settings = json.load(file)
+        with open_file(path, "r", encoding="utf-8") as file:
+            settings = parse_json(file.read())
         config = transformers.AutoConfig.for_model(**settings)
     except (OSError, TypeError, ValueError) as error:
         raise CannotImport(f"'{path}' is no configuration of transformers: {error}") from None

@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from zero.checkpoints import read_checkpoint
+from zero.files import open_file
 from zero.importer.errors import CannotImport
 from zero.importer.parameters import module_tensors
 
@@ -51,6 +52,7 @@ class _Saved:
 
 def _of_file(path: str) -> dict[str, _Saved]:
     try:
+        open_file(path).close()
         file = safe_open(path, framework="pt")
         return {
             name: _Saved(file.get_slice(name).get_shape(), partial(file.get_tensor, name))
