@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 from collections import OrderedDict
 
 import pytest
 import torch
 
-from zero.checkpoints import CheckpointError, read_checkpoint, write_checkpoint
+from zero.checkpoints import CheckpointError, read_checkpoint, write_checkpoint, write_weights
 from zero.checkpoints.cli import main
 from zero.checkpoints.matching import match
 from zero.checkpoints.values import equal
@@ -110,6 +111,31 @@ def edit(name: str, change):
         torch.save(saved, place / name)
 
     return apply
+
+
+def test_the_source_is_not_the_output(saved, capsys):
+    """Its pointer would name what was written, and the source be lost to DeepSpeed."""
+    folder, _ = saved
+    assert main([str(folder), "-o", str(folder)]) == 1
+    assert "has a checkpoint of another program" in capsys.readouterr().err
+    assert (folder / "latest").read_text() == TAG
+
+
+@pytest.mark.parametrize("name", ["run", "weights.safetensors"])
+def test_the_limit_on_files_leaves_nothing(saved, name):
+    folder, _ = saved
+    output = folder.parent / name
+    write_it = write_weights if name.endswith(".safetensors") else write_checkpoint
+    run = read_checkpoint(folder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256, hard))
+    try:
+        with pytest.raises(CheckpointError) as caught:
+            write_it(run, output)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "cannot be written: File too large: raise the limit" in str(caught.value)
+    assert [path for path in folder.parent.rglob("*.partial*")] == []
 
 
 def test_intact(saved):

@@ -35,6 +35,12 @@ def open_file(path: str | os.PathLike, mode: str = "rb", **settings) -> IO[Any]:
     return open(path, mode, opener=_opener, **settings)
 
 
+def describe_error(error: OSError) -> str:
+    """Why it failed, with advice where the limit on the size of files was met."""
+    advice = ": raise the limit on the size of files (ulimit -f)"
+    return f"{error.strerror}{advice if error.errno == errno.EFBIG else ''}"
+
+
 def parse_json(text: str | bytes) -> Any:
     """`json.loads`. Raises ValueError where objects and lists are nested deeper than any
     file needs."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy
 
+from zero.files import describe_error
+
 # llm.c's headers: magic number, version, and the type of the ids behind them.
 NARROW = (20240520, 1, numpy.dtype("<u2"))
 WIDE = (20240801, 7, numpy.dtype("<u4"))
@@ -205,7 +207,7 @@ def write(tokenizer: Any, arguments: argparse.Namespace) -> str:
             out.write(struct.pack("<3I", magic, version, count))
         os.replace(partial, arguments.output)
     except OSError as error:
-        raise CannotTokenize(f"cannot write '{arguments.output}': {error.strerror}") from None
+        raise CannotTokenize(f"cannot write '{arguments.output}': {describe_error(error)}") from None
     finally:
         if os.path.exists(partial):
             os.unlink(partial)

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from zero.checkpoints.archive import Stored, load
-from zero.checkpoints.errors import CheckpointError, reading, size_of
+from zero.checkpoints.errors import CheckpointError, reading
 from zero.checkpoints.keys import sort_keys
 from zero.checkpoints.run import (
     SavedParameter,

@@ -6,16 +6,18 @@ import contextlib
 import json
 import math
 import os
-from typing import Any, Iterable
+import shutil
+from typing import Any, Iterable, Iterator
 
 import numpy
 
 from zero.checkpoints.digest import Digest, digest_of
 from zero.checkpoints.errors import CheckpointError, checked_name
-from zero.checkpoints.opening import is_own
+from zero.checkpoints.opening import is_foreign, is_own
 from zero.checkpoints.own import MANIFEST, VALUE
 from zero.checkpoints.run import SavedRun
 from zero.checkpoints.values import Values
+from zero.files import describe_error
 
 _SHARD = "rank-00000-of-00001.safetensors"
 _ELEMENTS = 1 << 22
@@ -27,6 +29,11 @@ def write_checkpoint(run: SavedRun, folder: str | os.PathLike, seed: int = 0) ->
     folder = os.fspath(folder)
     if os.path.exists(folder) and is_own(folder):
         raise CheckpointError(f"{folder}: has checkpoints already; name another folder")
+    if os.path.exists(folder) and is_foreign(folder):
+        raise CheckpointError(
+            f"{folder}: has a checkpoint of another program, whose files would be replaced; name "
+            "another folder"
+        )
     stateless = [p.name for p in run.parameters if p.trainable and not p.states]
     if run.parameters and len(stateless) == len(run.parameters):
         raise CheckpointError(
@@ -36,20 +43,42 @@ def write_checkpoint(run: SavedRun, folder: str | os.PathLike, seed: int = 0) ->
     update = run.steps + run.skipped
     name = f"update-{update:010d}"
     partial = os.path.join(folder, name + ".partial")
-    os.makedirs(partial, exist_ok=True)
+    with _removing(partial):
+        os.makedirs(partial, exist_ok=True)
+        _write_files(run, partial, update, seed)
+        os.rename(partial, os.path.join(folder, name))
+    _synchronise(folder)
+    _write_text(folder, "latest", name + "\n")
+    return os.path.join(folder, name)
+
+
+def _write_files(run: SavedRun, folder: str, update: int, seed: int) -> None:
     tensors = [
         (f"{parameter.name}/{state}/0", (values.elements,), values)
         for parameter in run.parameters
         for state, values in ((VALUE, parameter.value), *parameter.states.items())
     ]
-    digest = _write_tensors(os.path.join(partial, _SHARD), tensors)
+    digest = _write_tensors(os.path.join(folder, _SHARD), tensors)
     shard = {"name": _SHARD, "bytes": digest.bytes, "digest": digest.hexadecimal()}
-    _synchronise(partial)
-    _write_text(partial, MANIFEST, _with_checksum(_manifest(run, update, seed, shard)))
-    os.rename(partial, os.path.join(folder, name))
     _synchronise(folder)
-    _write_text(folder, "latest", name + "\n")
-    return os.path.join(folder, name)
+    _write_text(folder, MANIFEST, _with_checksum(_manifest(run, update, seed, shard)))
+
+
+@contextlib.contextmanager
+def _removing(partial: str) -> Iterator[None]:
+    """Removes what is not finished. What cannot be written is a CheckpointError."""
+    try:
+        yield
+    except BaseException as error:
+        if os.path.isdir(partial):
+            shutil.rmtree(partial, ignore_errors=True)
+        elif os.path.lexists(partial):
+            os.unlink(partial)
+        if isinstance(error, OSError):
+            path = partial.removesuffix(".partial")
+            text = f"{path}: cannot be written: {describe_error(error)}"
+            raise CheckpointError(text) from None
+        raise
 
 
 def write_weights(run: SavedRun, path: str | os.PathLike) -> None:
@@ -57,14 +86,9 @@ def write_weights(run: SavedRun, path: str | os.PathLike) -> None:
     it was."""
     path = os.fspath(path)
     tensors = [(p.name, p.shape, p.value) for p in run.parameters]
-    partial = path + ".partial"
-    try:
-        _write_tensors(partial, tensors)
-        os.replace(partial, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(partial)
-        raise
+    with _removing(path + ".partial"):
+        _write_tensors(path + ".partial", tensors)
+        os.replace(path + ".partial", path)
 
 
 def _write_tensors(path: str, tensors: list[tuple[str, tuple[int, ...], Values]]) -> Digest:
