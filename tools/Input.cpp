@@ -2,6 +2,7 @@
 
 #include "Input.h"
 
+#include "zero/Config/InputFile.h"
 #include "zero/Config/Nesting.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -16,6 +17,10 @@ using namespace mlir;
 
 std::unique_ptr<llvm::MemoryBuffer> zero::openModel(llvm::StringRef path,
                                                     std::string &error) {
+  if (std::string why = findWhyNotFile(path); !why.empty()) {
+    error = path.str() + ": " + why;
+    return nullptr;
+  }
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &error);
   if (!file)
     return file;

@@ -4,6 +4,7 @@
 
 #include "program/KernelKey.h"
 #include "program/KernelSchema.h"
+#include "zero/Config/InputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -61,6 +62,10 @@ FailureOr<Machine> mlir::zero::readMachine(StringRef nameOrPath,
                                            std::string &error) {
   if (std::optional<Machine> machine = detail::findBuiltInMachine(nameOrPath))
     return std::move(*machine);
+  if (std::string why = findWhyNotFile(nameOrPath); !why.empty()) {
+    error = ("cannot read the machine '" + nameOrPath + "': " + why).str();
+    return failure();
+  }
   auto file = llvm::MemoryBuffer::getFile(nameOrPath);
   if (!file) {
     error = ("cannot read the machine '" + nameOrPath +

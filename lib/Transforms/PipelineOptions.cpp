@@ -6,6 +6,7 @@
 #include "OverrideOptions.h"
 
 #include "zero/Analysis/Sizes.h"
+#include "zero/Config/InputFile.h"
 #include "zero/Cost/Machine.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Plan/MemoryBudget.h"
@@ -126,6 +127,11 @@ static void setPlanningDefaults(const OffloadOverrides &overrides,
 static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
                                        const ConfigOverrides &overrides,
                                        ModuleOp module) {
+  // Without a place in that file, which whoever shows it would open.
+  if (std::string why = findWhyNotFile(options.config); !why.empty())
+    return mlir::emitError(UnknownLoc::get(module.getContext()))
+           << "the configuration '" << options.config
+           << "' cannot be read: " << why;
   ConfigContext context;
   if (options.ranks.getNumOccurrences())
     context.ranks = options.ranks;

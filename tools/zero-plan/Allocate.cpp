@@ -4,6 +4,7 @@
 #include "Csv.h"
 #include "Model.h"
 
+#include "zero/Config/InputFile.h"
 #include "zero/Memory/Allocation.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -93,6 +94,10 @@ static int printResult(const BufferFile &file, StringRef path, Fit fit,
 }
 
 int zero::runAllocate(StringRef path, int64_t capacity, double seconds) {
+  if (std::string why = findWhyNotFile(path); !why.empty()) {
+    (void)zero::fail("cannot read '" + path + "': " + why);
+    return 1;
+  }
   auto text = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!text) {
     (void)zero::fail("cannot read '" + path +

@@ -5,6 +5,8 @@
 #include "Csv.h"
 #include "Model.h"
 
+#include "zero/Config/InputFile.h"
+
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -61,6 +63,8 @@ static LogicalResult readRow(const CsvReader &csv, PublishedRun &run) {
 
 FailureOr<std::vector<PublishedRun>>
 mlir::zero::readPublishedRuns(StringRef path, StringRef machine) {
+  if (std::string why = findWhyNotFile(path); !why.empty())
+    return fail("cannot read '" + path + "': " + why);
   auto text = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!text)
     return fail("cannot read '" + path + "': " + text.getError().message());
