@@ -78,9 +78,11 @@ static void addCheckpoint(const std::string &path, int64_t update,
   try {
     text = readText(file);
   } catch (const std::exception &error) {
+    // Where a link leads nowhere, its target may be on another machine.
     struct stat status;
     const bool isMissing = ::lstat(file.c_str(), &status) != 0 &&
-                           (errno == ENOENT || errno == ENOTDIR);
+                           (errno == ENOENT || errno == ENOTDIR) &&
+                           ::stat(path.c_str(), &status) == 0;
     found.broken.push_back({path, error.what(), !isMissing});
     return;
   }
@@ -159,14 +161,19 @@ static std::optional<std::string> readPointer(const std::string &folder) {
   return name;
 }
 
-/// Throws where a folder has something, and no complete checkpoint.
-static void refuseNone(const std::string &folder, const Checkpoints &found) {
-  const std::string advice =
-      ": restore it, or name another folder for a new run";
+/// Throws where a folder is a checkpoint, and not one of some.
+static void refuseCheckpoint(const std::string &folder) {
   struct stat status;
   if (::lstat(inFolder(folder, kManifestName).c_str(), &status) == 0)
     throw std::runtime_error(folder + " is a checkpoint itself: name the "
                                       "folder that holds it");
+}
+
+/// Throws where a folder has something, and no complete checkpoint.
+static void refuseNone(const std::string &folder, const Checkpoints &found) {
+  const std::string advice =
+      ": restore it, or name another folder for a new run";
+  refuseCheckpoint(folder);
   if (!found.broken.empty())
     throw std::runtime_error(
         found.broken.back().path + " is not complete (" +
@@ -225,6 +232,7 @@ static std::string folderAbove(const std::string &path) {
 }
 
 void CheckpointFolder::make() {
+  refuseCheckpoint(path);
   if (files.makeFolder(path))
     files.syncFolder(folderAbove(path));
   if (::access(path.c_str(), W_OK | X_OK) != 0)

@@ -114,6 +114,9 @@ TEST_F(CheckpointFault, WhatCannotBeReadHereIsNotPassedOver) {
   ASSERT_EQ(::mkfifo(manifest.c_str(), 0600), 0);
   expectError(program, manifest + ": found a pipe, wanted a regular file");
   std::filesystem::rename(newest, root + "/elsewhere");
+  std::filesystem::create_symlink("/no/such/disk", newest);
+  expectError(program, newest + " cannot be read here (");
+  std::filesystem::remove(newest);
   EXPECT_EQ(expectNewest(program, root), 1);
 }
 
