@@ -13,7 +13,8 @@ from zero.errors import ArgumentError
 
 
 class CheckpointError(ArgumentError):
-    """A checkpoint is damaged, incomplete or of no known form; nothing has changed."""
+    """A checkpoint is damaged, incomplete, of no known form or of another model; nothing has
+    changed."""
 
 
 class Damage(Exception):
