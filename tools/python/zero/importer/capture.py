@@ -19,6 +19,7 @@ from zero.importer.convert import CONVERTERS
 from zero.importer.errors import CannotImport
 from zero.importer.functions import own_gradients_checked
 from zero.importer.places import place_of, place_of_error
+from zero.importer.writes import DETACHES, GRAD_MODE, memory_of, refuse_writes, written_by
 
 stop_library = torch.library.Library("zero_importer", "DEF")
 stop_library.define("stop_gradient(Tensor x) -> Tensor")
@@ -115,7 +116,11 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
         if on_meta:
             set_buffers(module, buffers)
     refuse_dynamic(program)
-    mark_stops(program, trainable(program, module))
+    trained = trainable(program, module)
+    dependent = dependents(program.graph_module.graph, trained)
+    memories = {memory_of(node) for node in dependent} - {None}
+    refuse_writes(program.graph_module, owners(program), memories)
+    mark_stops(program, dependent)
     return bind(program.run_decompositions(table()), buffers)
 
 
@@ -139,6 +144,11 @@ def untraceable(error: Exception) -> str:
             "choose between tensors with torch.where, or leave the check out"
         )
     first = (str(error).strip().splitlines() or [""])[0]
+    if "found a fake tensor in the exported program constant's list" in first:
+        return text + (
+            "forward uses a tensor's `.data`, or one that it keeps from elsewhere: "
+            "use x.detach(), which is traced"
+        )
     return text + (
         f"{type(error).__name__}: {first}. A loss must be one graph of tensors with static "
         "shapes: no branch on values, no `use_reentrant=True` checkpoints"
@@ -217,11 +227,44 @@ def trainable(program, module: nn.Module) -> set[Node]:
     return {node for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
 
 
-def mark_stops(program, trained: set[Node]) -> None:
+def owners(program) -> dict[Node, str]:
+    """The placeholders of parameters and inputs, by their names."""
+    names = {
+        spec.arg.name: own_name(spec.target or spec.arg.name)
+        for spec in program.graph_signature.input_specs
+        if spec.kind in (InputKind.PARAMETER, InputKind.USER_INPUT)
+    }
+    return {
+        node: names[node.name]
+        for node in program.graph.nodes
+        if node.op == "placeholder" and node.name in names
+    }
+
+
+def dependents(graph: Graph, trained: set[Node]) -> set[Node]:
+    """What gradients reach a parameter from: the trained ones, and what is computed of
+    them, but for detached tensors and regions without gradients."""
+    found, written = set(trained), set()
+    for node in graph.nodes:
+        if node.op != "call_function" or str(node.target) in (*DETACHES, STOP.name()):
+            continue
+        enabled = str(node.target) != GRAD_MODE or node.args[0]
+        if enabled and any(is_dependent(s, found, written) for s in node.all_input_nodes):
+            found.add(node)
+            written |= {memory_of(changed) for changed in written_by(node)} - {None}
+    return found
+
+
+def is_dependent(node: Node, found: set[Node], written: set[int | None]) -> bool:
+    """A tensor that trained values were written to is one, too."""
+    return node in found or memory_of(node) in written
+
+
+def mark_stops(program, dependent: set[Node]) -> None:
     """Puts a stop on what a detach or a region without gradients makes of a
     trained value. Decompositions would inline both and forget them."""
     graph = program.graph_module.graph
-    dependent = set(trained)
+    written = {memory_of(w) for node in dependent for w in written_by(node)} - {None}
     for node in list(graph.nodes):
         if node.op != "call_function":
             continue
@@ -232,19 +275,13 @@ def mark_stops(program, trained: set[Node]) -> None:
                 "`bf16` in the configuration",
                 place_of(node),
             )
-        if not any(source in dependent for source in node.all_input_nodes):
+        if not any(is_dependent(source, dependent, written) for source in node.all_input_nodes):
             continue
-        if name == "wrap_with_set_grad_enabled":
-            enabled = node.args[0]
-            if enabled:
-                dependent.add(node)
-                continue
+        if name == GRAD_MODE and not node.args[0]:
             for item in list(node.users):
                 stop_after(graph, item)
-        elif name in ("aten.detach.default", "aten.detach_.default"):
+        elif name in DETACHES:
             node.target = STOP
-        else:
-            dependent.add(node)
     graph.lint()
     program.graph_module.recompile()
 
