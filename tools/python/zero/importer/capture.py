@@ -18,14 +18,17 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from zero.importer.convert import CONVERTERS
 from zero.importer.errors import CannotImport
 from zero.importer.functions import own_gradients_checked
+from zero.importer.hooks import (
+    Hook,
+    apply_hooks,
+    give_factors,
+    hooks_of_parameters,
+    hooks_recorded,
+    refuse_module_hooks,
+)
 from zero.importer.places import place_of, place_of_error
+from zero.importer.stops import STOP
 from zero.importer.writes import DETACHES, GRAD_MODE, memory_of, refuse_writes, written_by
-
-stop_library = torch.library.Library("zero_importer", "DEF")
-stop_library.define("stop_gradient(Tensor x) -> Tensor")
-stop_library.impl("stop_gradient", lambda x: x.clone(), "CompositeExplicitAutograd")
-stop_library.impl("stop_gradient", lambda x: torch.empty_like(x), "Meta")
-STOP = torch.ops.zero_importer.stop_gradient.default
 
 
 class LossOf(nn.Module):
@@ -95,6 +98,8 @@ def copies(batch: dict[str, Any]) -> dict[str, Any]:
 def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) -> Captured:
     """Traces `module(**batch)`. Raises CannotImport."""
     refuse_cumulative_averages(module)
+    refuse_module_hooks(module)
+    hooked = hooks_of_parameters(module)
     wrapper = LossOf(module, outputs)
     # Not `train`, which would set the mode of all layers: some may be in eval mode.
     wrapper.training = module.training
@@ -106,7 +111,7 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
         batch = {k: v.to("meta") if isinstance(v, torch.Tensor) else v for k, v in batch.items()}
         set_buffers(module, {name: value.to("meta") for name, value in buffers.items()})
     try:
-        with own_gradients_checked():
+        with own_gradients_checked(), hooks_recorded() as hooks:
             program = torch.export.export(wrapper, (), batch, strict=False)
     except CannotImport:
         raise
@@ -121,7 +126,10 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     memories = {memory_of(node) for node in dependent} - {None}
     refuse_writes(program.graph_module, owners(program), memories)
     mark_stops(program, dependent)
-    return bind(program.run_decompositions(table()), buffers)
+    apply_hooks(program.graph_module, hooks, hooked_leaves(program, module, hooked))
+    program = program.run_decompositions(table())
+    give_factors(program.graph_module, hooks)
+    return bind(program, buffers)
 
 
 def refuse_cumulative_averages(module: nn.Module) -> None:
@@ -225,6 +233,18 @@ def trainable(program, module: nn.Module) -> set[Node]:
         if spec.kind == InputKind.PARAMETER and parameters[own_name(spec.target)].requires_grad
     }
     return {node for node in program.graph.nodes if node.op == "placeholder" and node.name in names}
+
+
+def hooked_leaves(program, module: nn.Module, hooked: dict[str, Hook]) -> dict[Node, Hook]:
+    """The placeholders of parameters with hooks."""
+    found = {id(module.get_parameter(name)): hook for name, hook in hooked.items()}
+    hook_of = {
+        spec.arg.name: found.get(id(module.get_parameter(own_name(spec.target))))
+        for spec in program.graph_signature.input_specs
+        if spec.kind == InputKind.PARAMETER
+    }
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    return {node: hook_of[node.name] for node in placeholders if hook_of.get(node.name)}
 
 
 def owners(program) -> dict[Node, str]:

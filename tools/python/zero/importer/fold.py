@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from zero.importer.capture import STOP, Captured
+from zero.importer.capture import Captured
+from zero.importer.stops import STOP
 
 # Their results depend on their first argument's shape and type only.
 OF_METADATA = {

@@ -26,7 +26,12 @@ def memory_of(node: Any) -> int | None:
     value = node.meta.get("val") if isinstance(node, Node) else None
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
-    return value.untyped_storage()._cdata if isinstance(value, torch.Tensor) else None
+    if not isinstance(value, torch.Tensor):
+        return None
+    try:
+        return value.untyped_storage()._cdata
+    except NotImplementedError:
+        return None  # A tensor inside of torch.func.grad, which has no memory of its own.
 
 
 def written_by(node: Node) -> list[Node]:
@@ -73,7 +78,8 @@ class Cuts:
                 self.behind[node] = node
             elif node.op == "call_function":
                 # A view is behind what its memory is behind.
-                same = [s for s in node.all_input_nodes if memory_of(s) == memory_of(node)]
+                memory = memory_of(node)
+                same = [s for s in node.all_input_nodes if memory and memory_of(s) == memory]
                 self.behind[node] = self.behind.get(same[0]) if same else None
             if node.op in ("call_function", "output"):
                 yield Step(node, read, apart)
@@ -104,6 +110,10 @@ def refuse_writes(module: GraphModule, owners: dict[Node, str], trained: set[int
         made.setdefault(memory_of(step.node), step.apart)
         for written in written_by(step.node):
             memory = memory_of(written)
+            if memory is None:
+                raise CannotImport(
+                    "a write in place inside of a torch.func transform", place_of(step.node)
+                )
             if memory in names:
                 raise CannotImport(
                     f"forward changes '{names[memory]}' in place: return a new tensor",

@@ -38,6 +38,18 @@ def stop_gradient(b: Builder, x):
     return b.stop(x)
 
 
+@converts("zero_importer.hooked.default", to="x + (c - 1) (x - stop(x)), whose value is x")
+def hooked(b: Builder, x, index, factor):
+    if not x.trained or bool((factor.constant == 1).all()):
+        return x
+    stopped, ends = b.stop(x), factor.constant == 0
+    if bool(ends.all()):
+        return stopped
+    if bool((ends | (factor.constant == 1)).all()):
+        return b.select(b.constant(~ends), x, stopped)
+    return b.plus(x, b.times(b.minus(x, stopped), b.constant(factor.constant - 1)))
+
+
 @converts("aten.copy.default", to="nn.broadcast, after a conversion")
 def copy(b: Builder, self, src):
     return b.broadcast(b.cast(src, self.dtype), self.shape)

@@ -1,0 +1,24 @@
+"""Operations of a traced graph that say what becomes of a gradient."""
+
+from __future__ import annotations
+
+import torch
+
+library = torch.library.Library("zero_importer", "DEF")
+
+
+def define(schema: str, name: str) -> torch._ops.OpOverload:
+    """An operation whose value is that of its first operand."""
+    library.define(f"{name}{schema}")
+    library.impl(name, lambda x, *rest: x.clone(), "CompositeExplicitAutograd")
+    library.impl(name, lambda x, *rest: torch.empty_like(x), "Meta")
+    return getattr(torch.ops.zero_importer, name).default
+
+
+# Gradients end here.
+STOP = define("(Tensor x) -> Tensor", "stop_gradient")
+
+# Gradients go through hook number `index`, which multiplies them by `factor`.
+HOOKED = define("(Tensor x, int index, Tensor? factor=None) -> Tensor", "hooked")
+# Nothing uses its result where it is traced.
+torch.fx.node.has_side_effect(HOOKED)
