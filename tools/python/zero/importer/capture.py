@@ -11,6 +11,7 @@ from typing import Any, Iterable
 
 import torch
 from torch import nn
+from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -27,6 +28,7 @@ from zero.importer.hooks import (
     refuse_module_hooks,
 )
 from zero.importer.places import place_of, place_of_error
+from zero.importer.state import State, Steps
 from zero.importer.stops import STOP
 from zero.importer.writes import DETACHES, GRAD_MODE, memory_of, refuse_writes, written_by
 
@@ -38,9 +40,10 @@ class LossOf(nn.Module):
         super().__init__()
         self.module = module
         self.outputs = outputs
+        self.steps = Steps()
 
     def forward(self, **batch):
-        result = self.module(**batch)
+        result = self.steps.run(self.module, batch)
         if isinstance(result, torch.Tensor):
             loss = result
         elif isinstance(result, dict):
@@ -111,12 +114,9 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
         batch = {k: v.to("meta") if isinstance(v, torch.Tensor) else v for k, v in batch.items()}
         set_buffers(module, {name: value.to("meta") for name, value in buffers.items()})
     try:
-        with own_gradients_checked(), hooks_recorded() as hooks:
-            program = torch.export.export(wrapper, (), batch, strict=False)
-    except CannotImport:
-        raise
-    except Exception as error:
-        raise CannotImport(untraceable(error), place_of_error(error)) from error
+        program, hooks = traced(wrapper, batch)
+        if wrapper.steps.changes:
+            refuse_another(wrapper, batch, program)
     finally:
         if on_meta:
             set_buffers(module, buffers)
@@ -130,6 +130,36 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     program = program.run_decompositions(table())
     give_factors(program.graph_module, hooks)
     return bind(program, buffers)
+
+
+def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
+    state = State(wrapper.module)
+    try:
+        with own_gradients_checked(), hooks_recorded() as hooks:
+            return torch.export.export(wrapper, (), batch, strict=False), hooks
+    except CannotImport:
+        raise
+    except Exception as error:
+        raise CannotImport(untraceable(error), place_of_error(error)) from error
+    finally:
+        state.put_back()
+
+
+def refuse_another(wrapper: LossOf, batch: dict[str, Any], first: ExportedProgram) -> None:
+    """Where forward changes its module, the second step has to be the same."""
+    wrapper.steps.again = True
+    second, _ = traced(wrapper, batch)
+    if text_of(first) != text_of(second):
+        names = ", ".join(f"'{change.path}'" for change in wrapper.steps.changes[:3])
+        raise CannotImport(
+            f"forward computes something else once it has changed {names}: compute it in "
+            "__init__, or leave it out"
+        )
+
+
+def text_of(program: ExportedProgram) -> str:
+    values = [v.tolist() for v in program.constants.values() if isinstance(v, torch.Tensor)]
+    return f"{program.graph_module.print_readable(print_output=False)} {values}"
 
 
 def refuse_cumulative_averages(module: nn.Module) -> None:

@@ -28,7 +28,7 @@ def place_of(node: Node) -> Place:
     module = module_path(paths[-1]) if paths else ""
     file, line = "", 0
     for name, number in FRAME.findall(node.meta.get("stack_trace") or ""):
-        if not name.startswith((TORCH, PACKAGE)):
+        if not name.startswith((TORCH, PACKAGE, "<")):
             file, line = name, int(number)
     return Place(module, shortened(file), line)
 

@@ -1,0 +1,142 @@
+"""What forward assigns has no effect on the next step, or is refused."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from test_refusals import refusal
+from torch import nn
+from training import compare
+
+
+class Module(nn.Module):
+    """A parameter, some state, and a function of both."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, 4))
+        self.register_buffer("scale", torch.ones(4))
+        self.function = function
+        self.count, self.seen, self.table = 0, [], {}
+
+    def forward(self, x):
+        return self.function(self, (x @ self.w) * self.scale, x)
+
+
+class Outer(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.inner = Module(function)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def kept_to_look_at(m, y, x):
+    m.last, m.table["last"], m.seen = y, y, []
+    m.seen.append(y)
+    return ((m.last + m.seen[0]) ** 2).mean()
+
+
+def the_same_number(m, y, x):
+    m.count = len(x)
+    return (y**2).mean() * m.count
+
+
+def in_eval_mode(m, y, x):
+    m.eval()
+    return (y**2).mean()
+
+
+def moved(m, y, x):
+    m.scale = m.scale.to(x.device)
+    return (y**2).mean()
+
+
+@pytest.mark.parametrize("function", [kept_to_look_at, the_same_number, in_eval_mode, moved])
+def test_computed(function, tmp_path):
+    module = Outer(function)
+    before = {name: copy.copy(part.__dict__) for name, part in module.named_modules()}
+    scale, seen = module.inner.scale, module.inner.seen
+    compare_alone(module, tmp_path)
+    assert before == {name: part.__dict__ for name, part in module.named_modules()}
+    assert module.inner.scale is scale and module.inner.seen is seen and not seen
+
+
+def compare_alone(module, folder):
+    """The reference of PyTorch changes another module."""
+    import zero
+
+    zero.export(module, {"x": torch.randn(4, 4)})
+    compare(copy.deepcopy(module), {"x": torch.randn(4, 4)}, folder)
+
+
+def buffer(m, y, x):
+    m.scale = m.scale * 0.9
+    return y.mean()
+
+
+def counter(m, y, x):
+    m.count += 1
+    return y.mean() * m.count
+
+
+def first_step(m, y, x):
+    factor = 2 if m.count == 0 else 1
+    m.count = 1
+    return y.mean() * factor
+
+
+def step_before(m, y, x):
+    before = getattr(m, "before", None)
+    m.before = y.detach()
+    return (y if before is None else y + before).mean()
+
+
+def growing(m, y, x):
+    m.seen.append(y)
+    return y.mean()
+
+
+def growing_numbers(m, y, x):
+    m.seen.append(1)
+    return y.mean()
+
+
+def counted_in_a_table(m, y, x):
+    m.table["steps"] = m.table.get("steps", 0) + 1
+    return y.mean()
+
+
+def frozen(m, y, x):
+    m.w.requires_grad_(False)
+    return y.mean()
+
+
+def queue(m, y, x):
+    m.scale[:] = x[0]
+    return y.mean()
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (buffer, "forward changes the buffer 'inner.scale'"),
+        (counter, "forward changes 'inner.count' in each step"),
+        (first_step, "forward computes something else once it has changed 'inner.count'"),
+        (step_before, "forward reads 'inner.before'"),
+        (growing, "forward changes 'inner.seen' in each step"),
+        (growing_numbers, "forward changes 'inner.seen' in each step"),
+        (counted_in_a_table, "forward changes 'inner.table.steps' in each step"),
+        (frozen, "forward sets requires_grad of 'inner.w'"),
+        (queue, "the buffer 'inner.scale' changes in each step"),
+    ],
+)
+def test_refused(function, words):
+    module = Outer(function)
+    before = {name: copy.copy(part.__dict__) for name, part in module.named_modules()}
+    assert words in refusal(module)
+    assert before == {name: part.__dict__ for name, part in module.named_modules()}
+    assert module.inner.w.requires_grad and not module.inner.seen and not module.inner.table

@@ -1,0 +1,274 @@
+"""What forward leaves in its module.
+
+A step of zero is a function of its batch and its parameters. What forward assigns is
+harmless where the next step overwrites it before it reads it, or assigns the same
+numbers again: the module is traced a second time to find out.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Iterator
+
+import torch
+from torch import nn
+
+from zero.importer.errors import CannotImport
+
+PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
+CONTAINERS = (dict, list, set, deque)
+REGISTERED = {"_buffers": "the buffer", "_parameters": "the parameter", "_modules": "the module"}
+
+# What PyTorch's recurrent layers keep of their own parameters.
+COPIES = {"_flat_weights", "_flat_weight_refs"}
+
+
+@dataclass
+class Cell:
+    """A container that forward can change, what it had, and how a message calls it."""
+
+    path: str
+    container: Any
+    before: Any
+    registered: str = ""
+
+    def put_back(self) -> None:
+        put(self.container, self.before)
+
+
+@dataclass
+class Change:
+    """A key of a dict that has another value, or all of another container. Nothing,
+    as a value, is `ABSENT`."""
+
+    cell: Cell
+    key: Any
+    value: Any
+
+    @property
+    def path(self) -> str:
+        return self.cell.path if self.key is ABSENT else joined(self.cell.path, self.key)
+
+
+ABSENT = object()
+
+
+class Unread:
+    """Stands for what the step before assigned, and may not be used."""
+
+    def __init__(self, path: str):
+        object.__setattr__(self, "path", path)
+
+    @classmethod
+    def __torch_function__(cls, function, kinds, words=(), settings=None):
+        found = [word for word in words if isinstance(word, Unread)]
+        refuse_read(found[0] if found else None)
+
+
+def refuse_read(value: Unread | None, *words: Any, **settings: Any) -> None:
+    name = object.__getattribute__(value, "path") if value is not None else "what it assigned"
+    raise CannotImport(
+        f"forward reads '{name}', which it assigned in the step before, and zero keeps "
+        "nothing from step to step but parameters and running statistics: make it an input, or "
+        "compute it in __init__"
+    )
+
+
+for _name in (
+    "getattr setattr getitem setitem len iter contains call bool int float index eq ne lt le gt ge "
+    "add radd iadd sub rsub mul rmul truediv rtruediv floordiv mod pow matmul rmatmul neg str "
+    "format"
+).split():
+    setattr(Unread, f"__{_name}__", refuse_read)
+
+
+class State:
+    """What a module has between two steps."""
+
+    def __init__(self, module: nn.Module):
+        self.cells: list[Cell] = []
+        self.flags = [(n, p, p.requires_grad) for n, p in module.named_parameters()]
+        self._walk(module)
+
+    def _walk(self, module: nn.Module) -> None:
+        known: set[int] = set()
+        stack: list[tuple[str, Any, str]] = [("", module, "")]
+        while stack:
+            path, value, registered = stack.pop()
+            if id(value) in known:
+                continue
+            known.add(id(value))
+            contents = content_of(value)
+            if contents is None:
+                continue
+            if not isinstance(value, tuple):
+                self.cells.append(Cell(path, contents, copied(contents), registered))
+            for key, item in items_of(contents):
+                if not isinstance(item, (*PLAIN, torch.Tensor)):
+                    inner = REGISTERED.get(key, "") if isinstance(value, nn.Module) else ""
+                    stack.append((path if inner else joined(path, key), item, inner))
+
+    def changes(self) -> list[Change]:
+        """What is different now. Refuses what only training may change."""
+        for name, parameter, flag in self.flags:
+            if parameter.requires_grad != flag:
+                raise CannotImport(
+                    f"forward sets requires_grad of '{name}': set it once, before the import"
+                )
+        return [change for cell in self.cells for change in changes_of(cell)]
+
+    def put_back(self) -> None:
+        for cell in self.cells:
+            cell.put_back()
+        for _, parameter, flag in self.flags:
+            if parameter.requires_grad != flag:
+                parameter.requires_grad_(flag)
+
+
+def content_of(value: Any) -> Any:
+    """What holds the parts of `value`: itself, or its attributes."""
+    if isinstance(value, (*CONTAINERS, tuple)):
+        return value
+    if isinstance(value, nn.Module):
+        return value.__dict__
+    passive = callable(value) or isinstance(value, (type, types.ModuleType))
+    if passive or type(value).__module__.split(".")[0] in ("torch", "builtins"):
+        return None
+    return getattr(value, "__dict__", None)
+
+
+def items_of(contents: Any) -> Iterator[tuple[Any, Any]]:
+    yield from contents.items() if isinstance(contents, dict) else enumerate(contents)
+
+
+def joined(path: str, key: Any) -> str:
+    name = str(key) if isinstance(key, (str, int)) else type(key).__name__
+    return f"{path}.{name}" if path else name
+
+
+def copied(contents: Any) -> Any:
+    return dict(contents) if isinstance(contents, dict) else list(contents)
+
+
+def put(container: Any, contents: Any) -> None:
+    """`contents` are what `copied` gave."""
+    container.clear()
+    sequence = isinstance(container, (list, deque))
+    getattr(container, "extend" if sequence else "update")(contents)
+
+
+def changes_of(cell: Cell) -> Iterator[Change]:
+    if not isinstance(cell.container, dict):
+        if not is_same(copied(cell.container), cell.before):
+            yield Change(cell, ABSENT, copied(cell.container))
+        return
+    for key in {**cell.before, **cell.container}:
+        value = cell.container.get(key, ABSENT)
+        if key in COPIES or is_same(value, cell.before.get(key, ABSENT)):
+            continue
+        if cell.registered:
+            raise CannotImport(
+                f"forward changes {cell.registered} '{joined(cell.path, key)}', and zero keeps "
+                "nothing from step to step but parameters and running statistics: make it a "
+                "parameter or an input, or compute it in __init__"
+            )
+        yield Change(cell, key, value)
+
+
+def is_same(a: Any, b: Any) -> bool:
+    if a is b or (is_plain(a) and is_plain(b) and type(a) is type(b) and a == b):
+        return True
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        return is_view(a, b)
+    both = isinstance(a, list) and isinstance(b, list) and len(a) == len(b)
+    return both and all(map(is_same, a, b))
+
+
+def is_view(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether both are the same elements of one memory, as `x.to(x.device)` gives."""
+    try:
+        same = a.untyped_storage()._cdata == b.untyped_storage()._cdata
+        return same and a.dtype == b.dtype and (a.shape, a.stride()) == (b.shape, b.stride())
+    except (NotImplementedError, RuntimeError):
+        return False
+
+
+def is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(is_plain(key) and is_plain(item) for key, item in value.items())
+    if isinstance(value, (list, tuple, set)):
+        return all(map(is_plain, value))
+    return isinstance(value, PLAIN)
+
+
+# A second step
+
+
+def start_next(changes: list[Change], state: State) -> None:
+    """Sets what the first step left: numbers, and what may not be read. Tracing may have
+    put copies where containers were."""
+    containers = {cell.path: cell.container for cell in state.cells if not cell.registered}
+    for change in changes:
+        container = containers[change.cell.path]
+        if change.key is ABSENT:
+            put(container, change.value)
+        elif change.value is ABSENT:
+            del container[change.key]
+        else:
+            # A hook of forward that the first step made is there in the second.
+            kept = is_plain(change.value) or change.cell.path.endswith("_hooks")
+            container[change.key] = change.value if kept else Unread(change.path)
+
+
+def refuse_growing(changes: list[Change]) -> None:
+    """A container of tensors that forward adds to has no end."""
+    for change in changes:
+        if change.key is ABSENT and not is_plain(change.value):
+            refuse_change(change)
+
+
+def refuse_change(change: Change) -> None:
+    raise CannotImport(
+        f"forward changes '{change.path}' in each step, and zero keeps nothing from step to step "
+        "but parameters and running statistics: make it an input, or leave it out"
+    )
+
+
+def refuse_changing(changes: list[Change]) -> None:
+    """The second step changes nothing but what it may not read."""
+    for change in changes:
+        before = change.cell.before
+        known = before.get(change.key, ABSENT) if isinstance(before, dict) else ABSENT
+        if not isinstance(known, Unread) or is_plain(change.value):
+            refuse_change(change)
+
+
+@dataclass
+class Steps:
+    """Runs a module, and leaves it as it was."""
+
+    changes: list[Change] = field(default_factory=list)  # what the first step left
+    again: bool = False
+
+    def run(self, module: nn.Module, batch: dict[str, Any]) -> Any:
+        state = State(module)
+        try:
+            run = self._second if self.again else self._first
+            return run(module, batch, state)
+        finally:
+            state.put_back()
+
+    def _first(self, module: nn.Module, batch: dict[str, Any], state: State) -> Any:
+        result = module(**batch)
+        self.changes = state.changes()
+        refuse_growing(self.changes)
+        return result
+
+    def _second(self, module: nn.Module, batch: dict[str, Any], state: State) -> Any:
+        start_next(self.changes, state)
+        state = State(module)
+        result = module(**batch)
+        refuse_changing(state.changes())
+        return result
