@@ -28,6 +28,7 @@ __all__ = [
     "Step",
     "Tensor",
     "Update",
+    "check",
     "compile",
     "export",
     "load",
@@ -42,4 +43,8 @@ def __getattr__(name: str):
         import zero.importer
 
         return getattr(zero.importer, name)
+    if name == "check":
+        from zero.selfcheck import check
+
+        return check
     raise AttributeError(f"module 'zero' has no attribute '{name}'")

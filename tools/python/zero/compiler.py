@@ -43,6 +43,7 @@ def compile(
     options: Sequence[str] = (),
     output: str | os.PathLike | None = None,
     weights: str | os.PathLike | None = None,
+    check: bool | None = None,
     **run,
 ) -> Step:
     """Compiles a model and starts a run of it in this process.
@@ -58,11 +59,17 @@ def compile(
     returns. The shared library is kept where `output` says, for `zero.load`. All else is as in
     `zero.load`: seed, threads, loss_scale, overcommit, timeout, nvme_path.
 
+    A module is compared with the imported model first, in two updates, and refused where
+    they differ: always where `check` is True, never where it is False, and by default where
+    the model is small. `Step.check` says what was compared, or why nothing was.
+
     Raises CompileError with the compiler's message.
     """
     with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
         folder = pathlib.Path(scratch)
+        module = model
         model, source, weights = _source_of(model, batch, outputs, weights, folder)
+        compared = _compare(module, batch, model, outputs, check)
         library = os.fspath(output or folder / "step.so")
         command = [find_tool("zero-compile"), source, "--emit=shared", "-o", library]
         if config is not None:
@@ -78,13 +85,32 @@ def compile(
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
     step.aliases = dict(getattr(model, "aliases", {}))
+    step.check = compared
     return step
+
+
+def _compare(module, batch, model, outputs, check: bool | None) -> str:
+    """Compares a module with the model that was imported from it; what was compared."""
+    if model is None or model is module:
+        if check:
+            raise Error(
+                "check=True compares a module of PyTorch with its import, and this model was "
+                "imported before: leave `check` out, and call zero.check(module, batch) instead"
+            )
+        return "not compared with PyTorch: it was imported before"
+    if check is False:
+        return "not compared with PyTorch: check=False"
+    from zero.selfcheck import check_if_small, check_model
+
+    return (check_model if check else check_if_small)(module, dict(batch), model, outputs)
 
 
 def _source_of(model, batch, outputs, weights, folder: pathlib.Path):
     """(the imported model or None, the path of the model, the path of its weights)"""
     if outputs and (isinstance(model, (str, os.PathLike)) or hasattr(model, "text")):
-        raise Error("a model that is a file or was imported names its outputs itself: leave out `outputs`")
+        raise Error(
+            "a model that is a file or was imported names its outputs itself: leave out `outputs`"
+        )
     if isinstance(model, (str, os.PathLike)):
         if batch is not None:
             raise Error("a model that is a file has its own shapes: leave out the batch")

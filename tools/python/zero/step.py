@@ -114,6 +114,7 @@ class Step:
         self._library = Library(path)
         self._describe()
         self.aliases: dict[str, str] = {}
+        self.check = "not compared with PyTorch: it is a library"
         options = Options(
             seed=seed,
             threads=threads,
