@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
+from zero.errors import Error
 from zero.importer.errors import CannotImport
-from zero.importer.huggingface import TASKS, from_config, weights_beside
+from zero.importer.huggingface import TASKS, from_config, weights_beside, with_random_ids
 from zero.importer.model import export
 
 EXAMPLES = """\
@@ -48,6 +49,11 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--eval", action="store_true", help="import the module in eval mode: without dropout"
+    )
+    result.add_argument(
+        "--check",
+        action="store_true",
+        help="compare two updates with PyTorch's, by zero-compile, and refuse what differs",
     )
     group = result.add_argument_group("Hugging Face models")
     group.add_argument(
@@ -114,7 +120,7 @@ def of_hugging_face(arguments: argparse.Namespace) -> tuple[torch.nn.Module, dic
         arguments.task,
         arguments.sequence,
         arguments.micro_batch,
-        with_values=arguments.weights is not None,
+        with_values=arguments.weights is not None or arguments.check,
         weights=folder if arguments.weights is not None else None,
         remark=remark,
     )
@@ -139,6 +145,13 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.eval:
         module.eval()
     model = export(module, batch, outputs=arguments.output_tensor)
+    if arguments.check:
+        # What is refused is not written.
+        from zero.selfcheck import check_model
+
+        if arguments.hf:
+            batch = with_random_ids(module, batch)
+        print(check_model(module, batch, model, arguments.output_tensor))
     model.save(arguments.output, arguments.weights)
 
 
@@ -146,7 +159,7 @@ def main(words: list[str] | None = None) -> int:
     arguments = parser().parse_args(words)
     try:
         run(arguments)
-    except CannotImport as error:
+    except (CannotImport, Error) as error:
         print(f"zero-import: error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -133,6 +133,22 @@ def _listed(names: list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:5]) + more
 
 
+def with_random_ids(module: nn.Module, batch: dict[str, Any]) -> dict[str, Any]:
+    """The batch with other tokens and labels, the same in each call."""
+    generator = torch.Generator().manual_seed(0)
+    tokens = module.get_input_embeddings().num_embeddings
+    ids, labels = batch["input_ids"], batch["labels"]
+    of_tokens = module.config.num_labels if is_classifier(module) else tokens
+    return {
+        "input_ids": torch.randint(tokens, ids.shape, generator=generator),
+        "labels": torch.randint(of_tokens, labels.shape, generator=generator),
+    }
+
+
+def is_classifier(module: nn.Module) -> bool:
+    return type(module).__name__.endswith("Classification")
+
+
 def read_config(path: str):
     """The configuration in the file, for training in f32."""
     import transformers
