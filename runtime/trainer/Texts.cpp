@@ -3,7 +3,10 @@
 #include "state/FileHandle.h"
 
 #include <cerrno>
-#include <fstream>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <stdexcept>
 
 using namespace zrt;
 
@@ -37,9 +40,14 @@ std::vector<std::string> zrt::gatherTexts(Communicator &communicator,
 }
 
 void zrt::writeText(const std::string &path, const std::string &text) {
-  std::ofstream file(path, std::ios::trunc | std::ios::binary);
-  file << text << std::flush;
-  if (!file)
-    throw std::runtime_error("cannot write '" + path +
-                             "': " + describeError(errno));
+  const std::string partial = path + ".partial";
+  try {
+    const FileHandle file(partial, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    file.write(0, text.data(), text.size());
+    if (std::rename(partial.c_str(), path.c_str()) != 0)
+      throw std::runtime_error(std::strerror(errno));
+  } catch (const std::exception &error) {
+    std::remove(partial.c_str());
+    throw std::runtime_error("cannot write '" + path + "': " + error.what());
+  }
 }

@@ -14,7 +14,8 @@ namespace zrt {
 std::vector<std::string> gatherTexts(Communicator &communicator,
                                      const std::string &text);
 
-/// Writes a file. Throws std::runtime_error with the path and the reason.
+/// Writes a file, which takes its place when it is complete. Throws
+/// std::runtime_error with the path and the reason.
 void writeText(const std::string &path, const std::string &text);
 
 } // namespace zrt

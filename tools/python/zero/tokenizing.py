@@ -207,7 +207,8 @@ def write(tokenizer: Any, arguments: argparse.Namespace) -> str:
             out.write(struct.pack("<3I", magic, version, count))
         os.replace(partial, arguments.output)
     except OSError as error:
-        raise CannotTokenize(f"cannot write '{arguments.output}': {describe_error(error)}") from None
+        why = describe_error(error)
+        raise CannotTokenize(f"cannot write '{arguments.output}': {why}") from None
     finally:
         if os.path.exists(partial):
             os.unlink(partial)
