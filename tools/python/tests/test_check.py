@@ -16,6 +16,7 @@ from torch import nn
 import zero
 from zero.importer.step import StepWriter
 from zero.selfcheck.differences import Pair, differences
+from zero.selfcheck.reference import copy_of
 
 
 class Net(nn.Module):
@@ -397,6 +398,28 @@ def test_what_cannot_be_compared():
     assert step.check == f"not compared with PyTorch: {reason}"
     with pytest.raises(zero.CannotImport, match=reason):
         zero.compile(module, batch, threads=1, check=True)
+
+
+class Kept(Scaled):
+    """What was computed last stays to be looked at."""
+
+    def __init__(self):
+        super().__init__()
+        self.last, self.seen = None, {}
+
+    def forward(self, x):
+        self.last = x * self.scale
+        self.seen["last"] = [self.last + 1]
+        return self.last
+
+
+def test_tensors_that_a_module_keeps():
+    module, batch = changing(Kept())
+    module(**batch)
+    copied = copy_of(module)
+    copied(**batch)
+    assert copied.inner.last is not module.inner.last
+    assert copied.inner.last.equal(module.inner.last)
 
 
 def test_everything_stays_as_it_was():

@@ -24,7 +24,7 @@ def copy_of(module: nn.Module) -> nn.Module:
     # A tensor that a layer computes from its parameters is not copied by `deepcopy`.
     memo: dict[int, Any] = {}
     for layer in module.modules():
-        for value in vars(layer).values():
+        for value in pytree.tree_leaves(dict(vars(layer))):
             if isinstance(value, torch.Tensor) and not value.is_leaf:
                 memo[id(value)] = value.detach().clone()
     try:
