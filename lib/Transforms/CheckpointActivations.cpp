@@ -236,11 +236,12 @@ void CheckpointActivations::offloadSpans(StepOp step, Operation *seed,
 LogicalResult CheckpointActivations::checkpoint(StepOp step,
                                                 RecomputePolicy recompute) {
   Block &micro = step.getRegionOp<MicroOp>().getBody().front();
-  if (micro.getOps<LossSeedOp>().empty())
+  auto seeds = micro.getOps<LossSeedOp>();
+  if (seeds.empty())
     return emitError(step.getLoc())
-           << "the micro-batch of @" << step.getSymName()
-           << " has no 'zero.loss_seed', where the backward begins: wanted a "
-              "step that zero-differentiate has made";
+           << "'zero.micro' of @" << step.getSymName()
+           << " has no 'zero.loss_seed', from which its backward begins; run "
+              "zero-differentiate on the model instead";
   SmallVector<ActivationLayer> found = findActivationLayers(micro);
   if (found.empty())
     return emitError(step.getLoc())
@@ -253,7 +254,7 @@ LogicalResult CheckpointActivations::checkpoint(StepOp step,
   int64_t together =
       number ? llvm::divideCeil(found.size(), static_cast<uint64_t>(number))
              : static_cast<int64_t>(every);
-  Operation *seed = *micro.getOps<LossSeedOp>().begin();
+  Operation *seed = *seeds.begin();
   SmallVector<Span> spans = makeSpans(found, *chosen, together);
   // From the last one on: what a span keeps of the one before is then known
   // to be held.

@@ -2,9 +2,11 @@
 
 #include "zero/Transforms/Differentiation.h"
 
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -13,21 +15,19 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// Whether a gradient may reach `value`: numbers that no derivative has end it.
+/// Whether a value that is computed from a trained one depends on it as far as
+/// gradients go: integers are constant almost everywhere, unless they are the
+/// bits of another value.
 static bool isDifferentiable(Value value) {
-  return !getElementTypeOrSelf(value.getType()).isIntOrIndex();
+  Operation *op = value.getDefiningOp();
+  return !isa<IntegerType, IndexType>(getElementTypeOrSelf(value.getType())) ||
+         isa_and_present<arith::BitcastOp, tensor::BitcastOp>(op);
 }
 
 static Type withElementType(Type type, Type element) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     return shaped.clone(element);
   return element;
-}
-
-/// Whether `value` is no tensor, nor a number, but what a wait makes them of.
-static bool isStarted(Value value) {
-  return !isa<ShapedType>(value.getType()) &&
-         !value.getType().isIntOrIndexOrFloat();
 }
 
 /// Everything that `op` reads: its operands and what its regions capture.
@@ -58,6 +58,8 @@ public:
   LogicalResult run(Block &block, ArrayRef<GradientSeed> seeds);
 
 private:
+  void findDependent(Block &block);
+  LogicalResult verifyResults(Block &block);
   void findPaths(Block &block, ArrayRef<GradientSeed> seeds);
   LogicalResult visit(Operation &op);
   /// Builds the gradients of the operands of `op` and adds them to the sums.
@@ -90,7 +92,7 @@ private:
 
 } // namespace
 
-void Backward::findPaths(Block &block, ArrayRef<GradientSeed> seeds) {
+void Backward::findDependent(Block &block) {
   for (auto [index, variable] : llvm::enumerate(variables))
     for (Value value : variable.values) {
       variableOf[value] = index;
@@ -102,7 +104,24 @@ void Backward::findPaths(Block &block, ArrayRef<GradientSeed> seeds) {
       for (Value result : op.getResults())
         if (isDifferentiable(result))
           dependent.insert(result);
+}
 
+/// What takes a trained value and gives none hides where the value goes.
+LogicalResult Backward::verifyResults(Block &block) {
+  for (Operation &op : block) {
+    if (op.getNumResults() != 0 || op.hasTrait<OpTrait::IsTerminator>() ||
+        isMemoryEffectFree(&op))
+      continue;
+    for (Value read : getReads(op))
+      if (dependent.contains(read))
+        return op.emitOpError(
+            "takes a trained value and gives no result that its gradient could "
+            "come back from: take it out of the model");
+  }
+  return success();
+}
+
+void Backward::findPaths(Block &block, ArrayRef<GradientSeed> seeds) {
   DenseSet<Value> useful;
   for (const GradientSeed &seed : seeds)
     useful.insert(seed.output);
@@ -186,6 +205,17 @@ void Backward::contribute(Value value, Value gradient, bool isOwn) {
   sum = gradient;
 }
 
+/// What `op` waits for, or `op` where it gives a handle; null for all others.
+static Operation *findStart(Operation &op) {
+  for (Value operand : op.getOperands())
+    if (isa<PendingType>(operand.getType()))
+      if (Operation *start = operand.getDefiningOp())
+        return start;
+  return llvm::any_of(op.getResultTypes(), llvm::IsaPred<PendingType>)
+             ? &op
+             : nullptr;
+}
+
 LogicalResult Backward::visit(Operation &op) {
   SmallVector<Value> resultGradients;
   for (Value result : op.getResults())
@@ -195,11 +225,11 @@ LogicalResult Backward::visit(Operation &op) {
     return success();
 
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-  if (!differentiable && llvm::any_of(op.getOperands(), isStarted))
-    return op.emitOpError(
-        "is on a path from a trained value to the loss, and no gradient goes "
-        "through what was started: a model says what one rank computes, and "
-        "passes add what travels");
+  if (!differentiable && findStart(op))
+    return findStart(op)->emitOpError(
+        "is started on a path from a trained value to the loss, and what is "
+        "started has no gradient: compute the value in the model without it, "
+        "or start it on what is not trained");
   if (!differentiable)
     return op.emitOpError(
         "is on a path from a trained value to the loss and has no gradient: "
@@ -241,6 +271,9 @@ LogicalResult Backward::addGradients(DifferentiableOpInterface op,
 }
 
 LogicalResult Backward::run(Block &block, ArrayRef<GradientSeed> seeds) {
+  findDependent(block);
+  if (failed(verifyResults(block)))
+    return failure();
   findPaths(block, seeds);
   for (const GradientSeed &seed : seeds)
     if (dependent.contains(seed.output))

@@ -67,6 +67,7 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult addLoad(LoadOp load);
   LogicalResult collectUses();
   LogicalResult collectGroups();
   LogicalResult verifyCount();
@@ -104,14 +105,27 @@ private:
 
 } // namespace
 
+/// A partition stores a parameter in one type.
+LogicalResult Partitioner::addLoad(LoadOp load) {
+  Type type = load.getType().getElementType();
+  auto [known, isNew] =
+      computeTypes.try_emplace(load.getParameterAttr().getAttr(), type);
+  if (known->second == type)
+    return success();
+  return load.emitOpError("reads ")
+         << load.getParameterAttr() << " as " << type
+         << ", and an earlier one as " << known->second
+         << ": load it with one type, and convert with arith.extf or "
+            "arith.truncf";
+}
+
 /// A gradient in blocks is ready with its last one; blocks come in order.
 LogicalResult Partitioner::collectUses() {
   bool isWhole = !scattersInBackward(training);
   unsigned position = 0;
   WalkResult walk = step.walk([&](Operation *op) {
-    if (auto load = dyn_cast<LoadOp>(op))
-      computeTypes[load.getParameterAttr().getAttr()] =
-          load.getType().getElementType();
+    if (auto load = dyn_cast<LoadOp>(op); load && failed(addLoad(load)))
+      return WalkResult::interrupt();
     auto gradient = dyn_cast<GradientOp>(op);
     if (!gradient)
       return WalkResult::advance();

@@ -25,3 +25,18 @@ zero.step @train(%x: tensor<f32>) {
   %loss = arith.mulf %x, %w : tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.ones
+// expected-error @+1 {{'zero.micro' of @train has no 'zero.loss_seed', from which its backward begins; run zero-differentiate on the model instead}}
+zero.step @train(%x: tensor<4xf32>) {
+  zero.micro {
+    %w = zero.load @w : tensor<4xf32>
+    %p = arith.mulf %x, %w : tensor<4xf32>
+    %loss = nn.reduce sum %p dims [0] : (tensor<4xf32>) -> tensor<f32>
+    zero.yield %loss : tensor<f32>
+  }
+  zero.apply {
+  }
+}

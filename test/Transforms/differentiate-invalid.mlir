@@ -65,30 +65,78 @@ zero.step @statistic(%x: tensor<2x4xf32>) {
 
 // -----
 
-// No gradient is lost where something is started: not beside another path, nor on
-// the only one.
-zero.mesh @mesh <data = 2>
-zero.parameter @w : tensor<4xf32> = #zero.ones
-zero.step @started_beside(%x: tensor<4xf32>) {
-  %w = zero.load @w : tensor<4xf32>
-  %p = arith.mulf %w, %x : tensor<4xf32>
-  %q = zero.all_to_all %p over <data = 2> : tensor<4xf32> -> <tensor<4xf32>>
-  // expected-error @+1 {{'zero.wait' op is on a path from a trained value to the loss, and no gradient goes through what was started: a model says what one rank computes, and passes add what travels}}
-  %r = zero.wait %q : <tensor<4xf32>>
-  %sum = arith.addf %r, %p : tensor<4xf32>
-  %loss = nn.reduce sum %sum dims [0] : (tensor<4xf32>) -> tensor<f32>
+// What is started is no way for a gradient: where it is the only path, and where
+// it is one of two.
+zero.mesh @mesh <replica = 2, shard = 2> cut <shard = 2>
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @started(%x: tensor<8xf32>) {
+  %a = zero.load @a : tensor<8xf32>
+  %s = arith.mulf %x, %a : tensor<8xf32>
+  // expected-error @+1 {{'zero.all_to_all' op is started on a path from a trained value to the loss, and what is started has no gradient: compute the value in the model without it, or start it on what is not trained}}
+  %p = zero.all_to_all %s over <replica = 2> : tensor<8xf32> -> <tensor<8xf32>>
+  %y = zero.wait %p : <tensor<8xf32>>
+  %loss = nn.reduce sum %y dims [0] : (tensor<8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
 
 // -----
 
-zero.mesh @mesh <data = 2>
-zero.parameter @w : tensor<4xf32> = #zero.ones
-zero.step @started_alone(%x: tensor<4xf32>) {
-  %w = zero.load @w : tensor<4xf32>
-  %q = zero.all_to_all %w over <data = 2> : tensor<4xf32> -> <tensor<4xf32>>
-  // expected-error @+1 {{no gradient goes through what was started}}
-  %r = zero.wait %q : <tensor<4xf32>>
-  %loss = nn.reduce sum %r dims [0] : (tensor<4xf32>) -> tensor<f32>
+zero.mesh @mesh <replica = 2, shard = 2> cut <shard = 2>
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @beside(%x: tensor<8xf32>) {
+  %a = zero.load @a : tensor<8xf32>
+  %s = arith.mulf %x, %a : tensor<8xf32>
+  // expected-error @+1 {{'zero.all_to_all' op is started on a path}}
+  %p = zero.all_to_all %s over <replica = 2> : tensor<8xf32> -> <tensor<8xf32>>
+  %w = zero.wait %p : <tensor<8xf32>>
+  %y = arith.addf %w, %s : tensor<8xf32>
+  %loss = nn.reduce sum %y dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// On what is not trained, or beside the loss, it is as good as any operation.
+zero.mesh @mesh <replica = 2, shard = 2> cut <shard = 2>
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @elsewhere(%x: tensor<8xf32>) {
+  %a = zero.load @a : tensor<8xf32>
+  %p = zero.all_to_all %x over <replica = 2> : tensor<8xf32> -> <tensor<8xf32>>
+  %w = zero.wait %p : <tensor<8xf32>>
+  %s = arith.mulf %w, %a : tensor<8xf32>
+  %q = zero.all_to_all %s over <replica = 2> : tensor<8xf32> -> <tensor<8xf32>>
+  %o = zero.wait %q : <tensor<8xf32>>
+  %loss = nn.reduce sum %s dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %loss, %o outputs ["o"] : tensor<f32>, tensor<8xf32>
+}
+
+// -----
+
+// Handed over by name, a value comes back where nothing says whose it is.
+zero.mesh @mesh <replica = 2, shard = 2> cut <shard = 2>
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @carried(%x: tensor<8xf32>) {
+  %a = zero.load @a : tensor<8xf32>
+  %p = zero.all_to_all %a over <replica = 2> : tensor<8xf32> -> <tensor<8xf32>>
+  // expected-error @+1 {{'zero.carry' op takes a trained value and gives no result that its gradient could come back from: take it out of the model}}
+  zero.carry %p as "a" : <tensor<8xf32>>
+  %q = zero.carried "a" : <tensor<8xf32>>
+  %y = zero.wait %q : <tensor<8xf32>>
+  %s = arith.addf %y, %a : tensor<8xf32>
+  %loss = nn.reduce sum %s dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// The bits of a trained value are that value.
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @bits(%x: tensor<8xf32>) {
+  %a = zero.load @a : tensor<8xf32>
+  %i = arith.bitcast %a : tensor<8xf32> to tensor<8xi32>
+  // expected-error @+1 {{'arith.bitcast' op is on a path from a trained value to the loss and has no gradient}}
+  %f = arith.bitcast %i : tensor<8xi32> to tensor<8xf32>
+  %s = arith.addf %f, %a : tensor<8xf32>
+  %loss = nn.reduce sum %s dims [0] : (tensor<8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }

@@ -171,7 +171,8 @@ def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
     which the backward computes them, those of 16 bits in f32; an
     `nn.embedding_grad` takes the sum before it as its `init`. Frozen
     parameters get no gradient. A remark names each trainable parameter that the
-    loss does not depend on.
+    loss does not depend on, which is `unused` from here on. What is started, such as
+    a `zero.all_to_all`, has no gradient: on a path it is an error.
 
     Of a `zero.select_mode`, `zero.micro` has the value for training and
     `zero.evaluate` the other one, each without what only the other needs. What

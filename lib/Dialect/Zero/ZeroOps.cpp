@@ -234,6 +234,7 @@ LogicalResult StepOp::verify() {
   if (isModel()) // (C2)
     return success();
   unsigned micros = 0, applies = 0, lasts = 0;
+  DenseMap<OperationName, Operation *> once;
   for (Operation &op : getBody().front()) {
     auto micro = dyn_cast<MicroOp>(op);
     applies += isa<ApplyOp>(op);
@@ -245,6 +246,14 @@ LogicalResult StepOp::verify() {
     if (micro && micro.getLast() && (lasts > 1 || micros == 0))
       return op.emitOpError("'last' stands once, after the 'zero.micro' that "
                             "runs for the micro-batches before");
+    if (!isa<EvaluateOp, InitializeOp>(op))
+      continue;
+    if (auto [first, isNew] = once.try_emplace(op.getName(), &op); !isNew) {
+      InFlightDiagnostic error = op.emitOpError(
+          "stands twice in one schedule, and only one would run; wanted one");
+      error.attachNote(first->second->getLoc()) << "the first one";
+      return error;
+    }
   }
   if (micros != 1 || applies != 1)
     return emitOpError(
