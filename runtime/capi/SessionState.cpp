@@ -320,6 +320,10 @@ void Session::runTogether(
 
 void Session::saveWeights(const std::string &path) {
   checkIdle();
+  if (const std::string place = replacedCheckpoint(path, {}); !place.empty())
+    throw ArgumentError("'" + path +
+                        "' would replace a part of the checkpoint " + place +
+                        ": name another file");
   runTogether([&](int number, Rank &rank) {
     zrt::saveWeights(path, own, rank.backend->arenas(),
                      *communicators[size_t(number)], startingValues(rank));

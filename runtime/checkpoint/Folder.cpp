@@ -125,11 +125,24 @@ std::vector<std::string> zrt::checkpointFolders(const std::string &folder) {
   return paths;
 }
 
+/// Whether a folder is a checkpoint's, of whatever run. Others have files of
+/// that name, too.
+static bool hasManifest(const std::string &folder) {
+  try {
+    return readText(inFolder(folder, kManifestName)).find(kManifestFormat) !=
+           std::string::npos;
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
 std::string
 zrt::replacedCheckpoint(const std::string &path,
                         const std::vector<std::string> &checkpoints) {
   const FileIdentity identity = identityOf(path);
   const std::string folder = locationOf(path).folder;
+  if (hasManifest(folder))
+    return folder;
   for (const std::string &checkpoint : checkpoints) {
     if (areOneFolder(folder, checkpoint))
       return checkpoint;

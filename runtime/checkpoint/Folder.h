@@ -44,8 +44,8 @@ Checkpoints findCheckpoints(const std::string &folder);
 /// where it does not exist.
 std::vector<std::string> checkpointFolders(const std::string &folder);
 
-/// The one of `checkpoints` that has `path` for a file, by whatever name, or
-/// would have it; "" where none has.
+/// The checkpoint that has `path` for a file, or would have it, of those in
+/// `checkpoints` by whatever name; "" where none has.
 std::string replacedCheckpoint(const std::string &path,
                                const std::vector<std::string> &checkpoints);
 

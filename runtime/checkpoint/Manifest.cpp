@@ -15,7 +15,6 @@
 using namespace zrt;
 using Json = nlohmann::ordered_json;
 
-static constexpr const char *kFormat = "zero-checkpoint";
 static constexpr int kVersion = 1;
 static constexpr const char *kKinds[] = {"none", "static", "dynamic"};
 
@@ -103,7 +102,7 @@ static Json describe(const StoredTensor &tensor) {
 
 static Json describe(const Manifest &manifest) {
   Json text;
-  text["format"] = kFormat;
+  text["format"] = kManifestFormat;
   text["version"] = kVersion;
   text["program"] = manifest.program;
   text["update"] = manifest.update;
@@ -306,7 +305,7 @@ static void checkManifest(const Manifest &manifest, uint64_t signature) {
 
 /// Throws where it is none that this program reads.
 static void checkVersion(const Json &json, const std::string &path) {
-  if (!json.is_object() || json.at("format") != kFormat)
+  if (!json.is_object() || json.at("format") != kManifestFormat)
     throw std::runtime_error("it is no manifest of a checkpoint");
   const Json &version = json.at("version");
   if (!version.is_number_integer() || version != kVersion)

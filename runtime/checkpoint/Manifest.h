@@ -13,6 +13,8 @@
 namespace zrt {
 
 inline constexpr const char *kManifestName = "manifest.json";
+/// What a manifest says that it is.
+inline constexpr const char *kManifestFormat = "zero-checkpoint";
 
 /// The name, among states, of a parameter's own value.
 inline constexpr const char *kValueName = "parameter";

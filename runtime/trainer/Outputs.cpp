@@ -49,17 +49,20 @@ std::vector<Named> given(std::vector<Named> all) {
 }
 
 /// Throws where an output is a file of a checkpoint, or would be beside some:
-/// a checkpoint's folder goes with all that is in it.
+/// a checkpoint's folder goes with all that is in it. `folder` is that of
+/// --checkpoint, or "".
 void checkBesideCheckpoints(const Named &output, const std::string &folder) {
-  const std::string place =
-      replacedCheckpoint(output.path, checkpointFolders(folder));
+  const std::vector<std::string> own =
+      folder.empty() ? std::vector<std::string>() : checkpointFolders(folder);
+  const std::string place = replacedCheckpoint(output.path, own);
+  const std::string begin =
+      std::string(output.name) + " '" + output.path + "' would replace ";
   if (!place.empty())
-    throw UsageError(std::string(output.name) + " '" + output.path +
-                     "' would replace a part of the checkpoint " + place +
+    throw UsageError(begin + "a part of the checkpoint " + place +
                      ": name another file");
-  if (identityOf(output.path) == identityOf(inFolder(folder, kPointerName)))
-    throw UsageError(std::string(output.name) + " '" + output.path +
-                     "' would replace the file '" + kPointerName +
+  if (!folder.empty() &&
+      identityOf(output.path) == identityOf(inFolder(folder, kPointerName)))
+    throw UsageError(begin + "the file '" + kPointerName +
                      "' of --checkpoint: name another file");
 }
 
@@ -95,9 +98,8 @@ void zrt::checkOutputs(const Options &options) {
                          outputs[i].name + " are one file, '" +
                          outputs[i].path + "': name two");
   }
-  if (!options.checkpoint.empty())
-    for (const Named &output : outputs)
-      checkBesideCheckpoints(output, options.checkpoint);
+  for (const Named &output : outputs)
+    checkBesideCheckpoints(output, options.checkpoint);
   for (const Named &output : replaced)
     checkReplaced(output);
 }

@@ -74,6 +74,8 @@ def test_a_run_outlives_checkpoints_that_are_refused(tmp_path):
         copies = damage(tmp_path / "saved")
         copies["nothing"] = tmp_path / "none"
         copies["one of them"] = newest(tmp_path / "saved")
+        with pytest.raises(zero.ArgumentError, match="would replace a part of the checkpoint"):
+            step.save_weights(newest(tmp_path / "saved") / "rank-00000-of-00002.safetensors")
         for name, folder in copies.items():
             before = step.state_dict()
             with pytest.raises(zero.CheckpointError):
