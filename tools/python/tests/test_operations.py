@@ -232,9 +232,9 @@ ORDERS = {
     "argmax": lambda w, x, i: (
         w * (w.argmax(1, keepdim=True) == i) + w * w.argmax() + w * i.argmax(0)
     ),
-    "argmax_of_all": lambda w, x, i: w * w.argmax(keepdim=True) + i.max(1).values.sum() * w,
+    "argmax_of_all": lambda w, x, i: w * w.argmax(keepdim=True) + (i % 99).max(1).values.sum() * w,
     "cumsum": lambda w, x, i: (
-        w.cumsum(1) * x + w.cumsum(0) + w * i.cumsum(1) + w * (i > 2).cumsum(0)
+        w.cumsum(1) * x + w.cumsum(0) + w * (i % 99).cumsum(1) + w * (i > 2).cumsum(0)
     ),
 }
 

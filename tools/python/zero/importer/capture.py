@@ -6,7 +6,7 @@ before they run: where a gradient ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterable
 
 import torch
@@ -87,6 +87,7 @@ class Captured:
     constants: dict[Node, Any]
     inputs: dict[Node, str]
     results: list[Node]
+    batch: dict[str, Any] = field(default_factory=dict)  # the example
 
 
 def copies(batch: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     wrapper.training = module.training
     on_meta = any(parameter.is_meta for parameter in module.parameters())
     buffers = dict(module.named_buffers(remove_duplicate=False))
-    batch = copies(batch)
+    batch = example = copies(batch)
     if on_meta:
         # Shapes are all that tracing reads. Buffers keep their values beside.
         batch = {k: v.to("meta") if isinstance(v, torch.Tensor) else v for k, v in batch.items()}
@@ -129,7 +130,9 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     apply_hooks(program.graph_module, hooks, hooked_leaves(program, module, hooked))
     program = program.run_decompositions(table())
     give_factors(program.graph_module, hooks)
-    return bind(program, buffers)
+    captured = bind(program, buffers)
+    captured.batch = example
+    return captured
 
 
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:

@@ -14,6 +14,7 @@ from torch import nn
 from zero.importer.capture import capture
 from zero.importer.errors import CannotImport
 from zero.importer.fold import fold
+from zero.importer.integers import check_integers
 from zero.importer.parameters import Parameters
 from zero.importer.recognize import recognize
 from zero.importer.step import StepWriter
@@ -69,6 +70,7 @@ def export(module: nn.Module, batch: dict[str, Any], *, outputs: Sequence[str] =
     parameters = Parameters(module)
     captured = capture(module, batch, tuple(outputs))
     fold(captured)
+    check_integers(captured)
     recognize(captured)
     writer = StepWriter(captured, parameters, tuple(outputs))
     results = writer.convert()

@@ -48,11 +48,19 @@ def amax(b: Builder, self, dim=None, keepdim=False):
 
 
 def extremum(b: Builder, x: Value, dims: list[int], keep: bool, sign: int = 1) -> Value:
-    integer = None if x.is_float else x.dtype
-    y = x if integer is None else b.cast(x, torch.float32)
-    y = b.reduce("max", y if sign > 0 else b.negative(y), dims, keep)
-    y = y if sign > 0 else b.negative(y)
-    return y if integer is None else b.cast(y, integer)
+    if not x.is_float:
+        return integer_extremum(b, x, dims, keep, sign > 0)
+    y = b.reduce("max", x if sign > 0 else b.negative(x), dims, keep)
+    return y if sign > 0 else b.negative(y)
+
+
+def integer_extremum(b: Builder, x: Value, dims: list[int], keep: bool, largest: bool) -> Value:
+    """The first in order, since nn.reduce is for floats and f32 would round."""
+    rest = [dim for dim in range(x.rank) if dim not in dims]
+    shape = [x.shape[dim] for dim in rest]
+    y = b.reshape(b.transpose(x, rest + dims), [*shape, math.prod(x.shape[dim] for dim in dims)])
+    y = b.gather(y, b.argsort(y, largest, 1), y.rank - 1)
+    return b.reshape(y, [1 if d in dims else s for d, s in enumerate(x.shape)] if keep else shape)
 
 
 @converts("aten.amin.default", "aten.min.default", to="nn.reduce max of -x")
