@@ -55,7 +55,17 @@ def moved(m, y, x):
     return (y**2).mean()
 
 
-@pytest.mark.parametrize("function", [kept_to_look_at, the_same_number, in_eval_mode, moved])
+def made_once(m, y, x):
+    if getattr(m, "ramp", None) is None:
+        m.ramp = torch.linspace(0.5, 1.5, 4) * m.scale
+    if "mask" not in m.table:
+        m.table["mask"] = (torch.ones(4, 4).tril(), 2)
+    return (y * m.ramp * m.table["mask"][0] * m.table["mask"][1]).mean()
+
+
+@pytest.mark.parametrize(
+    "function", [kept_to_look_at, the_same_number, in_eval_mode, moved, made_once]
+)
 def test_computed(function, tmp_path):
     module = Outer(function)
     before = {name: copy.copy(part.__dict__) for name, part in module.named_modules()}
@@ -95,6 +105,24 @@ def step_before(m, y, x):
     return (y if before is None else y + before).mean()
 
 
+def made_of_the_first_batch(m, y, x):
+    if getattr(m, "mean", None) is None:
+        m.mean = x.mean()
+    return (y * m.mean).mean()
+
+
+def made_of_a_parameter(m, y, x):
+    if getattr(m, "size", None) is None:
+        m.size = m.w.detach().norm()
+    return (y / m.size).mean()
+
+
+def drawn_once(m, y, x):
+    if getattr(m, "noise", None) is None:
+        m.noise = torch.randn(4)
+    return (y * m.noise).mean()
+
+
 def growing(m, y, x):
     m.seen.append(y)
     return y.mean()
@@ -127,6 +155,9 @@ def queue(m, y, x):
         (counter, "forward changes 'inner.count' in each step"),
         (first_step, "forward computes something else once it has changed 'inner.count'"),
         (step_before, "forward reads 'inner.before'"),
+        (made_of_the_first_batch, "forward reads 'inner.mean'"),
+        (made_of_a_parameter, "forward reads 'inner.size'"),
+        (drawn_once, "forward reads 'inner.noise'"),
         (growing, "forward changes 'inner.seen' in each step"),
         (growing_numbers, "forward changes 'inner.seen' in each step"),
         (counted_in_a_table, "forward changes 'inner.table.steps' in each step"),

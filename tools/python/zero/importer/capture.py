@@ -28,8 +28,8 @@ from zero.importer.hooks import (
     refuse_module_hooks,
 )
 from zero.importer.places import place_of, place_of_error
-from zero.importer.state import State, Steps
-from zero.importer.stops import STOP
+from zero.importer.state import State, Steps, find_constants
+from zero.importer.stops import KEPT, STOP
 from zero.importer.writes import DETACHES, GRAD_MODE, memory_of, refuse_writes, written_by
 
 
@@ -150,6 +150,7 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
 
 def refuse_another(wrapper: LossOf, batch: dict[str, Any], first: ExportedProgram) -> None:
     """Where forward changes its module, the second step has to be the same."""
+    find_constants(wrapper.steps.changes, take_kept(first))
     wrapper.steps.again = True
     second, _ = traced(wrapper, batch)
     if text_of(first) != text_of(second):
@@ -158,6 +159,25 @@ def refuse_another(wrapper: LossOf, batch: dict[str, Any], first: ExportedProgra
             f"forward computes something else once it has changed {names}: compute it in "
             "__init__, or leave it out"
         )
+
+
+def take_kept(program: ExportedProgram) -> set[int]:
+    """Takes the marks of what forward assigned out of the graph; the numbers of those
+    that depend on the batch or a parameter."""
+    graph, variable = program.graph, set()
+    buffers = {
+        spec.arg.name
+        for spec in program.graph_signature.input_specs
+        if spec.kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+    }
+    for node in [node for node in graph.nodes if node.target is KEPT]:
+        for source in needed(node.args[:1]):
+            random = torch.Tag.nondeterministic_seeded in getattr(source.target, "tags", ())
+            if random or (source.op == "placeholder" and source.name not in buffers):
+                variable.add(node.args[1])
+        graph.erase_node(node)
+    program.graph_module.recompile()
+    return variable
 
 
 def text_of(program: ExportedProgram) -> str:

@@ -46,6 +46,9 @@ class Change:
     cell: Cell
     key: Any
     value: Any
+    # Whether it depends on neither the batch nor a parameter, as a table that the first
+    # step makes: the second one, which has it, computes with the same.
+    constant: bool = False
 
     @property
     def path(self) -> str:
@@ -211,6 +214,8 @@ def start_next(changes: list[Change], state: State) -> None:
     put copies where containers were."""
     containers = {cell.path: cell.container for cell in state.cells if not cell.registered}
     for change in changes:
+        if change.constant:
+            continue
         container = containers[change.cell.path]
         if change.key is ABSENT:
             put(container, change.value)
@@ -236,9 +241,28 @@ def refuse_change(change: Change) -> None:
     )
 
 
-def refuse_changing(changes: list[Change]) -> None:
+def mark_kept(changes: list[Change]) -> None:
+    """Names the tensors that forward assigned in the graph."""
+    for index, change in enumerate(changes):
+        for value in torch.utils._pytree.tree_leaves(change.value):
+            if isinstance(value, torch.Tensor):
+                torch.ops.zero_importer.kept(value, index)
+
+
+def find_constants(changes: list[Change], variable: set[int]) -> None:
+    """`variable` are the numbers of the changes that depend on the batch or a parameter."""
+    for index, change in enumerate(changes):
+        parts = torch.utils._pytree.tree_leaves(change.value)
+        tensors = [part for part in parts if isinstance(part, torch.Tensor)]
+        plain = all(isinstance(part, (*PLAIN, torch.Tensor)) for part in parts)
+        change.constant = bool(tensors) and plain and index not in variable
+
+
+def refuse_changing(changes: list[Change], constants: set[str]) -> None:
     """The second step changes nothing but what it may not read."""
     for change in changes:
+        if change.path in constants:
+            continue
         before = change.cell.before
         known = before.get(change.key, ABSENT) if isinstance(before, dict) else ABSENT
         if not isinstance(known, Unread) or is_plain(change.value):
@@ -264,11 +288,13 @@ class Steps:
         result = module(**batch)
         self.changes = state.changes()
         refuse_growing(self.changes)
+        mark_kept(self.changes)
         return result
 
     def _second(self, module: nn.Module, batch: dict[str, Any], state: State) -> Any:
         start_next(self.changes, state)
         state = State(module)
         result = module(**batch)
-        refuse_changing(state.changes())
+        constants = {change.path for change in self.changes if change.constant}
+        refuse_changing(state.changes(), constants)
         return result

@@ -1,4 +1,5 @@
-"""Operations of a traced graph that say what becomes of a gradient."""
+"""Operations of a traced graph that only the importer knows: what becomes of a gradient,
+and what forward keeps."""
 
 from __future__ import annotations
 
@@ -20,5 +21,10 @@ STOP = define("(Tensor x) -> Tensor", "stop_gradient")
 
 # Gradients go through hook number `index`, which multiplies them by `factor`.
 HOOKED = define("(Tensor x, int index, Tensor? factor=None) -> Tensor", "hooked")
-# Nothing uses its result where it is traced.
+
+# What forward assigns, by the number of the change.
+KEPT = define("(Tensor x, int index) -> Tensor", "kept")
+
+# Nothing uses their results where they are traced.
 torch.fx.node.has_side_effect(HOOKED)
+torch.fx.node.has_side_effect(KEPT)
