@@ -74,9 +74,7 @@ def pairs(reference: Reference, run: Run, buffers: set[str]) -> Iterator[Pair]:
                 yield Pair(last, kind, name, value, before)
 
 
-def differences(
-    every: list[Pair], exact: Callable[[int | None], list[Pair]]
-) -> list[Pair]:
+def differences(every: list[Pair], exact: Callable[[int | None], list[Pair]]) -> list[Pair]:
     """Those of the pairs that differ. `exact(None)` has them with PyTorch's values in f64,
     and `exact(seed)` with weights that are rounded otherwise: they tell what rounding does.
     Both are called where f32 alone does not decide."""
