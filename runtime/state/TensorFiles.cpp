@@ -177,7 +177,8 @@ std::vector<std::string> zrt::tensorFilesOf(const std::string &path) {
     if (isIndex(file)) {
       const Index index(file);
       for (const std::string &shard : index.shards)
-        files.push_back(index.placeOf(shard));
+        if (fs::exists(index.placeOf(shard)))
+          files.push_back(index.placeOf(shard));
     }
     return files;
   } catch (const std::exception &) {

@@ -1,9 +1,10 @@
 """Checks sources without running them: check_sources.py ROOT BUILD RESULT.json
 
 Runs clang-format over all tracked C++ and CUDA files of the checkout ROOT,
-check_clock.py over its tests, and clang-tidy on the lines that changed since the merge base with main, or since the
-parent commit where main has everything; uncommitted changes count. clang-tidy reads the
-compilation database of BUILD, which must be built, since headers are generated.
+check_clock.py over its tests, and clang-tidy on the lines that changed since the merge
+base with main, or since the parent commit where main has everything; uncommitted changes
+count. clang-tidy reads the compilation database of BUILD, which must be built, since
+headers are generated.
 
 Writes one entry a check to RESULT.json, as `{"tests": [{"name", "code",
 "output"}]}` with the codes PASS, FAIL and SKIPPED, which count_tests.py adds up.

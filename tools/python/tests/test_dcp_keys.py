@@ -72,7 +72,8 @@ def test_forms(name, tmp_path):
         assert parameter.trainable == value.requires_grad
         found = parameter.value.read(0, parameter.value.elements)
         assert numpy.array_equal(found, value.detach().numpy().reshape(-1))
-        assert set(parameter.states) == ({"exp_avg", "exp_avg_sq"} if parameter.trainable else set())
+        wanted = {"exp_avg", "exp_avg_sq"} if parameter.trainable else set()
+        assert set(parameter.states) == wanted
         for state, kept in parameter.states.items():
             wanted = tree["state"][parameter.name][state].numpy().reshape(-1)
             assert numpy.array_equal(kept.read(0, kept.elements), wanted)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import os
-from typing import Any
 
 from zero.checkpoints.archive import Stored, load
 from zero.checkpoints.errors import CheckpointError, reading
