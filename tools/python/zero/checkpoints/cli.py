@@ -13,7 +13,7 @@ EXAMPLES = """\
 examples:
   zero-convert-checkpoint output/ -o run
       the newest checkpoint of a run of DeepSpeed as one that --resume reads:
-      ./train --data corpus.txt --steps 10000 --checkpoint run --resume
+      ./train --data corpus.bin --steps 10000 --checkpoint run --resume
   zero-convert-checkpoint output/global_step500 -o model.safetensors
       its weights alone, whole and f32
 """
