@@ -47,7 +47,7 @@ LogicalResult mlir::zero::lowerDeviceKernels(ModuleOp module) {
       function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
                         UnitAttr::get(op->getContext()));
     const bool known = isa<ModuleOp>(op) || op->getDialect() == nvvm ||
-                       isa<LLVM::LLVMDialect>(op->getDialect());
+                       isa_and_present<LLVM::LLVMDialect>(op->getDialect());
     if (known && (!isIntrinsic(op) || isInstruction(op)))
       return WalkResult::advance();
     op->emitOpError("has no code for a GPU inside a kernel; rewrite it with "

@@ -36,7 +36,8 @@ LogicalResult mlir::zero::lowerKernels(ModuleOp module, int64_t vectorWidth) {
   // Anything that the conversions left has no code; name it here rather than
   // in the translator, which knows no source.
   WalkResult result = module.walk([&](Operation *op) {
-    if (isa<ModuleOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()))
+    if (isa<ModuleOp>(op) ||
+        isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
       return WalkResult::advance();
     op->emitOpError("has no code for the host inside a kernel; rewrite it "
                     "with operations of arith and math that have");

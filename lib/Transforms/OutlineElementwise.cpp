@@ -291,7 +291,7 @@ void Outline::replace(func::FuncOp kernel) {
 
 /// Whether the runtime or the planner knows what to do with `op`.
 bool isLowerable(Operation *op) {
-  if (isa<ZeroDialect>(op->getDialect()) || getView(op) ||
+  if (isa_and_present<ZeroDialect>(op->getDialect()) || getView(op) ||
       op->hasTrait<OpTrait::ConstantLike>())
     return true;
   auto kernel = dyn_cast<KernelOpInterface>(op);
@@ -306,7 +306,7 @@ struct OutlineElementwise
     SmallVector<Block *> blocks;
     for (auto step : getOperation().getOps<StepOp>())
       step->walk([&](Block *block) {
-        if (isa<ZeroDialect>(block->getParentOp()->getDialect()))
+        if (isa_and_present<ZeroDialect>(block->getParentOp()->getDialect()))
           blocks.push_back(block);
       });
     for (Block *block : blocks) {

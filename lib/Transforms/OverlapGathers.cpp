@@ -170,6 +170,8 @@ void Gathers::reorder() {
 }
 
 LogicalResult Gathers::run() {
+  if (forward.empty())
+    return success();
   findFirstUses();
   if (failed(collect()))
     return failure();

@@ -267,7 +267,7 @@ int64_t grainOf(linalg::GenericOp generic, const LoopNest &nest) {
   for (const Buffer &buffer : nest.buffers)
     cost += nest.isContiguous(buffer) ? memoryBytes(buffer.elementType) : 0;
   for (Operation &op : *generic.getBody())
-    cost += isa<math::MathDialect>(op.getDialect()) ? 16 : 2;
+    cost += isa_and_present<math::MathDialect>(op.getDialect()) ? 16 : 2;
   return llvm::alignTo(std::max<int64_t>((int64_t{1} << 19) / cost, 1024), 64);
 }
 

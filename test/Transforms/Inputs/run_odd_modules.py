@@ -60,6 +60,10 @@ MODULES = {
     "two steps": PARAMETER + step(TRAINING % 2, WHOLE) +
                  step(TRAINING % 2, WHOLE).replace("@train", "@other"),
     "another stage": PARAMETER + PARTITION + step(TRAINING % 3, WHOLE),
+    "an empty step of stage 3": PARAMETER + PARTITION.replace("bucketed", "parameter")
+                                .replace("stage 2", "stage 3") + step(TRAINING % 3, "", "", ""),
+    "an unknown operation": PARAMETER + "zero.step @train(%x: tensor<8xf32>) {" + FORWARD +
+                            '    "other.operation"(%x) : (tensor<8xf32>) -> ()\n' + YIELD + "}\n",
     "a function": "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> "
                   "{ return %x : tensor<4xf32> }\n",
 }
@@ -76,8 +80,8 @@ def main(opt):
         sys.exit("found only the passes %s" % names)
     for name in names:
         for what, text in MODULES.items():
-            done = subprocess.run([opt, "--" + name, "-", "-o", "/dev/null"], input=text,
-                                  capture_output=True, text=True)
+            command = [opt, "--allow-unregistered-dialect", "--" + name, "-", "-o", "/dev/null"]
+            done = subprocess.run(command, input=text, capture_output=True, text=True)
             if done.returncode not in (0, 1) or (done.returncode and "error:" not in done.stderr):
                 sys.exit("--%s on %s ends with %d:\n%s" % (name, what, done.returncode,
                                                         done.stderr[:2000]))
