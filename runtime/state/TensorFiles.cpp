@@ -91,9 +91,7 @@ public:
 
 private:
   std::string read() const {
-    const FileHandle file(path, O_RDONLY | O_NONBLOCK); // a pipe may never open
-    if (!file.isRegular())
-      fail("it is not a regular file");
+    const FileHandle file(path, O_RDONLY);
     const uint64_t bytes = file.size();
     if (bytes > kMostIndexBytes)
       fail("found " + std::to_string(bytes) + " bytes, wanted at most " +

@@ -46,7 +46,7 @@ FIELDS(MeshGroup, a)
 FIELDS(Mesh, a, b)
 FIELDS(GroupTraffic, a)
 FIELDS(FileSettings, a, b, c)
-FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)
+FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.
