@@ -10,11 +10,23 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// Whether `value` is one float.
 static bool isScalar(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getNumElements() == 1 &&
-         isa<FloatType>(type.getElementType());
+  return type && type.getNumElements() == 1;
+}
+
+/// Whether two values are computed alike.
+static bool isSame(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  return first && second && first->getNumRegions() == 0 &&
+         cast<OpResult>(a).getResultNumber() ==
+             cast<OpResult>(b).getResultNumber() &&
+         OperationEquivalence::isEquivalentTo(
+             first, second,
+             [](Value a, Value b) { return success(isSame(a, b)); }, nullptr,
+             OperationEquivalence::IgnoreLocations);
 }
 
 namespace {
@@ -26,8 +38,10 @@ public:
 
   LossMean find() {
     Value loss = cast<YieldOp>(body().back()).getValues().front();
-    if (isTrained(loss)) // otherwise there is nothing to weigh
-      visit(loss);
+    visit(loss);
+    if (mean.count && uncounted)
+      stop(uncounted, "it is a mean over other elements than those that count "
+                      "in another term of the loss");
     return std::move(mean);
   }
 
@@ -35,8 +49,10 @@ private:
   Block &body() { return step.getBody().front(); }
   bool isTrained(Value value) const { return trained.contains(value); }
   bool isData(Value value) const { return data.contains(value); }
-  bool isCount(Value value) const {
-    return isScalar(value) && isData(value) && !isTrained(value);
+  /// Whether a trained value and numbers of the whole batch meet in `op`.
+  bool takesTotals(Operation *op) const {
+    return llvm::any_of(op->getOperands(),
+                        [&](Value value) { return totals.contains(value); });
   }
 
   void classify();
@@ -48,8 +64,11 @@ private:
   void stop(Operation *at, const Twine &why);
 
   StepOp step;
-  /// Values that depend on trained parameters, and on inputs.
-  DenseSet<Value> trained, data;
+  /// Values that depend on trained parameters; on inputs; and, of those that
+  /// depend on inputs alone, those that a sum or mean of many elements is in.
+  DenseSet<Value> trained, data, totals;
+  /// A term that depends on the data, and counts nothing.
+  Operation *uncounted = nullptr;
   LossMean mean;
 };
 
@@ -74,6 +93,10 @@ void Means::classify() {
         trained.insert(result);
       if (reads)
         data.insert(result);
+      bool reduces =
+          isScalar(result) && !llvm::all_of(op.getOperands(), isScalar);
+      if (reads && !learns && (reduces || dependsOn(totals)))
+        totals.insert(result);
     }
   }
 }
@@ -86,25 +109,38 @@ void Means::stop(Operation *at, const Twine &why) {
 }
 
 void Means::add(LossCount count, Operation *by) {
-  if (!mean.count) {
+  if (!mean.count)
     mean.count = count;
-    return;
-  }
   const LossCount &known = *mean.count;
-  bool isSame = known.elements.values
-                    ? known.elements.values == count.elements.values &&
-                          known.elements.ignored == count.elements.ignored
-                    : known.divisor == count.divisor;
-  if (!isSame)
+  bool isSameCount =
+      !known.elements.values == !count.elements.values &&
+      (known.elements.values
+           ? isSame(known.elements.values, count.elements.values) &&
+                 known.elements.ignored == count.elements.ignored
+           : isSame(known.divisor, count.divisor));
+  if (!isSameCount)
     stop(by, "it counts other elements than another mean of the loss does");
 }
 
+/// What is divided is a sum, and no mean itself.
 void Means::visitQuotient(arith::DivFOp op) {
-  if (isCount(op.getRhs()))
-    return add({nn::findCounted(op.getRhs()), op.getRhs()}, op);
   if (isTrained(op.getRhs()))
     return visitOther(op);
-  visit(op.getLhs());
+  if (!isData(op.getRhs()))
+    return visit(op.getLhs());
+  if (!isScalar(op.getRhs()) || !nn::findSummed(op.getRhs()))
+    return stop(op, "it divides by a number of the data that is no sum, or is "
+                    "bounded by more than 1");
+  LossMean outer = std::exchange(mean, {});
+  Operation *outside = uncounted;
+  visitOther(op.getLhs().getDefiningOp());
+  const bool hasCount = mean.count || mean.at;
+  mean = std::move(outer);
+  uncounted = outside;
+  if (hasCount)
+    return stop(op, "it divides what is a mean already");
+  mean.quotients.push_back(op);
+  add({nn::findCounted(op.getRhs()), op.getRhs()}, op);
 }
 
 void Means::visitProduct(arith::MulFOp op) {
@@ -115,16 +151,25 @@ void Means::visitProduct(arith::MulFOp op) {
   visitOther(op);
 }
 
-/// What is not linear in a mean has no mean over micro-batches.
+/// What is not linear in a count has no mean over micro-batches.
 void Means::visitOther(Operation *op) {
-  LossMean outer = std::exchange(mean, {});
-  for (Value operand : op->getOperands())
-    if (isScalar(operand))
-      visit(operand);
-  bool hasCount = mean.count || mean.at;
-  mean = std::move(outer);
-  if (hasCount)
-    stop(op, "the loss is no sum of means, each times a constant");
+  SmallVector<Operation *> stack = {op};
+  DenseSet<Operation *> seen;
+  bool isOfData = false;
+  while (!stack.empty()) {
+    Operation *next = stack.pop_back_val();
+    if (!next || !seen.insert(next).second)
+      continue;
+    if (isa<CountedMeanOpInterface>(next) || takesTotals(next))
+      return stop(op, "the loss is no sum of means, each times a constant");
+    for (Value operand : next->getOperands()) {
+      if (isTrained(operand))
+        stack.push_back(operand.getDefiningOp());
+      isOfData |= isData(operand);
+    }
+  }
+  if (isOfData)
+    uncounted = op;
 }
 
 void Means::visit(Value value) {
@@ -140,11 +185,11 @@ void Means::visit(Value value) {
     return visitProduct(product);
   if (!isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp,
            arith::TruncFOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-           tensor::CastOp>(op))
+           tensor::CastOp>(op) ||
+      !llvm::all_of(op->getOperands(), isScalar))
     return visitOther(op);
   for (Value operand : op->getOperands())
-    if (isScalar(operand))
-      visit(operand);
+    visit(operand);
 }
 
 LossMean mlir::zero::findLossMean(StepOp step) { return Means(step).find(); }

@@ -39,7 +39,8 @@ private:
 };
 } // namespace
 
-/// `divisor` as a tensor<f32>.
+/// `divisor`, a sum, as a tensor<f32>, over the number of its terms: weights
+/// near 1 leave gradients in the range of their type.
 static Value buildWeight(OpBuilder &builder, Location loc, Value divisor) {
   auto type = cast<RankedTensorType>(divisor.getType());
   auto result = RankedTensorType::get({}, builder.getF32Type());
@@ -49,10 +50,33 @@ static Value buildWeight(OpBuilder &builder, Location loc, Value divisor) {
                                               ArrayRef<ReassociationIndices>());
   }
   if (type.getElementType().getIntOrFloatBitWidth() < 32)
-    return arith::ExtFOp::create(builder, loc, result, divisor);
+    divisor = arith::ExtFOp::create(builder, loc, result, divisor);
   if (type.getElementType().getIntOrFloatBitWidth() > 32)
-    return arith::TruncFOp::create(builder, loc, result, divisor);
-  return divisor;
+    divisor = arith::TruncFOp::create(builder, loc, result, divisor);
+  auto summed = cast<RankedTensorType>(nn::findSummed(divisor).getType())
+                    .getNumElements();
+  Value share = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(result, 1.0f / float(summed)));
+  return arith::MulFOp::create(builder, loc, divisor, share);
+}
+
+/// Divides by 1 where the sum is 0: what counts nothing has no mean, and weighs
+/// nothing, but its gradient would be no number.
+static void guardQuotient(Operation *quotient) {
+  OpBuilder builder(quotient);
+  Location loc = quotient->getLoc();
+  Value divisor = quotient->getOperand(1);
+  auto type = cast<RankedTensorType>(divisor.getType());
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(
+            type, builder.getFloatAttr(type.getElementType(), value)));
+  };
+  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                       divisor, constant(0.0));
+  quotient->setOperand(
+      1, arith::SelectOp::create(builder, loc, isNone, constant(1.0), divisor));
 }
 
 /// Where micro-batches weigh the same because nobody has said otherwise, and
@@ -87,9 +111,9 @@ LogicalResult WeighMicroBatches::weigh(StepOp step,
               "{\"loss_mean\": \"micro_batches\"}";
   if (!mean.count) {
     emitRemark(step.getLoc())
-        << "the shapes of the model decide what its loss is a mean "
-           "over: all micro-batches weigh the same, and the loss "
-           "mean 'tokens' changes nothing";
+        << "the loss divides by no number that the data decide: all "
+           "micro-batches weigh the same, and the loss mean 'tokens' changes "
+           "nothing";
     return success();
   }
   OpBuilder builder(yield);
@@ -97,6 +121,8 @@ LogicalResult WeighMicroBatches::weigh(StepOp step,
       mean.count->elements.values
           ? nn::buildShare(builder, yield.getLoc(), mean.count->elements)
           : buildWeight(builder, yield.getLoc(), mean.count->divisor);
+  for (Operation *quotient : mean.quotients)
+    guardQuotient(quotient);
   yield.getWeightMutable().assign(weight);
   return success();
 }

@@ -116,7 +116,7 @@ UpdateReport Trainer::report(const Traffic &before, double scale) {
   UpdateReport result;
   result.update = done;
   const double weights =
-      control.weightSum > 0
+      control.weightSum != 0
           ? control.weightSum
           : double(program.training.ranks) * program.training.accumulation;
   result.loss = control.lossSum / weights;
@@ -208,7 +208,7 @@ Trainer::evaluate(int64_t count, const FillInputs &fill,
                      {{sums.data(), sums.data(), sums.size(), DataType::F64}});
   const double all = double(count) * communicator.ranks();
   EvaluationReport result;
-  result.loss = sums.back() > 0 ? sums[0] / sums.back() : 0;
+  result.loss = sums.back() != 0 ? sums[0] / sums.back() : 0;
   for (size_t i = 1; i < scalars.size(); ++i)
     result.outputs.emplace_back(scalars[i]->name, sums[i] / all);
   return result;

@@ -376,7 +376,7 @@ bool ScheduleInterpreter::judge(JudgeOp op) {
   for (int64_t rank = 0; rank < ranks; ++rank) {
     const double unweighted = op.getDivisor().convertToDouble();
     const double weights = control[rank].weightSum;
-    const double s = op.getMicroBatches() && weights > 0
+    const double s = op.getMicroBatches() && weights != 0
                          ? unweighted * weights / double(*op.getMicroBatches())
                          : unweighted;
     double norm = std::sqrt(sums[rank]) / s;

@@ -39,3 +39,66 @@ zero.step @times_data(%x: tensor<3x8xf32>, %t: tensor<3xi32>, %n: tensor<f32>) {
   %loss = arith.mulf %a, %n : tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+// A mean over all elements, and one over those that count.
+zero.step @mean_beside(%x: tensor<3x8xf32>, %t: tensor<3xi32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %a, %lse = nn.cross_entropy %l, %t : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+  // expected-error @+1 {{it is a mean over other elements than those that count in another term of the loss}}
+  %z = nn.reduce mean %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %loss = arith.addf %a, %z : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+// A mean that is divided once more, and a number that is no sum.
+zero.step @divided_mean(%x: tensor<3x8xf32>, %t: tensor<3xi32>, %m: tensor<3xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %a, %lse = nn.cross_entropy %l, %t : (tensor<3x4xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
+  %n = nn.reduce sum %m dims [0] : (tensor<3xf32>) -> tensor<f32>
+  // expected-error @+1 {{it divides what is a mean already}}
+  %loss = arith.divf %a, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+zero.step @bounded(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %sum = nn.reduce sum %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %n = nn.reduce sum %m dims [0] : (tensor<3xf32>) -> tensor<f32>
+  %six = arith.constant dense<6.0> : tensor<f32>
+  %least = arith.maximumf %n, %six : tensor<f32>
+  // expected-error @+1 {{it divides by a number of the data that is no sum, or is bounded by more than 1}}
+  %loss = arith.divf %sum, %least : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+// A mask that was divided by its sum before.
+zero.step @normalized(%x: tensor<3x8xf32>, %m: tensor<3x4xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %n = nn.reduce sum %m dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %wide = nn.broadcast %n dims [] : (tensor<f32>) -> tensor<3x4xf32>
+  %share = arith.divf %m, %wide : tensor<3x4xf32>
+  %kept = arith.mulf %l, %share : tensor<3x4xf32>
+  // expected-error @+1 {{the loss is no sum of means, each times a constant}}
+  %loss = nn.reduce sum %kept dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

@@ -12,10 +12,10 @@ namespace mlir::zero {
 
 /// A number that the data decide, by which a loss divides.
 struct LossCount {
-  /// The elements that count; null where `divisor` is not known to count any.
+  /// The elements that count; null where `divisor` is another sum.
   CountedElements elements;
-  /// The scalar that the model divides by; null of an operation that counts by
-  /// itself.
+  /// The scalar that the model divides by, a sum over data; null of an
+  /// operation that counts by itself.
   Value divisor;
 };
 
@@ -23,6 +23,8 @@ struct LossCount {
 struct LossMean {
   /// None where the model's shapes alone decide.
   std::optional<LossCount> count;
+  /// The divisions by it.
+  SmallVector<Operation *> quotients;
   /// Why no count can stand for the whole loss, and where; empty where one can.
   std::string obstacle;
   Operation *at = nullptr;

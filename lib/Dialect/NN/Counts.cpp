@@ -31,31 +31,40 @@ Value nn::buildShare(OpBuilder &builder, Location loc,
                           llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
 }
 
-/// `value` without conversions, reshapes and bounds by constants.
+/// `value` without conversions and reshapes.
 static Value strip(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (isa<arith::ExtFOp, arith::TruncFOp, tensor::CollapseShapeOp,
-            tensor::ExpandShapeOp, tensor::CastOp>(op)) {
-      value = op->getOperand(0);
-      continue;
-    }
-    if (!isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
-      return value;
-    if (matchPattern(op->getOperand(1), m_Constant()))
-      value = op->getOperand(0);
-    else if (matchPattern(op->getOperand(0), m_Constant()))
-      value = op->getOperand(1);
-    else
-      return value;
+    if (!isa<arith::ExtFOp, arith::TruncFOp, tensor::CollapseShapeOp,
+             tensor::ExpandShapeOp, tensor::CastOp>(op))
+      break;
+    value = op->getOperand(0);
   }
   return value;
 }
 
+/// Whether `value` is a constant that no sum of one element or more is below.
+static bool isSmall(Value value) {
+  DenseFPElementsAttr constant;
+  return matchPattern(value, m_Constant(&constant)) && constant.isSplat() &&
+         constant.getSplatValue<APFloat>().convertToDouble() <= 1.0;
+}
+
+Value nn::findSummed(Value number) {
+  number = strip(number);
+  Operation *op = number.getDefiningOp();
+  if (op && isa<arith::MaximumFOp, arith::MaxNumFOp>(op)) {
+    if (isSmall(op->getOperand(1)))
+      number = strip(op->getOperand(0));
+    else if (isSmall(op->getOperand(0)))
+      number = strip(op->getOperand(1));
+  }
+  auto sum = number.getDefiningOp<ReduceOp>();
+  return sum && sum.getKind() == Reduction::Sum ? sum.getX() : Value();
+}
+
 CountedElements nn::findCounted(Value number) {
-  auto sum = strip(number).getDefiningOp<ReduceOp>();
-  if (!sum || sum.getKind() != Reduction::Sum)
-    return {};
-  auto ones = strip(sum.getX()).getDefiningOp<arith::UIToFPOp>();
+  Value summed = findSummed(number);
+  auto ones = summed ? strip(summed).getDefiningOp<arith::UIToFPOp>() : nullptr;
   auto compare =
       ones ? strip(ones.getIn()).getDefiningOp<arith::CmpIOp>() : nullptr;
   DenseIntElementsAttr ignored;

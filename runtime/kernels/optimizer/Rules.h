@@ -85,12 +85,13 @@ struct JudgeRule {
 
 ZRT_RULE void judge(const JudgeRule &rule, Control &control) {
   bool clean = control.nonFinite == 0;
-  double mean = rule.microBatches > 0 && control.weightSum > 0
+  double mean = rule.microBatches > 0 && control.weightSum != 0
                     ? control.weightSum / rule.microBatches
                     : 1;
   double unweighted = control.scale * rule.divisor, scale = unweighted * mean;
   double sum = rule.exact ? limbsToDouble(control.normLimbs) : control.normSum;
-  double norm = clean ? sqrt(sum) / scale : HUGE_VAL;
+  // A model may count with a sign, which its weights then have as well.
+  double norm = clean ? sqrt(sum) / fabs(scale) : HUGE_VAL;
   double factor = 1 / scale;
   if (rule.clip > 0) {
     double ratio = rule.clip / (norm + 1e-6);

@@ -12,8 +12,12 @@ namespace mlir::nn {
 Value buildShare(OpBuilder &builder, Location loc,
                  zero::CountedElements counted);
 
-/// The elements that the scalar `number` is the number of, or, where they are
-/// fewer, a constant; null where it is something else.
+/// What the scalar `number` is the sum of, or, where that is less, a constant of
+/// at most 1; null where it is something else.
+Value findSummed(Value number);
+
+/// The elements that `number`, such a sum, is the number of; null where it is
+/// another sum.
 zero::CountedElements findCounted(Value number);
 
 } // namespace mlir::nn
