@@ -3,6 +3,7 @@
 #include "checkpoint/Folder.h"
 #include "data/StoredArrays.h"
 #include "state/FileIdentity.h"
+#include "state/TensorFiles.h"
 
 #include <cerrno>
 #include <cstring>
@@ -77,9 +78,11 @@ void zrt::checkOutputs(const Options &options) {
              {"--calibrate", options.calibrate}});
   std::vector<Named> outputs = given({{"--metrics", options.metrics}});
   outputs.insert(outputs.begin(), replaced.begin(), replaced.end());
-  std::vector<Named> inputs = given({{"--weights", options.weights},
-                                     {"--tokenizer", options.tokenizer},
+  std::vector<Named> inputs = given({{"--tokenizer", options.tokenizer},
                                      {"this executable", "/proc/self/exe"}});
+  if (!options.weights.empty())
+    for (const std::string &file : tensorFilesOf(options.weights))
+      inputs.push_back({"--weights", file});
   for (const Named &data :
        given({{"--data", options.data},
               {"--validation-data", options.validationData}}))

@@ -49,9 +49,9 @@ protected:
     problem.deterministic =
         context.program && context.program->training.deterministic;
     cudnn = planCudnnAttention(problem, *context.cuda, reason);
-    if (cudnn && !mendsCudnn())
-      return;
-    if (const std::string refusal = ownRefusal(); !refusal.empty())
+    const std::string refusal = ownRefusal();
+    mendsCudnn = cudnn && gradient && masked && refusal.empty();
+    if (!cudnn && !refusal.empty())
       refuse(spec, refusal);
   }
 
@@ -60,15 +60,20 @@ protected:
     if (cudnn)
       cudnn->run(arguments, workspace);
     arguments.workspace = workspace;
-    if (gradient && (!cudnn || mendsCudnn()))
+    if (gradient && (!cudnn || mendsCudnn))
       attentionGrad(arguments, stream, /*onlyIfNeeded=*/cudnn != nullptr);
     else if (!cudnn)
       attention(arguments, stream);
   }
 
-  /// Whether own kernels follow cuDNN's. cuDNN takes probabilities from `lse`
-  /// alone, and only the values of a mask tell whether that may be done.
-  bool mendsCudnn() const { return gradient && masked; }
+  std::string choice() const override {
+    const bool isUnmended = cudnn && gradient && masked && !mendsCudnn;
+    return CudnnChoice::choice() +
+           (isUnmended ? ", whose gradients are wrong where a mask hides all "
+                         "keys of a query by finite numbers: own kernels, "
+                         "which would mend them, have no room"
+                       : "");
+  }
 
   cudaStream_t stream;
   bool masked;
@@ -81,12 +86,13 @@ private:
 
   std::string ownRefusal() const override {
     const std::string refusal = attentionRefusal(arguments, gradient);
-    const std::string why =
-        cudnn ? "a mask may hide all keys by finite numbers" : reason;
-    return refusal.empty() ? "" : refusal + " (cuDNN: " + why + ")";
+    return refusal.empty() ? "" : refusal + " (cuDNN: " + reason + ")";
   }
 
   bool gradient;
+  /// Whether own kernels follow cuDNN's, which take probabilities from `lse`
+  /// alone: only the values of a mask tell whether that may be done.
+  bool mendsCudnn = false;
   const KernelContext context;
 };
 
