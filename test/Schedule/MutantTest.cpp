@@ -62,6 +62,7 @@ static constexpr Harmless kHarmless[] = {
     {"", "is neither reduced nor stored", kNoFact},
     {"", "no 'zero.load' says which parameter it wants", kNoFact},
     {"", "; it is that of @", kOtherFact},
+    {"parameter", ", which @p", kOtherFact},
     {"", "that have a gradient already", kOtherFact},
     {"", "'zero.load' op wants @", kOtherFact},
     {"parameters", "is given what is not a copy of its slice", kOtherFact},
