@@ -72,6 +72,7 @@ Session::Session(const Compiled &compiled, const Options &asked)
           /*terminal=*/false,
           /*isForDevice=*/false},
       team(own.training.ranks) {
+  isStarted = !own.pretrained || !options.weights.empty();
   checkLaunch(own);
   checkMemory(own, options);
   CommunicatorOptions communication;
@@ -150,6 +151,14 @@ void Session::checkIdle() const {
                      "before anything but reading state");
 }
 
+void Session::checkStarted() const {
+  if (!isStarted)
+    throw StateError("'" + own.name +
+                     "' was compiled from a model with weights, and this run "
+                     "has new values instead: give it 'weights', load a "
+                     "checkpoint, or set parameters first");
+}
+
 //===----------------------------------------------------------------------===//
 // Data
 //===----------------------------------------------------------------------===//
@@ -224,6 +233,7 @@ UpdateReport Session::updateRank(int number, const RankFill &fill) {
 
 UpdateReport Session::step(const std::vector<NamedArray> &arrays) {
   checkIdle();
+  checkStarted();
   const RankFill fill = fillOf(arrays);
   UpdateReport report;
   runRanks([&](int rank) {
@@ -236,6 +246,7 @@ UpdateReport Session::step(const std::vector<NamedArray> &arrays) {
 
 void Session::backward(const std::vector<NamedArray> &arrays) {
   checkIdle();
+  checkStarted();
   bool judges = false;
   for (const Command &command : own.apply.commands)
     judges |= judgesGradients(own, command);
@@ -306,6 +317,7 @@ const Output &Session::outputOf(const NamedResult &result,
 double Session::evaluate(const std::vector<NamedArray> &arrays,
                          const std::vector<NamedResult> &results) {
   checkIdle();
+  checkStarted();
   const Batch batch(own, arrays);
   const int all = own.training.ranks;
   if (batch.count() % all != 0)

@@ -137,6 +137,8 @@ private:
   void runTogether(const std::function<void(int number, Rank &rank)> &body);
   void checkAlive() const;
   void checkIdle() const;
+  /// Throws StateError where values are missing that a run starts from.
+  void checkStarted() const;
 
   const Parameter &parameterOf(const std::string &name) const;
   const Parameter &parameterOf(const std::string &name, int64_t count) const;
@@ -160,6 +162,9 @@ private:
   /// tell them exactly.
   std::map<std::string, std::vector<float>> exact;
   std::unique_ptr<Held> held;
+  /// Whether the values are those that the run is to start from: a model with
+  /// weights has none of them before it was given some.
+  bool isStarted = true;
   Failure failure; ///< of the ranks
   RankTeam team;   ///< the last: its threads use the rest
 };

@@ -130,6 +130,7 @@ void Session::setParameter(const std::string &name, const float *values,
                       copyFrom(values));
     rank.stale = true;
   });
+  isStarted = true;
 }
 
 void Session::getState(const std::string &name, const std::string &state,
@@ -281,6 +282,8 @@ void Session::setLocal(int rank, const std::string &name,
       zrt::setGradient(own, arenas, number, parameter, piece.element,
                        piece.count, copyFrom(all.data()));
     });
+  if (what != kGradient)
+    isStarted = true;
 }
 
 /// The values of the start, or what the caller has set since.
@@ -407,4 +410,5 @@ void Session::loadCheckpoint(const std::string &folder) {
   firstSample = int64_t(manifest.data.consumed);
   for (const auto &batch : batches)
     batch->startAt(uint64_t(firstUpdate), uint64_t(firstSample));
+  isStarted = true;
 }

@@ -72,3 +72,31 @@ def test_command(tmp_path, capsys):
     assert "manifest.json" in capsys.readouterr().err
     with pytest.raises(zero.CannotImport, match="is no model of transformers"):
         zero.save_pretrained(MODELS["nanogpt"]()[0], tmp_path / "run", tmp_path / "other")
+
+
+def test_a_kept_library_wants_weights(tmp_path):
+    """It has none of the module's, and would train from new ones without a word."""
+    torch.manual_seed(3)
+    module, batch = torch.nn.Linear(4, 3), {"x": torch.randn(2, 4)}
+
+    class Loss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = module
+
+        def forward(self, x):
+            return self.linear(x).square().mean()
+
+    library, weights = tmp_path / "step.so", tmp_path / "weights.safetensors"
+    with zero.compile(Loss(), batch, config=ADAM, threads=1, output=library) as step:
+        step.save_weights(weights)
+        wanted = step(batch)
+        step.save_checkpoint(tmp_path / "run")
+    with zero.load(library, threads=1) as step:
+        for call in (step, lambda batch: step.evaluate([batch])):
+            with pytest.raises(zero.StateError, match="compiled from a model with weights"):
+                call(batch)
+        step.load_checkpoint(tmp_path / "run")
+        assert step(batch) < wanted
+    with zero.load(library, threads=1, weights=weights) as step:
+        assert step(batch) == wanted
