@@ -63,8 +63,30 @@ def made_once(m, y, x):
     return (y * m.ramp * m.table["mask"][0] * m.table["mask"][1]).mean()
 
 
+def made_without_gradients(m, y, x):
+    if getattr(m, "ramp", None) is None:
+        with torch.no_grad():
+            m.ramp = torch.linspace(0.5, 1.5, 4) * m.scale
+    return (y * m.ramp).mean()
+
+
+def made_in_each_step(m, y, x):
+    m.ramp = torch.arange(4.0)
+    m.ramp[1] = 3
+    return (y * m.ramp).mean()
+
+
 @pytest.mark.parametrize(
-    "function", [kept_to_look_at, the_same_number, in_eval_mode, moved, made_once]
+    "function",
+    [
+        kept_to_look_at,
+        the_same_number,
+        in_eval_mode,
+        moved,
+        made_once,
+        made_without_gradients,
+        made_in_each_step,
+    ],
 )
 def test_computed(function, tmp_path):
     module = Outer(function)
@@ -123,6 +145,47 @@ def drawn_once(m, y, x):
     return (y * m.noise).mean()
 
 
+def drawn_without_gradients(m, y, x):
+    if getattr(m, "noise", None) is None:
+        with torch.no_grad():
+            m.noise = torch.randn(4)
+    return (y * m.noise).mean()
+
+
+def counted_in_a_tensor(m, y, x):
+    if getattr(m, "steps", None) is None:
+        m.steps = torch.zeros(4)
+    m.steps = m.steps + 1
+    return (y * m.steps).mean()
+
+
+def counted_in_place(m, y, x):
+    if getattr(m, "steps", None) is None:
+        m.steps = torch.zeros(4)
+    m.steps += 1
+    return (y * m.steps).mean()
+
+
+def first_step_by_a_tensor(m, y, x):
+    factor = 2 if getattr(m, "ones", None) is None else 1
+    m.ones = torch.ones(4)
+    return y.mean() * factor
+
+
+def warmed_up(m, y, x):
+    if getattr(m, "ones", None) is None:
+        m.ones = torch.ones(4)
+    else:
+        y = y * 2
+    return y.mean()
+
+
+def used_before_assigned(m, y, x):
+    table = getattr(m, "ramp", torch.ones(4))
+    m.ramp = torch.arange(4.0)
+    return (y * table).mean()
+
+
 def growing(m, y, x):
     m.seen.append(y)
     return y.mean()
@@ -158,6 +221,12 @@ def queue(m, y, x):
         (made_of_the_first_batch, "forward reads 'inner.mean'"),
         (made_of_a_parameter, "forward reads 'inner.size'"),
         (drawn_once, "forward reads 'inner.noise'"),
+        (drawn_without_gradients, "forward reads 'inner.noise'"),
+        (counted_in_a_tensor, "forward changes 'inner.steps' in each step"),
+        (counted_in_place, "forward writes to a tensor that it assigned in the step before"),
+        (first_step_by_a_tensor, "something else once it has changed 'inner.ones'"),
+        (warmed_up, "something else once it has changed 'inner.ones'"),
+        (used_before_assigned, "something else once it has changed 'inner.ramp'"),
         (growing, "forward changes 'inner.seen' in each step"),
         (growing_numbers, "forward changes 'inner.seen' in each step"),
         (counted_in_a_table, "forward changes 'inner.table.steps' in each step"),

@@ -6,8 +6,7 @@ before they run: where a gradient ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Iterable
+from typing import Any
 
 import torch
 from torch import nn
@@ -16,6 +15,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from zero.importer.captured import Average, Captured, needed
 from zero.importer.convert import CONVERTERS
 from zero.importer.errors import CannotImport
 from zero.importer.functions import own_gradients_checked
@@ -28,8 +28,9 @@ from zero.importer.hooks import (
     refuse_module_hooks,
 )
 from zero.importer.places import place_of, place_of_error
-from zero.importer.state import State, Steps, find_constants
-from zero.importer.stops import KEPT, STOP
+from zero.importer.state import State, Steps, find_constants, refuse_other_constants
+from zero.importer.steps import computation_of, kept_values, take_kept
+from zero.importer.stops import GIVEN, KEPT, STOP
 from zero.importer.writes import DETACHES, GRAD_MODE, memory_of, refuse_writes, written_by
 
 
@@ -67,29 +68,6 @@ class LossOf(nn.Module):
         return value
 
 
-@dataclass(frozen=True)
-class Average:
-    """A buffer that training tracks: its name in the module, its value, and the part
-    of the difference that it moves by in a micro-batch."""
-
-    name: str
-    data: torch.Tensor
-    weight: float
-
-
-@dataclass
-class Captured:
-    """The graph, and what its placeholders stand for."""
-
-    graph: Graph
-    parameters: dict[Node, str]  # by the name in the module
-    averages: dict[Node, Average]
-    constants: dict[Node, Any]
-    inputs: dict[Node, str]
-    results: list[Node]
-    batch: dict[str, Any] = field(default_factory=dict)  # the example
-
-
 def copies(batch: dict[str, Any]) -> dict[str, Any]:
     """The batch with tensors of its own: export takes two uses of one tensor for
     one input."""
@@ -114,13 +92,31 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
         # Shapes are all that tracing reads. Buffers keep their values beside.
         batch = {k: v.to("meta") if isinstance(v, torch.Tensor) else v for k, v in batch.items()}
         set_buffers(module, {name: value.to("meta") for name, value in buffers.items()})
+    again = None
     try:
         program, hooks = traced(wrapper, batch)
         if wrapper.steps.changes:
-            refuse_another(wrapper, batch, program)
+            find_constants(wrapper.steps, kept_of(program, buffers, {}))
+            again = second_step(wrapper, batch, buffers)
     finally:
         if on_meta:
             set_buffers(module, buffers)
+    captured = reduced(program, hooks, module, buffers, hooked)
+    if again:
+        refuse_another(wrapper.steps, captured, reduced(*again, module, buffers, hooked))
+    captured.batch = example
+    return captured
+
+
+def reduced(
+    program: ExportedProgram,
+    hooks: Hooks,
+    module: nn.Module,
+    buffers: dict[str, torch.Tensor],
+    hooked: dict[str, Hook],
+) -> Captured:
+    """The traced graph in the operations that converters know, with its stops."""
+    take_kept(program.graph)
     refuse_dynamic(program)
     trained = trainable(program, module)
     dependent = dependents(program.graph_module.graph, trained)
@@ -130,9 +126,7 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     apply_hooks(program.graph_module, hooks, hooked_leaves(program, module, hooked))
     program = program.run_decompositions(table())
     give_factors(program.graph_module, hooks)
-    captured = bind(program, buffers)
-    captured.batch = example
-    return captured
+    return bind(program, buffers)
 
 
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
@@ -148,41 +142,53 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
         state.put_back()
 
 
-def refuse_another(wrapper: LossOf, batch: dict[str, Any], first: ExportedProgram) -> None:
+def second_step(
+    wrapper: LossOf, batch: dict[str, Any], buffers: dict[str, torch.Tensor]
+) -> tuple[ExportedProgram, Hooks]:
+    """Traces what follows the step that `wrapper` has run."""
+    steps = wrapper.steps
+    steps.again = True
+    program, hooks = traced(wrapper, batch)
+    refuse_writes_to_given(program)
+    refuse_other_constants(steps, kept_of(program, buffers, steps.given))
+    return program, hooks
+
+
+def kept_of(
+    program: ExportedProgram, buffers: dict[str, torch.Tensor], given: dict[int, torch.Tensor]
+) -> dict[int, torch.Tensor]:
+    """The values of what forward assigned that are the same in each step, by its marks."""
+    if not any(node.target is KEPT for node in program.graph.nodes):
+        return {}
+    try:
+        # Only here are writes in place and regions without gradients operations like others.
+        return kept_values(bind(program.run_decompositions(table()), buffers), given)
+    except Exception:
+        return {}  # What is wrong with the graph is said where it is reduced.
+
+
+def refuse_writes_to_given(program: ExportedProgram) -> None:
+    """A table of the first step that the second one writes to is no constant."""
+    nodes = [node for part in program.graph_module.modules() for node in part.graph.nodes]
+    given = {memory_of(node) for node in nodes if node.target is GIVEN} - {None}
+    for node in nodes:
+        if given & {memory_of(written) for written in written_by(node)}:
+            raise CannotImport(
+                "forward writes to a tensor that it assigned in the step before, and zero keeps "
+                "nothing from step to step but parameters and running statistics: compute it "
+                "in __init__",
+                place_of(node),
+            )
+
+
+def refuse_another(steps: Steps, first: Captured, second: Captured) -> None:
     """Where forward changes its module, the second step has to be the same."""
-    find_constants(wrapper.steps.changes, take_kept(first))
-    wrapper.steps.again = True
-    second, _ = traced(wrapper, batch)
-    if text_of(first) != text_of(second):
-        names = ", ".join(f"'{change.path}'" for change in wrapper.steps.changes[:3])
+    if computation_of(first, {}) != computation_of(second, steps.given):
+        names = ", ".join(f"'{change.path}'" for change in steps.changes[:3])
         raise CannotImport(
             f"forward computes something else once it has changed {names}: compute it in "
             "__init__, or leave it out"
         )
-
-
-def take_kept(program: ExportedProgram) -> set[int]:
-    """Takes the marks of what forward assigned out of the graph; the numbers of those
-    that depend on the batch or a parameter."""
-    graph, variable = program.graph, set()
-    buffers = {
-        spec.arg.name
-        for spec in program.graph_signature.input_specs
-        if spec.kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
-    }
-    for node in [node for node in graph.nodes if node.target is KEPT]:
-        for source in needed(node.args[:1]):
-            random = torch.Tag.nondeterministic_seeded in getattr(source.target, "tags", ())
-            if random or (source.op == "placeholder" and source.name not in buffers):
-                variable.add(node.args[1])
-        graph.erase_node(node)
-    program.graph_module.recompile()
-    return variable
-
-
-def text_of(program: ExportedProgram) -> str:
-    values = [v.tolist() for v in program.constants.values() if isinstance(v, torch.Tensor)]
-    return f"{program.graph_module.print_readable(print_output=False)} {values}"
 
 
 def refuse_cumulative_averages(module: nn.Module) -> None:
@@ -261,17 +267,6 @@ def is_dynamic(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         return any(isinstance(size, torch.SymInt) for size in value.shape)
     return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
-
-
-def needed(results: Iterable[Node]) -> set[Node]:
-    """The nodes that `results` depend on."""
-    found, stack = set(), list(results)
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            stack += node.all_input_nodes
-    return found
 
 
 # Where gradients end

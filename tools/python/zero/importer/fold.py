@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from zero.importer.capture import Captured
+from zero.importer.captured import Captured
 from zero.importer.stops import STOP
 
 # Their results depend on their first argument's shape and type only.
@@ -34,7 +34,7 @@ def fold(captured: Captured) -> None:
     for node in captured.graph.nodes:
         if node.op == "get_attr":
             constants[node] = getattr(captured.graph.owning_module, node.target)
-        elif node.op == "call_function" and not is_random(node):
+        elif node.op == "call_function" and node not in constants and not is_random(node):
             value = evaluate(node, constants)
             if value is not None:
                 constants[node] = value

@@ -11,7 +11,7 @@ from typing import Any, Callable
 import torch
 from torch.fx import Node
 
-from zero.importer.capture import Captured, needed
+from zero.importer.captured import Captured, needed
 from zero.importer.convert.registry import bind
 from zero.importer.errors import CannotImport
 from zero.importer.places import place_of

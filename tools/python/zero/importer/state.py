@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator
 
 import torch
+import torch.utils._pytree as tree
 from torch import nn
 
 from zero.importer.errors import CannotImport
+from zero.importer.steps import digest
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
 CONTAINERS = (dict, list, set, deque)
@@ -49,6 +51,8 @@ class Change:
     # Whether it depends on neither the batch nor a parameter, as a table that the first
     # step makes: the second one, which has it, computes with the same.
     constant: bool = False
+    # Those of its tensors in the graph, in the order of the tree's leaves.
+    marks: list[int] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -209,22 +213,37 @@ def is_plain(value: Any) -> bool:
 # A second step
 
 
-def start_next(changes: list[Change], state: State) -> None:
-    """Sets what the first step left: numbers, and what may not be read. Tracing may have
-    put copies where containers were."""
+def start_next(changes: list[Change], state: State, given: dict[int, torch.Tensor]) -> None:
+    """Sets what the first step left: numbers, constants by the numbers of their marks, and
+    what may not be read. Tracing may have put copies where containers were."""
     containers = {cell.path: cell.container for cell in state.cells if not cell.registered}
     for change in changes:
-        if change.constant:
-            continue
         container = containers[change.cell.path]
         if change.key is ABSENT:
             put(container, change.value)
         elif change.value is ABSENT:
             del container[change.key]
+        elif change.constant:
+            container[change.key] = with_given(change, given)
         else:
             # A hook of forward that the first step made is there in the second.
             kept = is_plain(change.value) or change.cell.path.endswith("_hooks")
             container[change.key] = change.value if kept else Unread(change.path)
+
+
+def with_given(change: Change, given: dict[int, torch.Tensor]) -> Any:
+    """The value of a constant change, of tensors that the graph names by their marks: the
+    numbers themselves may have no place in it, as on the meta device."""
+    leaves, form = tree.tree_flatten(change.value)
+    marks = iter(change.marks)
+    for index, leaf in enumerate(leaves):
+        if isinstance(leaf, torch.Tensor):
+            mark = next(marks)
+            like = torch.empty_strided(
+                leaf.shape, leaf.stride(), dtype=leaf.dtype, device=leaf.device
+            )
+            leaves[index] = torch.ops.zero_importer.given(like, mark)
+    return tree.tree_unflatten(leaves, form)
 
 
 def refuse_growing(changes: list[Change]) -> None:
@@ -243,23 +262,28 @@ def refuse_change(change: Change) -> None:
 
 def mark_kept(changes: list[Change]) -> None:
     """Names the tensors that forward assigned in the graph."""
-    for index, change in enumerate(changes):
-        for value in torch.utils._pytree.tree_leaves(change.value):
+    count = 0
+    for change in changes:
+        change.marks = []
+        for value in tree.tree_leaves(change.value):
             if isinstance(value, torch.Tensor):
-                torch.ops.zero_importer.kept(value, index)
+                torch.ops.zero_importer.kept(value, count)
+                change.marks.append(count)
+                count += 1
 
 
-def find_constants(changes: list[Change], variable: set[int]) -> None:
-    """`variable` are the numbers of the changes that depend on the batch or a parameter."""
-    for index, change in enumerate(changes):
-        parts = torch.utils._pytree.tree_leaves(change.value)
-        tensors = [part for part in parts if isinstance(part, torch.Tensor)]
+def find_constants(steps: Steps, values: dict[int, torch.Tensor]) -> None:
+    """`values` are those of the marks that depend on neither the batch nor a parameter."""
+    for change in steps.changes:
+        parts = tree.tree_leaves(change.value)
         plain = all(isinstance(part, (*PLAIN, torch.Tensor)) for part in parts)
-        change.constant = bool(tensors) and plain and index not in variable
+        change.constant = bool(change.marks) and plain and values.keys() >= set(change.marks)
+    steps.given = values
 
 
 def refuse_changing(changes: list[Change], constants: set[str]) -> None:
-    """The second step changes nothing but what it may not read."""
+    """The second step changes nothing but what it may not read, and constants, which are
+    looked at once they have their values."""
     for change in changes:
         if change.path in constants:
             continue
@@ -269,11 +293,34 @@ def refuse_changing(changes: list[Change], constants: set[str]) -> None:
             refuse_change(change)
 
 
+def refuse_other_constants(steps: Steps, values: dict[int, torch.Tensor]) -> None:
+    """The second step may assign a constant again, but no other one. `values` are those of
+    its marks."""
+    first = {change.path: change for change in steps.changes if change.constant}
+    for change in steps.second:
+        known = first.get(change.path)
+        if known and parts_of(known, steps.given) != parts_of(change, values):
+            refuse_change(change)
+
+
+def parts_of(change: Change, values: dict[int, torch.Tensor]) -> list[str] | None:
+    """Equal for the same constants."""
+    leaves, form = tree.tree_flatten(change.value)
+    if change.value is ABSENT or not values.keys() >= set(change.marks):
+        return None
+    marks = iter(change.marks)
+    tensors = [isinstance(leaf, torch.Tensor) for leaf in leaves]
+    parts = [values[next(marks)] if t else leaf for leaf, t in zip(leaves, tensors)]
+    return [str(form), *map(digest, parts)]
+
+
 @dataclass
 class Steps:
     """Runs a module, and leaves it as it was."""
 
     changes: list[Change] = field(default_factory=list)  # what the first step left
+    second: list[Change] = field(default_factory=list)  # what the second one did
+    given: dict[int, torch.Tensor] = field(default_factory=dict)  # the constants, by mark
     again: bool = False
 
     def run(self, module: nn.Module, batch: dict[str, Any]) -> Any:
@@ -292,9 +339,10 @@ class Steps:
         return result
 
     def _second(self, module: nn.Module, batch: dict[str, Any], state: State) -> Any:
-        start_next(self.changes, state)
+        start_next(self.changes, state, self.given)
         state = State(module)
         result = module(**batch)
-        constants = {change.path for change in self.changes if change.constant}
-        refuse_changing(state.changes(), constants)
+        self.second = state.changes()
+        refuse_changing(self.second, {change.path for change in self.changes if change.constant})
+        mark_kept(self.second)
         return result

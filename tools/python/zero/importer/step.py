@@ -8,7 +8,7 @@ import torch
 from torch.fx import Node
 
 from zero.importer.builder import Builder
-from zero.importer.capture import Captured, needed
+from zero.importer.captured import Captured, needed
 from zero.importer.convert import convert_node
 from zero.importer.errors import CannotImport, Place
 from zero.importer.ir import Names, Value, print_operations, same

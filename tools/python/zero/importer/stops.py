@@ -25,6 +25,9 @@ HOOKED = define("(Tensor x, int index, Tensor? factor=None) -> Tensor", "hooked"
 # What forward assigns, by the number of the change.
 KEPT = define("(Tensor x, int index) -> Tensor", "kept")
 
+# What the step before assigned, by the number of its mark; `x` has its shape and type.
+GIVEN = define("(Tensor x, int index) -> Tensor", "given")
+
 # Nothing uses their results where they are traced.
 torch.fx.node.has_side_effect(HOOKED)
 torch.fx.node.has_side_effect(KEPT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zero.importer.capture import Captured
+from zero.importer.captured import Captured
 from zero.importer.recognize import activations, attention, heads, norms, rotary, stochastic
 
 RECOGNIZERS = (

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from zero.importer.capture import Captured
+from zero.importer.captured import Captured
 from zero.importer.recognize import functions
 from zero.importer.recognize.patterns import (
     aten,

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch.fx import Node
 
-from zero.importer.capture import Captured
+from zero.importer.captured import Captured
 from zero.importer.recognize.patterns import RESHAPES, aten, calls, is_call, shape_of
 
 COPIES = (aten.clone.default, aten.contiguous.default, aten.alias.default)

@@ -7,7 +7,7 @@ from typing import Any, Callable
 import torch
 from torch.fx import Node
 
-from zero.importer.capture import Captured
+from zero.importer.captured import Captured
 
 aten = torch.ops.aten
 RESHAPES = (aten.view.default, aten.reshape.default, aten._unsafe_view.default)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zero.importer.capture import Captured
+from zero.importer.captured import Captured
 from zero.importer.recognize import functions
 from zero.importer.recognize.patterns import (
     aten,
