@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import random
 
+import numpy
 import pytest
 import torch
 from test_refusals import refusal
@@ -240,3 +242,34 @@ def test_refused(function, words):
     assert words in refusal(module)
     assert before == {name: part.__dict__ for name, part in module.named_modules()}
     assert module.inner.w.requires_grad and not module.inner.seen and not module.inner.table
+
+
+def layer_dropped(m, y, x):
+    return y.mean() if random.uniform(0, 1) < 0.1 else (y**2).mean()
+
+
+def masked(m, y, x):
+    return (y * torch.from_numpy(numpy.random.rand(4))).mean()
+
+
+@pytest.mark.parametrize("function, name", [(layer_dropped, "random"), (masked, "numpy.random")])
+def test_numbers_of_python_are_refused(function, name):
+    module, batch = Outer(function), {"x": torch.ones(4, 4)}
+    before = generators()
+    assert f"forward draws from `{name}`" in refusal(module, **batch)
+    assert before == generators()
+
+
+def test_export_draws_nothing():
+    import zero
+
+    module = Outer(lambda m, y, x: nn.functional.dropout(y, 0.5).mean())
+    module.inner.w.register_hook(lambda g: g * (2 if torch.rand(()) < 2 else 1))
+    before = generators()
+    zero.export(module, {"x": torch.ones(4, 4)})
+    assert before == generators()
+
+
+def generators():
+    numbers = numpy.random.get_state()
+    return random.getstate(), numbers[1].tolist(), numbers[2], torch.get_rng_state().tolist()

@@ -14,6 +14,7 @@ from torch import nn
 from zero.importer.capture import capture
 from zero.importer.errors import CannotImport
 from zero.importer.fold import fold
+from zero.importer.generators import generators_kept
 from zero.importer.integers import check_integers
 from zero.importer.parameters import Parameters
 from zero.importer.recognize import recognize
@@ -68,7 +69,8 @@ def export(module: nn.Module, batch: dict[str, Any], *, outputs: Sequence[str] =
     CannotImport, with module path and source line, for what zero cannot say.
     """
     parameters = Parameters(module)
-    captured = capture(module, batch, tuple(outputs))
+    with generators_kept():
+        captured = capture(module, batch, tuple(outputs))
     fold(captured)
     check_integers(captured)
     recognize(captured)

@@ -17,6 +17,7 @@ import torch.utils._pytree as tree
 from torch import nn
 
 from zero.importer.errors import CannotImport
+from zero.importer.generators import drawing_refused
 from zero.importer.steps import digest
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
@@ -327,7 +328,8 @@ class Steps:
         state = State(module)
         try:
             run = self._second if self.again else self._first
-            return run(module, batch, state)
+            with drawing_refused():
+                return run(module, batch, state)
         finally:
             state.put_back()
 
