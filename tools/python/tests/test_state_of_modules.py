@@ -260,6 +260,15 @@ def test_numbers_of_python_are_refused(function, name):
     assert before == generators()
 
 
+def test_numbers_of_a_seed_are_constants(tmp_path):
+    def function(m, y, x):
+        numpy.random.seed(3)
+        return (y * torch.from_numpy(numpy.random.rand(4).astype("float32"))).mean()
+
+    compare_alone(Outer(function), tmp_path)
+    assert numpy.random.seed.__name__ == "seed"
+
+
 def test_export_draws_nothing():
     import zero
 

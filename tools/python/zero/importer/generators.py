@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import sys
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
 
@@ -33,19 +33,41 @@ def generators_kept() -> Iterator[None]:
 
 @contextmanager
 def drawing_refused() -> Iterator[None]:
-    """Refuses a forward that draws from Python's generator or NumPy's."""
-    python, numpy = random.getstate(), numpy_state()
-    yield
-    if random.getstate() != python:
-        refuse_drawing("`random`")
-    if numpy is not None and repr(as_plain(numpy_state())) != repr(as_plain(numpy)):
-        refuse_drawing("`numpy.random`")
+    """Refuses a forward that draws from Python's generator or NumPy's. One that seeds it
+    first has the same numbers in each step."""
+    numpy = getattr(sys.modules.get("numpy"), "random", None)
+    with seeding_watched(random, "`random`", random.getstate):
+        if numpy is None:
+            yield
+        else:
+            with seeding_watched(numpy, "`numpy.random`", numpy_state):
+                yield
+
+
+@contextmanager
+def seeding_watched(owner: Any, name: str, state: Callable[[], Any]) -> Iterator[None]:
+    before, seed, seeded = state(), owner.seed, []
+
+    def watched(*words: Any, **settings: Any) -> Any:
+        # Without a number it takes one from the system.
+        given = [word for word in (*words, *settings.values()) if word is not None]
+        if given and (seeded or state() == before):
+            seeded.append(True)
+        return seed(*words, **settings)
+
+    owner.seed = watched
+    try:
+        yield
+    finally:
+        owner.seed = seed
+    if not seeded and state() != before:
+        refuse_drawing(name)
 
 
 def refuse_drawing(name: str) -> None:
     raise CannotImport(
         f"forward draws from {name}, which would give each step the numbers of the import: draw "
-        "with PyTorch, or leave it out, as a model in eval mode does, or one whose "
+        "with PyTorch, seed it in forward, or leave it out, as a model in eval mode does, or one whose "
         "configuration has no such masks or dropped layers"
     )
 
@@ -53,8 +75,7 @@ def refuse_drawing(name: str) -> None:
 def numpy_state() -> Any:
     """None where nothing has imported NumPy."""
     numpy = sys.modules.get("numpy")
-    return numpy.random.get_state() if numpy is not None else None
-
-
-def as_plain(state: tuple) -> list[Any]:
-    return [part.tobytes() if hasattr(part, "tobytes") else part for part in state]
+    if numpy is None:
+        return None
+    kind, numbers, *rest = numpy.random.get_state()
+    return (kind, numbers.tolist(), *rest)
