@@ -161,6 +161,9 @@ def inside(w, x):
         (hooked(lambda g: g.clamp(-1, 1)), "no multiplication by constants"),
         (hooked(lambda g: g.clamp(min=0)), "no multiplication by constants"),
         (hooked(lambda g: g / g.norm()), "no multiplication by constants"),
+        (hooked(lambda g: torch.nan_to_num(g, 0, 0, 0)), "no multiplication by constants"),
+        (hooked(lambda g: torch.where(g.isnan(), 0, g)), "no multiplication by constants"),
+        (hooked(lambda g: 2 * g if g.isfinite().all() else 0 * g), "no multiplication by"),
         (hooked(lambda g: None), "gives no gradient"),
         (uses_forward, "cannot be called with a gradient|a tensor that forward computes"),
         (each_step, "register it once, before the import"),
@@ -199,6 +202,45 @@ def test_of_a_module(kind, words):
             return self.layer(x).mean()
 
     assert words in refusal(Hooked())
+
+
+class Counter:
+    """A hook whose factor falls after many steps."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def __call__(self, g):
+        self.steps += 1
+        return g * (0.5 if self.steps < 1000 else 1)
+
+    def method(self, g):
+        return self(g)
+
+    def closure(self):
+        steps = 0
+
+        def hook(g):
+            nonlocal steps
+            steps += 1
+            return g * (0.5 if steps < 1000 else 1)
+
+        return hook
+
+
+@pytest.mark.parametrize("kind", ["object", "method", "lambda", "closure"])
+def test_that_counts(kind):
+    counter = Counter()
+    hook = {
+        "object": counter,
+        "method": counter.method,
+        "lambda": lambda g: counter(g),
+        "closure": counter.closure(),
+    }[kind]
+    assert "changes what it keeps" in refusal(Module(hooked(hook)))
+    assert counter.steps == 0
+    if kind == "closure":
+        assert hook.__closure__[0].cell_contents == 0
 
 
 def test_of_all_modules():

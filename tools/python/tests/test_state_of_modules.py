@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import functools
+import itertools
+import logging
 import random
+from collections import OrderedDict
 
 import numpy
 import pytest
@@ -11,6 +15,9 @@ import torch
 from test_refusals import refusal
 from torch import nn
 from training import compare
+
+import zero
+from zero.importer.state import State
 
 
 class Module(nn.Module):
@@ -101,8 +108,6 @@ def test_computed(function, tmp_path):
 
 def compare_alone(module, folder):
     """The reference of PyTorch changes another module."""
-    import zero
-
     zero.export(module, {"x": torch.randn(4, 4)})
     compare(copy.deepcopy(module), {"x": torch.randn(4, 4)}, folder)
 
@@ -244,6 +249,151 @@ def test_refused(function, words):
     assert module.inner.w.requires_grad and not module.inner.seen and not module.inner.table
 
 
+class Schedule:
+    """What forward calls, and keeps a count."""
+
+    shared = 0
+
+    def __init__(self):
+        self.steps = 0
+
+    def __call__(self):
+        self.steps += 1
+        return 1 / self.steps
+
+    def of_all(self):
+        Schedule.shared += 1
+        return 1 / Schedule.shared
+
+
+class Slots:
+    __slots__ = ("steps",)
+
+    def __init__(self):
+        self.steps = 0
+
+    def __call__(self):
+        self.steps += 1
+        return 1 / self.steps
+
+
+def counting():
+    steps = 0
+
+    def count():
+        nonlocal steps
+        steps += 1
+        return steps
+
+    return count
+
+
+NUMBER = 0
+
+
+def of_the_file():
+    global NUMBER
+    NUMBER += 1
+    return NUMBER
+
+
+def array():
+    values = numpy.ones(2)
+
+    def count():
+        values[:] += 1
+        return float(values[0])
+
+    return count
+
+
+def drawing():
+    generator = numpy.random.default_rng(0)
+    return lambda: generator.random()
+
+
+@pytest.mark.parametrize(
+    "made, words",
+    [
+        (Schedule, "given.steps"),
+        (lambda: Schedule().of_all, "shared"),
+        (Slots, "given.steps"),
+        (counting, "given.steps"),
+        (lambda: of_the_file, "given.NUMBER"),
+        (array, "values"),
+        (drawing, "generator"),
+        (lambda: random.Random(0).random, "given"),
+        (lambda: itertools.count(1).__next__, "given"),
+        (lambda: (n for n in range(1, 9)).__next__, "given"),
+        (lambda: itertools.cycle([1.0, 2.0]).__next__, "given"),
+        (lambda: iter([1.0, 2.0, 3.0]).__next__, "given"),
+        (lambda: functools.partial(next, zip([1, 2, 3])), "given"),
+    ],
+)
+def test_what_counts_elsewhere_is_refused(made, words):
+    def function(m, y, x):
+        number = m.given()
+        return (y * (number[0] if isinstance(number, tuple) else number)).mean()
+
+    module = Outer(function)
+    module.inner.given = made()
+    text = refusal(module)
+    assert "forward changes 'inner.given" in text and "in each step" in text and words in text
+    assert Schedule.shared == NUMBER == 0
+    assert getattr(module.inner.given, "steps", 0) == 0
+
+
+def test_of_the_class_and_of_an_array_is_refused():
+    class Counted(Module):
+        number = 0
+
+    def function(m, y, x):
+        type(m).number += 1
+        return (y * type(m).number).mean()
+
+    assert "forward changes 'number' in each step" in refusal(Counted(function))
+    assert Counted.number == 0
+
+    def counted(m, y, x):
+        m.numbers += 1
+        return (y * float(m.numbers[0])).mean()
+
+    module = Module(counted)
+    module.numbers = numpy.zeros(2)
+    assert "forward changes 'numbers' in each step" in refusal(module)
+    assert not module.numbers.any()
+
+
+class Frozen(dict):
+    """As the outputs of transformers, which some methods of a dict refuse."""
+
+    def update(self, *words, **settings):
+        raise RuntimeError("no update")
+
+    clear = pop = __delitem__ = update
+
+
+def test_only_what_changed_is_put_back():
+    class Watched(dict):
+        def __setitem__(self, key, value):
+            raise AssertionError("written")
+
+    logger = logging.getLogger("of.a.model")
+    loggers = logging.Logger.manager.loggerDict
+    module = Outer(the_same_number)
+    module.inner.output, module.inner.watched = Frozen(logits=1), Watched(a=1)
+    module.inner.log, module.inner.ordered = logger, OrderedDict(a=1, b=2)
+    known = State(module)
+    assert not any(cell.container.read() == loggers for cell in known.cells)
+    before = dict(module.inner.__dict__)
+    dict.__setitem__(module.inner.output, "loss", 2)
+    module.inner.ordered.move_to_end("a")
+    known.put_back()
+    assert module.inner.__dict__ == before and module.inner.output == {"logits": 1}
+    assert list(module.inner.ordered) == ["a", "b"]
+    zero.export(module, {"x": torch.ones(4, 4)})
+
+
 def layer_dropped(m, y, x):
     return y.mean() if random.uniform(0, 1) < 0.1 else (y**2).mean()
 
@@ -270,8 +420,6 @@ def test_numbers_of_a_seed_are_constants(tmp_path):
 
 
 def test_export_draws_nothing():
-    import zero
-
     module = Outer(lambda m, y, x: nn.functional.dropout(y, 0.5).mean())
     module.inner.w.register_hook(lambda g: g * (2 if torch.rand(()) < 2 else 1))
     before = generators()

@@ -67,8 +67,8 @@ def seeding_watched(owner: Any, name: str, state: Callable[[], Any]) -> Iterator
 def refuse_drawing(name: str) -> None:
     raise CannotImport(
         f"forward draws from {name}, which would give each step the numbers of the import: draw "
-        "with PyTorch, seed it in forward, or leave it out, as a model in eval mode does, or one whose "
-        "configuration has no such masks or dropped layers"
+        "with PyTorch, seed it in forward, or leave it out, as a model in eval mode does, or one "
+        "whose configuration has no such masks or dropped layers"
     )
 
 

@@ -18,6 +18,7 @@ from torch.nn.modules import module as modules
 
 from zero.importer.errors import CannotImport, Place
 from zero.importer.places import PACKAGE, TORCH, place_of, place_of_frames
+from zero.importer.state import State
 from zero.importer.stops import HOOKED
 from zero.importer.writes import memory_of, written_by
 
@@ -241,13 +242,37 @@ def give_factors(module: GraphModule, hooks: Hooks) -> None:
 
 def factor_of(hook: Hook, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     """What `hook` multiplies gradients by, element by element."""
+    state = State(*hook.functions)
+    try:
+        factor = probed(hook, shape, dtype)
+        changed = state.is_changed()
+    finally:
+        state.put_back()
+    if changed:
+        raise CannotImport(
+            f"{hook.what} changes what it keeps, such as a count, and zero would never call it: "
+            "leave it out",
+            hook.place,
+        )
+    return factor
+
+
+def probed(hook: Hook, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     generator = torch.Generator().manual_seed(0)
     factor = passed(hook, torch.ones(shape, dtype=dtype))
+    random = torch.randn(shape, dtype=dtype, generator=generator)
     # A bound shows at large gradients, a threshold at small ones.
-    for scale in (1.0, 1e-20, 1e20):
-        gradient = scale * torch.randn(shape, dtype=dtype, generator=generator)
-        wanted = gradient * factor
-        if not torch.allclose(passed(hook, gradient.clone()), wanted, rtol=1e-5, atol=0.0):
+    gradients = [scale * random for scale in (1.0, 1e-20, 1e20)]
+    # What replaces an overflow shows at one, in all elements and in some.
+    for value in (torch.inf, -torch.inf, torch.nan):
+        gradients += [torch.full_like(random, value), random.where(random > 0, value)]
+    for gradient in gradients:
+        found, wanted = passed(hook, gradient.clone()), gradient * factor
+        # A gradient that ends is 0 of whatever.
+        ended = (factor == 0) & (found == 0)
+        if not torch.allclose(
+            found, wanted.where(~ended, 0), rtol=1e-5, atol=0.0, equal_nan=True
+        ):
             raise CannotImport(
                 f"{hook.what} is no multiplication by constants, which zero computes: leave it "
                 "out; `gradient_clipping` is a key of the configuration",

@@ -7,21 +7,18 @@ numbers again: the module is traced a second time to find out.
 
 from __future__ import annotations
 
-import types
-from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 import torch
 import torch.utils._pytree as tree
 from torch import nn
 
+from zero.importer.cells import PLAIN, containers_of
 from zero.importer.errors import CannotImport
 from zero.importer.generators import drawing_refused
 from zero.importer.steps import digest
 
-PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
-CONTAINERS = (dict, list, set, deque)
 REGISTERED = {"_buffers": "the buffer", "_parameters": "the parameter", "_modules": "the module"}
 
 # What PyTorch's recurrent layers keep of their own parameters.
@@ -30,15 +27,26 @@ COPIES = {"_flat_weights", "_flat_weight_refs"}
 
 @dataclass
 class Cell:
-    """A container that forward can change, what it had, and how a message calls it."""
+    """What forward can change, what it had, and how a message calls it."""
 
     path: str
-    container: Any
+    container: Any  # of `zero.importer.cells`
     before: Any
     registered: str = ""
 
+    def is_changed(self) -> bool:
+        now = self.container.read()
+        if isinstance(now, dict):
+            same = list(now) == list(self.before)
+            return not same or any(now[key] is not self.before[key] for key in now)
+        if isinstance(now, list):
+            same = len(now) == len(self.before)
+            return not same or any(a is not b for a, b in zip(now, self.before))
+        return now != self.before
+
     def put_back(self) -> None:
-        put(self.container, self.before)
+        if self.is_changed():
+            self.container.write(self.before)
 
 
 @dataclass
@@ -95,28 +103,38 @@ for _name in (
 class State:
     """What a module has between two steps."""
 
-    def __init__(self, module: nn.Module):
+    def __init__(self, *values: Any):
         self.cells: list[Cell] = []
-        self.flags = [(n, p, p.requires_grad) for n, p in module.named_parameters()]
-        self._walk(module)
+        modules = [value for value in values if isinstance(value, nn.Module)]
+        self.flags = [
+            (name, parameter, parameter.requires_grad)
+            for module in modules
+            for name, parameter in module.named_parameters()
+        ]
+        self._walk(values)
 
-    def _walk(self, module: nn.Module) -> None:
+    def _walk(self, values: Iterable[Any]) -> None:
         known: set[int] = set()
-        stack: list[tuple[str, Any, str]] = [("", module, "")]
+        stack: list[tuple[str, Any, str]] = [("", value, "") for value in values]
+        # An object may go away, and another one have its number.
+        self.walked: list[Any] = []
         while stack:
             path, value, registered = stack.pop()
             if id(value) in known:
                 continue
             known.add(id(value))
-            contents = content_of(value)
-            if contents is None:
-                continue
-            if not isinstance(value, tuple):
-                self.cells.append(Cell(path, contents, copied(contents), registered))
-            for key, item in items_of(contents):
-                if not isinstance(item, (*PLAIN, torch.Tensor)):
-                    inner = REGISTERED.get(key, "") if isinstance(value, nn.Module) else ""
-                    stack.append((path if inner else joined(path, key), item, inner))
+            self.walked.append(value)
+            for container in containers_of(value):
+                contents = container.read()
+                if not isinstance(value, tuple):
+                    self.cells.append(Cell(path, container, contents, registered))
+                for key, item in items_of(contents):
+                    if not isinstance(item, (*PLAIN, torch.Tensor)):
+                        inner = REGISTERED.get(key, "") if isinstance(value, nn.Module) else ""
+                        stack.append((path if inner else joined(path, key), item, inner))
+
+    def is_changed(self) -> bool:
+        return any(cell.is_changed() for cell in self.cells)
 
     def changes(self) -> list[Change]:
         """What is different now. Refuses what only training may change."""
@@ -129,26 +147,21 @@ class State:
 
     def put_back(self) -> None:
         for cell in self.cells:
-            cell.put_back()
+            try:
+                cell.put_back()
+            except Exception:
+                # What cannot be set keeps what forward made of it, and the rest is put back.
+                continue
         for _, parameter, flag in self.flags:
             if parameter.requires_grad != flag:
                 parameter.requires_grad_(flag)
 
 
-def content_of(value: Any) -> Any:
-    """What holds the parts of `value`: itself, or its attributes."""
-    if isinstance(value, (*CONTAINERS, tuple)):
-        return value
-    if isinstance(value, nn.Module):
-        return value.__dict__
-    passive = callable(value) or isinstance(value, (type, types.ModuleType))
-    if passive or type(value).__module__.split(".")[0] in ("torch", "builtins"):
-        return None
-    return getattr(value, "__dict__", None)
-
-
 def items_of(contents: Any) -> Iterator[tuple[Any, Any]]:
-    yield from contents.items() if isinstance(contents, dict) else enumerate(contents)
+    if isinstance(contents, dict):
+        yield from contents.items()
+    elif isinstance(contents, (list, tuple)):
+        yield from enumerate(contents)
 
 
 def joined(path: str, key: Any) -> str:
@@ -156,24 +169,14 @@ def joined(path: str, key: Any) -> str:
     return f"{path}.{name}" if path else name
 
 
-def copied(contents: Any) -> Any:
-    return dict(contents) if isinstance(contents, dict) else list(contents)
-
-
-def put(container: Any, contents: Any) -> None:
-    """`contents` are what `copied` gave."""
-    container.clear()
-    sequence = isinstance(container, (list, deque))
-    getattr(container, "extend" if sequence else "update")(contents)
-
-
 def changes_of(cell: Cell) -> Iterator[Change]:
-    if not isinstance(cell.container, dict):
-        if not is_same(copied(cell.container), cell.before):
-            yield Change(cell, ABSENT, copied(cell.container))
+    now = cell.container.read()
+    if not isinstance(now, dict):
+        if not is_same(now, cell.before):
+            yield Change(cell, ABSENT, now)
         return
-    for key in {**cell.before, **cell.container}:
-        value = cell.container.get(key, ABSENT)
+    for key in {**cell.before, **now}:
+        value = now.get(key, ABSENT)
         if key in COPIES or is_same(value, cell.before.get(key, ABSENT)):
             continue
         if cell.registered:
@@ -217,19 +220,23 @@ def is_plain(value: Any) -> bool:
 def start_next(changes: list[Change], state: State, given: dict[int, torch.Tensor]) -> None:
     """Sets what the first step left: numbers, constants by the numbers of their marks, and
     what may not be read. Tracing may have put copies where containers were."""
-    containers = {cell.path: cell.container for cell in state.cells if not cell.registered}
+    containers = {
+        (cell.path, cell.container.kind): cell.container
+        for cell in state.cells
+        if not cell.registered
+    }
     for change in changes:
-        container = containers[change.cell.path]
+        container = containers[change.cell.path, change.cell.container.kind]
         if change.key is ABSENT:
-            put(container, change.value)
+            container.write(change.value)
         elif change.value is ABSENT:
-            del container[change.key]
+            container.delete(change.key)
         elif change.constant:
-            container[change.key] = with_given(change, given)
+            container.set(change.key, with_given(change, given))
         else:
             # A hook of forward that the first step made is there in the second.
             kept = is_plain(change.value) or change.cell.path.endswith("_hooks")
-            container[change.key] = change.value if kept else Unread(change.path)
+            container.set(change.key, change.value if kept else Unread(change.path))
 
 
 def with_given(change: Change, given: dict[int, torch.Tensor]) -> Any:
