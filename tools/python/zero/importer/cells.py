@@ -23,7 +23,8 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.d
 
 # Of the standard library, what holds a user's values.
 HOLDERS = (types.SimpleNamespace, dict, list, set, deque, tuple)
-FOREIGN = {*sys.stdlib_module_names, "torch", "numpy"}
+# The self-check records what the modules of a copy return.
+FOREIGN = {*sys.stdlib_module_names, "torch", "numpy", "zero"}
 
 
 class Items:
