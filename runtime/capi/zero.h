@@ -117,9 +117,9 @@ typedef struct zero_options {
   int32_t overcommit; /* 1: start without enough memory */
   double loss_scale;  /* in every update; 0: as compiled */
   double timeout;     /* seconds without progress; 0: 600, negative: for ever */
-  /* A safetensors file, or a folder of some, to start from; or NULL. A model that
-   * was imported with weights makes no update and no evaluation before it has
-   * some: from here, from a checkpoint, or as parameters that are set. */
+  /* A safetensors file, or a folder of some, to start from; or NULL. A model
+   * that was imported with weights makes no update and no evaluation before it
+   * has some: from here, from a checkpoint, or as parameters that are set. */
   const char *weights;
   const char *nvme_path; /* the folder of states in files, or NULL */
 } zero_options;

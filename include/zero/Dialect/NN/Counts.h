@@ -12,8 +12,8 @@ namespace mlir::nn {
 Value buildShare(OpBuilder &builder, Location loc,
                  zero::CountedElements counted);
 
-/// What the scalar `number` is the sum of, or, where that is less, a constant of
-/// at most 1; null where it is something else.
+/// What the scalar `number` is the sum of, or, where that is less, a constant
+/// of at most 1; null where it is something else.
 Value findSummed(Value number);
 
 /// The elements that `number`, such a sum, is the number of; null where it is
