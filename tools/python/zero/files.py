@@ -19,15 +19,23 @@ _KINDS = (
 )
 
 
+def check_regular(path: str, status: os.stat_result) -> None:
+    """Raises OSError where `status` is that of something else than a file."""
+    mode = status.st_mode
+    if not stat.S_ISREG(mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
+        raise OSError(errno.EINVAL, f"found {kind}, wanted a regular file", path)
+
+
 def _opener(path: str, flags: int) -> int:
     # Opening a pipe would wait for its other end, maybe for ever.
     descriptor = os.open(path, flags | os.O_NONBLOCK)
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        return descriptor
-    os.close(descriptor)
-    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
-    raise OSError(errno.EINVAL, f"found {kind}, wanted a regular file", path)
+    try:
+        check_regular(path, os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def open_file(path: str | os.PathLike, mode: str = "rb", **settings) -> IO[Any]:

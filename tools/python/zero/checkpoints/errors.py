@@ -6,10 +6,10 @@ import contextlib
 import functools
 import math
 import os
-import stat
 from typing import Any, Callable, Iterator
 
 from zero.errors import ArgumentError
+from zero.files import check_regular
 
 
 class CheckpointError(ArgumentError):
@@ -53,12 +53,9 @@ def naming_file(method: Callable) -> Callable:
 
 def size_of(path: str) -> int:
     """Bytes of a regular file; opening a pipe would wait for a writer."""
-    try:
+    with reading(path):
         status = os.stat(path)
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
-    if not stat.S_ISREG(status.st_mode):
-        raise CheckpointError(f"{path}: cannot be read: it is not a regular file")
+        check_regular(path, status)
     return status.st_size
 
 
