@@ -162,8 +162,7 @@ constexpr ConfigKey kLastKeys[] = {
     {"zero.loss_mean", T::Choice, "\"micro_batches\"", yes,
      "what weighs the same in the loss of an update and its gradient: each "
      "micro-batch, as in DeepSpeed with a loss that the model computes, or "
-     "each "
-     "token that counts in any of them, on any rank",
+     "each token that counts in any of them, on any rank",
      "", "tokens|micro_batches"},
     {"zero.alignment", T::Count, "128", yes,
      "each rank's part of a bucket is padded to a multiple of this many "

@@ -8,8 +8,6 @@
 
 #include "Verify.h"
 
-#include "program/Collective.h"
-
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;

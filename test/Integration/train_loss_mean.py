@@ -85,6 +85,12 @@ def main(folder, mpi):
         for stage in (0, 3):
             run = case.run(3, stage, 2, 2, loss_mean="tokens", **options)
             compare(f"{name} at stage {stage}", run, whole, 1e-5)
+    for stage in range(4):
+        run = case.run(3, stage, 4, 1, loss_mean="tokens", mesh="replica=2,shard=2")
+        compare(f"a mesh at stage {stage}", run, whole, 1e-5)
+    for stage in (1, 2, 3):  # Stage 0 offloads nothing.
+        run = case.run(3, stage, 2, 2, loss_mean="tokens", offload_optimizer={"device": "cpu"})
+        compare(f"offloaded at stage {stage}", run, whole, 1e-5)
     for precision, most in (("bf16", 2e-2), ("f16", 5e-3)):
         run = case.run(3, 2, 2, 2, precision, loss_mean="tokens")
         check(distance(run, whole) < most, f"{precision}: losses are off by "

@@ -83,12 +83,6 @@ protected:
   size_t mutants = 0;
 };
 
-/// Marks that no run shows, each with its reason.
-bool isFree(Operation *op, StringRef mark) {
-  // What is copied or sent early is proved by streams and buffers.
-  return mark == "report" || isa<MeshOp>(op);
-}
-
 TEST_P(FactMutantTest, NoMarkCanBeChanged) {
   const StringRef known[] = {"frozen",   "unused",    "last",     "skip",
                              "weighted", "prescaled", "loss_only"};
@@ -97,8 +91,7 @@ TEST_P(FactMutantTest, NoMarkCanBeChanged) {
       continue;
     for (StringAttr name : op->getRegisteredInfo()->getAttributeNames()) {
       const bool isSet = isa_and_nonnull<UnitAttr>(op->getAttr(name));
-      if ((!isSet && !llvm::is_contained(known, name.getValue())) ||
-          isFree(op, name))
+      if (!isSet && !llvm::is_contained(known, name.getValue()))
         continue;
       expectRefused(index,
                     isSet ? "without " + name.getValue()

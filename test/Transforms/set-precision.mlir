@@ -70,3 +70,17 @@ zero.step @auxiliary(%ids: tensor<4xi32>, %y: tensor<4xi32>) {
   %sum = arith.addf %loss, %m : tensor<f32>
   zero.yield %sum, %z outputs ["z"] : tensor<f32>, tensor<4xf32>
 }
+
+// What a micro-batch weighs is counted in f32: bf16 has no 257.
+// CHECK-LABEL: zero.step @weighted
+// CHECK-SAME:    %[[M:[a-z0-9]+]]: tensor<300xf32>)
+// CHECK:         nn.linear {{.*}} -> tensor<4x6xbf16>
+// CHECK:         %[[N:.*]] = nn.reduce sum %[[M]] dims [0] : (tensor<300xf32>) -> tensor<f32>
+// CHECK-NEXT:    zero.yield %{{.*}} weight %[[N]] : tensor<f32>
+zero.step @weighted(%x: tensor<4x8xf32>, %y: tensor<4xi32>, %m: tensor<300xf32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %l = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x6xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  %n = nn.reduce sum %m dims [0] : (tensor<300xf32>) -> tensor<f32>
+  zero.yield %loss weight %n : tensor<f32>
+}
