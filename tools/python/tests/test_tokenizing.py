@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pathlib
 import struct
 import sys
 
 import numpy
+import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from training import run, tool
 
+import zero
 from zero import tokenizing
 
 TEXT = "Once upon a time, there were 3 tokens; they didn't care.\n\n  Höhe 漢字 the end\n"
@@ -103,6 +107,40 @@ def test_encode_and_decode(tmp_path, capsys):
     assert ids == " ".join(map(str, tokenizer.encode(TEXT).ids))
     assert tokenize(tmp_path, "--decode", ids) == 0
     assert capsys.readouterr().out == TEXT + "\n"
+
+
+def test_samples_of_any_tokenizer(tmp_path, capsys):
+    """The executable, between two runs of zero-tokenize, and zero.sample write one text."""
+    tokenizer = byte_level(tmp_path / "t.json")
+    sizes = "--layers 1 --width 32 --heads 4 --sequence 16 --micro-batch 2 --vocabulary 300"
+    generator = pathlib.Path(__file__).parents[3] / "test/Models/generate.py"
+    text = run([sys.executable, str(generator), "gpt", *sizes.split()], tmp_path)
+    (tmp_path / "model.mlir").write_text(text)
+    (tmp_path / "a.txt").write_text(TEXT * 10)
+    assert tokenize(tmp_path, "-o", tmp_path / "a.bin", tmp_path / "a.txt") == 0
+    run([tool("zero-compile"), "model.mlir", "--ranks=2", "-o", "train"], tmp_path)
+    words = "--data a.bin --steps 20 --save-weights w.safetensors --threads 1".split()
+    run(["./train", *words], tmp_path)
+    capsys.readouterr()
+    assert tokenize(tmp_path, "--encode", "they didn't") == 0
+    prompt = capsys.readouterr().out.strip()
+    words = "--weights w.safetensors --steps 0 --sample 20 --temperature 0 --threads 1".split()
+    ids = run(["./train", *words, "--prompt", prompt], tmp_path).splitlines()[-1].strip()
+    assert ids.startswith(prompt + " ")
+    assert tokenize(tmp_path, "--decode", ids) == 0
+    decoded = capsys.readouterr().out.removesuffix("\n")
+    first = tokenizer.encode("they didn't").ids
+    path, weights = tmp_path / "model.mlir", tmp_path / "w.safetensors"
+    with zero.compile(path, ranks=2, threads=1, weights=weights) as step:
+        found = zero.sample(step, first, 20, temperature=0)
+        drawn = [zero.sample(step, first, 20, seed=seed) for seed in (1, 1, 2)]
+        with pytest.raises(zero.ArgumentError, match="a token to begin with"):
+            zero.sample(step, [], 20)
+    assert tokenizer.decode(first + found, skip_special_tokens=False) == decoded
+    assert drawn[0] == drawn[1] != drawn[2] and all(0 <= token < 300 for token in drawn[0])
+    with zero.compile(generator.parent / "tiny-mlp.mlir", threads=1) as step:
+        with pytest.raises(zero.ArgumentError, match="an input 'tokens' or 'input_ids'"):
+            zero.sample(step, [1], 20)
 
 
 def test_errors(tmp_path, capsys, monkeypatch):

@@ -13,6 +13,7 @@ Training needs NumPy only; what takes a module needs PyTorch. `docs/Python.md` a
 from zero.checkpoints import CheckpointError
 from zero.compiler import CompileError, compile
 from zero.errors import ArgumentError, Error, StateError
+from zero.sampling import sample
 from zero.step import Step, Tensor, Update, load
 
 _IMPORTER = ("CannotImport", "Model", "export", "load_weights", "save_pretrained")
@@ -33,6 +34,7 @@ __all__ = [
     "export",
     "load",
     "load_weights",
+    "sample",
     "save_pretrained",
 ]
 
