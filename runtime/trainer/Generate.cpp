@@ -37,13 +37,10 @@ bool zrt::hasByteVocabulary(const Program &program) {
 }
 
 std::vector<int32_t> zrt::promptTokens(const std::string &prompt, bool bytes,
-                                       const Program &program,
-                                       const Tokenizer *tokenizer) {
+                                       const Program &program) {
   const int64_t limit = tokenVocabularyOf(program).size;
   std::vector<int32_t> tokens;
-  if (tokenizer) {
-    tokens = tokenizer->encode(prompt.empty() ? "\n" : prompt);
-  } else if (bytes) {
+  if (bytes) {
     for (const char byte : prompt.empty() ? std::string("\n") : prompt)
       tokens.push_back(static_cast<unsigned char>(byte));
   } else {
@@ -56,9 +53,11 @@ std::vector<int32_t> zrt::promptTokens(const std::string &prompt, bool bytes,
       } catch (const std::logic_error &) {
       }
       if (used != word.size() || value < 0 || value > INT32_MAX)
-        throw std::runtime_error("--prompt has '" + word +
-                                 "', which is no token id: tokens are not "
-                                 "bytes here, list ids");
+        throw std::runtime_error(
+            "--prompt has '" + word +
+            "', which is no token id: tokens are not "
+            "bytes here, list ids, as zero-tokenize --encode "
+            "prints them");
       tokens.push_back(int32_t(value));
     }
     if (tokens.empty())

@@ -2,7 +2,6 @@
 #ifndef ZERO_RUNTIME_TRAINER_GENERATE_H
 #define ZERO_RUNTIME_TRAINER_GENERATE_H
 
-#include "data/Tokenizer.h"
 #include "trainer/Trainer.h"
 
 #include <functional>
@@ -48,13 +47,11 @@ int64_t sampleIndex(const std::vector<float> &logits, double temperature,
 /// True where tokens are bytes: the table of `tokens` has 256 rows or fewer.
 bool hasByteVocabulary(const Program &program);
 
-/// The tokens of `prompt`: what `tokenizer` makes of it, its bytes, or where
-/// `bytes` is false the ids that it lists. An empty one starts at a newline, or
-/// at id 0. Throws std::runtime_error where an id is no number or outside the
-/// vocabulary.
+/// The tokens of `prompt`: its bytes, or where `bytes` is false the ids that it
+/// lists. An empty one starts at a newline, or at id 0. Throws
+/// std::runtime_error where an id is no number or outside the vocabulary.
 std::vector<int32_t> promptTokens(const std::string &prompt, bool bytes,
-                                  const Program &program,
-                                  const Tokenizer *tokenizer = nullptr);
+                                  const Program &program);
 
 } // namespace zrt
 

@@ -243,6 +243,15 @@ void addOutputFlags(CLI::App &app, Options &options) {
       ->type_name("FILE.safetensors");
 }
 
+void refuseTokenizer(const std::string &file) {
+  const std::string command = "'zero-tokenize --tokenizer " + file;
+  throw UsageError(
+      "--tokenizer is not read by executables: where tokens are bytes, leave "
+      "it out; elsewhere give --prompt the ids that " +
+      command + " --encode TEXT' prints, and make text of the sample by " +
+      command + " --decode IDS'");
+}
+
 void addEvaluationFlags(CLI::App &app, Options &options) {
   auto *every = app.add_option("--eval-every", options.evalEvery,
                                "evaluate after every K updates")
@@ -271,11 +280,9 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
                  "prompt: text, or token ids where tokens are not bytes")
       ->type_name("TEXT")
       ->needs(sample);
-  app.add_option("--tokenizer", options.tokenizer,
-                 "read the prompt and write the sample as text of this "
-                 "byte-level BPE tokenizer")
-      ->type_name("TOKENIZER.json")
-      ->needs(sample);
+  // An option of earlier executables; --help does not list it.
+  app.add_option_function<std::string>("--tokenizer", refuseTokenizer)
+      ->group("");
   app.add_option("--temperature", options.temperature,
                  "sampling temperature; 0 is greedy (default 1)")
       ->type_name("X")

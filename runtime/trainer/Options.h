@@ -56,7 +56,6 @@ struct Options {
   int64_t evalBatches = 10;
   int64_t sample = 0; ///< tokens to generate after training
   std::string prompt;
-  std::string tokenizer; ///< a tokenizer.json; empty: tokens are bytes or ids
   double temperature = 1.0;
 
   // Of a device.

@@ -78,8 +78,7 @@ void zrt::checkOutputs(const Options &options) {
              {"--calibrate", options.calibrate}});
   std::vector<Named> outputs = given({{"--metrics", options.metrics}});
   outputs.insert(outputs.begin(), replaced.begin(), replaced.end());
-  std::vector<Named> inputs = given({{"--tokenizer", options.tokenizer},
-                                     {"this executable", "/proc/self/exe"}});
+  std::vector<Named> inputs = {{"this executable", "/proc/self/exe"}};
   if (!options.weights.empty())
     for (const std::string &file : tensorFilesOf(options.weights))
       inputs.push_back({"--weights", file});

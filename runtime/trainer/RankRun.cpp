@@ -154,7 +154,6 @@ void RankRun::checkAgreement() {
     agreeOnFile(communicator, "--validation-data", file);
   for (const std::string &file : tensorFilesOf(options.weights))
     agreeOnFile(communicator, "--weights", file);
-  agreeOnFile(communicator, "--tokenizer", options.tokenizer);
 }
 
 /// From a checkpoint, else from weights, else from the seed.
@@ -199,10 +198,7 @@ void RankRun::prepare() {
     generator =
         std::make_unique<Generator>(program, *backend, *trainer, communicator,
                                     options.seed, options.temperature);
-    if (!options.tokenizer.empty())
-      tokenizer = std::make_unique<Tokenizer>(options.tokenizer);
-    prompt = promptTokens(options.prompt, hasByteVocabulary(program), program,
-                          tokenizer.get());
+    prompt = promptTokens(options.prompt, hasByteVocabulary(program), program);
   }
   if (!options.saveOutputs.empty())
     namedOutputs(program);
@@ -387,13 +383,12 @@ void RankRun::train() {
 }
 
 void RankRun::sample() {
-  const bool text = tokenizer || hasByteVocabulary(program);
+  const bool text = hasByteVocabulary(program);
   if (speaks())
     run.out << options.prompt << (text ? "" : " ");
   generator->run(prompt, options.sample, [&](int32_t token) {
-    std::string next = tokenizer ? tokenizer->decode(token)
-                       : text    ? std::string(1, char(token))
-                                 : std::to_string(token) + " ";
+    std::string next =
+        text ? std::string(1, char(token)) : std::to_string(token) + " ";
     for (char &byte : next)
       byte = shown(byte, run.terminal);
     if (speaks())

@@ -63,7 +63,6 @@ private:
   std::unique_ptr<RunCheckpoints> checkpoints; ///< with --checkpoint
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Generator> generator; ///< with --sample
-  std::unique_ptr<Tokenizer> tokenizer; ///< with --tokenizer
   std::vector<int32_t> prompt;
   std::unique_ptr<Progress> progress;       ///< of the first rank
   std::unique_ptr<Metrics> metrics;         ///< of the first rank

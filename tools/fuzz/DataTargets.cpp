@@ -5,7 +5,6 @@
 
 #include "communicator/InProcess.h"
 #include "data/Batches.h"
-#include "data/Tokenizer.h"
 #include "state/SafeTensors.h"
 #include "state/Weights.h"
 
@@ -259,40 +258,6 @@ std::string makeNpy(const std::string &seed, const std::string &other,
   return seed.substr(0, 2) + npyOf(header, seed.substr(end + 1));
 }
 
-/// All bytes, a merge and an added token.
-std::vector<std::string> tokenizerSeeds() {
-  std::string vocabulary = "\"he\":300";
-  unsigned others = 256;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    const bool isPrintable =
-        (byte > 32 && byte < 127) || byte > 173 || (byte > 160 && byte < 173);
-    const unsigned code = isPrintable ? byte : others++;
-    char letter[32];
-    std::snprintf(letter, sizeof(letter), ",\"\\u%04x\":%u", code, byte);
-    vocabulary += letter;
-  }
-  const std::string begin =
-      R"({"added_tokens":[{"id":256,"content":"<|end|>","lstrip":false}],)"
-      R"("normalizer":null,"pre_tokenizer":{"type":"ByteLevel",)"
-      R"("add_prefix_space":false,"use_regex":true},)"
-      R"("decoder":{"type":"ByteLevel"},"model":{"type":"BPE",)"
-      R"("dropout":null,"merges":)";
-  return {begin + R"([["h","e"]],"vocab":{)" + vocabulary + "}}}",
-          begin + R"(["h e"],"vocab":{)" + vocabulary + "}}}"};
-}
-
-bool runTokenizer(const std::string &input) {
-  const ScratchFile file(input, ".json");
-  return accepts(file.path(), [&] {
-    const Tokenizer tokenizer(file.path());
-    const std::string text = "hello, he's  here<|end|>\n\t42\x01";
-    std::string back;
-    for (const int32_t token : tokenizer.encode(text))
-      back += tokenizer.decode(token);
-    tokenizer.decode(-1);
-  });
-}
-
 /// Changes bytes, or the header's text, whose length is then right. There are
 /// `skipped` bytes before the file.
 std::string makeTensors(const std::string &seed, const std::string &other,
@@ -331,10 +296,6 @@ Target fuzz::arraysTarget() {
 }
 
 Target fuzz::npyTarget() { return {"npy", npySeeds, makeNpy, runNpy}; }
-
-Target fuzz::tokenizerTarget() {
-  return {"tokenizer", tokenizerSeeds, makeText, runTokenizer};
-}
 
 Target fuzz::tokensTarget() {
   return {"tokens", tokensSeeds, makeBytes, runTokens};

@@ -19,8 +19,6 @@ Target arraysTarget();
 /// A .npy file as training data, after the type of the input, a digit, and the
 /// end of a line.
 Target npyTarget();
-/// The tokenizer.json of prompts and samples.
-Target tokenizerTarget();
 /// Token files. The first byte is the kind of file, the second the length of
 /// a sequence.
 Target tokensTarget();
