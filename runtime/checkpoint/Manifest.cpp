@@ -15,7 +15,7 @@
 using namespace zrt;
 using Json = nlohmann::ordered_json;
 
-static constexpr int kVersion = 1;
+static constexpr int kVersion = 2;
 static constexpr const char *kKinds[] = {"none", "static", "dynamic"};
 
 int64_t StoredTensor::elements() const {
@@ -311,7 +311,10 @@ static void checkVersion(const Json &json, const std::string &path) {
   if (!version.is_number_integer() || version != kVersion)
     throw OtherVersion(path + ": cannot be read: its version is " +
                        version.dump() + ", and this program reads version " +
-                       std::to_string(kVersion));
+                       std::to_string(kVersion) +
+                       ": go on with the executable that wrote it, or start "
+                       "from weights that zero-checkpoint of its version "
+                       "exports");
 }
 
 Manifest zrt::parseManifest(const std::string &text, const std::string &path) {

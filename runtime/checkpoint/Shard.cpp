@@ -22,13 +22,13 @@ namespace {
 class DigestedFile {
 public:
   DigestedFile(FileSystem &files, const std::string &path)
-      : file(files.create(path)), words(kDigestBlock / sizeof(uint64_t)) {}
+      : file(files.create(path)), block(kDigestBlock) {}
 
   void append(const void *data, uint64_t bytes) {
     const char *from = static_cast<const char *>(data);
     while (bytes) {
       const uint64_t part = std::min(bytes, kDigestBlock - used);
-      std::memcpy(reinterpret_cast<char *>(words.data()) + used, from, part);
+      std::memcpy(block.data() + used, from, part);
       used += part;
       from += part;
       bytes -= part;
@@ -47,20 +47,16 @@ public:
 
 private:
   void flush() {
-    file->append(words.data(), used);
-    const uint64_t padded = (used + 31) / 32 * 32;
-    std::memset(reinterpret_cast<char *>(words.data()) + used, 0,
-                padded - used);
-    words.resize(padded / sizeof(uint64_t));
-    stored.digest += digestBlock(stored.bytes / kDigestBlock, words, used);
+    file->append(block.data(), used);
+    stored.digest +=
+        digestBlock(stored.bytes / kDigestBlock, block.data(), used);
     stored.bytes += used;
-    words.resize(kDigestBlock / sizeof(uint64_t));
     used = 0;
   }
 
   std::unique_ptr<OutputFile> file;
-  std::vector<uint64_t> words; ///< a block
-  uint64_t used = 0;           ///< bytes of it
+  std::vector<char> block;
+  uint64_t used = 0; ///< bytes of the block
   StoredFile stored;
 };
 

@@ -4,21 +4,16 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace zrt {
-
-/// SplitMix64's finaliser.
-uint64_t mixDigest(uint64_t x);
 
 /// Bytes of a block. The digest of a file is the sum of its blocks' digests,
 /// modulo 2^64, so that blocks may be digested in any order and by anyone.
 inline constexpr uint64_t kDigestBlock = uint64_t(4) << 20;
 
-/// The digest of block number `block`, of `bytes` bytes; `words` holds them and
-/// then zeros, up to a multiple of four words.
-uint64_t digestBlock(uint64_t block, const std::vector<uint64_t> &words,
-                     uint64_t bytes);
+/// The digest of block number `block`: XXH3 of its bytes, with the number as
+/// the seed.
+uint64_t digestBlock(uint64_t block, const void *data, uint64_t bytes);
 
 /// The digest of a file that held these bytes.
 uint64_t digestBytes(const void *data, uint64_t bytes);

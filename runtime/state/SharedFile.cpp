@@ -48,12 +48,10 @@ Identity identityOf(const std::string &path, int rank) {
                              ": cannot be opened: " + std::strerror(errno));
   identity.given = 1;
   identity.bytes = status.st_size;
-  uint64_t file = machineNumber(rank);
-  for (const uint64_t part :
-       {uint64_t(status.st_dev), uint64_t(status.st_ino),
-        uint64_t(status.st_mtim.tv_sec), uint64_t(status.st_mtim.tv_nsec)})
-    file = mixDigest(file + part);
-  identity.file = int64_t(file);
+  const uint64_t parts[] = {
+      machineNumber(rank), uint64_t(status.st_dev), uint64_t(status.st_ino),
+      uint64_t(status.st_mtim.tv_sec), uint64_t(status.st_mtim.tv_nsec)};
+  identity.file = int64_t(digestBytes(parts, sizeof(parts)));
   return identity;
 }
 

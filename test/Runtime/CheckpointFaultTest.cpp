@@ -99,11 +99,14 @@ TEST_F(CheckpointFault, WhatCannotBeReadHereIsNotPassedOver) {
   const std::string manifest = newest + "/manifest.json";
   const std::string text = readText(manifest);
   std::string later = text;
-  later.replace(later.find("\"version\": 1"), 12, "\"version\": 2");
+  later.replace(later.find("\"version\": 2"), 12, "\"version\": 3");
   std::ofstream(manifest) << later;
   expectError(program, newest + " cannot be read here (" + manifest +
-                           ": cannot be read: its version is 2, and this "
-                           "program reads version 1), and is newer than " +
+                           ": cannot be read: its version is 3, and this "
+                           "program reads version 2: go on with the "
+                           "executable that wrote it, or start from weights "
+                           "that zero-checkpoint of its version exports), and "
+                           "is newer than " +
                            root +
                            "/update-0000000011: make it readable, or "
                            "move it away");

@@ -231,8 +231,11 @@ TEST(Checkpoint, ManifestsHaveValuesThatARunHas) {
             "its file of rank 1 is 'rank-00000-of-00002.safetensors'"},
            {"/files/0/bytes", "-1", "its bytes is -1"},
            {"/files", "{}", "its files is object, wanted a list"},
-           {"/version", "2", "its version is 2, and this program reads"},
-           {"/version", "1.0", "its version is 1.0, and this program reads"}})
+           {"/version", "1",
+            "its version is 1, and this program reads version 2"},
+           {"/version", "3",
+            "its version is 3, and this program reads version 2"},
+           {"/version", "2.0", "its version is 2.0, and this program reads"}})
     EXPECT_NE(
         refusalOf(forged(text, each.pointer, each.value)).find(each.refusal),
         std::string::npos)

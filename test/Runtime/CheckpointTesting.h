@@ -39,8 +39,8 @@ inline Program checkpointProgram(int stage, int ranks, DataType type,
 inline float elementValue(const std::string &tensor, const std::string &state,
                           uint64_t element, int round) {
   const std::string key = tensor + "/" + state;
-  const uint64_t bits = mixDigest(digestBytes(key.data(), key.size()) +
-                                  element * 1009 + uint64_t(round));
+  const uint64_t bits =
+      digestBlock(element * 1009 + uint64_t(round), key.data(), key.size());
   return float(int(bits % 256) - 128) / 64;
 }
 

@@ -1,10 +1,10 @@
 #include "FaultyFileSystem.h"
 
 #include "checkpoint/Folder.h"
-#include "state/Digest.h"
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <stdexcept>
 
 using namespace zrt;
@@ -224,7 +224,7 @@ namespace {
 /// Numbers that a loss decides by.
 class Choices {
 public:
-  Choices(Loss loss, uint64_t seed) : loss(loss), state(seed) {}
+  Choices(Loss loss, uint64_t seed) : loss(loss), numbers(seed) {}
 
   bool keepsName() {
     return loss == Loss::Arbitrary ? next() % 2 : loss != Loss::Everything;
@@ -247,10 +247,10 @@ public:
   }
 
 private:
-  uint64_t next() { return mixDigest(state += 0x9e3779b97f4a7c15u); }
+  uint64_t next() { return numbers(); }
 
   Loss loss;
-  uint64_t state;
+  std::mt19937_64 numbers;
 };
 
 void write(const LosingFileSystem::Node &node, const std::string &path,

@@ -118,4 +118,14 @@ TEST_F(SharedFileTest, TheDigestIsTheSumOfItsParts) {
   }
 }
 
+/// What files hold: tools/python/tests/test_state.py has the same number.
+TEST(Digest, IsTheSameInPython) {
+  std::vector<char> data(kDigestBlock + 7);
+  for (uint64_t i = 0; i < data.size(); ++i)
+    data[i] = char(i * i % 251);
+  EXPECT_EQ(hexadecimal(digestBytes(data.data(), data.size())),
+            "813f9910eb2e4b45");
+  EXPECT_EQ(digestBytes(data.data(), 0), 0u);
+}
+
 } // namespace

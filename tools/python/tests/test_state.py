@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy
 import pytest
 import torch
@@ -9,7 +11,10 @@ from models import MODELS
 from training import LEARNING_RATE, norm, reference
 
 import zero
+from zero.checkpoints import read_checkpoint
+from zero.checkpoints.digest import BLOCK, Digest, digest_of
 
+MODELS_FOLDER = pathlib.Path(__file__).parents[3] / "test/Models"
 SGD = {"optimizer": {"type": "SGD", "params": {"lr": LEARNING_RATE}}}
 ADAM = {"optimizer": {"type": "AdamW", "params": {"lr": 1e-2, "betas": [0.75, 0.5]}}}
 
@@ -179,3 +184,27 @@ def test_checkpoints(tmp_path):
         assert step.train(data, steps=2, progress=False) == pytest.approx(wanted, rel=1e-5)
         with pytest.raises(zero.ArgumentError, match="no complete checkpoint"):
             step.load_checkpoint(tmp_path)
+
+
+def test_digest():
+    """test/Runtime/StateSharedFileTest.cpp has the same number."""
+    data = bytes(i * i % 251 for i in range(BLOCK + 7))
+    assert digest_of(data) == "813f9910eb2e4b45" and digest_of(b"") == "0" * 16
+    parts = Digest()
+    for first in range(0, len(data), 1000003):
+        parts.update(data[first : first + 1000003])
+    assert parts.bytes == len(data) and parts.hexadecimal() == digest_of(data)
+
+
+def test_another_version(tmp_path):
+    """Digests of version 1 are of another form."""
+    with zero.compile(MODELS_FOLDER / "tiny-mlp.mlir", threads=1) as step:
+        step.save_checkpoint(tmp_path)
+        (manifest,) = tmp_path.glob("update-*/manifest.json")
+        assert read_checkpoint(tmp_path).steps == 0
+        text = manifest.read_text()
+        manifest.write_text(text.replace('"version": 2', '"version": 1'))
+        with pytest.raises(zero.CheckpointError, match="version is 1, and this program reads"):
+            step.load_checkpoint(tmp_path)
+        with pytest.raises(zero.CheckpointError, match="has version 1, wanted 2: go on with"):
+            read_checkpoint(tmp_path)

@@ -15,6 +15,7 @@ from zero.checkpoints.values import Joined
 from zero.files import open_file, parse_json
 
 MANIFEST = "manifest.json"
+VERSION = 2
 VALUE = "parameter"
 _NAME = re.compile(r"update-\d{10}")
 _TYPES = {"F32": numpy.dtype("<f4"), "F16": numpy.dtype("<f2"), "BF16": numpy.dtype("<u2")}
@@ -73,8 +74,11 @@ def _manifest(path: str) -> dict[str, Any]:
         raise CheckpointError(f"{path}: cannot be read: {error}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != "zero-checkpoint":
         raise CheckpointError(f"{path}: is no manifest of a checkpoint")
-    if manifest.get("version") != 1:
-        raise CheckpointError(f"{path}: has version {manifest.get('version')}, wanted 1")
+    if manifest.get("version") != VERSION:
+        raise CheckpointError(
+            f"{path}: has version {manifest.get('version')}, wanted {VERSION}: go on with the "
+            "executable that wrote it, or take weights that zero-checkpoint of its version exports"
+        )
     # The checksum is that of the text without it and without spaces.
     dense = _SPACE.sub(lambda found: found[1] or "", text)
     found = _CHECKSUM.search(dense)

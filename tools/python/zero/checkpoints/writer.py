@@ -14,7 +14,7 @@ import numpy
 from zero.checkpoints.digest import Digest, digest_of
 from zero.checkpoints.errors import CheckpointError, checked_name
 from zero.checkpoints.opening import is_foreign, is_own
-from zero.checkpoints.own import MANIFEST, VALUE
+from zero.checkpoints.own import MANIFEST, VALUE, VERSION
 from zero.checkpoints.run import SavedRun
 from zero.checkpoints.values import Values
 from zero.files import describe_error
@@ -130,7 +130,7 @@ def _manifest(run: SavedRun, update: int, seed: int, shard: dict) -> dict[str, A
     scaler = run.scaler
     return {
         "format": "zero-checkpoint",
-        "version": 1,
+        "version": VERSION,
         "program": run.origin,
         "update": update,
         "steps": run.steps,
