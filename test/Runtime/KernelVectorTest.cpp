@@ -1,5 +1,5 @@
 // The vector functions and the thread pool that kernels are built from.
-#include "kernels/host/Vector.h"
+#include "kernels/Vector.h"
 
 #include "KernelTest.h"
 

@@ -3,6 +3,7 @@
 #include "kernels/host/SoftmaxRow.h"
 
 #include <cmath>
+#include <limits>
 
 namespace zrt::host {
 

@@ -137,7 +137,7 @@ inline const float *pairsOf(const BFloat16 *rows) {
 /// Lane by lane, rounded to bf16, as pairs.
 ZERO_INLINE Vector pairUp(Vector first, Vector second) {
   WordVector words = bfloat16Bits(first) | bfloat16Bits(second) << 16;
-  return reinterpret_cast<Vector &>(words);
+  return vectorOf(words);
 }
 
 /// to[r / 2][d] = rows r and r + 1 of from, as pairs; the one behind the last

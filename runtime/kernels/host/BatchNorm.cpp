@@ -1,6 +1,6 @@
 // nn.batch_norm and nn.batch_norm_grad, a channel at a time.
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_COLUMNSUMS_H
 #define ZERO_RUNTIME_KERNELS_HOST_COLUMNSUMS_H
 
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 #include <algorithm>
 

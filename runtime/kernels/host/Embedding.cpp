@@ -1,6 +1,6 @@
 // nn.embedding and nn.embedding_grad.
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 #include <stdexcept>
 

@@ -1,8 +1,8 @@
 // nn.gather, nn.scatter_add and nn.scatter. Threads share rows and columns of
 // the result, never an element of it: what several elements add up to follows
 // from their order alone.
+#include "kernels/Vector.h"
 #include "kernels/host/IndexShape.h"
-#include "kernels/host/Vector.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,8 +1,8 @@
 // nn.linear_add: the kernel of its product, whose result is rounded before the
 // other tensor is added.
 #include "kernels/host/LinearAdd.h"
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 namespace zrt::host {
 

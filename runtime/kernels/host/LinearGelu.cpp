@@ -2,8 +2,8 @@
 // bits of the operations that they stand for.
 #include "kernels/host/LinearGelu.h"
 
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 // max |x| / most, elements are x / scale rounded to even, and come back as
 // integer * scale rounded to their type. Sums are in f32 and in the order of
 // ranks.
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 #include "program/BlockScale.h"
 #include "program/Control.h"
 #include "program/QuantizedKernels.h"

@@ -1,8 +1,9 @@
 // nn.reduce: sum, maximum and mean over dimensions.
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace zrt::host {
 

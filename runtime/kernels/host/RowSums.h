@@ -3,7 +3,7 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_ROWSUMS_H
 #define ZERO_RUNTIME_KERNELS_HOST_ROWSUMS_H
 
-#include "kernels/host/Vector.h"
+#include "kernels/Vector.h"
 
 namespace zrt::host {
 

@@ -1,6 +1,6 @@
 // nn.silu_mul and nn.silu_mul_grad.
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 #include <algorithm>
 

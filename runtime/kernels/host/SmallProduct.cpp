@@ -32,7 +32,7 @@ template <Word word> ZERO_INLINE Vector repeat(const float *from) {
   uint32_t bits;
   std::memcpy(&bits, from, sizeof(bits));
   WordVector words = bits - WordVector{};
-  return reinterpret_cast<Vector &>(words);
+  return vectorOf(words);
 }
 
 /// The sums stay in registers over the whole depth.

@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_SMALLPRODUCT_H
 #define ZERO_RUNTIME_KERNELS_HOST_SMALLPRODUCT_H
 
-#include "kernels/host/Vector.h"
+#include "kernels/Vector.h"
 
 namespace zrt::host {
 

@@ -2,8 +2,10 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_SOFTMAXROW_H
 #define ZERO_RUNTIME_KERNELS_HOST_SOFTMAXROW_H
 
-#include "kernels/host/Vector.h"
+#include "kernels/Vector.h"
 #include "program/LogSumExp.h"
+
+#include <limits>
 
 namespace zrt::host {
 

@@ -1,7 +1,7 @@
 #include "kernels/host/StridedCopy.h"
 
+#include "kernels/Vector.h"
 #include "kernels/host/Host.h"
-#include "kernels/host/Vector.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,16 +2,62 @@
 // bits are the same for every instruction set and every place in a range.
 #include "kernels/optimizer/Loops.h"
 
-#include "kernels/optimizer/Vector.h"
+#include "kernels/Vector.h"
 
 using namespace zrt;
+using namespace zrt::host;
+
+#define INLINE_BODY __attribute__((always_inline))
+
+namespace {
+
+typedef double DoubleVector __attribute__((ext_vector_type(16)));
+typedef uint64_t LongVector __attribute__((ext_vector_type(16)));
+
+/// Elements at an address, of the type T, one of the three that gradients and
+/// parameters have.
+template <typename T> struct Typed {
+  ZERO_INLINE static Vector load(const void *from, Lanes lanes) {
+    return lanes.load(static_cast<const T *>(from));
+  }
+  ZERO_INLINE static void store(void *to, Lanes lanes, Vector value) {
+    lanes.store(static_cast<T *>(to), value);
+  }
+  /// The rounding of a parameter that follows an f32 master: of bf16, half away
+  /// from zero.
+  ZERO_INLINE static void storeMaster(void *to, Lanes lanes, Vector value) {
+    store(to, lanes, value);
+  }
+};
+
+template <>
+ZERO_INLINE void Typed<BFloat16>::storeMaster(void *to, Lanes lanes,
+                                              Vector value) {
+  WordVector bits = wordsOf(value);
+  // What is stored has no bits left to round.
+  store(to, lanes, vectorOf(upperHalves(bits + 0x8000u, bits) << 16));
+}
+
+/// Calls `body` with the `Typed` of `type`.
+template <typename Body> ZERO_INLINE void withType(DataType type, Body body) {
+  switch (type) {
+  case DataType::BF16:
+    return body(Typed<BFloat16>{});
+  case DataType::F16:
+    return body(Typed<Float16>{});
+  default:
+    return body(Typed<float>{});
+  }
+}
+
+} // namespace
 
 void loops::convert(DataType fromType, const void *from, DataType toType,
                     void *to, int64_t begin, int64_t end) {
-  withLane(fromType, [=](auto source) ZRT_INLINE_BODY {
-    withLane(toType, [=](auto target) ZRT_INLINE_BODY {
-      forEachVector(begin, end, [=](int64_t i, int count) ZRT_INLINE_BODY {
-        target.store(to, i, source.load(from, i, count), count);
+  withType(fromType, [=](auto source) INLINE_BODY {
+    withType(toType, [=](auto target) INLINE_BODY {
+      forEachVector(begin, end, [=](Lanes lanes) INLINE_BODY {
+        target.store(to, lanes, source.load(from, lanes));
       });
     });
   });
@@ -19,10 +65,9 @@ void loops::convert(DataType fromType, const void *from, DataType toType,
 
 void loops::add(DataType fromType, const void *from, float *to, int64_t begin,
                 int64_t end) {
-  withLane(fromType, [=](auto source) ZRT_INLINE_BODY {
-    forEachVector(begin, end, [=](int64_t i, int count) ZRT_INLINE_BODY {
-      F32x16 sum = LaneF32::load(to, i, count) + source.load(from, i, count);
-      LaneF32::store(to, i, sum, count);
+  withType(fromType, [=](auto source) INLINE_BODY {
+    forEachVector(begin, end, [=](Lanes lanes) INLINE_BODY {
+      lanes.store(to, lanes.load(to) + source.load(from, lanes));
     });
   });
 }
@@ -32,12 +77,13 @@ void loops::add(DataType fromType, const void *from, float *to, int64_t begin,
 //===----------------------------------------------------------------------===//
 
 /// All-ones in the lanes that are inf or NaN.
-ZRT_INLINE I32x16 isNonFinite(F32x16 value) {
-  return (bitCast<U32x16>(value) & 0x7f800000u) == 0x7f800000u;
+static ZERO_INLINE WordVector nonFiniteIn(Vector value) {
+  IntVector found = (wordsOf(value) & 0x7f800000u) == 0x7f800000u;
+  return __builtin_bit_cast(WordVector, found);
 }
 
 /// The sum of lanes that each hold less than 2^31.
-ZRT_INLINE int64_t total(U32x16 counts) {
+static ZERO_INLINE int64_t total(WordVector counts) {
   int64_t sum = 0;
   for (int lane = 0; lane < kLanes; ++lane)
     sum += counts[lane];
@@ -50,13 +96,13 @@ constexpr int64_t kCountedAtOnce = int64_t(1) << 32;
 int64_t loops::countNonFinite(DataType type, const void *from, int64_t begin,
                               int64_t end) {
   int64_t found = 0;
-  withLane(type, [&](auto source) ZRT_INLINE_BODY {
+  withType(type, [&](auto source) INLINE_BODY {
     for (int64_t block = begin; block < end; block += kCountedAtOnce) {
       int64_t last =
           end - block > kCountedAtOnce ? block + kCountedAtOnce : end;
-      U32x16 counts = 0;
-      forEachVector(block, last, [&](int64_t i, int count) ZRT_INLINE_BODY {
-        counts -= bitCast<U32x16>(isNonFinite(source.load(from, i, count)));
+      WordVector counts = 0;
+      forEachVector(block, last, [&](Lanes lanes) INLINE_BODY {
+        counts -= nonFiniteIn(source.load(from, lanes));
       });
       found += total(counts);
     }
@@ -66,17 +112,17 @@ int64_t loops::countNonFinite(DataType type, const void *from, int64_t begin,
 
 double loops::sumSquares(DataType type, const void *from, int64_t begin,
                          int64_t end, int64_t &nonFinite) {
-  F64x16 sums = 0;
-  withLane(type, [&](auto source) ZRT_INLINE_BODY {
+  DoubleVector sums = 0;
+  withType(type, [&](auto source) INLINE_BODY {
     for (int64_t block = begin; block < end; block += kCountedAtOnce) {
       int64_t last =
           end - block > kCountedAtOnce ? block + kCountedAtOnce : end;
-      U32x16 counts = 0;
-      forEachVector(block, last, [&](int64_t i, int count) ZRT_INLINE_BODY {
-        F32x16 value = source.load(from, i, count);
-        F64x16 x = __builtin_convertvector(value, F64x16);
+      WordVector counts = 0;
+      forEachVector(block, last, [&](Lanes lanes) INLINE_BODY {
+        Vector value = source.load(from, lanes);
+        DoubleVector x = __builtin_convertvector(value, DoubleVector);
         sums = __builtin_elementwise_fma(x, x, sums);
-        counts -= bitCast<U32x16>(isNonFinite(value));
+        counts -= nonFiniteIn(value);
       });
       nonFinite += total(counts);
     }
@@ -89,19 +135,19 @@ double loops::sumSquares(DataType type, const void *from, int64_t begin,
 
 void loops::exactSquares(DataType type, const void *from, int64_t begin,
                          int64_t end, uint64_t *tables) {
-  withLane(type, [=](auto source) ZRT_INLINE_BODY {
-    forEachVector(begin, end, [=](int64_t i, int count) ZRT_INLINE_BODY {
-      U32x16 bits = bitCast<U32x16>(source.load(from, i, count));
-      U32x16 exponent = (bits >> 23) & 0xffu;
-      U32x16 fraction = bits & 0x7fffffu;
-      U32x16 mantissa = exponent != 0u ? fraction | 0x800000u : fraction;
-      U64x16 wide = __builtin_convertvector(mantissa, U64x16);
-      U64x16 square = wide * wide;
+  withType(type, [=](auto source) INLINE_BODY {
+    forEachVector(begin, end, [=](Lanes lanes) INLINE_BODY {
+      WordVector bits = wordsOf(source.load(from, lanes));
+      WordVector exponent = (bits >> 23) & 0xffu;
+      WordVector fraction = bits & 0x7fffffu;
+      WordVector mantissa = exponent != 0u ? fraction | 0x800000u : fraction;
+      LongVector wide = __builtin_convertvector(mantissa, LongVector);
+      LongVector square = wide * wide;
       uint32_t exponents[kLanes];
       uint64_t squares[kLanes];
-      storeLanes(exponents, exponent, kLanes);
-      storeLanes(squares, square, kLanes);
-      // Lanes beyond `count` are zeros, and add nothing.
+      std::memcpy(exponents, &exponent, sizeof(exponents));
+      std::memcpy(squares, &square, sizeof(squares));
+      // Lanes past the end are zeros, and add nothing.
 #pragma clang loop unroll(full)
       for (int lane = 0; lane < kLanes; ++lane)
         tables[(lane % kSquareTables) * kSquareExponents + exponents[lane]] +=
@@ -118,15 +164,15 @@ namespace {
 
 /// What rules compute with: sixteen elements.
 struct VectorMath {
-  ZRT_INLINE_BODY static F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
+  ZERO_INLINE static Vector fma(Vector a, Vector b, Vector c) {
     return __builtin_elementwise_fma(a, b, c);
   }
-  ZRT_INLINE_BODY static F32x16 root(F32x16 a) {
+  ZERO_INLINE static Vector root(Vector a) {
     return __builtin_elementwise_sqrt(a);
   }
   /// -1, 0 or 1; 0 of NaN.
-  ZRT_INLINE_BODY static F32x16 sign(F32x16 a) {
-    const F32x16 one = 1, zero = 0;
+  ZERO_INLINE static Vector sign(Vector a) {
+    const Vector one = 1, zero = 0;
     return (a > zero ? one : zero) - (a < zero ? one : zero);
   }
 };
@@ -135,46 +181,48 @@ struct VectorMath {
 
 /// The gradient as the update sees it: scaled, with the L2 term.
 template <typename Gradient, typename Rule>
-ZRT_INLINE F32x16 loadGradient(Gradient lane, const UpdateArguments<Rule> &u,
-                               F32x16 parameter, int64_t i, int count) {
-  F32x16 gradient = lane.load(u.gradient, i, count) * u.scalars.factor;
+static ZERO_INLINE Vector loadGradient(Gradient type,
+                                       const UpdateArguments<Rule> &u,
+                                       Vector parameter, Lanes lanes) {
+  Vector gradient = type.load(u.gradient, lanes) * u.scalars.factor;
   return u.scalars.l2 != 0 ? VectorMath::fma(u.scalars.l2, parameter, gradient)
                            : gradient;
 }
 
 /// The f32 value of a bf16 one that was rounded half away from zero, and the
 /// lower 16 bits, which as a signed number are what rounding took away.
-ZRT_INLINE F32x16 loadParameter(const UpdateBuffers &u, int64_t i, int count) {
+static ZERO_INLINE Vector loadParameter(const UpdateBuffers &u, Lanes lanes) {
   if (!u.remainder)
-    return LaneF32::load(u.parameter, i, count);
-  U32x16 lower = __builtin_convertvector(
-      loadLanes<U16x16>(u.remainder + i, count), U32x16);
-  U32x16 upper = bitCast<U32x16>(LaneBf16::load(u.compute, i, count));
-  return bitCast<F32x16>(upper + lower - ((lower & 0x8000u) << 1));
+    return lanes.load(u.parameter);
+  ShortVector remainder = {};
+  std::memcpy(&remainder, u.remainder + lanes.at,
+              lanes.count * sizeof(uint16_t));
+  WordVector lower = __builtin_convertvector(remainder, WordVector);
+  WordVector upper = wordsOf(Typed<BFloat16>::load(u.compute, lanes));
+  return vectorOf(upper + lower - ((lower & 0x8000u) << 1));
 }
 
 template <typename Compute>
-ZRT_INLINE void storeParameter(Compute lane, const UpdateBuffers &u,
-                               F32x16 parameter, int64_t i, int count) {
+static ZERO_INLINE void storeParameter(Compute type, const UpdateBuffers &u,
+                                       Vector parameter, Lanes lanes) {
   if (u.remainder) {
-    storeLanes(
-        u.remainder + i,
-        __builtin_convertvector(bitCast<U32x16>(parameter) & 0xffffu, U16x16),
-        count);
-    return lane.storeMaster(u.compute, i, parameter, count);
+    ShortVector lower =
+        __builtin_convertvector(wordsOf(parameter) & 0xffffu, ShortVector);
+    std::memcpy(u.remainder + lanes.at, &lower, lanes.count * sizeof(uint16_t));
+    return type.storeMaster(u.compute, lanes, parameter);
   }
-  LaneF32::store(u.parameter, i, parameter, count);
+  lanes.store(u.parameter, parameter);
   if (u.compute)
-    lane.storeMaster(u.compute, i, parameter, count);
+    type.storeMaster(u.compute, lanes, parameter);
 }
 
-/// Calls `body(gradientLane, computeLane)`.
+/// Calls `body(gradientType, computeType)`.
 template <typename Body>
-ZRT_INLINE void withLanes(DataType gradientType, DataType computeType,
-                          Body body) {
-  withLane(gradientType, [&](auto gradient) ZRT_INLINE_BODY {
-    withLane(computeType,
-             [&](auto compute) ZRT_INLINE_BODY { body(gradient, compute); });
+static ZERO_INLINE void withTypes(DataType gradientType, DataType computeType,
+                                  Body body) {
+  withType(gradientType, [&](auto gradient) INLINE_BODY {
+    withType(computeType,
+             [&](auto compute) INLINE_BODY { body(gradient, compute); });
   });
 }
 
@@ -182,26 +230,25 @@ template <typename Rule>
 void loops::update(const UpdateArguments<Rule> &arguments, int64_t begin,
                    int64_t end) {
   const UpdateArguments<Rule> u = arguments;
-  withLanes(
-      u.gradientType, u.computeType,
-      [&](auto gradientLane, auto computeLane) ZRT_INLINE_BODY {
-        forEachVector(begin, end, [&](int64_t i, int count) ZRT_INLINE_BODY {
-          F32x16 parameter = loadParameter(u, i, count);
-          F32x16 gradient = loadGradient(gradientLane, u, parameter, i, count);
-          F32x16 states[kStateRoom<Rule>];
+  withTypes(u.gradientType, u.computeType,
+            [&](auto gradientType, auto computeType) INLINE_BODY {
+              forEachVector(begin, end, [&](Lanes lanes) INLINE_BODY {
+                Vector parameter = loadParameter(u, lanes);
+                Vector gradient =
+                    loadGradient(gradientType, u, parameter, lanes);
+                Vector states[kStateRoom<Rule>];
 #pragma clang loop unroll(full)
-          for (int k = 0; k < Rule::kStates; ++k)
-            states[k] =
-                u.states[k] ? LaneF32::load(u.states[k], i, count) : 0.0f;
-          Rule::template next<VectorMath>(u.scalars.rule, gradient, parameter,
-                                          states);
+                for (int k = 0; k < Rule::kStates; ++k)
+                  states[k] = u.states[k] ? lanes.load(u.states[k]) : splat(0);
+                Rule::template next<VectorMath>(u.scalars.rule, gradient,
+                                                parameter, states);
 #pragma clang loop unroll(full)
-          for (int k = 0; k < Rule::kStates; ++k)
-            if (u.states[k])
-              LaneF32::store(u.states[k], i, states[k], count);
-          storeParameter(computeLane, u, parameter, i, count);
-        });
-      });
+                for (int k = 0; k < Rule::kStates; ++k)
+                  if (u.states[k])
+                    lanes.store(u.states[k], states[k]);
+                storeParameter(computeType, u, parameter, lanes);
+              });
+            });
 }
 
 #define INSTANTIATE(Rule)                                                      \

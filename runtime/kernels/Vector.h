@@ -1,28 +1,37 @@
-// Sixteen f32 lanes at a time, whatever the element type in memory.
+// Sixteen f32 lanes at a time, whatever the element type in memory: for all
+// kernels of the host.
 //
 // Each function treats its lanes alike and spells out every fused
 // multiply-add, so an element has the same bits in a whole vector and in a
 // tail. Sums run in sixteen fixed lanes that are then added pairwise: their
-// bits follow from the row's length alone.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_VECTOR_H
-#define ZERO_RUNTIME_KERNELS_HOST_VECTOR_H
+// bits follow from the row's length alone. Everything is inlined and nothing is
+// taken from the standard library: files are compiled for different processors,
+// and the linker must not choose one's copy for another.
+#ifndef ZERO_RUNTIME_KERNELS_VECTOR_H
+#define ZERO_RUNTIME_KERNELS_VECTOR_H
 
 #include "program/Float16.h"
 
 #include <cstring>
-#include <limits>
 
 namespace zrt::host {
 
 inline constexpr int kLanes = 16;
 
-typedef float Vector __attribute__((vector_size(64)));
-typedef int32_t IntVector __attribute__((vector_size(64)));
-typedef uint32_t WordVector __attribute__((vector_size(64)));
-typedef uint16_t ShortVector __attribute__((vector_size(32)));
-typedef _Float16 HalfVector __attribute__((vector_size(32)));
+typedef float Vector __attribute__((ext_vector_type(16)));
+typedef int32_t IntVector __attribute__((ext_vector_type(16)));
+typedef uint32_t WordVector __attribute__((ext_vector_type(16)));
+typedef uint16_t ShortVector __attribute__((ext_vector_type(16)));
+typedef _Float16 HalfVector __attribute__((ext_vector_type(16)));
 
-ZERO_INLINE Vector splat(float value) { return value - Vector{}; }
+ZERO_INLINE Vector splat(float value) { return value; }
+
+ZERO_INLINE WordVector wordsOf(Vector value) {
+  return __builtin_bit_cast(WordVector, value);
+}
+ZERO_INLINE Vector vectorOf(WordVector bits) {
+  return __builtin_bit_cast(Vector, bits);
+}
 
 /// a * b + c with one rounding.
 ZERO_INLINE Vector fma(Vector a, Vector b, Vector c) {
@@ -40,8 +49,7 @@ ZERO_INLINE Vector load(const float *from) {
 ZERO_INLINE Vector load(const BFloat16 *from) {
   ShortVector bits;
   std::memcpy(&bits, from, sizeof(bits));
-  WordVector words = __builtin_convertvector(bits, WordVector) << 16;
-  return reinterpret_cast<Vector &>(words);
+  return vectorOf(__builtin_convertvector(bits, WordVector) << 16);
 }
 ZERO_INLINE Vector load(const Float16 *from) {
   HalfVector half;
@@ -52,12 +60,15 @@ ZERO_INLINE Vector load(const Float16 *from) {
 ZERO_INLINE void store(float *to, Vector value) {
   std::memcpy(to, &value, sizeof(value));
 }
+/// The upper halves of `rounded`; quiet NaNs where `bits` are NaNs.
+ZERO_INLINE WordVector upperHalves(WordVector rounded, WordVector bits) {
+  WordVector quiet = bits | 0x400000u;
+  return ((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded) >> 16;
+}
 /// The bits of `value` rounded to bf16.
 ZERO_INLINE WordVector bfloat16Bits(Vector value) {
-  WordVector bits = reinterpret_cast<WordVector &>(value);
-  WordVector rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  WordVector quiet = (bits >> 16) | 0x40u;
-  return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+  WordVector bits = wordsOf(value);
+  return upperHalves(bits + 0x7fffu + ((bits >> 16) & 1u), bits);
 }
 ZERO_INLINE void store(BFloat16 *to, Vector value) {
   ShortVector narrow =
@@ -107,14 +118,20 @@ struct Lanes {
   }
 };
 
+/// Calls `body(lanes)` along elements [begin, end) of a row.
+template <typename Body>
+ZERO_INLINE void forEachVector(int64_t begin, int64_t end, Body body) {
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes)
+    body(Lanes{i, kLanes});
+  if (i < end)
+    body(Lanes{i, end - i});
+}
+
 /// Calls `body(lanes)` along a row of `count` elements.
 template <typename Body>
 ZERO_INLINE void forEachVector(int64_t count, Body body) {
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    body(Lanes{i, kLanes});
-  if (i < count)
-    body(Lanes{i, count - i});
+  forEachVector(0, count, body);
 }
 
 /// The sum of the lanes, pairwise.
@@ -178,14 +195,14 @@ ZERO_INLINE Vector exponential(Vector x) {
   p = fma(p, r, splat(0.5f));
   p = fma(p, r * r, r) + 1.0f;
   // 2^n in two factors, each a normal number.
-  IntVector exponent = reinterpret_cast<IntVector &>(shifted) - 0x4b400000;
+  IntVector exponent = __builtin_bit_cast(IntVector, shifted) - 0x4b400000;
   IntVector half = exponent >> 1;
   IntVector first = (half + 127) << 23;
   IntVector second = (exponent - half + 127) << 23;
-  return p * reinterpret_cast<Vector &>(first) *
-         reinterpret_cast<Vector &>(second);
+  return p * __builtin_bit_cast(Vector, first) *
+         __builtin_bit_cast(Vector, second);
 }
 
 } // namespace zrt::host
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_VECTOR_H
+#endif // ZERO_RUNTIME_KERNELS_VECTOR_H
