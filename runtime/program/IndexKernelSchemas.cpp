@@ -11,73 +11,14 @@ namespace {
 
 using Shapes = const KernelShapes &;
 
-/// The dimension that the attribute `dim` gives, or -1 where `x` has none such.
-int64_t dimOf(Shapes s, const TensorType &x) {
-  const int64_t dim = s.spec->integer("dim");
-  return dim >= 0 && dim < int64_t(x.shape.size()) ? dim : -1;
-}
-
-std::string wrongDim(Shapes s, const TensorType &x) {
-  return "attribute 'dim' is " + std::to_string(s.spec->integer("dim")) +
-         ", wanted a dimension of " + describe(x);
-}
-
-/// Positions of the elements of `part`, or of its rows.
-std::string checkIds(const TensorType &ids, const TensorType &part,
-                     int64_t dim) {
-  const std::vector<int64_t> rows(part.shape.begin(),
-                                  part.shape.begin() + dim + 1);
-  if (ids.shape == part.shape || ids.shape == rows)
-    return {};
-  return "ids is " + describe(ids) + ", wanted " +
-         describe({DataType::I32, rows}) + " or " +
-         describe({DataType::I32, part.shape});
-}
-
-/// `part` is `whole` but for its size at `dim`.
-std::string checkPart(const char *name, const TensorType &part,
-                      const TensorType &whole, int64_t dim) {
-  TensorType wanted = whole;
-  if (part.shape.size() == whole.shape.size())
-    wanted.shape[dim] = part.shape[dim];
-  if (part == wanted)
-    return {};
-  return std::string(name) + " is " + describe(part) + ", wanted " +
-         describe(wanted) + " with any size at " + std::to_string(dim);
-}
-
-std::string checkGather(Shapes s) {
-  const TensorType &x = *s.tensor("x"), &y = *s.tensor("y");
-  const int64_t dim = dimOf(s, x);
-  if (dim < 0)
-    return wrongDim(s, x);
-  const std::string wrong = checkPart("y", y, x, dim);
-  return wrong.empty() ? checkIds(*s.tensor("ids"), y, dim) : wrong;
-}
-
-std::string checkScatter(Shapes s) {
-  const TensorType &x = *s.tensor("x"), &y = *s.tensor("y");
-  const int64_t dim = dimOf(s, y);
-  if (dim < 0)
-    return wrongDim(s, y);
-  const std::string wrong = checkPart("x", x, y, dim);
-  return wrong.empty() ? checkIds(*s.tensor("ids"), x, dim) : wrong;
-}
-
+/// Rows of the result are named as they are along dimension 0.
 std::string checkScatterAdd(Shapes s) {
   const TensorType &y = *s.tensor("y");
-  if (const TensorType *init = s.tensor("init"))
-    if (!(*init == y))
-      return "init is " + describe(*init) + ", wanted " + describe(y);
-  if (!s.spec->has("rows"))
-    return checkScatter(s);
-  const std::vector<int64_t> &rows = s.spec->ints.at("rows");
-  if (s.spec->integer("dim") != 0 || y.shape.empty() ||
-      rows[1] - rows[0] != y.shape[0])
-    return "rows are given of y, " + describe(y) + ", along dimension " +
-           std::to_string(s.spec->integer("dim")) +
-           ", wanted as many as it has along dimension 0";
-  return checkScatter(s);
+  if (!s.spec->has("rows") || s.spec->integer("dim") == 0)
+    return {};
+  return "rows are given of y, " + describe(y) + ", along dimension " +
+         std::to_string(s.spec->integer("dim")) +
+         ", wanted as many as it has along dimension 0";
 }
 
 enum : int64_t { kSet = 0, kMaximum = 1 };
@@ -90,7 +31,7 @@ std::string checkScatterKind(Shapes s) {
   if (kind == kMaximum && !isFloat(s.tensor("x")->type))
     return "x is " + describe(*s.tensor("x")) +
            ", wanted floats to take the largest of";
-  return checkScatter(s);
+  return {};
 }
 
 /// Only the elements that are taken are read.
@@ -122,11 +63,6 @@ uint64_t argsortFlops(Shapes s) {
                    : s.elements("x") * uint64_t(std::ceil(std::log2(width)));
 }
 
-std::string checkCumsum(Shapes s) {
-  const TensorType &x = *s.tensor("x");
-  return dimOf(s, x) < 0 ? wrongDim(s, x) : checkNumbers(s);
-}
-
 std::string checkRandom(Shapes s) {
   return s.tensor("y")->shape.empty()
              ? "y is a scalar, wanted a dimension of samples"
@@ -142,31 +78,42 @@ uint64_t groupedFlops(Shapes s) {
 
 const std::vector<KernelSchema> &zrt::indexKernelSchemas() {
   static const std::vector<KernelSchema> schemas = {
-      {"nn.gather", "x:E[..] ids:i32[..] -> y:E[..]", "dim:int", nullptr,
-       gatherBytes, checkGather},
-      {"nn.scatter_add", "x:T[..] ids:i32[..] init?:T[..] -> y:T[..]",
+      {"nn.gather",
+       "x:E[o..dim,p,i..] ids:i32[o..dim,q,i..?] -> y:E[o..dim,q,i..] | "
+       "parallel o q i, linear x",
+       "dim:int", nullptr, gatherBytes},
+      {"nn.scatter_add",
+       "x:T[o..dim,q,i..] ids:i32[o..dim,q,i..?] init+?:T[o..dim,p@rows,i..] "
+       "-> y:T[o..dim,p@rows,i..] | parallel o i, sum q, linear x",
        "dim:int init:flag rows:range?",
        [](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr,
        checkScatterAdd},
-      {"nn.scatter", "x:E[..] ids:i32[..] into:E[w..] -> y:E[w..]",
+      {"nn.scatter",
+       "x:E[o..dim,q,i..] ids:i32[o..dim,q,i..?] into:E[o..dim,p,i..] -> "
+       "y:E[o..dim,p,i..] | parallel o i",
        "dim:int kind:int", [](Shapes s) -> uint64_t { return s.elements("x"); },
        nullptr, checkScatterKind},
-      {"nn.argsort", "x:any[r..,n] -> order:i32[r..,m]",
+      {"nn.argsort", "x:any[r..,n] -> order:i32[r..,m] | parallel r",
        "descending:flag first:int?", argsortFlops, nullptr, checkArgsort},
-      {"nn.cumsum", "x:E[r..] -> y:E[r..]", "dim:int reverse:flag",
+      {"nn.cumsum",
+       "x:E[o..dim,n,i..] -> y:E[o..dim,n,i..] | parallel o i, "
+       "linear x",
+       "dim:int reverse:flag",
        [](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr,
-       checkCumsum},
+       checkNumbers},
       // Of the generator a number takes 15 operations, then a root, a
-      // logarithm, a sine or cosine and their products.
+      // logarithm, a sine or cosine and their products. Whole, as dropout is.
       {"nn.random_normal", "-> y:T[..]", "id:int",
        [](Shapes s) -> uint64_t { return 21 * s.elements("y"); }, nullptr,
        checkRandom},
       {"nn.grouped_matmul",
-       "a:T[s,k] b:T[e,k,n]~transpose_b offsets:i32[e] -> c:T[s,n]",
+       "a:T[s,k] b:T[e,k,n]~transpose_b offsets:i32[e'] -> c:T[s,n] | "
+       "parallel n, sum k, combined e, own s, linear a b",
        "transpose_b:flag", groupedFlops},
       {"nn.grouped_matmul_grad",
-       "a:T[s,k] b:T[s,n] offsets:i32[e] -> d:T[e@rows,k,n]", "rows:range?",
-       groupedFlops},
+       "a:T[s,k] b:T[s,n] offsets:i32[e'] -> d:T[e@rows,k,n] | "
+       "parallel k n, combined e, own s, linear a b",
+       "rows:range?", groupedFlops},
   };
   return schemas;
 }

@@ -1,137 +1,9 @@
 #include "program/KernelPattern.h"
 
 #include <algorithm>
-#include <sstream>
+#include <cstdint>
 
 using namespace zrt;
-
-namespace {
-
-constexpr const char *kLanes = "f32, bf16 or f16";
-
-/// Element types that stand for one of f32, bf16 and f16.
-bool isLaneName(const std::string &element) {
-  return element == "T" || element == "U";
-}
-
-bool isLane(DataType type) {
-  return type == DataType::F32 || type == DataType::BF16 ||
-         type == DataType::F16;
-}
-
-std::optional<DataType> typeOfName(const std::string &name) {
-  for (int i = 0; i < kDataTypeCount; ++i)
-    if (name == nameOf(static_cast<DataType>(i)))
-      return static_cast<DataType>(i);
-  return std::nullopt;
-}
-
-std::vector<std::string> split(const std::string &text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);)
-    if (!part.empty())
-      parts.push_back(part);
-  return parts;
-}
-
-bool takeSuffix(std::string &text, const std::string &suffix) {
-  if (text.size() < suffix.size() ||
-      text.compare(text.size() - suffix.size(), suffix.size(), suffix))
-    return false;
-  text.resize(text.size() - suffix.size());
-  return true;
-}
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Reading a schema
-//===----------------------------------------------------------------------===//
-
-KernelPattern::KernelPattern(const KernelSchema &schema) {
-  const std::string text = schema.tensors;
-  const size_t arrow = text.find("->");
-  if (arrow == std::string::npos)
-    refuseSchema(schema.name, "has no '->' between operands and results");
-  operands = parseTensors(schema.name, text.substr(0, arrow));
-  results = parseTensors(schema.name, text.substr(arrow + 2));
-  parseAttributes(schema.name, schema.attributes);
-}
-
-std::vector<KernelPattern::Tensor>
-KernelPattern::parseTensors(const char *schema, const std::string &text) {
-  std::vector<Tensor> tensors;
-  for (const std::string &part : split(text, ' ')) {
-    tensors.push_back(parseTensor(schema, part));
-    if (tensors.size() > 1 && tensors[tensors.size() - 2].variadic)
-      refuseSchema(schema, "has '" + part + "' behind any number of tensors");
-    if (tensors.size() > 1 && tensors[tensors.size() - 2].optional &&
-        !tensors.back().optional)
-      refuseSchema(schema, "has '" + part + "' behind one that may be absent");
-  }
-  return tensors;
-}
-
-KernelPattern::Tensor KernelPattern::parseTensor(const char *schema,
-                                                 const std::string &text) {
-  const size_t colon = text.find(':'), open = text.find('['),
-               close = text.find(']');
-  if (colon == std::string::npos || open == std::string::npos ||
-      close == std::string::npos || colon > open || open > close)
-    refuseSchema(schema, "has '" + text + "', wanted name:type[dimensions]");
-  Tensor tensor;
-  tensor.name = text.substr(0, colon);
-  tensor.optional = takeSuffix(tensor.name, "?");
-  tensor.variadic = takeSuffix(tensor.name, "*");
-  tensor.element = text.substr(colon + 1, open - colon - 1);
-  if (!isLaneName(tensor.element) && tensor.element != "E" &&
-      tensor.element != "any" && !typeOfName(tensor.element))
-    refuseSchema(schema, "has the element type '" + tensor.element +
-                             "', wanted T, U, E, any or a type's name");
-  std::string suffix = text.substr(close + 1);
-  tensor.strided = takeSuffix(suffix, "&");
-  if (!suffix.empty() && suffix[0] == '~')
-    tensor.swap = suffix.substr(1);
-  for (std::string part : split(text.substr(open + 1, close - open - 1), ',')) {
-    Dimension dimension;
-    if (size_t at = part.find('@'); at != std::string::npos) {
-      dimension.range = part.substr(at + 1);
-      part.resize(at);
-    }
-    dimension.group = takeSuffix(part, "..");
-    if (!part.empty() && part[0] >= '0' && part[0] <= '9')
-      dimension.number = std::stoll(part);
-    else
-      dimension.name = part;
-    tensor.dimensions.push_back(dimension);
-  }
-  if (!tensor.swap.empty() && tensor.dimensions.size() < 2)
-    refuseSchema(schema, "swaps two dimensions of '" + text + "'");
-  return tensor;
-}
-
-void KernelPattern::parseAttributes(const char *schema,
-                                    const std::string &text) {
-  const std::map<std::string, AttributeKind> kinds = {
-      {"flag", AttributeKind::Flag},
-      {"int", AttributeKind::Int},
-      {"ints", AttributeKind::Ints},
-      {"range", AttributeKind::Range},
-      {"real", AttributeKind::Real}};
-  for (const std::string &part : split(text, ' ')) {
-    const size_t colon = part.find(':');
-    std::string kind = colon == std::string::npos ? "" : part.substr(colon + 1);
-    const bool optional = takeSuffix(kind, "?");
-    auto found = kinds.find(kind);
-    if (found == kinds.end())
-      refuseSchema(schema, "has the attribute '" + part +
-                               "', wanted key:kind with kind flag, int, ints, "
-                               "range or real");
-    attributes.push_back({part.substr(0, colon), found->second,
-                          optional || found->second == AttributeKind::Flag});
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Attributes
@@ -234,17 +106,24 @@ static bool fitsCount(const Tensors &patterns, size_t count) {
   return count >= least && count <= most;
 }
 
-std::string KernelPattern::match(const KernelSpec &spec,
-                                 KernelShapes &shapes) const {
+std::string KernelPattern::match(const KernelSpec &spec, KernelShapes &shapes,
+                                 bool isOperation) const {
   shapes.spec = &spec;
+  shapes.isOperation = isOperation;
   if (std::string wrong = matchAttributes(spec); !wrong.empty())
+    return wrong;
+  if (std::string wrong = bindLetters(spec, shapes); !wrong.empty())
     return wrong;
   if (!fitsCount(operands, spec.operands.size()) ||
       !fitsCount(results, spec.results.size()))
     return countText(spec);
+  bindWide(operands, spec.operands, shapes);
+  bindWide(results, spec.results, shapes);
   std::string wrong = matchList(operands, spec.operands, shapes);
   if (wrong.empty())
     wrong = matchList(results, spec.results, shapes);
+  if (wrong.empty())
+    wrong = checkLetters(shapes);
   if (!wrong.empty())
     return wrong;
   for (const Attribute &attribute : attributes)
@@ -257,6 +136,16 @@ std::string KernelPattern::match(const KernelSpec &spec,
             return countText(spec) + ", '" + attribute.key + "' as its " +
                    "attribute says";
   return {};
+}
+
+/// Statistics of f64 are f64, also in front of what they are statistics of.
+void KernelPattern::bindWide(const std::vector<Tensor> &patterns,
+                             const std::vector<TensorType> &types,
+                             KernelShapes &shapes) {
+  for (size_t i = 0; i < patterns.size() && i < types.size(); ++i)
+    if (shapes.isOperation && patterns[i].element == "T" &&
+        types[i].type == DataType::F64)
+      shapes.types.emplace("T", DataType::F64);
 }
 
 std::string KernelPattern::matchList(const std::vector<Tensor> &patterns,
@@ -313,122 +202,4 @@ std::string KernelPattern::checkStrides(const Tensor &pattern,
                     ", wanted strides that do not overlap: 1 of the last "
                     "dimension, others multiples of " +
                     std::to_string(kStrideBytes) + " bytes";
-}
-
-bool KernelPattern::matchElement(const Tensor &pattern, DataType type,
-                                 KernelShapes &shapes) const {
-  if (pattern.element == "any")
-    return true;
-  if (!isLaneName(pattern.element) && pattern.element != "E")
-    return type == *typeOfName(pattern.element);
-  if (isLaneName(pattern.element) && !isLane(type))
-    return false;
-  return shapes.types.emplace(pattern.element, type).first->second == type;
-}
-
-bool KernelPattern::matchDimension(const Dimension &dimension, int64_t size,
-                                   KernelShapes &shapes,
-                                   std::string &wrong) const {
-  if (dimension.name.empty())
-    return dimension.number == size;
-  auto range = shapes.spec->ints.find(dimension.range);
-  if (range == shapes.spec->ints.end())
-    return shapes.dimensions.emplace(dimension.name, size).first->second ==
-           size;
-  auto whole = shapes.dimensions.find(dimension.name);
-  if (whole != shapes.dimensions.end() && range->second[1] > whole->second)
-    wrong = dimension.range + " are no range of the " +
-            std::to_string(whole->second) + " there are";
-  return size == range->second[1] - range->second[0];
-}
-
-/// The dimensions in the order of the tensor that `spec` has.
-template <typename Tensor>
-static auto orderOf(const Tensor &pattern, const KernelSpec &spec) {
-  auto dimensions = pattern.dimensions;
-  if (!pattern.swap.empty() && spec.integer(pattern.swap))
-    std::swap(dimensions[dimensions.size() - 2], dimensions.back());
-  return dimensions;
-}
-
-bool KernelPattern::matchShape(const Tensor &pattern, const TensorType &type,
-                               KernelShapes &shapes) const {
-  const auto dimensions = orderOf(pattern, *shapes.spec);
-  const auto group =
-      std::find_if(dimensions.begin(), dimensions.end(),
-                   [](const Dimension &dimension) { return dimension.group; });
-  const bool hasGroup = group != dimensions.end();
-  const size_t fixed = dimensions.size() - (hasGroup ? 1 : 0);
-  if (type.shape.size() < fixed || (!hasGroup && type.shape.size() > fixed))
-    return false;
-  bool fits = true;
-  std::string wrong;
-  auto size = type.shape.begin();
-  for (const Dimension &dimension : dimensions) {
-    if (!dimension.group) {
-      fits &= matchDimension(dimension, *size++, shapes, wrong);
-      continue;
-    }
-    const std::vector<int64_t> sizes(size, size + (type.shape.size() - fixed));
-    size += sizes.size();
-    if (!dimension.name.empty())
-      fits &=
-          shapes.groups.emplace(dimension.name, sizes).first->second == sizes;
-  }
-  return fits;
-}
-
-std::string KernelPattern::matchTensor(const Tensor &pattern,
-                                       const TensorType &type,
-                                       KernelShapes &shapes) const {
-  // A range that does not fit is told before the sizes that follow from it.
-  for (const Dimension &dimension : pattern.dimensions) {
-    std::string wrong;
-    if (!dimension.range.empty() && !dimension.group)
-      if (auto whole = shapes.dimensions.find(dimension.name);
-          whole != shapes.dimensions.end())
-        matchDimension(dimension, whole->second, shapes, wrong);
-    if (!wrong.empty())
-      return wrong;
-  }
-  const bool element = matchElement(pattern, type.type, shapes);
-  const bool shape = matchShape(pattern, type, shapes);
-  if (element && shape)
-    return checkStrides(pattern, type);
-  return pattern.name + " is " + describe(type) + ", wanted " +
-         wanted(pattern, type, shapes);
-}
-
-std::string KernelPattern::wanted(const Tensor &pattern, const TensorType &type,
-                                  const KernelShapes &shapes) const {
-  std::vector<std::string> sizes;
-  bool known = true;
-  for (const Dimension &dimension : orderOf(pattern, *shapes.spec)) {
-    auto range = shapes.spec->ints.find(dimension.range);
-    auto group = shapes.groups.find(dimension.name);
-    if (dimension.group && group != shapes.groups.end()) {
-      for (int64_t size : group->second)
-        sizes.push_back(std::to_string(size));
-    } else if (!dimension.group && dimension.number >= 0) {
-      sizes.push_back(std::to_string(dimension.number));
-    } else if (!dimension.group && range != shapes.spec->ints.end()) {
-      sizes.push_back(std::to_string(range->second[1] - range->second[0]));
-    } else if (shapes.dimensions.count(dimension.name)) {
-      sizes.push_back(std::to_string(shapes.size(dimension.name)));
-    } else {
-      sizes.push_back(dimension.name + (dimension.group ? ".." : ""));
-      known = false;
-    }
-  }
-  std::string element = pattern.element;
-  if (element == "any")
-    element = nameOf(type.type);
-  else if (auto bound = shapes.types.find(element); bound != shapes.types.end())
-    element = nameOf(bound->second);
-  else if (isLaneName(element))
-    element = kLanes, known = false;
-  std::string text;
-  for (const std::string &size : sizes)
-    text += known ? size + "x" : (text.empty() ? "" : ", ") + size;
-  return known ? text + element : "[" + text + "] of " + element;
 }

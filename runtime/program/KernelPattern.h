@@ -12,8 +12,16 @@ struct KernelPattern {
   /// Ends the process where `schema` cannot be read.
   explicit KernelPattern(const KernelSchema &schema);
 
-  /// What of `spec` does not fit, or nothing; then `shapes` is filled.
-  std::string match(const KernelSpec &spec, KernelShapes &shapes) const;
+  /// What of `spec` does not fit, or nothing; then `shapes` is filled. An
+  /// operation may compute in f64, which no kernel does.
+  std::string match(const KernelSpec &spec, KernelShapes &shapes,
+                    bool isOperation = false) const;
+
+  /// The factors of an operation; nothing where `spec` does not fit.
+  std::optional<Factors> findFactors(const KernelSpec &spec) const;
+
+  /// What zrt::factorMarks gives of it.
+  std::vector<std::string> factorMarks() const;
 
   /// Sets the flags that `spec` lacks.
   void fillFlags(KernelSpec &spec) const;
@@ -26,27 +34,54 @@ private:
   struct Attribute {
     std::string key;
     AttributeKind kind;
-    bool optional; ///< flags are
+    bool optional;      ///< flags are
+    std::string letter; ///< of which it is the size, or a range
   };
-  /// One dimension: a number, a name, or a group of any number of dimensions.
+  /// One dimension: a number, a product of letters, or a group of dimensions.
   struct Dimension {
     std::string name; ///< empty: a number, or a group with no name
+    std::vector<std::string> letters; ///< of a product, outer to inner
     int64_t number = -1;
     bool group = false;
-    std::string range; ///< attribute that may give a range of it
+    bool mayLack = false; ///< a group that need not be there
+    std::string rank;     ///< attribute that says how many are in a group
+    std::string range;    ///< attribute that may give a range of it
   };
   struct Tensor {
     std::string name, element, swap;
-    bool optional = false, variadic = false, strided = false;
+    bool optional = false, variadic = false, strided = false,
+         isBroadcast = false, isAddend = false, isLinear = false;
     std::vector<Dimension> dimensions;
+  };
+  /// What becomes of a letter, or of a group, unless the attribute `unless` is
+  /// set.
+  struct Kind {
+    FactorKind kind;
+    std::string letter, unless;
   };
 
   std::vector<Tensor> parseTensors(const char *schema, const std::string &text);
   Tensor parseTensor(const char *schema, const std::string &text);
+  static Dimension parseDimension(std::string text);
   void parseAttributes(const char *schema, const std::string &text);
+  void parseKinds(const char *schema, const std::string &text);
+  void parseKind(const char *schema, const std::string &word,
+                 std::string letter);
+  bool hasLetter(const std::string &letter) const;
 
   static std::string checkInts(const Attribute &attribute,
                                const std::vector<int64_t> &values);
+  std::string bindLetters(const KernelSpec &spec, KernelShapes &shapes) const;
+  std::string checkLetters(KernelShapes &shapes) const;
+  static void bindWide(const std::vector<Tensor> &patterns,
+                       const std::vector<TensorType> &types,
+                       KernelShapes &shapes);
+  static DataType statisticOf(const KernelShapes &shapes);
+  static std::vector<Dimension> orderOf(const Tensor &pattern,
+                                        const KernelSpec &spec);
+  static std::vector<int64_t>
+  groupSizes(const std::vector<Dimension> &dimensions, size_t rank,
+             const KernelSpec &spec);
   std::string matchAttributes(const KernelSpec &spec) const;
   std::string matchList(const std::vector<Tensor> &patterns,
                         const std::vector<TensorType> &types,
@@ -59,15 +94,40 @@ private:
                     KernelShapes &shapes) const;
   bool matchShape(const Tensor &pattern, const TensorType &type,
                   KernelShapes &shapes) const;
-  bool matchDimension(const Dimension &dimension, int64_t size,
-                      KernelShapes &shapes, std::string &wrong) const;
+  bool matchBroadcast(const std::vector<Dimension> &dimensions,
+                      const TensorType &type, KernelShapes &shapes) const;
+  static bool matchDimension(const Dimension &dimension, int64_t size,
+                             KernelShapes &shapes, std::string &wrong);
+  static bool divide(const Dimension &dimension, int64_t size,
+                     KernelShapes &shapes);
+  static bool matchProduct(const Dimension &dimension, int64_t size,
+                           KernelShapes &shapes);
+  std::string checkRank(const Tensor &pattern, const TensorType &type,
+                        const KernelShapes &shapes) const;
   std::string wanted(const Tensor &pattern, const TensorType &type,
                      const KernelShapes &shapes) const;
+  static std::string sizeText(const Dimension &dimension,
+                              const KernelShapes &shapes, bool &known);
+  std::string elementText(const Tensor &pattern, const TensorType &type,
+                          const KernelShapes &shapes, bool &known) const;
   std::string countText(const KernelSpec &spec) const;
+
+  friend class FactorReader;
+  FactorKind kindOf(const std::string &letter, const KernelSpec &spec) const;
 
   std::vector<Tensor> operands, results;
   std::vector<Attribute> attributes;
+  std::vector<Kind> kinds;
 };
+
+/// The letter of which `letter` has the size: `e` of `e'`.
+std::string sizeLetter(std::string letter);
+
+/// Whether `element` stands for one of f32, bf16 and f16.
+bool isLaneName(const std::string &element);
+
+/// The type of that name, or nothing.
+std::optional<DataType> typeOfName(const std::string &name);
 
 [[noreturn]] void refuseSchema(const std::string &name, const std::string &why);
 

@@ -116,15 +116,29 @@ std::vector<std::string> zrt::kernelSchemaNames() {
   return names;
 }
 
-std::string zrt::checkKernel(const KernelSpec &spec, KernelShapes &shapes) {
+static std::string check(const KernelSpec &spec, KernelShapes &shapes,
+                         bool isOperation) {
   const Row *row = findRow(spec.name);
   if (!row)
     return "no row of the kernels' table has its name; what brings the kernel "
            "adds its row with a static KernelSchemas";
-  std::string wrong = row->pattern.match(spec, shapes);
+  std::string wrong = row->pattern.match(spec, shapes, isOperation);
   if (wrong.empty() && row->schema.check)
     wrong = row->schema.check(shapes);
   return wrong;
+}
+
+std::string zrt::checkKernel(const KernelSpec &spec, KernelShapes &shapes) {
+  return check(spec, shapes, /*isOperation=*/false);
+}
+
+std::string zrt::checkOperation(const KernelSpec &spec, KernelShapes &shapes) {
+  return check(spec, shapes, /*isOperation=*/true);
+}
+
+std::optional<Factors> zrt::findFactors(const KernelSpec &spec) {
+  const Row *row = findRow(spec.name);
+  return row ? row->pattern.findFactors(spec) : std::nullopt;
 }
 
 bool zrt::takesStrides(const KernelSpec &spec, size_t index) {
@@ -140,6 +154,11 @@ KernelArithmetic zrt::arithmeticOf(const KernelSpec &spec) {
   if (!row->pattern.match(spec, shapes).empty())
     return {};
   return row->schema.arithmetic(shapes);
+}
+
+std::vector<std::string> zrt::factorMarks(const std::string &kernel) {
+  const Row *row = findRow(kernel);
+  return row ? row->pattern.factorMarks() : std::vector<std::string>();
 }
 
 void zrt::fillFlags(KernelSpec &spec) {

@@ -7,9 +7,11 @@
 #ifndef ZERO_RUNTIME_PROGRAM_KERNELSCHEMA_H
 #define ZERO_RUNTIME_PROGRAM_KERNELSCHEMA_H
 
+#include "program/Factors.h"
 #include "program/Program.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,8 @@ public:
 
 private:
   friend struct KernelPattern;
+  friend class FactorReader;
+  bool isOperation = false;
   std::map<std::string, int64_t> dimensions;
   std::map<std::string, std::vector<int64_t>> groups;
   std::map<std::string, DataType> types;
@@ -59,25 +63,39 @@ struct KernelArithmetic {
 /// One row. Strings are literals.
 ///
 /// `tensors` lists operands, an arrow and results: a name, a colon, an element
-/// type and dimensions, such as "x:T[r..,n] w:T[n] bias?:T[n] -> y:T[r..,n]".
+/// type and dimensions; then, behind a bar, kinds of factors:
+/// "x:T[r..,k] w:T[k,n] bias+?:T[n] -> y:T[r..,n] | parallel r n, sum k, linear
+/// x w".
 /// - The element type is one of MLIR's names; `T`, f32, bf16 or f16, the same
-///   wherever it stands, and `U`, another such; `E`, the same of any kind; or
-///   `any`.
-/// - A dimension is a name, which has one size wherever it stands, or a number.
-///   `r..` is a group of any number of dimensions, at most one a tensor; `..`
-///   is one that need not be the same elsewhere. `m@rows` is `m`, or the
-///   length of the range of it in the attribute `rows`, where that is given.
+///   wherever it stands, and `U`, another such; `S`, the statistic of `T`, f32;
+///   `E`, the same of any kind; or `any`. Where an operation is checked, `T`
+///   and `S` may be f64 as well.
+/// - A dimension is a letter, which has one size wherever it stands, or a
+///   number. `g.r` is a product, outer to inner. `e'` has the size of `e`, and
+///   goes its own way where `e` is cut. `m@rows` is `m`, or the length of the
+///   range of it in the attribute `rows`, where that is given.
+/// - `r..` is a group of any number of dimensions; `..` is one that need not be
+///   the same elsewhere. `o..dim` is a group of as many as the attribute `dim`
+///   says; a tensor has at most one other. `i..?` may be missing altogether.
 /// - `?` after a tensor's name says that it may be absent, from the last such
-///   tensor on; `*` that there is any number of them. `~transposed` behind a
-///   tensor swaps its last two dimensions where the attribute is set.
+///   tensor on; `*` that there is any number of them; `+` that it is an addend,
+///   a term of the results. `~transposed` behind a tensor swaps its last two
+///   dimensions where the attribute is set; `^` says that it is broadcast: it
+///   may lack leading dimensions, and any may be 1.
 /// - `&` behind a tensor says that it may have strides: that of the last
 ///   dimension is 1, others are multiples of `kStrideBytes`, and no two
 ///   elements share memory. Without it a tensor is dense.
+/// - Behind the bar, letters and groups under their kind (`parallel`, `sum`,
+///   `combined`, `own`; FactorKind says what these are), and operands that are
+///   `linear`. `t!causal` is whole where the attribute is set, and so is one of
+///   which a range is given. A letter that is not named is whole.
 ///
 /// `attributes` lists keys and kinds, such as "eps:real rows:range?":
 /// - `flag` is 0 or 1 and 0 where it is absent; a flag with an optional
 ///   tensor's name says whether the tensor is there. `int` and `real` are one
 ///   number, `ints` a list, `range` two increasing numbers from 0 on.
+/// - `groups:int[u]` is the size of the letter `u`, 1 or more;
+///   `heads:range[h]` is a range of the letter `h`.
 /// - `?` says that the key may be absent.
 struct KernelSchema {
   const char *name;
@@ -110,6 +128,17 @@ std::vector<std::string> kernelSchemaNames();
 /// Compares `spec` with the schema of its name. Returns what does not fit, as
 /// "dy is 4x5xf32, wanted 4x6xf32", or nothing, and then fills `shapes`.
 std::string checkKernel(const KernelSpec &spec, KernelShapes &shapes);
+
+/// The same of an operation, which may compute in f64.
+std::string checkOperation(const KernelSpec &spec, KernelShapes &shapes);
+
+/// The factors of an operation as its row says them; nothing where there is no
+/// row, or the spec does not fit.
+std::optional<Factors> findFactors(const KernelSpec &spec);
+
+/// What the row of the kernel says that can be tried: letters and groups that
+/// are parallel or sums, and "operand 2" for those that are linear or addends.
+std::vector<std::string> factorMarks(const std::string &kernel);
 
 /// Sets the flags of its schema that `spec` does not have: to whether the
 /// optional tensor of that name is there, or to 0.

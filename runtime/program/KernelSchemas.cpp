@@ -22,26 +22,18 @@ template <int operations> uint64_t each(Shapes s) {
 // Convolutions and pooling
 //===----------------------------------------------------------------------===//
 
-/// Images x [n, c, s..], weights w [f, i, k..] and results y [n, f, o..]; the
-/// features of a gradient of weights may be some only.
+/// Images x [n, u.i, s..], weights w [u.m, i, k..] and results y [n, u.m, o..]
+/// of u groups; the features of a gradient of weights may be some only.
 uint64_t convFlops(Shapes s) {
   const TensorType *dw = s.tensor("dw");
-  const int64_t features = dw ? dw->shape.front() : s.size("f");
+  const int64_t features = dw ? dw->shape.front() : s.size("u.m");
   return 2 * uint64_t(s.size("n")) * features * s.product("o") * s.size("i") *
          s.product("k");
 }
 
 std::string checkConv(Shapes s, const TensorType &images,
                       const TensorType &results) {
-  const int64_t groups = s.spec->integer("groups"), features = s.size("f");
-  if (groups < 1 || features % groups)
-    return "attribute 'groups' is " + std::to_string(groups) +
-           ", wanted a divisor of " + std::to_string(features) + " features";
-  if (s.size("c") != groups * s.size("i"))
-    return std::to_string(groups) + " groups of " +
-           std::to_string(s.size("i")) + " channels are not the " +
-           std::to_string(s.size("c")) + " channels of " + describe(images);
-  if (s.spec->has("rows") && groups != 1)
+  if (s.spec->has("rows") && s.size("u") != 1)
     return "rows are given of a convolution with groups, wanted one group";
   return checkWindows(*s.spec, images, results, s.sizes("k"),
                       /*roundsUp=*/false);
@@ -134,88 +126,110 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
   static const std::vector<KernelSchema> schemas = {
       {"launch", "x*:any[..] -> y*:any[..]"},
       // Convolutions and pooling.
-      {"nn.conv", "x:T[n,c,s..] w:T[f,i,k..] -> y:T[n,f,o..]",
-       "strides:ints padding:ints dilations:ints groups:int", convFlops,
+      {"nn.conv",
+       "x:T[n,u.i,s..] w:T[u.m,i,k..] -> y:T[n,u.m,o..] | parallel n u m, sum "
+       "i, "
+       "linear x w",
+       "strides:ints padding:ints dilations:ints groups:int[u]", convFlops,
        nullptr, checkConvOf<kX, kY>},
-      {"nn.conv_transpose", "x:T[n,f,o..] w:T[f,i,k..] -> y:T[n,c,s..]",
-       "strides:ints padding:ints dilations:ints groups:int", convFlops,
+      {"nn.conv_transpose",
+       "x:T[n,u.m,o..] w:T[u.m,i,k..] -> y:T[n,u.i,s..] | parallel n u i, sum "
+       "m, "
+       "linear x w",
+       "strides:ints padding:ints dilations:ints groups:int[u]", convFlops,
        nullptr, checkConvOf<kY, kX>},
       {"nn.conv_weight_grad",
-       "dy:T[n,f,o..] x:T[n,c,s..] -> dw:T[f@rows,i,k..]",
-       "strides:ints padding:ints dilations:ints groups:int rows:range?",
+       "dy:T[n,u.m,o..] x:T[n,u.i,s..] -> dw:T[u.m@rows,i,k..] | parallel u m "
+       "i, "
+       "sum n, linear dy x",
+       "strides:ints padding:ints dilations:ints groups:int[u] rows:range?",
        convFlops, nullptr, checkConvOf<kX, kDy>},
-      {"nn.max_pool", "x:T[n,c,s..] -> y:T[n,c,o..]",
+      {"nn.max_pool", "x:T[n,c,s..] -> y:T[n,c,o..] | parallel n c",
        "window:ints strides:ints padding:ints dilations:ints", poolFlops<kY>,
        nullptr, checkPool<kX, kY>},
-      {"nn.max_pool_grad", "dy:T[n,c,o..] x:T[n,c,s..] -> dx:T[n,c,s..]",
+      {"nn.max_pool_grad",
+       "dy:T[n,c,o..] x:T[n,c,s..] -> dx:T[n,c,s..] | parallel n c, linear dy",
        "window:ints strides:ints padding:ints dilations:ints", poolFlops<kDy>,
        nullptr, checkPool<kX, kDy>},
-      {"nn.avg_pool", "x:T[n,c,s..] -> y:T[n,c,o..]",
+      {"nn.avg_pool", "x:T[n,c,s..] -> y:T[n,c,o..] | parallel n c, linear x",
        "window:ints strides:ints padding:ints count_padding:flag",
        poolFlops<kY>, nullptr, checkPool<kX, kY>},
-      {"nn.avg_pool_grad", "dy:T[n,c,o..] -> dx:T[n,c,s..]",
+      {"nn.avg_pool_grad",
+       "dy:T[n,c,o..] -> dx:T[n,c,s..] | parallel n c, linear dy",
        "window:ints strides:ints padding:ints count_padding:flag",
        poolFlops<kDy>, nullptr, checkPool<kDx, kDy>},
       // Normalisations and softmax, along rows.
       {"nn.layer_norm",
-       "x:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:f32[r..] rstd:f32[r..]",
+       "x:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:S[r..] rstd:S[r..] | "
+       "parallel r",
        "eps:real", each<8>},
       {"nn.layer_norm_grad",
-       "dy:T[r..,n] x:T[r..,n] w:T[n] mean:f32[r..] rstd:f32[r..] -> "
-       "dx:T[r..,n] dw:T[n] db:T[n]",
+       "dy:T[r..,n] x:T[r..,n] w:T[n] mean:S[r..] rstd:S[r..] -> dx:T[r..,n] "
+       "dw:T[n] db:T[n] | sum r, linear dy",
        "", each<14>},
-      {"nn.rms_norm", "x:T[r..,n] w:T[n] -> y:T[r..,n] rstd:f32[r..]",
-       "eps:real", each<4>},
+      {"nn.rms_norm",
+       "x:T[r..,n] w:T[n] -> y:T[r..,n] rstd:S[r..] | parallel r", "eps:real",
+       each<4>},
       {"nn.rms_norm_grad",
-       "dy:T[r..,n] x:T[r..,n] w:T[n] rstd:f32[r..] -> dx:T[r..,n] dw:T[n]", "",
-       each<10>},
+       "dy:T[r..,n] x:T[r..,n] w:T[n] rstd:S[r..] -> dx:T[r..,n] dw:T[n] | "
+       "sum r, linear dy",
+       "", each<10>},
       {"nn.add_layer_norm",
-       "x:T[r..,n] residual:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:f32[r..] "
-       "rstd:f32[r..] sum:T[r..,n]",
+       "x:T[r..,n] residual:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:S[r..] "
+       "rstd:S[r..] sum:T[r..,n] | parallel r",
        "eps:real", each<9>},
       {"nn.add_layer_norm_grad",
-       "dy:T[r..,n] dsum:T[r..,n] x:T[r..,n] w:T[n] mean:f32[r..] "
-       "rstd:f32[r..] -> dx:T[r..,n] dw:T[n] db:T[n]",
+       "dy:T[r..,n] dsum+:T[r..,n] x:T[r..,n] w:T[n] mean:S[r..] rstd:S[r..] "
+       "-> dx:T[r..,n] dw:T[n] db:T[n] | sum r, linear dy",
        "", each<15>},
       {"nn.add_rms_norm",
-       "x:T[r..,n] residual:T[r..,n] w:T[n] -> y:T[r..,n] rstd:f32[r..] "
-       "sum:T[r..,n]",
+       "x:T[r..,n] residual:T[r..,n] w:T[n] -> y:T[r..,n] rstd:S[r..] "
+       "sum:T[r..,n] | parallel r",
        "eps:real", each<5>},
       {"nn.add_rms_norm_grad",
-       "dy:T[r..,n] dsum:T[r..,n] x:T[r..,n] w:T[n] rstd:f32[r..] -> "
-       "dx:T[r..,n] dw:T[n]",
+       "dy:T[r..,n] dsum+:T[r..,n] x:T[r..,n] w:T[n] rstd:S[r..] -> "
+       "dx:T[r..,n] dw:T[n] | sum r, linear dy",
        "", each<11>},
       {"nn.batch_norm",
-       "x:T[n,c,s..] w:T[c] b:T[c] -> y:T[n,c,s..] mean:f32[c] "
-       "variance:f32[c]",
+       "x:T[n,c,s..] w:T[c] b:T[c] -> y:T[n,c,s..] mean:S[c] variance:S[c] | "
+       "parallel c",
        "eps:real", each<8>},
       {"nn.batch_norm_grad",
-       "dy:T[n,c,s..] x:T[n,c,s..] w:T[c] mean:f32[c] variance:f32[c] -> "
-       "dx:T[n,c,s..] dw:T[c] db:T[c]",
+       "dy:T[n,c,s..] x:T[n,c,s..] w:T[c] mean:S[c] variance:S[c] -> "
+       "dx:T[n,c,s..] dw:T[c] db:T[c] | parallel c, linear dy",
        "eps:real", each<12>},
-      {"nn.softmax", "x:T[r..,n] -> y:T[r..,n]", "", each<5>},
-      {"nn.softmax_grad", "dy:T[r..,n] y:T[r..,n] -> dx:T[r..,n]", "",
+      {"nn.softmax", "x:T[r..,n] -> y:T[r..,n] | parallel r", "", each<5>},
+      {"nn.softmax_grad",
+       "dy:T[r..,n] y:T[r..,n] -> dx:T[r..,n] | parallel r, linear dy", "",
        [](Shapes s) -> uint64_t { return 4 * s.elements("y"); }},
-      {"nn.silu_mul", "gate:T[r..] up:T[r..] -> y:T[r..]", "",
+      {"nn.silu_mul",
+       "gate:T[r..] up:T[r..] -> y:T[r..] | parallel r, linear up", "",
        [](Shapes s) -> uint64_t { return 5 * s.elements("y"); }},
       {"nn.silu_mul_grad",
-       "dy:T[r..] gate:T[r..] up:T[r..] -> dgate:T[r..] dup:T[r..]", "",
-       [](Shapes s) -> uint64_t { return 11 * s.elements("dy"); }},
-      // Philox4x32-10 makes four numbers in about 60 integer operations.
-      {"nn.dropout", "x:T[r..] -> y:T[r..]", "id:int p:real", each<17>, nullptr,
-       checkDropout},
-      // Embeddings and the loss.
-      {"nn.embedding", "ids:i32[t..] table:E[v,w] -> y:E[t..,w]",
+       "dy:T[r..] gate:T[r..] up:T[r..] -> dgate:T[r..] dup:T[r..] | "
+       "parallel r, linear dy",
+       "", [](Shapes s) -> uint64_t { return 11 * s.elements("dy"); }},
+      // Whole: which elements are dropped follows from their positions in the
+      // sample. Philox4x32-10 makes four numbers in about 60 integer
+      // operations.
+      {"nn.dropout", "x:T[r..] -> y:T[r..] | linear x", "id:int p:real",
+       each<17>, nullptr, checkDropout},
+      // Embeddings and the loss. Rows of a loss are whole: it is a mean over
+      // those that count.
+      {"nn.embedding",
+       "ids:i32[t..] table:E[v,w] -> y:E[t..,w] | parallel t w, combined v, "
+       "linear table",
        "num_embeddings:int?", nullptr, embeddingBytes, checkEmbedding},
       {"nn.embedding_grad",
-       "dy:T[t..,w] ids:i32[t..] init?:T[v@rows,w] -> dtable:T[v@rows,w]",
+       "dy:T[t..,w] ids:i32[t..] init+?:T[v@rows,w] -> dtable:T[v@rows,w] | "
+       "parallel w, sum t, combined v, linear dy",
        "init:flag rows:range?", embeddingGradFlops},
       {"nn.cross_entropy",
-       "logits:T[r..,n] targets:i32[r..] -> loss:f32[] lse:f32[r..]",
+       "logits:T[r..,n] targets:i32[r..] -> loss:S[] lse:S[r..] | combined n",
        "ignore_index:int? classes:int?", logitsFlops, nullptr, checkClasses},
       {"nn.cross_entropy_grad",
-       "dloss:f32[] logits:T[r..,n] targets:i32[r..] lse:f32[r..] -> "
-       "dlogits:T[r..,n]",
+       "dloss:S[] logits:T[r..,n] targets:i32[r..] lse:S[r..] -> "
+       "dlogits:T[r..,n] | combined n, linear dloss",
        "ignore_index:int? classes:int?", logitsFlops, nullptr, checkClasses},
       // Shapes. What lists say is compared where the moves are planned.
       {"nn.reduce", "x:T[..] -> y:T[..]", "kind:int dims:ints", each<1>,

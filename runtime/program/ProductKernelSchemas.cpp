@@ -81,7 +81,7 @@ std::string checkMatmul(Shapes s) {
 /// `products` matrix products over all pairs of a query and a key, of which
 /// `causal` needs half. A score is scaled, compared, exponentiated and summed.
 template <int products> uint64_t attentionFlops(Shapes s) {
-  int64_t rows = s.size("b") * s.size("h") * s.size("t");
+  int64_t rows = s.size("b") * s.size("g.r") * s.size("t");
   int64_t scores = rows * s.size("s");
   if (s.flag("causal"))
     scores = (scores + rows) / 2;
@@ -89,13 +89,14 @@ template <int products> uint64_t attentionFlops(Shapes s) {
 }
 
 KernelArithmetic attentionArithmetic(Shapes s) {
-  return {KernelArithmetic::Attention, s.size("b") * s.size("h"), s.size("t"),
+  return {KernelArithmetic::Attention, s.size("b") * s.size("g.r"), s.size("t"),
           s.size("s"), s.size("d")};
 }
 
 /// f32 of [T, S], or of [B, H, T, S] with any of them 1.
 std::string checkMask(Shapes s, const TensorType &mask) {
-  const int64_t full[4] = {s.size("b"), s.size("h"), s.size("t"), s.size("s")};
+  const int64_t full[4] = {s.size("b"), s.size("g.r"), s.size("t"),
+                           s.size("s")};
   const size_t rank = mask.shape.size();
   bool fits = rank == 2 || rank == 4;
   for (size_t i = 0; fits && i < rank; ++i)
@@ -108,10 +109,6 @@ std::string checkMask(Shapes s, const TensorType &mask) {
 }
 
 std::string checkAttention(Shapes s) {
-  const int64_t heads = s.size("h"), groups = s.size("g");
-  if (groups == 0 || heads % groups)
-    return std::to_string(heads) + " query heads do not share " +
-           std::to_string(groups) + " key heads evenly";
   if (s.flag("causal") && s.size("t") != s.size("s"))
     return "causal with " + std::to_string(s.size("t")) + " queries and " +
            std::to_string(s.size("s")) + " keys, wanted equal numbers";
@@ -124,10 +121,6 @@ std::string checkRotary(Shapes s) {
   if (s.size("d") % 2)
     return "the operand is " + describe(*s.tensor("x")) +
            ", wanted four dimensions, the last even";
-  const auto heads = s.spec->ints.find("heads");
-  if (heads != s.spec->ints.end() && heads->second[1] > s.size("h"))
-    return "heads are no range of the " + std::to_string(s.size("h")) +
-           " of the operand";
   return {};
 }
 
@@ -193,52 +186,61 @@ template <int products> KernelArithmetic linearLossProducts(Shapes s) {
 
 const std::vector<KernelSchema> &zrt::productKernelSchemas() {
   static const std::vector<KernelSchema> schemas = {
-      {"nn.linear", "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n]",
+      {"nn.linear",
+       "x:T[r..,k] w:T[k,n]~transposed bias+?:T[n] -> y:T[r..,n] | "
+       "parallel r n, sum k, linear x w",
        "transposed:flag bias:flag", linearFlops, nullptr, nullptr,
        linearProduct},
       {"nn.linear_add",
-       "x:T[r..,k] w:T[k,n]~transposed c:T[r..,n] bias?:T[n] -> y:T[r..,n]",
+       "x:T[r..,k] w:T[k,n]~transposed c+:T[r..,n] bias+?:T[n] -> y:T[r..,n] | "
+       "parallel r n, sum k, linear x w",
        "transposed:flag bias:flag", linearAddFlops, nullptr, nullptr,
        linearProduct},
       {"nn.linear_gelu",
-       "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n] h?:T[r..,n]",
+       "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n] h?:T[r..,n] | "
+       "parallel r n",
        "transposed:flag bias:flag", linearGeluFlops, nullptr, nullptr,
        linearProduct},
       {"nn.linear_gelu_grad",
-       "dy:T[r..,k] w:T[k,n]~transposed h:T[r..,n] -> dh:T[r..,n] db?:T[n]",
+       "dy:T[r..,k] w:T[k,n]~transposed h:T[r..,n] -> dh:T[r..,n] db?:T[n] | "
+       "parallel n, sum r k, linear dy w",
        "transposed:flag", linearGeluGradFlops, nullptr, nullptr, linearProduct},
       {"nn.linear_weight_grad",
-       "dy:T[r..,n] x:T[r..,k] -> dw:T[k,n]~transposed db:T[n]",
+       "dy:T[r..,n] x:T[r..,k] -> dw:T[k,n]~transposed db:T[n] | "
+       "parallel k n, sum r, linear dy",
        "transposed:flag", linearWeightGradFlops, nullptr, nullptr,
        linearWeightProduct},
       {"nn.matmul",
        "a:T[b..,m,k]~transpose_a b:T[b..,k,n]~transpose_b -> "
-       "c:T[b..,m@rows,n]",
+       "c:T[b..,m@rows,n] | parallel b m n, sum k, linear a b",
        "transpose_a:flag transpose_b:flag rows:range?", matmulFlops,
        matmulBytes, checkMatmul, matmulProduct},
+      // Query heads are r for each of g key heads.
       {"nn.attention",
-       "q:T[b,t,h,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& mask?:f32[..] -> "
-       "out:T[b,t,h,d]& lse:f32[b,h,t]",
+       "q:T[b,t,g.r,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& mask?:S[b,g.r,t,s]^ -> "
+       "out:T[b,t,g.r,d]& lse:S[b,g.r,t] | parallel b g r t!causal",
        "causal:flag mask:flag scale:real?", attentionFlops<2>, nullptr,
        checkAttention, attentionArithmetic},
       {"nn.attention_grad",
-       "dout:T[b,t,h,d]& q:T[b,t,h,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& "
-       "out:T[b,t,h,d]& lse:f32[b,h,t] mask?:f32[..] -> "
-       "dq:T[b,t,h,d]& dk:T[b,s,g,d]& dv:T[b,s,g,d]&",
+       "dout:T[b,t,g.r,d]& q:T[b,t,g.r,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& "
+       "out:T[b,t,g.r,d]& lse:S[b,g.r,t] mask?:S[b,g.r,t,s]^ -> "
+       "dq:T[b,t,g.r,d]& dk:T[b,s,g,d]& dv:T[b,s,g,d]& | parallel b g, "
+       "sum r t!causal, linear dout",
        "causal:flag mask:flag scale:real?", attentionFlops<5>, nullptr,
        checkAttention, attentionArithmetic},
-      {"nn.rotary", "x:T[b,t,h,d]& -> y:T[b,t,h,d]&",
-       "interleaved:flag inverse:flag theta:real heads:range?", rotaryFlops,
+      {"nn.rotary", "x:T[b,t,h,d]& -> y:T[b,t,h,d]& | parallel b h, linear x",
+       "interleaved:flag inverse:flag theta:real heads:range[h]?", rotaryFlops,
        rotaryBytes, checkRotary},
       {"nn.linear_cross_entropy",
        "x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] bias?:T[n] -> "
-       "loss:f32[]",
+       "loss:S[] | combined n",
        "transposed:flag bias:flag chunk:int ignore_index:int? classes:int?",
        linearLossFlops<1, 4>, linearLossBytes<false>, checkLinearLoss,
        linearLossProducts<1>},
       {"nn.linear_cross_entropy_grad",
-       "dloss:f32[] x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] "
-       "bias?:T[n] -> loss:f32[] dx:T[r..,k] dw:T[k,n]~transposed db?:T[n]",
+       "dloss:S[] x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] "
+       "bias?:T[n] -> loss:S[] dx:T[r..,k] dw:T[k,n]~transposed db?:T[n] | "
+       "combined n",
        "transposed:flag bias:flag chunk:int ignore_index:int? classes:int?",
        linearLossFlops<3, 8>, linearLossBytes<true>, checkLinearLoss,
        linearLossProducts<3>},

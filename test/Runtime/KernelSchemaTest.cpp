@@ -109,6 +109,109 @@ TEST(KernelSchema, SomeTensorsMayHaveStrides) {
   }
 }
 
+/// Query heads are some for each key head, and features some for each group.
+TEST(KernelSchema, ProductsOfLettersAreDivided) {
+  const TensorType query = {F32, {2, 5, 6, 4}}, key = {F32, {2, 5, 4, 4}};
+  KernelSpec attention =
+      spec("nn.attention", {query, key, key}, {query, {F32, {2, 6, 5}}});
+  fillFlags(attention);
+  EXPECT_EQ(wrongWith(attention), "q has 6 g.r, wanted a multiple of g = 4");
+  KernelSpec conv =
+      spec("nn.conv", {{F32, {2, 4, 7}}, {F32, {6, 2, 5}}}, {{F32, {2, 6, 3}}});
+  conv.ints = {
+      {"strides", {1}}, {"padding", {0}}, {"dilations", {1}}, {"groups", {2}}};
+  EXPECT_EQ(wrongWith(conv), "");
+  conv.ints["groups"] = {4};
+  EXPECT_EQ(wrongWith(conv),
+            "w is 6x2x5xf32, wanted [4*m, 1, 5] of f32, with groups 4");
+  conv.ints["groups"] = {0};
+  EXPECT_EQ(wrongWith(conv), "attribute 'groups' is 0, wanted 1 or more");
+}
+
+TEST(KernelSchema, GroupsEndWhereAnAttributeSays) {
+  KernelSpec gather =
+      spec("nn.gather", {{F32, {3, 9, 4}}, {DataType::I32, {3, 2}}},
+           {{F32, {3, 2, 4}}});
+  gather.ints["dim"] = {1};
+  EXPECT_EQ(wrongWith(gather), "");
+  gather.operands[1].shape = {3, 2, 4};
+  EXPECT_EQ(wrongWith(gather), "");
+  gather.operands[1].shape = {2, 2};
+  EXPECT_EQ(wrongWith(gather), "ids is 2x2xi32, wanted 3x2x4xi32, or "
+                               "without its last dimensions");
+  gather.ints["dim"] = {3};
+  EXPECT_EQ(wrongWith(gather),
+            "attribute 'dim' is 3, wanted a dimension of x, 3x9x4xf32");
+}
+
+TEST(KernelSchema, AnOperationMayBeOfF64) {
+  const DataType F64 = DataType::F64;
+  KernelSpec made =
+      spec("nn.cross_entropy_grad",
+           {{F64, {}}, {F64, {2, 8}}, {DataType::I32, {2}}, {F64, {2}}},
+           {{F64, {2, 8}}});
+  KernelShapes shapes(made);
+  EXPECT_EQ(checkOperation(made, shapes), "");
+  EXPECT_EQ(wrongWith(made), "dloss is f64, wanted f32");
+  made.operands[3].type = F32;
+  EXPECT_EQ(checkOperation(made, shapes), "lse is 2xf32, wanted 2xf64");
+}
+
+/// The kind and the attribute of the factor `name`.
+std::string factorOf(const KernelSpec &spec, const std::string &name) {
+  const std::optional<Factors> factors = findFactors(spec);
+  if (factors)
+    for (const Factor &factor : factors->factors)
+      if (factor.name == name)
+        return std::string(nameOf(factor.kind)) + " " +
+               std::to_string(factor.size) + " " + factor.attribute;
+  return "none";
+}
+
+TEST(KernelSchema, SaysFactors) {
+  const TensorType query = {F32, {2, 5, 6, 4}}, key = {F32, {2, 5, 3, 4}};
+  KernelSpec attention =
+      spec("nn.attention", {query, key, key, {F32, {2, 1, 5, 5}}},
+           {query, {F32, {2, 6, 5}}});
+  fillFlags(attention);
+  EXPECT_EQ(factorOf(attention, "g"), "parallel 3 ");
+  EXPECT_EQ(factorOf(attention, "r"), "parallel 2 ");
+  EXPECT_EQ(factorOf(attention, "s"), "whole 5 ");
+  EXPECT_EQ(factorOf(attention, "t"), "parallel 5 ");
+  const Factors factors = *findFactors(attention);
+  EXPECT_EQ(factors.operands[0].dimensions[2].parts.size(), 2u);
+  EXPECT_EQ(factors.operands[1].dimensions[2].parts.size(), 1u);
+  EXPECT_EQ(factors.operands[3].dimensions[1].parts.size(), 0u);
+  EXPECT_EQ(factors.operands[3].dimensions[0].parts[0].factor,
+            factors.operands[0].dimensions[0].parts[0].factor);
+  attention.ints["causal"] = {1};
+  EXPECT_EQ(factorOf(attention, "t"), "whole 5 ");
+
+  KernelSpec rotary = spec("nn.rotary", {query}, {query});
+  rotary.floats["theta"] = 1e4;
+  EXPECT_EQ(factorOf(rotary, "h"), "parallel 6 ");
+  rotary.ints["heads"] = {1, 3};
+  EXPECT_EQ(factorOf(rotary, "h"), "whole 6 ");
+  rotary.ints["heads"] = {1, 7};
+  EXPECT_EQ(wrongWith(rotary), "heads are no range of the 6 there are");
+
+  KernelSpec conv =
+      spec("nn.conv", {{F32, {2, 4, 7}}, {F32, {6, 2, 5}}}, {{F32, {2, 6, 3}}});
+  conv.ints = {
+      {"strides", {1}}, {"padding", {0}}, {"dilations", {1}}, {"groups", {2}}};
+  EXPECT_EQ(factorOf(conv, "u"), "parallel 2 groups");
+
+  // Offsets stay whole where groups are cut.
+  KernelSpec grouped = spec(
+      "nn.grouped_matmul",
+      {{F32, {8, 4}}, {F32, {3, 4, 5}}, {DataType::I32, {3}}}, {{F32, {8, 5}}});
+  EXPECT_EQ(factorOf(grouped, "e"), "combined 3 ");
+  EXPECT_EQ(factorOf(grouped, "e'"), "whole 3 ");
+  EXPECT_EQ(factorOf(grouped, "s"), "own 8 ");
+  EXPECT_TRUE(findFactors(grouped)->operands[1].isLinear);
+  EXPECT_FALSE(findFactors(spec("nn.linear", {}, {})).has_value());
+}
+
 TEST(KernelSchema, SaysWhichAttributeDoesNotFit) {
   KernelSpec made = norm();
   made.floats.clear();
@@ -315,6 +418,14 @@ TEST(KernelSchemaDeathTest, EndsWhereARowCannotBeRead) {
               "element type 'Q'");
   EXPECT_EXIT(add("x:T[n] -> y:T[n]", "eps:double"), testing::ExitedWithCode(2),
               "eps:double");
+  EXPECT_EXIT(add("x:T[n] -> y:T[n] | parallel m", ""),
+              testing::ExitedWithCode(2), "'parallel m', wanted");
+  EXPECT_EXIT(add("x:T[n] -> y:T[n] | half n", ""), testing::ExitedWithCode(2),
+              "'half n', wanted");
+  EXPECT_EXIT(add("x:T[n] -> y:T[n] | linear y", ""),
+              testing::ExitedWithCode(2), "no operand 'y'");
+  EXPECT_EXIT(add("x:T[n] -> y:T[n]", "groups:int[u]"),
+              testing::ExitedWithCode(2), "'groups:int\\[u\\]' of no letter");
   EXPECT_EXIT(KernelSchemas(
                   std::vector<KernelSchema>{{"nn.linear", "x:T[n] -> y:T[n]"}}),
               testing::ExitedWithCode(2), "twice");

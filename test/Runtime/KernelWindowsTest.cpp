@@ -464,7 +464,8 @@ TEST(KernelWindows, RefusesWindowsThatImagesDoNotHave) {
   --result.shape[3];
   c.groups = 3;
   EXPECT_NE(refused(windowSpec("nn.conv", c, inputs, result))
-                .find("attribute 'groups' is 3, wanted a divisor of 4"),
+                .find("w is 4x3x3x3xf32, wanted [3*m, 1, 3, 3] of f32, with "
+                      "groups 3"),
             std::string::npos);
   KernelSpec spec = windowSpec("nn.conv", kConvolutions[0], inputs, result);
   spec.ints["strides"] = {1};

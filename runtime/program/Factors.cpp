@@ -1,0 +1,143 @@
+#include "program/Factors.h"
+
+#include "program/KernelPattern.h"
+
+#include <algorithm>
+
+using namespace zrt;
+
+const char *zrt::nameOf(FactorKind kind) {
+  constexpr const char *names[] = {"whole", "parallel", "sum", "combined",
+                                   "own"};
+  return names[static_cast<int>(kind)];
+}
+
+FactorKind KernelPattern::kindOf(const std::string &letter,
+                                 const KernelSpec &spec) const {
+  for (const Attribute &attribute : attributes)
+    if (attribute.letter == letter && attribute.kind == AttributeKind::Range &&
+        spec.has(attribute.key))
+      return FactorKind::Whole;
+  for (const auto *patterns : {&operands, &results})
+    for (const Tensor &pattern : *patterns)
+      for (const Dimension &dimension : pattern.dimensions)
+        if (!dimension.range.empty() && spec.has(dimension.range) &&
+            std::count(dimension.letters.begin(), dimension.letters.end(),
+                       letter))
+          return FactorKind::Whole;
+  for (const Kind &kind : kinds)
+    if (kind.letter == letter)
+      return !kind.unless.empty() && spec.integer(kind.unless)
+                 ? FactorKind::Whole
+                 : kind.kind;
+  return FactorKind::Whole;
+}
+
+namespace zrt {
+
+/// Makes the factors of a spec that fits its pattern.
+class FactorReader {
+public:
+  FactorReader(const KernelPattern &pattern, const KernelShapes &shapes)
+      : pattern(pattern), shapes(shapes) {}
+
+  Factors read() {
+    const KernelSpec &spec = *shapes.spec;
+    factors.operands = readAll(pattern.operands, spec.operands);
+    factors.results = readAll(pattern.results, spec.results);
+    return factors;
+  }
+
+private:
+  /// The factor of that name; one without a name is of its own.
+  DimPart part(const std::string &name, const std::string &letter,
+               int64_t size) {
+    for (size_t i = 0; !name.empty() && i < factors.factors.size(); ++i)
+      if (factors.factors[i].name == name)
+        return {i, {}};
+    Factor factor;
+    factor.name = name;
+    factor.size = size;
+    factor.kind = pattern.kindOf(letter, *shapes.spec);
+    for (const auto &attribute : pattern.attributes)
+      if (attribute.letter == letter &&
+          attribute.kind == KernelPattern::AttributeKind::Int)
+        factor.attribute = attribute.key;
+    factors.factors.push_back(factor);
+    return {factors.factors.size() - 1, {}};
+  }
+
+  FactoredDim one(const KernelPattern::Dimension &dimension, int64_t size) {
+    const bool isRange =
+        !dimension.range.empty() && shapes.spec->has(dimension.range);
+    if (dimension.letters.empty() || isRange)
+      return {{part("", "", size)}};
+    FactoredDim result;
+    for (const std::string &letter : dimension.letters)
+      result.parts.push_back(
+          part(letter, letter, shapes.size(sizeLetter(letter))));
+    return result;
+  }
+
+  std::vector<FactoredTensor>
+  readAll(const std::vector<KernelPattern::Tensor> &patterns,
+          const std::vector<TensorType> &types) {
+    std::vector<FactoredTensor> tensors;
+    for (size_t i = 0; i < types.size(); ++i)
+      tensors.push_back(
+          readTensor(patterns[std::min(i, patterns.size() - 1)], types[i]));
+    return tensors;
+  }
+
+  FactoredTensor readTensor(const KernelPattern::Tensor &tensor,
+                            const TensorType &type) {
+    FactoredTensor result;
+    result.isAddend = tensor.isAddend;
+    result.isLinear = tensor.isLinear;
+    const auto dimensions = KernelPattern::orderOf(tensor, *shapes.spec);
+    const size_t lacking =
+        tensor.isBroadcast ? dimensions.size() - type.shape.size() : 0;
+    const auto counts =
+        KernelPattern::groupSizes(dimensions, type.shape.size(), *shapes.spec);
+    size_t at = 0;
+    for (size_t i = lacking; i < dimensions.size(); ++i) {
+      const auto &dimension = dimensions[i];
+      for (int64_t k = 0; dimension.group && k < counts[i]; ++k, ++at)
+        result.dimensions.push_back({{part(
+            dimension.name.empty() ? "" : dimension.name + std::to_string(k),
+            dimension.name, type.shape[at])}});
+      if (dimension.group)
+        continue;
+      const int64_t size = type.shape[at++];
+      result.dimensions.push_back(tensor.isBroadcast && size == 1
+                                      ? FactoredDim{}
+                                      : one(dimension, size));
+    }
+    return result;
+  }
+
+  const KernelPattern &pattern;
+  const KernelShapes &shapes;
+  Factors factors;
+};
+
+} // namespace zrt
+
+std::optional<Factors>
+KernelPattern::findFactors(const KernelSpec &spec) const {
+  KernelShapes shapes(spec);
+  if (!match(spec, shapes, /*isOperation=*/true).empty())
+    return std::nullopt;
+  return FactorReader(*this, shapes).read();
+}
+
+std::vector<std::string> KernelPattern::factorMarks() const {
+  std::vector<std::string> marks;
+  for (const Kind &kind : kinds)
+    if (kind.kind == FactorKind::Parallel || kind.kind == FactorKind::Sum)
+      marks.push_back(kind.letter);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].isLinear || operands[i].isAddend)
+      marks.push_back("operand " + std::to_string(i));
+  return marks;
+}

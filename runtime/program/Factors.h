@@ -1,0 +1,68 @@
+// Which dimensions of an operation's tensors go together, and what becomes of
+// its results where one of them is cut among ranks.
+//
+// A dimension is a product of parts, outer to inner. A part is a factor, or
+// dimensions one behind the other. Cutting a factor in n takes an n-th of it
+// everywhere that it stands.
+#ifndef ZERO_RUNTIME_PROGRAM_FACTORS_H
+#define ZERO_RUNTIME_PROGRAM_FACTORS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+/// What a rank computes of its part of a factor, with the same kernel.
+enum class FactorKind : uint8_t {
+  Whole,    ///< nothing: the operation needs all of the factor
+  Parallel, ///< its part of results that have the factor, and all of others
+  Sum,      ///< its part of results that have the factor, a term of others
+  Combined, ///< something of which one more step makes the results
+  OwnOrder, ///< rows, whose order is each rank's own
+};
+
+/// The kind as rows spell it: `parallel`.
+const char *nameOf(FactorKind kind);
+
+struct Factor {
+  std::string name;
+  FactorKind kind = FactorKind::Whole;
+  int64_t size = 0;
+  /// The attribute that holds its size, an integer, or where `index` is given
+  /// one of a list; empty where there is none.
+  std::string attribute;
+  int64_t index = -1;
+};
+
+struct FactoredDim;
+
+/// A factor by its index, or, where there are any, segments.
+struct DimPart {
+  size_t factor = 0;
+  std::vector<FactoredDim> segments;
+};
+
+struct FactoredDim {
+  std::vector<DimPart> parts; ///< none: one element
+};
+
+struct FactoredTensor {
+  std::vector<FactoredDim> dimensions;
+  /// Of an operand: the results are a sum of which it is one term, so that of
+  /// the ranks that make a sum one may count it.
+  bool isAddend = false;
+  /// Of an operand: where it is the term of a sum, the results are as well, if
+  /// addends are counted once and other operands are no terms.
+  bool isLinear = false;
+};
+
+struct Factors {
+  std::vector<Factor> factors;
+  std::vector<FactoredTensor> operands, results;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_PROGRAM_FACTORS_H
