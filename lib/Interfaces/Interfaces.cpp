@@ -144,6 +144,7 @@ mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
 #include "zero/Interfaces/DifferentiableOpInterface.cpp.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.cpp.inc"
 #include "zero/Interfaces/EpilogueOpInterface.cpp.inc"
+#include "zero/Interfaces/FactorOpInterface.cpp.inc"
 #include "zero/Interfaces/KernelOpInterface.cpp.inc"
 #include "zero/Interfaces/MoveOpInterface.cpp.inc"
 #include "zero/Interfaces/PaddableOpInterface.cpp.inc"

@@ -32,6 +32,7 @@ void mlir::zero::registerDialects(DialectRegistry &registry) {
                   tensor::TensorDialect, vector::VectorDialect>();
   registerUpstreamGradientModels(registry);
   nn::registerUpstreamKernelModels(registry);
+  nn::registerUpstreamFactorModels(registry);
   nn::registerUpstreamMoveModels(registry);
   nn::registerUpstreamPaddingModels(registry);
   registerLaunchRowBlocks(registry);

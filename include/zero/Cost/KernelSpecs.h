@@ -8,20 +8,13 @@
 #define ZERO_COST_KERNELSPECS_H
 
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/KernelSpec.h"
 
 #include "mlir/IR/SymbolTable.h"
-
-#include "program/Program.h"
 
 #include <optional>
 
 namespace mlir::zero {
-
-/// The runtime's number for an element type, or nothing where it has none.
-std::optional<zrt::DataType> toDataType(Type elementType);
-
-/// A ranked static tensor of a kernel type.
-zrt::TensorType toTensorType(RankedTensorType type);
 
 /// The kernel that computes `op` from its operands: that of its
 /// KernelOpInterface, or of a launch, a loss seed or the kernel in a

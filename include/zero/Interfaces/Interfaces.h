@@ -10,6 +10,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 
+#include "program/Factors.h"
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,6 +100,7 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"
 #include "zero/Interfaces/EpilogueOpInterface.h.inc"
+#include "zero/Interfaces/FactorOpInterface.h.inc"
 #include "zero/Interfaces/KernelOpInterface.h.inc"
 #include "zero/Interfaces/MoveOpInterface.h.inc"
 #include "zero/Interfaces/PaddableOpInterface.h.inc"

@@ -16,9 +16,11 @@ func.func @conv(%x: tensor<8x3x32x32xbf16>, %w: tensor<16x3x3x3xbf16>) {
 // CHECK-LABEL: func.func @conv_forms
 // CHECK: nn.conv %{{.*}}, %{{.*}} strides [1] padding [2] dilations [2] groups 4 : (tensor<2x4x9xf32>, tensor<8x1x3xf32>) -> tensor<2x8x9xf32>
 // CHECK: nn.conv %{{.*}}, %{{.*}} strides [1, 2, 1] padding [0, 0, 1] dilations [1, 1, 1] groups 1 : (tensor<1x2x3x4x5xf32>, tensor<2x2x2x2x3xf32>) -> tensor<1x2x2x2x5xf32>
+// CHECK: nn.conv_weight_grad %{{.*}}, %{{.*}} strides [1] padding [2] dilations [2] groups 4 : (tensor<2x8x9xf32>, tensor<2x4x9xf32>) -> tensor<8x1x3xf32>
 func.func @conv_forms(%x: tensor<2x4x9xf32>, %w: tensor<8x1x3xf32>, %v: tensor<1x2x3x4x5xf32>, %u: tensor<2x2x2x2x3xf32>) {
   %y = nn.conv %x, %w strides [1] padding [2] dilations [2] groups 4 : (tensor<2x4x9xf32>, tensor<8x1x3xf32>) -> tensor<2x8x9xf32>
   %z = nn.conv %v, %u strides [1, 2, 1] padding [0, 0, 1] dilations [1, 1, 1] groups 1 : (tensor<1x2x3x4x5xf32>, tensor<2x2x2x2x3xf32>) -> tensor<1x2x2x2x5xf32>
+  %dw = nn.conv_weight_grad %y, %x strides [1] padding [2] dilations [2] groups 4 : (tensor<2x8x9xf32>, tensor<2x4x9xf32>) -> tensor<8x1x3xf32>
   return
 }
 

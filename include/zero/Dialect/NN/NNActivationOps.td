@@ -61,7 +61,7 @@ def NN_SiluGradOp : NN_Op<"silu_grad", [
 }
 
 def NN_StopGradientOp : NN_Op<"stop_gradient", [
-    NN_Differentiable, NN_Elementwise, SameOperandsAndResultType]> {
+    NN_Differentiable, NN_Elementwise, NN_Factors, SameOperandsAndResultType]> {
   let summary = "The operand itself, through which no gradient flows";
   let description = [{
     What PyTorch's `detach` makes of a tensor, and a region without gradients of

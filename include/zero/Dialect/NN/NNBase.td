@@ -13,6 +13,7 @@ include "zero/Interfaces/BroadcastingOpInterface.td"
 include "zero/Interfaces/DifferentiableOpInterface.td"
 include "zero/Interfaces/ElementwiseOpInterface.td"
 include "zero/Interfaces/EpilogueOpInterface.td"
+include "zero/Interfaces/FactorOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
 include "zero/Interfaces/MoveOpInterface.td"
 include "zero/Interfaces/CountedMeanOpInterface.td"
@@ -108,6 +109,7 @@ defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 defvar NN_Epilogue = DeclareOpInterfaceMethods<EpilogueOpInterface>;
+defvar NN_Factors = DeclareOpInterfaceMethods<FactorOpInterface>;
 defvar NN_Paddable = DeclareOpInterfaceMethods<PaddableOpInterface>;
 defvar NN_RowBlocks = DeclareOpInterfaceMethods<RowBlockOpInterface>;
 defvar NN_DescribesKernel =

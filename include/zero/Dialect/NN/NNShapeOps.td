@@ -5,7 +5,7 @@
 include "zero/Dialect/NN/NNBase.td"
 
 def NN_BroadcastOp : NN_KernelOp<"broadcast", [
-    NN_Differentiable, BroadcastingOpInterface, CheapInFloat32]> {
+    NN_Differentiable, NN_Factors, BroadcastingOpInterface, CheapInFloat32]> {
   let summary = "Repeat a tensor along new dimensions";
   let description = [{
     Dimension i of `x` becomes dimension `dims[i]` of the result; the result's
@@ -35,7 +35,8 @@ def NN_BroadcastOp : NN_KernelOp<"broadcast", [
 }
 
 def NN_ReduceOp : NN_Op<"reduce", [
-    NN_Differentiable, NN_DescribesKernel, NN_Epilogue, CheapInFloat32]> {
+    NN_Differentiable, NN_DescribesKernel, NN_Epilogue, NN_Factors,
+    CheapInFloat32]> {
   let summary = "Sum, maximum or mean over dimensions, which it removes";
   let description = [{
     The gradient of `max` goes to the first maximum in row-major order.
@@ -63,7 +64,8 @@ def NN_ReduceOp : NN_Op<"reduce", [
   }];
 }
 
-def NN_TransposeOp : NN_KernelOp<"transpose", [NN_Differentiable, NN_Move]> {
+def NN_TransposeOp : NN_KernelOp<"transpose", [
+    NN_Differentiable, NN_Factors, NN_Move]> {
   let summary = "Permute dimensions";
   let description = [{
     Dimension i of the result is dimension `permutation[i]` of `x`.
@@ -87,7 +89,7 @@ def NN_TransposeOp : NN_KernelOp<"transpose", [NN_Differentiable, NN_Move]> {
 }
 
 def NN_SplitOp : NN_Op<"split", [
-    NN_Differentiable, NN_DescribesKernel, NN_Move]> {
+    NN_Differentiable, NN_DescribesKernel, NN_Factors, NN_Move]> {
   let summary = "Cut a tensor along a dimension into contiguous copies";
   let description = [{
     Result i has `sizes[i]` elements along `dim`, and follows result i - 1.

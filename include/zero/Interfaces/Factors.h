@@ -1,0 +1,32 @@
+//===- Factors.h - the factors of any operation ---------------------------===//
+#ifndef ZERO_INTERFACES_FACTORS_H
+#define ZERO_INTERFACES_FACTORS_H
+
+#include "zero/Interfaces/Interfaces.h"
+
+namespace mlir::zero {
+
+/// The factors of `op`, one tensor an operand and a result. What the operation
+/// does not say is whole.
+zrt::Factors getFactors(Operation *op);
+
+/// Factors in which every dimension is a whole factor of its own.
+zrt::Factors wholeFactors(Operation *op);
+
+/// Those of an operation that computes each element of its results from the
+/// same element of its operands.
+zrt::Factors elementwiseFactors(Operation *op);
+
+/// A dimension that is a new factor of `factors`.
+zrt::FactoredDim addFactor(zrt::Factors &factors, zrt::FactorKind kind,
+                           int64_t size);
+
+/// A dimension of the dimensions `segments`, one behind the other.
+zrt::FactoredDim concatenate(std::vector<zrt::FactoredDim> segments);
+
+/// A dimension that is a product of `dims`, outer to inner.
+zrt::FactoredDim multiply(ArrayRef<zrt::FactoredDim> dims);
+
+} // namespace mlir::zero
+
+#endif // ZERO_INTERFACES_FACTORS_H
