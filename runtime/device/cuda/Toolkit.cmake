@@ -4,6 +4,10 @@
 set(ZERO_ENABLE_CUDA AUTO CACHE STRING
   "Build the CUDA target: AUTO (where its parts are found), ON or OFF")
 set_property(CACHE ZERO_ENABLE_CUDA PROPERTY STRINGS AUTO ON OFF)
+# What leaves this machine is for more: sm_80, sm_90 and PTX for what comes later
+# are "80-real;90", as the preset "bundle" has it.
+set(ZERO_CUDA_ARCHITECTURES 80 CACHE STRING
+  "GPU architectures of the device code, as CUDA_ARCHITECTURES takes them")
 set(ZERO_HAVE_CUDA OFF)
 
 function(zero_find_cuda reason)
