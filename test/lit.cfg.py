@@ -21,6 +21,8 @@ config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-fau
 config.substitutions.append(("%lib", config.zero_binary_dir + "/lib"))
 config.substitutions.append(("%foreign", config.zero_binary_dir + "/lib/zero_foreign"))
 config.substitutions.append(("%python", config.python))
+includes = [os.path.dirname(config.test_source_root) + "/include", config.llvm_include_dir]
+config.substitutions.append(("%td_includes", " ".join("-I " + folder for folder in includes)))
 scripts = os.path.join(os.path.dirname(config.test_source_root), "tools", "scripts")
 config.substitutions.append(("%sources", scripts + "/check_sources.py"))
 config.substitutions.append(("%clock", scripts + "/check_clock.py"))

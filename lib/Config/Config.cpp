@@ -67,20 +67,6 @@ double OptimizerConfig::getSetting(StringRef name) const {
   return *found;
 }
 
-StringRef mlir::zero::stringify(SchedulerType type) {
-  switch (type) {
-  case SchedulerType::Constant:
-    return "constant";
-  case SchedulerType::WarmupLR:
-    return "WarmupLR";
-  case SchedulerType::WarmupDecayLR:
-    return "WarmupDecayLR";
-  case SchedulerType::WarmupCosineLR:
-    return "WarmupCosineLR";
-  }
-  llvm_unreachable("every schedule is handled");
-}
-
 StringRef mlir::zero::stringify(RecomputePolicy policy) {
   switch (policy) {
   case RecomputePolicy::All:

@@ -106,11 +106,8 @@ void OptimizerReader::readSettings(const OptimizerRule &rule) {
 }
 
 SchedulerType OptimizerReader::readSchedulerType(StringRef type) {
-  auto found = llvm::StringSwitch<SchedulerType>(type)
-                   .Case("WarmupLR", SchedulerType::WarmupLR)
-                   .Case("WarmupDecayLR", SchedulerType::WarmupDecayLR)
-                   .Case("WarmupCosineLR", SchedulerType::WarmupCosineLR)
-                   .Default(SchedulerType::Constant);
+  auto found = zrt::findByName<SchedulerType>({type.data(), type.size()})
+                   .value_or(SchedulerType::Constant);
   if (found != SchedulerType::Constant)
     return found;
   bool known = type == "LRRangeTest" || type == "OneCycle";

@@ -38,7 +38,7 @@ static void writeOptimizer(OStream &json, const OptimizerConfig &optimizer) {
 }
 
 static void writeScheduler(OStream &json, const SchedulerConfig &scheduler) {
-  json.attribute("type", stringify(scheduler.type));
+  json.attribute("type", nameOf(scheduler.type));
   json.attributeObject("params", [&] {
     json.attribute("warmup_num_steps", scheduler.warmupSteps);
     json.attribute("warmup_type", scheduler.logWarmup ? "log" : "linear");

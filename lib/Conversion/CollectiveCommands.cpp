@@ -223,7 +223,7 @@ LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
   command.collective = op.getKind();
   command.group = numberOf(op.getGroup(state), mesh, program);
   command.traffic = op.getTrafficClass();
-  command.stream = static_cast<zrt::Stream>(start.getStream());
+  command.stream = toRuntime(start.getStream());
   command.ticket = tickets.number(op);
   // What the wait adds up, its kernel scales.
   command.prescaled = zrt::isReducing(op.getKind()) &&

@@ -28,8 +28,8 @@ std::string mlir::zero::describeLocation(Operation *op) {
 
 zrt::BufferRef mlir::zero::toBufferRef(AtAttr place, MeshGroups groups) {
   zrt::BufferRef ref;
-  ref.arena = static_cast<zrt::Arena>(place.getArena());
-  ref.tier = static_cast<zrt::Tier>(place.getTier());
+  ref.arena = toRuntime(place.getArena());
+  ref.tier = toRuntime(place.getTier());
   ref.offset = place.getOffset();
   ref.stride = place.getStride();
   // What has a stride is a slice of what is cut.

@@ -10,7 +10,7 @@ using namespace mlir::zero;
 /// Runs on the queue of `start` until its wait.
 static void runBeside(zrt::Command &command, AsyncOpInterface start,
                       uint32_t ticket) {
-  command.stream = static_cast<zrt::Stream>(start.getStream());
+  command.stream = toRuntime(start.getStream());
   command.ticket = ticket;
   command.label = start.getLabel();
 }

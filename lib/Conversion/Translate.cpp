@@ -52,20 +52,6 @@ private:
 // Training
 //===----------------------------------------------------------------------===//
 
-static zrt::ScheduleKind toScheduleKind(ScheduleKind kind) {
-  switch (kind) {
-  case ScheduleKind::Constant:
-    return zrt::ScheduleKind::Constant;
-  case ScheduleKind::WarmupLR:
-    return zrt::ScheduleKind::WarmupLR;
-  case ScheduleKind::WarmupDecayLR:
-    return zrt::ScheduleKind::WarmupDecayLR;
-  case ScheduleKind::WarmupCosineLR:
-    return zrt::ScheduleKind::WarmupCosineLR;
-  }
-  llvm_unreachable("all schedules are covered");
-}
-
 void Translator::translateTraining() {
   TrainingAttr from = *step.getTraining();
   zrt::Training &to = program.training;
@@ -87,7 +73,7 @@ void Translator::translateTraining() {
     to.lossScale.consecutiveHysteresis = scale.getConsecutiveHysteresis();
   }
   if (ScheduleAttr schedule = from.getSchedule()) {
-    to.schedule.kind = toScheduleKind(schedule.getType());
+    to.schedule.kind = toRuntime(schedule.getType());
     to.schedule.warmupMin = schedule.getMin();
     to.schedule.warmupMax = schedule.getMax();
     to.schedule.warmupSteps = schedule.getWarmup();
@@ -118,24 +104,12 @@ static zrt::Optimizer toOptimizer(std::optional<Attribute> attribute) {
   return optimizer;
 }
 
-static zrt::StateStart toStateStart(StateStart start) {
-  switch (start) {
-  case StateStart::Constant:
-    return zrt::StateStart::Constant;
-  case StateStart::Parameter:
-    return zrt::StateStart::Parameter;
-  case StateStart::LowerHalf:
-    return zrt::StateStart::LowerHalf;
-  }
-  llvm_unreachable("all are covered");
-}
-
 static zrt::State toState(PartitionOp partition, StateAttr from,
                           const OptimizerState &description) {
   zrt::State to;
   to.name = from.getName().str();
   to.type = *toDataType(from.getType());
-  to.start = toStateStart(description.start);
+  to.start = description.start;
   to.constant = description.value;
   for (StateRangeAttr range : from.getRanges()) {
     auto [begin, end] = partition.getBounds(range);

@@ -68,11 +68,11 @@ public:
     read(key, name);
     if (!isGood())
       return;
-    for (int i = 0; i < zrt::kDataTypeCount; ++i)
-      if (name == zrt::nameOf(static_cast<zrt::DataType>(i))) {
-        value = static_cast<zrt::DataType>(i);
-        return;
-      }
+    if (std::optional<zrt::DataType> type =
+            zrt::findByName<zrt::DataType>(name)) {
+      value = *type;
+      return;
+    }
     complain(key, "an element type, such as f32");
   }
   /// A collective by its name in a program.
@@ -81,11 +81,11 @@ public:
     read(key, name);
     if (!isGood())
       return;
-    for (int i = 0; i < zrt::kCollectiveCount; ++i)
-      if (name == zrt::nameOf(static_cast<zrt::Collective>(i))) {
-        value = static_cast<zrt::Collective>(i);
-        return;
-      }
+    if (std::optional<zrt::Collective> kind =
+            zrt::findByName<zrt::Collective>(name)) {
+      value = *kind;
+      return;
+    }
     complain(key, "a collective, such as all-gather");
   }
 

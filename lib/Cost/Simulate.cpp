@@ -69,7 +69,7 @@ private:
   Timeline timeline;
   std::vector<double> kernelSeconds; ///< by kernel
   std::vector<Ticket> tickets;
-  std::array<Queue, zrt::kStreamCount> queues;
+  std::array<Queue, zrt::kCountOf<zrt::Stream>> queues;
   TimelineEvent next; ///< region, update and micro-batch of what comes
   double now = 0;
 };
@@ -206,7 +206,7 @@ void Simulation::startKernel(const zrt::Command &command) {
   queues[static_cast<int>(command.stream)].entries.push_back(
       {event, command.ticket,
        model.kernelSeconds(timeline.program->kernels[command.kernel],
-                           static_cast<StreamKind>(command.stream))});
+                           fromRuntime(command.stream))});
 }
 
 /// Whether the disk does the work, beside cores that wait for nobody.

@@ -101,26 +101,12 @@ static LossScaleAttr makeLossScale(MLIRContext *context,
                             scale.consecutiveHysteresis);
 }
 
-static ScheduleKind toScheduleKind(SchedulerType type) {
-  switch (type) {
-  case SchedulerType::Constant:
-    return ScheduleKind::Constant;
-  case SchedulerType::WarmupLR:
-    return ScheduleKind::WarmupLR;
-  case SchedulerType::WarmupDecayLR:
-    return ScheduleKind::WarmupDecayLR;
-  case SchedulerType::WarmupCosineLR:
-    return ScheduleKind::WarmupCosineLR;
-  }
-  llvm_unreachable("all schedules are covered");
-}
-
 static ScheduleAttr makeSchedule(MLIRContext *context,
                                  const SchedulerConfig &schedule) {
   if (schedule.type == SchedulerType::Constant)
     return {};
   return ScheduleAttr::get(
-      context, toScheduleKind(schedule.type), schedule.warmupMinLearningRate,
+      context, fromRuntime(schedule.type), schedule.warmupMinLearningRate,
       schedule.warmupMaxLearningRate.value_or(-1.0), schedule.warmupSteps,
       schedule.totalSteps, schedule.logWarmup, schedule.warmupMinRatio,
       schedule.cosineMinRatio);

@@ -197,7 +197,7 @@ std::vector<NamedArray> arraysOf(const zero_array *arrays, size_t count) {
     NamedArray named;
     named.name = &required(array.name, "the name of an array");
     named.data = array.data;
-    if (array.type < 0 || array.type >= kDataTypeCount)
+    if (array.type < 0 || array.type >= kCountOf<DataType>)
       throw ArgumentError("the type of the array '" + named.name + "' is " +
                           std::to_string(array.type) +
                           ", which is no zero_type");

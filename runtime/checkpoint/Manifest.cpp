@@ -16,7 +16,6 @@ using namespace zrt;
 using Json = nlohmann::ordered_json;
 
 static constexpr int kVersion = 2;
-static constexpr const char *kKinds[] = {"none", "static", "dynamic"};
 
 int64_t StoredTensor::elements() const {
   int64_t product = 1;
@@ -111,7 +110,7 @@ static Json describe(const Manifest &manifest) {
   text["stage"] = manifest.stage;
   text["ranks"] = manifest.ranks;
   text["mesh"] = manifest.mesh;
-  text["loss_scale"] = {{"kind", kKinds[int(manifest.scalerKind)]},
+  text["loss_scale"] = {{"kind", nameOf(manifest.scalerKind)},
                         {"scale", manifest.scaler.scale},
                         {"iteration", manifest.scaler.iteration},
                         {"last_overflow", manifest.scaler.lastOverflow},
@@ -225,9 +224,8 @@ static StoredTensor readTensor(const Json &value) {
 
 static LossScaleKind kindAt(const Json &owner, const char *key) {
   const std::string text = textAt(owner, key);
-  for (int i = 0; i < int(std::size(kKinds)); ++i)
-    if (text == kKinds[i])
-      return LossScaleKind(i);
+  if (std::optional<LossScaleKind> kind = findByName<LossScaleKind>(text))
+    return *kind;
   refuse("loss scaler", "'" + text + "'", "none, static or dynamic");
 }
 

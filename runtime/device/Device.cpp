@@ -33,7 +33,7 @@ Device::Event Events::take() {
 }
 
 Queues::Queues(Device &device) : device(device) {
-  for (int i = 0; i < kStreamCount; ++i)
+  for (int i = 0; i < kCountOf<Stream>; ++i)
     queues[i] = device.makeQueue(Stream(i) != Stream::Compute);
 }
 

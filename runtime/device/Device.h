@@ -114,7 +114,7 @@ public:
 
 private:
   Device &device;
-  std::array<Device::Queue, kStreamCount> queues = {};
+  std::array<Device::Queue, kCountOf<Stream>> queues = {};
 };
 
 /// Pinned memory.

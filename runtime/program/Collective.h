@@ -2,38 +2,11 @@
 #ifndef ZERO_RUNTIME_PROGRAM_COLLECTIVE_H
 #define ZERO_RUNTIME_PROGRAM_COLLECTIVE_H
 
+#include "program/Enums.h"
+
 #include <cstdint>
 
 namespace zrt {
-
-/// A kind of collective. The numbers are part of the program format: append
-/// only.
-enum class Collective : uint8_t {
-  AllReduce = 0,
-  ReduceScatter = 1,
-  AllGather = 2,
-  Broadcast = 3,
-  Reduce = 4,   ///< to one rank, the root
-  AllToAll = 5, ///< part s of rank r goes to rank s, as its part r
-};
-inline constexpr int kCollectiveCount = 6;
-constexpr const char *nameOf(Collective kind) {
-  constexpr const char *names[kCollectiveCount] = {
-      "all-reduce", "reduce-scatter", "all-gather",
-      "broadcast",  "reduce",         "all-to-all"};
-  return names[static_cast<int>(kind)];
-}
-
-/// How a collective combines the elements of all ranks.
-enum class Reduction : uint8_t {
-  Sum,          ///< integers wrap around; not of i1
-  PrescaledSum, ///< f32 sum times `prescaleOf`, rounded once; of floats only
-  Max,          ///< a NaN wins
-};
-constexpr const char *nameOf(Reduction reduction) {
-  constexpr const char *names[] = {"sum", "prescaled sum", "max"};
-  return names[static_cast<int>(reduction)];
-}
 
 /// 2^-ceil(log2 `ranks`), the factor of a prescaled sum: the largest power of
 /// two with which no sum over `ranks` fp16 values overflows. Multiplying by it
@@ -72,20 +45,6 @@ constexpr uint64_t sentByGroup(Collective kind, uint64_t count, int64_t ranks) {
   if (kind == Collective::AllReduce)
     return 2 * count;
   return sendsToEach(kind) || receivesFromEach(kind) ? count * ranks : count;
-}
-
-/// What a collective moves; for the traffic counters.
-enum class TrafficClass : uint8_t {
-  Gradient = 0,
-  Parameter = 1,
-  Control = 2,    ///< norm, loss: a few numbers
-  Activation = 3, ///< values of the model itself
-};
-inline constexpr int kTrafficClassCount = 4;
-constexpr const char *nameOf(TrafficClass kind) {
-  constexpr const char *names[kTrafficClassCount] = {"gradient", "parameter",
-                                                     "control", "activation"};
-  return names[static_cast<int>(kind)];
 }
 
 } // namespace zrt

@@ -126,9 +126,6 @@ std::string sizeLetter(std::string letter);
 /// Whether `element` stands for one of f32, bf16 and f16.
 bool isLaneName(const std::string &element);
 
-/// The type of that name, or nothing.
-std::optional<DataType> typeOfName(const std::string &name);
-
 [[noreturn]] void refuseSchema(const std::string &name, const std::string &why);
 
 /// The rows of KernelSchemas.cpp.

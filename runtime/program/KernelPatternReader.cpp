@@ -32,13 +32,6 @@ bool zrt::isLaneName(const std::string &element) {
   return element == "T" || element == "U";
 }
 
-std::optional<DataType> zrt::typeOfName(const std::string &name) {
-  for (int i = 0; i < kDataTypeCount; ++i)
-    if (name == nameOf(static_cast<DataType>(i)))
-      return static_cast<DataType>(i);
-  return std::nullopt;
-}
-
 std::string zrt::sizeLetter(std::string letter) {
   takeSuffix(letter, "'");
   return letter;
@@ -93,7 +86,7 @@ KernelPattern::Tensor KernelPattern::parseTensor(const char *schema,
   tensor.element = text.substr(colon + 1, open - colon - 1);
   if (!isLaneName(tensor.element) && tensor.element != "S" &&
       tensor.element != "E" && tensor.element != "any" &&
-      !typeOfName(tensor.element))
+      !findByName<DataType>(tensor.element))
     refuseSchema(schema, "has the element type '" + tensor.element +
                              "', wanted T, U, S, E, any or a type's name");
   std::string suffix = text.substr(close + 1);

@@ -33,7 +33,7 @@ bool KernelPattern::matchElement(const Tensor &pattern, DataType type,
   if (pattern.element == "S")
     return type == statisticOf(shapes);
   if (!isLaneName(pattern.element) && pattern.element != "E")
-    return type == *typeOfName(pattern.element);
+    return type == *findByName<DataType>(pattern.element);
   if (isLaneName(pattern.element) && !isLane(type) &&
       !(shapes.isOperation && type == DataType::F64))
     return false;

@@ -5,18 +5,6 @@
 
 using namespace zrt;
 
-const char *zrt::nameOf(Arena arena) {
-  constexpr const char *names[kArenaCount] = {
-      "parameters",    "gradients", "optimizer", "activations",
-      "communication", "inputs",    "constants", "control"};
-  return names[static_cast<int>(arena)];
-}
-
-const char *zrt::nameOf(Tier tier) {
-  constexpr const char *names[kTierCount] = {"device", "host", "file"};
-  return names[static_cast<int>(tier)];
-}
-
 std::string zrt::nameOfSpace(int space) {
   std::string name = nameOf(arenaOf(space));
   if (tierOf(space) != Tier::Device)
@@ -68,12 +56,6 @@ bool zrt::isFileCopy(const Program &program, const Command &command) {
   const Tier from = command.buffers[0].tier, to = command.buffers[1].tier;
   return (from == Tier::File && to == Tier::Host) ||
          (from == Tier::Host && to == Tier::File);
-}
-
-const char *zrt::nameOf(Stream stream) {
-  constexpr const char *names[kStreamCount] = {
-      "compute", "gather", "reduce", "copy", "upload", "host", "read", "write"};
-  return names[static_cast<int>(stream)];
 }
 
 /// The product of `shape`; at most one factor may exceed the others' room,

@@ -13,6 +13,7 @@
 
 #include "program/Collective.h"
 #include "program/DataType.h"
+#include "program/Enums.h"
 #include "program/Mesh.h"
 #include "program/Quantization.h"
 
@@ -24,42 +25,6 @@
 
 namespace zrt {
 
-/// Kinds of memory. Each is allocated once, before the first step.
-enum class Arena : uint8_t {
-  Parameters = 0,    ///< compute copies; at stage 3 the owned slices
-  Gradients = 1,     ///< stored gradients
-  Optimizer = 2,     ///< master weights and moments
-  Activations = 3,   ///< values inside a region
-  Communication = 4, ///< buckets, gathered parameters
-  Inputs = 5,        ///< the batch of this micro-batch
-  Constants = 6,     ///< `arith.constant` tensors, filled from `constants`
-  Control = 7,       ///< the `Control` block, see Control.h
-};
-inline constexpr int kArenaCount = 8;
-const char *nameOf(Arena arena);
-
-/// Where memory is. An arena has a memory of its own in each tier, so that
-/// offsets in two tiers have nothing to do with each other.
-enum class Tier : uint8_t {
-  Device = 0, ///< where kernels run
-  Host = 1,   ///< of the host; pinned where there is a device
-  File = 2,   ///< in a file
-};
-inline constexpr int kTierCount = 3;
-const char *nameOf(Tier tier);
-
-/// The memory of one arena in one tier: those of the device come first, so
-/// that the number of an arena is that of its memory there.
-inline constexpr int kSpaceCount = kArenaCount * kTierCount;
-constexpr int spaceOf(Arena arena, Tier tier) {
-  return static_cast<int>(tier) * kArenaCount + static_cast<int>(arena);
-}
-constexpr Tier tierOf(int space) {
-  return static_cast<Tier>(space / kArenaCount);
-}
-constexpr Arena arenaOf(int space) {
-  return static_cast<Arena>(space % kArenaCount);
-}
 /// "optimizer", or "optimizer on host" for another tier than the device.
 std::string nameOfSpace(int space);
 
@@ -110,31 +75,6 @@ struct KernelSpec {
   bool has(const std::string &key) const { return ints.count(key) != 0; }
 };
 
-enum class Opcode : uint8_t {
-  Kernel = 0, ///< kernels[kernel] on operands then results
-  Start = 1,  ///< the collective of kind `collective` on `parts`
-  Wait = 2,   ///< for what was started with the same `ticket`
-};
-inline constexpr int kOpcodeCount = 3;
-
-/// A queue of a device: its commands run in order, those of two queues side by
-/// side. A collective starts after every earlier command of Compute and of its
-/// own queue, and so does a kernel that is not on Compute; Wait makes Compute
-/// wait for it. On a device each is a stream, but for Host, the host's cores,
-/// and for Read and Write, which are the file system's.
-enum class Stream : uint8_t {
-  Compute = 0,
-  Gather = 1,
-  Reduce = 2,
-  Copy = 3,   ///< to host memory
-  Upload = 4, ///< from host memory
-  Host = 5,   ///< updates on the host
-  Read = 6,   ///< from a file to host memory
-  Write = 7,  ///< from host memory to a file
-};
-inline constexpr int kStreamCount = 8;
-const char *nameOf(Stream stream);
-
 /// One part of a (possibly grouped) collective.
 /// `count` is in elements: of the whole buffer for all-reduce, broadcast and
 /// reduce; of one rank's part for reduce-scatter (send holds count times the
@@ -181,15 +121,6 @@ bool namesFile(const Command &command);
 /// others, bytes of which one end is in a file and the other in host memory.
 bool isFileCopy(const Program &program, const Command &command);
 
-/// How a parameter starts. Values are functions of seed, parameter and
-/// element, so that any rank can make any slice.
-enum class InitKind : uint8_t {
-  Zeros = 0,
-  Ones = 1,
-  Normal = 2,
-  Uniform = 3,
-  Constant = 4
-};
 struct Initializer {
   InitKind kind = InitKind::Zeros;
   double a = 0; ///< normal: mean; uniform: low; constant: value
@@ -228,13 +159,6 @@ struct Optimizer {
   std::string name; ///< "AdamW"; empty where nothing is trained
   double learningRate = 1e-3;
   double weightDecay = 0;
-};
-
-/// What an element of a state is before the first update.
-enum class StateStart : uint8_t {
-  Constant = 0,  ///< `State::constant`
-  Parameter = 1, ///< the parameter's value: a master weight
-  LowerHalf = 2, ///< the lower 16 bits of that, of a split master
 };
 
 /// Where elements [begin, end) of a partition's flat space are: all of them, or
@@ -316,7 +240,6 @@ struct Region {
   Output weight;
 };
 
-enum class LossScaleKind : uint8_t { None = 0, Static = 1, Dynamic = 2 };
 struct LossScale {
   LossScaleKind kind = LossScaleKind::None;
   double initial = 1, minimum = 1, factor = 2;
@@ -324,12 +247,6 @@ struct LossScale {
   bool consecutiveHysteresis = false;
 };
 
-enum class ScheduleKind : uint8_t {
-  Constant = 0,
-  WarmupLR = 1,
-  WarmupDecayLR = 2,
-  WarmupCosineLR = 3
-};
 struct LearningRateSchedule {
   ScheduleKind kind = ScheduleKind::Constant;
   double warmupMin = 0, warmupMax = -1; ///< negative: the group's own rate
@@ -369,7 +286,7 @@ struct MemoryLine {
 
 /// Elements by `TrafficClass`.
 struct GroupTraffic {
-  uint64_t elements[kTrafficClassCount] = {};
+  uint64_t elements[kCountOf<TrafficClass>] = {};
 };
 
 struct Program {
@@ -393,7 +310,7 @@ struct Program {
   std::vector<MemoryLine> memory;
   /// Elements that one rank sends in one update, by class, as the rules say;
   /// in units of 1/ranks of an element: divide by `training.ranks`.
-  uint64_t expectedTraffic[kTrafficClassCount] = {};
+  uint64_t expectedTraffic[kCountOf<TrafficClass>] = {};
   FileSettings files;
   Mesh mesh;
   /// The same for each group of the mesh, in the same unit; empty where the

@@ -19,19 +19,6 @@ namespace {
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
 constexpr uint64_t kVersion = 13;
 
-/// The first value that an enumeration does not have.
-constexpr int limitOf(DataType) { return kDataTypeCount; }
-constexpr int limitOf(Arena) { return kArenaCount; }
-constexpr int limitOf(Tier) { return kTierCount; }
-constexpr int limitOf(Opcode) { return kOpcodeCount; }
-constexpr int limitOf(Stream) { return kStreamCount; }
-constexpr int limitOf(Collective) { return kCollectiveCount; }
-constexpr int limitOf(TrafficClass) { return kTrafficClassCount; }
-constexpr int limitOf(InitKind) { return 5; }
-constexpr int limitOf(StateStart) { return 3; }
-constexpr int limitOf(LossScaleKind) { return 3; }
-constexpr int limitOf(ScheduleKind) { return 4; }
-
 class Writer {
 public:
   explicit Writer(std::string &out) : out(out) {}
@@ -227,7 +214,7 @@ template <typename T> void Writer::put(const T &value) {
 template <typename T> void Reader::get(T &value) {
   if constexpr (std::is_enum_v<T>) {
     uint64_t bits = raw();
-    if (bits >= static_cast<uint64_t>(limitOf(T{})))
+    if (bits >= static_cast<uint64_t>(kCountOf<T>))
       fail("found enumeration value " + std::to_string(bits) +
            ", which this version does not have");
     value = static_cast<T>(bits);

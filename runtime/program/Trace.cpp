@@ -103,9 +103,9 @@ void TraceWriter::addName(int rank, int thread, const char *what,
 
 void TraceWriter::addRank(int rank, const std::string &name) {
   addName(rank, 0, "process_name", name);
-  for (int stream = 0; stream < kStreamCount; ++stream)
+  for (int stream = 0; stream < kCountOf<Stream>; ++stream)
     addName(rank, stream, "thread_name", nameOf(static_cast<Stream>(stream)));
-  addName(rank, kStreamCount, "thread_name", "regions");
+  addName(rank, kCountOf<Stream>, "thread_name", "regions");
 }
 
 void TraceWriter::addSlice(int rank, int thread, const std::string &name,
@@ -179,7 +179,7 @@ void TraceWriter::addWait(int rank, const Command &wait, const Command &started,
 
 void TraceWriter::addRegion(int rank, const std::string &name,
                             const TraceTime &time) {
-  addSlice(rank, kStreamCount, name, "region", time, "");
+  addSlice(rank, kCountOf<Stream>, name, "region", time, "");
 }
 
 std::string zrt::traceFile(const std::vector<std::string> &events) {

@@ -57,7 +57,7 @@ DataType zrt::floatTypeOf(TensorDataType type) {
 }
 
 TensorDataType zrt::typeInFile(DataType type) {
-  constexpr TensorDataType types[kDataTypeCount] = {
+  constexpr TensorDataType types[kCountOf<DataType>] = {
       TensorDataType::F32, TensorDataType::F16,  TensorDataType::BF16,
       TensorDataType::F64, TensorDataType::Bool, TensorDataType::I8,
       TensorDataType::I32, TensorDataType::I64,  TensorDataType::U16};

@@ -20,9 +20,9 @@ namespace zrt {
 /// What one rank sent, by `TrafficClass`.
 struct SentCounts {
   /// In units of 1/ranks of an element, as `Program::expectedTraffic`.
-  std::array<uint64_t, kTrafficClassCount> elements{};
+  std::array<uint64_t, kCountOf<TrafficClass>> elements{};
   /// In units of 1/ranks of a byte.
-  std::array<uint64_t, kTrafficClassCount> bytes{};
+  std::array<uint64_t, kCountOf<TrafficClass>> bytes{};
 };
 
 struct Traffic : SentCounts {

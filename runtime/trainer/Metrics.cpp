@@ -59,7 +59,7 @@ void Metrics::update(const UpdateReport &report) {
   const double ranks = program.training.ranks;
   const auto describe = [&](const SentCounts &sent) {
     Json described;
-    for (int i = 0; i < kTrafficClassCount; ++i) {
+    for (int i = 0; i < kCountOf<TrafficClass>; ++i) {
       const auto kind = static_cast<TrafficClass>(i);
       if (kind == TrafficClass::Activation && sent.elements[i] == 0)
         continue;

@@ -187,7 +187,7 @@ static void printGroup(const Program &program, uint32_t group,
   const double ranks = program.training.ranks;
   const std::ios::fmtflags flags = os.flags();
   os << std::fixed << std::setprecision(0);
-  for (int i = 0; i < kTrafficClassCount; ++i) {
+  for (int i = 0; i < kCountOf<TrafficClass>; ++i) {
     if (sent.elements[i] == 0)
       continue;
     const auto kind = static_cast<TrafficClass>(i);
@@ -225,7 +225,7 @@ void zrt::printTraffic(const Program &program, const Traffic &sent,
      << "sent" << std::setw(20) << "expected" << "\n";
   const std::ios::fmtflags flags = os.flags();
   os << std::fixed << std::setprecision(0);
-  for (int i = 0; i < kTrafficClassCount; ++i) {
+  for (int i = 0; i < kCountOf<TrafficClass>; ++i) {
     const auto kind = static_cast<TrafficClass>(i);
     if (kind == TrafficClass::Activation && sent.elements[i] == 0)
       continue; // few models send any

@@ -190,7 +190,7 @@ private:
   TraceTime current;
   std::map<uint32_t, const Row *> started;            ///< by ticket
   std::map<uint32_t, std::vector<const Row *>> files; ///< the same
-  int64_t busyUntil[kStreamCount] = {};
+  int64_t busyUntil[kCountOf<Stream>] = {};
 };
 
 std::string TraceLog::events(int rank) const {

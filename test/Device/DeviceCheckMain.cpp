@@ -121,7 +121,7 @@ Outcome record(const Program &program, Backend &backend) {
   backend.drain();
   Outcome outcome;
   outcome.traffic = backend.traffic();
-  for (int kind = 0; kind < kTrafficClassCount; ++kind)
+  for (int kind = 0; kind < kCountOf<TrafficClass>; ++kind)
     if (outcome.traffic.elements[kind] <
         kUpdates * program.expectedTraffic[kind])
       throw std::runtime_error("sent less than the program says");

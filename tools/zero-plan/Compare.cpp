@@ -92,7 +92,7 @@ static void compareTimes(const Prediction &a, const Prediction &b) {
   };
   add("all", a.seconds, b.seconds);
   add("exposed communication", a.exposed, b.exposed);
-  for (int i = 0; i < zrt::kStreamCount; ++i)
+  for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
     if (a.busy[i] > 0 || b.busy[i] > 0)
       add(std::string("busy: ") + zrt::nameOf(static_cast<zrt::Stream>(i)),
           a.busy[i], b.busy[i]);

@@ -132,7 +132,7 @@ void Picture::drawStream(zrt::Stream stream) {
 }
 
 void Picture::drawStreams() {
-  for (int i = 0; i < zrt::kStreamCount; ++i)
+  for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
     if (i == 0 || timeline.busy[i] > 0)
       drawStream(static_cast<zrt::Stream>(i));
   y += kGap;

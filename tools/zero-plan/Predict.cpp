@@ -76,7 +76,7 @@ void mlir::zero::printPrediction(const Prediction &prediction, unsigned lines) {
                formatShare(seconds, prediction.seconds)});
   };
   add("exposed communication", prediction.exposed);
-  for (int i = 0; i < zrt::kStreamCount; ++i)
+  for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
     if (prediction.busy[i] > 0)
       add(std::string("busy: ") + zrt::nameOf(static_cast<zrt::Stream>(i)),
           prediction.busy[i]);
@@ -98,7 +98,7 @@ void mlir::zero::writePrediction(llvm::json::OStream &json,
     json.attribute("seconds", prediction.seconds);
     json.attribute("exposed_seconds", prediction.exposed);
     json.attributeObject("busy_seconds", [&] {
-      for (int i = 0; i < zrt::kStreamCount; ++i)
+      for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
         json.attribute(zrt::nameOf(static_cast<zrt::Stream>(i)),
                        prediction.busy[i]);
     });

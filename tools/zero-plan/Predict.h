@@ -20,7 +20,7 @@ struct Prediction {
   std::string machine, source;
   double seconds = 0, exposed = 0;
   /// Seconds in which each stream works.
-  std::array<double, zrt::kStreamCount> busy = {};
+  std::array<double, zrt::kCountOf<zrt::Stream>> busy = {};
   /// The costliest first.
   SmallVector<KernelLine> kernels;
 };

@@ -11,6 +11,8 @@
 
 #include "zero/Config/PlanningDefaults.h"
 
+#include "program/Enums.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -97,10 +99,7 @@ struct ParameterGroupConfig {
   std::optional<double> weightDecay;
 };
 
-enum class SchedulerType { Constant, WarmupLR, WarmupDecayLR, WarmupCosineLR };
-
-/// `constant`, `WarmupLR`, `WarmupDecayLR` or `WarmupCosineLR`.
-llvm::StringRef stringify(SchedulerType type);
+using SchedulerType = zrt::ScheduleKind;
 
 /// The learning rate over updates; skipped updates do not count.
 struct SchedulerConfig {

@@ -62,7 +62,7 @@ struct Machine {
   /// Cores that the ranks of a node share; 0 where each has its own device.
   int64_t cores = 0;
   /// Operations a second of a device or a core, by element type.
-  std::array<double, zrt::kDataTypeCount> flops = {};
+  std::array<double, zrt::kCountOf<zrt::DataType>> flops = {};
   /// Bytes a second of a device, or of all cores of a node together.
   double bandwidth = 0;
   /// Bytes a second of one core, where cores are shared.

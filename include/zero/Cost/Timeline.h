@@ -60,7 +60,7 @@ struct Timeline {
   /// Of the second update: seconds in which compute waited, and in which each
   /// stream worked.
   double exposed = 0;
-  std::array<double, zrt::kStreamCount> busy = {};
+  std::array<double, zrt::kCountOf<zrt::Stream>> busy = {};
 
   double stepSeconds() const { return end - begin; }
 };

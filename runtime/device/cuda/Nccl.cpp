@@ -56,8 +56,8 @@ bool ordersCommunicators() {
 
 /// A communicator a stream that the program uses.
 struct Channels {
-  std::array<Channel, kStreamCount> all;
-  std::array<size_t, kStreamCount> ofStream = {};
+  std::array<Channel, kCountOf<Stream>> all;
+  std::array<size_t, kCountOf<Stream>> ofStream = {};
 
   const Channel &operator[](Stream stream) const {
     return all[ofStream[static_cast<size_t>(stream)]];

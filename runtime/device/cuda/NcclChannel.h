@@ -74,7 +74,7 @@ private:
 
   ncclComm_t handle = nullptr;
   /// By type; only those of `isPrescaled` are used.
-  std::array<ncclRedOp_t, kDataTypeCount> prescaled;
+  std::array<ncclRedOp_t, kCountOf<DataType>> prescaled;
   Communicator *host = nullptr; ///< of `connect`
   double timeoutSeconds = 0;
 };

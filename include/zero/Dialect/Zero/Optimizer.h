@@ -2,6 +2,8 @@
 #ifndef ZERO_DIALECT_ZERO_OPTIMIZER_H
 #define ZERO_DIALECT_ZERO_OPTIMIZER_H
 
+#include "program/Enums.h"
+
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -9,12 +11,7 @@
 
 namespace mlir::zero {
 
-/// What an element of a state is before the first update.
-enum class StateStart {
-  Constant,  ///< a value
-  Parameter, ///< the parameter: a master weight
-  LowerHalf, ///< the lower 16 bits of the parameter in f32
-};
+using zrt::StateStart;
 
 /// Something that is kept of each element of a trained parameter: beside its
 /// name its element type and what it starts as.

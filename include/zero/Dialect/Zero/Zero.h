@@ -71,6 +71,10 @@ FailureOr<bool> parseBool(AsmParser &parser);
 
 namespace mlir::zero {
 
+// `toRuntime` and `fromRuntime`: the only casts between the dialect's
+// enumerations and those of programs.
+#include "zero/Dialect/Zero/RuntimeEnums.h.inc"
+
 /// The memory of one arena in one tier, numbered as the runtime numbers it:
 /// the arenas of the device first.
 struct MemorySpace {
@@ -80,16 +84,12 @@ struct MemorySpace {
   MemorySpace(ArenaKind arena, MemoryTier tier = MemoryTier::Device)
       : arena(arena), tier(tier) {}
 
-  static constexpr int kArenas = getMaxEnumValForArenaKind() + 1;
-  static constexpr int kCount = kArenas * (getMaxEnumValForMemoryTier() + 1);
+  static constexpr int kCount = zrt::kSpaceCount;
 
   static MemorySpace at(int index) {
-    return {static_cast<ArenaKind>(index % kArenas),
-            static_cast<MemoryTier>(index / kArenas)};
+    return {fromRuntime(zrt::arenaOf(index)), fromRuntime(zrt::tierOf(index))};
   }
-  int index() const {
-    return static_cast<int>(tier) * kArenas + static_cast<int>(arena);
-  }
+  int index() const { return zrt::spaceOf(toRuntime(arena), toRuntime(tier)); }
   bool operator==(MemorySpace other) const { return index() == other.index(); }
   bool operator!=(MemorySpace other) const { return index() != other.index(); }
   /// "optimizer", or "optimizer on host" for another tier than the device.

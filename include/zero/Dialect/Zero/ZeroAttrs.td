@@ -4,6 +4,7 @@
 
 include "zero/Dialect/Zero/OptimizerAttrInterface.td"
 include "zero/Dialect/Zero/ZeroBase.td"
+include "zero/Dialect/Zero/SharedEnums.td"
 include "mlir/IR/EnumAttr.td"
 
 class Zero_Attr<string name, string attrMnemonic, list<Trait> traits = []>
@@ -156,14 +157,6 @@ def Zero_LossScaleAttr : Zero_Attr<"LossScale", "loss_scale"> {
       I64Param<"2">:$hysteresis, BoolParam<"false">:$consecutive_hysteresis);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
-}
-
-def Zero_Schedule : I32EnumAttr<"ScheduleKind", "a learning-rate schedule", [
-    I32EnumAttrCase<"Constant", 0, "constant">,
-    I32EnumAttrCase<"WarmupLR", 1, "WarmupLR">,
-    I32EnumAttrCase<"WarmupDecayLR", 2, "WarmupDecayLR">,
-    I32EnumAttrCase<"WarmupCosineLR", 3, "WarmupCosineLR">]> {
-  let cppNamespace = "::mlir::zero";
 }
 
 def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
@@ -430,24 +423,6 @@ def Zero_BlockAttr : Zero_Attr<"Block", "block"> {
   let genVerifyDecl = 1;
 }
 
-def Zero_Arena : I32EnumAttr<"ArenaKind", "a kind of memory", [
-    I32EnumAttrCase<"Parameters", 0, "parameters">,
-    I32EnumAttrCase<"Gradients", 1, "gradients">,
-    I32EnumAttrCase<"Optimizer", 2, "optimizer">,
-    I32EnumAttrCase<"Activations", 3, "activations">,
-    I32EnumAttrCase<"Communication", 4, "communication">,
-    I32EnumAttrCase<"Inputs", 5, "inputs">,
-    I32EnumAttrCase<"Constants", 6, "constants">,
-    I32EnumAttrCase<"Control", 7, "control">]> {
-  let cppNamespace = "::mlir::zero";
-}
-
-def Zero_Tier : I32EnumAttr<"MemoryTier", "where memory is", [
-    I32EnumAttrCase<"Device", 0, "device">,
-    I32EnumAttrCase<"Host", 1, "host">,
-    I32EnumAttrCase<"File", 2, "file">]> {
-  let cppNamespace = "::mlir::zero";
-}
 class TierParam<string default = "::mlir::zero::MemoryTier::Device"> : EnumParameter<Zero_Tier> {
   let defaultValue = default;
 }
@@ -538,18 +513,6 @@ def Zero_Exchange
     I32EnumAttrCase<"Whole", 0, "whole">,
     I32EnumAttrCase<"Within", 1, "within">,
     I32EnumAttrCase<"Between", 2, "between">]> {
-  let cppNamespace = "::mlir::zero";
-}
-
-def Zero_Stream : I32EnumAttr<"StreamKind", "a queue of operations", [
-    I32EnumAttrCase<"Compute", 0, "compute">,
-    I32EnumAttrCase<"Gather", 1, "gather">,
-    I32EnumAttrCase<"Reduce", 2, "reduce">,
-    I32EnumAttrCase<"Copy", 3, "copy">,
-    I32EnumAttrCase<"Upload", 4, "upload">,
-    I32EnumAttrCase<"Host", 5, "host">,
-    I32EnumAttrCase<"Read", 6, "read">,
-    I32EnumAttrCase<"Write", 7, "write">]> {
   let cppNamespace = "::mlir::zero";
 }
 

@@ -316,7 +316,7 @@ def Zero_AllToAllOp
     ```
   }];
   let arguments = (ins AnyStaticShapeTensor:$value, Zero_AxesAttr:$over,
-      DefaultValuedAttr<Zero_Stream, "StreamKind::Gather">:$stream);
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Exchange">:$stream);
   let results = (outs Zero_PendingType:$pending);
   let assemblyFormat = "$value `over` $over (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
   let hasVerifier = 1;
