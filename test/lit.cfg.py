@@ -35,6 +35,9 @@ for tool in ("clang-format", "clang-tidy"):
 if platform.machine() in ("x86_64", "AMD64"):
     config.available_features.add("x86_64")
     config.available_features.add("bench")  # the model of a device switches stacks
+# What packages have, and a build for this machine does not.
+if config.portable_archs:
+    config.available_features.add("portable")
 if lit.util.which("qemu-x86_64", config.environment["PATH"]):
     config.available_features.add("qemu")
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
