@@ -1,0 +1,122 @@
+//===- OtherKeys.td - the keys of reports, checkpoints and files ---*- tablegen -*-===//
+
+defvar kKernelQueue =
+    "reads and writes are queued in the kernel, each as soon as there is room";
+defvar kOwnMetrics =
+    "the executable reports for itself: --metrics writes every update to a file";
+
+// Reports.
+def : Key<"steps_per_print", Any, "null", "updates between log messages">,
+    NoEffect<kOwnMetrics>;
+def : Key<"wall_clock_breakdown", Bool, "false", "print times">, NoEffect<kOwnMetrics>;
+def : Key<"memory_breakdown", Bool, "false", "print memory">,
+    NoEffect<"--memory prints the plan, which is exact">;
+def : Key<"dump_state", Bool, "false", "print the engine's state">,
+    NoEffect<"--schedule prints every command">;
+def : Key<"log_level", Any, "null", "lowest level of log messages">,
+    NoEffect<kOwnMetrics>;
+def : Key<"vocabulary_size", Any, "null", "size for reports">,
+    NoEffect<"it follows from the model">;
+def : Key<"flops_profiler", Block, "null", "count floating-point operations">,
+    NoEffect<"the plan counts the operations of every kernel">;
+def : Key<"comms_logger", Block, "null", "log collectives">,
+    NoEffect<"--schedule prints every collective with its size">;
+def : Key<"tensorboard", Block, "null", "write TensorBoard files">,
+    NoEffect<"give --tensorboard DIR to the executable">;
+def : Key<"wandb", Block, "null", "send metrics to a service">, NoEffect<kOwnMetrics>;
+def : Key<"csv_monitor", Block, "null", "write metrics as CSV">, NoEffect<kOwnMetrics>;
+def : Key<"comet", Block, "null", "send metrics to a service">, NoEffect<kOwnMetrics>;
+def : Key<"timers", Block, "null", "measure throughput">, NoEffect<kOwnMetrics>;
+
+// Checkpoints.
+def : Key<"checkpoint", Object, "null", "how checkpoints are written">;
+def : Key<"checkpoint.tag_validation", Text, "\"Warn\"",
+    "compare the tags of the ranks">, NoEffect<"all ranks run one program">;
+def : Key<"checkpoint.load_universal", Bool, "false",
+    "read DeepSpeed's universal checkpoints">,
+    Refused<"give weights by parameter name with --weights">;
+def : Key<"checkpoint.use_node_local_storage", Bool, "false",
+    "write to node-local disks">,
+    Refused<"all ranks write checkpoints to one file system; leave it out">;
+def : Key<"checkpoint.parallel_write", Block, "null", "write from several ranks">,
+    NoEffect<"every rank always writes a file of its own">;
+def : Key<"checkpoint.writer", Block, "null", "settings of the writer">,
+    NoEffect<"every rank streams into a file of its own">;
+def : Key<"checkpoint.checkpoint_serialization", Bool, "true",
+    "use PyTorch's serialization">,
+    NoEffect<"checkpoints and weights are safetensors files">;
+def : Key<"nebula", Block, "null", "checkpoints to a service">,
+    Refused<"use --checkpoint; leave it out">;
+def : Key<"aio", Object, "null", "settings of asynchronous file I/O">;
+def : Key<"aio.block_size", Size, "1048576",
+    "bytes of one read or write, a multiple of 4096">, Field<Files, "blockBytes">,
+    Idle<[NoFiles]>;
+def : Key<"aio.queue_depth", Count, "8",
+    "reads and writes of a rank in flight together">, AtMost<4096>,
+    Field<Files, "queueDepth">, Idle<[NoFiles]>;
+def : Key<"aio.intra_op_parallelism", Count, "1", "threads of a read">,
+    NoEffect<kKernelQueue>;
+def : Key<"aio.thread_count", Count, "1", "threads of a read">, NoEffect<kKernelQueue>;
+def : Key<"aio.single_submit", Bool, "false", "submit reads one by one">,
+    NoEffect<kKernelQueue>;
+def : Key<"aio.overlap_events", Bool, "true", "submit reads while others complete">,
+    NoEffect<kKernelQueue>;
+def : Key<"aio.use_gds", Bool, "false", "GPUDirect Storage">,
+    Refused<"states are updated on the host, and are read to its memory; leave it out">;
+
+// What is decided elsewhere, or not at all.
+def : Key<"compile", Block, "null", "DeepCompile">,
+    NoEffect<"the whole step is compiled ahead of time">;
+def : Key<"graph_harvesting", Bool, "false", "capture CUDA graphs">,
+    NoEffect<"the schedule is fixed at compile time">;
+def : Key<"activation_checkpointing", Object, "null",
+    "recompute activations instead of keeping them">;
+def : Key<"activation_checkpointing.partition_activations", Bool, "false",
+    "partition activations over model-parallel ranks">,
+    Refused<"there is no model parallelism; leave it out">;
+def : Key<"activation_checkpointing.cpu_checkpointing", Bool, "false",
+    "keep the inputs of spans in host memory until the backward pass: "
+    "zero.checkpoint_activations.offload">,
+    Written<[{only(config.checkpoint.number, config.checkpoint.offload)}]>;
+def : Key<"activation_checkpointing.contiguous_memory_optimization", Bool, "false",
+    "copy activations into one buffer">, NoEffect<kPlanned>;
+def : Key<"activation_checkpointing.number_checkpoints", Count, "null",
+    "number of spans of layers: the input of each is kept, the rest is recomputed in "
+    "the backward pass; when absent, all activations are kept">,
+    Written<[{orNull(config.checkpoint.number)}]>;
+def : Key<"activation_checkpointing.synchronize_checkpoint_boundary", Bool, "false",
+    "synchronize at each checkpoint">, NoEffect<kPlanned>;
+def : Key<"activation_checkpointing.profile", Bool, "false", "print times">,
+    NoEffect<kOwnMetrics>;
+def : Key<"autotuning", Block, "null", "tune settings by running">,
+    Refused<"compare plans with zero-plan; leave it out">;
+def : Key<"elasticity", Block, "null", "batch sizes for many rank counts">,
+    Refused<"the rank count is fixed when compiling; compile once for each">;
+def : Key<"tensor_parallel", Block, "null", "split layers over ranks">,
+    Refused<"only data parallelism is supported; leave it out">;
+def : Key<"expert_parallel", Block, "null", "split experts over ranks">,
+    Refused<"only data parallelism is supported; leave it out">;
+def : Key<"sequence_parallel_size", Count, "1", "ranks that share a sequence">,
+    Refused<"only data parallelism is supported; leave it out">;
+def : Key<"data_parallel_size", Any, "null", "ranks that split data">,
+    Refused<"give the rank count to the compiler with --ranks">;
+def : Key<"use_data_before_expert_parallelism", Bool, "false",
+    "order of process groups">, NoEffect<"there is one group">;
+def : Key<"pipeline", Block, "null", "pipeline parallelism">,
+    Refused<"only data parallelism is supported; leave it out">;
+def : Key<"hybrid_engine", Block, "null", "alternate training and generation">,
+    Refused<"the executable trains, and samples with --sample; leave it out">;
+def : Key<"sparse_attention", Block, "null", "block-sparse attention">,
+    Refused<"the model says which attention it has; give a mask there">;
+def : Key<"progressive_layer_drop", Block, "null", "drop layers randomly">,
+    Refused<"the model is fixed when compiling; leave it out">;
+def : Key<"curriculum_learning", Block, "null", "increase sequence lengths over time">,
+    Refused<"shapes are fixed when compiling; leave it out">;
+def : Key<"data_efficiency", Block, "null", "choose samples and tokens">,
+    Refused<"prepare the data file instead">;
+def : Key<"compression_training", Block, "null", "quantize and prune">,
+    Refused<"the model says what it computes; leave it out">;
+def : Key<"quantize_training", Block, "null", "quantize weights">,
+    Refused<"the model says what it computes; leave it out">;
+def : Key<"eigenvalue", Block, "null", "estimate curvature">,
+    Refused<"nothing uses it here; leave it out">;

@@ -1,0 +1,136 @@
+//===- Settings.td - every key of a configuration -------------*- tablegen -*-===//
+//
+// In the order of docs/Configuration.md, each block before its keys. Names and defaults
+// are DeepSpeed's (0.19), except in the block "zero".
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_CONFIG_SETTINGS_TD
+#define ZERO_CONFIG_SETTINGS_TD
+
+include "zero/Config/Key.td"
+
+/// Ranks, micro-batches and samples travel in 32 bits.
+defvar kMostCount = 2147483647;
+
+//===----------------------------------------------------------------------===//
+// Parts of a configuration
+//===----------------------------------------------------------------------===//
+
+def Run : Part<"TrainConfig", [{&config}]>;
+def Optimizer : Part<"OptimizerConfig", [{&config.optimizer}]>;
+def Schedule : Part<"SchedulerConfig", [{
+    config.scheduler.type == SchedulerType::Constant ? nullptr : &config.scheduler}]>;
+def LossScale : Part<"LossScaleConfig", [{
+    config.lossScale.enabled ? &config.lossScale : nullptr}]>;
+def Checkpoint : Part<"CheckpointConfig", [{
+    config.checkpoint.every > 0 ? &config.checkpoint : nullptr}]>;
+def Feedback : Part<"FeedbackConfig", [{
+    config.errorFeedback ? &*config.errorFeedback : nullptr}]>;
+def Offload : Part<"OffloadConfig", [{
+    config.offloadOptimizer ? &*config.offloadOptimizer : nullptr}]>;
+def OffloadedParameters : Part<"OffloadConfig", [{
+    config.offloadOptimizer && config.offloadOptimizer->parameters
+        ? &*config.offloadOptimizer : nullptr}]>;
+def Files : Part<"FilesConfig", [{
+    config.offloadOptimizer && config.offloadOptimizer->files
+        ? &*config.offloadOptimizer->files : nullptr}]>;
+def ParameterFiles : Part<"ParameterFilesConfig", [{
+    config.offloadOptimizer && config.offloadOptimizer->parameterFiles
+        ? &*config.offloadOptimizer->parameterFiles : nullptr}]>;
+
+def Layouts : Words<"Layout", ["bucketed", "contiguous"]>;
+def LossMeans : Words<"LossMeanKind", ["tokens", "micro_batches"]>;
+def RecomputePolicies : Words<"RecomputePolicy", ["all", "cheap", "full"]>;
+
+//===----------------------------------------------------------------------===//
+// Why a key changes nothing
+//===----------------------------------------------------------------------===//
+
+def NotGathered : Reason<[{config.stage != 3}],
+    "only stage 3 gathers parameters for their uses">;
+def NotStored : Reason<[{config.stage != 3}],
+    "only stage 3 stores slices of parameters">;
+def NotReduced : Reason<[{config.stage != 3}],
+    "only gradients of stage 3 are quantized">;
+def NotInBuckets : Reason<[{config.stage != 1 && config.stage != 2}],
+    "only stages 1 and 2 gather updated parameters in buckets">;
+def NotCut : Reason<[{config.stage != 2 && config.layout != Layout::Bucketed}],
+    "only stage 2 cuts groups in one way or the other">;
+def PaddedToBytes : Reason<[{config.stage == 3}],
+    "parameters that are gathered are padded to 16 bytes a rank">;
+def OneNode : Reason<[{config.secondaryAxes.empty()}],
+    "the ranks that states are partitioned over are one node">;
+def OneSlice : Reason<[{config.slices() == 1}],
+    "states are partitioned over one rank">;
+def NoWeightsQuantized : Reason<[{!config.quantizedWeightBits}],
+    "no weights are quantized">;
+def NoFrozenQuantized : Reason<[{!config.quantizedFrozenBits}],
+    "no weights that are not trained are quantized">;
+def NoGradientsQuantized : Reason<[{!config.quantizedGradientBits}],
+    "no gradients are quantized">;
+def NothingQuantized : Reason<[{!config.quantizes()}], "nothing is quantized">;
+def NotOffloaded : Reason<[{!findOffload(config)}],
+    "nothing is offloaded", "give offload-optimizer=cpu">;
+def NotCopiedBack : Reason<[{findOffloadedParameters(config) && !findFiles(config)}],
+    "parameters are updated in host memory, and not copied back">;
+def NotOnHost : Reason<[{!findOffloadedParameters(config)}],
+    "parameters are not kept in host memory", "give offload-param=cpu">;
+def NoFiles : Reason<[{!findFiles(config)}],
+    "nothing is kept in files", "give offload-optimizer=nvme">;
+def NoParameterFiles : Reason<[{!findParameterFiles(config)}],
+    "parameters are not kept in files", "give offload-param=nvme">;
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+defvar kPlanned = "buffers are planned at compile time";
+
+defset list<Key> AllKeys = {
+include "zero/Config/BatchKeys.td"
+include "zero/Config/OptimizerKeys.td"
+include "zero/Config/PrecisionKeys.td"
+include "zero/Config/ZeroOptimizationKeys.td"
+include "zero/Config/ZeroKeys.td"
+include "zero/Config/OtherKeys.td"
+}
+
+/// Those that `#zero.planning` has a parameter for.
+defvar PlannedKeys = !filter(key, AllKeys, !ne(key.planned, ""));
+
+//===----------------------------------------------------------------------===//
+// Options that stand for several keys
+//===----------------------------------------------------------------------===//
+
+defvar kOff = "; 0: those of their type";
+def : CompoundOption<"precision", Choice, "compute type",
+    ["f32", "bf16", "f16", "fp16"]>;
+def : CompoundOption<"optimizer", Text, "optimizer, such as adamw, adam or sgd">;
+def : CompoundOption<"mesh", Text,
+    "axes of the ranks with their sizes, instead of 'ranks': replica=2,shard=4">;
+def : CompoundOption<"state-tiers", Text,
+    "where states of the optimizer are: exp_avg=host,exp_avg_sq=host">;
+def : CompoundOption<"quantized-weights", Size,
+    "stage 3: bits of gathered weights, 8 or 4" # kOff>;
+def : CompoundOption<"quantized-frozen-weights", Size,
+    "stage 3: bits in which weights that are not trained are stored, 8 or 4" # kOff>;
+def : CompoundOption<"quantized-gradients", Size,
+    "stage 3: bits of reduced gradients, 8 or 4" # kOff>;
+def : CompoundOption<"error-feedback", NonNegative,
+    "how much of what quantized gradients lose stays to be fed back, from 0 to below "
+    "1; 1: it is lost">;
+def : CompoundOption<"error-reset", Count,
+    "updates until all errors that are fed back are zero">;
+def : CompoundOption<"pipeline-updates", Bool,
+    "copy gradients and parameters of other sub-groups while the host updates one">;
+def : CompoundOption<"checkpoint-activations", Size,
+    "recompute activations, keeping those between every so many layers; 0: keep all">;
+def : CompoundOption<"checkpoint-layers", Sizes,
+    "layers to recompute, counted from 0; all, where it is not given">;
+def : CompoundOption<"checkpoint-policy", Choice,
+    "what to recompute: all that the backward needs; cheap, which keeps products and "
+    "attention; or full, the whole forward", ["all", "cheap", "full"]>;
+def : CompoundOption<"checkpoint-offload", Bool,
+    "keep the activations between spans in host memory until the backward pass">;
+
+#endif // ZERO_CONFIG_SETTINGS_TD

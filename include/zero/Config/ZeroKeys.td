@@ -1,0 +1,118 @@
+//===- ZeroKeys.td - the keys of the block zero --------------------*- tablegen -*-===//
+
+// Our own block.
+def : Key<"zero", Object, "null", "what DeepSpeed has no key for">;
+def : Key<"zero.deterministic", Bool, "false",
+    "results are bitwise equal at every stage and bucket size, on one kind of CPU">,
+    Field<Run, "deterministic">, Option<"deterministic">;
+def : Key<"zero.split_master", Bool, "false",
+    "bf16: keep only the lower 16 bits of master weights, whose upper half is the "
+    "parameter itself; bitwise equal, with 2 bytes less per element">,
+    Field<Run, "splitMaster">, Option<"split-master">, Planned<"split_master">;
+def : Key<"zero.state_tiers", Object, "null",
+    "where states of the optimizer are, by name; all others are on the device">;
+def : Key<"zero.state_tiers.*", Choice, "\"device\"",
+    "where one state is, such as exp_avg: in memory of the device, in pinned memory "
+    "of the host, or in a file (plans only: what runs reads files of all states, "
+    "with offload_optimizer and the device nvme)">, OneOf<["device", "host", "file"]>;
+def : Key<"zero.offload_nvme_min_bytes", Size, "1048576",
+    "bytes of a state below which those of a sub-group stay in host memory, where "
+    "others are in files">, Field<Files, "leastBytes">, Option<"nvme-min-bytes">,
+    Idle<[NoFiles]>;
+def : Key<"zero.mesh", Object, "null",
+    "ranks as a mesh of named axes, in row-major order, instead of one group">;
+def : Key<"zero.mesh.*", Count, "null", "ranks along one axis">;
+def : Key<"zero.quantized_weights_bits", Count, "8",
+    "bits of quantized weights: 8 or 4">,
+    Written<[{orNull(config.quantizedWeightBits)}]>, Idle<[NoWeightsQuantized]>;
+def : Key<"zero.quantized_nontrainable_weights_bits", Count, "8",
+    "bits of weights that are not trained and stored quantized: 8 or 4">,
+    Written<[{orNull(config.quantizedFrozenBits)}]>, Idle<[NoFrozenQuantized]>;
+def : Key<"zero.quantized_gradients_bits", Count, "4",
+    "bits of quantized gradients: 8 or 4">,
+    Written<[{orNull(config.quantizedGradientBits)}]>, Idle<[NoGradientsQuantized]>;
+def : Key<"zero.quantized_gradients_within", Count, "1",
+    "ranks of a node, within which quantized gradients are added up before the sums "
+    "travel between nodes; 1: all ranks exchange at once; where it is left out, "
+    "zero_hpz_partition_size">,
+    Written<[{only(config.quantizedGradientBits, config.ranksOf(config.gradientAxes))}]>,
+    Option<"quantized-gradients-within">, Idle<[NoGradientsQuantized]>;
+def : Key<"zero.quantization_block", Count, "256",
+    "neighbouring elements that share a scale where something is quantized: an even "
+    "number">, Field<Run, "quantizationBlock">, Option<"quantization-block">,
+    Idle<[NothingQuantized]>;
+def : Key<"zero.shard_axes", Text, "\"\"",
+    "axes of the mesh over which states are cut, separated by commas; empty: `shard` "
+    "if there is such an axis, else all">,
+    Written<[{only(!config.mesh.empty(), llvm::join(config.shardAxes, ","))}]>,
+    Option<"shard-axes">;
+def : Key<"zero.layout", Choice, "\"bucketed\"",
+    "how stage 2 partitions a group: each bucket into one slice per rank, or the "
+    "whole group into one contiguous range per rank">,
+    WordField<Run, "layout", Layouts>,
+    Option<"layout">, Idle<[NotCut]>;
+def : Key<"zero.loss_mean", Choice, "\"micro_batches\"",
+    "what weighs the same in the loss of an update and its gradient: each "
+    "micro-batch, as in DeepSpeed with a loss that the model computes, or each token "
+    "that counts in any of them, on any rank">,
+    OptionalWordField<Run, "lossMean", LossMeans>, Option<"loss-mean">;
+def : Key<"zero.alignment", Count, "128",
+    "each rank's part of a bucket is padded to a multiple of this many elements">,
+    AtMost<kMostCount>, Field<Run, "alignment">, Option<"alignment">,
+    Planned<"alignment">, Idle<[PaddedToBytes]>;
+def : Key<"zero.gathers_in_flight", Size, "0",
+    "stage 3: number of gathers in flight, started as early as the other limits "
+    "allow; 0: as few and as late as possible at a cost of at most 0.5 % of a "
+    "micro-batch's time on `machine`">, Field<Run, "gathersInFlight">,
+    Option<"gathers-in-flight">, Planned<"gathers_in_flight">, Idle<[NotGathered]>;
+def : Key<"zero.machine", Text, "null",
+    "what choices of time are made for: `host`, `a100`, `h100`, `h200`, "
+    "`a100-eager`, `h100-eager`, or a file of `zero-plan --calibrate`; when absent, "
+    "`host` where the target is named host, else `h100`">, Initially<"\"h100\"">,
+    Field<Run, "machine">, Option<"machine">, Planned<"machine">;
+def : Key<"zero.fuse_epilogues", Bool, "null",
+    "fuse the tanh form of GELU, its gradient and the gradients of biases into "
+    "16-bit matrix products, and with `fuse_additions` what is added to a product's "
+    "result; results differ in their last bits; where it is not given, true on GPUs">,
+    Field<Run, "fuseEpilogues">, Option<"fuse-epilogues">;
+def : Key<"zero.vocabulary_multiple", Count, "null",
+    "pad output projections, and token embeddings that are the same parameter, with "
+    "rows of zeros to a multiple of this; files keep their shape. Where it is not "
+    "given, 64 on GPUs, else 1">, AtMost<kMostCount>, Field<Run, "vocabularyMultiple">,
+    Option<"vocabulary-multiple">;
+def : Key<"zero.fuse_additions", Bool, "true",
+    "fuse residual additions into the norms that read them, and additions of "
+    "gradients into the gradients of norms; results are the same, bit for bit, but "
+    "for what `fuse_epilogues` lets products add">, Field<Run, "fuseAdditions">,
+    Option<"fuse-additions">;
+def : Key<"zero.fuse_cross_entropy", Bool, "false",
+    "compute the cross entropy of a linear operation, and its gradient, some rows of "
+    "logits at a time, so that the logits of a micro-batch never exist">,
+    Field<Run, "fuseCrossEntropy">, Option<"fuse-cross-entropy">;
+def : Key<"zero.fuse_moves", Bool, "true",
+    "let kernels that can, such as attention's, read and write parts of tensors "
+    "where they are, instead of splitting and joining them">, Field<Run, "fuseMoves">,
+    Option<"fuse-moves">;
+def : Key<"zero.checkpoint_activations", Object, "null",
+    "recompute activations in the backward pass instead of keeping them; when "
+    "absent, all are kept">, Searched;
+def : Key<"zero.checkpoint_activations.every", Count, "1",
+    "layers per span; the activations between spans are kept">,
+    Initially<"0">, Field<Checkpoint, "every">;
+def : Key<"zero.checkpoint_activations.layers", Sizes, "[]",
+    "layers that are recomputed, from 0 on; empty: all">, Field<Checkpoint, "layers">;
+def : Key<"zero.checkpoint_activations.policy", Choice, "\"all\"",
+    "recompute what the backward pass needs; of that only what is memory-bound, "
+    "which keeps products and attention; or the whole forward pass, as frameworks do">,
+    WordField<Checkpoint, "policy", RecomputePolicies>;
+def : Key<"zero.checkpoint_activations.offload", Bool, "false",
+    "copy what is kept to host memory, and back before the backward pass needs it">,
+    Field<Checkpoint, "offload">, Searched;
+def : Key<"zero.parameter_groups", Object, "null",
+    "settings of the parameter groups that the model declares">;
+def : Key<"zero.parameter_groups.*", Object, "null",
+    "settings of one group; absent ones are the optimizer's">;
+def : Key<"zero.parameter_groups.*.lr", NonNegative, "null",
+    "learning rate of the group">;
+def : Key<"zero.parameter_groups.*.weight_decay", NonNegative, "null",
+    "weight decay of the group">;

@@ -1,0 +1,223 @@
+//===- Settings.cpp - C++ of the records of configuration keys --*- C++ -*-===//
+//
+// The records are those of include/zero/Config/Settings.td.
+//
+//===----------------------------------------------------------------------===//
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/TableGen/Record.h"
+#include "llvm/TableGen/TableGenBackend.h"
+
+using namespace llvm;
+using llvm::formatv;
+
+/// All records of a class, in the order in which they are written.
+static std::vector<const Record *> getInOrder(const RecordKeeper &records,
+                                              StringRef name) {
+  std::vector<const Record *> all = records.getAllDerivedDefinitions(name);
+  llvm::sort(all, LessRecordByID());
+  return all;
+}
+
+static StringRef getText(const Record *record, StringRef name) {
+  return record->getValueAsString(name).trim();
+}
+
+/// All keys of files, in their order.
+static std::vector<const Record *> getKeys(const RecordKeeper &records) {
+  std::vector<const Record *> keys = getInOrder(records, "Key");
+  llvm::erase_if(keys, [](const Record *key) {
+    return key->isSubClassOf("CompoundOption");
+  });
+  return keys;
+}
+
+/// The record that the key has under that name; null where it has none.
+static const Record *getOptional(const Record *key, StringRef name) {
+  return key->isValueUnset(name) ? nullptr : key->getValueAsDef(name);
+}
+
+/// A literal of C++.
+static std::string quote(StringRef text) {
+  std::string quoted = "\"";
+  raw_string_ostream os(quoted);
+  os.write_escaped(text);
+  return quoted + "\"";
+}
+
+/// The words in one literal, separated by `|`.
+static std::string quoteWords(const Record *record, StringRef name) {
+  return quote(llvm::join(record->getValueAsListOfStrings(name), "|"));
+}
+
+/// "micro_batches" as "MicroBatches".
+static std::string getEnumerator(StringRef word) {
+  return convertToCamelFromSnakeCase(word, /*capitalizeFirst=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Fields
+//===----------------------------------------------------------------------===//
+
+/// What a field is initialized with. Where no value is meant, it is the least
+/// one.
+static std::string getInitial(const Record *key) {
+  const StringRef text = getText(key, "initial"),
+                  type = getText(key, "memberType");
+  if (type == "int64_t" && text == "null")
+    return std::to_string(key->getValueAsDef("type")->getValueAsInt("least"));
+  if (type == "bool" && text == "null")
+    return "false";
+  const bool isLiteral =
+      type == "int64_t" || type == "double" || type == "bool" ||
+      (type == "std::string" && text != "null" && text != "\"\"");
+  return isLiteral ? text.str() : "{}";
+}
+
+static void emitWords(const Record *words, raw_ostream &os) {
+  const StringRef name = getText(words, "name");
+  os << "enum class " << name << " {";
+  std::string cases, parse;
+  for (StringRef word : words->getValueAsListOfStrings("words")) {
+    const std::string enumerator = getEnumerator(word);
+    os << " " << enumerator << ",";
+    cases += formatv("  case {0}::{1}:\n    return \"{2}\";\n", name,
+                     enumerator, word);
+    parse += formatv("  if (word == \"{2}\")\n    return {0}::{1};\n", name,
+                     enumerator, word);
+  }
+  os << " };\n"
+     << formatv("inline llvm::StringRef stringify({0} value) {{\n"
+                "  switch (value) {{\n{1}  }\n"
+                "  llvm_unreachable(\"every word is handled\");\n}\n",
+                name, cases)
+     << formatv("inline std::optional<{0}> parse{0}(llvm::StringRef word) {{\n"
+                "{1}  return std::nullopt;\n}\n",
+                name, parse);
+}
+
+/// Enumerations, and the fields of each structure.
+static void emitFields(const RecordKeeper &records, raw_ostream &os) {
+  emitSourceFileHeader("Fields of a configuration", os, records);
+  os << "#ifdef GEN_SETTING_WORDS\n#undef GEN_SETTING_WORDS\n";
+  for (const Record *words : getInOrder(records, "Words"))
+    emitWords(words, os);
+  os << "#endif\n#ifdef GEN_KEY_TYPES\n#undef GEN_KEY_TYPES\n"
+     << "enum class KeyType {";
+  for (const Record *type : getInOrder(records, "KeyType"))
+    os << " " << type->getName() << ",";
+  os << " };\n#endif\n";
+  MapVector<StringRef, std::string> structures;
+  for (const Record *key : getKeys(records))
+    if (const Record *part = getOptional(key, "part"))
+      structures[getText(part, "name")] += formatv(
+          "/// {0}\n{1} {2} = {3};\n", getText(key, "path"),
+          getText(key, "memberType"), getText(key, "member"), getInitial(key));
+  for (const auto &[name, fields] : structures)
+    os << formatv("#ifdef GEN_FIELDS_OF_{0}\n#undef GEN_FIELDS_OF_{0}\n{1}"
+                  "#endif\n",
+                  name, fields);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// How the value of a key is put into a configuration; null: by other code.
+static std::string makeReader(const Record *key) {
+  const Record *part = getOptional(key, "part");
+  if (!part)
+    return "nullptr";
+  return formatv(
+      "[](const json::Value &value, TrainConfig &config) {{ if (auto "
+      "*part = find{0}(config)) fromJson(value, part->{1}); }",
+      part->getName(), getText(key, "member"));
+}
+
+/// How the value of a key is taken from a configuration; null: by other code.
+static std::string makeWriter(const Record *key) {
+  constexpr StringLiteral form =
+      "[](const TrainConfig &config) -> json::Value {{ {0} }";
+  if (const Record *part = getOptional(key, "part"))
+    return formatv(form.data(),
+                   formatv("if (auto *part = find{0}(config)) return "
+                           "toJson(part->{1}); return nullptr;",
+                           part->getName(), getText(key, "member"))
+                       .str());
+  const StringRef written = getText(key, "written");
+  if (written.empty())
+    return "nullptr";
+  return formatv(form.data(), formatv("return {0};", written).str());
+}
+
+/// Why a key changes nothing; null: it always may.
+static std::string makeIdle(const Record *key) {
+  std::string body;
+  for (const Record *reason : key->getValueAsListOfDefs("idle"))
+    body += formatv("if ({0}) return {{{1}, {2}}; ", getText(reason, "when"),
+                    quote(getText(reason, "why")),
+                    quote(getText(reason, "advice")));
+  if (body.empty())
+    return "nullptr";
+  return formatv(
+      "[](const TrainConfig &config) -> IdleReason {{ {0}return {{}; }", body);
+}
+
+static void emitRow(const Record *key, raw_ostream &os) {
+  os << "{" << quote(getText(key, "path"))
+     << ", KeyType::" << key->getValueAsDef("type")->getName() << ", "
+     << quote(getText(key, "default")) << ", "
+     << quote(getText(key, "withoutFile"))
+     << ", KeyState::" << getText(key, "state") << ",\n "
+     << quote(getText(key, "meaning")) << ",\n " << quote(getText(key, "note"))
+     << ", " << quoteWords(key, "choices") << ", " << quoteWords(key, "only")
+     << ", " << key->getValueAsInt("most") << ", "
+     << quote(getText(key, "option")) << ", "
+     << (key->getValueAsBit("isSearched") ? "true" : "false") << ",\n "
+     << makeReader(key) << ",\n " << makeWriter(key) << ",\n " << makeIdle(key)
+     << "},\n";
+}
+
+/// Where each part of a configuration is, and the rows of the tables.
+static void emitRows(const RecordKeeper &records, raw_ostream &os) {
+  emitSourceFileHeader("Rows of the table of configuration keys", os, records);
+  os << "#ifdef GEN_SETTING_PARTS\n#undef GEN_SETTING_PARTS\n";
+  for (const Record *part : getInOrder(records, "Part"))
+    os << formatv("template <typename Config> static auto find{0}(Config "
+                  "&config) {{\n  return {1};\n}\n",
+                  part->getName(), getText(part, "pointer"));
+  os << "#endif\n#ifdef GEN_SETTING_ROWS\n#undef GEN_SETTING_ROWS\n";
+  for (const Record *key : getKeys(records))
+    emitRow(key, os);
+  os << "#endif\n#ifdef GEN_COMPOUND_OPTIONS\n#undef GEN_COMPOUND_OPTIONS\n";
+  for (const Record *option : getInOrder(records, "CompoundOption"))
+    emitRow(option, os);
+  os << "#endif\n";
+}
+
+/// A line of `PLANNED(type, name, parameter, initial, least, most, field)` for
+/// each parameter of `#zero.planning` that a key has.
+static void emitPlanned(const RecordKeeper &records, raw_ostream &os) {
+  emitSourceFileHeader("Settings that a schedule is planned with", os, records);
+  for (const Record *key : getKeys(records)) {
+    const StringRef parameter = getText(key, "planned");
+    if (parameter.empty())
+      continue;
+    const StringRef type = getText(key, "memberType");
+    os << formatv("PLANNED({0}, {1}, \"{2}\", {3}, {4}, {5}, {6})\n",
+                  type == "std::string" ? "::llvm::StringRef" : type,
+                  convertToCamelFromSnakeCase(parameter), parameter,
+                  getInitial(key),
+                  key->getValueAsDef("type")->getValueAsInt("least"),
+                  key->getValueAsInt("most"), getText(key, "member"));
+  }
+  os << "#undef PLANNED\n";
+}
+
+static TableGen::Emitter::Opt fields("gen-setting-fields", emitFields,
+                                     "Generate the fields of configurations");
+static TableGen::Emitter::Opt rows("gen-setting-rows", emitRows,
+                                   "Generate the table of configuration keys");
+static TableGen::Emitter::Opt planned("gen-planned-settings", emitPlanned,
+                                      "Generate what #zero.planning has");
