@@ -4,6 +4,7 @@
 
 #include "ConfigKeys.h"
 #include "ConfigReader.h"
+#include "Options.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -45,62 +46,14 @@ std::string mlir::zero::listOptimizerRules() {
   return text;
 }
 
-bool OptimizerConfig::hasKey(StringRef key) const {
-  const ConfigKey &row = getConfigKey(("optimizer.params." + key).str());
-  llvm::SmallVector<StringRef> types;
-  StringRef(row.only).split(types, '|');
-  return !*row.only || llvm::is_contained(types, findOptimizerRule(type)->type);
-}
-
 double OptimizerConfig::getSetting(StringRef name) const {
-  std::optional<double> found = llvm::StringSwitch<std::optional<double>>(name)
-                                    .Case("lr", learningRate)
-                                    .Case("weight_decay", weightDecay)
-                                    .Case("beta1", beta1)
-                                    .Case("beta2", beta2)
-                                    .Case("eps", epsilon)
-                                    .Case("bias_correction", biasCorrection)
-                                    .Case("momentum", momentum)
-                                    .Case("nesterov", nesterov)
-                                    .Default(std::nullopt);
-  assert(found && "no optimizer has such a setting");
-  return *found;
-}
-
-StringRef mlir::zero::stringify(RecomputePolicy policy) {
-  switch (policy) {
-  case RecomputePolicy::All:
-    return "all";
-  case RecomputePolicy::Cheap:
-    return "cheap";
-  case RecomputePolicy::Full:
-    return "full";
-  }
-  llvm_unreachable("a policy without a name");
-}
-
-std::optional<RecomputePolicy>
-mlir::zero::parseRecomputePolicy(StringRef name) {
-  for (auto policy :
-       {RecomputePolicy::All, RecomputePolicy::Cheap, RecomputePolicy::Full})
-    if (name == stringify(policy))
-      return policy;
-  return std::nullopt;
-}
-
-StringRef mlir::zero::stringify(Layout layout) {
-  return layout == Layout::Bucketed ? "bucketed" : "contiguous";
-}
-
-StringRef mlir::zero::stringify(LossMeanKind kind) {
-  return kind == LossMeanKind::Tokens ? "tokens" : "micro_batches";
-}
-
-std::optional<LossMeanKind> mlir::zero::parseLossMean(StringRef name) {
-  for (LossMeanKind kind : {LossMeanKind::Tokens, LossMeanKind::MicroBatches})
-    if (name == stringify(kind))
-      return kind;
-  return std::nullopt;
+  if (name == "beta1" || name == "beta2")
+    return name == "beta1" ? beta1 : beta2;
+  TrainConfig config;
+  config.optimizer = *this;
+  const llvm::json::Value value =
+      getConfigKey(("optimizer.params." + name).str()).write(config);
+  return value.getAsBoolean() ? *value.getAsBoolean() : *value.getAsNumber();
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,14 +101,16 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
     return std::nullopt;
   }
   Reporter reporter(findKeyLines(text), diagnostics);
+  const OtherOptions options =
+      mergeOptions(context.options, *root->getAsObject(), reporter);
   if (context.ranks && (*context.ranks < 1 || *context.ranks > kMaxCount))
     reporter.error("", "found " + Twine(*context.ranks) +
                            " ranks, wanted 1 to " + Twine(kMaxCount));
-  ConfigValues values = validateKeys(*object, reporter);
+  ConfigValues values = validateKeys(*object, context.hasNoFile, reporter);
   // Values that failed would only give messages that follow from the first.
   if (reporter.hasErrors())
     return std::nullopt;
-  TrainConfig config = readConfig(*object, values, context, reporter);
+  TrainConfig config = readConfig(*object, values, options, context, reporter);
   if (reporter.hasErrors())
     return std::nullopt;
   return config;

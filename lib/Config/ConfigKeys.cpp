@@ -11,14 +11,12 @@ using namespace mlir::zero;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-/// The path of the block that holds the key of `path`; empty at the top.
-static StringRef getParentPath(StringRef path) {
+StringRef mlir::zero::getParentPath(StringRef path) {
   size_t dot = path.rfind('.');
   return dot == StringRef::npos ? StringRef() : path.take_front(dot);
 }
 
-/// The last component of `path`.
-static StringRef getName(StringRef path) {
+StringRef mlir::zero::getName(StringRef path) {
   return path.drop_front(path.rfind('.') + 1);
 }
 
@@ -35,10 +33,15 @@ const ConfigKey *mlir::zero::findConfigKey(const ConfigKey *parent,
   return nullptr;
 }
 
-const ConfigKey &mlir::zero::getConfigKey(StringRef path) {
+const ConfigKey *mlir::zero::findConfigRow(StringRef path) {
   const ConfigKey *row = llvm::find_if(
       getConfigKeys(), [&](const ConfigKey &key) { return path == key.path; });
-  assert(row != getConfigKeys().end() && "key is not in the table");
+  return row == getConfigKeys().end() ? nullptr : row;
+}
+
+const ConfigKey &mlir::zero::getConfigKey(StringRef path) {
+  const ConfigKey *row = findConfigRow(path);
+  assert(row && "key is not in the table");
   return *row;
 }
 
@@ -67,10 +70,34 @@ std::string mlir::zero::getNearestConfigKey(const ConfigKey *parent,
   return nearest.str();
 }
 
-json::Value mlir::zero::getDefault(const ConfigKey &key) {
-  llvm::Expected<json::Value> value = json::parse(key.defaultValue);
+json::Value mlir::zero::getDefault(const ConfigKey &key, bool hasNoFile) {
+  llvm::Expected<json::Value> value =
+      json::parse(hasNoFile ? key.withoutFile : key.defaultValue);
   assert(value && "the table's defaults are JSON");
   return *value;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::max();
+
+static std::string describeIntegers(int64_t least, int64_t most) {
+  const std::string from = std::to_string(least);
+  return most == kAnyNumber
+             ? "an integer of " + from + " or more"
+             : "an integer from " + from + " to " + std::to_string(most);
+}
+
+static std::string describeChoices(StringRef choices) {
+  llvm::SmallVector<StringRef> all;
+  choices.split(all, '|');
+  std::string text = "one of ";
+  llvm::ListSeparator comma;
+  for (StringRef choice : all)
+    text += (llvm::Twine(StringRef(comma)) + "\"" + choice + "\"").str();
+  return text;
 }
 
 std::string mlir::zero::describeType(const ConfigKey &key) {
@@ -81,13 +108,15 @@ std::string mlir::zero::describeType(const ConfigKey &key) {
   case KeyType::Bool:
     return "true or false";
   case KeyType::Size:
-    return "an integer of 0 or more";
+    return describeIntegers(0, key.most);
   case KeyType::Count:
-    return "an integer of 1 or more";
+    return describeIntegers(1, key.most);
   case KeyType::Integer:
     return "an integer";
   case KeyType::NonNegative:
-    return "a number of 0 or more";
+    return key.most == kAnyNumber
+               ? "a number of 0 or more"
+               : "a number from 0 to " + std::to_string(key.most);
   case KeyType::Positive:
     return "a number above 0";
   case KeyType::Fraction:
@@ -98,15 +127,8 @@ std::string mlir::zero::describeType(const ConfigKey &key) {
     return "an array of integers of 0 or more";
   case KeyType::Text:
     return "a string";
-  case KeyType::Choice: {
-    llvm::SmallVector<StringRef> choices;
-    StringRef(key.choices).split(choices, '|');
-    std::string text = "one of ";
-    llvm::ListSeparator comma;
-    for (StringRef choice : choices)
-      text += (llvm::Twine(StringRef(comma)) + "\"" + choice + "\"").str();
-    return text;
-  }
+  case KeyType::Choice:
+    return describeChoices(key.choices);
   case KeyType::Any:
     return "any value";
   }
@@ -118,9 +140,10 @@ static bool isFraction(const json::Value &value) {
   return number && *number >= 0 && *number < 1;
 }
 
-static bool isIntegerFrom(const json::Value &value, int64_t least) {
+static bool isIntegerFrom(const json::Value &value, int64_t least,
+                          int64_t most) {
   std::optional<int64_t> integer = value.getAsInteger();
-  return integer && *integer >= least;
+  return integer && *integer >= least && *integer <= most;
 }
 
 static bool isBetas(const json::Value &value) {
@@ -131,7 +154,7 @@ static bool isBetas(const json::Value &value) {
 static bool isSizes(const json::Value &value) {
   const json::Array *array = value.getAsArray();
   return array && llvm::all_of(*array, [](const json::Value &each) {
-           return isIntegerFrom(each, 0);
+           return isIntegerFrom(each, 0, kAnyNumber);
          });
 }
 
@@ -151,13 +174,14 @@ bool mlir::zero::hasType(const ConfigKey &key, const json::Value &value) {
   case KeyType::Bool:
     return value.getAsBoolean().has_value();
   case KeyType::Size:
-    return isIntegerFrom(value, 0);
+    return isIntegerFrom(value, 0, key.most);
   case KeyType::Count:
-    return isIntegerFrom(value, 1);
+    return isIntegerFrom(value, 1, key.most);
   case KeyType::Integer:
     return value.getAsInteger().has_value();
   case KeyType::NonNegative:
-    return number && *number >= 0;
+    return number && *number >= 0 &&
+           (key.most == kAnyNumber || *number <= static_cast<double>(key.most));
   case KeyType::Positive:
     return number && *number > 0;
   case KeyType::Fraction:

@@ -25,24 +25,25 @@ struct BatchKeys {
 class ConfigReader {
 public:
   ConfigReader(const json::Object &root, const ConfigValues &values,
-               const ConfigContext &context, Reporter &reporter)
-      : root(root), values(values), context(context), reporter(reporter) {}
+               const OtherOptions &options, const ConfigContext &context,
+               Reporter &reporter)
+      : root(root), values(values), options(options), context(context),
+        reporter(reporter) {}
 
   TrainConfig run() {
     readMesh(root, values, context, reporter, config);
     if (reporter.hasErrors())
       return std::move(config);
+    values.readFields(config, {""});
     readBatch();
     readPrecision();
     readLossScale();
-    readOptimizer(root, values, context.overrides, reporter, config);
-    config.gradientClipping = values.number("gradient_clipping");
+    readOptimizer(root, values, reporter, config);
     readZero();
-    readExtension();
     readCommunicationType();
-    config.given = values.paths();
-    remarkIdleKeys();
-    if (!values.has("optimizer") && !reporter.hasErrors())
+    recordGiven();
+    reportIdleKeys();
+    if (!values.has("optimizer") && !reporter.hasErrors() && !context.hasNoFile)
       reporter.remark("optimizer",
                       "is absent; AdamW with its defaults is used");
     return std::move(config);
@@ -58,16 +59,16 @@ private:
   void readLossScale();
   void readCommunicationType();
   void readZero();
-  void readExtension();
-  void readCheckpoint();
   void readStateTiers();
   void readGroups();
-  void remarkIdleKeys();
+  void recordGiven();
+  void reportIdleKeys();
 
   std::optional<Precision> readPrecision(StringRef path);
 
   const json::Object &root;
   const ConfigValues &values;
+  const OtherOptions &options;
   const ConfigContext &context;
   Reporter &reporter;
   TrainConfig config;
@@ -135,8 +136,6 @@ void ConfigReader::readBatch() {
   BatchKeys keys{values.optionalInteger(kTrainKey),
                  values.optionalInteger(kMicroKey),
                  values.optionalInteger(kAccumulationKey)};
-  if (context.overrides.accumulation)
-    keys.accumulation = context.overrides.accumulation;
   // In these bounds products of two counts fit in 64 bits.
   if (!isCount(kMicroKey, keys.micro) ||
       !isCount(kAccumulationKey, keys.accumulation) || !readMicroBatch(keys) ||
@@ -184,8 +183,6 @@ void ConfigReader::readPrecision() {
   config.precision = half    ? Precision::F16
                      : brain ? Precision::BF16
                              : Precision::F32;
-  if (context.overrides.precision)
-    config.precision = *context.overrides.precision;
   readGradientType();
 }
 
@@ -214,18 +211,19 @@ void ConfigReader::readGradientType() {
 }
 
 void ConfigReader::readLossScale() {
-  std::optional<double> given = context.overrides.lossScale;
+  constexpr StringRef key = "fp16.loss_scale";
   if (config.precision != Precision::F16) {
-    if (given)
-      reporter.error("", "a loss scale is given, but the compute type is " +
-                             stringify(config.precision) +
-                             ", which needs none; leave it out, or compute in "
-                             "f16");
+    if (reporter.isOption(key))
+      reporter.error(key, "is given, but the compute type is " +
+                              stringify(config.precision) +
+                              ", which needs none; leave it out, or compute "
+                              "in f16");
     return;
   }
   LossScaleConfig &scale = config.lossScale;
   scale.enabled = true;
-  double fixed = given.value_or(values.number("fp16.loss_scale"));
+  values.readFields(config, {"fp16."});
+  double fixed = values.number(key);
   int64_t power = values.integer("fp16.initial_scale_power");
   if (power > 126)
     reporter.error("fp16.initial_scale_power",
@@ -233,10 +231,6 @@ void ConfigReader::readLossScale() {
   scale.dynamic = fixed == 0;
   scale.initial =
       scale.dynamic ? std::ldexp(1.0, static_cast<int>(power)) : fixed;
-  scale.minimum = values.number("fp16.min_loss_scale");
-  scale.window = values.integer("fp16.loss_scale_window");
-  scale.hysteresis = values.integer("fp16.hysteresis");
-  scale.consecutiveHysteresis = values.boolean("fp16.consecutive_hysteresis");
   if (scale.dynamic && scale.minimum > scale.initial)
     reporter.error("fp16.min_loss_scale",
                    "the lowest scale is above the first one, 2^" +
@@ -263,91 +257,23 @@ void ConfigReader::readCommunicationType() {
   }
 }
 
+/// What follows from several keys, or from none.
 void ConfigReader::readZero() {
-  auto key = [](StringRef name) { return ("zero_optimization." + name).str(); };
-  config.stage = values.integer(key("stage"));
-  if (config.stage > 3)
-    reporter.error(key("stage"),
-                   "found " + Twine(config.stage) + ", wanted 0, 1, 2 or 3");
-  if (context.overrides.stage)
-    config.stage = *context.overrides.stage;
-  config.reduceBucketSize = values.integer(key("reduce_bucket_size"));
-  config.allgatherBucketSize = values.integer(key("allgather_bucket_size"));
-  config.overlapCommunication = values.has(key("overlap_comm"))
-                                    ? values.boolean(key("overlap_comm"))
-                                    : config.stage == 3;
-  config.ignoreUnusedParameters =
-      values.boolean(key("ignore_unused_parameters"));
-  config.prefetchBucketSize =
-      values.integer(key("stage3_prefetch_bucket_size"));
-  config.maxLiveParameters = values.integer(key("stage3_max_live_parameters"));
-  config.parameterPersistenceThreshold =
-      values.integer(key("stage3_param_persistence_threshold"));
-  config.modelPersistenceThreshold =
-      values.integer(key("stage3_model_persistence_threshold"));
-  config.maxReuseDistance = values.integer(key("stage3_max_reuse_distance"));
-  readSecondary(values, context, reporter, config);
-  readQuantization(values, context, reporter, config);
-}
-
-void ConfigReader::readExtension() {
-  config.deterministic = context.overrides.deterministic.value_or(
-      values.boolean("zero.deterministic"));
-  config.splitMaster = values.boolean("zero.split_master");
-  config.layout = values.text("zero.layout") == "contiguous"
-                      ? Layout::Contiguous
-                      : Layout::Bucketed;
-  if (values.has("zero.loss_mean"))
-    config.lossMean = parseLossMean(values.text("zero.loss_mean"));
-  config.alignment = values.integer("zero.alignment");
-  isCount("zero.alignment", config.alignment);
-  config.gathersInFlight = values.integer("zero.gathers_in_flight");
-  config.machine = values.optionalText("zero.machine").value_or("");
-  config.fuseEpilogues = values.has("zero.fuse_epilogues") &&
-                         values.boolean("zero.fuse_epilogues");
-  if (values.has("zero.vocabulary_multiple"))
-    config.vocabularyMultiple = values.integer("zero.vocabulary_multiple");
-  config.fuseAdditions = values.boolean("zero.fuse_additions");
-  config.fuseCrossEntropy = values.boolean("zero.fuse_cross_entropy");
-  config.fuseMoves = values.boolean("zero.fuse_moves");
+  if (values.get("zero_optimization.overlap_comm").getAsNull())
+    config.overlapCommunication = config.stage == 3;
+  if (!values.has("zero.loss_mean"))
+    config.lossMean.reset();
+  if (config.splitMaster && config.precision != Precision::BF16)
+    reporter.error("zero.split_master",
+                   "is for bf16 only, whose values are prefixes of f32 ones; "
+                   "the precision is " +
+                       stringify(config.precision));
+  readSecondary(values, reporter, config);
+  readQuantization(values, reporter, config);
   readStateTiers();
-  readOffload(values, context.overrides.offload, reporter, config);
-  readCheckpoint();
+  readOffload(values, reporter, config);
+  readCheckpoint(values, options, reporter, config);
   readGroups();
-}
-
-void ConfigReader::readCheckpoint() {
-  constexpr StringRef block = "activation_checkpointing";
-  constexpr StringRef key = "activation_checkpointing.number_checkpoints";
-  constexpr StringRef own = "zero.checkpoint_activations";
-  CheckpointConfig &checkpoint = config.checkpoint;
-  if (std::optional<int64_t> number = values.optionalInteger(key))
-    checkpoint.number = *number;
-  checkpoint.offload =
-      values.has(block) &&
-      values.boolean("activation_checkpointing.cpu_checkpointing");
-  if (!values.has(own)) {
-    if (values.has(block) && !checkpoint.isEnabled())
-      reporter.remark(block, "gives no number_checkpoints: all activations are "
-                             "kept; give it, or zero.checkpoint_activations");
-    return;
-  }
-  if (checkpoint.isEnabled())
-    reporter.error(own, "activation_checkpointing.number_checkpoints says how "
-                        "many borders to keep as well; leave one of them out");
-  auto path = [&](StringRef name) { return (own + "." + name).str(); };
-  checkpoint.every = values.integer(path("every"));
-  llvm::SmallVector<int64_t> layers = values.integers(path("layers"));
-  checkpoint.layers.assign(layers.begin(), layers.end());
-  bool isOffloaded = values.boolean(path("offload"));
-  if (values.has(path("offload")) && checkpoint.offload && !isOffloaded)
-    reporter.error(path("offload"),
-                   "is false, and activation_checkpointing.cpu_checkpointing "
-                   "is true; leave one of them out");
-  checkpoint.offload |= isOffloaded;
-  // One of the table's choices, or an error there.
-  checkpoint.policy = parseRecomputePolicy(values.text(path("policy")))
-                          .value_or(RecomputePolicy::All);
 }
 
 void ConfigReader::readStateTiers() {
@@ -386,21 +312,46 @@ void ConfigReader::readGroups() {
   }
 }
 
-/// Names the keys of the file that nothing depends on at its stage. A default
-/// asks for nothing. After an error, what counts is not known.
-void ConfigReader::remarkIdleKeys() {
+/// A search leaves alone what is given in either form.
+void ConfigReader::recordGiven() {
+  config.given = values.paths();
+  auto record = [&](bool isGiven, const char *path) {
+    if (isGiven)
+      config.given.push_back(path);
+  };
+  record(config.checkpoint.isEnabled() ||
+             options.count("checkpoint-activations"),
+         "zero.checkpoint_activations");
+  record(options.count("checkpoint-offload"),
+         "zero.checkpoint_activations.offload");
+  llvm::sort(config.given);
+  config.given.erase(llvm::unique(config.given), config.given.end());
+}
+
+/// Names the keys that nothing depends on at their stage. A default asks for
+/// nothing. After an error, what counts is not known.
+void ConfigReader::reportIdleKeys() {
   if (reporter.hasErrors())
     return;
-  for (const std::string &path : config.given) {
-    std::string reason = describeIdleKey(path, config);
-    if (!reason.empty() && values.get(path) != getDefault(getConfigKey(path)))
-      reporter.remark(path, reason);
+  for (const std::string &path : values.paths()) {
+    const ConfigKey *row = findConfigRow(path);
+    const IdleReason idle = row ? row->describeIdle(config) : IdleReason();
+    if (!*idle.why || values.get(path) == getDefault(*row, context.hasNoFile))
+      continue;
+    const std::string text =
+        ("changes nothing at stage " + Twine(config.stage) + ": " + idle.why)
+            .str();
+    if (*idle.advice && reporter.isOption(path))
+      reporter.error(path, text + "; " + idle.advice + ", or leave it out");
+    else
+      reporter.remark(path, text);
   }
 }
 
 TrainConfig mlir::zero::readConfig(const json::Object &root,
                                    const ConfigValues &values,
+                                   const OtherOptions &options,
                                    const ConfigContext &context,
                                    Reporter &reporter) {
-  return ConfigReader(root, values, context, reporter).run();
+  return ConfigReader(root, values, options, context, reporter).run();
 }

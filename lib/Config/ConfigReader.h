@@ -6,12 +6,15 @@
 
 namespace mlir::zero {
 
+/// Options that no key stands for, by name.
+using OtherOptions = llvm::StringMap<llvm::json::Value>;
+
 /// Builds the configuration from `values`, which passed validation; `root` is
 /// the file that they came from. Faults between keys, such as batch sizes that
 /// do not agree, are reported; the result counts only when there was none.
 TrainConfig readConfig(const llvm::json::Object &root,
-                       const ConfigValues &values, const ConfigContext &context,
-                       Reporter &reporter);
+                       const ConfigValues &values, const OtherOptions &options,
+                       const ConfigContext &context, Reporter &reporter);
 
 /// Reads the ranks and their axes into `config`: from the caller, the block
 /// `zero.mesh` or `mics_shard_size`.
@@ -21,26 +24,29 @@ void readMesh(const llvm::json::Object &root, const ConfigValues &values,
 
 /// Reads the ranks of a node for `zero_hpz_partition_size` into `config`, whose
 /// stage and axes are read; ranks that have no mesh of their own become nodes.
-void readSecondary(const ConfigValues &values, const ConfigContext &context,
-                   Reporter &reporter, TrainConfig &config);
+void readSecondary(const ConfigValues &values, Reporter &reporter,
+                   TrainConfig &config);
 
 /// The axes within which quantized gradients are added up first.
-void readGradientAxes(const ConfigValues &values, const ConfigContext &context,
-                      Reporter &reporter, TrainConfig &config);
+void readGradientAxes(const ConfigValues &values, Reporter &reporter,
+                      TrainConfig &config);
 
 /// Reads what is quantized of gathers, of what is stored and of gradients into
 /// `config`, whose stage and axes are read, and what is fed back.
-void readQuantization(const ConfigValues &values, const ConfigContext &context,
-                      Reporter &reporter, TrainConfig &config);
+void readQuantization(const ConfigValues &values, Reporter &reporter,
+                      TrainConfig &config);
 
 /// Reads the optimizer and the schedule of its learning rate into `config`.
 void readOptimizer(const llvm::json::Object &root, const ConfigValues &values,
-                   const ConfigOverrides &overrides, Reporter &reporter,
-                   TrainConfig &config);
+                   Reporter &reporter, TrainConfig &config);
 
 /// Reads what is offloaded into `config`, whose stage and state tiers are read.
-void readOffload(const ConfigValues &values, const OffloadOverrides &overrides,
-                 Reporter &reporter, TrainConfig &config);
+void readOffload(const ConfigValues &values, Reporter &reporter,
+                 TrainConfig &config);
+
+/// Reads which activations are computed a second time into `config`.
+void readCheckpoint(const ConfigValues &values, const OtherOptions &options,
+                    Reporter &reporter, TrainConfig &config);
 
 } // namespace mlir::zero
 

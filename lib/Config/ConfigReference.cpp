@@ -9,7 +9,7 @@ using namespace mlir::zero;
 using llvm::StringRef;
 
 static constexpr StringRef kIntroduction =
-    R"(<!-- Written by tools/generate-docs from lib/Config/ConfigTable.cpp. -->
+    R"(<!-- Written by tools/generate-docs from include/zero/Config/Settings.td. -->
 # Configuration
 
 DeepSpeed JSON files are read unchanged. Every key that a file may contain is
@@ -24,15 +24,12 @@ below, with DeepSpeed's default. A key is in one of three states:
 
 An unknown key is an error that suggests a known one near it. Messages start
 with file and line. `"auto"` is treated as if the key were absent, and so is
-`null` where the default is `null`. The block `zero` is this project's own.
+`null` where the default is `null`. The block `zero` is this project's own. Many keys
+have an option of `zero-pipeline`, which stands for the key's value in the file.
 
-Without a file five defaults differ, so that schedules are easy to read:
-`reduce_bucket_size` and `allgather_bucket_size` are 4,194,304,
-`stage3_param_persistence_threshold` and `stage3_max_reuse_distance` are 0, and
-`overlap_comm` is false at every stage. So `zero-plan --stage 3` and a file that
-sets nothing but stage 3 give different plans. An empty file, `{}`, has all of
-DeepSpeed's defaults.
+)";
 
+static constexpr StringRef kTable = R"(
 | key | value | default | state | meaning |
 | --- | --- | --- | --- | --- |
 )";
@@ -64,11 +61,28 @@ static std::string describeMeaning(const ConfigKey &key) {
     note[0] = llvm::toUpper(note[0]);
     text += " " + note + ".";
   }
+  if (*key.option)
+    text += " Option: `" + std::string(key.option) + "`.";
   return text;
+}
+
+/// The defaults that are others where there is no file.
+static void writeDefaultsWithoutFile(llvm::raw_ostream &os) {
+  os << "Without a file some defaults differ, so that schedules are easy to "
+        "read:\n\n";
+  for (const ConfigKey &key : getConfigKeys())
+    if (StringRef(key.defaultValue) != key.withoutFile)
+      os << "- `" << key.path << "` is " << key.withoutFile << "\n";
+  os << R"(
+So `zero-plan --stage 3` and a file that sets nothing but stage 3 give different plans.
+An empty file, `{}`, has all of DeepSpeed's defaults.
+)";
 }
 
 void mlir::zero::writeConfigReference(llvm::raw_ostream &os) {
   os << kIntroduction;
+  writeDefaultsWithoutFile(os);
+  os << kTable;
   for (const ConfigKey &key : getConfigKeys()) {
     StringRef value = key.defaultValue;
     os << "| `" << key.path << "` | " << describeType(key) << " | "

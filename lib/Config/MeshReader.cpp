@@ -85,7 +85,7 @@ public:
 
   void run() {
     config.ranks = context.ranks.value_or(1);
-    config.mesh = context.overrides.mesh ? *context.overrides.mesh : readFile();
+    config.mesh = readAxes();
     if (reporter.hasErrors())
       return;
     if (!config.mesh.empty())
@@ -94,7 +94,7 @@ public:
   }
 
 private:
-  Axes readFile();
+  Axes readAxes();
   Axes readMics(int64_t size);
   void countRanks();
   void readShardAxes();
@@ -107,8 +107,8 @@ private:
 };
 } // namespace
 
-/// The axes of the file, in its order.
-Axes MeshReader::readFile() {
+/// The axes, in the order in which they are given.
+Axes MeshReader::readAxes() {
   int64_t mics = values.integer(kMicsKey);
   const json::Object *block = root.getObject("zero");
   const json::Object *mesh =
@@ -158,18 +158,15 @@ void MeshReader::countRanks() {
   for (const MeshAxisConfig &axis : config.mesh)
     ranks *= axis.size;
   if (context.ranks && *context.ranks != ranks)
-    reporter.error(context.overrides.mesh ? "" : kMeshKey,
-                   "the mesh " + print(config.mesh) + " has " + Twine(ranks) +
-                       " ranks, and " + Twine(*context.ranks) +
-                       " are asked for; give one of the two");
+    reporter.error(kMeshKey, "the mesh " + print(config.mesh) + " has " +
+                                 Twine(ranks) + " ranks, and " +
+                                 Twine(*context.ranks) +
+                                 " are asked for; give one of the two");
   config.ranks = ranks;
 }
 
 void MeshReader::readShardAxes() {
-  bool isGiven = context.overrides.shardAxes.has_value();
-  StringRef key = isGiven ? StringRef() : kShardAxesKey;
-  std::string text =
-      isGiven ? *context.overrides.shardAxes : values.text(kShardAxesKey);
+  std::string text = values.text(kShardAxesKey);
   if (text.empty()) {
     bool hasShard = llvm::any_of(config.mesh, [](const MeshAxisConfig &axis) {
       return axis.name == kShardAxis;
@@ -180,17 +177,19 @@ void MeshReader::readShardAxes() {
     return;
   }
   if (config.mesh.empty())
-    return reporter.error(key, "shard axes '" + Twine(text) +
-                                   "' are named, and there is no mesh; give "
-                                   "one, or leave them out");
+    return reporter.error(kShardAxesKey,
+                          "shard axes '" + Twine(text) +
+                              "' are named, and there is no mesh; give "
+                              "one, or leave them out");
   llvm::SmallVector<StringRef> names;
   StringRef(text).split(names, ',');
   for (StringRef name : names)
     if (llvm::none_of(config.mesh, [&](const MeshAxisConfig &axis) {
           return axis.name == name.trim();
         }))
-      reporter.error(key, "'" + name.trim() + "' is no axis of the mesh " +
-                              print(config.mesh));
+      reporter.error(kShardAxesKey, "'" + name.trim() +
+                                        "' is no axis of the mesh " +
+                                        print(config.mesh));
   for (const MeshAxisConfig &axis : config.mesh)
     if (llvm::any_of(names,
                      [&](StringRef name) { return name.trim() == axis.name; }))
@@ -233,7 +232,6 @@ static std::vector<std::string> findLastAxes(int64_t ranks,
 /// ranks.
 static std::vector<std::string> findNodes(StringRef key, int64_t size,
                                           const ConfigValues &values,
-                                          const ConfigContext &context,
                                           Reporter &reporter,
                                           TrainConfig &config) {
   int64_t slices = config.slices();
@@ -245,9 +243,7 @@ static std::vector<std::string> findNodes(StringRef key, int64_t size,
                             Twine(slices) + "; give a divisor of that");
     return {};
   }
-  const ConfigOverrides &overrides = context.overrides;
-  bool areAxesNamed = overrides.mesh || values.has(kMeshKey) ||
-                      !overrides.shardAxes.value_or("").empty() ||
+  bool areAxesNamed = values.has(kMeshKey) ||
                       !values.text(kShardAxesKey).empty() ||
                       !config.secondaryAxes.empty();
   if (!areAxesNamed)
@@ -262,27 +258,21 @@ static std::vector<std::string> findNodes(StringRef key, int64_t size,
   return axes;
 }
 
-void mlir::zero::readSecondary(const ConfigValues &values,
-                               const ConfigContext &context, Reporter &reporter,
+void mlir::zero::readSecondary(const ConfigValues &values, Reporter &reporter,
                                TrainConfig &config) {
-  std::optional<int64_t> given = context.overrides.hpzPartitionSize;
   if (config.stage == 3)
-    config.secondaryAxes = findNodes(given ? StringRef() : kHpzKey,
-                                     given.value_or(values.integer(kHpzKey)),
-                                     values, context, reporter, config);
+    config.secondaryAxes =
+        findNodes(kHpzKey, values.integer(kHpzKey), values, reporter, config);
 }
 
 void mlir::zero::readGradientAxes(const ConfigValues &values,
-                                  const ConfigContext &context,
                                   Reporter &reporter, TrainConfig &config) {
-  std::optional<int64_t> given = context.overrides.quantizedGradientsWithin;
   if (config.quantizedGradientBits == 0)
     return;
   // Where nothing is said, gradients have the nodes of the secondary partition.
-  if (!given && !values.has(kWithinKey))
+  if (!values.has(kWithinKey))
     config.gradientAxes = config.secondaryAxes;
   else
-    config.gradientAxes = findNodes(given ? StringRef() : kWithinKey,
-                                    given.value_or(values.integer(kWithinKey)),
-                                    values, context, reporter, config);
+    config.gradientAxes = findNodes(kWithinKey, values.integer(kWithinKey),
+                                    values, reporter, config);
 }

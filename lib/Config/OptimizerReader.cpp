@@ -10,14 +10,24 @@ using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
 
+/// The key `only` of settings lists the types that have them.
+static constexpr OptimizerRule kOptimizers[] = {
+    {"AdamW", "adamw"},
+    {"Adam", "adam"},
+    {"SGD", "sgd"},
+    {"Lion", "lion"},
+    {"Adagrad", "adagrad", {{"lr", 0.01}, {"eps", 1e-10}}}};
+
+llvm::ArrayRef<OptimizerRule> mlir::zero::getOptimizerRules() {
+  return kOptimizers;
+}
+
 namespace {
 class OptimizerReader {
 public:
   OptimizerReader(const json::Object &root, const ConfigValues &values,
-                  const ConfigOverrides &overrides, Reporter &reporter,
-                  TrainConfig &config)
-      : root(root), values(values), overrides(overrides), reporter(reporter),
-        config(config) {}
+                  Reporter &reporter, TrainConfig &config)
+      : root(root), values(values), reporter(reporter), config(config) {}
 
   void run() {
     readOptimizer();
@@ -35,7 +45,6 @@ private:
 
   const json::Object &root;
   const ConfigValues &values;
-  const ConfigOverrides &overrides;
   Reporter &reporter;
   TrainConfig &config;
 };
@@ -75,31 +84,21 @@ void OptimizerReader::readOptimizer() {
                                 listOptimizerRules() + ", in any case");
     return;
   }
-  if (overrides.optimizer)
-    rule = findOptimizerRule(*overrides.optimizer);
   config.optimizer.type = rule->name;
   checkApplies("optimizer.params", rule->type);
   readSettings(*rule);
 }
 
 void OptimizerReader::readSettings(const OptimizerRule &rule) {
-  auto number = [&](StringRef key) {
-    std::string path = ("optimizer.params." + key).str();
-    for (const OptimizerRule::Default &own : rule.defaults)
-      if (key == own.key && !values.has(path))
-        return own.value;
-    return values.number(path);
-  };
+  for (const OptimizerRule::Default &own : rule.defaults) {
+    std::string path = ("optimizer.params." + StringRef(own.key)).str();
+    if (*own.key && !values.has(path))
+      getConfigKey(path).read(own.value, config);
+  }
   OptimizerConfig &optimizer = config.optimizer;
-  optimizer.learningRate = number("lr");
-  optimizer.weightDecay = number("weight_decay");
   llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
   optimizer.beta1 = betas[0];
   optimizer.beta2 = betas[1];
-  optimizer.epsilon = number("eps");
-  optimizer.biasCorrection = values.boolean("optimizer.params.bias_correction");
-  optimizer.momentum = number("momentum");
-  optimizer.nesterov = values.boolean("optimizer.params.nesterov");
   if (optimizer.nesterov && optimizer.momentum == 0)
     reporter.error("optimizer.params.nesterov",
                    "needs a momentum above 0; give one or leave it out");
@@ -154,24 +153,19 @@ void OptimizerReader::readScheduler() {
     return;
   checkApplies("scheduler.params", *type);
   constexpr StringRef maxKey = "scheduler.params.warmup_max_lr";
-  scheduler.warmupMinLearningRate =
-      values.number("scheduler.params.warmup_min_lr");
+  values.readFields(config, {"scheduler.params"});
   scheduler.warmupMaxLearningRate = values.optionalNumber(maxKey);
   // DeepSpeed's default differs between the two; "auto" follows the groups.
   if (scheduler.type == SchedulerType::WarmupDecayLR && !values.has(maxKey) &&
       !values.isAuto(maxKey))
     scheduler.warmupMaxLearningRate = 0.001;
-  scheduler.warmupSteps = values.integer("scheduler.params.warmup_num_steps");
   scheduler.logWarmup = values.text("scheduler.params.warmup_type") == "log";
-  scheduler.warmupMinRatio = values.number("scheduler.params.warmup_min_ratio");
-  scheduler.cosineMinRatio = values.number("scheduler.params.cos_min_ratio");
   if (scheduler.type != SchedulerType::WarmupLR)
     readTotalSteps(*type);
 }
 
 void mlir::zero::readOptimizer(const json::Object &root,
-                               const ConfigValues &values,
-                               const ConfigOverrides &overrides,
-                               Reporter &reporter, TrainConfig &config) {
-  OptimizerReader(root, values, overrides, reporter, config).run();
+                               const ConfigValues &values, Reporter &reporter,
+                               TrainConfig &config) {
+  OptimizerReader(root, values, reporter, config).run();
 }

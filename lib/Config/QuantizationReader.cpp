@@ -14,90 +14,51 @@ static constexpr StringRef kGradientBitsKey = "zero.quantized_gradients_bits";
 static constexpr StringRef kBlockKey = "zero.quantization_block";
 static constexpr StringRef kFeedbackKey = "zero_optimization.zeropp_loco_param";
 
-namespace {
-class QuantizationReader {
-public:
-  QuantizationReader(const ConfigValues &values, const ConfigContext &context,
-                     Reporter &reporter, TrainConfig &config)
-      : values(values), context(context), overrides(context.overrides),
-        reporter(reporter), config(config) {}
-
-  void run();
-
-private:
-  int64_t readBits(std::optional<int64_t> given, StringRef key,
-                   StringRef enabled, StringRef what);
-  void readFeedback();
-
-  const ConfigValues &values;
-  const ConfigContext &context;
-  const ConfigOverrides &overrides;
-  Reporter &reporter;
-  TrainConfig &config;
-};
-} // namespace
-
-/// The bits of what is quantized: `given` ones, or those of `key` if it is
-/// `enabled`; 0: it is not.
-int64_t QuantizationReader::readBits(std::optional<int64_t> given,
-                                     StringRef key, StringRef enabled,
-                                     StringRef what) {
-  const int64_t bits = given.value_or(values.integer(key));
-  const bool isOff = given && bits == 0;
-  if (bits != 8 && bits != 4 && !isOff)
-    reporter.error(given ? "" : key, "found quantized " + what + " of " +
-                                         Twine(bits) + " bits, wanted 8 or 4");
-  return config.stage == 3 && (given || values.boolean(enabled)) ? bits : 0;
-}
-
-/// Of weights that stage 3 gathers or stores, and of gradients that it reduces.
-void QuantizationReader::run() {
-  config.quantizedWeightBits =
-      readBits(overrides.quantizedWeightBits, kWeightBitsKey,
-               "zero_optimization.zero_quantized_weights", "weights");
-  config.quantizedFrozenBits = readBits(
-      overrides.quantizedFrozenBits, kFrozenBitsKey,
-      "zero_optimization.zero_quantized_nontrainable_weights", "weights");
-  config.quantizedGradientBits =
-      readBits(overrides.quantizedGradientBits, kGradientBitsKey,
-               "zero_optimization.zero_quantized_gradients", "gradients");
-  const int64_t block =
-      overrides.quantizationBlock.value_or(values.integer(kBlockKey));
-  if (block < 2 || block % 2 || block > int64_t(1) << 30)
-    reporter.error(overrides.quantizationBlock ? "" : kBlockKey,
-                   "found blocks of " + Twine(block) +
-                       " quantized elements, wanted an even number of at "
-                       "least 2 and at most 2^30");
-  config.quantizationBlock = block;
-  readGradientAxes(values, context, reporter, config);
-  readFeedback();
+/// The bits of what is quantized, if it is `enabled`; 0: it is not.
+static int64_t readBits(StringRef key, StringRef enabled, StringRef what,
+                        const ConfigValues &values, Reporter &reporter,
+                        const TrainConfig &config) {
+  const int64_t bits = values.integer(key);
+  if (bits != 8 && bits != 4)
+    reporter.error(key, "found quantized " + what + " of " + Twine(bits) +
+                            " bits, wanted 8 or 4");
+  return config.stage == 3 && values.boolean(enabled) ? bits : 0;
 }
 
 /// What quantized gradients lose.
-void QuantizationReader::readFeedback() {
-  const bool isGiven = overrides.errorBeta ? *overrides.errorBeta != 1
-                                           : values.has(kFeedbackKey);
-  if (!isGiven && overrides.errorReset)
-    reporter.error("", "error-reset is given, and nothing is fed back; give "
-                       "error-feedback, or leave it out");
-  if (!isGiven)
+static void readFeedback(const ConfigValues &values, Reporter &reporter,
+                         TrainConfig &config) {
+  if (!values.has(kFeedbackKey))
     return;
-  FeedbackConfig feedback;
-  feedback.beta = overrides.errorBeta.value_or(
-      values.number((kFeedbackKey + ".err_beta").str()));
-  feedback.reset = overrides.errorReset.value_or(
-      values.integer((kFeedbackKey + ".reset_T").str()));
-  if (config.quantizedGradientBits)
-    config.errorFeedback = feedback;
-  else if (config.stage == 3)
-    reporter.error(overrides.errorBeta ? "" : kFeedbackKey,
+  if (config.quantizedGradientBits) {
+    config.errorFeedback.emplace();
+    values.readFields(config, {kFeedbackKey});
+  } else if (config.stage == 3) {
+    reporter.error(kFeedbackKey,
                    "what quantized gradients lose is fed back, and no "
                    "gradients are quantized; set zero_quantized_gradients, or "
                    "leave it out");
+  }
 }
 
+/// Of weights that stage 3 gathers or stores, and of gradients that it reduces.
 void mlir::zero::readQuantization(const ConfigValues &values,
-                                  const ConfigContext &context,
                                   Reporter &reporter, TrainConfig &config) {
-  QuantizationReader(values, context, reporter, config).run();
+  auto read = [&](StringRef key, StringRef enabled, StringRef what) {
+    return readBits(key, ("zero_optimization." + enabled).str(), what, values,
+                    reporter, config);
+  };
+  config.quantizedWeightBits =
+      read(kWeightBitsKey, "zero_quantized_weights", "weights");
+  config.quantizedFrozenBits =
+      read(kFrozenBitsKey, "zero_quantized_nontrainable_weights", "weights");
+  config.quantizedGradientBits =
+      read(kGradientBitsKey, "zero_quantized_gradients", "gradients");
+  const int64_t block = config.quantizationBlock;
+  if (block < 2 || block % 2 || block > int64_t(1) << 30)
+    reporter.error(kBlockKey, "found blocks of " + Twine(block) +
+                                  " quantized elements, wanted an even number "
+                                  "of at least 2 and at most 2^30");
+  readGradientAxes(values, reporter, config);
+  readFeedback(values, reporter, config);
 }

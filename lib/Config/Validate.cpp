@@ -15,14 +15,29 @@ using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
 
+std::string mlir::zero::print(const json::Value &value) {
+  return llvm::formatv("{0}", value).str();
+}
+
 //===----------------------------------------------------------------------===//
 // Reporter
 //===----------------------------------------------------------------------===//
 
 void Reporter::add(ConfigSeverity severity, StringRef key,
                    const Twine &message) {
-  out.push_back({severity, key.str(), lines.lines.lookup(key), message.str(),
-                 lines.columns.lookup(key)});
+  auto option = options.find(key);
+  if (option != options.end())
+    out.push_back({severity, "the option " + option->second, 0, message.str(),
+                   0, /*isOption=*/true});
+  else
+    out.push_back({severity, key.str(), lines.lines.lookup(key), message.str(),
+                   lines.columns.lookup(key)});
+}
+
+void Reporter::setOption(StringRef path, StringRef option) {
+  options[path] = option.str();
+  lines.lines.erase(path);
+  lines.order[path] = lines.order.size();
 }
 
 void Reporter::error(StringRef key, const Twine &message) {
@@ -56,7 +71,7 @@ static std::string getTablePath(StringRef path) {
 json::Value ConfigValues::get(StringRef path) const {
   if (const json::Value *value = values.lookup(path))
     return *value;
-  return getDefault(getConfigKey(getTablePath(path)));
+  return getDefault(getConfigKey(getTablePath(path)), hasNoFile);
 }
 
 std::vector<std::string> ConfigValues::paths() const {
@@ -105,20 +120,22 @@ llvm::SmallVector<double> ConfigValues::numbers(StringRef path) const {
   });
 }
 
-llvm::SmallVector<int64_t> ConfigValues::integers(StringRef path) const {
-  json::Value value = get(path);
-  return llvm::map_to_vector(*value.getAsArray(), [](const json::Value &each) {
-    return *each.getAsInteger();
-  });
+void ConfigValues::readFields(TrainConfig &config,
+                              llvm::ArrayRef<StringRef> prefixes) const {
+  for (const ConfigKey &row : getConfigKeys()) {
+    if (!row.read || llvm::none_of(prefixes, [&](StringRef prefix) {
+          return StringRef(row.path).starts_with(prefix);
+        }))
+      continue;
+    const json::Value value = get(row.path);
+    if (!value.getAsNull())
+      row.read(value, config);
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // Validation
 //===----------------------------------------------------------------------===//
-
-static std::string print(const json::Value &value) {
-  return llvm::formatv("{0}", value).str();
-}
 
 /// Numbers compare by value: 5e8 is 500000000.
 static bool isEqual(const json::Value &a, const json::Value &b) {
@@ -146,7 +163,8 @@ static bool isInactive(const ConfigKey &row, const json::Value &value) {
 namespace {
 class Validator {
 public:
-  explicit Validator(Reporter &reporter) : reporter(reporter) {}
+  Validator(bool hasNoFile, Reporter &reporter)
+      : reporter(reporter), values(hasNoFile) {}
 
   void checkObject(const json::Object &object, const ConfigKey *parent,
                    StringRef prefix) {
@@ -260,12 +278,12 @@ private:
 };
 } // namespace
 
-ConfigValues mlir::zero::validateKeys(const json::Object &root,
+ConfigValues mlir::zero::validateKeys(const json::Object &root, bool hasNoFile,
                                       Reporter &reporter) {
   for (const auto &[path, line] : reporter.getLines().repeated)
     reporter.error(path, "is in the file twice, again in line " + Twine(line) +
                              "; keep one");
-  Validator validator(reporter);
+  Validator validator(hasNoFile, reporter);
   validator.checkObject(root, nullptr, "");
   return validator.take();
 }

@@ -19,11 +19,21 @@ inline std::optional<double> withoutSignOfZero(std::optional<double> value) {
   return value ? std::optional(*value + 0.0) : value;
 }
 
+/// The JSON text of a value.
+std::string print(const llvm::json::Value &value);
+
 /// Collects the messages about one file and knows where its keys stand.
 class Reporter {
 public:
   Reporter(KeyLines lines, llvm::SmallVectorImpl<ConfigDiagnostic> &out)
       : lines(std::move(lines)), out(out) {}
+
+  /// The key at `path` has the value of an option, which messages name.
+  void setOption(llvm::StringRef path, llvm::StringRef option);
+  /// Whether an option gives the key, and the file does not.
+  bool isOption(llvm::StringRef path) const { return options.count(path); }
+  /// Whether the key is in the file.
+  bool isInFile(llvm::StringRef path) const { return lines.lines.count(path); }
 
   void error(llvm::StringRef key, const llvm::Twine &message);
   void remark(llvm::StringRef key, const llvm::Twine &message);
@@ -39,14 +49,18 @@ private:
   static constexpr unsigned kMostErrors = 100;
 
   KeyLines lines;
+  /// Names of options, by the paths of keys.
+  llvm::StringMap<std::string> options;
   llvm::SmallVectorImpl<ConfigDiagnostic> &out;
   unsigned errors = 0;
 };
 
-/// The values of a file that passed, by path. Absent, null and "auto" values
-/// read as the table's default.
+/// The values of a file, and of options in its place, that passed, by path.
+/// Absent, null and "auto" values read as the table's default.
 class ConfigValues {
 public:
+  explicit ConfigValues(bool hasNoFile) : hasNoFile(hasNoFile) {}
+
   void set(llvm::StringRef path, const llvm::json::Value &value) {
     values.insert_or_assign(path, &value);
   }
@@ -68,19 +82,24 @@ public:
   std::optional<std::string> optionalText(llvm::StringRef path) const;
   /// The numbers of an array, `optimizer.params.betas`.
   llvm::SmallVector<double> numbers(llvm::StringRef path) const;
-  /// The integers of an array, `zero.checkpoint_activations.layers`.
-  llvm::SmallVector<int64_t> integers(llvm::StringRef path) const;
+
+  /// Puts the values of the keys under the prefixes into the fields that they
+  /// have, as far as `config` has the parts that those are in.
+  void readFields(TrainConfig &config,
+                  llvm::ArrayRef<llvm::StringRef> prefixes) const;
 
   /// The value, or the default of a key that the file does not give.
   llvm::json::Value get(llvm::StringRef path) const;
 
 private:
+  bool hasNoFile;
   llvm::StringMap<const llvm::json::Value *> values;
   llvm::StringSet<> automatic;
 };
 
 /// Checks every key of `root` against the table and returns those that count.
-ConfigValues validateKeys(const llvm::json::Object &root, Reporter &reporter);
+ConfigValues validateKeys(const llvm::json::Object &root, bool hasNoFile,
+                          Reporter &reporter);
 
 } // namespace mlir::zero
 

@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-static constexpr StringRef kStage = "zero_optimization.stage";
 static constexpr StringRef kReduce = "zero_optimization.reduce_bucket_size";
 static constexpr StringRef kGather = "zero_optimization.allgather_bucket_size";
 static constexpr StringRef kOverlap = "zero_optimization.overlap_comm";
@@ -27,14 +26,6 @@ static constexpr StringRef kKeptOnHost = "zero.checkpoint_activations.offload";
 static constexpr StringRef kOffload = "zero_optimization.offload_optimizer";
 static constexpr StringRef kOffloadParam = "zero_optimization.offload_param";
 static constexpr StringRef kSubGroup = "zero_optimization.sub_group_size";
-
-ArrayRef<StringRef> mlir::zero::getSearchedKeys() {
-  static constexpr StringRef keys[] = {
-      kStage,   kReduce,      kGather,      kOverlap,    kPrefetch,
-      kLive,    kPersistence, kReuse,       kCheckpoint, kKeptOnHost,
-      kOffload, kSubGroup,    kOffloadParam};
-  return keys;
-}
 
 namespace {
 

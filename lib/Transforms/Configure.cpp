@@ -200,21 +200,22 @@ static AxesAttr getAxes(MLIRContext *context, const TrainConfig &config,
 
 static PlanningAttr makePlanning(MLIRContext *context,
                                  const TrainConfig &config) {
-  return PlanningAttr::get(
-      context, config.reduceBucketSize, config.allgatherBucketSize,
-      config.alignment, config.layout == Layout::Contiguous, config.splitMaster,
-      config.maxReuseDistance, config.parameterPersistenceThreshold,
-      config.modelPersistenceThreshold, config.prefetchBucketSize,
-      config.maxLiveParameters, config.gathersInFlight,
-      config.machine.empty() ? StringRef(PlanningDefaults::machine)
-                             : StringRef(config.machine),
-      makeStateTiers(context, config),
-      makeOffload(context, config.offloadOptimizer),
-      makeWireForm(context, config.quantizedWeightBits, config),
-      makeQuantization(context, config.quantizedFrozenBits, config),
-      makeWireForm(context, config.quantizedGradientBits, config),
-      getAxes(context, config, config.gradientAxes),
-      makeFeedback(context, config));
+  PlanningSettings settings;
+#define PLANNED(type, name, parameter, initial, least, most, field)            \
+  settings.name = config.field;
+#include "zero/Config/PlannedSettings.inc"
+  settings.contiguous = config.layout == Layout::Contiguous;
+  settings.stateTiers = makeStateTiers(context, config);
+  settings.offload = makeOffload(context, config.offloadOptimizer);
+  settings.quantizedWeights =
+      makeWireForm(context, config.quantizedWeightBits, config);
+  settings.quantizedFrozen =
+      makeQuantization(context, config.quantizedFrozenBits, config);
+  settings.quantizedGradients =
+      makeWireForm(context, config.quantizedGradientBits, config);
+  settings.gradientsWithin = getAxes(context, config, config.gradientAxes);
+  settings.errorFeedback = makeFeedback(context, config);
+  return PlanningAttr::get(context, settings);
 }
 
 static void createMesh(OpBuilder &builder, Location loc,

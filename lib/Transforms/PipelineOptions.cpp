@@ -2,9 +2,6 @@
 
 #include "zero/Transforms/Pipeline.h"
 
-#include "OffloadOptions.h"
-#include "OverrideOptions.h"
-
 #include "zero/Analysis/Sizes.h"
 #include "zero/Config/InputFile.h"
 #include "zero/Cost/Machine.h"
@@ -38,6 +35,30 @@ static StringRef takeOption(StringRef &text) {
   StringRef option = text.take_front(end);
   text = text.drop_front(end);
   return option;
+}
+
+ZeroPipelineOptions::ZeroPipelineOptions() {
+  for (const ConfigOption &option : getConfigOptions()) {
+    auto meaning = llvm::cl::desc(option.meaning);
+    if (option.isFlag)
+      flags.push_back(
+          std::make_unique<Option<bool>>(*this, option.name, meaning));
+    else
+      texts.push_back(
+          std::make_unique<Option<std::string>>(*this, option.name, meaning));
+  }
+}
+
+std::vector<std::pair<std::string, std::string>>
+ZeroPipelineOptions::getGiven() const {
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const auto &flag : flags)
+    if (flag->getNumOccurrences())
+      given.emplace_back(flag->getArgStr(), *flag ? "true" : "false");
+  for (const auto &text : texts)
+    if (text->getNumOccurrences())
+      given.emplace_back(text->getArgStr(), text->getValue());
+  return given;
 }
 
 std::unique_ptr<ZeroPipelineOptions>
@@ -83,18 +104,16 @@ static LogicalResult verifyInputs(ModuleOp module) {
   return success();
 }
 
-/// Says what `diagnostics` say, at their lines of `file`; where no file is
-/// named, errors only, at `module`.
+/// Says what `diagnostics` say, at their lines of `file`, or of options at
+/// `module`.
 static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
                             StringRef file, ModuleOp module) {
   bool hasErrors = false;
   for (const ConfigDiagnostic &each : diagnostics) {
     bool isError = each.severity == ConfigSeverity::Error;
     hasErrors |= isError;
-    if (file.empty() && !isError)
-      continue;
     Location loc = module.getLoc();
-    if (!file.empty())
+    if (!file.empty() && !each.isOption)
       // What the file lacks belongs to the whole of it.
       loc = FileLineColLoc::get(module.getContext(), file,
                                 std::max(each.line, 1u),
@@ -107,26 +126,12 @@ static LogicalResult report(ArrayRef<ConfigDiagnostic> diagnostics,
   return failure(hasErrors);
 }
 
-/// Forgets what DeepSpeed's file would mean where it leaves a key out.
-static void setPlanningDefaults(const OffloadOverrides &overrides,
-                                TrainConfig &config) {
-  config.reduceBucketSize = PlanningDefaults::reduceBucketSize;
-  config.allgatherBucketSize = PlanningDefaults::allgatherBucketSize;
-  config.parameterPersistenceThreshold =
-      PlanningDefaults::parameterPersistenceThreshold;
-  config.maxReuseDistance = PlanningDefaults::maxReuseDistance;
-  if (config.offloadOptimizer && !overrides.uploadBuffers)
-    config.offloadOptimizer->uploadBuffers = OffloadConfig().uploadBuffers;
-  if (config.offloadOptimizer && config.offloadOptimizer->parameterFiles &&
-      !overrides.inHost)
-    config.offloadOptimizer->parameterFiles->inHost =
-        ParameterFilesConfig().inHost;
-}
-
-/// The file's content, or the defaults where none is named, under `overrides`.
-static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
-                                       const ConfigOverrides &overrides,
-                                       ModuleOp module) {
+/// The file's content, or the defaults where none is named, under the options
+/// that stand for keys.
+static FailureOr<TrainConfig>
+loadBase(const ZeroPipelineOptions &options,
+         std::vector<std::pair<std::string, std::string>> given,
+         ModuleOp module) {
   // Without a place in that file, which whoever shows it would open.
   if (std::string why = findWhyNotFile(options.config); !why.empty())
     return mlir::emitError(UnknownLoc::get(module.getContext()))
@@ -136,7 +141,8 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   if (options.ranks.getNumOccurrences())
     context.ranks = options.ranks;
   context.modelMicroBatch = getModelMicroBatch(module);
-  context.overrides = overrides;
+  context.options = std::move(given);
+  context.hasNoFile = options.config.empty();
   SmallVector<ConfigDiagnostic> diagnostics;
   std::optional<TrainConfig> config;
   if (options.config.empty()) {
@@ -148,184 +154,7 @@ static FailureOr<TrainConfig> loadBase(const ZeroPipelineOptions &options,
   }
   if (failed(report(diagnostics, options.config, module)) || !config)
     return failure();
-  if (options.config.empty()) {
-    // No overlap either: what a reader of a schedule wants to see. A file
-    // brings DeepSpeed's defaults instead.
-    setPlanningDefaults(overrides.offload, *config);
-    config->overlapCommunication = options.overlap;
-  }
   return *config;
-}
-
-static LogicalResult
-applyCheckpointOptions(const ZeroPipelineOptions &options,
-                       CheckpointConfig &checkpoint,
-                       function_ref<InFlightDiagnostic()> emitError) {
-  if (options.checkpointActivations.getNumOccurrences()) {
-    checkpoint.every = options.checkpointActivations;
-    checkpoint.number = 0;
-  }
-  if (!options.checkpointLayers.empty()) {
-    checkpoint.layers.assign(options.checkpointLayers.begin(),
-                             options.checkpointLayers.end());
-    if (!options.checkpointActivations.getNumOccurrences() &&
-        !checkpoint.isEnabled())
-      checkpoint.every = 1;
-  }
-  if (options.checkpointPolicy.getNumOccurrences()) {
-    std::optional<RecomputePolicy> policy =
-        parseRecomputePolicy(options.checkpointPolicy.getValue());
-    if (!policy)
-      return emitError() << "checkpoint-policy '"
-                         << options.checkpointPolicy.getValue()
-                         << "' is none of all, cheap and full";
-    checkpoint.policy = *policy;
-  }
-  if (options.checkpointOffload.getNumOccurrences())
-    checkpoint.offload = options.checkpointOffload;
-  if (checkpoint.isEnabled())
-    return success();
-  bool isAsked = options.checkpointOffload.getNumOccurrences() &&
-                 options.checkpointOffload;
-  if (isAsked || !options.checkpointLayers.empty() ||
-      options.checkpointPolicy.getNumOccurrences())
-    return emitError() << "checkpoint-layers, checkpoint-policy or "
-                          "checkpoint-offload is given, but all activations "
-                          "are kept; give checkpoint-activations, or leave it "
-                          "out";
-  if (checkpoint.offload && !options.checkpointActivations.getNumOccurrences())
-    return emitError() << "activation_checkpointing.cpu_checkpointing is true, "
-                          "but all activations are kept on the device; give "
-                          "number_checkpoints, zero.checkpoint_activations or "
-                          "the option checkpoint-activations";
-  checkpoint.offload = false;
-  return success();
-}
-
-static LogicalResult
-applyStateTiers(const ZeroPipelineOptions &options, TrainConfig &config,
-                function_ref<InFlightDiagnostic()> emitError) {
-  for (const std::string &entry : options.stateTiers) {
-    auto [state, tier] = StringRef(entry).split('=');
-    if (state.empty() || !symbolizeMemoryTier(tier))
-      return emitError() << "state-tiers has '" << entry
-                         << "', wanted a state and one of device, host, file, "
-                            "such as exp_avg=host";
-    config.stateTiers[state.str()] = tier.str();
-  }
-  return success();
-}
-
-/// Lets options that were given, and that nothing else follows from, override
-/// `config`.
-static LogicalResult
-applyOptions(const ZeroPipelineOptions &options, TrainConfig &config,
-             const OffloadOverrides &overrides,
-             function_ref<InFlightDiagnostic()> emitError) {
-  auto set = [](auto &option, auto &field) {
-    if (option.getNumOccurrences())
-      field = option.getValue();
-  };
-  set(options.lr, config.optimizer.learningRate);
-  set(options.weightDecay, config.optimizer.weightDecay);
-  set(options.momentum, config.optimizer.momentum);
-  set(options.clip, config.gradientClipping);
-  set(options.splitMaster, config.splitMaster);
-  set(options.reduceBucketSize, config.reduceBucketSize);
-  set(options.allgatherBucketSize, config.allgatherBucketSize);
-  set(options.alignment, config.alignment);
-  set(options.maxReuseDistance, config.maxReuseDistance);
-  set(options.persistenceThreshold, config.parameterPersistenceThreshold);
-  set(options.modelPersistenceThreshold, config.modelPersistenceThreshold);
-  set(options.prefetchBucketSize, config.prefetchBucketSize);
-  set(options.maxLiveParameters, config.maxLiveParameters);
-  set(options.gathersInFlight, config.gathersInFlight);
-  set(options.machine, config.machine);
-  set(options.overlap, config.overlapCommunication);
-  set(options.fuseEpilogues, config.fuseEpilogues);
-  set(options.vocabularyMultiple, config.vocabularyMultiple);
-  set(options.fuseAdditions, config.fuseAdditions);
-  set(options.fuseCrossEntropy, config.fuseCrossEntropy);
-  set(options.fuseMoves, config.fuseMoves);
-  set(options.ignoreUnused, config.ignoreUnusedParameters);
-  set(options.keepTrivialCollectives, config.keepTrivialCollectives);
-  if (options.momentum.getNumOccurrences() &&
-      !config.optimizer.hasKey("momentum"))
-    return emitError() << "a momentum is given, but the optimizer is "
-                       << config.optimizer.type
-                       << ", which has none; leave it out, or choose sgd";
-  if (options.layout.getNumOccurrences()) {
-    if (options.layout != "bucketed" && options.layout != "contiguous")
-      return emitError() << "layout '" << options.layout.getValue()
-                         << "' is neither bucketed nor contiguous";
-    config.layout =
-        options.layout == "bucketed" ? Layout::Bucketed : Layout::Contiguous;
-  }
-  if (options.lossMean.getNumOccurrences()) {
-    config.lossMean = parseLossMean(options.lossMean);
-    if (!config.lossMean)
-      return emitError() << "loss-mean '" << options.lossMean.getValue()
-                         << "' is neither tokens nor micro_batches";
-  }
-  if (failed(applyStateTiers(options, config, emitError)) ||
-      failed(verifyOffloadOptions(overrides, config, emitError)))
-    return failure();
-  return applyCheckpointOptions(options, config.checkpoint, emitError);
-}
-
-/// Names the keys that options stand for, as far as a search may move them, and
-/// says which of the options change nothing.
-static void recordGiven(const ZeroPipelineOptions &options, ModuleOp module,
-                        TrainConfig &config) {
-  auto record = [&](bool isGiven, StringRef name) {
-    if (isGiven)
-      config.given.push_back(name.str());
-  };
-  auto remark = [&](const auto &option, StringRef name) {
-    std::string reason = describeIdleKey(name, config);
-    if (option.getNumOccurrences() > 0 && !reason.empty())
-      emitRemark(module.getLoc())
-          << "the option " << option.getArgStr() << " " << reason;
-  };
-  auto recordZero = [&](const auto &option, StringRef name) {
-    std::string key = ("zero_optimization." + name).str();
-    record(option.getNumOccurrences() > 0, key);
-    remark(option, key);
-  };
-  remark(options.layout, "zero.layout");
-  remark(options.quantizedWeights, "zero_optimization.zero_quantized_weights");
-  remark(options.quantizedFrozenWeights,
-         "zero_optimization.zero_quantized_nontrainable_weights");
-  remark(options.quantizedGradients,
-         "zero_optimization.zero_quantized_gradients");
-  remark(options.errorFeedback, "zero_optimization.zeropp_loco_param");
-  remark(options.quantizationBlock, "zero.quantization_block");
-  remark(options.alignment, "zero.alignment");
-  remark(options.gathersInFlight, "zero.gathers_in_flight");
-  remark(options.modelPersistenceThreshold,
-         "zero_optimization.stage3_model_persistence_threshold");
-  recordZero(options.stage, "stage");
-  recordZero(options.reduceBucketSize, "reduce_bucket_size");
-  recordZero(options.allgatherBucketSize, "allgather_bucket_size");
-  recordZero(options.overlap, "overlap_comm");
-  recordZero(options.prefetchBucketSize, "stage3_prefetch_bucket_size");
-  recordZero(options.maxLiveParameters, "stage3_max_live_parameters");
-  recordZero(options.maxReuseDistance, "stage3_max_reuse_distance");
-  recordZero(options.persistenceThreshold,
-             "stage3_param_persistence_threshold");
-  record(options.offloadOptimizer.getNumOccurrences() > 0,
-         "zero_optimization.offload_optimizer");
-  record(options.offloadParameters.getNumOccurrences() > 0,
-         "zero_optimization.offload_param");
-  record(options.checkpointActivations.getNumOccurrences() ||
-             !options.checkpointLayers.empty() ||
-             options.checkpointPolicy.getNumOccurrences() ||
-             config.checkpoint.isEnabled(),
-         "zero.checkpoint_activations");
-  record(options.checkpointOffload.getNumOccurrences() > 0,
-         "zero.checkpoint_activations.offload");
-  llvm::sort(config.given);
-  config.given.erase(llvm::unique(config.given), config.given.end());
 }
 
 /// What the target's kernels can do and what it is timed for, where nothing
@@ -337,16 +166,16 @@ static LogicalResult applyTarget(const ZeroPipelineOptions &options,
       options.target != "cuda")
     return emitError() << "target '" << options.target.getValue()
                        << "' is neither host nor cuda";
-  if (config.machine.empty())
-    config.machine =
-        options.target == "host" ? "host" : PlanningDefaults::machine.str();
-  if (!options.fuseEpilogues.getNumOccurrences() &&
-      !llvm::is_contained(config.given, "zero.fuse_epilogues"))
+  auto isOpen = [&](StringRef key) {
+    return !llvm::is_contained(config.given, key);
+  };
+  if (config.machine.empty() || isOpen("zero.machine"))
+    config.machine = options.target == "host" ? "host" : TrainConfig().machine;
+  if (isOpen("zero.fuse_epilogues"))
     config.fuseEpilogues = options.target == "cuda";
-  if (!options.vocabularyMultiple.getNumOccurrences() &&
-      !llvm::is_contained(config.given, "zero.vocabulary_multiple"))
-    config.vocabularyMultiple =
-        options.target == "cuda" ? PlanningDefaults::vocabularyMultiple : 1;
+  // Products of devices are faster then.
+  if (isOpen("zero.vocabulary_multiple"))
+    config.vocabularyMultiple = options.target == "cuda" ? 64 : 1;
   return success();
 }
 
@@ -378,30 +207,18 @@ static LogicalResult readBudget(const Option &option, int64_t &budget,
   return success();
 }
 
-FailureOr<TrainConfig> ZeroPipelineOptions::resolve(
-    ModuleOp module, const std::optional<OffloadOverrides> &offload) const {
+FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   if (failed(verifySizes(module)) || failed(verifyInputs(module)))
     return failure();
   // At the place of the module, which would be too long to be printed.
   auto emitError = [&] { return mlir::emitError(module.getLoc()); };
-  FailureOr<ConfigOverrides> overrides = readOverrides(*this, emitError);
-  if (failed(overrides))
-    return failure();
-  if (offload)
-    overrides->offload = *offload;
-  FailureOr<TrainConfig> resolved = loadBase(*this, *overrides, module);
-  if (failed(resolved) ||
-      failed(applyOptions(*this, *resolved, overrides->offload, emitError)) ||
-      failed(applyTarget(*this, *resolved, emitError)) ||
+  FailureOr<TrainConfig> resolved = loadBase(*this, getGiven(), module);
+  if (failed(resolved) || failed(applyTarget(*this, *resolved, emitError)) ||
       failed(checkMachine(*resolved, emitError)) ||
       failed(readBudget(memoryBudget, resolved->memoryBudget, emitError)) ||
       failed(
           readBudget(hostMemoryBudget, resolved->hostMemoryBudget, emitError)))
     return failure();
-  recordGiven(*this, module, *resolved);
-  SmallVector<ConfigDiagnostic> diagnostics;
-  verifyTrainConfig(*resolved, diagnostics);
-  if (failed(report(diagnostics, /*file=*/"", module)))
-    return failure();
+  resolved->keepTrivialCollectives = keepTrivialCollectives;
   return resolved;
 }

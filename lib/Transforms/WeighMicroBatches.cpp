@@ -23,7 +23,7 @@ struct WeighMicroBatches
 
   void runOnOperation() override {
     std::optional<LossMeanKind> kind;
-    if (!mean.empty() && !(kind = parseLossMean(mean))) {
+    if (!mean.empty() && !(kind = parseLossMeanKind(mean))) {
       emitError(getOperation().getLoc())
           << "the option mean is '" << mean
           << "', wanted 'tokens' or 'micro_batches'";

@@ -14,7 +14,7 @@ Tables::Tables(ModuleOp module, StepOp step)
     : PartitionTable(module), module(module), step(step), handles(step) {
   training = step.getTraining().value_or(TrainingAttr::get(
       step.getContext(), 0, 1, 1, Real(0.0), false, {}, {},
-      /*keep_trivial=*/false, PlanningAttr::getDefault(step.getContext())));
+      /*keep_trivial=*/false, PlanningAttr::get(step.getContext(), {})));
   mesh = getMesh(module, training);
   for (PartitionOp partition : module.getOps<PartitionOp>())
     if (partition.isTrainable())

@@ -176,7 +176,7 @@ TEST(Config, GradientSettings) {
 }
 
 TEST(Config, OurBlock) {
-  TrainConfig config = valid(R"("zero": {
+  TrainConfig config = valid(R"("bf16": {"enabled": true}, "zero": {
     "deterministic": true, "split_master": true, "layout": "contiguous", "alignment": 64,
     "parameter_groups": {
       "no_decay": {"weight_decay": 0},
@@ -246,7 +246,7 @@ TEST(Config, AFileOfEveryDay) {
     "cpu_offload": false
   }
 })",
-                        ConfigContext{2, 0, {}});
+                        ConfigContext{2, 0, {}, false});
   ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
   EXPECT_EQ(parsed.messages,
             "c.json:3: remark: steps_per_print: changes nothing here: the "

@@ -57,10 +57,10 @@ TEST(Diagnostics, ADotInAKeyIsNoPath) {
 TEST(Diagnostics, TypesAndRanges) {
   expectError(R"("zero_optimization": {"stage": "2"})",
               "c.json:3: error: zero_optimization.stage: found \"2\", wanted "
-              "an integer of 0 or more");
+              "an integer from 0 to 3");
   expectError(R"("zero_optimization": {"stage": 4})",
-              "c.json:3: error: zero_optimization.stage: found 4, wanted 0, "
-              "1, 2 or 3");
+              "c.json:3: error: zero_optimization.stage: found 4, wanted an "
+              "integer from 0 to 3");
   expectError(R"("zero_optimization": {"reduce_bucket_size": 2.5})",
               "c.json:3: error: zero_optimization.reduce_bucket_size: found "
               "2.5, wanted an integer of 1 or more");
@@ -162,8 +162,8 @@ TEST(Diagnostics, StatesInFiles) {
               "c.json:5: error: aio.block_size: found 2147483648, wanted a "
               "multiple of 4096, the block of a disk, up to 1073741824");
   expectError(files + R"({"queue_depth": 5000})",
-              "c.json:5: error: aio.queue_depth: found 5000, wanted at most "
-              "4096");
+              "c.json:5: error: aio.queue_depth: found 5000, wanted an "
+              "integer from 1 to 4096");
   expectError(files + R"({"use_gds": true})",
               "c.json:5: error: aio.use_gds: true is not supported: states are "
               "updated on the host, and are read to its memory; leave it out");
@@ -341,8 +341,8 @@ TEST(Diagnostics, GradientsTravelInOneType) {
 /// Refused where it is written, not where the pipeline finds it out of range.
 TEST(Diagnostics, AlignmentBeyondACount) {
   expectError(R"("zero": {"alignment": 2147483648})",
-              "c.json:3: error: zero.alignment: found 2147483648, wanted 1 to "
-              "2147483647");
+              "c.json:3: error: zero.alignment: found 2147483648, wanted an "
+              "integer from 1 to 2147483647");
   valid(R"("zero": {"alignment": 2147483647})");
 }
 

@@ -30,6 +30,9 @@ TEST(Reference, RowsAreWellFormed) {
     llvm::json::Value value = getDefault(key);
     EXPECT_TRUE(value.getAsNull() || hasType(key, value))
         << key.path << " has a default of another type";
+    value = getDefault(key, /*hasNoFile=*/true);
+    EXPECT_TRUE(value.getAsNull() || hasType(key, value))
+        << key.path << " has a default of another type without a file";
     EXPECT_EQ(key.state == KeyState::Supported, !*key.note)
         << key.path << ": a note is for keys that are not supported";
     EXPECT_EQ(key.type == KeyType::Choice, *key.choices != 0) << key.path;

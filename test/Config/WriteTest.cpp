@@ -1,4 +1,5 @@
 // What is written reads as what it was written from.
+#include "../../lib/Config/ConfigKeys.h"
 #include "ConfigTesting.h"
 
 #include <cmath>
@@ -7,77 +8,23 @@
 using namespace mlir::zero;
 using namespace mlir::zero::testing;
 
-// Each field by name, so that a new one has to be added here.
-
-static auto fields(const OptimizerConfig &config) {
-  const auto &[type, rate, beta1, beta2, epsilon, decay, correction, momentum,
-               nesterov] = config;
-  return std::tie(type, rate, beta1, beta2, epsilon, decay, correction,
-                  momentum, nesterov);
-}
-
-static auto fields(const SchedulerConfig &config) {
-  const auto &[type, least, most, warmup, isLog, total, ratio, cosine] = config;
-  return std::tie(type, least, most, warmup, isLog, total, ratio, cosine);
-}
-
-static auto fields(const LossScaleConfig &config) {
-  const auto &[enabled, dynamic, initial, minimum, window, hysteresis,
-               consecutive] = config;
-  return std::tie(enabled, dynamic, initial, minimum, window, hysteresis,
-                  consecutive);
-}
-
-static auto fields(const CheckpointConfig &config) {
-  const auto &[every, number, layers, policy, offload] = config;
-  return std::tie(every, number, layers, policy, offload);
-}
-
-static auto fields(const FeedbackConfig &config) {
-  const auto &[beta, reset] = config;
-  return std::tie(beta, reset);
-}
-
-static auto fields(const OffloadConfig &config) {
-  static const FilesConfig none;
-  static const ParameterFilesConfig noParameters{-1, -1};
-  const auto &[ratio, subGroup, reads, writes, parameters, given, buffers,
-               parameterFiles] = config;
-  const auto &[folder, block, depth, least] = given ? *given : none;
-  const auto &[inHost, size] = parameterFiles ? *parameterFiles : noParameters;
-  return std::tie(ratio, subGroup, reads, writes, parameters, folder, block,
-                  depth, least, buffers, inHost, size);
-}
-
+/// Each field of a key by itself, and what follows from several.
 static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
-  auto plain = [](const TrainConfig &config) {
-    const auto &[stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
-                 gradientBits, gradientAxes, block, feedback, micro,
-                 accumulation, batch, precision, wire, optimizer, groups,
-                 scheduler, scale, clip, reduce, gather, overlap, unused,
-                 prefetch, live, inFlight, machine, parameter, model, reuse,
-                 checkpoint, deterministic, split, tiers, offload, layout, mean,
-                 alignment, fuses, rows, adds, losses, moves, given,
-                 keepsTrivial, budget, hostBudget] = config;
-    return std::tie(stage, ranks, mesh, shardAxes, secondary, bits, frozenBits,
-                    gradientBits, gradientAxes, block, micro, accumulation,
-                    batch, precision, wire, clip, reduce, gather, overlap,
-                    unused, prefetch, live, inFlight, machine, parameter, model,
-                    reuse, deterministic, split, tiers, layout, mean, alignment,
-                    keepsTrivial, budget, hostBudget, fuses, rows, adds, losses,
-                    moves);
+  for (const ConfigKey &key : getConfigKeys())
+    if (key.write)
+      EXPECT_EQ(key.write(a), key.write(b)) << key.path;
+  auto others = [](const TrainConfig &config) {
+    const SchedulerConfig &schedule = config.scheduler;
+    const LossScaleConfig &scale = config.lossScale;
+    return std::tie(
+        config.ranks, config.mesh, config.shardAxes, config.secondaryAxes,
+        config.gradientAxes, config.trainBatch, config.precision,
+        config.communicationType, config.stateTiers, schedule.type,
+        schedule.warmupMaxLearningRate, schedule.logWarmup, schedule.totalSteps,
+        scale.enabled, scale.dynamic, scale.initial, config.checkpoint.number,
+        config.checkpoint.offload, config.optimizer.type);
   };
-  EXPECT_TRUE(plain(a) == plain(b));
-  EXPECT_TRUE(fields(a.optimizer) == fields(b.optimizer));
-  EXPECT_TRUE(fields(a.scheduler) == fields(b.scheduler));
-  EXPECT_TRUE(fields(a.lossScale) == fields(b.lossScale));
-  EXPECT_TRUE(fields(a.checkpoint) == fields(b.checkpoint));
-  ASSERT_EQ(a.errorFeedback.has_value(), b.errorFeedback.has_value());
-  if (a.errorFeedback)
-    EXPECT_TRUE(fields(*a.errorFeedback) == fields(*b.errorFeedback));
-  ASSERT_EQ(a.offloadOptimizer.has_value(), b.offloadOptimizer.has_value());
-  if (a.offloadOptimizer)
-    EXPECT_TRUE(fields(*a.offloadOptimizer) == fields(*b.offloadOptimizer));
+  EXPECT_TRUE(others(a) == others(b));
   ASSERT_EQ(a.parameterGroups.size(), b.parameterGroups.size());
   for (size_t i = 0; i < a.parameterGroups.size(); ++i) {
     EXPECT_EQ(a.parameterGroups[i].name, b.parameterGroups[i].name);
@@ -86,6 +33,60 @@ static void expectEqual(const TrainConfig &a, const TrainConfig &b) {
     EXPECT_EQ(a.parameterGroups[i].weightDecay,
               b.parameterGroups[i].weightDecay);
   }
+}
+
+/// Another value of the key's type than the one that a configuration has.
+static llvm::json::Value getOther(const ConfigKey &key,
+                                  const llvm::json::Value &value) {
+  if (key.type == KeyType::Bool)
+    return !*value.getAsBoolean();
+  if (key.type == KeyType::Choice)
+    return llvm::StringRef(key.choices).rsplit('|').second;
+  if (key.type == KeyType::Sizes)
+    return llvm::json::Array({3, 1});
+  if (key.type == KeyType::Text)
+    return "other";
+  if (std::optional<int64_t> integer = value.getAsInteger();
+      integer && *integer > 1)
+    return *integer - 1;
+  return key.type == KeyType::Size    ? llvm::json::Value(1)
+         : key.type == KeyType::Count ? llvm::json::Value(2)
+                                      : llvm::json::Value(0.25);
+}
+
+/// A configuration that has all parts.
+static TrainConfig makeWhole() {
+  TrainConfig config;
+  config.scheduler.type = SchedulerType::WarmupLR;
+  config.lossScale.enabled = true;
+  config.checkpoint.every = 1;
+  config.errorFeedback.emplace();
+  OffloadConfig &offload = config.offloadOptimizer.emplace();
+  offload.parameters = true;
+  offload.files.emplace();
+  offload.parameterFiles.emplace();
+  return config;
+}
+
+/// What a key puts into its field it takes from there, and no other key does.
+TEST(Fields, EachIsOfOneKey) {
+  unsigned fields = 0;
+  for (const ConfigKey &key : getConfigKeys()) {
+    if (!key.read)
+      continue;
+    ++fields;
+    const TrainConfig before = makeWhole();
+    TrainConfig after = before;
+    const llvm::json::Value value = getOther(key, key.write(before));
+    ASSERT_NE(value, key.write(before)) << key.path;
+    key.read(value, after);
+    for (const ConfigKey &other : getConfigKeys())
+      if (other.read)
+        EXPECT_EQ(other.write(after),
+                  key.path == other.path ? value : other.write(before))
+            << key.path << " is in the field of " << other.path;
+  }
+  EXPECT_GT(fields, 50u);
 }
 
 class Written : public ::testing::TestWithParam<const char *> {};
@@ -125,7 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
              "warmup_max_lr": 0.02}},
            "activation_checkpointing": {"number_checkpoints": 5,
              "cpu_checkpointing": true})",
-        R"("scheduler": {"type": "WarmupCosineLR", "params": {
+        R"("bf16": {"enabled": true},
+           "scheduler": {"type": "WarmupCosineLR", "params": {
              "total_num_steps": 9000, "warmup_min_ratio": 0.1,
              "cos_min_ratio": 0.2}},
            "zero_optimization": {"stage": 3, "reduce_bucket_size": 11,

@@ -14,7 +14,7 @@
 // SGD: zero.optimizer "default" = #zero.sgd<momentum = 0.9>
 // SGD: loss_scale = <initial = 65536.0, dynamic = true>
 
-// STAGE: error: stage 4 is none of 0, 1, 2, 3
+// STAGE: error: the option stage: found 4, wanted an integer from 0 to 3
 // RANKS: error: found 0 ranks, wanted 1 to 2147483647
-// PRECISION: error: precision 'f8' is none of f32, bf16, f16
+// PRECISION: error: the option precision: found "f8", wanted one of "f32", "bf16", "f16", "fp16"
 // TWICE: error: 'zero.step' is a schedule already; wanted a model

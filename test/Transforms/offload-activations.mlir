@@ -61,9 +61,9 @@
 // LARGE: remark: nothing is offloaded to host memory: of 3 recomputed spans of @train none but the last, which the backward pass needs at once, keeps a value of 100000 bytes or more
 // ONE: remark: nothing is offloaded to host memory: of 1 recomputed spans
 // BYTES: error: offload-bytes is -1, wanted 0 or more
-// SPANS: error: activation_checkpointing.cpu_checkpointing is true, but all activations are kept on the device; give number_checkpoints, zero.checkpoint_activations or the option checkpoint-activations
+// SPANS: error: activation_checkpointing.cpu_checkpointing: is true, but all activations are kept on the device; give number_checkpoints, zero.checkpoint_activations or the option checkpoint-activations
 // OPTION: zero.fetch
-// KEPT: error: checkpoint-layers, checkpoint-policy or checkpoint-offload is given, but all activations are kept; give checkpoint-activations, or leave it out
+// KEPT: error: the option checkpoint-offload: is given, but all activations are kept; give checkpoint-activations, or leave it out
 
 zero.parameter @in : tensor<8x64xf32> = #zero.normal<std = 0.02>
 zero.parameter @up0 : tensor<64x512xf32> = #zero.normal<std = 0.02>

@@ -12,7 +12,7 @@
 // REDEFINE: %{options} = stage=2 ranks=2 precision=bf16 split-master
 // RUN: %{run} | FileCheck %s --check-prefix=SPLIT
 // RUN: not zero-opt %S/Inputs/mlp.mlir --zero-pipeline="precision=f16 split-master" 2>&1 | FileCheck %s --check-prefix=F16
-// F16: error: split-master is for bf16 only, whose values are prefixes of f32 ones; the precision is f16
+// F16: error: the option split-master: is for bf16 only, whose values are prefixes of f32 ones; the precision is f16
 // REDEFINE: %{options} = stage=3 ranks=2 param-persistence-threshold=6
 // RUN: %{run} | FileCheck %s --check-prefix=STAGE3
 // RUN: not zero-opt %S/Inputs/mlp.mlir --zero-plan-memory 2>&1 | FileCheck %s --check-prefix=MODEL

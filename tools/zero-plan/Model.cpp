@@ -118,7 +118,7 @@ FailureOr<TrainConfig> ModelFile::resolve(const PlanOptions &from) {
   auto options = ZeroPipelineOptions::read(from.text(), error);
   if (!options)
     return fail(error);
-  FailureOr<TrainConfig> config = options->resolve(*module, from.offload);
+  FailureOr<TrainConfig> config = options->resolve(*module);
   if (succeeded(config))
     machine = config->machine;
   return config;

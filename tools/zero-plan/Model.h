@@ -28,8 +28,6 @@ LogicalResult fail(const llvm::Twine &message);
 struct PlanOptions {
   std::string config, pipeline, stage, ranks, mesh, memoryBudget,
       hostMemoryBudget, target, machine;
-  /// What is offloaded, instead of what the text says of that.
-  std::optional<OffloadOverrides> offload;
 
   /// A machine is no option of the plan: times are predicted for it, too.
   bool empty() const;
@@ -70,7 +68,7 @@ private:
   std::unique_ptr<SourceMgrDiagnosticHandler> diagnostics;
   OwningOpRef<ModuleOp> module;
   std::string path;
-  std::string machine = PlanningDefaults::machine.str();
+  std::string machine = TrainConfig().machine;
 };
 
 } // namespace mlir::zero

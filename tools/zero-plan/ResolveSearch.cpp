@@ -96,9 +96,9 @@ LogicalResult SearchResolver::resolveOffload(bool mayOffload) {
     return success();
   PlanOptions plan = options.plan;
   plan.stage = std::to_string(stage);
-  plan.offload.emplace();
-  plan.offload->states = options.folder ? "nvme" : "cpu";
-  plan.offload->folder = options.folder;
+  plan.pipeline += options.folder ? " offload-optimizer=nvme nvme-path='" +
+                                        *options.folder + "'"
+                                  : " offload-optimizer=cpu";
   FailureOr<TrainConfig> config = resolve(plan, said.emplace_back());
   if (failed(config))
     return failure();

@@ -68,7 +68,7 @@ def : Key<"scheduler", Object, "null",
 def : Key<"scheduler.type", Text, "null", "WarmupLR, WarmupDecayLR or WarmupCosineLR">,
     Written<[{
       only(config.scheduler.type != SchedulerType::Constant,
-      stringify(config.scheduler.type))}]>;
+      nameOf(config.scheduler.type))}]>;
 def : Key<"scheduler.params", Object, "null", "settings of the schedule">;
 def : Key<"scheduler.params.warmup_min_lr", NonNegative, "0",
     "learning rate at the first update">, Of<kWarmup>,

@@ -84,9 +84,6 @@ std::vector<int64_t> getOpenStages(const TrainConfig &base, bool mayOffload);
 /// Whether a search may say where optimizer states are, at stages above 0.
 bool canChooseOffload(const TrainConfig &base, int64_t stage);
 
-/// Paths of the keys that a search moves, as the configuration has them.
-ArrayRef<StringRef> getSearchedKeys();
-
 /// Plans `model`, a module with a model, by the pipeline of `config`; nothing
 /// is said of it. The module itself does not change.
 FailureOr<OwningOpRef<ModuleOp>> planModel(ModuleOp model,

@@ -79,20 +79,15 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, ScheduleKind type,
   return success();
 }
 
-PlanningAttr PlanningAttr::getDefault(MLIRContext *context) {
-  using Defaults = PlanningDefaults;
-  return get(context, Defaults::reduceBucketSize, Defaults::allgatherBucketSize,
-             Defaults::alignment, /*contiguous=*/false, /*split_master=*/false,
-             Defaults::maxReuseDistance,
-             Defaults::parameterPersistenceThreshold,
-             Defaults::modelPersistenceThreshold, Defaults::prefetchBucketSize,
-             Defaults::maxLiveParameters, Defaults::gathersInFlight,
-             Defaults::machine, /*state_tiers=*/DictionaryAttr(),
-             /*offload=*/OffloadAttr(),
-             /*quantized_weights=*/QuantizationAttr(),
-             /*quantized_frozen=*/QuantizationAttr(),
-             /*quantized_gradients=*/QuantizationAttr(),
-             /*gradients_within=*/AxesAttr(), /*error_feedback=*/{});
+PlanningAttr PlanningAttr::get(MLIRContext *context,
+                               const PlanningSettings &settings) {
+  return get(context,
+#define PLANNED(type, name, ...) settings.name,
+#include "zero/Config/PlannedSettings.inc"
+             settings.contiguous, settings.stateTiers, settings.offload,
+             settings.quantizedWeights, settings.quantizedFrozen,
+             settings.quantizedGradients, settings.gradientsWithin,
+             settings.errorFeedback);
 }
 
 MemoryTier PlanningAttr::getStateTier(StringRef state) const {
@@ -115,42 +110,45 @@ static LogicalResult verifyStateTiers(EmitError emitError,
   return success();
 }
 
-LogicalResult PlanningAttr::verify(
-    EmitError emitError, int64_t reduceBucketSize, int64_t allgatherBucketSize,
-    int64_t alignment, bool, bool, int64_t maxReuseDistance,
-    int64_t paramPersistenceThreshold, int64_t modelPersistenceThreshold,
-    int64_t prefetchBucketSize, int64_t maxLiveParameters,
-    int64_t gathersInFlight, StringRef machine, DictionaryAttr stateTiers,
-    OffloadAttr, QuantizationAttr, QuantizationAttr,
-    QuantizationAttr quantizedGradients, AxesAttr gradientsWithin,
-    FeedbackAttr errorFeedback) {
+/// The range of the key that is planned with.
+static LogicalResult verifyPlanned(EmitError emitError, StringRef name,
+                                   int64_t value, int64_t least, int64_t most) {
+  if ((value < least || value > most) &&
+      most != std::numeric_limits<int64_t>::max())
+    return emitError() << name << " is " << value << ", wanted " << least
+                       << " to " << most;
+  return expectAtLeast(emitError, name, value, least);
+}
+static LogicalResult verifyPlanned(EmitError, StringRef, bool, int64_t,
+                                   int64_t) {
+  return success();
+}
+static LogicalResult verifyPlanned(EmitError emitError, StringRef name,
+                                   StringRef value, int64_t, int64_t) {
+  if (!value.empty())
+    return success();
+  return emitError() << name << " is empty, wanted a name or a file";
+}
+
+LogicalResult PlanningAttr::verify(EmitError emitError,
+#define PLANNED(type, name, ...) type name,
+#include "zero/Config/PlannedSettings.inc"
+                                   bool, DictionaryAttr stateTiers, OffloadAttr,
+                                   QuantizationAttr, QuantizationAttr,
+                                   QuantizationAttr quantizedGradients,
+                                   AxesAttr gradientsWithin,
+                                   FeedbackAttr errorFeedback) {
+#define PLANNED(type, name, parameter, initial, least, most, field)            \
+  if (failed(verifyPlanned(emitError, parameter, name, least, most)))          \
+    return failure();
+#include "zero/Config/PlannedSettings.inc"
   if (gradientsWithin && !quantizedGradients)
     return emitError() << "gradients_within is " << gradientsWithin
                        << ", and there are no quantized_gradients";
   if (errorFeedback && !quantizedGradients)
     return emitError() << "error_feedback is " << errorFeedback
                        << ", and there are no quantized_gradients";
-  struct {
-    StringRef name;
-    int64_t value, least;
-  } bounds[] = {
-      {"reduce_bucket_size", reduceBucketSize, 1},
-      {"allgather_bucket_size", allgatherBucketSize, 1},
-      {"max_reuse_distance", maxReuseDistance, 0},
-      {"param_persistence_threshold", paramPersistenceThreshold, 0},
-      {"model_persistence_threshold", modelPersistenceThreshold, 0},
-      {"prefetch_bucket_size", prefetchBucketSize, 0},
-      {"max_live_parameters", maxLiveParameters, 0},
-      {"gathers_in_flight", gathersInFlight, 0},
-  };
-  for (auto [name, value, least] : bounds)
-    if (failed(expectAtLeast(emitError, name, value, least)))
-      return failure();
-  if (machine.empty())
-    return emitError() << "machine is empty, wanted a name or a file";
-  if (failed(verifyStateTiers(emitError, stateTiers)))
-    return failure();
-  return expectCount(emitError, "alignment", alignment);
+  return verifyStateTiers(emitError, stateTiers);
 }
 
 LogicalResult OffloadAttr::verify(EmitError emitError, Real ratio,

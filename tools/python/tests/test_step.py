@@ -336,7 +336,7 @@ def test_states_in_files(tmp_path):
 
 
 def test_errors(tmp_path):
-    with pytest.raises(zero.CompileError, match="stage 7 is none of 0, 1, 2, 3"):
+    with pytest.raises(zero.CompileError, match="the option stage: found 7, wanted an integer from 0 to 3"):
         compile_mlp(stage=7)
     with pytest.raises(zero.Error, match="no library of zero-compile --emit=shared"):
         zero.load(__file__)

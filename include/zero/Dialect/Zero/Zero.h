@@ -2,7 +2,6 @@
 #ifndef ZERO_DIALECT_ZERO_ZERO_H
 #define ZERO_DIALECT_ZERO_ZERO_H
 
-#include "zero/Config/PlanningDefaults.h"
 #include "zero/Dialect/Zero/Optimizer.h"
 #include "zero/Interfaces/Interfaces.h"
 
@@ -100,8 +99,30 @@ struct MemorySpace {
 
 #include "zero/Dialect/Zero/OptimizerAttrInterface.h.inc"
 
+namespace mlir::zero {
+struct PlanningSettings;
+} // namespace mlir::zero
+
 #define GET_ATTRDEF_CLASSES
 #include "zero/Dialect/Zero/ZeroAttrs.h.inc"
+
+namespace mlir::zero {
+
+/// What `#zero.planning` is made of, by name: the keys of a configuration that
+/// schedules are planned with, and what follows from others.
+struct PlanningSettings {
+#define PLANNED(type, name, parameter, initial, ...) type name = initial;
+#include "zero/Config/PlannedSettings.inc"
+  bool contiguous = false;
+  DictionaryAttr stateTiers;
+  OffloadAttr offload;
+  QuantizationAttr quantizedWeights, quantizedFrozen, quantizedGradients;
+  AxesAttr gradientsWithin;
+  FeedbackAttr errorFeedback;
+};
+
+} // namespace mlir::zero
+
 #define GET_TYPEDEF_CLASSES
 #include "zero/Dialect/Zero/ZeroTypes.h.inc"
 

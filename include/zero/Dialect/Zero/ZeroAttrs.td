@@ -3,6 +3,7 @@
 #define ZERO_DIALECT_ZERO_ZEROATTRS_TD
 
 include "zero/Dialect/Zero/OptimizerAttrInterface.td"
+include "zero/Config/Settings.td"
 include "zero/Dialect/Zero/ZeroBase.td"
 include "zero/Dialect/Zero/SharedEnums.td"
 include "mlir/IR/EnumAttr.td"
@@ -279,14 +280,22 @@ def Zero_FeedbackAttr : Zero_Attr<"Feedback", "feedback"> {
   let genVerifyDecl = 1;
 }
 
+/// The parameter of `#zero.planning` that a key has.
+class Zero_PlannedParam<Key key> {
+  AttrOrTypeParameter param =
+    !if(!eq(key.memberType, "int64_t"), I64Param<key.initial>,
+    !if(!eq(key.memberType, "bool"), BoolParam<key.initial>,
+        StringRefParameter<key.meaning, "std::string(" # key.initial # ")">));
+}
+
 def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
   let summary = "What decides how states are cut, and when they travel";
   let description = [{
     Sizes, distances and thresholds are elements. `zero-configure` writes it; the
     passes of a schedule read it, and so does whoever reads a schedule back from
-    text. Keys mean what they mean in a configuration: see
-    `docs/Configuration.md`. `contiguous` and `split_master` are the keys
-    `zero.layout` and `zero.split_master`. `state_tiers` says by name where states
+    text. Parameters that are keys of a configuration mean and default to what they
+    do without a file: see `docs/Configuration.md`. `contiguous` is the key
+    `zero.layout`. `state_tiers` says by name where states
     of optimizers are, such as `{exp_avg = "host"}`; all others are on the device.
     `offload` says that the host keeps and updates them. With `quantized_weights`,
     sharded parameters travel quantized where a rank has a block of them or more.
@@ -299,30 +308,23 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
     all other numbers are at least 0.
   }];
-  let parameters = (ins
-      I64Param<"::mlir::zero::PlanningDefaults::reduceBucketSize">:$reduce_bucket_size,
-      I64Param<"::mlir::zero::PlanningDefaults::allgatherBucketSize">:$allgather_bucket_size,
-      I64Param<"::mlir::zero::PlanningDefaults::alignment">:$alignment,
-      BoolParam<"false">:$contiguous, BoolParam<"false">:$split_master,
-      I64Param<"::mlir::zero::PlanningDefaults::maxReuseDistance">:$max_reuse_distance,
-      I64Param<"::mlir::zero::PlanningDefaults::parameterPersistenceThreshold">:$param_persistence_threshold,
-      I64Param<"::mlir::zero::PlanningDefaults::modelPersistenceThreshold">:$model_persistence_threshold,
-      I64Param<"::mlir::zero::PlanningDefaults::prefetchBucketSize">:$prefetch_bucket_size,
-      I64Param<"::mlir::zero::PlanningDefaults::maxLiveParameters">:$max_live_parameters,
-      I64Param<"::mlir::zero::PlanningDefaults::gathersInFlight">:$gathers_in_flight,
-      StringRefParameter<"machine that times are of", "::mlir::zero::PlanningDefaults::machine.str()">:$machine,
+  // What is no key by itself follows those that are.
+  let parameters = !con(
+      !dag(ins, !foreach(key, PlannedKeys, Zero_PlannedParam<key>.param),
+           !foreach(key, PlannedKeys, key.planned)),
+      (ins BoolParam<"false">:$contiguous,
       OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers,
       OptionalParameter<"::mlir::zero::OffloadAttr">:$offload,
       OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_weights,
       OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_frozen,
       OptionalParameter<"::mlir::zero::QuantizationAttr">:$quantized_gradients,
       OptionalParameter<"::mlir::zero::AxesAttr">:$gradients_within,
-      OptionalParameter<"::mlir::zero::FeedbackAttr">:$error_feedback);
+      OptionalParameter<"::mlir::zero::FeedbackAttr">:$error_feedback));
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The attribute with every parameter at its default.
-    static PlanningAttr getDefault(::mlir::MLIRContext *context);
+    static PlanningAttr get(::mlir::MLIRContext *context,
+                            const PlanningSettings &settings);
     /// Where the state of that name is.
     MemoryTier getStateTier(::llvm::StringRef state) const;
   }];
@@ -343,7 +345,7 @@ def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
       OptionalParameter<"::mlir::zero::ScheduleAttr">:$schedule,
       BoolParam<"false">:$keep_trivial,
       DefaultValuedParameter<"::mlir::zero::PlanningAttr",
-        "::mlir::zero::PlanningAttr::getDefault($_ctxt)">:$planning);
+        "::mlir::zero::PlanningAttr::get($_ctxt, {})">:$planning);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -1,0 +1,224 @@
+//===- Options.cpp - Options in place of keys -------------------*- C++ -*-===//
+#include "Options.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+using namespace mlir::zero;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+static const ConfigKey &findOption(StringRef name) {
+  for (llvm::ArrayRef<ConfigKey> rows : {getConfigKeys(), getCompoundOptions()})
+    for (const ConfigKey &row : rows)
+      if (name == row.option)
+        return row;
+  llvm_unreachable("callers offer the options of the table only");
+}
+
+/// What `text` says as a value of that type; the text where it is none.
+static json::Value parseValue(KeyType type, StringRef text) {
+  if (type == KeyType::Text || type == KeyType::Choice)
+    return text.str();
+  if (type == KeyType::Sizes) {
+    json::Array array;
+    for (StringRef each : llvm::split(text, ','))
+      array.push_back(parseValue(KeyType::Size, each));
+    return array;
+  }
+  if (type == KeyType::Bool && (text == "true" || text == "false"))
+    return text == "true";
+  int64_t integer;
+  if (!text.getAsInteger(0, integer))
+    return integer;
+  double number;
+  if (!text.getAsDouble(number) && std::isfinite(number))
+    return number;
+  return text.str();
+}
+
+namespace {
+class OptionMerger {
+public:
+  OptionMerger(json::Object &root, Reporter &reporter)
+      : root(root), reporter(reporter) {}
+
+  llvm::StringMap<json::Value>
+  run(llvm::ArrayRef<std::pair<std::string, std::string>> options);
+
+private:
+  void set(StringRef path, json::Value value);
+  bool isInRoot(StringRef path) const;
+  void setCompound(const json::Value &value);
+  void setPrecision(StringRef type);
+  void setOptimizer(StringRef name);
+  void setMesh(StringRef text);
+  void setTiers(StringRef text);
+  void setBits(StringRef enabled, StringRef key, int64_t bits);
+  void setFeedback(double beta);
+  void setReset(int64_t updates);
+  void setPipelined(bool isPipelined);
+
+  json::Object &root;
+  Reporter &reporter;
+  /// The option that is merged.
+  StringRef name;
+  llvm::StringMap<json::Value> others;
+};
+} // namespace
+
+/// Gives the key at `path` a value. Where the file has no block for it, it gets
+/// one; what is no block in the file is an error that its keys' types give.
+void OptionMerger::set(StringRef path, json::Value value) {
+  reporter.setOption(path, name);
+  json::Object *block = &root;
+  for (StringRef rest = path;;) {
+    auto [head, tail] = rest.split('.');
+    json::Value &entry = block->try_emplace(head.str(), nullptr).first->second;
+    if (tail.empty()) {
+      entry = std::move(value);
+      return;
+    }
+    if (entry.getAsNull())
+      entry = json::Object();
+    block = entry.getAsObject();
+    if (!block)
+      return;
+    rest = tail;
+  }
+}
+
+bool OptionMerger::isInRoot(StringRef path) const {
+  const json::Object *block = &root;
+  auto [head, tail] = path.split('.');
+  for (; block && !tail.empty(); std::tie(head, tail) = tail.split('.'))
+    block = block->getObject(head);
+  return block && block->get(head);
+}
+
+void OptionMerger::setPrecision(StringRef type) {
+  set("fp16.enabled", type == "f16" || type == "fp16");
+  set("bf16.enabled", type == "bf16");
+  if (isInRoot("bfloat16"))
+    set("bfloat16.enabled", false);
+}
+
+void OptionMerger::setOptimizer(StringRef rule) {
+  const OptimizerRule *found = findOptimizerRule(rule);
+  if (!found)
+    return reporter.error(name, "found \"" + rule + "\", wanted one of " +
+                                    listOptimizerRules());
+  set("optimizer.type", found->type);
+  if (rule == "adam")
+    set("optimizer.params.adam_w_mode", false);
+}
+
+void OptionMerger::setMesh(StringRef text) {
+  std::string error;
+  std::optional<std::vector<MeshAxisConfig>> axes = parseMesh(text, error);
+  if (!axes)
+    return reporter.error(name, error);
+  set("zero.mesh", json::Object());
+  for (const MeshAxisConfig &axis : *axes)
+    set("zero.mesh." + axis.name, axis.size);
+}
+
+void OptionMerger::setTiers(StringRef text) {
+  for (StringRef entry : llvm::split(text, ',')) {
+    auto [state, tier] = entry.split('=');
+    if (state.empty() || tier.empty())
+      return reporter.error(name, "found '" + entry +
+                                      "', wanted a state and one of device, "
+                                      "host, file, such as exp_avg=host");
+    set(("zero.state_tiers." + state).str(), tier.str());
+  }
+}
+
+/// Bits of 0 quantize nothing.
+void OptionMerger::setBits(StringRef enabled, StringRef key, int64_t bits) {
+  set(enabled, bits != 0);
+  if (bits != 0)
+    set(key, bits);
+}
+
+static constexpr StringRef kFeedback = "zero_optimization.zeropp_loco_param";
+
+/// A part of 1 feeds nothing back.
+void OptionMerger::setFeedback(double beta) {
+  if (beta == 1)
+    return set(kFeedback, nullptr);
+  if (!isInRoot(kFeedback))
+    reporter.setOption(kFeedback, name);
+  set((kFeedback + ".err_beta").str(), beta);
+}
+
+void OptionMerger::setReset(int64_t updates) {
+  if (!isInRoot(kFeedback))
+    return reporter.error(name, "nothing is fed back; give error-feedback, or "
+                                "leave it out");
+  set((kFeedback + ".reset_T").str(), updates);
+}
+
+void OptionMerger::setPipelined(bool isPipelined) {
+  const std::string block = "zero_optimization.offload_optimizer.";
+  set(block + "pipeline", isPipelined);
+  if (isPipelined)
+    return;
+  set(block + "pipeline_read", false);
+  set(block + "pipeline_write", false);
+}
+
+void OptionMerger::setCompound(const json::Value &value) {
+  const std::string zero = "zero_optimization.";
+  if (name == "precision")
+    setPrecision(*value.getAsString());
+  else if (name == "optimizer")
+    setOptimizer(*value.getAsString());
+  else if (name == "mesh")
+    setMesh(*value.getAsString());
+  else if (name == "state-tiers")
+    setTiers(*value.getAsString());
+  else if (name == "quantized-weights")
+    setBits(zero + "zero_quantized_weights", "zero.quantized_weights_bits",
+            *value.getAsInteger());
+  else if (name == "quantized-frozen-weights")
+    setBits(zero + "zero_quantized_nontrainable_weights",
+            "zero.quantized_nontrainable_weights_bits", *value.getAsInteger());
+  else if (name == "quantized-gradients")
+    setBits(zero + "zero_quantized_gradients", "zero.quantized_gradients_bits",
+            *value.getAsInteger());
+  else if (name == "error-feedback")
+    setFeedback(*value.getAsNumber());
+  else if (name == "error-reset")
+    setReset(*value.getAsInteger());
+  else if (name == "pipeline-updates")
+    setPipelined(*value.getAsBoolean());
+  else
+    others.try_emplace(name, value);
+}
+
+llvm::StringMap<json::Value>
+OptionMerger::run(llvm::ArrayRef<std::pair<std::string, std::string>> options) {
+  for (const auto &[option, text] : options) {
+    name = option;
+    const ConfigKey &row = findOption(name);
+    json::Value value = parseValue(row.type, text);
+    reporter.setOption(name, name);
+    if (name != row.path)
+      set(row.path, std::move(value));
+    else if (hasType(row, value))
+      setCompound(value);
+    else
+      reporter.error(name,
+                     "found " + print(value) + ", wanted " + describeType(row));
+  }
+  return std::move(others);
+}
+
+llvm::StringMap<json::Value> mlir::zero::mergeOptions(
+    llvm::ArrayRef<std::pair<std::string, std::string>> options,
+    json::Object &root, Reporter &reporter) {
+  return OptionMerger(root, reporter).run(options);
+}
