@@ -40,7 +40,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   if (config.fuseCrossEntropy)
-    manager.addPass(createFuseCrossEntropy());
+    manager.addPass(createFuseCrossEntropy({config.crossEntropyChunkBytes}));
   if (config.fuseEpilogues) {
     FuseEpiloguesOptions fuse;
     // A cheap recomputation has gelu, and not the product.

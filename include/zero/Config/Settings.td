@@ -69,6 +69,8 @@ def NoFrozenQuantized : Reason<[{!config.quantizedFrozenBits}],
 def NoGradientsQuantized : Reason<[{!config.quantizedGradientBits}],
     "no gradients are quantized">;
 def NothingQuantized : Reason<[{!config.quantizes()}], "nothing is quantized">;
+def NotFused : Reason<[{!config.fuseCrossEntropy}],
+    "no cross entropy is fused", "give fuse-cross-entropy=true">;
 def NotOffloaded : Reason<[{!findOffload(config)}],
     "nothing is offloaded", "give offload-optimizer=cpu">;
 def NotCopiedBack : Reason<[{findOffloadedParameters(config) && !findFiles(config)}],

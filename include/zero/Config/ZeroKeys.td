@@ -89,6 +89,11 @@ def : Key<"zero.fuse_cross_entropy", Bool, "false",
     "compute the cross entropy of a linear operation, and its gradient, some rows of "
     "logits at a time, so that the logits of a micro-batch never exist">,
     Field<Run, "fuseCrossEntropy">, Option<"fuse-cross-entropy">;
+def : Key<"zero.cross_entropy_chunk_bytes", Count, "67108864",
+    "bytes within which the logits stay that `fuse_cross_entropy` computes at a time; "
+    "fewer take less memory and more time. Results differ in their last bits">,
+    Field<Run, "crossEntropyChunkBytes">, Option<"cross-entropy-chunk-bytes">,
+    Idle<[NotFused]>;
 def : Key<"zero.fuse_moves", Bool, "true",
     "let kernels that can, such as attention's, read and write parts of tensors "
     "where they are, instead of splitting and joining them">, Field<Run, "fuseMoves">,
