@@ -88,15 +88,22 @@ LogicalResult StridedOp::verify() {
   return success();
 }
 
-/// What is wrong with where a value lies; empty where nothing is.
-static StringRef describeWrong(const std::optional<StridedPart> &part,
-                               Value value) {
+/// Fails where the kernel's operand or result number `index`, as `role` says,
+/// is no `wanted` or begins where no kernel can take it.
+static LogicalResult checkPart(Operation *kernel, StringRef role, size_t index,
+                               Value value,
+                               const std::optional<StridedPart> &part,
+                               StringRef wanted) {
   if (!part)
-    return "is not";
+    return kernel->emitOpError("has the ")
+           << role << " " << index << ", which is not " << wanted;
   Type type = cast<RankedTensorType>(value.getType()).getElementType();
   int64_t bits = part->layout.offset * type.getIntOrFloatBitWidth();
-  return bits % (8 * zrt::kStrideBytes) ? "begins between multiples of 16 bytes"
-                                        : "";
+  if (bits % (8 * zrt::kStrideBytes) == 0)
+    return success();
+  return kernel->emitOpError("has the ")
+         << role << " " << index << ", which begins between multiples of "
+         << zrt::kStrideBytes << " bytes";
 }
 
 /// Whether the kernel makes all elements of `value`.
@@ -120,17 +127,13 @@ LogicalResult StridedOp::verifyRegions() {
     return kernel->emitOpError(
         "takes or gives something else than tensors, in zero.strided");
   for (auto [index, value] : llvm::enumerate(kernel->getOperands())) // C3, C5
-    if (StringRef wrong = describeWrong(findSource(value), value);
-        !wrong.empty())
-      return kernel->emitOpError("has the operand ")
-             << index << ", which " << wrong
-             << (wrong == "is not" ? " a part of an input" : "");
+    if (failed(checkPart(kernel, "operand", index, value, findSource(value),
+                         "a part of an input")))
+      return failure();
   for (auto [index, value] : llvm::enumerate(kernel->getResults())) // C4, C5
-    if (StringRef wrong = describeWrong(findTarget(value), value);
-        !wrong.empty())
-      return kernel->emitOpError("has the result ")
-             << index << ", which " << wrong
-             << (wrong == "is not" ? " a part of one output, once" : "");
+    if (failed(checkPart(kernel, "result", index, value, findTarget(value),
+                         "a part of one output, once")))
+      return failure();
   Operation *yield = getBody().front().getTerminator();
   for (auto [index, value] : llvm::enumerate(yield->getOperands())) // C4
     if (!isMadeBy(kernel, value))
