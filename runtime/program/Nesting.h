@@ -1,4 +1,4 @@
-// How deep a text in JSON is nested.
+// How deep a text in JSON or MLIR is nested.
 #ifndef ZERO_RUNTIME_PROGRAM_NESTING_H
 #define ZERO_RUNTIME_PROGRAM_NESTING_H
 
@@ -11,9 +11,13 @@ namespace zrt {
 /// JSON may call itself for each level.
 inline constexpr size_t kMostJsonNesting = 100;
 
+/// The line, from 1, where more than `most` brackets of any kind are open at
+/// once, outside of strings and comments; 0 where that never is. For JSON and
+/// MLIR; the text need not be either.
+unsigned findDeepNesting(std::string_view text, size_t most);
+
 /// Throws std::runtime_error, naming the line, where more than
-/// `kMostJsonNesting` objects and lists are open at once. The text need not be
-/// JSON.
+/// `kMostJsonNesting` brackets are open at once.
 void checkNesting(std::string_view text);
 
 } // namespace zrt

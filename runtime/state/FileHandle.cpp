@@ -1,5 +1,7 @@
 #include "state/FileHandle.h"
 
+#include "program/FileKind.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,14 +12,6 @@
 #include <utility>
 
 using namespace zrt;
-
-/// What is no regular file, in words.
-static const char *kindOf(mode_t mode) {
-  return S_ISDIR(mode)    ? "a folder"
-         : S_ISFIFO(mode) ? "a pipe"
-         : S_ISSOCK(mode) ? "a socket"
-                          : "a device";
-}
 
 // Without O_NONBLOCK, opening a pipe waits for its other end, maybe for ever;
 // to a regular file the flag means nothing.
@@ -35,8 +29,7 @@ FileHandle::FileHandle(const std::string &path, int flags, unsigned mode)
     close(descriptor);
   errno = reason;
   if (isKnown && !isWanted)
-    throw std::runtime_error(path + ": found " + kindOf(status.st_mode) +
-                             ", wanted a regular file");
+    throw std::runtime_error(path + ": " + whyNotRegular(status.st_mode));
   fail("cannot be opened");
 }
 

@@ -9,15 +9,12 @@
 
 namespace mlir::zero {
 
-/// Many more levels than the keys of a configuration or a machine have, or the
-/// operations of a model. Parsers call themselves for each level.
-inline constexpr size_t kMostJsonNesting = zrt::kMostJsonNesting,
-                        kMostModelNesting = 1000;
+using zrt::findDeepNesting;
+using zrt::kMostJsonNesting;
 
-/// The line, from 1, where more than `most` brackets of any kind are open at
-/// once, outside of strings and comments; 0 where that never is. For JSON and
-/// MLIR; the text need not be either.
-unsigned findDeepNesting(llvm::StringRef text, size_t most);
+/// Many more levels than the operations of a model have. Parsers call
+/// themselves for each level.
+inline constexpr size_t kMostModelNesting = 1000;
 
 /// Whether `text` begins with a byte-order mark, which editors add and parsers
 /// of JSON and MLIR refuse without a word that helps.
