@@ -2,50 +2,26 @@
 
 #include "zero/Plan/MemoryBudget.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "program/ByteCount.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::zero;
 
-static constexpr StringLiteral kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-
 std::optional<int64_t> mlir::zero::parseBytes(StringRef text) {
-  text = text.trim();
-  StringRef number =
-      text.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
-  StringRef unit = text.drop_front(number.size()).ltrim();
-  double value = 0, scale = 1;
-  if (number.getAsDouble(value))
-    return std::nullopt;
-  if (!unit.empty()) {
-    const auto *found = llvm::find_if(
-        kUnits, [&](StringRef name) { return name.equals_insensitive(unit); });
-    if (found == std::end(kUnits))
-      return std::nullopt;
-    scale = std::exp2(10 * (found - std::begin(kUnits)));
-  }
-  // Above 2^62 no arena can be had, and the conversion would overflow.
-  double bytes = std::floor(value * scale);
-  if (!(bytes >= 1) || bytes > std::exp2(62))
+  uint64_t bytes = 0;
+  if (!zrt::readByteCount(text.trim().str(), bytes).empty() ||
+      bytes > uint64_t(1) << 62) // no arena is larger
     return std::nullopt;
   return static_cast<int64_t>(bytes);
 }
 
 std::string mlir::zero::describeBytes(int64_t bytes) {
   std::string text = std::to_string(bytes) + " bytes";
-  double value = bytes;
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
-    value /= 1024;
-    ++unit;
-  }
-  if (unit > 0)
-    llvm::raw_string_ostream(text)
-        << " (" << llvm::format("%.2f", value) << " " << kUnits[unit] << ")";
+  if (bytes >= 1024)
+    text += " (" + zrt::formatBytes(bytes) + ")";
   return text;
 }
 

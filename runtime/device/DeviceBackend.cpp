@@ -1,5 +1,6 @@
 #include "device/DeviceBackend.h"
 
+#include "program/ByteCount.h"
 #include "trainer/Report.h"
 
 #include <chrono>
@@ -283,7 +284,7 @@ void DeviceBackend::setCommandHook(Executor::CommandHook hook) {
 
 std::string DeviceBackend::describe() const {
   return parts.device->describe() + "; " + parts.collectives->describe() +
-         "; " + readableBytes(parts.device->bytesInUse()) +
+         "; " + formatBytes(parts.device->bytesInUse()) +
          " of its memory in use";
 }
 

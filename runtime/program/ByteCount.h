@@ -1,4 +1,4 @@
-// Numbers of bytes, as people give them.
+// Numbers of bytes and of other things, as people write and read them.
 #ifndef ZERO_RUNTIME_PROGRAM_BYTECOUNT_H
 #define ZERO_RUNTIME_PROGRAM_BYTECOUNT_H
 
@@ -7,10 +7,16 @@
 
 namespace zrt {
 
-/// Reads "512", "80GiB" or "80 GB": a whole number from 1 on, and a unit of
-/// 1024, 1024^2 and so on bytes, in any case. Returns "", or what is wrong,
-/// where `bytes` stays.
+/// Reads "512", "1.5GiB" or "80 GB": a number, and a unit of 1024, 1024^2 and
+/// so on bytes, in any case; at least one byte, and a fraction of one is cut
+/// off. Returns "", or what is wrong, where `bytes` stays.
 std::string readByteCount(const std::string &text, uint64_t &bytes);
+
+/// "512 B", "1.50 KiB", "63.72 GiB".
+std::string formatBytes(int64_t bytes);
+
+/// The digits in groups of three: "1,234,567".
+std::string formatCount(int64_t count);
 
 } // namespace zrt
 

@@ -1,5 +1,6 @@
 #include "trainer/MachineMemory.h"
 
+#include "program/ByteCount.h"
 #include "trainer/Report.h"
 
 #include <algorithm>
@@ -146,8 +147,8 @@ std::string zrt::describeLack(uint64_t bytes, const LocalRanks &ranks,
   const int count = sharers(*worst);
   return textOf(count) + " of this " +
          (worst->ofProcess ? "process" : "machine") + " would need " +
-         readableBytes(bytes) + (count == 1 ? "" : " each") + ", and " +
-         worst->source + " leaves " + readableBytes(worst->left);
+         formatBytes(bytes) + (count == 1 ? "" : " each") + ", and " +
+         worst->source + " leaves " + formatBytes(worst->left);
 }
 
 std::string zrt::lackOfMemory(uint64_t bytes, const LocalRanks &ranks,

@@ -2,6 +2,7 @@
 
 #include "data/Permutation.h"
 #include "data/StoredArrays.h"
+#include "program/ByteCount.h"
 #include "program/Trace.h"
 #include "state/Arenas.h"
 #include "state/Initialize.h"
@@ -411,15 +412,15 @@ void RankRun::summarize() {
         << withoutSignOfNan(last.loss);
     if (evaluated)
       out << ", validation " << withoutSignOfNan(validation.loss);
-    out << "; " << grouped(uint64_t(progress->tokensPerSecond()))
+    out << "; " << formatCount(int64_t(progress->tokensPerSecond()))
         << " tokens/s\n";
   }
   printMemory(program, out);
-  out << "the kernels' workspace: " << readableBytes(backend->workspaceBytes())
+  out << "the kernels' workspace: " << formatBytes(backend->workspaceBytes())
       << "\n";
   if (checkpoints && checkpoints->usesCopies())
     out << "the copy of the state for checkpoints: "
-        << readableBytes(ShardCopy::bytesOf(program)) << " of host memory\n";
+        << formatBytes(ShardCopy::bytesOf(program)) << " of host memory\n";
   if (const std::string device = backend->describe(); !device.empty())
     out << "the device: " << device << "\n";
   if (graphSeconds > 0)

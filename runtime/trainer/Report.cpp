@@ -1,8 +1,9 @@
 #include "trainer/Report.h"
 
+#include "program/ByteCount.h"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iomanip>
 #include <limits>
 #include <ostream>
@@ -11,25 +12,6 @@ using namespace zrt;
 
 double zrt::withoutSignOfNan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
-}
-
-std::string zrt::grouped(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (int64_t at = int64_t(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(size_t(at), ",");
-  return digits;
-}
-
-std::string zrt::readableBytes(uint64_t bytes) {
-  constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof(text), unit ? "%.2f %s" : "%.0f %s", value,
-                units[unit]);
-  return text;
 }
 
 std::string zrt::readable(const TensorType &type) {
@@ -119,7 +101,7 @@ void printRegion(const Program &program, const Region &region, const char *name,
 
 void printRow(std::ostream &os, const std::string &name, uint64_t bytes) {
   os << "  " << std::setw(40) << std::left << name << std::setw(20)
-     << std::right << grouped(bytes) << "  " << readableBytes(bytes) << "\n";
+     << std::right << formatCount(bytes) << "  " << formatBytes(bytes) << "\n";
 }
 
 } // namespace
@@ -164,7 +146,7 @@ void zrt::printInfo(const Program &program, std::ostream &os) {
      << "micro-batches  " << training.accumulation << " an update\n"
      << "deterministic  " << (training.deterministic ? "yes" : "no") << "\n"
      << "parameters     " << program.parameters.size() << ", "
-     << grouped(trained) << " elements trained, " << grouped(frozen)
+     << formatCount(trained) << " elements trained, " << formatCount(frozen)
      << " frozen\n";
   for (const Input &input : program.inputs)
     os << "input          " << input.name << ": " << readable(input.type)
@@ -174,7 +156,7 @@ void zrt::printInfo(const Program &program, std::ostream &os) {
        << "\n";
   for (const Partition &partition : program.partitions)
     os << "group          " << partition.name << ": "
-       << grouped(partition.flatElements()) << " elements, "
+       << formatCount(partition.flatElements()) << " elements, "
        << nameOf(partition.computeType) << ", "
        << (partition.trainable ? partition.optimizer.name : "none")
        << ", learning rate " << partition.optimizer.learningRate

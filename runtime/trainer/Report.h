@@ -26,10 +26,6 @@ void printTraffic(const Program &program, const Traffic &sent,
 
 /// `value`, and NaN without its sign, which says nothing and would be printed.
 double withoutSignOfNan(double value);
-/// "1,234,567".
-std::string grouped(uint64_t value);
-/// "1.50 GiB".
-std::string readableBytes(uint64_t bytes);
 /// "tensor<4x256xi32>".
 std::string readable(const TensorType &type);
 

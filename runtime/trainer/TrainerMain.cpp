@@ -2,6 +2,7 @@
 
 #include "checkpoint/Shard.h"
 #include "communicator/Mpi.h"
+#include "program/ByteCount.h"
 #include "trainer/Report.h"
 #include "trainer/Run.h"
 #include "trainer/StandardStreams.h"
@@ -37,7 +38,7 @@ int act(const Options &options, const Program &program,
   case Options::Action::Memory:
     printMemory(program, out);
     out << "with --checkpoint-every, besides: "
-        << readableBytes(ShardCopy::bytesOf(program))
+        << formatBytes(ShardCopy::bytesOf(program))
         << " of host memory for a copy of the state\n";
     return 0;
   case Options::Action::Info:

@@ -9,9 +9,8 @@ namespace mlir::zero {
 /// The units that `parseBytes` reads, for messages.
 inline constexpr StringLiteral kByteUnits = "B, KiB, MiB, GiB and TiB";
 
-/// Reads a number of bytes, such as "65536", "1.5GiB", "80 GiB" or "512MiB":
-/// suffixes B, KiB, MiB, GiB and TiB. Nothing where `text` is none or is not
-/// above zero.
+/// Reads a number of bytes as `zrt::readByteCount` does; nothing where `text`
+/// is none.
 std::optional<int64_t> parseBytes(StringRef text);
 
 /// "1536 bytes (1.50 KiB)"; small numbers without the second form.
