@@ -3,6 +3,7 @@
 #include "Output.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,6 +48,11 @@ void zero::checkStandardOutput(const char *tool) {
   std::atexit(finishStandardOutput);
 }
 
+LogicalResult zero::fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), toolName) << message << "\n";
+  return failure();
+}
+
 std::string zero::writeBytes(StringRef path, StringRef bytes) {
   if (path == "-") { // see finishStandardOutput
     llvm::outs() << bytes;
@@ -64,6 +70,36 @@ std::string zero::writeBytes(StringRef path, StringRef bytes) {
     return ("cannot write '" + path + "': " + describe(code)).str();
   file.keep();
   return "";
+}
+
+LogicalResult zero::checkWritable(StringRef path) {
+  namespace fs = llvm::sys::fs;
+  bool isThere = fs::exists(path);
+  int file = -1;
+  if (std::error_code code =
+          fs::openFileForWrite(path, file, fs::CD_OpenAlways, fs::OF_Append))
+    return zero::fail("cannot write '" + path + "': " + code.message());
+  fs::closeFile(file);
+  if (!isThere)
+    fs::remove(path);
+  return success();
+}
+
+LogicalResult zero::writeTextFile(StringRef path, StringRef text) {
+  std::string error = writeBytes(path, text);
+  return error.empty() ? success() : zero::fail(error);
+}
+
+LogicalResult
+zero::writeJsonFile(StringRef path,
+                    llvm::function_ref<void(llvm::json::OStream &)> write,
+                    unsigned indent) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, indent);
+  write(json);
+  os << "\n";
+  return writeTextFile(path, text);
 }
 
 static bool isFile(const zero::NamedFile &file) {

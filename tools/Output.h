@@ -4,9 +4,14 @@
 #define ZERO_TOOLS_OUTPUT_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
+
+namespace llvm::json {
+class OStream;
+}
 
 namespace mlir::zero {
 
@@ -16,9 +21,25 @@ namespace mlir::zero {
 /// process.
 void checkStandardOutput(const char *tool);
 
+/// Writes "<tool>: error: <message>" to standard error.
+LogicalResult fail(const llvm::Twine &message);
+
 /// Writes `bytes` to the file `path`, '-' for standard output. Returns why that
 /// fails, in one sentence, or "".
 std::string writeBytes(StringRef path, StringRef bytes);
+
+/// Fails where `path` cannot be written; leaves what is there.
+LogicalResult checkWritable(StringRef path);
+
+/// Writes `text` to `path`.
+LogicalResult writeTextFile(StringRef path, StringRef text);
+
+/// Writes to `path` what `write` writes as JSON, and a newline; `indent` spaces
+/// a level.
+LogicalResult
+writeJsonFile(StringRef path,
+              llvm::function_ref<void(llvm::json::OStream &)> write,
+              unsigned indent = 1);
 
 /// A file and what messages call it.
 struct NamedFile {

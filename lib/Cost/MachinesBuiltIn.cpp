@@ -18,7 +18,7 @@
 //
 // The machines with `-eager` are the same nodes with what frameworks reach that
 // run one kernel after the other: fitted to docs/published-runs.csv by
-// `zero-plan --fit`, see docs/Planning.md.
+// `zero-plan-bench fit`, see docs/Planning.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ constexpr GpuNode kNodes[] = {
      384 * kGiga, 141 * kGiga, 53.5 * kGiga, 76.8 * kGiga},
 };
 
-/// What `zero-plan --fit` finds of a node under a framework.
+/// What `zero-plan-bench fit` finds of a node under a framework.
 struct EagerNode {
   const char *name, *base;
   double products, padding, attention, memory, links, slowdown, overhead;

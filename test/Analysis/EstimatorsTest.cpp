@@ -1,6 +1,6 @@
 // Every figure below is in DeepSpeed's documentation of memory requirements,
 // or follows from its present code; GB is 2^30 bytes, printed with 2 digits.
-#include "zero/Plan/Estimators.h"
+#include "zero-plan/Estimators.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

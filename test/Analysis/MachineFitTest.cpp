@@ -1,4 +1,4 @@
-#include "zero/Cost/MachineFit.h"
+#include "zero-plan-bench/MachineFit.h"
 
 #include "program/KernelSchema.h"
 

@@ -28,10 +28,11 @@ def commands():
         ["zero-compile", mlp, "--config=config.json", "--ranks", "2", "--emit=program", "-o", "p"],
         ["zero-compile", mlp, "--mesh", "replica=2,shard=2", "--stage", "3", "--emit=program",
          "-o", "p"],
-        ["zero-plan", gpt, "--stage", "3", "--ranks", "4", "--layout"],
-        ["zero-plan", gpt, "--compare", "--pipeline=stage=1 ranks=2", "--pipeline=stage=3 ranks=2"],
-        ["zero-plan", gpt, "--pipeline=stage=1 ranks=2 checkpoint-activations=1", "--explain"],
-        ["zero-plan", mlp, "--estimate"],
+        ["zero-plan", "layout", gpt, "--stage", "3", "--ranks", "4"],
+        ["zero-plan", "compare", gpt, "--pipeline=stage=1 ranks=2",
+         "--pipeline=stage=3 ranks=2"],
+        ["zero-plan", "explain", gpt, "@wte.weight", "--pipeline=stage=1 checkpoint-activations=1"],
+        ["zero-plan", "estimate", mlp],
         ["zero-plan", mlp, "--stage=2", "--ranks=2", "--trace", "trace.json"],
     ]
 

@@ -35,7 +35,7 @@ def run(*command):
 
 def calibrate(machine, ranks):
     """Writes the file of this machine; returns what is in it."""
-    run("zero-plan", model, "--calibrate", machine, "--ranks", f"1,{ranks}",
+    run("zero-plan", "calibrate", model, "-o", machine, "--ranks", f"1,{ranks}",
         "--pipeline=stage=1")
     with open(machine) as file:
         measured = json.load(file)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws predictions beside published runs, from the JSON of zero-plan --compare-runs
-or --fit: docs/published-runs.svg is made with
+"""Draws predictions beside published runs, from the JSON of zero-plan compare-runs
+or zero-plan-bench fit: docs/published-runs.svg is made with
 
-  zero-plan --compare-runs docs/published-runs.csv --machine h100-eager --json h100.json
-  zero-plan --compare-runs docs/published-runs.csv --machine a100-eager --json a100.json
+  zero-plan compare-runs docs/published-runs.csv --machine h100-eager --json h100.json
+  zero-plan compare-runs docs/published-runs.csv --machine a100-eager --json a100.json
   tools/scripts/plot_runs.py h100.json a100.json > docs/published-runs.svg
 """
 
@@ -76,7 +76,7 @@ def main():
     runs = [run for path in sys.argv[1:]
             for run in json.loads(pathlib.Path(path).read_text())["runs"]]
     if not runs:
-        sys.exit("no runs; name the JSON files of zero-plan --compare-runs")
+        sys.exit("no runs; name the JSON files of zero-plan compare-runs")
     print(draw(runs))
 
 

@@ -1,8 +1,6 @@
 //===- Calibrate.cpp - a machine file from measurement --------------------===//
 
-#include "Calibrate.h"
-
-#include "PredictedTrace.h"
+#include "CommandLine.h"
 
 #include "zero/Cost/Machine.h"
 
@@ -73,18 +71,21 @@ FailureOr<Machine> Calibration::measure(StringRef ranks) {
   return machine;
 }
 
-LogicalResult mlir::zero::calibrate(StringRef model, PlanOptions options,
-                                    ArrayRef<std::string> ranks,
-                                    StringRef output, const char *tool) {
+/// Compiles `model` for each of `ranks` with zero-compile, lets the executables
+/// measure this machine, and writes all that they found to `output`. `tool` is
+/// the path of this program, next to which zero-compile lies.
+static LogicalResult calibrate(StringRef model, PlanOptions options,
+                               ArrayRef<std::string> ranks, StringRef output,
+                               const char *tool) {
   if (failed(checkWritable(output)))
     return failure();
   std::string self = llvm::sys::fs::getMainExecutable(
-      tool, reinterpret_cast<void *>(&mlir::zero::calibrate));
+      tool, reinterpret_cast<void *>(&calibrate));
   auto compiler = llvm::sys::findProgramByName(
       "zero-compile", {llvm::sys::path::parent_path(self)});
   if (!compiler)
     return fail("zero-compile is not next to '" + self +
-                "'; --calibrate compiles the model with it");
+                "'; calibrate compiles the model with it");
   Calibration calibration(model, std::move(options), *compiler);
   std::vector<Machine> machines;
   for (StringRef count : ranks) {
@@ -96,4 +97,16 @@ LogicalResult mlir::zero::calibrate(StringRef model, PlanOptions options,
   return writeJsonFile(output, [&](llvm::json::OStream &json) {
     writeMachine(json, mergeMachines(machines));
   });
+}
+
+LogicalResult mlir::zero::runCalibrateCommand(const char *tool) {
+  FailureOr<std::vector<std::string>> counts = readRankCounts();
+  if (failed(counts) || failed(checkOutputs()) || failed(expectInputs(1)))
+    return failure();
+  if (options::output.empty())
+    return fail("wanted -o with the file of the machine that is measured");
+  if (options::ranks.empty())
+    counts = std::vector<std::string>{"1", "2", "4"};
+  return calibrate(options::inputs.front(), planOptions(""), *counts,
+                   options::output, tool);
 }

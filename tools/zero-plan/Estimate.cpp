@@ -1,6 +1,7 @@
 //===- Estimate.cpp - DeepSpeed's estimates, and the plan beside them -----===//
 
-#include "Estimate.h"
+#include "CommandLine.h"
+#include "Estimators.h"
 
 #include "Table.h"
 
@@ -13,6 +14,19 @@
 
 using namespace mlir;
 using namespace mlir::zero;
+
+namespace {
+struct EstimateRequest {
+  EstimateVersion version = EstimateVersion::Current;
+  /// Parameter counts of 0 are taken from the model.
+  EstimateSetup setup;
+  /// All 0 where no activations are asked for.
+  TransformerShape transformer;
+  /// A model's file, or empty.
+  std::string model;
+  PlanOptions plan;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // The model
@@ -181,7 +195,9 @@ static LogicalResult printPlans(ModelFile &model,
   return success();
 }
 
-LogicalResult mlir::zero::runEstimate(EstimateRequest request) {
+/// Prints the tables of ZeRO-2 and ZeRO-3 and the documentation's example; with
+/// a model, what this compiler plans for as many ranks.
+static LogicalResult runEstimate(EstimateRequest request) {
   EstimateSetup &setup = request.setup;
   if (setup.gpusPerNode < 1 || setup.nodes < 1)
     return fail("--gpus-per-node and --nodes must be at least 1");
@@ -219,4 +235,69 @@ LogicalResult mlir::zero::runEstimate(EstimateRequest request) {
   if (!request.transformer.isAbsent())
     printActivations(request.transformer);
   return request.model.empty() ? success() : printPlans(model, request);
+}
+
+//===----------------------------------------------------------------------===//
+// The command
+//===----------------------------------------------------------------------===//
+
+namespace cl = llvm::cl;
+using commands::estimate;
+
+static cl::opt<bool> classic(
+    "classic", cl::cat(category()), cl::sub(estimate()),
+    cl::desc("As DeepSpeed's documentation has them, not its present code"));
+static cl::opt<double> parameterCount("params", cl::cat(category()),
+                                      cl::sub(estimate()),
+                                      cl::value_desc("count"),
+                                      cl::desc("Parameters in all, without a "
+                                               "model"));
+static cl::opt<double> largestLayer("largest-layer", cl::cat(category()),
+                                    cl::sub(estimate()),
+                                    cl::value_desc("count"),
+                                    cl::desc("Parameters of the largest "
+                                             "layer"));
+static cl::opt<int64_t> gpusPerNode("gpus-per-node", cl::cat(category()),
+                                    cl::sub(estimate()), cl::init(1),
+                                    cl::value_desc("n"),
+                                    cl::desc("GPUs of a node"));
+static cl::opt<int64_t> nodes("nodes", cl::cat(category()), cl::sub(estimate()),
+                              cl::init(1), cl::value_desc("n"),
+                              cl::desc("Nodes"));
+static cl::opt<int64_t> sequence("sequence", cl::cat(category()),
+                                 cl::sub(estimate()), cl::value_desc("n"),
+                                 cl::desc("Tokens of a sample, for the "
+                                          "estimate of activations"));
+static cl::opt<int64_t> heads("heads", cl::cat(category()), cl::sub(estimate()),
+                              cl::value_desc("n"),
+                              cl::desc("Attention heads, for the same"));
+static cl::opt<int64_t> hidden("hidden", cl::cat(category()),
+                               cl::sub(estimate()), cl::value_desc("n"),
+                               cl::desc("Width, for the same"));
+static cl::opt<int64_t> batch("batch", cl::cat(category()), cl::sub(estimate()),
+                              cl::value_desc("n"),
+                              cl::desc("Samples on a GPU, for the same"));
+static cl::opt<double> bufferFactor("buffer-factor", cl::cat(category()),
+                                    cl::sub(estimate()), cl::init(1.5),
+                                    cl::value_desc("factor"),
+                                    cl::desc("DeepSpeed's "
+                                             "additional_buffer_factor, for "
+                                             "CPU memory"));
+
+LogicalResult mlir::zero::runEstimateCommand() {
+  if (options::inputs.size() > 1)
+    return expectInputs(1);
+  EstimateRequest request;
+  if (classic)
+    request.version = EstimateVersion::Classic;
+  request.setup = {parameterCount, largestLayer, gpusPerNode, nodes,
+                   bufferFactor};
+  request.transformer = {sequence, heads, hidden, batch};
+  request.plan = planOptions("");
+  if (!options::inputs.empty())
+    request.model = options::inputs.front();
+  else if (!request.plan.empty() || !request.plan.machine.empty())
+    return fail("an estimate of --params plans nothing: give a model, or leave "
+                "the options of a plan out");
+  return runEstimate(std::move(request));
 }

@@ -1,4 +1,4 @@
-//===- Model.cpp - a model or schedule that a mode of zero-plan reads -----===//
+//===- Model.cpp - a model or schedule that zero-plan reads ---------------===//
 
 #include "Model.h"
 
@@ -12,15 +12,9 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace mlir::zero;
-
-LogicalResult mlir::zero::fail(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "zero-plan") << message << "\n";
-  return failure();
-}
 
 bool PlanOptions::empty() const {
   return config.empty() && pipeline.empty() && stage.empty() && ranks.empty() &&

@@ -1,6 +1,8 @@
-//===- Model.h - a model or schedule that a mode of zero-plan reads -------===//
+//===- Model.h - a model or schedule that zero-plan reads -----------------===//
 #ifndef ZERO_PLAN_MODEL_H
 #define ZERO_PLAN_MODEL_H
+
+#include "../Output.h"
 
 #include "zero/Config/Config.h"
 #include "zero/Cost/Machine.h"
@@ -19,9 +21,6 @@ class SourceMgrDiagnosticHandler;
 } // namespace mlir
 
 namespace mlir::zero {
-
-/// Writes "zero-plan: error: <message>" to standard error.
-LogicalResult fail(const llvm::Twine &message);
 
 /// What zero-pipeline is to do: its configuration file, and options in text
 /// that override it.

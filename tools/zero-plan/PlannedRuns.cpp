@@ -11,6 +11,7 @@
 #include "zero/Plan/PlanSummary.h"
 
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 #include <cmath>
@@ -133,8 +134,8 @@ static void printSummary(StringRef name, const ErrorSummary &summary) {
                << percent(summary.worst) << ", of " << summary.count << "\n";
 }
 
-void mlir::zero::printRuns(const Machine &machine, ArrayRef<PlannedRun> runs,
-                           const LeftOut &leftOut) {
+static void printRuns(const Machine &machine, ArrayRef<PlannedRun> runs,
+                      const LeftOut &leftOut) {
   llvm::outs() << "predicted for " << machine.name
                << ", beside published runs; tokens a second and GPU\n";
   Table table;
@@ -186,8 +187,8 @@ static void writeRun(llvm::json::OStream &json, const PlannedRun &run) {
   });
 }
 
-void mlir::zero::writeRuns(llvm::json::OStream &json, const Machine &machine,
-                           ArrayRef<PlannedRun> runs, const LeftOut &leftOut) {
+static void writeRuns(llvm::json::OStream &json, const Machine &machine,
+                      ArrayRef<PlannedRun> runs, const LeftOut &leftOut) {
   json.object([&] {
     json.attribute("machine", machine.name);
     json.attribute("source", machine.source);
@@ -201,5 +202,25 @@ void mlir::zero::writeRuns(llvm::json::OStream &json, const Machine &machine,
       for (const PlannedRun &run : runs)
         writeRun(json, run);
     });
+  });
+}
+
+FailureOr<Machine> mlir::zero::findMachine(StringRef nameOrPath) {
+  std::string error;
+  FailureOr<Machine> machine = readMachine(nameOrPath, error);
+  if (failed(machine))
+    return fail(error);
+  return machine;
+}
+
+LogicalResult mlir::zero::reportRuns(StringRef jsonFile, const Machine &machine,
+                                     ArrayRef<PlannedRun> runs,
+                                     const LeftOut &leftOut) {
+  if (jsonFile != "-")
+    printRuns(machine, runs, leftOut);
+  if (jsonFile.empty())
+    return success();
+  return writeJsonFile(jsonFile, [&](llvm::json::OStream &json) {
+    writeRuns(json, machine, runs, leftOut);
   });
 }

@@ -4,11 +4,10 @@
 
 #include "PublishedRuns.h"
 
-#include "zero/Cost/MachineFit.h"
-
-#include "llvm/Support/JSON.h"
+#include "zero/Cost/Machine.h"
 
 #include <map>
+#include <memory>
 
 namespace mlir::zero {
 
@@ -44,10 +43,14 @@ ErrorSummary summarizeScaling(ArrayRef<PlannedRun> runs);
 /// A report's tables by name: `model` and `gpus` of runs that were left out.
 using LeftOut = std::map<std::string, ErrorSummary>;
 
-void printRuns(const Machine &machine, ArrayRef<PlannedRun> runs,
-               const LeftOut &leftOut);
-void writeRuns(llvm::json::OStream &json, const Machine &machine,
-               ArrayRef<PlannedRun> runs, const LeftOut &leftOut);
+/// The machine of that name or file.
+FailureOr<Machine> findMachine(StringRef nameOrPath);
+
+/// Prints runs beside what was published, and writes the figures to `jsonFile`;
+/// "": to none, and "-": prints nothing else.
+LogicalResult reportRuns(StringRef jsonFile, const Machine &machine,
+                         ArrayRef<PlannedRun> runs,
+                         const LeftOut &leftOut = {});
 
 } // namespace mlir::zero
 

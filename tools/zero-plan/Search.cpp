@@ -1,6 +1,6 @@
 //===- Search.cpp - the fastest plan in a memory budget -------------------===//
 
-#include "Search.h"
+#include "CommandLine.h"
 
 #include "Predict.h"
 #include "PredictedTrace.h"
@@ -298,11 +298,13 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
               ": give more ranks, a smaller micro-batch or more memory");
 }
 
-LogicalResult mlir::zero::runSearch(ModelFile &model,
-                                    const SearchOptions &options) {
+/// Searches, and prints the plans of which none is smaller and faster than
+/// another. Fails, after the smallest plan, where none fits into the budget;
+/// and where the written configuration does not give the pick again.
+static LogicalResult runSearch(ModelFile &model, const SearchOptions &options) {
   if (!model.isModel())
     return fail("'" + model.getPath() +
-                "' is a schedule, of which nothing is open; --search wants a "
+                "' is a schedule, of which nothing is open; search wants a "
                 "model");
   FailureOr<ResolvedSearch> resolved = resolveSearch(model, options);
   if (failed(resolved))
@@ -333,4 +335,37 @@ LogicalResult mlir::zero::runSearch(ModelFile &model,
   if (options.configFile.empty())
     return success();
   return writePick(model, options, *result->pick);
+}
+
+//===----------------------------------------------------------------------===//
+// The command
+//===----------------------------------------------------------------------===//
+
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> searchFolder(
+    "nvme-path", cl::cat(category()), cl::sub(commands::search()),
+    cl::value_desc("folder"),
+    cl::desc("A folder in which the search may keep optimizer states in files; "
+             "in none if not given"));
+static cl::opt<std::string>
+    configFile("write-config", cl::cat(category()), cl::sub(commands::search()),
+               cl::value_desc("file"),
+               cl::desc("Write the pick as a configuration"));
+
+LogicalResult mlir::zero::runSearchCommand() {
+  ModelFile model;
+  FailureOr<std::string> ranks = readRankCount();
+  if (failed(ranks) || failed(checkOutputs({{"--write-config", configFile}})) ||
+      failed(expectInputs(1)) || failed(model.read(options::inputs.front())))
+    return failure();
+  SearchOptions search;
+  search.plan = planOptions(*ranks);
+  search.configFile = configFile;
+  search.jsonFile = options::json;
+  if (searchFolder.getNumOccurrences())
+    search.folder = searchFolder;
+  search.drawings = drawingFiles();
+  search.lines = options::lines;
+  return runSearch(model, search);
 }

@@ -7,7 +7,7 @@
 
 namespace mlir::zero {
 
-/// What `--search` is asked for.
+/// What a search is asked for.
 struct SearchOptions {
   PlanOptions plan;
   /// Files to write: the pick as a configuration, and the front as JSON. Empty:
@@ -20,11 +20,6 @@ struct SearchOptions {
   /// Largest parts of an arena to list where nothing fits.
   unsigned lines = 5;
 };
-
-/// Searches, and prints the plans of which none is smaller and faster than
-/// another. Fails, after the smallest plan, where none fits into the budget;
-/// and where the written configuration does not give the pick again.
-LogicalResult runSearch(ModelFile &model, const SearchOptions &options);
 
 } // namespace mlir::zero
 

@@ -1,7 +1,7 @@
 //===- Machine.h - what a plan is to run on -------------------------------===//
 //
 // The figures that the cost model needs of a machine: built in for some, or
-// read from a file, which `zero-plan --calibrate` writes from measurement.
+// read from a file, which `zero-plan calibrate` writes from measurement.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_COST_MACHINE_H

@@ -1,4 +1,4 @@
-"""Solves files of buffers with --allocate and checks the offsets by itself.
+"""Solves files of buffers with zero-plan-bench and checks the offsets by itself.
 
 Usage: check_allocate.py <capacity> <seconds> <buffers.csv>...
 
@@ -36,7 +36,7 @@ def used():
 
 def solve(path, capacity, limit):
     before = used()
-    done = subprocess.run(["zero-plan", "--allocate", path, "--capacity", str(capacity)],
+    done = subprocess.run(["zero-plan-bench", "allocate", path, "--capacity", str(capacity)],
                           capture_output=True, text=True)
     seconds = used() - before
     if done.returncode:

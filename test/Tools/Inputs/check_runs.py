@@ -25,7 +25,7 @@ with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="") as runs, \
     chosen.writeheader()
     chosen.writerows(rows)
     runs.flush()
-    process = subprocess.run(["zero-plan", "--compare-runs", runs.name, "--machine", machine,
+    process = subprocess.run(["zero-plan", "compare-runs", runs.name, "--machine", machine,
                               "--json", report.name], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True)
     if process.returncode:

@@ -1,4 +1,4 @@
-"""Compares the pick of --search with all plans that it could have chosen.
+"""Compares the pick of a search with all plans that it could have chosen.
 
 Usage: check_search.py <model.mlir> <budget in MiB>...
 
@@ -17,9 +17,9 @@ RECOMPUTED += [f"checkpoint-layers=0 checkpoint-policy={policy}" for policy in (
 RECOMPUTED += ["checkpoint-activations=1 checkpoint-policy=cheap"]
 
 
-def zero_plan(model, *arguments):
-    done = subprocess.run(["zero-plan", model, "--ranks", "4", "--stage", "2", "--json", "-",
-                           *arguments], capture_output=True, text=True)
+def zero_plan(*arguments):
+    done = subprocess.run(["zero-plan", *arguments, "--ranks", "4", "--stage", "2", "--json", "-"],
+                          capture_output=True, text=True)
     return done.returncode, json.loads(done.stdout)
 
 
@@ -35,7 +35,7 @@ picks = set()
 for budget in budgets:
     limit = int(float(budget) * 2 ** 20)
     best = min(p for p in plans if p[1] <= limit)
-    _, found = zero_plan(model, "--search", "--memory-budget", str(limit), "--pipeline", FIXED)
+    _, found = zero_plan("search", model, "--memory-budget", str(limit), "--pipeline", FIXED)
     pick = (found["pick"]["seconds"], found["pick"]["bytes"])
     if pick > best or pick[1] > limit:
         sys.exit(f"{budget} MiB: the pick is {pick}, and there is {best}")

@@ -1,4 +1,4 @@
-"""Has zero-plan fit a machine to runs on another one, whose figures are known, and
+"""Has zero-plan-bench fit a machine to runs on another one, whose figures are known, and
 expects that it then predicts them.
 
 Usage: fit_runs.py <folder>
@@ -24,11 +24,11 @@ folder = pathlib.Path(sys.argv[1])
 folder.mkdir(exist_ok=True)
 
 
-def plan(*arguments):
-    process = subprocess.run(["zero-plan", *map(str, arguments)], text=True,
+def run(*arguments):
+    process = subprocess.run([*map(str, arguments)], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if process.returncode:
-        sys.exit(f"zero-plan {arguments} fails: {process.stderr}")
+        sys.exit(f"{arguments} fails: {process.stderr}")
 
 
 def write(path, speeds):
@@ -42,14 +42,14 @@ def write(path, speeds):
 
 runs, fitted, report = folder / "runs.csv", folder / "fitted.json", folder / "report.json"
 write(runs, [1.0] * len(RUNS))
-plan("--fit", runs, "--machine", "h100", "-o", fitted)
+run("zero-plan-bench", "fit", runs, "--machine", "h100", "-o", fitted)
 machine = json.loads(fitted.read_text())
 machine.update(REAL)
 real = folder / "h100-real.json"
 real.write_text(json.dumps(machine))
-plan("--compare-runs", runs, "--machine", real, "--json", report)
+run("zero-plan", "compare-runs", runs, "--machine", real, "--json", report)
 write(runs, [run["predicted_tokens_per_second"] for run in json.loads(report.read_text())["runs"]])
-plan("--fit", runs, "--machine", "h100", "-o", fitted, "--json", report)
+run("zero-plan-bench", "fit", runs, "--machine", "h100", "-o", fitted, "--json", report)
 found = json.loads(report.read_text())
 machine = json.loads(fitted.read_text())
 for name, value in REAL.items():
@@ -59,6 +59,6 @@ if found["all"]["mean"] > MOST or found["all"]["count"] != len(RUNS):
     sys.exit(f"wanted a mean error of at most {MOST} over {len(RUNS)} runs")
 
 again = folder / "again.json"
-plan("--fit", runs, "--machine", "h100", "-o", again)
+run("zero-plan-bench", "fit", runs, "--machine", "h100", "-o", again)
 if again.read_bytes() != fitted.read_bytes():
     sys.exit("the same runs give another machine")

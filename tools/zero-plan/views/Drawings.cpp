@@ -1,7 +1,7 @@
 //===- Drawings.cpp - the files of --trace and --picture ------------------===//
 
 #include "Drawings.h"
-
+#include "../../Output.h"
 #include "Picture.h"
 #include "PredictedTrace.h"
 

@@ -2,7 +2,7 @@
 
 #include "Explain.h"
 
-#include "Model.h"
+#include "../../Output.h"
 #include "ParameterLife.h"
 #include "Table.h"
 
@@ -144,7 +144,7 @@ LogicalResult mlir::zero::explainParameter(ModuleOp module, StringRef name) {
     partition = places.getPartition(parameter.getSymNameAttr());
   if (!partition)
     return fail("found no parameter @" + name +
-                "; --layout lists those of the model");
+                "; zero-plan layout lists those of the model");
   MemberAttr member = places.getMember(parameter.getSymNameAttr());
   printPartition(parameter, partition, member);
   printOwners(partition, member);

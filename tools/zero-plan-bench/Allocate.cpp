@@ -1,8 +1,8 @@
 //===- Allocate.cpp - offsets for buffers of a CSV file -------------------===//
 
 #include "Allocate.h"
+#include "../Output.h"
 #include "Csv.h"
-#include "Model.h"
 
 #include "zero/Config/InputFile.h"
 #include "zero/Memory/Allocation.h"

@@ -1,6 +1,6 @@
 //===- LeastSquares.cpp - damped Gauss-Newton steps -----------------------===//
 
-#include "zero/Cost/MachineFit.h"
+#include "MachineFit.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -2,6 +2,8 @@
 #ifndef ZERO_PLAN_TABLE_H
 #define ZERO_PLAN_TABLE_H
 
+#include "program/ByteCount.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
@@ -11,10 +13,9 @@
 
 namespace mlir::zero {
 
-/// "512 B", "1.50 KiB", "63.72 GiB".
-std::string formatBytes(int64_t bytes);
-/// The digits in groups of three: "1,234,567".
-std::string formatCount(int64_t count);
+using zrt::formatBytes;
+using zrt::formatCount;
+
 /// "1 rank", "4 ranks".
 std::string plural(int64_t count, llvm::StringRef what,
                    llvm::StringRef ending = "s");

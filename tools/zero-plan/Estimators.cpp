@@ -1,6 +1,6 @@
 //===- Estimators.cpp - what DeepSpeed says that ZeRO needs ---------------===//
 
-#include "zero/Plan/Estimators.h"
+#include "Estimators.h"
 
 #include <algorithm>
 

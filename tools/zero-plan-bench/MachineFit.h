@@ -4,8 +4,8 @@
 // programs took: for machines on which nothing smaller was measured.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ZERO_COST_MACHINEFIT_H
-#define ZERO_COST_MACHINEFIT_H
+#ifndef ZERO_PLANBENCH_MACHINEFIT_H
+#define ZERO_PLANBENCH_MACHINEFIT_H
 
 #include "zero/Cost/Machine.h"
 
@@ -48,4 +48,4 @@ SmallVector<double> minimizeSquares(ArrayRef<double> start,
 
 } // namespace mlir::zero
 
-#endif // ZERO_COST_MACHINEFIT_H
+#endif // ZERO_PLANBENCH_MACHINEFIT_H

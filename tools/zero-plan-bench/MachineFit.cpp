@@ -1,6 +1,6 @@
 //===- MachineFit.cpp - a machine's figures from whole updates ------------===//
 
-#include "zero/Cost/MachineFit.h"
+#include "MachineFit.h"
 
 #include "zero/Cost/Timeline.h"
 

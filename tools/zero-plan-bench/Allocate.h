@@ -1,6 +1,6 @@
 //===- Allocate.h - offsets for buffers of a CSV file ---------------------===//
-#ifndef ZERO_PLAN_ALLOCATE_H
-#define ZERO_PLAN_ALLOCATE_H
+#ifndef ZERO_PLANBENCH_ALLOCATE_H
+#define ZERO_PLANBENCH_ALLOCATE_H
 
 #include "mlir/Support/LLVM.h"
 
@@ -17,4 +17,4 @@ int runAllocate(StringRef file, int64_t capacity, double seconds);
 
 } // namespace mlir::zero
 
-#endif // ZERO_PLAN_ALLOCATE_H
+#endif // ZERO_PLANBENCH_ALLOCATE_H

@@ -4,12 +4,6 @@
 
 #include "zero/Cost/Timeline.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
-namespace llvm::json {
-class OStream;
-}
-
 namespace mlir::zero {
 
 /// When a region ran; the update, where `micro` is -1.
@@ -27,19 +21,6 @@ SmallVector<RegionTime> listRegions(const Timeline &timeline);
 
 /// The text of a trace file with the timeline as the process of rank 0.
 std::string formatTrace(const Timeline &timeline);
-
-/// Fails where `path` cannot be written; leaves what is there.
-LogicalResult checkWritable(StringRef path);
-
-/// Writes `text` to `path`.
-LogicalResult writeTextFile(StringRef path, StringRef text);
-
-/// Writes to `path` what `write` writes as JSON, and a newline; `indent` spaces
-/// a level.
-LogicalResult
-writeJsonFile(StringRef path,
-              llvm::function_ref<void(llvm::json::OStream &)> write,
-              unsigned indent = 1);
 
 } // namespace mlir::zero
 

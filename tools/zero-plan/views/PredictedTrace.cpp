@@ -2,9 +2,6 @@
 
 #include "PredictedTrace.h"
 
-#include "../Output.h"
-#include "Model.h"
-
 #include "program/Trace.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -63,34 +60,4 @@ std::string mlir::zero::formatTrace(const Timeline &timeline) {
     writer.addSubmit(0, *event.command, time);
   }
   return zrt::traceFile({events});
-}
-
-LogicalResult mlir::zero::checkWritable(StringRef path) {
-  namespace fs = llvm::sys::fs;
-  bool isThere = fs::exists(path);
-  int file = -1;
-  if (std::error_code code =
-          fs::openFileForWrite(path, file, fs::CD_OpenAlways, fs::OF_Append))
-    return fail("cannot write '" + path + "': " + code.message());
-  fs::closeFile(file);
-  if (!isThere)
-    fs::remove(path);
-  return success();
-}
-
-LogicalResult mlir::zero::writeTextFile(StringRef path, StringRef text) {
-  std::string error = writeBytes(path, text);
-  return error.empty() ? success() : fail(error);
-}
-
-LogicalResult
-mlir::zero::writeJsonFile(StringRef path,
-                          llvm::function_ref<void(llvm::json::OStream &)> write,
-                          unsigned indent) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::json::OStream json(os, indent);
-  write(json);
-  os << "\n";
-  return writeTextFile(path, text);
 }
