@@ -149,4 +149,3 @@ mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
 #include "zero/Interfaces/MoveOpInterface.cpp.inc"
 #include "zero/Interfaces/PaddableOpInterface.cpp.inc"
 #include "zero/Interfaces/RowBlockOpInterface.cpp.inc"
-#include "zero/Interfaces/StatisticsOpInterface.cpp.inc"

@@ -56,3 +56,16 @@ zrt::KernelSpec mlir::zero::toKernelSpec(Operation *op,
   zrt::fillFlags(spec);
   return spec;
 }
+
+LogicalResult mlir::zero::verifySignature(KernelOpInterface op) {
+  zrt::KernelSpec spec = toKernelSpec(op, op.describeKernel());
+  zrt::KernelShapes shapes(spec);
+  std::string wrong = zrt::checkOperation(spec, shapes);
+  return wrong.empty() ? success() : op->emitOpError(wrong);
+}
+
+bool mlir::zero::isStatistic(Operation *op, unsigned index) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  return kernel &&
+         zrt::isStatistic(toKernelSpec(op, kernel.describeKernel()), index);
+}

@@ -3,7 +3,7 @@
 #include "zero/Transforms/Passes.h"
 
 #include "zero/Dialect/Zero/Zero.h"
-#include "zero/Interfaces/Interfaces.h"
+#include "zero/Interfaces/KernelSpec.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -210,13 +210,12 @@ Value StepRewriter::widen(Value value) {
 //===----------------------------------------------------------------------===//
 
 static bool isStatisticOperand(OpOperand &operand) {
-  auto op = dyn_cast<StatisticsOpInterface>(operand.getOwner());
-  return op && op.isStatisticOperand(operand.getOperandNumber());
+  return isStatistic(operand.getOwner(), operand.getOperandNumber());
 }
 
 static bool isStatisticResult(OpResult result) {
-  auto op = dyn_cast<StatisticsOpInterface>(result.getOwner());
-  return op && op.isStatisticResult(result.getResultNumber());
+  Operation *op = result.getOwner();
+  return isStatistic(op, op->getNumOperands() + result.getResultNumber());
 }
 
 /// The precision that the operands ask for: f32 wins over 16 bits, as in the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <sstream>
 
 using namespace zrt;
 
@@ -25,10 +26,31 @@ std::string KernelPattern::checkInts(const Attribute &attribute,
     return "attribute '" + key + "' is neither 0 nor 1";
   default:
     if (values.size() == 1)
-      return {};
+      return checkBounds(attribute, double(values[0]),
+                         std::to_string(values[0]));
     return "attribute '" + key + "' has " + std::to_string(values.size()) +
            " values, wanted one";
   }
+}
+
+/// `found` is the value as text.
+std::string KernelPattern::checkBounds(const Attribute &attribute, double value,
+                                       const std::string &found) {
+  auto text = [](double bound) {
+    std::ostringstream stream;
+    stream << bound;
+    return stream.str();
+  };
+  // What is no number is in no range.
+  if ((!attribute.least || value >= *attribute.least) &&
+      (!attribute.below || value < *attribute.below))
+    return {};
+  std::string wanted =
+      attribute.least ? text(*attribute.least) + " or more" : "";
+  if (attribute.below)
+    wanted += (wanted.empty() ? "" : " and ") +
+              ("less than " + text(*attribute.below));
+  return "attribute '" + attribute.key + "' is " + found + ", wanted " + wanted;
 }
 
 std::string KernelPattern::matchAttributes(const KernelSpec &spec) const {
@@ -46,9 +68,14 @@ std::string KernelPattern::matchAttributes(const KernelSpec &spec) const {
     if (std::string wrong = checkInts(*found, values); !wrong.empty())
       return wrong;
   }
-  for (const auto &[key, value] : spec.floats)
-    if (find(key, true) == attributes.end())
+  for (const auto &[key, value] : spec.floats) {
+    auto found = find(key, true);
+    if (found == attributes.end())
       return "attribute '" + key + "' is unknown to it as a real number";
+    if (std::string wrong = checkBounds(*found, value, std::to_string(value));
+        !wrong.empty())
+      return wrong;
+  }
   for (const Attribute &attribute : attributes) {
     const bool isThere = attribute.kind == AttributeKind::Real
                              ? spec.floats.count(attribute.key) != 0
@@ -117,8 +144,7 @@ std::string KernelPattern::match(const KernelSpec &spec, KernelShapes &shapes,
   if (!fitsCount(operands, spec.operands.size()) ||
       !fitsCount(results, spec.results.size()))
     return countText(spec);
-  bindWide(operands, spec.operands, shapes);
-  bindWide(results, spec.results, shapes);
+  bindWide(spec, shapes);
   std::string wrong = matchList(operands, spec.operands, shapes);
   if (wrong.empty())
     wrong = matchList(results, spec.results, shapes);
@@ -138,14 +164,22 @@ std::string KernelPattern::match(const KernelSpec &spec, KernelShapes &shapes,
   return {};
 }
 
-/// Statistics of f64 are f64, also in front of what they are statistics of.
-void KernelPattern::bindWide(const std::vector<Tensor> &patterns,
-                             const std::vector<TensorType> &types,
-                             KernelShapes &shapes) {
-  for (size_t i = 0; i < patterns.size() && i < types.size(); ++i)
-    if (shapes.isOperation && patterns[i].element == "T" &&
-        types[i].type == DataType::F64)
-      shapes.types.emplace("T", DataType::F64);
+/// Statistics of f64 are f64, also in front of what they are statistics of: the
+/// first tensor of floats tells.
+void KernelPattern::bindWide(const KernelSpec &spec,
+                             KernelShapes &shapes) const {
+  const size_t count = spec.operands.size() + spec.results.size();
+  for (size_t i = 0; shapes.isOperation && i < count; ++i) {
+    const Tensor *pattern = tensorAt(spec, i);
+    if (!pattern || pattern->element != "T")
+      continue;
+    const DataType type = i < spec.operands.size()
+                              ? spec.operands[i].type
+                              : spec.results[i - spec.operands.size()].type;
+    if (type == DataType::F64)
+      shapes.types.emplace("T", type);
+    return;
+  }
 }
 
 std::string KernelPattern::matchList(const std::vector<Tensor> &patterns,
@@ -161,13 +195,24 @@ std::string KernelPattern::matchList(const std::vector<Tensor> &patterns,
   return {};
 }
 
-bool KernelPattern::takesStrides(const KernelSpec &spec, size_t index) const {
+const KernelPattern::Tensor *KernelPattern::tensorAt(const KernelSpec &spec,
+                                                     size_t index) const {
   const bool isResult = index >= spec.operands.size();
   const std::vector<Tensor> &patterns = isResult ? results : operands;
   if (isResult)
     index -= spec.operands.size();
-  return !patterns.empty() &&
-         patterns[std::min(index, patterns.size() - 1)].strided;
+  return patterns.empty() ? nullptr
+                          : &patterns[std::min(index, patterns.size() - 1)];
+}
+
+bool KernelPattern::takesStrides(const KernelSpec &spec, size_t index) const {
+  const Tensor *tensor = tensorAt(spec, index);
+  return tensor && tensor->strided;
+}
+
+bool KernelPattern::isStatistic(const KernelSpec &spec, size_t index) const {
+  const Tensor *tensor = tensorAt(spec, index);
+  return tensor && tensor->element == "S";
 }
 
 /// What is wrong with the strides of `type`; empty where nothing is.

@@ -29,13 +29,17 @@ struct KernelPattern {
   /// Whether the operand, or past those the result, may have strides.
   bool takesStrides(const KernelSpec &spec, size_t index) const;
 
+  /// Whether the operand, or past those the result, is a statistic.
+  bool isStatistic(const KernelSpec &spec, size_t index) const;
+
 private:
   enum class AttributeKind { Flag, Int, Ints, Range, Real };
   struct Attribute {
     std::string key;
     AttributeKind kind;
-    bool optional;      ///< flags are
-    std::string letter; ///< of which it is the size, or a range
+    bool optional;                      ///< flags are
+    std::string letter;                 ///< of which it is the size, or a range
+    std::optional<double> least, below; ///< bounds of one number
   };
   /// One dimension: a number, a product of letters, or a group of dimensions.
   struct Dimension {
@@ -60,6 +64,8 @@ private:
     std::string letter, unless;
   };
 
+  const Tensor *tensorAt(const KernelSpec &spec, size_t index) const;
+
   std::vector<Tensor> parseTensors(const char *schema, const std::string &text);
   Tensor parseTensor(const char *schema, const std::string &text);
   static Dimension parseDimension(std::string text);
@@ -71,11 +77,11 @@ private:
 
   static std::string checkInts(const Attribute &attribute,
                                const std::vector<int64_t> &values);
+  static std::string checkBounds(const Attribute &attribute, double value,
+                                 const std::string &found);
   std::string bindLetters(const KernelSpec &spec, KernelShapes &shapes) const;
   std::string checkLetters(KernelShapes &shapes) const;
-  static void bindWide(const std::vector<Tensor> &patterns,
-                       const std::vector<TensorType> &types,
-                       KernelShapes &shapes);
+  void bindWide(const KernelSpec &spec, KernelShapes &shapes) const;
   static DataType statisticOf(const KernelShapes &shapes);
   static std::vector<Dimension> orderOf(const Tensor &pattern,
                                         const KernelSpec &spec);

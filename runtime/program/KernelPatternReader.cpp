@@ -3,6 +3,7 @@
 #include "program/KernelPattern.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 using namespace zrt;
@@ -24,6 +25,16 @@ bool takeSuffix(std::string &text, const std::string &suffix) {
     return false;
   text.resize(text.size() - suffix.size());
   return true;
+}
+
+/// Takes a mark and the number behind it from the end.
+std::optional<double> takeBound(std::string &text, const std::string &mark) {
+  const size_t at = text.find(mark);
+  if (at == std::string::npos)
+    return std::nullopt;
+  const double bound = std::atof(text.c_str() + at + mark.size());
+  text.resize(at);
+  return bound;
 }
 
 } // namespace
@@ -140,6 +151,8 @@ void KernelPattern::parseAttributes(const char *schema,
     const size_t colon = part.find(':');
     std::string kind = colon == std::string::npos ? "" : part.substr(colon + 1);
     const bool optional = takeSuffix(kind, "?");
+    const std::optional<double> below = takeBound(kind, "<"),
+                                least = takeBound(kind, ">=");
     std::string letter;
     if (const size_t open = kind.find('['); open != std::string::npos) {
       takeSuffix(kind, "]");
@@ -155,7 +168,7 @@ void KernelPattern::parseAttributes(const char *schema,
       refuseSchema(schema, "has the attribute '" + part + "' of no letter");
     attributes.push_back({part.substr(0, colon), found->second,
                           optional || found->second == AttributeKind::Flag,
-                          letter});
+                          letter, least, below});
   }
 }
 

@@ -146,6 +146,11 @@ bool zrt::takesStrides(const KernelSpec &spec, size_t index) {
   return row && row->pattern.takesStrides(spec, index);
 }
 
+bool zrt::isStatistic(const KernelSpec &spec, size_t index) {
+  const Row *row = findRow(spec.name);
+  return row && row->pattern.isStatistic(spec, index);
+}
+
 KernelArithmetic zrt::arithmeticOf(const KernelSpec &spec) {
   const Row *row = findRow(spec.name);
   if (!row || !row->schema.arithmetic)

@@ -94,6 +94,7 @@ struct KernelArithmetic {
 /// - `flag` is 0 or 1 and 0 where it is absent; a flag with an optional
 ///   tensor's name says whether the tensor is there. `int` and `real` are one
 ///   number, `ints` a list, `range` two increasing numbers from 0 on.
+/// - `eps:real>=0` and `p:real>=0<1` are bounds of one number.
 /// - `groups:int[u]` is the size of the letter `u`, 1 or more;
 ///   `heads:range[h]` is a range of the letter `h`.
 /// - `?` says that the key may be absent.
@@ -118,6 +119,11 @@ inline constexpr int64_t kStrideBytes = 16;
 /// Whether the schema of `spec` lets a tensor have strides: the operand, or
 /// where `index` is past those the result.
 bool takesStrides(const KernelSpec &spec, size_t index);
+
+/// Whether the schema of `spec` calls a tensor a statistic, which stays f32
+/// where others are narrower: the operand, or where `index` is past those the
+/// result.
+bool isStatistic(const KernelSpec &spec, size_t index);
 
 /// The schema of the kernel `name`, or null where there is none.
 const KernelSchema *findKernelSchema(const std::string &name);

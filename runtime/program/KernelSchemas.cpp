@@ -13,9 +13,11 @@ namespace {
 
 using Shapes = const KernelShapes &;
 
-/// Operations an element of the tensor `x`, which such a schema has.
-template <int operations> uint64_t each(Shapes s) {
-  return operations * s.elements("x");
+constexpr char kX[] = "x", kY[] = "y", kDx[] = "dx", kDy[] = "dy";
+
+/// Operations an element of a tensor.
+template <int operations, const char *tensor = kX> uint64_t each(Shapes s) {
+  return operations * s.elements(tensor);
 }
 
 //===----------------------------------------------------------------------===//
@@ -44,8 +46,6 @@ template <const char *images, const char *results>
 std::string checkConvOf(Shapes s) {
   return checkConv(s, *s.tensor(images), *s.tensor(results));
 }
-
-constexpr char kX[] = "x", kY[] = "y", kDx[] = "dx", kDy[] = "dy";
 
 /// An operation for each element of each window.
 template <const char *pooled> uint64_t poolFlops(Shapes s) {
@@ -78,14 +78,6 @@ std::string checkEmbedding(Shapes s) {
 }
 std::string checkClasses(Shapes s) {
   return checkCount(s, "classes", 1, s.size("n"));
-}
-
-std::string checkDropout(Shapes s) {
-  const double p = s.spec->real("p");
-  if (s.tensor("x")->shape.empty() || !(p >= 0 && p < 1))
-    return "the operand is " + describe(*s.tensor("x")) + " and p is " +
-           std::to_string(p) + ", wanted a dimension of samples and 0 <= p < 1";
-  return {};
 }
 
 enum : int64_t { kSum = 0, kMaximum = 1, kMean = 2 };
@@ -158,62 +150,11 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
        "dy:T[n,c,o..] -> dx:T[n,c,s..] | parallel n c, linear dy",
        "window:ints strides:ints padding:ints count_padding:flag",
        poolFlops<kDy>, nullptr, checkPool<kDx, kDy>},
-      // Normalisations and softmax, along rows.
-      {"nn.layer_norm",
-       "x:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:S[r..] rstd:S[r..] | "
-       "parallel r",
-       "eps:real", each<8>},
-      {"nn.layer_norm_grad",
-       "dy:T[r..,n] x:T[r..,n] w:T[n] mean:S[r..] rstd:S[r..] -> dx:T[r..,n] "
-       "dw:T[n] db:T[n] | sum r, linear dy",
-       "", each<14>},
-      {"nn.rms_norm",
-       "x:T[r..,n] w:T[n] -> y:T[r..,n] rstd:S[r..] | parallel r", "eps:real",
-       each<4>},
-      {"nn.rms_norm_grad",
-       "dy:T[r..,n] x:T[r..,n] w:T[n] rstd:S[r..] -> dx:T[r..,n] dw:T[n] | "
-       "sum r, linear dy",
-       "", each<10>},
-      {"nn.add_layer_norm",
-       "x:T[r..,n] residual:T[r..,n] w:T[n] b:T[n] -> y:T[r..,n] mean:S[r..] "
-       "rstd:S[r..] sum:T[r..,n] | parallel r",
-       "eps:real", each<9>},
-      {"nn.add_layer_norm_grad",
-       "dy:T[r..,n] dsum+:T[r..,n] x:T[r..,n] w:T[n] mean:S[r..] rstd:S[r..] "
-       "-> dx:T[r..,n] dw:T[n] db:T[n] | sum r, linear dy",
-       "", each<15>},
-      {"nn.add_rms_norm",
-       "x:T[r..,n] residual:T[r..,n] w:T[n] -> y:T[r..,n] rstd:S[r..] "
-       "sum:T[r..,n] | parallel r",
-       "eps:real", each<5>},
-      {"nn.add_rms_norm_grad",
-       "dy:T[r..,n] dsum+:T[r..,n] x:T[r..,n] w:T[n] rstd:S[r..] -> "
-       "dx:T[r..,n] dw:T[n] | sum r, linear dy",
-       "", each<11>},
-      {"nn.batch_norm",
-       "x:T[n,c,s..] w:T[c] b:T[c] -> y:T[n,c,s..] mean:S[c] variance:S[c] | "
-       "parallel c",
-       "eps:real", each<8>},
-      {"nn.batch_norm_grad",
-       "dy:T[n,c,s..] x:T[n,c,s..] w:T[c] mean:S[c] variance:S[c] -> "
-       "dx:T[n,c,s..] dw:T[c] db:T[c] | parallel c, linear dy",
-       "eps:real", each<12>},
-      {"nn.softmax", "x:T[r..,n] -> y:T[r..,n] | parallel r", "", each<5>},
-      {"nn.softmax_grad",
-       "dy:T[r..,n] y:T[r..,n] -> dx:T[r..,n] | parallel r, linear dy", "",
-       [](Shapes s) -> uint64_t { return 4 * s.elements("y"); }},
-      {"nn.silu_mul",
-       "gate:T[r..] up:T[r..] -> y:T[r..] | parallel r, linear up", "",
-       [](Shapes s) -> uint64_t { return 5 * s.elements("y"); }},
-      {"nn.silu_mul_grad",
-       "dy:T[r..] gate:T[r..] up:T[r..] -> dgate:T[r..] dup:T[r..] | "
-       "parallel r, linear dy",
-       "", [](Shapes s) -> uint64_t { return 11 * s.elements("dy"); }},
-      // Whole: which elements are dropped follows from their positions in the
-      // sample. Philox4x32-10 makes four numbers in about 60 integer
-      // operations.
-      {"nn.dropout", "x:T[r..] -> y:T[r..] | linear x", "id:int p:real",
-       each<17>, nullptr, checkDropout},
+// Normalisations and softmax, gated activations, dropout.
+#include "zero/Dialect/NN/NNActivationRows.inc"
+#include "zero/Dialect/NN/NNAddedNormRows.inc"
+#include "zero/Dialect/NN/NNBatchNormRows.inc"
+#include "zero/Dialect/NN/NNNormalizationRows.inc"
       // Embeddings and the loss. Rows of a loss are whole: it is a mean over
       // those that count.
       {"nn.embedding",

@@ -105,6 +105,5 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/MoveOpInterface.h.inc"
 #include "zero/Interfaces/PaddableOpInterface.h.inc"
 #include "zero/Interfaces/RowBlockOpInterface.h.inc"
-#include "zero/Interfaces/StatisticsOpInterface.h.inc"
 
 #endif // ZERO_INTERFACES_INTERFACES_H

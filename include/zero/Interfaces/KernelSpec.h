@@ -22,6 +22,14 @@ zrt::TensorType toTensorType(RankedTensorType type);
 /// values, scalars, are part of the description. No work is counted.
 zrt::KernelSpec toKernelSpec(Operation *op, const KernelDescription &kernel);
 
+/// The operation is what the row of its kernel says; it may be of f64. Reports
+/// what is not at `op`.
+LogicalResult verifySignature(KernelOpInterface op);
+
+/// Whether the operand, or past those the result, stays f32 where the operation
+/// computes on 16-bit tensors, as the row of its kernel says.
+bool isStatistic(Operation *op, unsigned index);
+
 } // namespace mlir::zero
 
 #endif // ZERO_INTERFACES_KERNELSPEC_H

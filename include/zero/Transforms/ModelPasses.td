@@ -86,8 +86,8 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
     what `zero.load` reads, the results of operations on it, and float arguments
     of the step, which are rounded first. These stay f32:
 
-    - statistics (mean, rstd, lse, masks, the loss), as `StatisticsOpInterface`
-      says, and what is computed from them;
+    - statistics (mean, rstd, lse, masks, the loss), as the row of an
+      operation's kernel says, and what is computed from them;
     - the *loss tail*: elementwise operations, reductions and `nn.softmax` on
       which nothing but the loss depends;
     - what the model itself extends with `arith.extf`, and what is computed from

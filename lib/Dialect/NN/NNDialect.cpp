@@ -1,6 +1,7 @@
 //===- NNDialect.cpp - the nn dialect -------------------------------------===//
 
 #include "zero/Dialect/NN/NN.h"
+#include "zero/Interfaces/KernelSpec.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,7 +1,7 @@
 // RUN: zero-opt %s -split-input-file -verify-diagnostics
 
 func.func @layer_norm_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.layer_norm' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.layer_norm' op x is f32, wanted [r.., n] of f32}}
   %0:3 = nn.layer_norm %x, %w, %w eps 1.0e-5 : (tensor<f32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
   return
 }
@@ -9,7 +9,7 @@ func.func @layer_norm_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @layer_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %b: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.layer_norm' op b has shape [4], wanted [8]}}
+  // expected-error @+1 {{'nn.layer_norm' op b is 4xf32, wanted 8xf32}}
   %0:3 = nn.layer_norm %x, %w, %b eps 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -17,7 +17,7 @@ func.func @layer_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %b: tensor<4xf3
 // -----
 
 func.func @layer_norm_c3(%x: tensor<4x8xbf16>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.layer_norm' op w has element type f32, wanted bf16}}
+  // expected-error @+1 {{'nn.layer_norm' op w is 8xf32, wanted 8xbf16}}
   %0:3 = nn.layer_norm %x, %w, %w eps 1.0e-5 : (tensor<4x8xbf16>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xbf16>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -25,7 +25,7 @@ func.func @layer_norm_c3(%x: tensor<4x8xbf16>, %w: tensor<8xf32>) {
 // -----
 
 func.func @layer_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.layer_norm' op eps is -1.000000, wanted 0 or more}}
+  // expected-error @+1 {{'nn.layer_norm' op attribute 'eps' is -1.000000, wanted 0 or more}}
   %0:3 = nn.layer_norm %x, %w, %w eps -1.0 : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -41,7 +41,7 @@ func.func @layer_norm_c5(%x: tensor<4x8xbf16>, %w: tensor<8xbf16>) {
 // -----
 
 func.func @layer_norm_grad_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.layer_norm_grad' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.layer_norm_grad' op dy is f32, wanted [r.., n] of f32}}
   %0:3 = nn.layer_norm_grad %x, %x, %w, %x, %x : (tensor<f32>, tensor<f32>, tensor<8xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -49,7 +49,7 @@ func.func @layer_norm_grad_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @layer_norm_grad_c2(%dy: tensor<8x4xf32>, %x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.layer_norm_grad' op dy has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  // expected-error @+1 {{'nn.layer_norm_grad' op x is 4x8xf32, wanted 8x4xf32}}
   %0:3 = nn.layer_norm_grad %dy, %x, %w, %s, %s : (tensor<8x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -57,7 +57,7 @@ func.func @layer_norm_grad_c2(%dy: tensor<8x4xf32>, %x: tensor<4x8xf32>, %w: ten
 // -----
 
 func.func @layer_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %m: tensor<4xf32>, %s: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.layer_norm_grad' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  // expected-error @+1 {{'nn.layer_norm_grad' op rstd is 8xf32, wanted 4xf32}}
   %0:3 = nn.layer_norm_grad %x, %x, %w, %m, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -65,7 +65,7 @@ func.func @layer_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %m: tensor
 // -----
 
 func.func @layer_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.layer_norm_grad' op db has type tensor<4xf32>, wanted tensor<8xf32>}}
+  // expected-error @+1 {{'nn.layer_norm_grad' op db is 4xf32, wanted 8xf32}}
   %0:3 = nn.layer_norm_grad %x, %x, %w, %s, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>)
   return
 }
@@ -73,7 +73,7 @@ func.func @layer_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor
 // -----
 
 func.func @rms_norm_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.rms_norm' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.rms_norm' op x is f32, wanted [r.., n] of f32}}
   %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<f32>, tensor<8xf32>) -> (tensor<f32>, tensor<f32>)
   return
 }
@@ -81,7 +81,7 @@ func.func @rms_norm_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @rms_norm_c2(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.rms_norm' op w has shape [4], wanted [8]}}
+  // expected-error @+1 {{'nn.rms_norm' op w is 4xf32, wanted 8xf32}}
   %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<4x8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
   return
 }
@@ -89,7 +89,7 @@ func.func @rms_norm_c2(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
 // -----
 
 func.func @rms_norm_c3(%x: tensor<4x8xf16>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.rms_norm' op w has element type f32, wanted f16}}
+  // expected-error @+1 {{'nn.rms_norm' op w is 8xf32, wanted 8xf16}}
   %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<4x8xf16>, tensor<8xf32>) -> (tensor<4x8xf16>, tensor<4xf32>)
   return
 }
@@ -97,7 +97,7 @@ func.func @rms_norm_c3(%x: tensor<4x8xf16>, %w: tensor<8xf32>) {
 // -----
 
 func.func @rms_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.rms_norm' op eps is -0.500000, wanted 0 or more}}
+  // expected-error @+1 {{'nn.rms_norm' op attribute 'eps' is -0.500000, wanted 0 or more}}
   %0:2 = nn.rms_norm %x, %w eps -0.5 : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
   return
 }
@@ -105,7 +105,7 @@ func.func @rms_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @rms_norm_c5(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.rms_norm' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  // expected-error @+1 {{'nn.rms_norm' op rstd is 8xf32, wanted 4xf32}}
   %0:2 = nn.rms_norm %x, %w eps 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
   return
 }
@@ -113,7 +113,7 @@ func.func @rms_norm_c5(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @rms_norm_grad_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.rms_norm_grad' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.rms_norm_grad' op dy is f32, wanted [r.., n] of f32}}
   %0:2 = nn.rms_norm_grad %x, %x, %w, %x : (tensor<f32>, tensor<f32>, tensor<8xf32>, tensor<f32>) -> (tensor<f32>, tensor<8xf32>)
   return
 }
@@ -121,7 +121,7 @@ func.func @rms_norm_grad_c1(%x: tensor<f32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @rms_norm_grad_c2(%x: tensor<4x8xf32>, %w: tensor<4xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.rms_norm_grad' op w has shape [4], wanted [8]}}
+  // expected-error @+1 {{'nn.rms_norm_grad' op w is 4xf32, wanted 8xf32}}
   %0:2 = nn.rms_norm_grad %x, %x, %w, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
   return
 }
@@ -129,7 +129,7 @@ func.func @rms_norm_grad_c2(%x: tensor<4x8xf32>, %w: tensor<4xf32>, %s: tensor<4
 // -----
 
 func.func @rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.rms_norm_grad' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  // expected-error @+1 {{'nn.rms_norm_grad' op rstd is 8xf32, wanted 4xf32}}
   %0:2 = nn.rms_norm_grad %x, %x, %w, %w : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
   return
 }
@@ -137,7 +137,7 @@ func.func @rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @rms_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.rms_norm_grad' op dw has type tensor<4xf32>, wanted tensor<8xf32>}}
+  // expected-error @+1 {{'nn.rms_norm_grad' op dw is 4xf32, wanted 8xf32}}
   %0:2 = nn.rms_norm_grad %x, %x, %w, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
   return
 }
@@ -145,7 +145,7 @@ func.func @rms_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4
 // -----
 
 func.func @softmax_c1(%x: tensor<f32>) {
-  // expected-error @+1 {{'nn.softmax' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.softmax' op x is f32, wanted [r.., n] of f32}}
   %0 = nn.softmax %x : tensor<f32>
   return
 }
@@ -153,7 +153,7 @@ func.func @softmax_c1(%x: tensor<f32>) {
 // -----
 
 func.func @softmax_grad_c1(%x: tensor<f32>) {
-  // expected-error @+1 {{'nn.softmax_grad' op y has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.softmax_grad' op dy is f32, wanted [r.., n] of f32}}
   %0 = nn.softmax_grad %x, %x : tensor<f32>
   return
 }
@@ -161,7 +161,7 @@ func.func @softmax_grad_c1(%x: tensor<f32>) {
 // -----
 
 func.func @dropout_c1(%x: tensor<f32>) {
-  // expected-error @+1 {{'nn.dropout' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.dropout' op x is f32, wanted [samples, r..] of f32}}
   %0 = nn.dropout %x p 0.5 id 0 : tensor<f32>
   return
 }
@@ -169,7 +169,7 @@ func.func @dropout_c1(%x: tensor<f32>) {
 // -----
 
 func.func @dropout_c2(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.dropout' op p is 1.000000, wanted 0 or more and less than 1}}
+  // expected-error @+1 {{'nn.dropout' op attribute 'p' is 1.000000, wanted 0 or more and less than 1}}
   %0 = nn.dropout %x p 1.0 id 0 : tensor<4xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @dropout_c2(%x: tensor<4xf32>) {
 // -----
 
 func.func @dropout_c3(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.dropout' op id is -1, wanted 0 or more}}
+  // expected-error @+1 {{'nn.dropout' op attribute 'id' is -1, wanted 0 or more}}
   %0 = nn.dropout %x p 0.5 id -1 : tensor<4xf32>
   return
 }
@@ -185,7 +185,7 @@ func.func @dropout_c3(%x: tensor<4xf32>) {
 // -----
 
 func.func @add_layer_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %b: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.add_layer_norm' op b has shape [4], wanted [8]}}
+  // expected-error @+1 {{'nn.add_layer_norm' op b is 4xf32, wanted 8xf32}}
   %0:4 = nn.add_layer_norm %x, %x, %w, %b eps 1.0e-5 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>)
   return
 }
@@ -193,7 +193,7 @@ func.func @add_layer_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %b: tensor<
 // -----
 
 func.func @add_layer_norm_c6(%x: tensor<4x8xbf16>, %r: tensor<4x8xf32>, %w: tensor<8xbf16>) {
-  // expected-error @+1 {{'nn.add_layer_norm' op residual has type tensor<4x8xf32>, wanted tensor<4x8xbf16>}}
+  // expected-error @+1 {{'nn.add_layer_norm' op residual is 4x8xf32, wanted 4x8xbf16}}
   %0:4 = nn.add_layer_norm %x, %r, %w, %w eps 1.0e-5 : (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<8xbf16>, tensor<8xbf16>) -> (tensor<4x8xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4x8xbf16>)
   return
 }
@@ -201,7 +201,7 @@ func.func @add_layer_norm_c6(%x: tensor<4x8xbf16>, %r: tensor<4x8xf32>, %w: tens
 // -----
 
 func.func @add_layer_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.add_layer_norm_grad' op db has type tensor<4xf32>, wanted tensor<8xf32>}}
+  // expected-error @+1 {{'nn.add_layer_norm_grad' op db is 4xf32, wanted 8xf32}}
   %0:3 = nn.add_layer_norm_grad %x, %x, %x, %w, %s, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>)
   return
 }
@@ -209,7 +209,7 @@ func.func @add_layer_norm_grad_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>, %s: te
 // -----
 
 func.func @add_layer_norm_grad_c5(%x: tensor<4x8xf32>, %d: tensor<8x4xf32>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.add_layer_norm_grad' op dsum has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  // expected-error @+1 {{'nn.add_layer_norm_grad' op dsum is 8x4xf32, wanted 4x8xf32}}
   %0:3 = nn.add_layer_norm_grad %x, %d, %x, %w, %s, %s : (tensor<4x8xf32>, tensor<8x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -217,7 +217,7 @@ func.func @add_layer_norm_grad_c5(%x: tensor<4x8xf32>, %d: tensor<8x4xf32>, %w: 
 // -----
 
 func.func @add_rms_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.add_rms_norm' op eps is -1.000000, wanted 0 or more}}
+  // expected-error @+1 {{'nn.add_rms_norm' op attribute 'eps' is -1.000000, wanted 0 or more}}
   %0:3 = nn.add_rms_norm %x, %x, %w eps -1.0 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4x8xf32>)
   return
 }
@@ -225,7 +225,7 @@ func.func @add_rms_norm_c4(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @add_rms_norm_c6(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.add_rms_norm' op sum has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  // expected-error @+1 {{'nn.add_rms_norm' op sum is 8x4xf32, wanted 4x8xf32}}
   %0:3 = nn.add_rms_norm %x, %x, %w eps 1.0e-5 : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<8x4xf32>)
   return
 }
@@ -233,7 +233,7 @@ func.func @add_rms_norm_c6(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @add_rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.add_rms_norm_grad' op rstd has type tensor<8xf32>, wanted tensor<4xf32>}}
+  // expected-error @+1 {{'nn.add_rms_norm_grad' op rstd is 8xf32, wanted 4xf32}}
   %0:2 = nn.add_rms_norm_grad %x, %x, %x, %w, %w : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
   return
 }
@@ -241,7 +241,7 @@ func.func @add_rms_norm_grad_c3(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
 // -----
 
 func.func @add_rms_norm_grad_c5(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>, %w: tensor<8xf32>, %s: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.add_rms_norm_grad' op dsum has type tensor<4x8xf64>, wanted tensor<4x8xf32>}}
+  // expected-error @+1 {{'nn.add_rms_norm_grad' op dsum is 4x8xf64, wanted 4x8xf32}}
   %0:2 = nn.add_rms_norm_grad %x, %d, %x, %w, %s : (tensor<4x8xf32>, tensor<4x8xf64>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
   return
 }

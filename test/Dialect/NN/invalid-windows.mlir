@@ -281,7 +281,7 @@ func.func @avg_pool_grad_c4(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @batch_norm_c1(%x: tensor<8xf32>, %w: tensor<8xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm' op x has rank 1, wanted 2 or more}}
+  // expected-error @+1 {{'nn.batch_norm' op x is 8xf32, wanted [n, c, s..] of f32}}
   %0:3 = nn.batch_norm %x, %w, %b eps 1.0e-5 : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -289,7 +289,7 @@ func.func @batch_norm_c1(%x: tensor<8xf32>, %w: tensor<8xf32>, %b: tensor<8xf32>
 // -----
 
 func.func @batch_norm_c2(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.batch_norm' op b has shape [4], wanted [8]}}
+  // expected-error @+1 {{'nn.batch_norm' op b is 4xf32, wanted 8xf32}}
   %0:3 = nn.batch_norm %x, %w, %b eps 1.0e-5 : (tensor<4x8x2xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -297,7 +297,7 @@ func.func @batch_norm_c2(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: tensor<4x
 // -----
 
 func.func @batch_norm_c3(%x: tensor<4x8x2xf32>, %w: tensor<8xbf16>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm' op w has element type bf16, wanted f32}}
+  // expected-error @+1 {{'nn.batch_norm' op w is 8xbf16, wanted 8xf32}}
   %0:3 = nn.batch_norm %x, %w, %b eps 1.0e-5 : (tensor<4x8x2xf32>, tensor<8xbf16>, tensor<8xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -305,7 +305,7 @@ func.func @batch_norm_c3(%x: tensor<4x8x2xf32>, %w: tensor<8xbf16>, %b: tensor<8
 // -----
 
 func.func @batch_norm_c4(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm' op eps is -1.000000, wanted 0 or more}}
+  // expected-error @+1 {{'nn.batch_norm' op attribute 'eps' is -1.000000, wanted 0 or more}}
   %0:3 = nn.batch_norm %x, %w, %b eps -1.0 : (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -313,7 +313,7 @@ func.func @batch_norm_c4(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: tensor<8x
 // -----
 
 func.func @batch_norm_c5(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm' op y has type tensor<4x8xf32>, wanted tensor<4x8x2xf32>}}
+  // expected-error @+1 {{'nn.batch_norm' op y is 4x8xf32, wanted 4x8x2xf32}}
   %0:3 = nn.batch_norm %x, %w, %b eps 1.0e-5 : (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -321,7 +321,7 @@ func.func @batch_norm_c5(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: tensor<8x
 // -----
 
 func.func @batch_norm_c5_variance(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm' op variance has type tensor<2xf32>, wanted tensor<8xf32>}}
+  // expected-error @+1 {{'nn.batch_norm' op variance is 2xf32, wanted 8xf32}}
   %0:3 = nn.batch_norm %x, %w, %b eps 1.0e-5 : (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<2xf32>)
   return
 }
@@ -329,7 +329,7 @@ func.func @batch_norm_c5_variance(%x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %b: 
 // -----
 
 func.func @batch_norm_grad_c1(%dy: tensor<8xf32>, %x: tensor<8xf32>, %w: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm_grad' op x has rank 1, wanted 2 or more}}
+  // expected-error @+1 {{'nn.batch_norm_grad' op dy is 8xf32, wanted [n, c, s..] of f32}}
   %0:3 = nn.batch_norm_grad %dy, %x, %w, %m, %v eps 1.0e-5 : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -337,7 +337,7 @@ func.func @batch_norm_grad_c1(%dy: tensor<8xf32>, %x: tensor<8xf32>, %w: tensor<
 // -----
 
 func.func @batch_norm_grad_c2(%dy: tensor<4x8xf32>, %x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm_grad' op dy has type tensor<4x8xf32>, wanted tensor<4x8x2xf32>}}
+  // expected-error @+1 {{'nn.batch_norm_grad' op x is 4x8x2xf32, wanted 4x8xf32}}
   %0:3 = nn.batch_norm_grad %dy, %x, %w, %m, %v eps 1.0e-5 : (tensor<4x8xf32>, tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -345,7 +345,7 @@ func.func @batch_norm_grad_c2(%dy: tensor<4x8xf32>, %x: tensor<4x8x2xf32>, %w: t
 // -----
 
 func.func @batch_norm_grad_c3(%dy: tensor<4x8x2xf32>, %x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %m: tensor<4xf32>, %v: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm_grad' op mean has type tensor<4xf32>, wanted tensor<8xf32>}}
+  // expected-error @+1 {{'nn.batch_norm_grad' op mean is 4xf32, wanted 8xf32}}
   %0:3 = nn.batch_norm_grad %dy, %x, %w, %m, %v eps 1.0e-5 : (tensor<4x8x2xf32>, tensor<4x8x2xf32>, tensor<8xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -353,7 +353,7 @@ func.func @batch_norm_grad_c3(%dy: tensor<4x8x2xf32>, %x: tensor<4x8x2xf32>, %w:
 // -----
 
 func.func @batch_norm_grad_c4(%dy: tensor<4x8x2xf32>, %x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm_grad' op eps is -1.000000, wanted 0 or more}}
+  // expected-error @+1 {{'nn.batch_norm_grad' op attribute 'eps' is -1.000000, wanted 0 or more}}
   %0:3 = nn.batch_norm_grad %dy, %x, %w, %m, %v eps -1.0 : (tensor<4x8x2xf32>, tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -361,7 +361,7 @@ func.func @batch_norm_grad_c4(%dy: tensor<4x8x2xf32>, %x: tensor<4x8x2xf32>, %w:
 // -----
 
 func.func @batch_norm_grad_c5(%dy: tensor<4x8x2xf32>, %x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm_grad' op dx has type tensor<4x8xf32>, wanted tensor<4x8x2xf32>}}
+  // expected-error @+1 {{'nn.batch_norm_grad' op dx is 4x8xf32, wanted 4x8x2xf32}}
   %0:3 = nn.batch_norm_grad %dy, %x, %w, %m, %v eps 1.0e-5 : (tensor<4x8x2xf32>, tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -369,7 +369,7 @@ func.func @batch_norm_grad_c5(%dy: tensor<4x8x2xf32>, %x: tensor<4x8x2xf32>, %w:
 // -----
 
 func.func @batch_norm_grad_c5_bias(%dy: tensor<4x8x2xf32>, %x: tensor<4x8x2xf32>, %w: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.batch_norm_grad' op db has type tensor<4xf32>, wanted tensor<8xf32>}}
+  // expected-error @+1 {{'nn.batch_norm_grad' op db is 4xf32, wanted 8xf32}}
   %0:3 = nn.batch_norm_grad %dy, %x, %w, %m, %v eps 1.0e-5 : (tensor<4x8x2xf32>, tensor<4x8x2xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8x2xf32>, tensor<8xf32>, tensor<4xf32>)
   return
 }

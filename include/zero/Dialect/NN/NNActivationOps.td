@@ -2,7 +2,7 @@
 #ifndef ZERO_DIALECT_NN_NNACTIVATIONOPS_TD
 #define ZERO_DIALECT_NN_NNACTIVATIONOPS_TD
 
-include "zero/Dialect/NN/NNBase.td"
+include "zero/Dialect/NN/NNSignature.td"
 
 def NN_GeluOp : NN_Op<"gelu", [
     NN_Differentiable, NN_Elementwise, NN_Epilogue, SameOperandsAndResultType]> {
@@ -76,43 +76,56 @@ def NN_StopGradientOp : NN_Op<"stop_gradient", [
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def NN_SiluMulOp : NN_KernelOp<"silu_mul", [
-    NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
+def NN_SiluMulOp : NN_SignedOp<"silu_mul",
+    [Floats<"gate", "r..">, Floats<"up", "r..">],
+    [],
+    [Floats<"y", "r..">],
+    "parallel r, linear up",
+    [NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "silu(gate) * up: the activation of a gated layer (SwiGLU)";
-  let description = [{
+  let text = [{
     One kernel, which rounds once: what `nn.silu` and a product round twice where
     they are not one kernel.
-
+  }];
+  let example = [{
     ```mlir
     %a = nn.silu_mul %gate, %up : tensor<32x250xbf16>
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$gate, NN_FloatTensor:$up);
-  let results = (outs NN_FloatTensor:$y);
+  let work = "each<5, kY>";
   let assemblyFormat = "$gate `,` $up attr-dict `:` type($gate)";
 }
 
-def NN_SiluMulGradOp : NN_KernelOp<"silu_mul_grad", [
-    NN_RowBlocks, OverwritesOperands, SameOperandsAndResultType]> {
+def NN_SiluMulGradOp : NN_SignedOp<"silu_mul_grad",
+    [Floats<"dy", "r..">, Floats<"gate", "r..">, Floats<"up", "r..">],
+    [],
+    [Floats<"dgate", "r..">, Floats<"dup", "r..">],
+    "parallel r, linear dy",
+    [NN_RowBlocks, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "Gradients of silu_mul for both of its operands";
-  let description = [{
+  let text = [{
     With s = 1 / (1 + exp(-gate)): `dgate = dy * up * s * (1 + gate * (1 - s))`
     and `dup = dy * gate * s`. It has blocks of rows where there is a dimension.
-
+  }];
+  let example = [{
     ```mlir
     %dgate, %dup = nn.silu_mul_grad %dy, %gate, %up : tensor<32x250xbf16>
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$gate,
-                       NN_FloatTensor:$up);
-  let results = (outs NN_FloatTensor:$dgate, NN_FloatTensor:$dup);
+  let work = "each<11, kDy>";
   let assemblyFormat = "$dy `,` $gate `,` $up attr-dict `:` type($dy)";
 }
 
-def NN_DropoutOp : NN_KernelOp<"dropout", [
-    NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
+// Whole: which elements are dropped follows from their positions in the sample.
+// Philox4x32-10 makes four numbers in about 60 integer operations.
+def NN_DropoutOp : NN_SignedOp<"dropout",
+    [Floats<"x", "samples,r..">],
+    [Real<"p", ">=0<1">, Int<"id", ">=0">],
+    [Floats<"y", "samples,r..">],
+    "linear x",
+    [NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "Zero elements at random, scale the others by 1 / (1 - p)";
-  let description = [{
+  let text = [{
     Dimension 0 of `x` is the sample. Whether an element is kept is a function of
     the run's seed, the number of batches consumed, the sample's global index,
     `id` and the element's position within its sample, and of nothing else: ranks,
@@ -120,20 +133,14 @@ def NN_DropoutOp : NN_KernelOp<"dropout", [
     operation is the identity. The gradient is the same operation on `dy`.
 
     Two dropouts with one `id` have one mask: give each its own.
-
-    Constraints
-    - (C1) `x` has rank 1 or more.
-    - (C2) 0 <= `p` < 1.
-    - (C3) `id` is not negative.
-
+  }];
+  let example = [{
     ```mlir
     %d = nn.dropout %x p 0.1 id 3 : tensor<4x16x64xf32>
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$x, F64Attr:$p, I64Attr:$id);
-  let results = (outs NN_FloatTensor:$y);
+  let work = "each<17>";
   let assemblyFormat = "$x `p` $p `id` $id attr-dict `:` type($x)";
-  let hasVerifier = 1;
 }
 
 #endif // ZERO_DIALECT_NN_NNACTIVATIONOPS_TD

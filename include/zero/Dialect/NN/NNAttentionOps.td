@@ -5,7 +5,7 @@
 include "zero/Dialect/NN/NNBase.td"
 
 def NN_AttentionOp : NN_KernelOp<"attention", [
-    NN_Differentiable, NN_Statistics]> {
+    NN_Differentiable]> {
   let summary = "Scaled dot-product attention, by heads";
   let description = [{
     For each batch b, head h and query t, with g = h / (H / G) (integer division):
@@ -46,7 +46,7 @@ def NN_AttentionOp : NN_KernelOp<"attention", [
   let hasVerifier = 1;
 }
 
-def NN_AttentionGradOp : NN_KernelOp<"attention_grad", [NN_Statistics]> {
+def NN_AttentionGradOp : NN_KernelOp<"attention_grad"> {
   let summary = "Gradients of attention for query, key and value";
   let description = [{
     Recomputes the probabilities from `q`, `k` and `lse`; needs no T x S buffer

@@ -19,7 +19,6 @@ include "zero/Interfaces/MoveOpInterface.td"
 include "zero/Interfaces/CountedMeanOpInterface.td"
 include "zero/Interfaces/PaddableOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
-include "zero/Interfaces/StatisticsOpInterface.td"
 include "zero/Interfaces/Traits.td"
 
 //===----------------------------------------------------------------------===//
@@ -43,8 +42,14 @@ def NN_Dialect : Dialect {
     exponentials, the loss) have the **statistic type**: f64 where the operands
     are f64, else f32. They never become 16-bit.
 
-    A constraint is numbered (C1, C2, ...) in an operation's description, in its
-    verifier and in its tests.
+    A *signature* says an operation's shapes and the bounds of its attributes:
+    `x:T[r..,n] w:T[n] -> y:T[r..,n] rstd:S[r..]`, `eps:real>=0`. `T` is one of
+    the float types and `S` its statistic type. A letter is a dimension, the same
+    wherever it stands, and `r..` any number of them. The whole language, which is
+    that of the kernels' rows, is in `runtime/program/KernelSchema.h`.
+
+    A constraint that no signature says is numbered (C1, C2, ...) in an
+    operation's description, in its verifier and in its tests.
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -114,7 +119,6 @@ defvar NN_Paddable = DeclareOpInterfaceMethods<PaddableOpInterface>;
 defvar NN_RowBlocks = DeclareOpInterfaceMethods<RowBlockOpInterface>;
 defvar NN_DescribesKernel =
     DeclareOpInterfaceMethods<KernelOpInterface, ["describeKernel"]>;
-defvar NN_Statistics = DeclareOpInterfaceMethods<StatisticsOpInterface>;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;

@@ -122,8 +122,7 @@ def NN_LinearWeightGradOp : NN_KernelOp<"linear_weight_grad", [
   let hasVerifier = 1;
 }
 
-def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy", [
-    NN_Statistics]> {
+def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy"> {
   let summary = "nn.linear and nn.cross_entropy, some rows at a time";
   let description = [{
     The loss that `nn.cross_entropy` computes of what `nn.linear` computes. The
@@ -157,8 +156,7 @@ def NN_LinearCrossEntropyOp : NN_KernelOp<"linear_cross_entropy", [
   let hasVerifier = 1;
 }
 
-def NN_LinearCrossEntropyGradOp : NN_KernelOp<"linear_cross_entropy_grad", [
-    NN_Statistics]> {
+def NN_LinearCrossEntropyGradOp : NN_KernelOp<"linear_cross_entropy_grad"> {
   let summary = "nn.linear_cross_entropy and its gradient at once";
   let description = [{
     `loss` is that of `nn.linear_cross_entropy`; `dx`, `dw` and `db` are its

@@ -67,7 +67,7 @@ def NN_EmbeddingGradOp : NN_KernelOp<"embedding_grad", [
 }
 
 def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
-    NN_CountedMean, NN_Differentiable, NN_Paddable, NN_Statistics]> {
+    NN_CountedMean, NN_Differentiable, NN_Paddable]> {
   let summary = "Mean of -log(probability of the target)";
   let description = [{
     Over the last dimension of `logits`, V classes:
@@ -104,7 +104,7 @@ def NN_CrossEntropyOp : NN_KernelOp<"cross_entropy", [
 }
 
 def NN_CrossEntropyGradOp : NN_KernelOp<"cross_entropy_grad", [
-    NN_Statistics, OverwritesOperands]> {
+    OverwritesOperands]> {
   let summary = "Gradient of cross_entropy for the logits";
   let description = [{
     `dlogits[.., v] = dloss / count * (exp(logits[.., v] - lse) - [v = target])`,
