@@ -49,7 +49,7 @@ std::string checkNumbers(Shapes s) {
 std::string checkArgsort(Shapes s) {
   const int64_t width = s.size("n");
   const int64_t first = s.spec->has("first") ? s.spec->integer("first") : width;
-  if (first < 0 || first > width || first != s.size("m"))
+  if (first > width || first != s.size("m"))
     return "order is " + describe(*s.tensor("order")) + " and first " +
            std::to_string(first) + ", wanted as many positions, at most " +
            std::to_string(width);
@@ -63,12 +63,6 @@ uint64_t argsortFlops(Shapes s) {
                    : s.elements("x") * uint64_t(std::ceil(std::log2(width)));
 }
 
-std::string checkRandom(Shapes s) {
-  return s.tensor("y")->shape.empty()
-             ? "y is a scalar, wanted a dimension of samples"
-             : "";
-}
-
 /// Each row of `a` is multiplied once, by the matrix of its group.
 uint64_t groupedFlops(Shapes s) {
   return 2 * uint64_t(s.size("s")) * s.size("k") * s.size("n");
@@ -78,42 +72,12 @@ uint64_t groupedFlops(Shapes s) {
 
 const std::vector<KernelSchema> &zrt::indexKernelSchemas() {
   static const std::vector<KernelSchema> schemas = {
-      {"nn.gather",
-       "x:E[o..dim,p,i..] ids:i32[o..dim,q,i..?] -> y:E[o..dim,q,i..] | "
-       "parallel o q i, linear x",
-       "dim:int", nullptr, gatherBytes},
-      {"nn.scatter_add",
-       "x:T[o..dim,q,i..] ids:i32[o..dim,q,i..?] init+?:T[o..dim,p@rows,i..] "
-       "-> y:T[o..dim,p@rows,i..] | parallel o i, sum q, linear x",
-       "dim:int init:flag rows:range?",
-       [](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr,
-       checkScatterAdd},
+#include "zero/Dialect/NN/NNIndexRows.inc"
       {"nn.scatter",
        "x:E[o..dim,q,i..] ids:i32[o..dim,q,i..?] into:E[o..dim,p,i..] -> "
        "y:E[o..dim,p,i..] | parallel o i",
        "dim:int kind:int", [](Shapes s) -> uint64_t { return s.elements("x"); },
        nullptr, checkScatterKind},
-      {"nn.argsort", "x:any[r..,n] -> order:i32[r..,m] | parallel r",
-       "descending:flag first:int?", argsortFlops, nullptr, checkArgsort},
-      {"nn.cumsum",
-       "x:E[o..dim,n,i..] -> y:E[o..dim,n,i..] | parallel o i, "
-       "linear x",
-       "dim:int reverse:flag",
-       [](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr,
-       checkNumbers},
-      // Of the generator a number takes 15 operations, then a root, a
-      // logarithm, a sine or cosine and their products. Whole, as dropout is.
-      {"nn.random_normal", "-> y:T[..]", "id:int",
-       [](Shapes s) -> uint64_t { return 21 * s.elements("y"); }, nullptr,
-       checkRandom},
-      {"nn.grouped_matmul",
-       "a:T[s,k] b:T[e,k,n]~transpose_b offsets:i32[e'] -> c:T[s,n] | "
-       "parallel n, sum k, combined e, own s, linear a b",
-       "transpose_b:flag", groupedFlops},
-      {"nn.grouped_matmul_grad",
-       "a:T[s,k] b:T[s,n] offsets:i32[e'] -> d:T[e@rows,k,n] | "
-       "parallel k n, combined e, own s, linear a b",
-       "rows:range?", groupedFlops},
   };
   return schemas;
 }

@@ -10,6 +10,13 @@ using namespace zrt;
 // Attributes
 //===----------------------------------------------------------------------===//
 
+static std::string listText(const std::vector<int64_t> &values) {
+  std::string text;
+  for (const int64_t value : values)
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return "[" + text + "]";
+}
+
 std::string KernelPattern::checkInts(const Attribute &attribute,
                                      const std::vector<int64_t> &values) {
   const std::string &key = attribute.key;
@@ -19,7 +26,8 @@ std::string KernelPattern::checkInts(const Attribute &attribute,
   case AttributeKind::Range:
     if (values.size() == 2 && values[0] >= 0 && values[0] < values[1])
       return {};
-    return "attribute '" + key + "' is no range [first, last) of indices";
+    return "attribute '" + key + "' is " + listText(values) +
+           ", wanted [begin, end] with 0 <= begin < end";
   case AttributeKind::Flag:
     if (values.size() == 1 && (values[0] == 0 || values[0] == 1))
       return {};
@@ -43,13 +51,17 @@ std::string KernelPattern::checkBounds(const Attribute &attribute, double value,
   };
   // What is no number is in no range.
   if ((!attribute.least || value >= *attribute.least) &&
+      (!attribute.above || value > *attribute.above) &&
       (!attribute.below || value < *attribute.below))
     return {};
-  std::string wanted =
-      attribute.least ? text(*attribute.least) + " or more" : "";
+  std::string wanted;
+  if (attribute.least)
+    wanted = text(*attribute.least) + " or more";
+  if (attribute.above)
+    wanted = "more than " + text(*attribute.above);
   if (attribute.below)
-    wanted += (wanted.empty() ? "" : " and ") +
-              ("less than " + text(*attribute.below));
+    wanted += (wanted.empty() ? "less than " : " and less than ") +
+              text(*attribute.below);
   return "attribute '" + attribute.key + "' is " + found + ", wanted " + wanted;
 }
 

@@ -37,9 +37,9 @@ private:
   struct Attribute {
     std::string key;
     AttributeKind kind;
-    bool optional;                      ///< flags are
-    std::string letter;                 ///< of which it is the size, or a range
-    std::optional<double> least, below; ///< bounds of one number
+    bool optional;      ///< flags are
+    std::string letter; ///< of which it is the size, or a range
+    std::optional<double> least, above, below; ///< bounds of one number
   };
   /// One dimension: a number, a product of letters, or a group of dimensions.
   struct Dimension {

@@ -152,7 +152,8 @@ void KernelPattern::parseAttributes(const char *schema,
     std::string kind = colon == std::string::npos ? "" : part.substr(colon + 1);
     const bool optional = takeSuffix(kind, "?");
     const std::optional<double> below = takeBound(kind, "<"),
-                                least = takeBound(kind, ">=");
+                                least = takeBound(kind, ">="),
+                                above = takeBound(kind, ">");
     std::string letter;
     if (const size_t open = kind.find('['); open != std::string::npos) {
       takeSuffix(kind, "]");
@@ -168,7 +169,7 @@ void KernelPattern::parseAttributes(const char *schema,
       refuseSchema(schema, "has the attribute '" + part + "' of no letter");
     attributes.push_back({part.substr(0, colon), found->second,
                           optional || found->second == AttributeKind::Flag,
-                          letter, least, below});
+                          letter, least, above, below});
   }
 }
 

@@ -12,6 +12,13 @@ bool isLane(DataType type) {
          type == DataType::F16;
 }
 
+std::string rangeText(const std::string &key, const std::vector<int64_t> &range,
+                      int64_t size) {
+  return key + " are [" + std::to_string(range[0]) + ", " +
+         std::to_string(range[1]) + "], no range of the " +
+         std::to_string(size) + " there are";
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -92,8 +99,7 @@ bool KernelPattern::matchDimension(const Dimension &dimension, int64_t size,
   }
   auto whole = shapes.dimensions.find(name);
   if (whole != shapes.dimensions.end() && range->second[1] > whole->second)
-    wrong = dimension.range + " are no range of the " +
-            std::to_string(whole->second) + " there are";
+    wrong = rangeText(dimension.range, range->second, whole->second);
   return size == range->second[1] - range->second[0];
 }
 
@@ -120,8 +126,8 @@ std::string KernelPattern::checkLetters(KernelShapes &shapes) const {
     if (attribute.kind == AttributeKind::Range && !attribute.letter.empty() &&
         range != shapes.spec->ints.end() &&
         range->second[1] > shapes.size(attribute.letter))
-      return attribute.key + " are no range of the " +
-             std::to_string(shapes.size(attribute.letter)) + " there are";
+      return rangeText(attribute.key, range->second,
+                       shapes.size(attribute.letter));
   }
   for (const auto *patterns : {&operands, &results})
     for (const Tensor &pattern : *patterns)
@@ -130,13 +136,10 @@ std::string KernelPattern::checkLetters(KernelShapes &shapes) const {
         if (dimension.letters.size() < 2 || bound == shapes.dimensions.end() ||
             divide(dimension, bound->second, shapes))
           continue;
-        std::string letters;
-        for (const std::string &letter : dimension.letters)
-          if (shapes.dimensions.count(letter))
-            letters += (letters.empty() ? "" : " and ") + letter + " = " +
-                       std::to_string(shapes.size(letter));
-        return pattern.name + " has " + std::to_string(bound->second) + " " +
-               dimension.name + ", wanted a multiple of " + letters;
+        const TensorType &type = *shapes.tensor(pattern.name);
+        shapes.dimensions.erase(bound);
+        return pattern.name + " is " + describe(type) + ", wanted " +
+               wanted(pattern, type, shapes);
       }
   return {};
 }

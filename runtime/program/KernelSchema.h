@@ -94,7 +94,7 @@ struct KernelArithmetic {
 /// - `flag` is 0 or 1 and 0 where it is absent; a flag with an optional
 ///   tensor's name says whether the tensor is there. `int` and `real` are one
 ///   number, `ints` a list, `range` two increasing numbers from 0 on.
-/// - `eps:real>=0` and `p:real>=0<1` are bounds of one number.
+/// - `eps:real>=0`, `theta:real>0` and `p:real>=0<1` have bounds.
 /// - `groups:int[u]` is the size of the letter `u`, 1 or more;
 ///   `heads:range[h]` is a range of the letter `h`.
 /// - `?` says that the key may be absent.

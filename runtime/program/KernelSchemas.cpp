@@ -150,28 +150,12 @@ const std::vector<KernelSchema> &zrt::builtInKernelSchemas() {
        "dy:T[n,c,o..] -> dx:T[n,c,s..] | parallel n c, linear dy",
        "window:ints strides:ints padding:ints count_padding:flag",
        poolFlops<kDy>, nullptr, checkPool<kDx, kDy>},
-// Normalisations and softmax, gated activations, dropout.
+// Normalisations and softmax, gated activations, dropout, tokens.
 #include "zero/Dialect/NN/NNActivationRows.inc"
 #include "zero/Dialect/NN/NNAddedNormRows.inc"
 #include "zero/Dialect/NN/NNBatchNormRows.inc"
 #include "zero/Dialect/NN/NNNormalizationRows.inc"
-      // Embeddings and the loss. Rows of a loss are whole: it is a mean over
-      // those that count.
-      {"nn.embedding",
-       "ids:i32[t..] table:E[v,w] -> y:E[t..,w] | parallel t w, combined v, "
-       "linear table",
-       "num_embeddings:int?", nullptr, embeddingBytes, checkEmbedding},
-      {"nn.embedding_grad",
-       "dy:T[t..,w] ids:i32[t..] init+?:T[v@rows,w] -> dtable:T[v@rows,w] | "
-       "parallel w, sum t, combined v, linear dy",
-       "init:flag rows:range?", embeddingGradFlops},
-      {"nn.cross_entropy",
-       "logits:T[r..,n] targets:i32[r..] -> loss:S[] lse:S[r..] | combined n",
-       "ignore_index:int? classes:int?", logitsFlops, nullptr, checkClasses},
-      {"nn.cross_entropy_grad",
-       "dloss:S[] logits:T[r..,n] targets:i32[r..] lse:S[r..] -> "
-       "dlogits:T[r..,n] | combined n, linear dloss",
-       "ignore_index:int? classes:int?", logitsFlops, nullptr, checkClasses},
+#include "zero/Dialect/NN/NNTokenRows.inc"
       // Shapes. What lists say is compared where the moves are planned.
       {"nn.reduce", "x:T[..] -> y:T[..]", "kind:int dims:ints", each<1>,
        nullptr, checkReduce},

@@ -167,11 +167,10 @@ template <bool isGradient> uint64_t linearLossBytes(Shapes s) {
 }
 
 std::string checkLinearLoss(Shapes s) {
-  if (s.spec->integer("chunk") < 1)
-    return "attribute 'chunk' is " + std::to_string(s.spec->integer("chunk")) +
-           ", wanted 1 or more";
-  if (s.tensor("db") && !s.flag("bias"))
-    return "there is a gradient of a bias, and no bias";
+  const bool hasGradient = s.tensor("db");
+  if (s.tensor("dx") && hasGradient != s.flag("bias"))
+    return hasGradient ? "has db and no bias, wanted both or none"
+                       : "has a bias and no db, wanted both";
   return checkCount(s, "classes", 1, s.size("n"));
 }
 
@@ -186,64 +185,9 @@ template <int products> KernelArithmetic linearLossProducts(Shapes s) {
 
 const std::vector<KernelSchema> &zrt::productKernelSchemas() {
   static const std::vector<KernelSchema> schemas = {
-      {"nn.linear",
-       "x:T[r..,k] w:T[k,n]~transposed bias+?:T[n] -> y:T[r..,n] | "
-       "parallel r n, sum k, linear x w",
-       "transposed:flag bias:flag", linearFlops, nullptr, nullptr,
-       linearProduct},
-      {"nn.linear_add",
-       "x:T[r..,k] w:T[k,n]~transposed c+:T[r..,n] bias+?:T[n] -> y:T[r..,n] | "
-       "parallel r n, sum k, linear x w",
-       "transposed:flag bias:flag", linearAddFlops, nullptr, nullptr,
-       linearProduct},
-      {"nn.linear_gelu",
-       "x:T[r..,k] w:T[k,n]~transposed bias?:T[n] -> y:T[r..,n] h?:T[r..,n] | "
-       "parallel r n",
-       "transposed:flag bias:flag", linearGeluFlops, nullptr, nullptr,
-       linearProduct},
-      {"nn.linear_gelu_grad",
-       "dy:T[r..,k] w:T[k,n]~transposed h:T[r..,n] -> dh:T[r..,n] db?:T[n] | "
-       "parallel n, sum r k, linear dy w",
-       "transposed:flag", linearGeluGradFlops, nullptr, nullptr, linearProduct},
-      {"nn.linear_weight_grad",
-       "dy:T[r..,n] x:T[r..,k] -> dw:T[k,n]~transposed db:T[n] | "
-       "parallel k n, sum r, linear dy",
-       "transposed:flag", linearWeightGradFlops, nullptr, nullptr,
-       linearWeightProduct},
-      {"nn.matmul",
-       "a:T[b..,m,k]~transpose_a b:T[b..,k,n]~transpose_b -> "
-       "c:T[b..,m@rows,n] | parallel b m n, sum k, linear a b",
-       "transpose_a:flag transpose_b:flag rows:range?", matmulFlops,
-       matmulBytes, checkMatmul, matmulProduct},
-      // Query heads are r for each of g key heads.
-      {"nn.attention",
-       "q:T[b,t,g.r,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& mask?:S[b,g.r,t,s]^ -> "
-       "out:T[b,t,g.r,d]& lse:S[b,g.r,t] | parallel b g r t!causal",
-       "causal:flag mask:flag scale:real?", attentionFlops<2>, nullptr,
-       checkAttention, attentionArithmetic},
-      {"nn.attention_grad",
-       "dout:T[b,t,g.r,d]& q:T[b,t,g.r,d]& k:T[b,s,g,d]& v:T[b,s,g,d]& "
-       "out:T[b,t,g.r,d]& lse:S[b,g.r,t] mask?:S[b,g.r,t,s]^ -> "
-       "dq:T[b,t,g.r,d]& dk:T[b,s,g,d]& dv:T[b,s,g,d]& | parallel b g, "
-       "sum r t!causal, linear dout",
-       "causal:flag mask:flag scale:real?", attentionFlops<5>, nullptr,
-       checkAttention, attentionArithmetic},
-      {"nn.rotary", "x:T[b,t,h,d]& -> y:T[b,t,h,d]& | parallel b h, linear x",
-       "interleaved:flag inverse:flag theta:real heads:range[h]?", rotaryFlops,
-       rotaryBytes, checkRotary},
-      {"nn.linear_cross_entropy",
-       "x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] bias?:T[n] -> "
-       "loss:S[] | combined n",
-       "transposed:flag bias:flag chunk:int ignore_index:int? classes:int?",
-       linearLossFlops<1, 4>, linearLossBytes<false>, checkLinearLoss,
-       linearLossProducts<1>},
-      {"nn.linear_cross_entropy_grad",
-       "dloss:S[] x:T[r..,k] w:T[k,n]~transposed targets:i32[r..] "
-       "bias?:T[n] -> loss:S[] dx:T[r..,k] dw:T[k,n]~transposed db?:T[n] | "
-       "combined n",
-       "transposed:flag bias:flag chunk:int ignore_index:int? classes:int?",
-       linearLossFlops<3, 8>, linearLossBytes<true>, checkLinearLoss,
-       linearLossProducts<3>},
+#include "zero/Dialect/NN/NNAttentionRows.inc"
+#include "zero/Dialect/NN/NNFusedRows.inc"
+#include "zero/Dialect/NN/NNMatrixRows.inc"
   };
   return schemas;
 }

@@ -115,7 +115,7 @@ TEST(KernelSchema, ProductsOfLettersAreDivided) {
   KernelSpec attention =
       spec("nn.attention", {query, key, key}, {query, {F32, {2, 6, 5}}});
   fillFlags(attention);
-  EXPECT_EQ(wrongWith(attention), "q has 6 g.r, wanted a multiple of g = 4");
+  EXPECT_EQ(wrongWith(attention), "q is 2x5x6x4xf32, wanted [2, 5, 4*r, 4] of f32");
   KernelSpec conv =
       spec("nn.conv", {{F32, {2, 4, 7}}, {F32, {6, 2, 5}}}, {{F32, {2, 6, 3}}});
   conv.ints = {
@@ -193,7 +193,7 @@ TEST(KernelSchema, SaysFactors) {
   rotary.ints["heads"] = {1, 3};
   EXPECT_EQ(factorOf(rotary, "h"), "whole 6 ");
   rotary.ints["heads"] = {1, 7};
-  EXPECT_EQ(wrongWith(rotary), "heads are no range of the 6 there are");
+  EXPECT_EQ(wrongWith(rotary), "heads are [1, 7], no range of the 6 there are");
 
   KernelSpec conv =
       spec("nn.conv", {{F32, {2, 4, 7}}, {F32, {6, 2, 5}}}, {{F32, {2, 6, 3}}});

@@ -74,3 +74,7 @@ CountedElements nn::findCounted(Value number) {
     return {};
   return {compare.getLhs(), ignored.getSplatValue<APInt>().getSExtValue()};
 }
+
+CountedElements CrossEntropyOp::getCounted() {
+  return {getTargets(), static_cast<int64_t>(getIgnoreIndex())};
+}

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "zero/Dialect/NN/NN.h"
+#include "zero/Interfaces/KernelSpec.h"
 
 using namespace mlir;
 using namespace mlir::nn;
@@ -29,3 +30,16 @@ KernelDescription SplitOp::describeKernel() {
       "dim", SmallVector<int64_t>{static_cast<int64_t>(getDim())});
   return kernel;
 }
+
+/// The enumeration is the dialect's; the kernel takes its number.
+KernelDescription ScatterOp::describeKernel() {
+  KernelDescription kernel;
+  kernel.name = getOperationName().str();
+  kernel.ints.emplace_back(
+      "kind", SmallVector<int64_t>{static_cast<int64_t>(getKind())});
+  kernel.ints.emplace_back(
+      "dim", SmallVector<int64_t>{static_cast<int64_t>(getDim())});
+  return kernel;
+}
+
+LogicalResult ScatterOp::verify() { return zero::verifySignature(*this); }

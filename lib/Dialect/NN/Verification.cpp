@@ -23,23 +23,6 @@ std::string mlir::nn::detail::toString(ArrayRef<int64_t> shape) {
   return text;
 }
 
-SmallVector<int64_t> mlir::nn::detail::append(ArrayRef<int64_t> shape,
-                                              int64_t last) {
-  SmallVector<int64_t> result(shape);
-  result.push_back(last);
-  return result;
-}
-
-RankedTensorType mlir::nn::detail::statistics(RankedTensorType tensor,
-                                              ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape,
-                               getStatisticType(tensor.getElementType()));
-}
-
-RankedTensorType mlir::nn::detail::rowStatistics(RankedTensorType tensor) {
-  return statistics(tensor, tensor.getShape().drop_back());
-}
-
 LogicalResult Checker::error(const Twine &message) const {
   return op->emitOpError(message);
 }
@@ -50,15 +33,6 @@ LogicalResult Checker::rank(StringRef name, Value value, int64_t wanted) const {
     return success();
   return error(name + " has rank " + Twine(found) + ", wanted " +
                Twine(wanted));
-}
-
-LogicalResult Checker::minimumRank(StringRef name, Value value,
-                                   int64_t wanted) const {
-  int64_t found = typeOf(value).getRank();
-  if (found >= wanted)
-    return success();
-  return error(name + " has rank " + Twine(found) + ", wanted " +
-               Twine(wanted) + " or more");
 }
 
 LogicalResult Checker::shape(StringRef name, Value value,
@@ -95,17 +69,6 @@ LogicalResult Checker::rows(ArrayRef<int64_t> range,
   std::string most = extent ? " <= " + std::to_string(*extent) : "";
   return error(what + " are " + toString(range) +
                ", wanted [begin, end] with 0 <= begin < end" + most);
-}
-
-LogicalResult Checker::count(StringRef name, std::optional<uint64_t> found,
-                             int64_t least, int64_t most) const {
-  if (!found)
-    return success();
-  auto count = static_cast<int64_t>(*found);
-  if (count >= least && count <= most)
-    return success();
-  return error(name + " is " + Twine(count) + ", wanted " + Twine(least) +
-               " to " + Twine(most));
 }
 
 LogicalResult Checker::dims(ArrayRef<int64_t> dims, int64_t rank) const {

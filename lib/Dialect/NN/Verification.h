@@ -1,7 +1,6 @@
-//===- Verification.h - checks that nn verifiers share --------------------===//
+//===- Verification.h - checks of what no signature says ------------------===//
 //
-// Types and sizes are verified here rather than inferred by upstream's trait,
-// whose errors do not say which tensor is wrong.
+// Shapes of operations that have a signature are verified against it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_DIALECT_NN_VERIFICATION_H
@@ -21,15 +20,6 @@ inline RankedTensorType typeOf(Value value) {
 /// "[4, 16, 64]".
 std::string toString(ArrayRef<int64_t> shape);
 
-/// `shape` with `last` appended.
-SmallVector<int64_t> append(ArrayRef<int64_t> shape, int64_t last);
-
-/// The type of per-row statistics of `tensor`: its leading dimensions.
-RankedTensorType rowStatistics(RankedTensorType tensor);
-
-/// The statistic of shape `shape` for a computation on `tensor`.
-RankedTensorType statistics(RankedTensorType tensor, ArrayRef<int64_t> shape);
-
 /// Compares what an operation has with what it should have; reports both.
 class Checker {
 public:
@@ -39,7 +29,6 @@ public:
   LogicalResult error(const Twine &message) const;
 
   LogicalResult rank(StringRef name, Value value, int64_t wanted) const;
-  LogicalResult minimumRank(StringRef name, Value value, int64_t wanted) const;
   LogicalResult shape(StringRef name, Value value,
                       ArrayRef<int64_t> wanted) const;
   LogicalResult element(StringRef name, Value value, Type wanted) const;
@@ -50,9 +39,6 @@ public:
   LogicalResult rows(ArrayRef<int64_t> range,
                      std::optional<int64_t> extent = std::nullopt,
                      StringRef what = "rows") const;
-  /// `found`, if there is one, is from `least` to `most`.
-  LogicalResult count(StringRef name, std::optional<uint64_t> found,
-                      int64_t least, int64_t most) const;
   /// `dims` increases strictly within [0, rank).
   LogicalResult dims(ArrayRef<int64_t> dims, int64_t rank) const;
 

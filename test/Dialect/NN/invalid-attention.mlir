@@ -1,7 +1,7 @@
 // RUN: zero-opt %s -split-input-file -verify-diagnostics
 
 func.func @attention_c1_q(%q: tensor<3x4x8xf32>, %k: tensor<2x3x2x8xf32>) {
-  // expected-error @+1 {{'nn.attention' op q has rank 3, wanted 4}}
+  // expected-error @+1 {{'nn.attention' op q is 3x4x8xf32, wanted [b, t, g*r, d] of f32}}
   %o, %l = nn.attention %q, %k, %k scale 1.0 : (tensor<3x4x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>) -> (tensor<3x4x8xf32>, tensor<4x3xf32>)
   return
 }
@@ -9,7 +9,7 @@ func.func @attention_c1_q(%q: tensor<3x4x8xf32>, %k: tensor<2x3x2x8xf32>) {
 // -----
 
 func.func @attention_c1_k(%q: tensor<2x3x4x8xf32>, %k: tensor<3x2x8xf32>) {
-  // expected-error @+1 {{'nn.attention' op k has rank 3, wanted 4}}
+  // expected-error @+1 {{'nn.attention' op k is 3x2x8xf32, wanted [2, s, g, 8] of f32}}
   %o, %l = nn.attention %q, %k, %k scale 1.0 : (tensor<2x3x4x8xf32>, tensor<3x2x8xf32>, tensor<3x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
@@ -17,7 +17,7 @@ func.func @attention_c1_k(%q: tensor<2x3x4x8xf32>, %k: tensor<3x2x8xf32>) {
 // -----
 
 func.func @attention_c2_k(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x2x6xf32>) {
-  // expected-error @+1 {{'nn.attention' op k has shape [2, 3, 2, 6], wanted [2, 3, 2, 8]}}
+  // expected-error @+1 {{'nn.attention' op k is 2x3x2x6xf32, wanted 2x3x2x8xf32}}
   %o, %l = nn.attention %q, %k, %k scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x3x2x6xf32>, tensor<2x3x2x6xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
@@ -25,7 +25,7 @@ func.func @attention_c2_k(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x2x6xf32>) {
 // -----
 
 func.func @attention_c2_v(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x2x8xf32>, %v: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{'nn.attention' op v has shape [2, 5, 2, 8], wanted [2, 3, 2, 8]}}
+  // expected-error @+1 {{'nn.attention' op v is 2x5x2x8xf32, wanted 2x3x2x8xf32}}
   %o, %l = nn.attention %q, %k, %v scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x3x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
@@ -33,7 +33,7 @@ func.func @attention_c2_v(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x2x8xf32>, %v: 
 // -----
 
 func.func @attention_c3(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x3x8xf32>) {
-  // expected-error @+1 {{'nn.attention' op q has 4 heads, wanted a multiple of the 3 heads of k}}
+  // expected-error @+1 {{'nn.attention' op q is 2x3x4x8xf32, wanted [2, 3, 3*r, 8] of f32}}
   %o, %l = nn.attention %q, %k, %k scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x3x3x8xf32>, tensor<2x3x3x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
@@ -41,7 +41,7 @@ func.func @attention_c3(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x3x8xf32>) {
 // -----
 
 func.func @attention_c4(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{'nn.attention' op causal attention of 3 queries has 5 keys, wanted as many}}
+  // expected-error @+1 {{'nn.attention' op causal with 3 queries and 5 keys, wanted equal numbers}}
   %o, %l = nn.attention %q, %k, %k causal scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
@@ -49,7 +49,7 @@ func.func @attention_c4(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 // -----
 
 func.func @attention_c5_shape(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>, %m: tensor<2x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.attention' op mask has shape [2, 4, 3, 3], wanted [3, 5], or [2, 4, 3, 5] with any size replaced by 1}}
+  // expected-error @+1 {{'nn.attention' op mask is 2x4x3x3xf32, wanted 2x4x3x5xf32, with any size replaced by 1}}
   %o, %l = nn.attention %q, %k, %k mask %m scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x4x3x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
@@ -57,7 +57,7 @@ func.func @attention_c5_shape(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>, 
 // -----
 
 func.func @attention_c5_type(%q: tensor<2x3x4x8xf64>, %k: tensor<2x5x2x8xf64>, %m: tensor<3x5xf32>) {
-  // expected-error @+1 {{'nn.attention' op mask has element type f32, wanted f64}}
+  // expected-error @+1 {{'nn.attention' op mask is 3x5xf32, wanted 2x4x3x5xf64, with any size replaced by 1}}
   %o, %l = nn.attention %q, %k, %k mask %m scale 1.0 : (tensor<2x3x4x8xf64>, tensor<2x5x2x8xf64>, tensor<2x5x2x8xf64>, tensor<3x5xf32>) -> (tensor<2x3x4x8xf64>, tensor<2x4x3xf64>)
   return
 }
@@ -65,7 +65,7 @@ func.func @attention_c5_type(%q: tensor<2x3x4x8xf64>, %k: tensor<2x5x2x8xf64>, %
 // -----
 
 func.func @attention_c6(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf16>) {
-  // expected-error @+1 {{'nn.attention' op k has element type f16, wanted f32}}
+  // expected-error @+1 {{'nn.attention' op k is 2x5x2x8xf16, wanted 2x5x2x8xf32}}
   %o, %l = nn.attention %q, %k, %k scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf16>, tensor<2x5x2x8xf16>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
@@ -73,7 +73,7 @@ func.func @attention_c6(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf16>) {
 // -----
 
 func.func @attention_c7(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{'nn.attention' op lse has type tensor<2x3x4xf32>, wanted tensor<2x4x3xf32>}}
+  // expected-error @+1 {{'nn.attention' op lse is 2x3x4xf32, wanted 2x4x3xf32}}
   %o, %l = nn.attention %q, %k, %k scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4xf32>)
   return
 }
@@ -81,7 +81,7 @@ func.func @attention_c7(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 // -----
 
 func.func @attention_grad_c3(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x3x8xf32>, %lse: tensor<2x4x3xf32>) {
-  // expected-error @+1 {{'nn.attention_grad' op q has 4 heads, wanted a multiple of the 3 heads of k}}
+  // expected-error @+1 {{'nn.attention_grad' op dout is 2x3x4x8xf32, wanted [2, 3, 3*r, 8] of f32}}
   %0:3 = nn.attention_grad %q, %q, %k, %k, %q, %lse scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x3x8xf32>, tensor<2x3x3x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x3x8xf32>, tensor<2x3x3x8xf32>)
   return
 }
@@ -89,7 +89,7 @@ func.func @attention_grad_c3(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x3x8xf32>, %
 // -----
 
 func.func @attention_grad_c7_dout(%q: tensor<2x3x4x8xf32>, %d: tensor<2x3x4x8xf16>, %lse: tensor<2x4x3xf32>) {
-  // expected-error @+1 {{'nn.attention_grad' op dout has type tensor<2x3x4x8xf16>, wanted tensor<2x3x4x8xf32>}}
+  // expected-error @+1 {{'nn.attention_grad' op q is 2x3x4x8xf32, wanted 2x3x4x8xf16}}
   %0:3 = nn.attention_grad %d, %q, %q, %q, %q, %lse scale 1.0 : (tensor<2x3x4x8xf16>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>)
   return
 }
@@ -97,7 +97,7 @@ func.func @attention_grad_c7_dout(%q: tensor<2x3x4x8xf32>, %d: tensor<2x3x4x8xf1
 // -----
 
 func.func @attention_grad_c7_lse(%q: tensor<2x3x4x8xf32>, %lse: tensor<2x3x4xf32>) {
-  // expected-error @+1 {{'nn.attention_grad' op lse has type tensor<2x3x4xf32>, wanted tensor<2x4x3xf32>}}
+  // expected-error @+1 {{'nn.attention_grad' op lse is 2x3x4xf32, wanted 2x4x3xf32}}
   %0:3 = nn.attention_grad %q, %q, %q, %q, %q, %lse scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>)
   return
 }
@@ -105,7 +105,7 @@ func.func @attention_grad_c7_lse(%q: tensor<2x3x4x8xf32>, %lse: tensor<2x3x4xf32
 // -----
 
 func.func @attention_grad_c8(%q: tensor<2x3x4x8xf32>, %lse: tensor<2x4x3xf32>) {
-  // expected-error @+1 {{'nn.attention_grad' op dv has type tensor<2x3x4x8xf16>, wanted tensor<2x3x4x8xf32>}}
+  // expected-error @+1 {{'nn.attention_grad' op dv is 2x3x4x8xf16, wanted 2x3x4x8xf32}}
   %0:3 = nn.attention_grad %q, %q, %q, %q, %q, %lse scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf16>)
   return
 }
@@ -113,7 +113,7 @@ func.func @attention_grad_c8(%q: tensor<2x3x4x8xf32>, %lse: tensor<2x4x3xf32>) {
 // -----
 
 func.func @rotary_c1(%x: tensor<3x4x8xf32>) {
-  // expected-error @+1 {{'nn.rotary' op x has rank 3, wanted 4}}
+  // expected-error @+1 {{'nn.rotary' op x is 3x4x8xf32, wanted [b, t, h, d] of f32}}
   %0 = nn.rotary %x theta 10000.0 : tensor<3x4x8xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @rotary_c1(%x: tensor<3x4x8xf32>) {
 // -----
 
 func.func @rotary_c2(%x: tensor<2x3x4x7xf32>) {
-  // expected-error @+1 {{'nn.rotary' op x has 7 features, wanted an even number}}
+  // expected-error @+1 {{'nn.rotary' op the operand is 2x3x4x7xf32, wanted four dimensions, the last even}}
   %0 = nn.rotary %x theta 10000.0 : tensor<2x3x4x7xf32>
   return
 }
@@ -129,7 +129,7 @@ func.func @rotary_c2(%x: tensor<2x3x4x7xf32>) {
 // -----
 
 func.func @rotary_c4(%x: tensor<2x3x4x8xf32>) {
-  // expected-error @+1 {{'nn.rotary' op heads are [2, 5], wanted [begin, end] with 0 <= begin < end <= 4}}
+  // expected-error @+1 {{'nn.rotary' op heads are [2, 5], no range of the 4 there are}}
   %0 = nn.rotary %x theta 10000.0 heads [2, 5] : tensor<2x3x4x8xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @rotary_c4(%x: tensor<2x3x4x8xf32>) {
 // -----
 
 func.func @rotary_c3(%x: tensor<2x3x4x8xf32>) {
-  // expected-error @+1 {{'nn.rotary' op theta is -1.000000, wanted a positive number}}
+  // expected-error @+1 {{'nn.rotary' op attribute 'theta' is -1.000000, wanted more than 0}}
   %0 = nn.rotary %x theta -1.0 : tensor<2x3x4x8xf32>
   return
 }

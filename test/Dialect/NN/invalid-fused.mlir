@@ -1,7 +1,7 @@
 // RUN: zero-opt %s -split-input-file -verify-diagnostics
 
 func.func @gelu_c2(%x: tensor<4x8xbf16>, %w: tensor<16x8xbf16>) {
-  // expected-error @+1 {{'nn.linear_gelu' op x has 8 as its last dimension, wanted the weight's 16}}
+  // expected-error @+1 {{'nn.linear_gelu' op w is 16x8xbf16, wanted 8x8xbf16}}
   %0 = nn.linear_gelu %x, %w : (tensor<4x8xbf16>, tensor<16x8xbf16>) -> tensor<4x8xbf16>
   return
 }
@@ -9,7 +9,7 @@ func.func @gelu_c2(%x: tensor<4x8xbf16>, %w: tensor<16x8xbf16>) {
 // -----
 
 func.func @gelu_c3(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<8xbf16>) {
-  // expected-error @+1 {{'nn.linear_gelu' op bias has shape [8], wanted [16]}}
+  // expected-error @+1 {{'nn.linear_gelu' op bias is 8xbf16, wanted 16xbf16}}
   %0 = nn.linear_gelu %x, %w bias %b : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<8xbf16>) -> tensor<4x16xbf16>
   return
 }
@@ -17,7 +17,7 @@ func.func @gelu_c3(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<8xbf1
 // -----
 
 func.func @gelu_c5(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>) {
-  // expected-error @+1 {{'nn.linear_gelu' op y has type tensor<4x8xbf16>, wanted tensor<4x16xbf16>}}
+  // expected-error @+1 {{'nn.linear_gelu' op y is 4x8xbf16, wanted 4x16xbf16}}
   %0 = nn.linear_gelu %x, %w : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x8xbf16>
   return
 }
@@ -25,7 +25,7 @@ func.func @gelu_c5(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>) {
 // -----
 
 func.func @gelu_c6(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>) {
-  // expected-error @+1 {{'nn.linear_gelu' op h has type tensor<4x16xf32>, wanted tensor<4x16xbf16>}}
+  // expected-error @+1 {{'nn.linear_gelu' op h is 4x16xf32, wanted 4x16xbf16}}
   %0, %1 = nn.linear_gelu %x, %w : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> (tensor<4x16xbf16>, tensor<4x16xf32>)
   return
 }
@@ -33,7 +33,7 @@ func.func @gelu_c6(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>) {
 // -----
 
 func.func @grad_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %h: tensor<16xf32>) {
-  // expected-error @+1 {{'nn.linear_gelu_grad' op dy has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.linear_gelu_grad' op dy is f32, wanted [r.., k] of f32}}
   %0 = nn.linear_gelu_grad %x, %w, %h : (tensor<f32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return
 }
@@ -41,7 +41,7 @@ func.func @grad_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %h: tensor<16xf32>) {
 // -----
 
 func.func @grad_c4(%x: tensor<4x8xbf16>, %w: tensor<8x16xf16>, %h: tensor<4x16xbf16>) {
-  // expected-error @+1 {{'nn.linear_gelu_grad' op w has element type f16, wanted bf16}}
+  // expected-error @+1 {{'nn.linear_gelu_grad' op w is 8x16xf16, wanted 8x16xbf16}}
   %0 = nn.linear_gelu_grad %x, %w, %h : (tensor<4x8xbf16>, tensor<8x16xf16>, tensor<4x16xbf16>) -> tensor<4x16xbf16>
   return
 }
@@ -49,7 +49,7 @@ func.func @grad_c4(%x: tensor<4x8xbf16>, %w: tensor<8x16xf16>, %h: tensor<4x16xb
 // -----
 
 func.func @grad_c6(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %h: tensor<4x8xbf16>) {
-  // expected-error @+1 {{'nn.linear_gelu_grad' op h has type tensor<4x8xbf16>, wanted tensor<4x16xbf16>}}
+  // expected-error @+1 {{'nn.linear_gelu_grad' op h is 4x8xbf16, wanted 4x16xbf16}}
   %0 = nn.linear_gelu_grad %x, %w, %h : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x8xbf16>) -> tensor<4x16xbf16>
   return
 }
@@ -57,7 +57,7 @@ func.func @grad_c6(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %h: tensor<4x8xb
 // -----
 
 func.func @grad_c7(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %h: tensor<4x16xbf16>) {
-  // expected-error @+1 {{'nn.linear_gelu_grad' op db has type tensor<8xbf16>, wanted tensor<16xbf16>}}
+  // expected-error @+1 {{'nn.linear_gelu_grad' op db is 8xbf16, wanted 16xbf16}}
   %0, %1 = nn.linear_gelu_grad %x, %w, %h : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<4x16xbf16>) -> (tensor<4x16xbf16>, tensor<8xbf16>)
   return
 }
@@ -65,7 +65,7 @@ func.func @grad_c7(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %h: tensor<4x16x
 // -----
 
 func.func @add_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %c: tensor<16xf32>) {
-  // expected-error @+1 {{'nn.linear_add' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.linear_add' op x is f32, wanted [r.., k] of f32}}
   %0 = nn.linear_add %x, %w, %c : (tensor<f32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @add_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %c: tensor<16xf32>) {
 // -----
 
 func.func @add_c5(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %c: tensor<4x16xf32>) {
-  // expected-error @+1 {{'nn.linear_add' op y has type tensor<4x8xf32>, wanted tensor<4x16xf32>}}
+  // expected-error @+1 {{'nn.linear_add' op y is 4x8xf32, wanted 4x16xf32}}
   %0 = nn.linear_add %x, %w, %c : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<4x8xf32>
   return
 }
@@ -81,7 +81,7 @@ func.func @add_c5(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %c: tensor<4x16xf32
 // -----
 
 func.func @add_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %c: tensor<16xf32>) {
-  // expected-error @+1 {{'nn.linear_add' op c has type tensor<16xf32>, wanted tensor<4x16xf32>}}
+  // expected-error @+1 {{'nn.linear_add' op c is 16xf32, wanted 4x16xf32}}
   %0 = nn.linear_add %x, %w, %c : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -89,7 +89,7 @@ func.func @add_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %c: tensor<16xf32>)
 // -----
 
 func.func @weight_c1_dy(%dy: tensor<f32>, %x: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.linear_weight_grad' op dy has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.linear_weight_grad' op dy is f32, wanted [r.., n] of f32}}
   %0:2 = nn.linear_weight_grad %dy, %x : (tensor<f32>, tensor<8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
   return
 }
@@ -97,7 +97,7 @@ func.func @weight_c1_dy(%dy: tensor<f32>, %x: tensor<8xf32>) {
 // -----
 
 func.func @weight_c1_x(%dy: tensor<16xf32>, %x: tensor<f32>) {
-  // expected-error @+1 {{'nn.linear_weight_grad' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.linear_weight_grad' op x is f32, wanted [k] of f32}}
   %0:2 = nn.linear_weight_grad %dy, %x : (tensor<16xf32>, tensor<f32>) -> (tensor<8x16xf32>, tensor<16xf32>)
   return
 }
@@ -105,7 +105,7 @@ func.func @weight_c1_x(%dy: tensor<16xf32>, %x: tensor<f32>) {
 // -----
 
 func.func @weight_c2(%dy: tensor<4x16xf32>, %x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{'nn.linear_weight_grad' op x has leading dimensions [2, 4], wanted those of dy, [4]}}
+  // expected-error @+1 {{'nn.linear_weight_grad' op x is 2x4x8xf32, wanted 4x8xf32}}
   %0:2 = nn.linear_weight_grad %dy, %x : (tensor<4x16xf32>, tensor<2x4x8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
   return
 }
@@ -113,7 +113,7 @@ func.func @weight_c2(%dy: tensor<4x16xf32>, %x: tensor<2x4x8xf32>) {
 // -----
 
 func.func @weight_c3(%dy: tensor<4x16xbf16>, %x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'nn.linear_weight_grad' op x has element type f32, wanted bf16}}
+  // expected-error @+1 {{'nn.linear_weight_grad' op x is 4x8xf32, wanted 4x8xbf16}}
   %0:2 = nn.linear_weight_grad %dy, %x : (tensor<4x16xbf16>, tensor<4x8xf32>) -> (tensor<8x16xbf16>, tensor<16xbf16>)
   return
 }
@@ -121,7 +121,7 @@ func.func @weight_c3(%dy: tensor<4x16xbf16>, %x: tensor<4x8xf32>) {
 // -----
 
 func.func @weight_c4(%dy: tensor<4x16xf32>, %x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'nn.linear_weight_grad' op dw has type tensor<8x16xf32>, wanted tensor<16x8xf32>}}
+  // expected-error @+1 {{'nn.linear_weight_grad' op dw is 8x16xf32, wanted 16x8xf32}}
   %0:2 = nn.linear_weight_grad %dy, %x transposed : (tensor<4x16xf32>, tensor<4x8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
   return
 }
@@ -129,7 +129,7 @@ func.func @weight_c4(%dy: tensor<4x16xf32>, %x: tensor<4x8xf32>) {
 // -----
 
 func.func @weight_c5(%dy: tensor<4x16xf32>, %x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'nn.linear_weight_grad' op db has type tensor<8xf32>, wanted tensor<16xf32>}}
+  // expected-error @+1 {{'nn.linear_weight_grad' op db is 8xf32, wanted 16xf32}}
   %0:2 = nn.linear_weight_grad %dy, %x : (tensor<4x16xf32>, tensor<4x8xf32>) -> (tensor<8x16xf32>, tensor<8xf32>)
   return
 }
@@ -137,7 +137,7 @@ func.func @weight_c5(%dy: tensor<4x16xf32>, %x: tensor<4x8xf32>) {
 // -----
 
 func.func @loss_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op x is f32, wanted [r.., k] of f32}}
   %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<f32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
   return
 }
@@ -145,7 +145,7 @@ func.func @loss_c1(%x: tensor<f32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
 // -----
 
 func.func @loss_c2(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op x has 8 as its last dimension, wanted the weight's 16}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op w is 8x16xf32, wanted 8x8xf32}}
   %0 = nn.linear_cross_entropy %x, %w, %y transposed chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
   return
 }
@@ -153,7 +153,7 @@ func.func @loss_c2(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>)
 // -----
 
 func.func @loss_c3(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op bias has shape [8], wanted [16]}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op bias is 8xf32, wanted 16xf32}}
   %0 = nn.linear_cross_entropy %x, %w, %y bias %b chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>, tensor<8xf32>) -> tensor<f32>
   return
 }
@@ -161,7 +161,7 @@ func.func @loss_c3(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>,
 // -----
 
 func.func @loss_c4(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op w has element type bf16, wanted f32}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op w is 8x16xbf16, wanted 8x16xf32}}
   %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<4x8xf32>, tensor<8x16xbf16>, tensor<4xi32>) -> tensor<f32>
   return
 }
@@ -169,7 +169,7 @@ func.func @loss_c4(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>, %y: tensor<4xi32>
 // -----
 
 func.func @loss_c5(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<5xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op targets has shape [5], wanted [4]}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op targets is 5xi32, wanted 4xi32}}
   %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<5xi32>) -> tensor<f32>
   return
 }
@@ -177,7 +177,7 @@ func.func @loss_c5(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<5xi32>)
 // -----
 
 func.func @loss_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op loss has type tensor<4xf32>, wanted tensor<f32>}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op loss is 4xf32, wanted f32}}
   %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<4xf32>
   return
 }
@@ -185,7 +185,7 @@ func.func @loss_c6(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>)
 // -----
 
 func.func @loss_c7(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op chunk is 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op attribute 'chunk' is 0, wanted 1 or more}}
   %0 = nn.linear_cross_entropy %x, %w, %y chunk 0 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
   return
 }
@@ -193,7 +193,7 @@ func.func @loss_c7(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>)
 // -----
 
 func.func @grad_c9(%s: tensor<1xf32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dloss has type tensor<1xf32>, wanted tensor<f32>}}
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dloss is 1xf32, wanted f32}}
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<1xf32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>)
   return
 }
@@ -201,7 +201,7 @@ func.func @grad_c9(%s: tensor<1xf32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>,
 // -----
 
 func.func @grad_c10_dx(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dx has type tensor<8x4xf32>, wanted tensor<4x8xf32>}}
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dx is 8x4xf32, wanted 4x8xf32}}
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<8x4xf32>, tensor<8x16xf32>)
   return
 }
@@ -209,7 +209,7 @@ func.func @grad_c10_dx(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32
 // -----
 
 func.func @grad_c10_dw(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dw has type tensor<16x8xf32>, wanted tensor<8x16xf32>}}
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op dw is 16x8xf32, wanted 8x16xf32}}
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>)
   return
 }
@@ -217,7 +217,7 @@ func.func @grad_c10_dw(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32
 // -----
 
 func.func @grad_c10_db(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %b: tensor<16xf32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op db has type tensor<8xf32>, wanted tensor<16xf32>}}
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op db is 8xf32, wanted 16xf32}}
   %0:4 = nn.linear_cross_entropy_grad %s, %x, %w, %y bias %b chunk 4 : (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>, tensor<16xf32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<8xf32>)
   return
 }
@@ -241,7 +241,7 @@ func.func @grad_no_bias(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf3
 // -----
 
 func.func @classes(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy' op classes is 17, wanted 1 to 16}}
+  // expected-error @+1 {{'nn.linear_cross_entropy' op attribute 'classes' is 17, wanted 1 to 16}}
   %0 = nn.linear_cross_entropy %x, %w, %y chunk 4 classes 17 : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>) -> tensor<f32>
   return
 }
@@ -249,7 +249,7 @@ func.func @classes(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>)
 // -----
 
 func.func @grad_classes(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op classes is 0, wanted 1 to 16}}
+  // expected-error @+1 {{'nn.linear_cross_entropy_grad' op attribute 'classes' is 0, wanted 1 to 16}}
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y transposed chunk 4 classes 0 : (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>)
   return
 }

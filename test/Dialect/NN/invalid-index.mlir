@@ -1,7 +1,7 @@
 // RUN: zero-opt %s -split-input-file -verify-diagnostics
 
 func.func @gather_c1(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) {
-  // expected-error @+1 {{'nn.gather' op dim is 2, wanted one of the 2 dimensions of x}}
+  // expected-error @+1 {{'nn.gather' op attribute 'dim' is 2, wanted a dimension of x, 4x8xf32}}
   %0 = nn.gather %x, %i dim 2 : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
   return
 }
@@ -9,7 +9,7 @@ func.func @gather_c1(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) {
 // -----
 
 func.func @gather_c2(%x: tensor<4x8x6xf32>, %i: tensor<3x2xi32>) {
-  // expected-error @+1 {{'nn.gather' op ids has shape [3, 2], wanted [4, 2] or [4, 2, 6], with any size at dim}}
+  // expected-error @+1 {{'nn.gather' op ids is 3x2xi32, wanted 4x2x6xi32, or without its last dimensions}}
   %0 = nn.gather %x, %i dim 1 : (tensor<4x8x6xf32>, tensor<3x2xi32>) -> tensor<4x2x6xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @gather_c2(%x: tensor<4x8x6xf32>, %i: tensor<3x2xi32>) {
 // -----
 
 func.func @gather_c2_others(%x: tensor<4x8x6xf32>, %i: tensor<4x2x5xi32>) {
-  // expected-error @+1 {{'nn.gather' op ids has shape [4, 2, 5], wanted [4, 2] or [4, 2, 6], with any size at dim}}
+  // expected-error @+1 {{'nn.gather' op ids is 4x2x5xi32, wanted 4x2x6xi32, or without its last dimensions}}
   %0 = nn.gather %x, %i dim 1 : (tensor<4x8x6xf32>, tensor<4x2x5xi32>) -> tensor<4x2x6xf32>
   return
 }
@@ -25,7 +25,7 @@ func.func @gather_c2_others(%x: tensor<4x8x6xf32>, %i: tensor<4x2x5xi32>) {
 // -----
 
 func.func @gather_c2_rank(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.gather' op ids has shape [4], wanted [4, 8], with any size at dim}}
+  // expected-error @+1 {{'nn.gather' op attribute 'dim' is 1, wanted a dimension of ids, 4xi32}}
   %0 = nn.gather %x, %i dim 1 : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @gather_c2_rank(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
 // -----
 
 func.func @gather_c3(%x: tensor<4x8xf32>, %i: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.gather' op y has type tensor<4x8xf32>, wanted tensor<3x8xf32>}}
+  // expected-error @+1 {{'nn.gather' op y is 4x8xf32, wanted 3x8xf32}}
   %0 = nn.gather %x, %i dim 0 : (tensor<4x8xf32>, tensor<3xi32>) -> tensor<4x8xf32>
   return
 }
@@ -41,7 +41,7 @@ func.func @gather_c3(%x: tensor<4x8xf32>, %i: tensor<3xi32>) {
 // -----
 
 func.func @gather_c3_element(%x: tensor<4x8xf32>, %i: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.gather' op y has type tensor<3x8xbf16>, wanted tensor<3x8xf32>}}
+  // expected-error @+1 {{'nn.gather' op y is 3x8xbf16, wanted 3x8xf32}}
   %0 = nn.gather %x, %i dim 0 : (tensor<4x8xf32>, tensor<3xi32>) -> tensor<3x8xbf16>
   return
 }
@@ -49,7 +49,7 @@ func.func @gather_c3_element(%x: tensor<4x8xf32>, %i: tensor<3xi32>) {
 // -----
 
 func.func @scatter_add_c1(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op dim is -1, wanted one of the 2 dimensions of the result}}
+  // expected-error @+1 {{'nn.scatter_add' op attribute 'dim' is -1, wanted a dimension of x, 4x8xf32}}
   %0 = nn.scatter_add %x, %i dim -1 : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<6x8xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @scatter_add_c1(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
 // -----
 
 func.func @scatter_add_c2_rank(%x: tensor<4xf32>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op x has rank 1, wanted 2}}
+  // expected-error @+1 {{'nn.scatter_add' op y is 6x8xf32, wanted 6xf32}}
   %0 = nn.scatter_add %x, %i dim 0 : (tensor<4xf32>, tensor<4xi32>) -> tensor<6x8xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @scatter_add_c2_rank(%x: tensor<4xf32>, %i: tensor<4xi32>) {
 // -----
 
 func.func @scatter_add_c2(%x: tensor<4x7xf32>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op x has type tensor<4x7xf32>, wanted tensor<4x8xf32>}}
+  // expected-error @+1 {{'nn.scatter_add' op y is 6x8xf32, wanted 6x7xf32}}
   %0 = nn.scatter_add %x, %i dim 0 : (tensor<4x7xf32>, tensor<4xi32>) -> tensor<6x8xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @scatter_add_c2(%x: tensor<4x7xf32>, %i: tensor<4xi32>) {
 // -----
 
 func.func @scatter_add_c3(%x: tensor<4x8xf32>, %i: tensor<5xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op ids has shape [5], wanted [4] or [4, 8]}}
+  // expected-error @+1 {{'nn.scatter_add' op ids is 5xi32, wanted 4x8xi32, or without its last dimensions}}
   %0 = nn.scatter_add %x, %i dim 0 : (tensor<4x8xf32>, tensor<5xi32>) -> tensor<6x8xf32>
   return
 }
@@ -81,7 +81,7 @@ func.func @scatter_add_c3(%x: tensor<4x8xf32>, %i: tensor<5xi32>) {
 // -----
 
 func.func @scatter_add_c4(%x: tensor<4x8xf32>, %i: tensor<4xi32>, %h: tensor<5x8xf32>) {
-  // expected-error @+1 {{'nn.scatter_add' op init has type tensor<5x8xf32>, wanted tensor<6x8xf32>}}
+  // expected-error @+1 {{'nn.scatter_add' op y is 6x8xf32, wanted 5x8xf32}}
   %0 = nn.scatter_add %x, %i init %h dim 0 : (tensor<4x8xf32>, tensor<4xi32>, tensor<5x8xf32>) -> tensor<6x8xf32>
   return
 }
@@ -89,7 +89,7 @@ func.func @scatter_add_c4(%x: tensor<4x8xf32>, %i: tensor<4xi32>, %h: tensor<5x8
 // -----
 
 func.func @scatter_add_c5(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op result has 6 rows, wanted 2}}
+  // expected-error @+1 {{'nn.scatter_add' op y is 6x8xf32, wanted 2x8xf32}}
   %0 = nn.scatter_add %x, %i dim 0 rows [1, 3] : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<6x8xf32>
   return
 }
@@ -97,7 +97,7 @@ func.func @scatter_add_c5(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
 // -----
 
 func.func @scatter_add_c5_range(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op rows are [3, 1], wanted [begin, end] with 0 <= begin < end}}
+  // expected-error @+1 {{'nn.scatter_add' op attribute 'rows' is [3, 1], wanted [begin, end] with 0 <= begin < end}}
   %0 = nn.scatter_add %x, %i dim 0 rows [3, 1] : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<2x8xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @scatter_add_c5_range(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
 // -----
 
 func.func @scatter_add_c5_dim(%x: tensor<2x4xf32>, %i: tensor<2x4xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op rows are given with dim 1, wanted them with dim 0}}
+  // expected-error @+1 {{'nn.scatter_add' op y is 2x8xf32, wanted 2x2xf32}}
   %0 = nn.scatter_add %x, %i dim 1 rows [1, 3] : (tensor<2x4xf32>, tensor<2x4xi32>) -> tensor<2x8xf32>
   return
 }
@@ -113,7 +113,7 @@ func.func @scatter_add_c5_dim(%x: tensor<2x4xf32>, %i: tensor<2x4xi32>) {
 // -----
 
 func.func @scatter_c1(%x: tensor<4x8xf32>, %i: tensor<4xi32>, %h: tensor<6x8xf32>) {
-  // expected-error @+1 {{'nn.scatter' op dim is 3, wanted one of the 2 dimensions of into}}
+  // expected-error @+1 {{'nn.scatter' op attribute 'dim' is 3, wanted a dimension of x, 4x8xf32}}
   %0 = nn.scatter set %x, %i into %h dim 3 : (tensor<4x8xf32>, tensor<4xi32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @scatter_c1(%x: tensor<4x8xf32>, %i: tensor<4xi32>, %h: tensor<6x8xf32
 // -----
 
 func.func @scatter_c2(%x: tensor<4x8xbf16>, %i: tensor<4xi32>, %h: tensor<6x8xf32>) {
-  // expected-error @+1 {{'nn.scatter' op x has type tensor<4x8xbf16>, wanted tensor<4x8xf32>}}
+  // expected-error @+1 {{'nn.scatter' op into is 6x8xf32, wanted 6x8xbf16}}
   %0 = nn.scatter set %x, %i into %h dim 0 : (tensor<4x8xbf16>, tensor<4xi32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   return
 }
@@ -129,7 +129,7 @@ func.func @scatter_c2(%x: tensor<4x8xbf16>, %i: tensor<4xi32>, %h: tensor<6x8xf3
 // -----
 
 func.func @scatter_c3(%x: tensor<4x8xf32>, %i: tensor<8xi32>, %h: tensor<6x8xf32>) {
-  // expected-error @+1 {{'nn.scatter' op ids has shape [8], wanted [4] or [4, 8]}}
+  // expected-error @+1 {{'nn.scatter' op ids is 8xi32, wanted 4x8xi32, or without its last dimensions}}
   %0 = nn.scatter set %x, %i into %h dim 0 : (tensor<4x8xf32>, tensor<8xi32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @scatter_c3(%x: tensor<4x8xf32>, %i: tensor<8xi32>, %h: tensor<6x8xf32
 // -----
 
 func.func @scatter_c4(%x: tensor<4x8xf32>, %i: tensor<4xi32>, %h: tensor<6x8xf32>) {
-  // expected-error @+1 {{'nn.scatter' op y has type tensor<5x8xf32>, wanted tensor<6x8xf32>}}
+  // expected-error @+1 {{'nn.scatter' op y is 5x8xf32, wanted 6x8xf32}}
   %0 = nn.scatter set %x, %i into %h dim 0 : (tensor<4x8xf32>, tensor<4xi32>, tensor<6x8xf32>) -> tensor<5x8xf32>
   return
 }
@@ -145,7 +145,7 @@ func.func @scatter_c4(%x: tensor<4x8xf32>, %i: tensor<4xi32>, %h: tensor<6x8xf32
 // -----
 
 func.func @scatter_c5(%x: tensor<4xi32>, %i: tensor<4xi32>, %h: tensor<6xi32>) {
-  // expected-error @+1 {{'nn.scatter' op x has elements of i32, wanted floats to take the largest of}}
+  // expected-error @+1 {{'nn.scatter' op x is 4xi32, wanted floats to take the largest of}}
   %0 = nn.scatter max %x, %i into %h dim 0 : (tensor<4xi32>, tensor<4xi32>, tensor<6xi32>) -> tensor<6xi32>
   return
 }
@@ -153,7 +153,7 @@ func.func @scatter_c5(%x: tensor<4xi32>, %i: tensor<4xi32>, %h: tensor<6xi32>) {
 // -----
 
 func.func @argsort_c1(%x: tensor<f32>) {
-  // expected-error @+1 {{'nn.argsort' op x has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.argsort' op x is f32, wanted [r.., n] of f32}}
   %0 = nn.argsort %x : tensor<f32> -> tensor<i32>
   return
 }
@@ -161,7 +161,7 @@ func.func @argsort_c1(%x: tensor<f32>) {
 // -----
 
 func.func @argsort_c2(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'nn.argsort' op first is 9, wanted one from 1 to 8, the last dimension of x}}
+  // expected-error @+1 {{'nn.argsort' op order is 4x9xi32 and first 9, wanted as many positions, at most 8}}
   %0 = nn.argsort %x first 9 : tensor<4x8xf32> -> tensor<4x9xi32>
   return
 }
@@ -169,7 +169,7 @@ func.func @argsort_c2(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @argsort_c2_none(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'nn.argsort' op first is 0, wanted one from 1 to 8, the last dimension of x}}
+  // expected-error @+1 {{'nn.argsort' op attribute 'first' is 0, wanted 1 or more}}
   %0 = nn.argsort %x first 0 : tensor<4x8xf32> -> tensor<4x0xi32>
   return
 }
@@ -177,7 +177,7 @@ func.func @argsort_c2_none(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @argsort_c3(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'nn.argsort' op order has shape [4, 8], wanted [4, 2]}}
+  // expected-error @+1 {{'nn.argsort' op order is 4x8xi32 and first 2, wanted as many positions, at most 8}}
   %0 = nn.argsort %x first 2 : tensor<4x8xf32> -> tensor<4x8xi32>
   return
 }
@@ -193,7 +193,7 @@ func.func @argsort_bool(%x: tensor<4xi1>) {
 // -----
 
 func.func @cumsum_c1(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'nn.cumsum' op dim is 2, wanted one of the 2 dimensions of x}}
+  // expected-error @+1 {{'nn.cumsum' op attribute 'dim' is 2, wanted a dimension of x, 4x8xf32}}
   %0 = nn.cumsum %x dim 2 : tensor<4x8xf32>
   return
 }
@@ -201,7 +201,7 @@ func.func @cumsum_c1(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @random_normal_c1() {
-  // expected-error @+1 {{'nn.random_normal' op result has rank 0, wanted 1 or more}}
+  // expected-error @+1 {{'nn.random_normal' op y is f32, wanted [samples, r..] of f32}}
   %0 = nn.random_normal id 0 : tensor<f32>
   return
 }
@@ -209,7 +209,7 @@ func.func @random_normal_c1() {
 // -----
 
 func.func @random_normal_c2() {
-  // expected-error @+1 {{'nn.random_normal' op id is -1, wanted 0 or more}}
+  // expected-error @+1 {{'nn.random_normal' op attribute 'id' is -1, wanted 0 or more}}
   %0 = nn.random_normal id -1 : tensor<4xf32>
   return
 }
@@ -217,7 +217,7 @@ func.func @random_normal_c2() {
 // -----
 
 func.func @grouped_matmul_c1(%a: tensor<9xf32>, %b: tensor<3x4x5xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul' op a has rank 1, wanted 2}}
+  // expected-error @+1 {{'nn.grouped_matmul' op a is 9xf32, wanted [s, k] of f32}}
   %0 = nn.grouped_matmul %a, %b offsets %o : (tensor<9xf32>, tensor<3x4x5xf32>, tensor<3xi32>) -> tensor<9x5xf32>
   return
 }
@@ -225,7 +225,7 @@ func.func @grouped_matmul_c1(%a: tensor<9xf32>, %b: tensor<3x4x5xf32>, %o: tenso
 // -----
 
 func.func @grouped_matmul_c1_b(%a: tensor<9x4xf32>, %b: tensor<4x5xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul' op b has rank 2, wanted 3}}
+  // expected-error @+1 {{'nn.grouped_matmul' op b is 4x5xf32, wanted [e, 4, n] of f32}}
   %0 = nn.grouped_matmul %a, %b offsets %o : (tensor<9x4xf32>, tensor<4x5xf32>, tensor<3xi32>) -> tensor<9x5xf32>
   return
 }
@@ -233,7 +233,7 @@ func.func @grouped_matmul_c1_b(%a: tensor<9x4xf32>, %b: tensor<4x5xf32>, %o: ten
 // -----
 
 func.func @grouped_matmul_c2(%a: tensor<9x4xf32>, %b: tensor<3x4x5xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul' op a has 4 columns, wanted 5, the K of b}}
+  // expected-error @+1 {{'nn.grouped_matmul' op b is 3x4x5xf32, wanted 3x4x4xf32}}
   %0 = nn.grouped_matmul %a, %b offsets %o transpose_b : (tensor<9x4xf32>, tensor<3x4x5xf32>, tensor<3xi32>) -> tensor<9x4xf32>
   return
 }
@@ -241,7 +241,7 @@ func.func @grouped_matmul_c2(%a: tensor<9x4xf32>, %b: tensor<3x4x5xf32>, %o: ten
 // -----
 
 func.func @grouped_matmul_c3(%a: tensor<9x4xf32>, %b: tensor<3x4x5xf32>, %o: tensor<2xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul' op offsets has shape [2], wanted [3]}}
+  // expected-error @+1 {{'nn.grouped_matmul' op offsets is 2xi32, wanted 3xi32}}
   %0 = nn.grouped_matmul %a, %b offsets %o : (tensor<9x4xf32>, tensor<3x4x5xf32>, tensor<2xi32>) -> tensor<9x5xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @grouped_matmul_c3(%a: tensor<9x4xf32>, %b: tensor<3x4x5xf32>, %o: ten
 // -----
 
 func.func @grouped_matmul_c4(%a: tensor<9x4xf32>, %b: tensor<3x4x5xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul' op c has type tensor<9x6xf32>, wanted tensor<9x5xf32>}}
+  // expected-error @+1 {{'nn.grouped_matmul' op c is 9x6xf32, wanted 9x5xf32}}
   %0 = nn.grouped_matmul %a, %b offsets %o : (tensor<9x4xf32>, tensor<3x4x5xf32>, tensor<3xi32>) -> tensor<9x6xf32>
   return
 }
@@ -257,7 +257,7 @@ func.func @grouped_matmul_c4(%a: tensor<9x4xf32>, %b: tensor<3x4x5xf32>, %o: ten
 // -----
 
 func.func @grouped_matmul_c4_element(%a: tensor<9x4xf32>, %b: tensor<3x4x5xbf16>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul' op b has element type bf16, wanted f32}}
+  // expected-error @+1 {{'nn.grouped_matmul' op b is 3x4x5xbf16, wanted 3x4x5xf32}}
   %0 = nn.grouped_matmul %a, %b offsets %o : (tensor<9x4xf32>, tensor<3x4x5xbf16>, tensor<3xi32>) -> tensor<9x5xf32>
   return
 }
@@ -265,7 +265,7 @@ func.func @grouped_matmul_c4_element(%a: tensor<9x4xf32>, %b: tensor<3x4x5xbf16>
 // -----
 
 func.func @grouped_matmul_grad_c1(%a: tensor<9x4xf32>, %b: tensor<9xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul_grad' op b has rank 1, wanted 2}}
+  // expected-error @+1 {{'nn.grouped_matmul_grad' op b is 9xf32, wanted [9, n] of f32}}
   %0 = nn.grouped_matmul_grad %a, %b offsets %o : (tensor<9x4xf32>, tensor<9xf32>, tensor<3xi32>) -> tensor<3x4x5xf32>
   return
 }
@@ -273,7 +273,7 @@ func.func @grouped_matmul_grad_c1(%a: tensor<9x4xf32>, %b: tensor<9xf32>, %o: te
 // -----
 
 func.func @grouped_matmul_grad_c2(%a: tensor<9x4xf32>, %b: tensor<8x5xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul_grad' op b has 8 rows, wanted 9, those of a}}
+  // expected-error @+1 {{'nn.grouped_matmul_grad' op b is 8x5xf32, wanted 9x5xf32}}
   %0 = nn.grouped_matmul_grad %a, %b offsets %o : (tensor<9x4xf32>, tensor<8x5xf32>, tensor<3xi32>) -> tensor<3x4x5xf32>
   return
 }
@@ -281,7 +281,7 @@ func.func @grouped_matmul_grad_c2(%a: tensor<9x4xf32>, %b: tensor<8x5xf32>, %o: 
 // -----
 
 func.func @grouped_matmul_grad_c3(%a: tensor<9x4xf32>, %b: tensor<9x5xf32>, %o: tensor<3x1xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul_grad' op offsets has rank 2, wanted 1}}
+  // expected-error @+1 {{'nn.grouped_matmul_grad' op offsets is 3x1xi32, wanted [e] of i32}}
   %0 = nn.grouped_matmul_grad %a, %b offsets %o : (tensor<9x4xf32>, tensor<9x5xf32>, tensor<3x1xi32>) -> tensor<3x4x5xf32>
   return
 }
@@ -289,7 +289,7 @@ func.func @grouped_matmul_grad_c3(%a: tensor<9x4xf32>, %b: tensor<9x5xf32>, %o: 
 // -----
 
 func.func @grouped_matmul_grad_c4(%a: tensor<9x4xf32>, %b: tensor<9x5xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul_grad' op d has type tensor<3x4x5xf32>, wanted tensor<1x4x5xf32>}}
+  // expected-error @+1 {{'nn.grouped_matmul_grad' op d is 3x4x5xf32, wanted 1x4x5xf32}}
   %0 = nn.grouped_matmul_grad %a, %b offsets %o rows [1, 2] : (tensor<9x4xf32>, tensor<9x5xf32>, tensor<3xi32>) -> tensor<3x4x5xf32>
   return
 }
@@ -297,7 +297,7 @@ func.func @grouped_matmul_grad_c4(%a: tensor<9x4xf32>, %b: tensor<9x5xf32>, %o: 
 // -----
 
 func.func @grouped_matmul_grad_c5(%a: tensor<9x4xf32>, %b: tensor<9x5xf32>, %o: tensor<3xi32>) {
-  // expected-error @+1 {{'nn.grouped_matmul_grad' op rows are [2, 4], wanted [begin, end] with 0 <= begin < end <= 3}}
+  // expected-error @+1 {{'nn.grouped_matmul_grad' op rows are [2, 4], no range of the 3 there are}}
   %0 = nn.grouped_matmul_grad %a, %b offsets %o rows [2, 4] : (tensor<9x4xf32>, tensor<9x5xf32>, tensor<3xi32>) -> tensor<2x4x5xf32>
   return
 }

@@ -87,7 +87,7 @@ def NN_SiluMulOp : NN_SignedOp<"silu_mul",
     One kernel, which rounds once: what `nn.silu` and a product round twice where
     they are not one kernel.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %a = nn.silu_mul %gate, %up : tensor<32x250xbf16>
     ```
@@ -107,7 +107,7 @@ def NN_SiluMulGradOp : NN_SignedOp<"silu_mul_grad",
     With s = 1 / (1 + exp(-gate)): `dgate = dy * up * s * (1 + gate * (1 - s))`
     and `dup = dy * gate * s`. It has blocks of rows where there is a dimension.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %dgate, %dup = nn.silu_mul_grad %dy, %gate, %up : tensor<32x250xbf16>
     ```
@@ -134,7 +134,7 @@ def NN_DropoutOp : NN_SignedOp<"dropout",
 
     Two dropouts with one `id` have one mask: give each its own.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %d = nn.dropout %x p 0.1 id 3 : tensor<4x16x64xf32>
     ```

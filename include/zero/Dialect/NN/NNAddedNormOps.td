@@ -18,7 +18,7 @@ def NN_AddLayerNormOp : NN_SignedOp<"add_layer_norm",
 
     `zero-fuse-additions` makes it, after differentiation.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %y, %mean, %rstd, %sum = nn.add_layer_norm %x, %r, %w, %b eps 1.0e-5 : (tensor<4x16x64xf32>, tensor<4x16x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<4x16x64xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16x64xf32>)
     ```
@@ -43,7 +43,7 @@ def NN_AddLayerNormGradOp : NN_SignedOp<"add_layer_norm_grad",
 
     `zero-fuse-additions` makes it, after differentiation.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %dx, %dw, %db = nn.add_layer_norm_grad %dy, %dsum, %x, %w, %mean, %rstd : (...) -> (...)
     ```
@@ -67,7 +67,7 @@ def NN_AddRmsNormOp : NN_SignedOp<"add_rms_norm",
 
     `zero-fuse-additions` makes it, after differentiation.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %y, %rstd, %sum = nn.add_rms_norm %x, %r, %w eps 1.0e-6 : (tensor<4x16x64xf32>, tensor<4x16x64xf32>, tensor<64xf32>) -> (tensor<4x16x64xf32>, tensor<4x16xf32>, tensor<4x16x64xf32>)
     ```
@@ -92,7 +92,7 @@ def NN_AddRmsNormGradOp : NN_SignedOp<"add_rms_norm_grad",
 
     `zero-fuse-additions` makes it, after differentiation.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %dx, %dw = nn.add_rms_norm_grad %dy, %dsum, %x, %w, %rstd : (...) -> (...)
     ```

@@ -2,12 +2,18 @@
 #ifndef ZERO_DIALECT_NN_NNATTENTIONOPS_TD
 #define ZERO_DIALECT_NN_NNATTENTIONOPS_TD
 
-include "zero/Dialect/NN/NNBase.td"
+include "zero/Dialect/NN/NNSignature.td"
 
-def NN_AttentionOp : NN_KernelOp<"attention", [
-    NN_Differentiable]> {
+// Query heads are r for each of g key heads.
+def NN_AttentionOp : NN_SignedOp<"attention",
+    [Floats<"q", "b,t,g.r,d", "", "&">, Floats<"k", "b,s,g,d", "", "&">,
+     Floats<"v", "b,s,g,d", "", "&">,
+     OptionalStatistics<"mask", "b,g.r,t,s", "", "^">],
+    [Flag<"causal">, Real<"scale", "?">, Present<"mask">],
+    [Floats<"out", "b,t,g.r,d", "", "&">, Statistics<"lse", "b,g.r,t">],
+    "parallel b g r t!causal", [NN_Differentiable]> {
   let summary = "Scaled dot-product attention, by heads";
-  let description = [{
+  let text = [{
     For each batch b, head h and query t, with g = h / (H / G) (integer division):
 
         score[s]      = scale * sum over d of q[b,t,h,d] k[b,s,g,d], plus mask[..]
@@ -21,75 +27,70 @@ def NN_AttentionOp : NN_KernelOp<"attention", [
 
     A query that sees no key, all of whose scores are -infinity, has 0 for `out` and
     for `lse`, and nothing gets a gradient through it.
-
+  }];
+  let details = [{
     Constraints
-    - (C1) `q`, `k`, `v` have rank 4: q [B, T, H, D], k and v [B, S, G, D].
-    - (C2) `k` has the B and D of `q`; `v` has the shape of `k`.
-    - (C3) H is a multiple of G.
-    - (C4) `causal` wants S = T.
-    - (C5) `mask` has one of the shapes above and the statistic type.
-    - (C6) `q`, `k`, `v` have one element type.
-    - (C7) `out` has the type of `q`; `lse` is [B, H, T] of the statistic type.
+    - (C1) `causal` wants S = T.
+    - (C2) `mask` is [T, S], or has four dimensions.
 
     ```mlir
     %o, %lse = nn.attention %q, %k, %v causal scale 0.125 : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
-                       Optional<NN_StatisticTensor>:$mask, UnitAttr:$causal,
-                       F64Attr:$scale);
-  let results = (outs NN_FloatTensor:$out, NN_StatisticTensor:$lse);
+  let work = [{attentionFlops<2>, nullptr, checkAttention, attentionArithmetic}];
   let assemblyFormat = [{
     $q `,` $k `,` $v (`mask` $mask^)? (`causal` $causal^)? `scale` $scale
     attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
-def NN_AttentionGradOp : NN_KernelOp<"attention_grad"> {
+def NN_AttentionGradOp : NN_SignedOp<"attention_grad",
+    [Floats<"dout", "b,t,g.r,d", "", "&">, Floats<"q", "b,t,g.r,d", "", "&">,
+     Floats<"k", "b,s,g,d", "", "&">, Floats<"v", "b,s,g,d", "", "&">,
+     Floats<"out", "b,t,g.r,d", "", "&">, Statistics<"lse", "b,g.r,t">,
+     OptionalStatistics<"mask", "b,g.r,t,s", "", "^">],
+    [Flag<"causal">, Real<"scale", "?">, Present<"mask">],
+    [Floats<"dq", "b,t,g.r,d", "", "&">, Floats<"dk", "b,s,g,d", "", "&">,
+     Floats<"dv", "b,s,g,d", "", "&">],
+    "parallel b g, sum r t!causal, linear dout"> {
   let summary = "Gradients of attention for query, key and value";
-  let description = [{
+  let text = [{
     Recomputes the probabilities from `q`, `k` and `lse`; needs no T x S buffer
     from the forward.
-
+  }];
+  let details = [{
     Constraints
-    - (C1) to (C6) those of `nn.attention`.
-    - (C7) `dout` and `out` have the type of `q`, `lse` that of the forward.
-    - (C8) the results have the types of `q`, `k` and `v`.
+    - (C1), (C2) those of `nn.attention`.
 
     ```mlir
     %dq, %dk, %dv = nn.attention_grad %do, %q, %k, %v, %o, %lse causal scale 0.125 : (...) -> (...)
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$dout, NN_FloatTensor:$q,
-                       NN_FloatTensor:$k, NN_FloatTensor:$v,
-                       NN_FloatTensor:$out, NN_StatisticTensor:$lse,
-                       Optional<NN_StatisticTensor>:$mask, UnitAttr:$causal,
-                       F64Attr:$scale);
-  let results = (outs NN_FloatTensor:$dq, NN_FloatTensor:$dk,
-                      NN_FloatTensor:$dv);
+  let work = [{attentionFlops<5>, nullptr, checkAttention, attentionArithmetic}];
   let assemblyFormat = [{
     $dout `,` $q `,` $k `,` $v `,` $out `,` $lse (`mask` $mask^)?
     (`causal` $causal^)? `scale` $scale
     attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
-def NN_RotaryOp : NN_KernelOp<"rotary", [
-    NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
+def NN_RotaryOp : NN_SignedOp<"rotary",
+    [Floats<"x", "b,t,h,d", "", "&">],
+    [Real<"theta", ">0">, Flag<"interleaved">, Flag<"inverse">,
+     NN_Attribute<"heads", "range[h]?", OptionalAttr<DenseI64ArrayAttr>>],
+    [Floats<"y", "b,t,h,d", "", "&">],
+    "parallel b h, linear x",
+    [NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "Rotate pairs of features by angles that grow with the position";
-  let description = [{
+  let text = [{
     `x` is [B, T, H, D]. At position t, pair i of the D / 2 pairs is rotated by the
     angle `t * theta^(-2 i / D)`. Pair i is (i, i + D/2), or (2 i, 2 i + 1) with
     `interleaved`. `inverse` rotates back, which is also the gradient. With `heads`
     only heads [begin, end) are rotated, and the others stay as they are.
-
+  }];
+  let details = [{
     Constraints
-    - (C1) `x` has rank 4.
-    - (C2) D is even.
-    - (C3) `theta` is positive.
-    - (C4) `heads` is a range in [0, H].
+    - (C1) D is even.
 
     ```mlir
     %r = nn.rotary %q theta 10000.0 : tensor<2x16x4x64xf32>
@@ -97,15 +98,11 @@ def NN_RotaryOp : NN_KernelOp<"rotary", [
     %t = nn.rotary %q theta 10000.0 heads [0, 3] : tensor<2x16x4x64xf32>
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$x, F64Attr:$theta,
-                       UnitAttr:$interleaved, UnitAttr:$inverse,
-                       OptionalAttr<DenseI64ArrayAttr>:$heads);
-  let results = (outs NN_FloatTensor:$y);
+  let work = "rotaryFlops, rotaryBytes, checkRotary";
   let assemblyFormat = [{
     $x `theta` $theta (`interleaved` $interleaved^)? (`inverse` $inverse^)?
     (`heads` $heads^)? attr-dict `:` type($x)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // ZERO_DIALECT_NN_NNATTENTIONOPS_TD

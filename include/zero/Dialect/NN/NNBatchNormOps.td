@@ -16,7 +16,7 @@ def NN_BatchNormOp : NN_SignedOp<"batch_norm",
     of a channel are over dimension 0 and all dimensions after 1, as PyTorch's in
     training.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %y, %mean, %variance = nn.batch_norm %x, %w, %b eps 1.0e-5 : (tensor<8x16x32x32xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<8x16x32x32xf32>, tensor<16xf32>, tensor<16xf32>)
     ```
@@ -35,7 +35,7 @@ def NN_BatchNormGradOp : NN_SignedOp<"batch_norm_grad",
     [Floats<"dx", "n,c,s..">, Floats<"dw", "c">, Floats<"db", "c">],
     "parallel c, linear dy"> {
   let summary = "Gradients of batch_norm for input, weight and bias";
-  let example = [{
+  let details = [{
     ```mlir
     %dx, %dw, %db = nn.batch_norm_grad %dy, %x, %w, %mean, %variance eps 1.0e-5 : (...) -> (...)
     ```

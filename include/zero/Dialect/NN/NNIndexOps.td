@@ -2,76 +2,69 @@
 #ifndef ZERO_DIALECT_NN_NNINDEXOPS_TD
 #define ZERO_DIALECT_NN_NNINDEXOPS_TD
 
-include "zero/Dialect/NN/NNBase.td"
+include "zero/Dialect/NN/NNSignature.td"
 
 def NN_Ordered : AnyTypeOf<[F16, BF16, F32, F64, I32]>;
 
 /// A tensor of numbers: floats, or integers that count.
 def NN_NumberTensor : StaticShapeTensorOf<[NN_Ordered]>;
 
-def NN_GatherOp : NN_KernelOp<"gather", [NN_Differentiable, CheapInFloat32]> {
+def NN_GatherOp : NN_SignedOp<"gather",
+    [Elements<"x", "o..dim,p,i..">, Indices<"ids", "o..dim,q,i..?">],
+    [Int<"dim">],
+    [Elements<"y", "o..dim,q,i..">],
+    "parallel o q i, linear x", [NN_Differentiable, CheapInFloat32]> {
   let summary = "Take elements at given positions along a dimension";
-  let description = [{
+  let text = [{
     `y[o.., k, i..] = x[o.., ids[o.., k, i..], i..]`, where k is at `dim`: each
     element has a position of its own. Where `ids` ends with `dim` the positions
     are those of whole rows: `y[o.., k, i..] = x[o.., ids[o.., k], i..]`. A
     position outside [0, size of `dim`) is an error at run time.
 
     The gradient is `nn.scatter_add`.
-
-    Constraints
-    - (C1) `dim` is a dimension of `x`.
-    - (C2) `ids` has the dimensions of `x` up to `dim`, where it has any size, and
-      then either all others of `x` or none.
-    - (C3) the result has the shape of `x` with the size of `ids` at `dim`, and its
-      element type.
-
+  }];
+  let details = [{
     ```mlir
     %y = nn.gather %x, %ids dim 1 : (tensor<4x16x64xf32>, tensor<4x8x64xi32>) -> tensor<4x8x64xf32>
     %r = nn.gather %x, %rows dim 1 : (tensor<4x16x64xf32>, tensor<4x8xi32>) -> tensor<4x8x64xf32>
     ```
   }];
-  let arguments = (ins NN_AnyTensor:$x, NN_IndexTensor:$ids, I64Attr:$dim);
-  let results = (outs NN_AnyTensor:$y);
+  let work = "nullptr, gatherBytes";
   let assemblyFormat = [{
     $x `,` $ids `dim` $dim attr-dict `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
-def NN_ScatterAddOp : NN_KernelOp<"scatter_add", [
-    NN_Differentiable, NN_RowBlocks, AccumulatingOpInterface]> {
+def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
+    [Floats<"x", "o..dim,q,i..">, Indices<"ids", "o..dim,q,i..?">,
+     OptionalFloats<"init", "o..dim,p@rows,i..", "+">],
+    [Int<"dim">, Range<"rows">, Present<"init">],
+    [Floats<"y", "o..dim,p@rows,i..">],
+    "parallel o i, sum q, linear x",
+    [NN_Differentiable, NN_RowBlocks, AccumulatingOpInterface]> {
   let summary = "Add elements up at given positions along a dimension";
-  let description = [{
+  let text = [{
     An element of the result is the sum of those elements of `x` whose position it
     is, in the order of k, in f32, rounded once: equal inputs give equal bits. With
     `init` the sum starts from its element. Positions are given as those of
     `nn.gather` are, of elements or of rows; one outside [0, size of `dim`) is an
     error at run time. `rows` gives a block [begin, end) of the result's dimension
     0; positions outside add to other blocks.
-
+  }];
+  let details = [{
     Constraints
-    - (C1) `dim` is a dimension of the result.
-    - (C2) `x` has the shape of the result but for `dim`, and its element type.
-    - (C3) `ids` has the dimensions of `x` up to and with `dim`, and then either all
-      others or none.
-    - (C4) `init` has the result's type.
-    - (C5) `rows` is a range of as many rows as the result has, and `dim` is 0.
+    - (C1) with `rows`, `dim` is 0.
 
     ```mlir
     %y = nn.scatter_add %x, %ids dim 1 : (tensor<4x8x64xf32>, tensor<4x8x64xi32>) -> tensor<4x16x64xf32>
     %z = nn.scatter_add %m, %to init %h dim 0 : (tensor<24x64xf32>, tensor<24xi32>, tensor<6x64xf32>) -> tensor<6x64xf32>
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$x, NN_IndexTensor:$ids,
-                       Optional<NN_FloatTensor>:$init, I64Attr:$dim,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows);
-  let results = (outs NN_FloatTensor:$y);
+  let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr, checkScatterAdd}];
   let assemblyFormat = [{
     $x `,` $ids (`init` $init^)? `dim` $dim (`rows` $rows^)? attr-dict
     `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def NN_ScatterOp : NN_Op<"scatter", [NN_Differentiable, NN_DescribesKernel]> {
@@ -110,63 +103,70 @@ def NN_ScatterOp : NN_Op<"scatter", [NN_Differentiable, NN_DescribesKernel]> {
   let hasVerifier = 1;
 }
 
-def NN_ArgsortOp : NN_KernelOp<"argsort", [NN_Differentiable]> {
+def NN_ArgsortOp : NN_SignedOp<"argsort",
+    [NN_Tensor<"x", "any", "r..,n", "", "", NN_NumberTensor>],
+    [Flag<"descending">,
+     NN_Attribute<"first", "int>=1?", OptionalAttr<I64Attr>>],
+    [Indices<"order", "r..,m">],
+    "parallel r", [NN_Differentiable]> {
   let summary = "Positions in the order of their elements, along the last dimension";
-  let description = [{
+  let text = [{
     Position k of a row of the result is that of the k-th smallest element of the
     row of `x`, or of the k-th largest with `descending`. Equal elements keep their
     order, and a NaN is larger than any number. With `first`, the positions are
     those of so many elements only: `descending first 1` is that of the first
     maximum. Elements themselves are `nn.gather` of the positions, which has their
     gradient; positions have none.
-
+  }];
+  let details = [{
     Constraints
-    - (C1) `x` has rank 1 or more.
-    - (C2) `first` is from 1 to the size of the last dimension.
-    - (C3) the result has the shape of `x` with `first`, if given, as last dimension.
+    - (C1) `first` is at most N; M is `first`, or N without it.
 
     ```mlir
     %order = nn.argsort %x : tensor<64xi32> -> tensor<64xi32>
     %top = nn.argsort %p descending first 2 : tensor<32x8xf32> -> tensor<32x2xi32>
     ```
   }];
-  let arguments = (ins NN_NumberTensor:$x, UnitAttr:$descending,
-                       OptionalAttr<I64Attr>:$first);
-  let results = (outs NN_IndexTensor:$order);
+  let work = "argsortFlops, nullptr, checkArgsort";
   let assemblyFormat = [{
     $x (`descending` $descending^)? (`first` $first^)? attr-dict
     `:` type($x) `->` type($order)
   }];
-  let hasVerifier = 1;
 }
 
-def NN_CumsumOp : NN_KernelOp<"cumsum", [
-    NN_Differentiable, CheapInFloat32, SameOperandsAndResultType]> {
+def NN_CumsumOp : NN_SignedOp<"cumsum",
+    [NN_Tensor<"x", "E", "o..dim,n,i..", "", "", NN_NumberTensor>],
+    [Int<"dim">, Flag<"reverse">],
+    [NN_Tensor<"y", "E", "o..dim,n,i..", "", "", NN_NumberTensor>],
+    "parallel o i, linear x",
+    [NN_Differentiable, CheapInFloat32, SameOperandsAndResultType]> {
   let summary = "Running sums along a dimension";
-  let description = [{
+  let text = [{
     Element k along `dim` is the sum of the elements 0 to k of `x`, or with
     `reverse` of those from k to the end. Floats are summed in f32 and each result is
     rounded once; integers wrap around. The gradient is the other direction.
-
-    Constraints
-    - (C1) `dim` is a dimension of `x`.
-
+  }];
+  let details = [{
     ```mlir
     %s = nn.cumsum %x dim 1 : tensor<4x16xi32>
     %r = nn.cumsum %y dim 0 reverse : tensor<16x64xf32>
     ```
   }];
-  let arguments = (ins NN_NumberTensor:$x, I64Attr:$dim, UnitAttr:$reverse);
-  let results = (outs NN_NumberTensor:$y);
+  let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr, checkNumbers}];
   let assemblyFormat = [{
     $x `dim` $dim (`reverse` $reverse^)? attr-dict `:` type($x)
   }];
-  let hasVerifier = 1;
 }
 
-def NN_RandomNormalOp : NN_KernelOp<"random_normal", [NN_Differentiable]> {
+// Of the generator a number takes 15 operations, then a root, a logarithm, a sine
+// or cosine and their products. Whole, as dropout is.
+def NN_RandomNormalOp : NN_SignedOp<"random_normal",
+    [],
+    [Int<"id", ">=0">],
+    [Floats<"y", "samples,r..">],
+    "", [NN_Differentiable]> {
   let summary = "Numbers drawn from the standard normal distribution";
-  let description = [{
+  let text = [{
     Dimension 0 is the sample. A number is a function of the run's seed, the number
     of batches consumed, the sample's global index, `id` and the element's position
     within its sample, and of nothing else, as the masks of `nn.dropout` are: ranks,
@@ -176,24 +176,24 @@ def NN_RandomNormalOp : NN_KernelOp<"random_normal", [NN_Differentiable]> {
     and v of a generator: `r = sqrt(-2 log((u + 1) / 2^32))`, `t = 2 pi v / 2^32`.
     An operation with the `id` of another, or of an `nn.dropout`, draws what that
     draws: give each its own.
-
-    Constraints
-    - (C1) the result has rank 1 or more.
-    - (C2) `id` is not negative.
-
+  }];
+  let details = [{
     ```mlir
     %z = nn.random_normal id 3 : tensor<4x16xf32>
     ```
   }];
-  let arguments = (ins I64Attr:$id);
-  let results = (outs NN_FloatTensor:$y);
+  let work = [{[](Shapes s) -> uint64_t { return 21 * s.elements("y"); } }];
   let assemblyFormat = "`id` $id attr-dict `:` type($y)";
-  let hasVerifier = 1;
 }
 
-def NN_GroupedMatmulOp : NN_KernelOp<"grouped_matmul", [NN_Differentiable]> {
+def NN_GroupedMatmulOp : NN_SignedOp<"grouped_matmul",
+    [Floats<"a", "s,k">, Floats<"b", "e,k,n", "", "~transpose_b">,
+     Indices<"offsets", "e'">],
+    [Flag<"transpose_b">],
+    [Floats<"c", "s,n">],
+    "parallel n, sum k, combined e, own s, linear a b", [NN_Differentiable]> {
   let summary = "Multiply groups of rows, each by a matrix of its own";
-  let description = [{
+  let text = [{
     Group e of the rows of `a` ends before row `offsets[e]`, where group e + 1
     begins; group 0 begins with row 0. For a row s of group e
     `c[s, n] = sum over k of a[s, k] b[e, k, n]`; rows of no group, from the last
@@ -201,56 +201,41 @@ def NN_GroupedMatmulOp : NN_KernelOp<"grouped_matmul", [NN_Differentiable]> {
     decrease, or that are outside [0, S], are an error at run time.
 
     This is how tokens that are sorted by expert go through their experts.
-
-    Constraints
-    - (C1) `a` has rank 2 and `b` rank 3.
-    - (C2) their K are equal.
-    - (C3) `offsets` has one element a matrix of `b`: [E].
-    - (C4) the result is [S, N], with the element type of `a` and `b`.
-
+  }];
+  let details = [{
     ```mlir
     %c = nn.grouped_matmul %a, %b offsets %o : (tensor<64x16xf32>, tensor<8x16x32xf32>, tensor<8xi32>) -> tensor<64x32xf32>
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$a, NN_FloatTensor:$b,
-                       NN_IndexTensor:$offsets, UnitAttr:$transpose_b);
-  let results = (outs NN_FloatTensor:$c);
+  let work = "groupedFlops";
   let assemblyFormat = [{
     $a `,` $b `offsets` $offsets (`transpose_b` $transpose_b^)? attr-dict
     `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
-def NN_GroupedMatmulGradOp : NN_KernelOp<"grouped_matmul_grad", [NN_RowBlocks]> {
+def NN_GroupedMatmulGradOp : NN_SignedOp<"grouped_matmul_grad",
+    [Floats<"a", "s,k">, Floats<"b", "s,n">, Indices<"offsets", "e'">],
+    [Range<"rows">],
+    [Floats<"d", "e@rows,k,n">],
+    "parallel k n, combined e, own s, linear a b", [NN_RowBlocks]> {
   let summary = "A product of columns for each group of rows: the matrices' gradient";
-  let description = [{
+  let text = [{
     `d[e, k, n] = sum over the rows s of group e of a[s, k] b[s, n]`: the gradient of
     the matrices of `nn.grouped_matmul`, from its left operand and the gradient of
     its result, in this order, or the other way around for `transpose_b`. `rows`
     gives a block [begin, end) of the groups.
-
-    Constraints
-    - (C1) `a` and `b` have rank 2.
-    - (C2) they have the same number of rows.
-    - (C3) `offsets` has rank 1: [E].
-    - (C4) the result is [E, K, N], or [end - begin, K, N] with `rows`, with the
-      element type of `a` and `b`.
-    - (C5) `rows` is a range in [0, E].
-
+  }];
+  let details = [{
     ```mlir
     %d = nn.grouped_matmul_grad %a, %dc offsets %o : (tensor<64x16xf32>, tensor<64x32xf32>, tensor<8xi32>) -> tensor<8x16x32xf32>
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$a, NN_FloatTensor:$b,
-                       NN_IndexTensor:$offsets,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows);
-  let results = (outs NN_FloatTensor:$d);
+  let work = "groupedFlops";
   let assemblyFormat = [{
     $a `,` $b `offsets` $offsets (`rows` $rows^)? attr-dict
     `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // ZERO_DIALECT_NN_NNINDEXOPS_TD

@@ -14,7 +14,7 @@ def NN_LayerNormOp : NN_SignedOp<"layer_norm",
     `y = (x - mean) * rstd * w + b`, with `rstd = 1 / sqrt(variance + eps)`; mean
     and (biased) variance are over the last dimension.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %y, %mean, %rstd = nn.layer_norm %x, %w, %b eps 1.0e-5 : (tensor<4x16x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<4x16x64xf32>, tensor<4x16xf32>, tensor<4x16xf32>)
     ```
@@ -33,7 +33,7 @@ def NN_LayerNormGradOp : NN_SignedOp<"layer_norm_grad",
     [Floats<"dx", "r..,n">, Floats<"dw", "n">, Floats<"db", "n">],
     "sum r, linear dy", [NN_Addend]> {
   let summary = "Gradients of layer_norm for input, weight and bias";
-  let example = [{
+  let details = [{
     ```mlir
     %dx, %dw, %db = nn.layer_norm_grad %dy, %x, %w, %mean, %rstd : (...) -> (...)
     ```
@@ -55,7 +55,7 @@ def NN_RmsNormOp : NN_SignedOp<"rms_norm",
     `y = x * rstd * w`, with `rstd = 1 / sqrt(mean of x^2 + eps)` over the last
     dimension.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %y, %rstd = nn.rms_norm %x, %w eps 1.0e-6 : (tensor<4x16x64xf32>, tensor<64xf32>) -> (tensor<4x16x64xf32>, tensor<4x16xf32>)
     ```
@@ -73,7 +73,7 @@ def NN_RmsNormGradOp : NN_SignedOp<"rms_norm_grad",
     [Floats<"dx", "r..,n">, Floats<"dw", "n">],
     "sum r, linear dy", [NN_Addend]> {
   let summary = "Gradients of rms_norm for input and weight";
-  let example = [{
+  let details = [{
     ```mlir
     %dx, %dw = nn.rms_norm_grad %dy, %x, %w, %rstd : (...) -> (...)
     ```
@@ -94,7 +94,7 @@ def NN_SoftmaxOp : NN_SignedOp<"softmax",
   let text = [{
     The largest element is subtracted first, so that no exponential overflows.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %p = nn.softmax %x : tensor<4x16x16xf32>
     ```
@@ -114,7 +114,7 @@ def NN_SoftmaxGradOp : NN_SignedOp<"softmax_grad",
   let text = [{
     `dx = y * (dy - sum over the last dimension of dy * y)`.
   }];
-  let example = [{
+  let details = [{
     ```mlir
     %dx = nn.softmax_grad %dy, %p : tensor<4x16x16xf32>
     ```

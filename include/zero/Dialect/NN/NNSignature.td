@@ -11,29 +11,59 @@
 
 include "zero/Dialect/NN/NNBase.td"
 
-/// One tensor: its name, the letter of its element type, its dimensions, and
-/// marks such as `+` of an addend, in front of the colon.
+/// One tensor: its name, the letter of its element type, its dimensions, the
+/// marks in front of the colon, such as `+` of an addend, and those at the end,
+/// such as `&` of one that may have strides.
 class NN_Tensor<string theName, string theElement, string theDimensions,
-                string marks, TypeConstraint theConstraint> {
+                string marks, string tail, TypeConstraint theConstraint> {
   string name = theName;
   TypeConstraint constraint = theConstraint;
-  string text = theName # marks # ":" # theElement # "[" # theDimensions # "]";
+  string text =
+      theName # marks # ":" # theElement # "[" # theDimensions # "]" # tail;
 }
-class Floats<string name, string dimensions, string marks = "">
-    : NN_Tensor<name, "T", dimensions, marks, NN_FloatTensor>;
-class Statistics<string name, string dimensions, string marks = "">
-    : NN_Tensor<name, "S", dimensions, marks, NN_StatisticTensor>;
+class Floats<string name, string dimensions, string marks = "",
+             string tail = "">
+    : NN_Tensor<name, "T", dimensions, marks, tail, NN_FloatTensor>;
+class OptionalFloats<string name, string dimensions, string marks = "",
+                     string tail = "">
+    : NN_Tensor<name, "T", dimensions, marks # "?", tail,
+                Optional<NN_FloatTensor>>;
+class Statistics<string name, string dimensions, string marks = "",
+                 string tail = "">
+    : NN_Tensor<name, "S", dimensions, marks, tail, NN_StatisticTensor>;
+class OptionalStatistics<string name, string dimensions, string marks = "",
+                         string tail = "">
+    : NN_Tensor<name, "S", dimensions, marks # "?", tail,
+                Optional<NN_StatisticTensor>>;
+class Indices<string name, string dimensions, string marks = "",
+              string tail = "">
+    : NN_Tensor<name, "i32", dimensions, marks, tail, NN_IndexTensor>;
+class Elements<string name, string dimensions, string marks = "",
+               string tail = "">
+    : NN_Tensor<name, "E", dimensions, marks, tail, NN_AnyTensor>;
 
-/// One attribute: its name and its kind, with bounds.
-class NN_Attribute<string theName, string kind, Attr theConstraint> {
+/// One attribute: its name, its kind, with bounds, and whether the operation has
+/// it, or only the kernel.
+class NN_Attribute<string theName, string kind, Attr theConstraint,
+                   bit theIsOwn = true> {
   string name = theName;
   Attr constraint = theConstraint;
+  bit isOwn = theIsOwn;
   string text = theName # ":" # kind;
 }
+class Flag<string name> : NN_Attribute<name, "flag", UnitAttr>;
 class Int<string name, string bounds = "">
     : NN_Attribute<name, "int" # bounds, I64Attr>;
+class OptionalInt<string name>
+    : NN_Attribute<name, "int?", OptionalAttr<I64Attr>>;
+class Ints<string name> : NN_Attribute<name, "ints", DenseI64ArrayAttr>;
+class Range<string name>
+    : NN_Attribute<name, "range?", OptionalAttr<DenseI64ArrayAttr>>;
 class Real<string name, string bounds = "">
     : NN_Attribute<name, "real" # bounds, F64Attr>;
+/// Whether an optional tensor is there.
+class Present<string tensor>
+    : NN_Attribute<tensor, "flag", UnitAttr, /*isOwn=*/false>;
 
 /// An operation with the kernel of its name. `kinds` are those of its factors.
 class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
@@ -42,7 +72,7 @@ class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
                   list<Trait> traits = []> : NN_KernelOp<mnemonic, traits> {
   /// What the page says in front of the signature, and behind it.
   string text = "";
-  string example = "";
+  string details = "";
   /// The work: fields of zrt::KernelSchema behind `attributes`, as the file says
   /// that includes the rows.
   string work = "";
@@ -53,17 +83,18 @@ class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
   string attributeText =
       !interleave(!foreach(attribute, theAttributes, attribute.text), " ");
   string kindText = kinds;
+  list<NN_Attribute> own = !filter(attribute, theAttributes, attribute.isOwn);
 
   let arguments = !con(
       !dag(ins, !foreach(tensor, theOperands, tensor.constraint),
            !foreach(tensor, theOperands, tensor.name)),
-      !dag(ins, !foreach(attribute, theAttributes, attribute.constraint),
-           !foreach(attribute, theAttributes, attribute.name)));
+      !dag(ins, !foreach(attribute, own, attribute.constraint),
+           !foreach(attribute, own, attribute.name)));
   let results = !dag(outs, !foreach(tensor, theResults, tensor.constraint),
                      !foreach(tensor, theResults, tensor.name));
   let description = text # "\n    Signature: `" # tensorText # "`" #
       !if(!empty(theAttributes), "", ", `" # attributeText # "`") # "\n" #
-      example;
+      details;
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::verify() {
