@@ -4,7 +4,7 @@
 
 // Places as tools/python writes them: the module's path and the source line, in
 // errors and in reports.
-// CHECK: layers.0, train.py:10:1: error: 'nn.linear' op y has type tensor<2x5xf32>, wanted tensor<2x4xf32>
+// CHECK: layers.0, train.py:10:1: error: 'nn.linear' op y is 2x5xf32, wanted 2x4xf32
 // PLAN:  zero.launch @gelu_0 at layers.1, train.py:10:1
 zero.parameter @layers.0.weight : tensor<4x8xf32> = #zero.normal<std = 0.02>
 zero.parameter @layers.2.weight : tensor<3x4xf32> = #zero.normal<std = 0.02>
