@@ -106,15 +106,14 @@ OwningOpRef<ModuleOp> TrainingTest::schedule(const Settings &settings) {
   config.parameterPersistenceThreshold = settings.persistence;
   config.maxReuseDistance = settings.reuse;
   config.gathersInFlight = 2;
-  if (settings.offload > 0)
-    config.offloadOptimizer = OffloadConfig{settings.offload,
-                                            6,
-                                            settings.overlap,
-                                            settings.overlap,
-                                            settings.offloadParameters,
-                                            std::nullopt,
-                                            settings.persistence ? 1 : 3,
-                                            std::nullopt};
+  if (settings.offload > 0) {
+    OffloadConfig &offload = config.offloadOptimizer.emplace();
+    offload.ratio = settings.offload;
+    offload.subGroupSize = 6;
+    offload.pipelineRead = offload.pipelineWrite = settings.overlap;
+    offload.parameters = settings.offloadParameters;
+    offload.uploadBuffers = settings.persistence ? 1 : 3;
+  }
   if (settings.files) {
     config.offloadOptimizer->files.emplace().folder = "/states";
     config.offloadOptimizer->files->leastBytes = 8;
