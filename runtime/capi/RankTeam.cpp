@@ -1,6 +1,6 @@
 #include "capi/RankTeam.h"
 
-#include "state/BlockedSignals.h"
+#include "io/BlockedSignals.h"
 
 #include <stdexcept>
 #include <system_error>

@@ -1,10 +1,10 @@
 #include "checkpoint/Checkpoint.h"
 
+#include "io/Digest.h"
+#include "io/Together.h"
 #include "program/Control.h"
-#include "state/Digest.h"
 #include "state/Elements.h"
 #include "state/Pieces.h"
-#include "state/Together.h"
 
 #include <algorithm>
 #include <fcntl.h>

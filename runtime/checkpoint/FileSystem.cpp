@@ -1,6 +1,6 @@
 #include "checkpoint/FileSystem.h"
 
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "checkpoint/Folder.h"
 
-#include "state/Digest.h"
-#include "state/FileIdentity.h"
+#include "io/Digest.h"
+#include "io/FileIdentity.h"
 
 #include <algorithm>
 #include <cerrno>

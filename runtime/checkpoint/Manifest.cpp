@@ -1,7 +1,7 @@
 #include "checkpoint/Manifest.h"
 
+#include "io/Digest.h"
 #include "program/Nesting.h"
-#include "state/Digest.h"
 #include "state/Pieces.h"
 #include "state/Weights.h"
 

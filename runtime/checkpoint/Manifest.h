@@ -2,8 +2,8 @@
 #ifndef ZERO_RUNTIME_CHECKPOINT_MANIFEST_H
 #define ZERO_RUNTIME_CHECKPOINT_MANIFEST_H
 
+#include "io/SafeTensors.h"
 #include "program/Program.h"
-#include "state/SafeTensors.h"
 
 #include <cstdint>
 #include <stdexcept>

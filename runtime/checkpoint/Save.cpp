@@ -1,7 +1,7 @@
 #include "checkpoint/Save.h"
 
+#include "io/Together.h"
 #include "program/Control.h"
-#include "state/Together.h"
 
 #include <stdexcept>
 #include <system_error>

@@ -1,7 +1,7 @@
 #include "checkpoint/Shard.h"
 
 #include "checkpoint/Folder.h"
-#include "state/Digest.h"
+#include "io/Digest.h"
 #include "state/Pieces.h"
 
 #include <algorithm>

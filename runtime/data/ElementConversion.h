@@ -2,8 +2,8 @@
 #ifndef ZERO_RUNTIME_DATA_ELEMENTCONVERSION_H
 #define ZERO_RUNTIME_DATA_ELEMENTCONVERSION_H
 
+#include "io/SafeTensors.h"
 #include "program/DataType.h"
-#include "state/SafeTensors.h"
 
 #include <cstdint>
 #include <string>

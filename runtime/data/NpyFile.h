@@ -6,7 +6,7 @@
 #ifndef ZERO_RUNTIME_DATA_NPYFILE_H
 #define ZERO_RUNTIME_DATA_NPYFILE_H
 
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <cstdint>
 #include <string>

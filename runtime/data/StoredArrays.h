@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_DATA_STOREDARRAYS_H
 #define ZERO_RUNTIME_DATA_STOREDARRAYS_H
 
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <cstdint>
 #include <functional>

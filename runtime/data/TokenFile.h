@@ -3,7 +3,7 @@
 #define ZERO_RUNTIME_DATA_TOKENFILE_H
 
 #include "data/Dataset.h"
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #include "files/ThreadEngine.h"
 
-#include "state/BlockedSignals.h"
+#include "io/BlockedSignals.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "files/UringEngine.h"
 
-#include "state/BlockedSignals.h"
+#include "io/BlockedSignals.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,9 +1,8 @@
-// The kernels of updates: a row for each rule of
-// kernels/optimizer/UpdateRules.h, made from the rule.
+// The kernels of updates: a row for each rule of UpdateRules.h, made from it.
 #include "program/KernelPattern.h"
 
-#include "kernels/optimizer/UpdateRules.h"
 #include "program/KernelKey.h"
+#include "program/UpdateRules.h"
 
 using namespace zrt;
 

@@ -3,6 +3,7 @@
 #ifndef ZERO_RUNTIME_STATE_ELEMENTS_H
 #define ZERO_RUNTIME_STATE_ELEMENTS_H
 
+#include "io/StoredElements.h"
 #include "state/Arenas.h"
 #include "state/Pieces.h"
 
@@ -33,25 +34,6 @@ using ValueSource =
 /// Receives them.
 using ValueSink =
     std::function<void(uint64_t element, uint64_t count, const float *values)>;
-
-/// Converts between f32 and a stored type: f32, f16 or bf16. A bf16 parameter
-/// that follows a master is rounded half away from zero, anything else to
-/// nearest even. u16, which is stored only, is the lower half of the bits.
-void storeElements(DataType type, bool followsMaster, const float *values,
-                   void *out, uint64_t count);
-void loadElements(DataType type, const void *from, float *values,
-                  uint64_t count);
-
-/// Throws std::range_error, which begins with `where` and names `what`, its
-/// element and the largest value that there is, where one of `count` values
-/// from `element` on is finite and would not be so in `type`.
-void checkRange(const std::string &where, const std::string &what,
-                DataType type, uint64_t element, const float *values,
-                uint64_t count);
-
-/// Makes masters of `count` bf16 values that were rounded half away from zero,
-/// given the lower halves of the masters' bits.
-void joinRemainder(const uint16_t *remainder, float *values, uint64_t count);
 
 /// Sets what `rank` stores of `parameter`: its elements of states that start as
 /// the parameter or a part of it, and of the compute parameter, which is packed

@@ -1,14 +1,14 @@
 #include "state/Weights.h"
 
+#include "io/Digest.h"
+#include "io/SafeTensors.h"
+#include "io/TensorFiles.h"
+#include "io/Together.h"
+#include "io/TogetherFile.h"
 #include "program/Float16.h"
-#include "state/Digest.h"
 #include "state/Elements.h"
 #include "state/Initialize.h"
 #include "state/PackedSlice.h"
-#include "state/SafeTensors.h"
-#include "state/TensorFiles.h"
-#include "state/Together.h"
-#include "state/TogetherFile.h"
 
 #include <algorithm>
 #include <cerrno>

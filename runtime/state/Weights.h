@@ -3,10 +3,10 @@
 #define ZERO_RUNTIME_STATE_WEIGHTS_H
 
 #include "communicator/Communicator.h"
+#include "io/SafeTensors.h"
+#include "io/Together.h"
 #include "state/Arenas.h"
 #include "state/Elements.h"
-#include "state/SafeTensors.h"
-#include "state/Together.h"
 
 #include <functional>
 #include <string>

@@ -1,9 +1,9 @@
 #include "trainer/Dump.h"
 
+#include "io/Together.h"
 #include "state/Elements.h"
 #include "state/Gradients.h"
 #include "state/Pieces.h"
-#include "state/Together.h"
 
 #include <algorithm>
 #include <stdexcept>

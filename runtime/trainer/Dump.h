@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_TRAINER_DUMP_H
 #define ZERO_RUNTIME_TRAINER_DUMP_H
 
-#include "state/TogetherFile.h"
+#include "io/TogetherFile.h"
 #include "trainer/Backend.h"
 #include "trainer/Options.h"
 

@@ -1,6 +1,6 @@
 #include "trainer/Failure.h"
 
-#include "state/Together.h"
+#include "io/Together.h"
 
 #include <new>
 

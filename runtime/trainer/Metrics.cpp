@@ -1,6 +1,6 @@
 #include "trainer/Metrics.h"
 
-#include "state/FileHandle.h"
+#include "io/FileHandle.h"
 #include "trainer/Report.h"
 
 #include <cerrno>

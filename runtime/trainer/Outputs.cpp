@@ -2,8 +2,8 @@
 
 #include "checkpoint/Folder.h"
 #include "data/StoredArrays.h"
-#include "state/FileIdentity.h"
-#include "state/TensorFiles.h"
+#include "io/FileIdentity.h"
+#include "io/TensorFiles.h"
 
 #include <cerrno>
 #include <cstring>

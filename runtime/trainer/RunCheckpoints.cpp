@@ -1,8 +1,8 @@
 #include "trainer/RunCheckpoints.h"
 
+#include "io/Digest.h"
+#include "io/Together.h"
 #include "program/QuantizedKernels.h"
-#include "state/Digest.h"
-#include "state/Together.h"
 
 #include <ostream>
 #include <stdexcept>

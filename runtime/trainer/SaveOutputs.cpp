@@ -1,6 +1,6 @@
 #include "trainer/SaveOutputs.h"
 
-#include "state/TogetherFile.h"
+#include "io/TogetherFile.h"
 
 #include <algorithm>
 #include <stdexcept>

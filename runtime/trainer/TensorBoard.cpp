@@ -1,6 +1,6 @@
 #include "trainer/TensorBoard.h"
 
-#include "state/FileHandle.h"
+#include "io/FileHandle.h"
 
 #include <array>
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "trainer/Texts.h"
 
-#include "state/FileHandle.h"
+#include "io/FileHandle.h"
 
 #include <cerrno>
 #include <cstdio>

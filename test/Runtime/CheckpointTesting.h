@@ -7,7 +7,7 @@
 
 #include "checkpoint/Checkpoint.h"
 #include "checkpoint/Save.h"
-#include "state/Digest.h"
+#include "io/Digest.h"
 #include "state/Initialize.h"
 
 #include <cstring>

@@ -2,8 +2,8 @@
 #ifndef ZERO_TEST_RUNTIME_DATATESTING_H
 #define ZERO_TEST_RUNTIME_DATATESTING_H
 
+#include "io/SafeTensors.h"
 #include "program/Program.h"
-#include "state/SafeTensors.h"
 
 #include <cstdint>
 #include <cstdlib>

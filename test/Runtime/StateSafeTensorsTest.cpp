@@ -1,7 +1,7 @@
 // The safetensors reader against files that are not.
 #include "StateTesting.h"
 
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <cstring>
 #include <fstream>

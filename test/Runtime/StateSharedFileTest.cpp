@@ -1,8 +1,8 @@
 // Files that all ranks must find alike: what is refused, and what it reads.
 #include "StateTesting.h"
 
-#include "state/Digest.h"
-#include "state/SharedFile.h"
+#include "io/Digest.h"
+#include "io/SharedFile.h"
 
 #include <fstream>
 

@@ -1,5 +1,5 @@
 // Weights in shards: what an index, a folder and the shards must say.
-#include "state/TensorFiles.h"
+#include "io/TensorFiles.h"
 
 #include "StateTesting.h"
 

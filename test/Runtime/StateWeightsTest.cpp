@@ -2,9 +2,9 @@
 #include "../Sanitized.h"
 #include "StateTesting.h"
 
+#include "io/SafeTensors.h"
 #include "state/Elements.h"
 #include "state/Initialize.h"
-#include "state/SafeTensors.h"
 #include "state/Weights.h"
 
 #include <atomic>

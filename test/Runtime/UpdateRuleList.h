@@ -2,8 +2,8 @@
 #ifndef ZERO_TEST_RUNTIME_UPDATERULELIST_H
 #define ZERO_TEST_RUNTIME_UPDATERULELIST_H
 
-#include "kernels/optimizer/UpdateRules.h"
 #include "program/Program.h"
+#include "program/UpdateRules.h"
 
 #include <iterator>
 #include <set>

@@ -5,7 +5,7 @@
 
 #include "communicator/InProcess.h"
 #include "data/Batches.h"
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 #include "state/Weights.h"
 
 #include <cstdio>

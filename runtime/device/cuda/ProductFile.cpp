@@ -1,9 +1,9 @@
 #include "device/cuda/ProductFile.h"
 
 #include "checkpoint/FileSystem.h"
+#include "io/Digest.h"
+#include "io/FileHandle.h"
 #include "program/Nesting.h"
-#include "state/Digest.h"
-#include "state/FileHandle.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 #include "device/cuda/ProductTuning.h"
 
 #include "device/cuda/ProductFile.h"
-#include "state/Together.h"
+#include "io/Together.h"
 
 #include <utility>
 

@@ -5,8 +5,8 @@
 #ifndef ZERO_RUNTIME_KERNELS_OPTIMIZER_LOOPS_H
 #define ZERO_RUNTIME_KERNELS_OPTIMIZER_LOOPS_H
 
-#include "kernels/optimizer/UpdateRules.h"
 #include "program/DataType.h"
+#include "program/UpdateRules.h"
 
 #include <cstdint>
 

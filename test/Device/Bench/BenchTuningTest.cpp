@@ -5,7 +5,7 @@
 #include "communicator/InProcess.h"
 #include "device/cuda/ProductFile.h"
 #include "device/cuda/ProductTuning.h"
-#include "state/Together.h"
+#include "io/Together.h"
 
 #include <gtest/gtest.h>
 

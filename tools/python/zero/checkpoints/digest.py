@@ -1,4 +1,4 @@
-"""The runtime's checksum of files (runtime/state/Digest.h)."""
+"""The runtime's checksum of files (runtime/io/Digest.h)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-#include "state/Together.h"
+#include "io/Together.h"
 
 #include <array>
 #include <cstdint>

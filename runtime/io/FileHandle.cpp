@@ -1,4 +1,4 @@
-#include "state/FileHandle.h"
+#include "io/FileHandle.h"
 
 #include "program/FileKind.h"
 

@@ -1,6 +1,6 @@
-#include "state/Digest.h"
+#include "io/Digest.h"
 
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #define XXH_INLINE_ALL // no library to link
 #include <xxhash.h>

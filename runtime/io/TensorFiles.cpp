@@ -1,4 +1,4 @@
-#include "state/TensorFiles.h"
+#include "io/TensorFiles.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // Files, open as long as they are wanted.
-#ifndef ZERO_RUNTIME_STATE_FILEHANDLE_H
-#define ZERO_RUNTIME_STATE_FILEHANDLE_H
+#ifndef ZERO_RUNTIME_IO_FILEHANDLE_H
+#define ZERO_RUNTIME_IO_FILEHANDLE_H
 
 #include <cstdint>
 #include <string>
@@ -44,4 +44,4 @@ std::string readText(const std::string &path);
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_FILEHANDLE_H
+#endif // ZERO_RUNTIME_IO_FILEHANDLE_H

@@ -1,6 +1,6 @@
 // Failures of one rank that are failures of all.
-#ifndef ZERO_RUNTIME_STATE_TOGETHER_H
-#define ZERO_RUNTIME_STATE_TOGETHER_H
+#ifndef ZERO_RUNTIME_IO_TOGETHER_H
+#define ZERO_RUNTIME_IO_TOGETHER_H
 
 #include "communicator/Communicator.h"
 
@@ -47,4 +47,4 @@ template <typename Body> void together(Communicator &communicator, Body body) {
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_TOGETHER_H
+#endif // ZERO_RUNTIME_IO_TOGETHER_H

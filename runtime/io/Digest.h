@@ -1,6 +1,6 @@
 // Digests that tell bytes apart that differ by accident, not by intent.
-#ifndef ZERO_RUNTIME_STATE_DIGEST_H
-#define ZERO_RUNTIME_STATE_DIGEST_H
+#ifndef ZERO_RUNTIME_IO_DIGEST_H
+#define ZERO_RUNTIME_IO_DIGEST_H
 
 #include <cstdint>
 #include <string>
@@ -34,4 +34,4 @@ bool readHexadecimal(const std::string &text, uint64_t &value);
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_DIGEST_H
+#endif // ZERO_RUNTIME_IO_DIGEST_H

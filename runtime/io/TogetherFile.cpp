@@ -1,7 +1,7 @@
-#include "state/TogetherFile.h"
+#include "io/TogetherFile.h"
 
-#include "state/Digest.h"
-#include "state/Together.h"
+#include "io/Digest.h"
+#include "io/Together.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "state/FileIdentity.h"
+#include "io/FileIdentity.h"
 
 #include <cerrno>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Files that all ranks must find with the same contents.
-#ifndef ZERO_RUNTIME_STATE_SHAREDFILE_H
-#define ZERO_RUNTIME_STATE_SHAREDFILE_H
+#ifndef ZERO_RUNTIME_IO_SHAREDFILE_H
+#define ZERO_RUNTIME_IO_SHAREDFILE_H
 
 #include "communicator/Communicator.h"
 
@@ -22,4 +22,4 @@ uint64_t agreeOnFile(Communicator &communicator, const std::string &flag,
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_SHAREDFILE_H
+#endif // ZERO_RUNTIME_IO_SHAREDFILE_H

@@ -3,10 +3,10 @@
 // save_pretrained of transformers writes model.safetensors, or, of a larger
 // model, model-00001-of-00003.safetensors and so on with
 // model.safetensors.index.json, whose `weight_map` names each tensor's file.
-#ifndef ZERO_RUNTIME_STATE_TENSORFILES_H
-#define ZERO_RUNTIME_STATE_TENSORFILES_H
+#ifndef ZERO_RUNTIME_IO_TENSORFILES_H
+#define ZERO_RUNTIME_IO_TENSORFILES_H
 
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <map>
 #include <memory>
@@ -56,4 +56,4 @@ std::vector<std::string> tensorFilesOf(const std::string &path);
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_TENSORFILES_H
+#endif // ZERO_RUNTIME_IO_TENSORFILES_H

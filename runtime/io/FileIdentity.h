@@ -1,6 +1,6 @@
 // Which file a path is.
-#ifndef ZERO_RUNTIME_STATE_FILEIDENTITY_H
-#define ZERO_RUNTIME_STATE_FILEIDENTITY_H
+#ifndef ZERO_RUNTIME_IO_FILEIDENTITY_H
+#define ZERO_RUNTIME_IO_FILEIDENTITY_H
 
 #include <cstdint>
 #include <string>
@@ -33,4 +33,4 @@ bool areOneFolder(const std::string &a, const std::string &b);
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_FILEIDENTITY_H
+#endif // ZERO_RUNTIME_IO_FILEIDENTITY_H

@@ -1,6 +1,6 @@
 // Threads that no signal interrupts.
-#ifndef ZERO_RUNTIME_STATE_BLOCKEDSIGNALS_H
-#define ZERO_RUNTIME_STATE_BLOCKEDSIGNALS_H
+#ifndef ZERO_RUNTIME_IO_BLOCKEDSIGNALS_H
+#define ZERO_RUNTIME_IO_BLOCKEDSIGNALS_H
 
 #include <csignal>
 #include <pthread.h>
@@ -28,4 +28,4 @@ private:
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_BLOCKEDSIGNALS_H
+#endif // ZERO_RUNTIME_IO_BLOCKEDSIGNALS_H

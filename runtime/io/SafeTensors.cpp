@@ -1,4 +1,4 @@
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include "program/Nesting.h"
 #include "state/Elements.h"

@@ -2,11 +2,11 @@
 //
 // https://github.com/huggingface/safetensors: eight bytes, little-endian, of
 // the header's length; the header; then the tensors without holes.
-#ifndef ZERO_RUNTIME_STATE_SAFETENSORS_H
-#define ZERO_RUNTIME_STATE_SAFETENSORS_H
+#ifndef ZERO_RUNTIME_IO_SAFETENSORS_H
+#define ZERO_RUNTIME_IO_SAFETENSORS_H
 
+#include "io/FileHandle.h"
 #include "program/DataType.h"
-#include "state/FileHandle.h"
 
 #include <cstdint>
 #include <map>
@@ -107,4 +107,4 @@ makeSafeTensorsHeader(std::vector<TensorEntry> &entries,
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_SAFETENSORS_H
+#endif // ZERO_RUNTIME_IO_SAFETENSORS_H

@@ -22,8 +22,8 @@
 // Included by Loops.cpp, which is compiled for this machine's instruction set:
 // what is not templated on `Math` must not be called there, or the linker could
 // choose that copy for code that runs anywhere.
-#ifndef ZERO_RUNTIME_KERNELS_OPTIMIZER_UPDATERULES_H
-#define ZERO_RUNTIME_KERNELS_OPTIMIZER_UPDATERULES_H
+#ifndef ZERO_RUNTIME_PROGRAM_UPDATERULES_H
+#define ZERO_RUNTIME_PROGRAM_UPDATERULES_H
 
 #include <cmath>
 #include <cstdint>
@@ -253,4 +253,4 @@ inline constexpr int kMostStates = 2;
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_OPTIMIZER_UPDATERULES_H
+#endif // ZERO_RUNTIME_PROGRAM_UPDATERULES_H

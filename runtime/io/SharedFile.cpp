@@ -1,7 +1,7 @@
-#include "state/SharedFile.h"
+#include "io/SharedFile.h"
 
-#include "state/Digest.h"
-#include "state/Together.h"
+#include "io/Digest.h"
+#include "io/Together.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,9 +1,9 @@
 // One safetensors file that all ranks write.
-#ifndef ZERO_RUNTIME_STATE_TOGETHERFILE_H
-#define ZERO_RUNTIME_STATE_TOGETHERFILE_H
+#ifndef ZERO_RUNTIME_IO_TOGETHERFILE_H
+#define ZERO_RUNTIME_IO_TOGETHERFILE_H
 
 #include "communicator/Communicator.h"
-#include "state/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <cstdint>
 #include <functional>
@@ -48,4 +48,4 @@ private:
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_STATE_TOGETHERFILE_H
+#endif // ZERO_RUNTIME_IO_TOGETHERFILE_H
