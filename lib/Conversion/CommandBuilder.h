@@ -6,9 +6,9 @@
 
 #include "zero/Analysis/Handles.h"
 #include "zero/Analysis/Mesh.h"
-#include "zero/Cost/KernelSpecs.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Kernels/KernelSpecs.h"
 #include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"

@@ -3,8 +3,8 @@
 #include "zero/Cost/CostModel.h"
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Views.h"
-#include "zero/Cost/KernelSpecs.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Kernels/KernelSpecs.h"
 #include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"

@@ -5,9 +5,9 @@
 #include "StageSearch.h"
 
 #include "zero/Analysis/ActivationLayers.h"
-#include "zero/Cost/Timeline.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Plan/PlanSummary.h"
+#include "zero/Timeline/Timeline.h"
 #include "zero/Transforms/Pipeline.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -7,7 +7,7 @@
 #include "zero/Analysis/ActivationLayers.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Dialect/Zero/Zero.h"
-#include "zero/Plan/RecomputePlan.h"
+#include "zero/Kernels/RecomputePlan.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -1,8 +1,8 @@
 //===- FuseAdditions.cpp - additions join the kernels beside them ---------===//
 
-#include "zero/Analysis/Additions.h"
 #include "zero/Dialect/NN/TensorForms.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Kernels/Additions.h"
 #include "zero/Transforms/Passes.h"
 
 namespace mlir::zero {

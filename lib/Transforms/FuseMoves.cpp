@@ -3,7 +3,7 @@
 #include "zero/Transforms/Passes.h"
 
 #include "zero/Dialect/Zero/Zero.h"
-#include "zero/Plan/FusedMoves.h"
+#include "zero/Kernels/FusedMoves.h"
 
 #include "mlir/IR/IRMapping.h"
 

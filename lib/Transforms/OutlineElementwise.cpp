@@ -2,10 +2,10 @@
 
 #include "zero/Transforms/Passes.h"
 
-#include "zero/Analysis/ElementwiseGroups.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Kernels/ElementwiseGroups.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

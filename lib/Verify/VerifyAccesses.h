@@ -2,7 +2,7 @@
 #ifndef ZERO_LIB_VERIFY_VERIFYACCESSES_H
 #define ZERO_LIB_VERIFY_VERIFYACCESSES_H
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Memory/StatePlan.h"
 

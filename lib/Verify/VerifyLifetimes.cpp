@@ -1,6 +1,6 @@
 //===- VerifyLifetimes.cpp - frees: none too early, none missing ----------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"

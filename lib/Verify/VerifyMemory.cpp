@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ByteMap.h"
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Analysis/Views.h"
 #include "zero/Interfaces/Interfaces.h"

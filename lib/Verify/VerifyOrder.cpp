@@ -1,6 +1,6 @@
 //===- VerifyOrder.cpp - ranks meet in the same collectives ---------------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 using namespace mlir;
 using namespace mlir::zero;

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Analysis/Views.h"
 #include "zero/Interfaces/Interfaces.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Analysis/Quantization.h"
 

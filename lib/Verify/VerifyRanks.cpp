@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 using namespace mlir;
 using namespace mlir::zero;

@@ -1,6 +1,6 @@
 //===- VerifyRegions.cpp - the regions of a step, and what they leave -----===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 using namespace mlir;
 using namespace mlir::zero;

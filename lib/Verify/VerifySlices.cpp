@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Views.h"

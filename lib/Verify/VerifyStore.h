@@ -2,7 +2,7 @@
 #ifndef ZERO_LIB_VERIFY_VERIFYSTORE_H
 #define ZERO_LIB_VERIFY_VERIFYSTORE_H
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 namespace mlir::zero::verify {
 

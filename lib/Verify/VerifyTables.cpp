@@ -1,6 +1,6 @@
 //===- VerifyTables.cpp - what the topics of verification share -----------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Analysis/Averages.h"
 

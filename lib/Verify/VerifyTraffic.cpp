@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Traffic.h"

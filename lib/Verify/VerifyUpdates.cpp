@@ -1,6 +1,6 @@
 //===- VerifyUpdates.cpp - one check, one verdict, one update each --------===//
 
-#include "Verify.h"
+#include "zero/Verify/Verify.h"
 
 #include "program/Collective.h"
 

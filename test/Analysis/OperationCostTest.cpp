@@ -1,6 +1,6 @@
-#include "zero/Cost/Timeline.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Registration/Registration.h"
+#include "zero/Timeline/Timeline.h"
 #include "zero/Transforms/Pipeline.h"
 
 #include "mlir/Parser/Parser.h"

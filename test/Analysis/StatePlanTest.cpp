@@ -2,8 +2,8 @@
 #include "CompilerTesting.h"
 
 #include "zero/Conversion/Translate.h"
-#include "zero/Cost/KernelSpecs.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Kernels/KernelSpecs.h"
 #include "zero/Registration/Registration.h"
 
 #include "mlir/Parser/Parser.h"

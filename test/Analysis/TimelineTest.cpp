@@ -1,4 +1,4 @@
-#include "zero/Cost/Timeline.h"
+#include "zero/Timeline/Timeline.h"
 
 #include "llvm/ADT/STLExtras.h"
 

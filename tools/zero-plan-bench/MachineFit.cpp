@@ -2,7 +2,7 @@
 
 #include "MachineFit.h"
 
-#include "zero/Cost/Timeline.h"
+#include "zero/Timeline/Timeline.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 
 #include "zero/Config/Config.h"
 #include "zero/Conversion/Translate.h"
-#include "zero/Cost/Timeline.h"
 #include "zero/Plan/PlanSummary.h"
+#include "zero/Timeline/Timeline.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"

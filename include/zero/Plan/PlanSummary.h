@@ -10,7 +10,7 @@
 #define ZERO_PLAN_PLANSUMMARY_H
 
 #include "zero/Dialect/Zero/Zero.h"
-#include "zero/Plan/RecomputePlan.h"
+#include "zero/Kernels/RecomputePlan.h"
 
 #include <optional>
 #include <string>

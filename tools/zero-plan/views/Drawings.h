@@ -2,7 +2,7 @@
 #ifndef ZERO_PLAN_DRAWINGS_H
 #define ZERO_PLAN_DRAWINGS_H
 
-#include "zero/Cost/Timeline.h"
+#include "zero/Timeline/Timeline.h"
 
 namespace mlir::zero {
 

@@ -2,7 +2,7 @@
 #ifndef ZERO_PLAN_PICTURE_H
 #define ZERO_PLAN_PICTURE_H
 
-#include "zero/Cost/Timeline.h"
+#include "zero/Timeline/Timeline.h"
 
 namespace mlir::zero {
 

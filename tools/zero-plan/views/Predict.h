@@ -2,7 +2,7 @@
 #ifndef ZERO_PLAN_PREDICT_H
 #define ZERO_PLAN_PREDICT_H
 
-#include "zero/Cost/Timeline.h"
+#include "zero/Timeline/Timeline.h"
 
 #include "llvm/Support/JSON.h"
 

@@ -4,8 +4,8 @@
 // translation to commands and the cost model both ask here.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ZERO_COST_KERNELSPECS_H
-#define ZERO_COST_KERNELSPECS_H
+#ifndef ZERO_KERNELS_KERNELSPECS_H
+#define ZERO_KERNELS_KERNELSPECS_H
 
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/KernelSpec.h"
@@ -45,4 +45,4 @@ int64_t countElementOperations(Operation *op);
 
 } // namespace mlir::zero
 
-#endif // ZERO_COST_KERNELSPECS_H
+#endif // ZERO_KERNELS_KERNELSPECS_H

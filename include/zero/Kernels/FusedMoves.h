@@ -1,6 +1,6 @@
 //===- FusedMoves.h - moves that kernels make unnecessary -------*- C++ -*-===//
-#ifndef ZERO_PLAN_FUSEDMOVES_H
-#define ZERO_PLAN_FUSEDMOVES_H
+#ifndef ZERO_KERNELS_FUSEDMOVES_H
+#define ZERO_KERNELS_FUSEDMOVES_H
 
 #include "zero/Interfaces/Interfaces.h"
 
@@ -78,4 +78,4 @@ private:
 
 } // namespace mlir::zero
 
-#endif // ZERO_PLAN_FUSEDMOVES_H
+#endif // ZERO_KERNELS_FUSEDMOVES_H

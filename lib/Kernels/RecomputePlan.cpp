@@ -1,10 +1,10 @@
 //===- RecomputePlan.cpp - what to keep of a span of the forward ----------===//
 
-#include "zero/Plan/RecomputePlan.h"
+#include "zero/Kernels/RecomputePlan.h"
 
 #include "zero/Analysis/Views.h"
-#include "zero/Cost/KernelSpecs.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Kernels/KernelSpecs.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

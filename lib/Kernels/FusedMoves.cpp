@@ -1,9 +1,9 @@
 //===- FusedMoves.cpp - moves that kernels make unnecessary ---------------===//
 
-#include "zero/Plan/FusedMoves.h"
+#include "zero/Kernels/FusedMoves.h"
 
 #include "zero/Analysis/Views.h"
-#include "zero/Cost/KernelSpecs.h"
+#include "zero/Kernels/KernelSpecs.h"
 
 #include "program/KernelSchema.h"
 

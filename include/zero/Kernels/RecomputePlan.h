@@ -1,6 +1,6 @@
 //===- RecomputePlan.h - what to keep of a span of the forward --*- C++ -*-===//
-#ifndef ZERO_PLAN_RECOMPUTEPLAN_H
-#define ZERO_PLAN_RECOMPUTEPLAN_H
+#ifndef ZERO_KERNELS_RECOMPUTEPLAN_H
+#define ZERO_KERNELS_RECOMPUTEPLAN_H
 
 #include "zero/Config/Config.h"
 #include "zero/Dialect/Zero/Zero.h"
@@ -69,4 +69,4 @@ KernelWork measureWork(Block &micro);
 
 } // namespace mlir::zero
 
-#endif // ZERO_PLAN_RECOMPUTEPLAN_H
+#endif // ZERO_KERNELS_RECOMPUTEPLAN_H

@@ -4,8 +4,8 @@
 // program, at the times that the cost model gives them.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ZERO_COST_TIMELINE_H
-#define ZERO_COST_TIMELINE_H
+#ifndef ZERO_TIMELINE_TIMELINE_H
+#define ZERO_TIMELINE_TIMELINE_H
 
 #include "zero/Cost/CostModel.h"
 
@@ -79,4 +79,4 @@ FailureOr<Timeline> simulate(ModuleOp plannedModule, const Machine &machine);
 
 } // namespace mlir::zero
 
-#endif // ZERO_COST_TIMELINE_H
+#endif // ZERO_TIMELINE_TIMELINE_H

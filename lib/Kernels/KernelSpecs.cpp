@@ -1,6 +1,6 @@
 //===- KernelSpecs.cpp - operations as the runtime's kernels --------------===//
 
-#include "zero/Cost/KernelSpecs.h"
+#include "zero/Kernels/KernelSpecs.h"
 #include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/IR/SymbolTable.h"

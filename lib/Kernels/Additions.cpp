@@ -1,6 +1,6 @@
 //===- Additions.cpp - which additions a kernel beside can do -------------===//
 
-#include "zero/Analysis/Additions.h"
+#include "zero/Kernels/Additions.h"
 
 #include "zero/Analysis/Views.h"
 

@@ -1,6 +1,6 @@
 //===- ElementwiseGroups.cpp - which operations one kernel can compute ----===//
 
-#include "zero/Analysis/ElementwiseGroups.h"
+#include "zero/Kernels/ElementwiseGroups.h"
 
 #include "zero/Analysis/Views.h"
 #include "zero/Interfaces/Interfaces.h"

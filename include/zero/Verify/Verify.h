@@ -7,8 +7,8 @@
 // like.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ZERO_LIB_VERIFY_VERIFY_H
-#define ZERO_LIB_VERIFY_VERIFY_H
+#ifndef ZERO_VERIFY_VERIFY_H
+#define ZERO_VERIFY_VERIFY_H
 
 #include "zero/Analysis/Handles.h"
 #include "zero/Analysis/Mesh.h"
@@ -115,4 +115,4 @@ LogicalResult verifyOrder(ArrayRef<StepOp> ranks);
 
 } // namespace mlir::zero::verify
 
-#endif // ZERO_LIB_VERIFY_VERIFY_H
+#endif // ZERO_VERIFY_VERIFY_H

@@ -1,7 +1,7 @@
 //===- Simulate.cpp - when each command of a plan runs --------------------===//
 
 #include "zero/Conversion/Translate.h"
-#include "zero/Cost/Timeline.h"
+#include "zero/Timeline/Timeline.h"
 
 #include "program/Trace.h"
 

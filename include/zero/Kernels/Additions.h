@@ -1,6 +1,6 @@
 //===- Additions.h - which additions a kernel beside can do -----*- C++ -*-===//
-#ifndef ZERO_ANALYSIS_ADDITIONS_H
-#define ZERO_ANALYSIS_ADDITIONS_H
+#ifndef ZERO_KERNELS_ADDITIONS_H
+#define ZERO_KERNELS_ADDITIONS_H
 
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -64,4 +64,4 @@ private:
 
 } // namespace mlir::zero
 
-#endif // ZERO_ANALYSIS_ADDITIONS_H
+#endif // ZERO_KERNELS_ADDITIONS_H

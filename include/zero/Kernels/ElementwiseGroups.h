@@ -1,6 +1,6 @@
 //===- ElementwiseGroups.h - which operations one kernel can compute ------===//
-#ifndef ZERO_ANALYSIS_ELEMENTWISEGROUPS_H
-#define ZERO_ANALYSIS_ELEMENTWISEGROUPS_H
+#ifndef ZERO_KERNELS_ELEMENTWISEGROUPS_H
+#define ZERO_KERNELS_ELEMENTWISEGROUPS_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
@@ -43,4 +43,4 @@ SmallVector<ElementwiseGroup> findElementwiseGroups(Block &block);
 
 } // namespace mlir::zero
 
-#endif // ZERO_ANALYSIS_ELEMENTWISEGROUPS_H
+#endif // ZERO_KERNELS_ELEMENTWISEGROUPS_H
