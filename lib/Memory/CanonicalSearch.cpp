@@ -155,7 +155,7 @@ CanonicalSearch::Outcome CanonicalSearch::solve(int64_t newCapacity,
   endSeconds = limit.seconds > 0 ? threadSeconds() + limit.seconds : 0;
   workAllowed = limit.work ? workDone + limit.work : kNever;
   outOfTime = false;
-  auto count = llvm::make_scope_exit(
+  llvm::scope_exit count(
       [&, before = workDone] { numSearched += workDone - before; });
   for (int64_t bytes : cliqueBytes)
     if (bytes > capacity)

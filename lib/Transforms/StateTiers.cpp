@@ -43,15 +43,17 @@ static SmallVector<TierRange> listRanges(PartitionOp partition,
                                          OffloadAttr offload) {
   const int64_t end = findOffloadedEnd(partition, offload);
   SmallVector<TierRange> ranges;
-  if (FilesAttr files = offload.getFiles())
+  if (FilesAttr files = offload.getFiles()) {
     for (auto [first, last] :
-         partition.getSubGroups(0, end, offload.getSubGroupSize()))
+         partition.getSubGroups(0, end, offload.getSubGroupSize())) {
       if (countLargestBytes(partition, first, last) >= files.getLeastBytes())
         ranges.push_back({first, last, MemoryTier::File});
       else if (ranges.empty() || ranges.back().tier == MemoryTier::File)
         ranges.push_back({first, last, MemoryTier::Host});
       else
         ranges.back().end = last;
+    }
+  }
   if (ranges.empty())
     ranges.push_back({0, end, MemoryTier::Host});
   if (end != partition.getFlatElements())

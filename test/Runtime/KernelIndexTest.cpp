@@ -209,8 +209,10 @@ Values orderOf(const Array &x, int64_t row, int64_t width, bool descending) {
   };
   std::vector<int64_t> order(width);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     const double first = x[row * width + a], second = x[row * width + b];
+    if (less(first, second) == less(second, first))
+      return a < b;
     return descending ? less(second, first) : less(first, second);
   });
   return Values(order.begin(), order.end());

@@ -42,8 +42,8 @@ constexpr const char *kOptions[] = {
     "stage=1 ranks=2 accumulation=2 overlap=true",
     "stage=2 ranks=2 precision=bf16 accumulation=2 overlap=true",
     "stage=2 ranks=3 precision=f16 loss-mean=tokens",
-    "stage=3 ranks=2 precision=bf16 accumulation=2 loss-mean=tokens "
-    "param-persistence-threshold=8",
+    ("stage=3 ranks=2 precision=bf16 accumulation=2 loss-mean=tokens "
+     "param-persistence-threshold=8"),
     "stage=3 ranks=2 offload-optimizer=cpu offload-param=cpu",
 };
 

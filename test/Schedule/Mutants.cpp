@@ -481,12 +481,13 @@ void Generator::changeFeedback(Operation *op) {
   auto partition = dyn_cast<PartitionOp>(op);
   if (!partition || !partition.getErrors())
     return;
-  for (ArrayRef<int64_t> other :
-       {ArrayRef<int64_t>(), ArrayRef<int64_t>({1}), ArrayRef<int64_t>({1, 2})})
-    if (other != *partition.getErrors())
+  for (const SmallVector<int64_t> &other :
+       {SmallVector<int64_t>(), SmallVector<int64_t>{1},
+        SmallVector<int64_t>{1, 2}})
+    if (ArrayRef<int64_t>(other) != *partition.getErrors())
       add(
           "feedback",
-          [other = SmallVector<int64_t>(other)](Operation *op) {
+          [other](Operation *op) {
             auto partition = cast<PartitionOp>(op);
             if (other.empty())
               partition.removeErrorsAttr();

@@ -12,11 +12,11 @@ namespace {
 /// The operations around one loss that become one.
 struct Loss {
   CrossEntropyOp loss;
-  LinearOp linear;
-  CrossEntropyGradOp grad; ///< null: the loss has no gradient
-  LinearOp dx;
-  MatmulOp dw;
-  ReduceOp db; ///< null where the linear operation has no bias
+  LinearOp linear = {};
+  CrossEntropyGradOp grad = {}; ///< null: the loss has no gradient
+  LinearOp dx = {};
+  MatmulOp dw = {};
+  ReduceOp db = {}; ///< null where the linear operation has no bias
 
   /// Finds the operations of `loss`; says why they cannot become one, or
   /// nothing.
