@@ -1,7 +1,8 @@
-//===- Sanitized.h - whether tests run under a sanitizer --------*- C++ -*-===//
+//===- Sanitized.h - how much of a large test runs --------------*- C++ -*-===//
 //
 // Under a sanitizer all that runs takes several times as long, and looks for
 // other faults: what a test repeats a thousand times is repeated less often.
+// Of the largest tests a fixed share runs, and all with `tools/check --all`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_TEST_SANITIZED_H
@@ -21,5 +22,16 @@ constexpr bool kIsSanitized = true;
 #else
 constexpr bool kIsSanitized = false;
 #endif
+
+#include <cstddef>
+#include <cstdlib>
+
+/// Every how many of its cases a large test runs, of which it has thousands.
+/// Prime, so that a share has all kinds of what a generator makes in turn.
+inline size_t shareOfCases() {
+  if (kIsSanitized)
+    return 11;
+  return std::getenv("ZERO_ALL_TESTS") ? 1 : 3;
+}
 
 #endif // ZERO_TEST_SANITIZED_H

@@ -127,8 +127,7 @@ void MutantTest::judgeMutant(ModuleOp original, const Mutant &mutant,
 size_t MutantTest::judgeMutants(const Settings &settings) {
   OwningOpRef<ModuleOp> module = expectTrains(settings);
   std::vector<Mutant> mutants = generateMutants(*module);
-  // Prime, so that it picks all kinds of what the generator makes in turn.
-  const size_t step = kIsSanitized ? 11 : 1;
+  const size_t step = shareOfCases();
   size_t judged = 0;
   for (size_t i = 0; i < mutants.size(); i += step, ++judged)
     judgeMutant(*module, mutants[i], settings);
@@ -238,7 +237,7 @@ TEST_P(StageMutants, AreJudgedAsTheyRun) {
   if (stage >= 2) {
     mutants += judgeMutants({stage, 3, 1, false, true, 0, 0, false, 0, true});
   }
-  EXPECT_GE(mutants, kIsSanitized ? 90u : 1000u);
+  EXPECT_GE(mutants, 1000 / shareOfCases());
   RecordProperty("mutants", static_cast<int>(mutants));
   llvm::outs() << "stage " << stage << ": " << mutants << " mutants, "
                << malformed << " malformed, " << rejected << " rejected, "
