@@ -161,8 +161,9 @@ TEST(KernelMatrix, RefusesRowsThatAreNotThere) {
     runKernel(spec, inputs);
     FAIL() << "accepted rows 3 and 4 of 4";
   } catch (const std::invalid_argument &error) {
-    EXPECT_STREQ(error.what(), "kernel 'nn.matmul': rows are [3, 5], no range of "
-                               "the 4 there are");
+    EXPECT_STREQ(error.what(),
+                 "kernel 'nn.matmul': rows are [3, 5], no range of "
+                 "the 4 there are");
   }
 }
 

@@ -115,7 +115,8 @@ TEST(KernelSchema, ProductsOfLettersAreDivided) {
   KernelSpec attention =
       spec("nn.attention", {query, key, key}, {query, {F32, {2, 6, 5}}});
   fillFlags(attention);
-  EXPECT_EQ(wrongWith(attention), "q is 2x5x6x4xf32, wanted [2, 5, 4*r, 4] of f32");
+  EXPECT_EQ(wrongWith(attention),
+            "q is 2x5x6x4xf32, wanted [2, 5, 4*r, 4] of f32");
   KernelSpec conv =
       spec("nn.conv", {{F32, {2, 4, 7}}, {F32, {6, 2, 5}}}, {{F32, {2, 6, 3}}});
   conv.ints = {

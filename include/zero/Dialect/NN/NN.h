@@ -34,8 +34,8 @@ void registerUpstreamKernelModels(DialectRegistry &registry);
 /// Gives reshapes, concatenations and slices of `tensor` their MoveOpInterface.
 void registerUpstreamMoveModels(DialectRegistry &registry);
 
-/// Gives operations of `tensor` that move elements, and those of `arith` through
-/// which sums may be taken, their FactorOpInterface.
+/// Gives operations of `tensor` that move elements, and those of `arith`
+/// through which sums may be taken, their FactorOpInterface.
 void registerUpstreamFactorModels(DialectRegistry &registry);
 
 /// Gives reshapes and slices of `tensor`, and conversions of `arith`, their
