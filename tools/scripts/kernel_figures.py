@@ -3,13 +3,14 @@
 memory, the widest access of global memory, and how many accesses and instructions.
 
 Usage: kernel_figures.py [--arch sm_90] [--kernels REGEX] [--json FILE]
-                         [--no-spills REGEX] [--wide REGEX] [FILE...]
+                         [--no-spills REGEX] [--wide REGEX] [--build FOLDER] [FILE...]
 
 A FILE is a .cu of runtime/kernels/cuda, which are all compiled if none is given, or PTX,
 as `zero-compile --target=cuda --emit=ptx` writes it. No GPU is needed, but the CUDA
 toolkit: nvcc and ptxas, and cuobjdump for the machine code. They are looked for in
 ZERO_CUDA_BIN, the path and /usr/local/cuda/bin. Without cuobjdump accesses and
-instructions are those of the PTX, and the table says so.
+instructions are those of the PTX, and the table says so. A .cu includes headers that a
+build generates: --build names it (build/release).
 
 `--no-spills` and `--wide` are for tests: the exit status is 1, after a line for each
 kernel, where one of the kernels whose name matches has a stack, spills, or no access of
@@ -154,14 +155,14 @@ def demangle(names):
     return short
 
 
-def figures_of(source, arch, tools, folder):
-    """A list of the figures of the kernels of one file."""
+def figures_of(source, arch, tools, folder, generated):
+    """A list of the figures of the kernels of one file, with generated headers."""
     ptx, cubin = folder / f"{source.stem}.ptx", folder / f"{source.stem}.cubin"
     if source.suffix == ".ptx":
         ptx = source
     else:
-        run(tools["nvcc"], *FLAGS, "-ptx", f"-arch={arch.replace('sm', 'compute')}", source,
-            "-o", ptx)
+        run(tools["nvcc"], *FLAGS, "-I", generated, "-ptx",
+            f"-arch={arch.replace('sm', 'compute')}", source, "-o", ptx)
     resources = read_resources(
         run(tools["ptxas"], "-v", f"-arch={arch}", "-O3", "--fmad=false", ptx, "-o", cubin))
     if tools["cuobjdump"]:
@@ -238,6 +239,8 @@ def parse():
     parser.add_argument("--json", type=pathlib.Path, help="write the figures as well")
     parser.add_argument("--no-spills", action="append", default=[], metavar="REGEX")
     parser.add_argument("--wide", action="append", default=[], metavar="REGEX")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release",
+                        help="the build whose generated headers are included")
     return parser.parse_args()
 
 
@@ -245,10 +248,15 @@ def main():
     options = parse()
     tools = {name: find_tool(name) for name in ("nvcc", "ptxas", "cuobjdump")}
     files = options.files or sorted(KERNELS.glob("*.cu"))
-    for name in ("nvcc", "ptxas") if any(f.suffix == ".cu" for f in files) else ("ptxas",):
+    needed = ("nvcc", "ptxas") if any(f.suffix == ".cu" for f in files) else ("ptxas",)
+    for name in needed:
         if not tools[name]:
             raise Failure(f"no {name}: install the CUDA toolkit, or name its folder of "
                           "programs with ZERO_CUDA_BIN")
+    generated = options.build / "include"
+    if "nvcc" in needed and not (generated / "program/Enums.h.inc").is_file():
+        raise Failure(f"no generated headers in {generated}: build with tools/build, or name "
+                      "the build with --build")
     release = re.search(r"release (\S+), V(\S+)", run(tools["ptxas"], "--version"))
     print(f"CUDA {release.group(2) if release else '?'}; widths in bytes, numbers of "
           f"{'machine' if tools['cuobjdump'] else 'PTX'} instructions"
@@ -259,7 +267,7 @@ def main():
         for arch in options.arch.split(","):
             own = pathlib.Path(folder) / arch
             own.mkdir()
-            jobs += [pool.submit(figures_of, file, arch, tools, own) for file in files]
+            jobs += [pool.submit(figures_of, file, arch, tools, own, generated) for file in files]
         rows = [row for job in jobs for row in job.result()]
     rows = [row for row in rows if re.search(options.kernels, row["kernel"])]
     print_table(rows)
