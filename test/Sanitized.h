@@ -8,6 +8,9 @@
 #ifndef ZERO_TEST_SANITIZED_H
 #define ZERO_TEST_SANITIZED_H
 
+#include <cstddef>
+#include <cstdlib>
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ZERO_SANITIZED 1
 #elif defined(__has_feature)
@@ -22,9 +25,6 @@ constexpr bool kIsSanitized = true;
 #else
 constexpr bool kIsSanitized = false;
 #endif
-
-#include <cstddef>
-#include <cstdlib>
 
 /// Every how many of its cases a large test runs, of which it has thousands.
 /// Prime, so that a share has all kinds of what a generator makes in turn.

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
