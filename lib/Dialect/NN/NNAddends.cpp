@@ -3,6 +3,7 @@
 #include "zero/Dialect/NN/NN.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::nn;
@@ -55,6 +56,14 @@ Operation *RmsNormGradOp::buildWithAddends(OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 // A sum with a product
 //===----------------------------------------------------------------------===//
+
+/// A bias of zeros is none.
+OpFoldResult LinearOp::fold(FoldAdaptor) {
+  if (!getBias() || !matchPattern(getBias(), m_AnyZeroFloat()))
+    return {};
+  getBiasMutable().clear();
+  return getY();
+}
 
 /// Products of nothing have no kernel that adds.
 Value LinearOp::getSummed() {

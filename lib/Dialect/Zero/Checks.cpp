@@ -27,3 +27,22 @@ LogicalResult mlir::zero::verifyRange(Operation *op, PartitionOp partition,
   error.attachNote(partition.getLoc()) << "partition declared here";
   return error;
 }
+
+/// The axes of the module's ranks; null where nothing says how many there are.
+static AxesAttr findMesh(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  for (MeshOp mesh : module.getOps<MeshOp>())
+    return mesh.getAxes();
+  auto step = op->getParentOfType<StepOp>();
+  if (!step || !step.getTraining())
+    return {};
+  return AxesAttr::getLine(op->getContext(), step.getTraining()->getRanks());
+}
+
+LogicalResult mlir::zero::verifyIsOfMesh(Operation *op, AxesAttr over) {
+  AxesAttr mesh = findMesh(op);
+  if (!mesh || mesh.contains(over))
+    return success();
+  return op->emitOpError("exchanges over ")
+         << over << ", wanted axes of " << mesh << " in their order";
+}

@@ -24,6 +24,9 @@ LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
 /// these axes.
 LogicalResult verifyIsSecondary(Operation *op, AxesAttr over);
 
+/// An error at `op` unless the module's mesh has the axes `over`, in their order.
+LogicalResult verifyIsOfMesh(Operation *op, AxesAttr over);
+
 } // namespace mlir::zero
 
 #endif // ZERO_LIB_DIALECT_ZERO_CHECKS_H

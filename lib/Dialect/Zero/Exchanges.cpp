@@ -1,5 +1,6 @@
 //===- Exchanges.cpp - collectives of a model's own values ----------------===//
 
+#include "Checks.h"
 #include "Collectives.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -30,23 +31,8 @@ LogicalResult AllToAllOp::verify() {
          << getPending().getType() << ", wanted one tensor of type " << type;
 }
 
-/// The axes of the module's ranks; null where nothing says how many there are.
-static AxesAttr findMesh(Operation *op) {
-  auto module = op->getParentOfType<ModuleOp>();
-  for (MeshOp mesh : module.getOps<MeshOp>())
-    return mesh.getAxes();
-  auto step = op->getParentOfType<StepOp>();
-  if (!step || !step.getTraining())
-    return {};
-  return AxesAttr::getLine(op->getContext(), step.getTraining()->getRanks());
-}
-
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &) {
-  AxesAttr mesh = findMesh(*this);
-  if (!mesh || mesh.contains(getOver())) // (C3)
-    return success();
-  return emitOpError("exchanges over ")
-         << getOver() << ", wanted axes of " << mesh << " in their order";
+  return verifyIsOfMesh(*this, getOver()); // (C3)
 }
 
 //===----------------------------------------------------------------------===//

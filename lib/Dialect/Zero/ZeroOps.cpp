@@ -1,6 +1,7 @@
 //===- ZeroOps.cpp - parameters, steps, regions, uses ---------------------===//
 
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Factors.h"
 
 #include "AttrBounds.h"
 #include "PartitionStates.h"
@@ -42,7 +43,23 @@ LogicalResult ParameterOp::verify() {
            << (getFrozen() ? "'frozen'" : "an average")
            << ": only a parameter that could be trained is unused; leave it "
               "out";
+  if (getCut() && failed(verifyCut()))
+    return failure();
   return getRows() ? verifyRows() : success();
+}
+
+LogicalResult ParameterOp::verifyCut() { // (C7)
+  CutAttr cut = getCutAttr();
+  if (getRows() || getAverage())
+    return emitOpError("is cut and ")
+           << (getRows() ? "has padding" : "an average")
+           << ", wanted one of the two";
+  if (cut.fitsPart(getTensorType()))
+    return success();
+  return emitOpError("is cut as ")
+         << cut << ", which gives each rank " << cut.getPartSize()
+         << " indices of dimension " << cut.getDim() << ", and its type is "
+         << getTensorType();
 }
 
 RankedTensorType ParameterOp::getUnpaddedType() {
@@ -333,6 +350,8 @@ static LogicalResult verifyParameterUse(Operation *op, FlatSymbolRefAttr symbol,
 LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyParameterUse(*this, getParameterAttr(), getType(), tables);
 }
+
+zrt::Factors LoadOp::getFactors() { return elementwiseFactors(*this); }
 
 LogicalResult LoadOp::verify() {
   if (!getSource() || getSource().getType() == getType()) // (C3)

@@ -24,6 +24,7 @@ def NN_LinearOp : NN_SignedOp<"linear",
     ```
   }];
   let work = "linearFlops, nullptr, nullptr, linearProduct";
+  let hasFolder = 1;
   let assemblyFormat = [{
     $x `,` $w (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
     `:` functional-type(operands, results)

@@ -402,6 +402,46 @@ def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
   }];
 }
 
+def Zero_CutAttr : Zero_Attr<"Cut", "cut"> {
+  let summary = "How a dimension of a tensor is cut among ranks";
+  let description = [{
+    The whole dimension is `repeats` times the pieces, one behind the other. Of each
+    piece each of the ranks of a group has an equal part, rank r the r-th, so that
+    what a rank has is its parts in the order of the pieces.
+
+    Queries, keys and values of 4, 2 and 2 heads of 8 elements in one dimension of 64,
+    of which each of two ranks has 2, 1 and 1 heads; and 4 heads of which each has a
+    query, a key and a value, which are cut into 2 and 2 heads:
+    ```mlir
+    #zero.cut<dim 0 of [32, 16, 16] over <tensor = 2>>
+    #zero.cut<dim 0 of [96] over <tensor = 2>>
+    ```
+    Constraints
+    - (C1) `dim` is at least 0, and `repeats` at least 1.
+    - (C2) there are pieces, and each is a multiple of the ranks of the group.
+    - (C3) the sizes have 64 bits.
+  }];
+  let parameters = (ins I64Param<>:$dim,
+      DefaultValuedParameter<"int64_t", "1">:$repeats,
+      ArrayRefParameter<"int64_t">:$pieces, "::mlir::zero::AxesAttr":$over);
+  let assemblyFormat = "`<` `dim` $dim `of` (` ` `repeated` $repeats^)? ` ` `[` $pieces `]` `over` $over `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The size of the dimension, whole and on one rank.
+    int64_t getWholeSize() const;
+    int64_t getPartSize() const { return getWholeSize() / getOver().getSize(); }
+    /// Where index `at` of the part of rank `index` of the group is in the whole.
+    int64_t getWholeIndex(int64_t at, int64_t index) const;
+    /// Whether `type` has the dimension, in this size.
+    bool fitsWhole(::mlir::RankedTensorType type) const;
+    bool fitsPart(::mlir::RankedTensorType type) const;
+    /// `whole` with the dimension of one rank.
+    ::mlir::RankedTensorType getPartType(::mlir::RankedTensorType whole) const;
+    /// `part` with the whole dimension.
+    ::mlir::RankedTensorType getWholeType(::mlir::RankedTensorType part) const;
+  }];
+}
+
 def Zero_MemberAttr : Zero_Attr<"Member", "member"> {
   let summary = "A parameter's place in a flat group";
   let description = [{

@@ -4,6 +4,7 @@
 
 include "zero/Dialect/Zero/ZeroAttrs.td"
 include "zero/Dialect/Zero/ZeroTypes.td"
+include "zero/Interfaces/FactorOpInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
@@ -26,6 +27,10 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     beyond is padding, 0 from the start and without a gradient, which no file knows.
     `zero-pad-vocabulary` adds it.
 
+    With `cut` the parameter is what one rank has of it: the type is that of the part,
+    and weights, initial values and checkpoints are about the whole. `zero-shard-model`
+    adds it.
+
     `unused` says that no gradient reaches a parameter that is not frozen, so that it is
     left untouched. `zero-differentiate` adds it.
 
@@ -38,6 +43,8 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     - (C5) `rows` is in [1, D] where the first dimension is D, and the parameter is no
       average.
     - (C6) an `unused` parameter is not frozen, and no average.
+    - (C7) the dimension that is `cut` has the size of a part, and the parameter has no
+      padding and is no average.
 
     ```mlir
     zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
@@ -45,15 +52,18 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     zero.parameter @table : tensor<64x8xf32> = #zero.ones frozen
     zero.parameter @bn.running_mean : tensor<16xf32> = #zero.zeros average 0.1
     zero.parameter @wte : tensor<50304x768xf32> = #zero.normal<std = 0.02> rows 50257
+    zero.parameter @fc2.w : tensor<125x10xf32> = #zero.zeros cut <dim 0 of [250] over <tensor = 2>>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
       AnyAttr:$init, DefaultValuedStrAttr<StrAttr, "default">:$group,
       UnitAttr:$frozen, OptionalAttr<F64Attr>:$average,
-      OptionalAttr<I64Attr>:$rows, UnitAttr:$unused);
+      OptionalAttr<I64Attr>:$rows, OptionalAttr<Zero_CutAttr>:$cut,
+      UnitAttr:$unused);
   let assemblyFormat = [{
     $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)?
-    (`unused` $unused^)? (`average` $average^)? (`rows` $rows^)? attr-dict
+    (`unused` $unused^)? (`average` $average^)? (`rows` $rows^)?
+    (`cut` $cut^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -66,6 +76,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     ::mlir::RankedTensorType getUnpaddedType();
     ::llvm::LogicalResult verifyAverage();
     ::llvm::LogicalResult verifyRows();
+    ::llvm::LogicalResult verifyCut();
   }];
 }
 
@@ -236,7 +247,8 @@ class Zero_ParameterUse<string mnemonic, list<Trait> traits> : Zero_Op<mnemonic,
     !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;
 
 def Zero_LoadOp : Zero_ParameterUse<"load",
-    [MemoryEffects<[MemRead<Zero_StateResource>]>, Zero_NamesResults]> {
+    [MemoryEffects<[MemRead<Zero_StateResource>]>, Zero_NamesResults,
+     DeclareOpInterfaceMethods<FactorOpInterface>]> {
   let summary = "A use of a parameter";
   let description = [{
     Every operation that computes with a parameter reads it through a load, which
@@ -450,5 +462,6 @@ def Zero_StridedYieldOp : Zero_Op<"strided_yield", [Pure, Terminator,
 
 include "zero/Dialect/Zero/ZeroScheduleOps.td"
 include "zero/Dialect/Zero/ZeroTierOps.td"
+include "zero/Dialect/Zero/ZeroValueOps.td"
 
 #endif // ZERO_DIALECT_ZERO_ZEROOPS_TD

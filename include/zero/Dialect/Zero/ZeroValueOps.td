@@ -1,0 +1,94 @@
+//===- ZeroValueOps.td - values of a model on the ranks of a mesh ---------===//
+#ifndef ZERO_DIALECT_ZERO_ZEROVALUEOPS_TD
+#define ZERO_DIALECT_ZERO_ZEROVALUEOPS_TD
+
+include "zero/Dialect/Zero/ZeroAttrs.td"
+include "zero/Interfaces/DifferentiableOpInterface.td"
+
+//===----------------------------------------------------------------------===//
+// What one rank computes of a model. On the ranks of a group a value is the same;
+// cut, each rank having a part of one dimension; or the term of a sum. These
+// operations lead from one to the other, and each has its gradient. They are
+// pure: all ranks of a group run one program, so what is dropped or merged is
+// dropped or merged on all of them.
+//===----------------------------------------------------------------------===//
+
+class Zero_ValueOp<string mnemonic, list<Trait> traits = []>
+    : Zero_Op<mnemonic,
+              !listconcat(
+                  traits, [Pure,
+                           DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+                           DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;
+
+/// From a value to one of its type.
+class Zero_SameValueOp<string mnemonic>
+    : Zero_ValueOp<mnemonic, [AllTypesMatch<["value", "result"]>]> {
+  let arguments = (ins AnyStaticShapeTensor:$value, Zero_AxesAttr:$over);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value `over` $over attr-dict `:` type($value)";
+}
+
+def Zero_ReplicateOp : Zero_SameValueOp<"replicate"> {
+  let summary = "The same value, used differently by each rank of a group";
+  let description = [{
+    The value itself: a view that costs nothing. Behind it each rank computes
+    something else with it, so that its gradient is the sum of theirs: a
+    `zero.all_reduce_value`.
+
+    Constraints: (C1) the group is axes of the module's mesh, in their order.
+    ```mlir
+    %y = zero.replicate %x over <tensor = 2> : tensor<2x16x64xf32>
+    ```
+  }];
+}
+
+def Zero_AllReduceValueOp : Zero_SameValueOp<"all_reduce_value"> {
+  let summary = "The sum of what the ranks of a group have; every rank gets it";
+  let description = [{
+    Added in the order of ranks, in f32 for 16-bit floats, and rounded once. The
+    gradient of each term is that of the sum.
+
+    Constraints: (C1) the group is axes of the module's mesh, in their order.
+    ```mlir
+    %y = zero.all_reduce_value %part over <tensor = 2> : tensor<2x16x64xf32>
+    ```
+  }];
+}
+
+class Zero_CutValueOp<string mnemonic> : Zero_ValueOp<mnemonic> {
+  let arguments = (ins AnyStaticShapeTensor:$value, Zero_CutAttr:$cut);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value `cut` $cut attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Zero_SliceValueOp : Zero_CutValueOp<"slice_value"> {
+  let summary = "This rank's part of a value that all ranks of a group have";
+  let description = [{
+    Its gradient is `zero.gather_value`.
+
+    Constraints
+    - (C1) the group is axes of the module's mesh, in their order.
+    - (C2) the value has the whole dimension, and the result its part.
+    ```mlir
+    %y = zero.slice_value %x cut <dim 1 of [4] over <tensor = 2>> : tensor<2x4x16xf32> -> tensor<2x2x16xf32>
+    ```
+  }];
+}
+
+def Zero_GatherValueOp : Zero_CutValueOp<"gather_value"> {
+  let summary = "A whole value from the parts that the ranks of a group have";
+  let description = [{
+    Its gradient is `zero.slice_value`: what all ranks compute with the whole is the
+    same.
+
+    Constraints
+    - (C1) the group is axes of the module's mesh, in their order.
+    - (C2) the value has the part of the dimension, and the result the whole.
+    ```mlir
+    %y = zero.gather_value %x cut <dim 1 of [4] over <tensor = 2>> : tensor<2x2x16xf32> -> tensor<2x4x16xf32>
+    ```
+  }];
+}
+
+#endif // ZERO_DIALECT_ZERO_ZEROVALUEOPS_TD

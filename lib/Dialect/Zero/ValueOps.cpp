@@ -1,0 +1,159 @@
+//===- ValueOps.cpp - values of a model on the ranks of a mesh ------------===//
+
+#include "Checks.h"
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// The cut of a dimension
+//===----------------------------------------------------------------------===//
+
+LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                              int64_t dim, int64_t repeats,
+                              ArrayRef<int64_t> pieces, AxesAttr over) {
+  if (dim < 0 || repeats < 1) // (C1)
+    return emitError() << "found dimension " << dim << " repeated " << repeats
+                       << " times, wanted at least 0 and 1";
+  if (pieces.empty()) // (C2)
+    return emitError() << "found no pieces, wanted at least one";
+  int64_t whole = 0, ranks = over.getSize();
+  bool overflows = false;
+  for (int64_t piece : pieces) {
+    if (piece < 1 || piece % ranks != 0)
+      return emitError() << "found a piece of " << piece << " over " << ranks
+                         << " ranks, wanted a multiple of the ranks";
+    overflows |= llvm::AddOverflow(whole, piece, whole);
+  }
+  if (overflows || llvm::MulOverflow(whole, repeats, whole)) // (C3)
+    return emitError() << "the pieces have more than 2^63 indices";
+  return success();
+}
+
+int64_t CutAttr::getWholeSize() const {
+  return getRepeats() * llvm::sum_of(getPieces(), int64_t(0));
+}
+
+int64_t CutAttr::getWholeIndex(int64_t at, int64_t index) const {
+  int64_t ranks = getOver().getSize();
+  int64_t whole = llvm::sum_of(getPieces(), int64_t(0));
+  int64_t begin = at / (whole / ranks) * whole;
+  at %= whole / ranks;
+  for (int64_t piece : getPieces()) {
+    int64_t part = piece / ranks;
+    if (at < part)
+      return begin + index * part + at;
+    at -= part;
+    begin += piece;
+  }
+  llvm_unreachable("the index is in a piece");
+}
+
+bool CutAttr::fitsWhole(RankedTensorType type) const {
+  return getDim() < type.getRank() &&
+         type.getDimSize(getDim()) == getWholeSize();
+}
+
+bool CutAttr::fitsPart(RankedTensorType type) const {
+  return getDim() < type.getRank() &&
+         type.getDimSize(getDim()) == getPartSize();
+}
+
+static RankedTensorType withSize(RankedTensorType type, int64_t dim,
+                                 int64_t size) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = size;
+  return type.clone(shape);
+}
+
+RankedTensorType CutAttr::getPartType(RankedTensorType whole) const {
+  return withSize(whole, getDim(), getPartSize());
+}
+
+RankedTensorType CutAttr::getWholeType(RankedTensorType part) const {
+  return withSize(part, getDim(), getWholeSize());
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyCut(Operation *op, CutAttr cut, Value whole,
+                               Value part) {
+  auto wholeType = cast<RankedTensorType>(whole.getType());
+  if (!cut.fitsWhole(wholeType)) // (C2)
+    return op->emitOpError("cuts ")
+           << wholeType << ", wanted " << cut.getWholeSize()
+           << " indices in dimension " << cut.getDim();
+  RankedTensorType wanted = cut.getPartType(wholeType);
+  if (part.getType() == wanted)
+    return success();
+  return op->emitOpError("has a part of ")
+         << part.getType() << ", wanted " << wanted;
+}
+
+LogicalResult SliceValueOp::verify() {
+  return verifyCut(*this, getCut(), getValue(), getResult());
+}
+
+LogicalResult GatherValueOp::verify() {
+  return verifyCut(*this, getCut(), getResult(), getValue());
+}
+
+LogicalResult ReplicateOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getOver());
+}
+LogicalResult AllReduceValueOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getOver());
+}
+LogicalResult SliceValueOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getCut().getOver());
+}
+LogicalResult GatherValueOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getCut().getOver());
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReplicateOp::buildGradient(OpBuilder &builder,
+                                         ArrayRef<Value> results,
+                                         ArrayRef<bool>,
+                                         MutableArrayRef<Value> gradients) {
+  gradients[0] = AllReduceValueOp::create(
+      builder, getLoc(), getValue().getType(), results[0], getOver());
+  return success();
+}
+
+LogicalResult
+AllReduceValueOp::buildGradient(OpBuilder &, ArrayRef<Value> results,
+                                ArrayRef<bool>,
+                                MutableArrayRef<Value> gradients) {
+  gradients[0] = results[0];
+  return success();
+}
+
+LogicalResult SliceValueOp::buildGradient(OpBuilder &builder,
+                                          ArrayRef<Value> results,
+                                          ArrayRef<bool>,
+                                          MutableArrayRef<Value> gradients) {
+  gradients[0] = GatherValueOp::create(builder, getLoc(), getValue().getType(),
+                                       results[0], getCut());
+  return success();
+}
+
+LogicalResult GatherValueOp::buildGradient(OpBuilder &builder,
+                                           ArrayRef<Value> results,
+                                           ArrayRef<bool>,
+                                           MutableArrayRef<Value> gradients) {
+  gradients[0] = SliceValueOp::create(builder, getLoc(), getValue().getType(),
+                                      results[0], getCut());
+  return success();
+}
