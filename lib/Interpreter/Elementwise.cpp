@@ -235,6 +235,10 @@ static void addArith(EvaluationRules &rules) {
   integer<AddIOp>(rules, [](int64_t x, int64_t y) { return x + y; });
   integer<SubIOp>(rules, [](int64_t x, int64_t y) { return x - y; });
   integer<MulIOp>(rules, [](int64_t x, int64_t y) { return x * y; });
+  integer<DivSIOp>(rules,
+                   [](int64_t x, int64_t y) { return y == 0 ? 0 : x / y; });
+  integer<RemSIOp>(rules,
+                   [](int64_t x, int64_t y) { return y == 0 ? 0 : x % y; });
   integer<AndIOp>(rules, [](int64_t x, int64_t y) { return x & y; });
   integer<OrIOp>(rules, [](int64_t x, int64_t y) { return x | y; });
   integer<XOrIOp>(rules, [](int64_t x, int64_t y) { return x ^ y; });

@@ -46,6 +46,32 @@ static bool matches(const Array &array, Type type) {
          expected.size() == array.size();
 }
 
+static FailureOr<SmallVector<const Array *>>
+findOperands(Operation &op, const DenseMap<Value, Array> &values) {
+  SmallVector<const Array *> operands;
+  for (Value operand : op.getOperands()) {
+    auto found = values.find(operand);
+    if (found == values.end()) {
+      op.emitOpError("uses a value that is computed outside the block");
+      return failure();
+    }
+    operands.push_back(&found->second);
+  }
+  return operands;
+}
+
+/// The values of the operands of `op`.
+static FailureOr<std::vector<Array>>
+readAll(Operation &op, const DenseMap<Value, Array> &values) {
+  FailureOr<SmallVector<const Array *>> operands = findOperands(op, values);
+  if (failed(operands))
+    return failure();
+  std::vector<Array> results;
+  for (const Array *array : *operands)
+    results.push_back(*array);
+  return results;
+}
+
 FailureOr<std::vector<Array>>
 Interpreter::run(Block &block, ValueRange argumentValues,
                  ArrayRef<Array> arguments, InterpreterContext &context) const {
@@ -66,37 +92,34 @@ Interpreter::run(Block &block, ValueRange argumentValues,
     values[value] = array;
   }
   for (Operation &op : block) {
-    SmallVector<const Array *> in;
-    for (Value operand : op.getOperands()) {
-      auto found = values.find(operand);
-      if (found == values.end()) {
-        op.emitOpError("uses a value that is computed outside the block");
-        return failure();
-      }
-      in.push_back(&found->second);
-    }
-    if (op.hasTrait<OpTrait::IsTerminator>()) {
-      std::vector<Array> results;
-      for (const Array *array : in)
-        results.push_back(*array);
-      return results;
-    }
-    const EvaluationRule *rule = rules.find(op.getName().getStringRef());
-    if (!rule) {
-      op.emitOpError("has no meaning in the interpreter: add a rule for it in "
-                     "lib/Interpreter or through Interpreter::getRules");
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      return readAll(op, values);
+    if (failed(evaluate(op, values, context)))
       return failure();
-    }
-    SmallVector<Array> out;
-    for (Type type : op.getResultTypes())
-      out.push_back(Array::zeros(type));
-    Evaluation evaluation{context, in, out};
-    if (failed((*rule)(&op, evaluation)))
-      return failure();
-    for (auto [result, array] : llvm::zip_equal(op.getResults(), out))
-      values[result] = std::move(array);
   }
   return std::vector<Array>();
+}
+
+LogicalResult Interpreter::evaluate(Operation &op,
+                                    DenseMap<Value, Array> &values,
+                                    InterpreterContext &context) const {
+  FailureOr<SmallVector<const Array *>> in = findOperands(op, values);
+  if (failed(in))
+    return failure();
+  const EvaluationRule *rule = rules.find(op.getName().getStringRef());
+  if (!rule)
+    return op.emitOpError(
+        "has no meaning in the interpreter: add a rule for it in "
+        "lib/Interpreter or through Interpreter::getRules");
+  SmallVector<Array> out;
+  for (Type type : op.getResultTypes())
+    out.push_back(Array::zeros(type));
+  Evaluation evaluation{context, *in, out};
+  if (failed((*rule)(&op, evaluation)))
+    return failure();
+  for (auto [result, array] : llvm::zip_equal(op.getResults(), out))
+    values[result] = std::move(array);
+  return success();
 }
 
 void rules::addStep(EvaluationRules &rules) {

@@ -78,6 +78,11 @@ public:
                                     ArrayRef<Array> arguments,
                                     InterpreterContext &context) const;
 
+  /// Evaluates one operation, no terminator, on the values of its operands, and
+  /// adds those of its results.
+  LogicalResult evaluate(Operation &op, DenseMap<Value, Array> &values,
+                         InterpreterContext &context) const;
+
 private:
   EvaluationRules rules;
 };

@@ -1,0 +1,51 @@
+//===- Lockstep.h - the ranks of a mesh side by side ------------*- C++ -*-===//
+//
+// Evaluates what one rank computes of a model on all ranks of a mesh at once:
+// each operation on every rank before the next one, and operations between
+// ranks by their definition. What it gives is compared with the model that was
+// not cut, so it shares no code with what cuts it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_INTERPRETER_LOCKSTEP_H
+#define ZERO_INTERPRETER_LOCKSTEP_H
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interpreter/Interpreter.h"
+
+namespace mlir::zero {
+
+class Lockstep {
+public:
+  /// `mesh`: all ranks, in row-major order.
+  Lockstep(const Interpreter &interpreter, AxesAttr mesh)
+      : interpreter(interpreter), mesh(mesh) {}
+
+  /// Evaluates `block`, whose operations use the values of `argumentValues`, on
+  /// every rank. `arguments` and `contexts` have one entry a rank; so have the
+  /// results, each with the operands of the terminator.
+  FailureOr<std::vector<std::vector<Array>>>
+  run(Block &block, ValueRange argumentValues,
+      ArrayRef<std::vector<Array>> arguments,
+      MutableArrayRef<InterpreterContext> contexts) const;
+
+private:
+  using Values = DenseMap<Value, Array>;
+
+  LogicalResult evaluate(Operation &op, MutableArrayRef<Values> ranks,
+                         MutableArrayRef<InterpreterContext> contexts) const;
+  LogicalResult exchange(Operation &op, MutableArrayRef<Values> ranks) const;
+  SmallVector<int64_t> membersOf(AxesAttr group, int64_t rank) const;
+
+  const Interpreter &interpreter;
+  AxesAttr mesh;
+};
+
+/// What rank `index` of the group has of `whole`.
+Array takePart(const Array &whole, CutAttr cut, int64_t index);
+
+/// The whole of the parts that the ranks of a group have, in their order.
+Array joinParts(ArrayRef<const Array *> parts, CutAttr cut);
+
+} // namespace mlir::zero
+
+#endif // ZERO_INTERPRETER_LOCKSTEP_H

@@ -1,0 +1,170 @@
+//===- Lockstep.cpp - the ranks of a mesh side by side --------------------===//
+
+#include "zero/Interpreter/Lockstep.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// The indices of a whole dimension that rank `index` of the group has, in its
+/// order: of each piece the index-th of as many equal parts as there are ranks.
+static SmallVector<int64_t> indicesOf(CutAttr cut, int64_t index) {
+  SmallVector<int64_t> indices;
+  int64_t begin = 0, ranks = cut.getOver().getSize();
+  for (int64_t repeat = 0; repeat < cut.getRepeats(); ++repeat)
+    for (int64_t piece : cut.getPieces()) {
+      for (int64_t at = 0; at < piece; ++at)
+        if (at * ranks / piece == index)
+          indices.push_back(begin + at);
+      begin += piece;
+    }
+  return indices;
+}
+
+/// Copies between the part of rank `index` and `whole`, element by element.
+static void
+forEachElement(CutAttr cut, int64_t index, const Array &part,
+               const Array &whole,
+               llvm::function_ref<void(int64_t part, int64_t whole)> body) {
+  SmallVector<int64_t> indices = indicesOf(cut, index);
+  forEachIndex(part.shape, [&](ArrayRef<int64_t> at) {
+    SmallVector<int64_t> from(at);
+    from[cut.getDim()] = indices[at[cut.getDim()]];
+    body(part.offset(at), whole.offset(from));
+  });
+}
+
+static Array makeArray(const Array &like, int64_t dim, int64_t size) {
+  Array array;
+  array.shape = like.shape;
+  array.shape[dim] = size;
+  array.isFloat = like.isFloat;
+  int64_t elements = 1;
+  for (int64_t extent : array.shape)
+    elements *= extent;
+  (array.isFloat ? array.reals.resize(elements)
+                 : array.integers.resize(elements));
+  return array;
+}
+
+Array mlir::zero::takePart(const Array &whole, CutAttr cut, int64_t index) {
+  int64_t size = whole.shape[cut.getDim()] / cut.getOver().getSize();
+  Array part = makeArray(whole, cut.getDim(), size);
+  forEachElement(cut, index, part, whole, [&](int64_t to, int64_t from) {
+    part.copyElement(to, whole, from);
+  });
+  return part;
+}
+
+Array mlir::zero::joinParts(ArrayRef<const Array *> parts, CutAttr cut) {
+  int64_t size =
+      parts.front()->shape[cut.getDim()] * static_cast<int64_t>(parts.size());
+  Array whole = makeArray(*parts.front(), cut.getDim(), size);
+  for (size_t index = 0; index < parts.size(); ++index)
+    forEachElement(cut, static_cast<int64_t>(index), *parts[index], whole,
+                   [&](int64_t from, int64_t to) {
+                     whole.copyElement(to, *parts[index], from);
+                   });
+  return whole;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations between ranks
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> Lockstep::membersOf(AxesAttr group, int64_t rank) const {
+  AxesAttr others = mesh.without(group);
+  SmallVector<int64_t> members;
+  for (int64_t other = 0; other < mesh.getSize(); ++other)
+    if (!others ||
+        mesh.getIndexIn(others, other) == mesh.getIndexIn(others, rank))
+      members.push_back(other);
+  return members;
+}
+
+static AxesAttr groupOf(Operation &op) {
+  if (auto replicate = dyn_cast<ReplicateOp>(op))
+    return replicate.getOver();
+  if (auto reduce = dyn_cast<AllReduceValueOp>(op))
+    return reduce.getOver();
+  if (auto slice = dyn_cast<SliceValueOp>(op))
+    return slice.getCut().getOver();
+  if (auto gather = dyn_cast<GatherValueOp>(op))
+    return gather.getCut().getOver();
+  return {};
+}
+
+static Array addUp(ArrayRef<const Array *> terms) {
+  Array sum = *terms.front();
+  for (const Array *term : terms.drop_front())
+    for (auto [element, other] : llvm::zip_equal(sum.reals, term->reals))
+      element += other;
+  return sum;
+}
+
+LogicalResult Lockstep::exchange(Operation &op,
+                                 MutableArrayRef<Values> ranks) const {
+  Value operand = op.getOperand(0), result = op.getResult(0);
+  AxesAttr group = groupOf(op);
+  if (!mesh.contains(group))
+    return op.emitOpError() << "exchanges over " << group
+                            << ", and the ranks have the axes " << mesh;
+  std::vector<Array> results;
+  for (auto [rank, values] : llvm::enumerate(ranks)) {
+    SmallVector<const Array *> sent;
+    for (int64_t member : membersOf(group, static_cast<int64_t>(rank)))
+      sent.push_back(&ranks[member].find(operand)->second);
+    int64_t index = mesh.getIndexIn(group, static_cast<int64_t>(rank));
+    if (isa<ReplicateOp>(op))
+      results.push_back(*sent[index]);
+    else if (isa<AllReduceValueOp>(op))
+      results.push_back(addUp(sent));
+    else if (auto slice = dyn_cast<SliceValueOp>(op))
+      results.push_back(takePart(*sent[index], slice.getCut(), index));
+    else
+      results.push_back(joinParts(sent, cast<GatherValueOp>(op).getCut()));
+  }
+  for (auto [values, array] : llvm::zip_equal(ranks, results))
+    values[result] = std::move(array);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// A block
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+Lockstep::evaluate(Operation &op, MutableArrayRef<Values> ranks,
+                   MutableArrayRef<InterpreterContext> contexts) const {
+  if (groupOf(op))
+    return exchange(op, ranks);
+  for (auto [values, context] : llvm::zip_equal(ranks, contexts))
+    if (failed(interpreter.evaluate(op, values, context)))
+      return failure();
+  return success();
+}
+
+FailureOr<std::vector<std::vector<Array>>>
+Lockstep::run(Block &block, ValueRange argumentValues,
+              ArrayRef<std::vector<Array>> arguments,
+              MutableArrayRef<InterpreterContext> contexts) const {
+  std::vector<Values> ranks(mesh.getSize());
+  for (auto [values, given] : llvm::zip_equal(ranks, arguments))
+    for (auto [value, array] : llvm::zip_equal(argumentValues, given))
+      values[value] = array;
+  std::vector<std::vector<Array>> results(ranks.size());
+  for (Operation &op : block) {
+    if (!op.hasTrait<OpTrait::IsTerminator>()) {
+      if (failed(evaluate(op, ranks, contexts)))
+        return failure();
+      continue;
+    }
+    for (auto [values, given] : llvm::zip_equal(ranks, results))
+      for (Value operand : op.getOperands())
+        given.push_back(values.find(operand)->second);
+  }
+  return results;
+}
