@@ -14,6 +14,15 @@ MeshAxes mlir::zero::getMesh(ModuleOp module, TrainingAttr training) {
   return {line, line, {}};
 }
 
+AxesAttr mlir::zero::findTensorAxis(ModuleOp module) {
+  for (MeshOp mesh : module.getOps<MeshOp>())
+    for (auto [name, size] : llvm::zip_equal(mesh.getAxes().getNames(),
+                                             mesh.getAxes().getSizes()))
+      if (name == "tensor" && size > 1)
+        return AxesAttr::get(module.getContext(), name, size);
+  return {};
+}
+
 LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {
   auto meshes = module.getOps<MeshOp>();
   if (meshes.empty())

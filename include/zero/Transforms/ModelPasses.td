@@ -318,6 +318,52 @@ def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
     "What the number of rows becomes a multiple of">];
 }
 
+def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
+  let summary = "Cut a model to what one rank of the axis tensor computes";
+  let description = [{
+    Where the module's mesh has an axis `tensor`, each of its ranks computes a part of
+    the model on the same samples. Which classes of dimensions are cut follows from
+    what operations say of their factors: a class is taken where the work that a rank
+    is spared is worth what must be sent for it. So the hidden width of an MLP and the
+    heads of attention are cut, and the width of the residual stream is not.
+
+    The body becomes that of one rank: cut parameters and values have the types of
+    parts, and attributes the sizes of parts. What is a term of a sum is all-reduced
+    where something needs the sum, and an addend such as a bias is added behind that.
+    A trained value that all ranks have is read through a `zero.replicate` where what
+    they compute differs. An operation that needs all of a class that is cut gathers
+    it, and slices follow where it is cut again.
+
+    - Needs: a `zero.mesh`; before `zero-differentiate`, which gives exchanges their
+      gradients.
+    - Leaves: a model of the same loss. Sums over what is cut are added in another
+      order. A remark says how many parameters are cut.
+    - Not done here: vocabularies, and parameters with padding; sums of one operation
+      over two axes. A class that is worth cutting and has no multiple of the axis is
+      an error.
+
+    ```mlir
+    zero.mesh @mesh <data = 2, tensor = 2>
+    zero.parameter @up : tensor<64x256xf32> = #zero.normal<std = 0.02>    // before
+    zero.parameter @down : tensor<256x64xf32> = #zero.normal<std = 0.02>
+    ...
+    %h = nn.linear %x, %up : (tensor<8x64xf32>, tensor<64x256xf32>) -> tensor<8x256xf32>
+    %g = nn.gelu tanh %h : tensor<8x256xf32>
+    %y = nn.linear %g, %down : (tensor<8x256xf32>, tensor<256x64xf32>) -> tensor<8x64xf32>
+
+    zero.parameter @up : tensor<64x128xf32> = ... cut <dim 1 of [256] over <tensor = 2>> // after
+    zero.parameter @down : tensor<128x64xf32> = ... cut <dim 0 of [256] over <tensor = 2>>
+    ...
+    %r = zero.replicate %x over <tensor = 2> : tensor<8x64xf32>
+    %h = nn.linear %r, %up : (tensor<8x64xf32>, tensor<64x128xf32>) -> tensor<8x128xf32>
+    %g = nn.gelu tanh %h : tensor<8x128xf32>
+    %p = nn.linear %g, %down : (tensor<8x128xf32>, tensor<128x64xf32>) -> tensor<8x64xf32>
+    %y = zero.all_reduce_value %p over <tensor = 2> : tensor<8x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::nn::NNDialect", "::mlir::arith::ArithDialect"];
+}
+
 def JoinRotary : Pass<"zero-join-rotary", "::mlir::ModuleOp"> {
   let summary = "Rotate queries and keys where their projection is";
   let description = [{

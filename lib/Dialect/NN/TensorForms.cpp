@@ -44,8 +44,13 @@ Value mlir::nn::buildReshape(ImplicitLocOpBuilder &b, Value value,
 
 Value mlir::nn::buildSplat(OpBuilder &builder, Location loc, Value scalar,
                            RankedTensorType type) {
-  return BroadcastOp::create(builder, loc, type, scalar,
-                             builder.getDenseI64ArrayAttr({}));
+  return buildBroadcast(builder, loc, scalar, {}, type);
+}
+
+Value mlir::nn::buildBroadcast(OpBuilder &builder, Location loc, Value value,
+                               ArrayRef<int64_t> dims, RankedTensorType type) {
+  return BroadcastOp::create(builder, loc, type, value,
+                             builder.getDenseI64ArrayAttr(dims));
 }
 
 /// The indices of `op` as i32.

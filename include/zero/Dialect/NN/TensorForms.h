@@ -16,6 +16,11 @@ Value buildReshape(ImplicitLocOpBuilder &b, Value value, RankedTensorType type);
 Value buildSplat(OpBuilder &builder, Location loc, Value scalar,
                  RankedTensorType type);
 
+/// `value` in `type`, of which dimension `dims[i]` is its i-th; repeated along
+/// the others.
+Value buildBroadcast(OpBuilder &builder, Location loc, Value value,
+                     ArrayRef<int64_t> dims, RankedTensorType type);
+
 /// A gather of static shape as one of rows of a table: the gathered dimensions,
 /// brought to the front, number its rows.
 struct GatheredRows {

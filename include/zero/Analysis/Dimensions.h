@@ -1,0 +1,99 @@
+//===- Dimensions.h - which dimensions of a program go together -*- C++ -*-===//
+//
+// A dimension is a product of parts, outer to inner; a part is an atom, or
+// dimensions one behind the other. Operations say through `getFactors` which
+// dimensions are the same, so `[b*t, w]`, a joint projection `[q | k | v]` and
+// heads `[h, d]` are refined until both sides of a reshape, split or
+// concatenation agree. Atoms are unified by what operations say, never by size.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_ANALYSIS_DIMENSIONS_H
+#define ZERO_ANALYSIS_DIMENSIONS_H
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Factors.h"
+
+#include <deque>
+
+namespace mlir::zero {
+
+/// A dimension of one value or one factor: an index of `Dimensions`.
+using DimensionId = unsigned;
+
+/// The dimensions of all values of a block, refined.
+class Dimensions {
+public:
+  /// An operation's factors, each with its dimension.
+  struct Factored {
+    zrt::Factors factors;
+    SmallVector<DimensionId> dimensions;
+    /// Whether the dimensions of its values are what the factors say.
+    bool agrees = true;
+  };
+
+  /// Of a model's body: values, and the parameters that it loads. Dimensions
+  /// that cannot be made one, such as a product and a concatenation, are left
+  /// apart, and the operation does not agree.
+  explicit Dimensions(StepOp model);
+
+  const Factored &of(Operation *op) const {
+    return operations.find(op)->second;
+  }
+  ArrayRef<DimensionId> of(Value value) const;
+  /// Of what the loads of a parameter give.
+  ArrayRef<DimensionId> of(StringAttr parameter) const;
+
+  /// The atom that stands for a class of dimensions: two are the same class
+  /// where they have the same representative.
+  DimensionId find(DimensionId id) const;
+  bool isAtom(DimensionId id) const;
+  int64_t sizeOf(DimensionId id) const { return nodes[find(id)].size; }
+  /// The atoms that `id` consists of, each once.
+  SmallVector<DimensionId> atomsOf(DimensionId id) const;
+  bool contains(DimensionId id, DimensionId atom) const;
+  /// Whether all of `id` is divided where `atom` is cut: each of its segments.
+  bool isCutBy(DimensionId id, DimensionId atom) const;
+  /// What one of `ranks` ranks has of `id` where `atom` is cut: as many times
+  /// the pieces, one behind the other. Of an `id` that is cut by the atom.
+  struct Pieces {
+    int64_t repeats = 1;
+    SmallVector<int64_t> sizes;
+  };
+  Pieces piecesOf(DimensionId id, DimensionId atom) const;
+  /// The same in letters and sizes: "(a4.b8|a4.b8)".
+  std::string print(DimensionId id) const;
+
+private:
+  enum class Kind { Atom, Product, Concatenation };
+  struct Node {
+    Kind kind = Kind::Atom;
+    int64_t size = 0;
+    SmallVector<DimensionId> children;
+    std::optional<DimensionId> parent;
+  };
+
+  DimensionId make(Kind kind, int64_t size,
+                   ArrayRef<DimensionId> children = {});
+  DimensionId multiply(ArrayRef<DimensionId> parts);
+  DimensionId concatenate(ArrayRef<DimensionId> segments);
+  DimensionId convert(const zrt::FactoredDim &dim,
+                      ArrayRef<DimensionId> factors);
+  void flatten(DimensionId id, Kind kind,
+               std::deque<DimensionId> &children) const;
+  void add(Operation *op);
+  bool addTensors(ValueRange values, ArrayRef<zrt::FactoredTensor> tensors,
+                  ArrayRef<DimensionId> factors);
+  bool unify(DimensionId a, DimensionId b);
+  bool refine(DimensionId larger, DimensionId smaller, Kind kind,
+              std::deque<DimensionId> &rest);
+  SmallVector<DimensionId> makeAtoms(Type type);
+
+  SmallVector<Node> nodes;
+  DenseMap<Value, SmallVector<DimensionId>> values;
+  DenseMap<StringAttr, SmallVector<DimensionId>> parameters;
+  DenseMap<Operation *, Factored> operations;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_DIMENSIONS_H

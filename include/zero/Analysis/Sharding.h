@@ -1,0 +1,93 @@
+//===- Sharding.h - what an axis cuts of a model ----------------*- C++ -*-===//
+//
+// Which classes of dimensions the ranks of an axis share, so that each of them
+// computes a part of the model. It follows from what operations say of their
+// factors: a class is cut where its work is worth what must be sent for it. The
+// answer depends on the model and on the size of the axis, and on no machine.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_ANALYSIS_SHARDING_H
+#define ZERO_ANALYSIS_SHARDING_H
+
+#include "zero/Analysis/Dimensions.h"
+
+namespace mlir::zero {
+
+/// What a class of dimensions gains and costs where an axis cuts it, in a
+/// micro-batch, forward and backward.
+struct CutCost {
+  DimensionId atom = 0;
+  int64_t size = 0;
+  /// Operations that each rank is spared.
+  double savedFlops = 0;
+  /// Bytes that each rank sends.
+  double bytes = 0;
+  /// Elements of parameters that are divided.
+  int64_t elements = 0;
+};
+
+class Sharding {
+public:
+  /// Decides about `model`, a step before differentiation, on the ranks of
+  /// `over`.
+  Sharding(StepOp model, AxesAttr over);
+
+  AxesAttr getOver() const { return over; }
+  /// The classes that are cut, best first.
+  ArrayRef<CutCost> getTaken() const { return taken; }
+
+  /// Reports a class that is worth cutting, and that the axis does not divide.
+  LogicalResult verify() const;
+
+  /// How `value` is cut for an operation that is cut; null: it is whole there.
+  CutAttr cutOf(Value value) const;
+  /// How a parameter is cut; null: every rank of the axis has it.
+  CutAttr cutOf(ParameterOp parameter) const;
+  /// Whether ranks compute parts of `op`: each of its results is cut, the same
+  /// on all of them, or where `isSum` the term of a sum.
+  bool isCut(Operation *op) const { return cutOperations.contains(op); }
+  bool isSum(Operation *op) const { return cutOperations.lookup(op).isSum; }
+  /// The size of a factor on one rank.
+  int64_t partOf(Operation *op, size_t factor) const;
+  const zrt::Factors &factorsOf(Operation *op) const {
+    return dimensions.of(op).factors;
+  }
+  /// Whether a gradient of `value` is wanted.
+  bool isTrained(Value value) const { return trained.contains(value); }
+
+private:
+  struct OperationCut {
+    DimensionId atom = 0;
+    bool isSum = false;
+  };
+  std::optional<OperationCut> findCut(Operation *op, DimensionId atom) const;
+  std::optional<bool> findKind(Operation *op, DimensionId atom) const;
+  bool fitsOperands(Operation *op, DimensionId atom) const;
+  bool fitsResults(Operation *op, DimensionId atom, bool isSum) const;
+  bool mayCut(ParameterOp parameter, DimensionId atom) const;
+  std::optional<unsigned> findDimension(ArrayRef<DimensionId> dims,
+                                        DimensionId atom) const;
+  CutAttr makeCut(ArrayRef<DimensionId> dims) const;
+
+  void collect();
+  void findTrained();
+  SmallVector<CutCost> findCandidates() const;
+  CutCost price(DimensionId atom) const;
+  bool excludes(DimensionId atom) const;
+  void choose();
+  void take(const CutCost &cost);
+
+  Block *body;
+  AxesAttr over;
+  Dimensions dimensions;
+  SmallVector<ParameterOp> parameters;
+  DenseSet<Value> trained;
+  /// The operations that a class occurs in, in program order.
+  DenseMap<DimensionId, SmallVector<Operation *>> uses;
+  SmallVector<CutCost> taken;
+  DenseMap<Operation *, OperationCut> cutOperations;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_SHARDING_H

@@ -1,0 +1,347 @@
+//===- Sharding.cpp - what an axis cuts of a model ------------------------===//
+
+#include "zero/Analysis/Sharding.h"
+
+#include "zero/Interfaces/KernelSpec.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "program/KernelSchema.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// A class is cut where each byte that is sent for it spares at least so many
+/// operations, and the whole class at least this part of what the best one
+/// does: an exchange takes a while, however little it sends.
+static constexpr double kLeastFlopsPerByte = 4, kLeastShare = 1.0 / 16;
+
+/// The backward pass computes two products for each of the forward pass.
+static constexpr double kPasses = 3;
+
+Sharding::Sharding(StepOp model, AxesAttr over)
+    : body(&model.getBody().front()), over(over), dimensions(model) {
+  SymbolTable symbols(model->getParentOfType<ModuleOp>());
+  llvm::SetVector<ParameterOp> loaded;
+  for (auto load : model.getOps<LoadOp>())
+    loaded.insert(symbols.lookup<ParameterOp>(load.getParameter()));
+  parameters = loaded.takeVector();
+  collect();
+  findTrained();
+  choose();
+}
+
+//===----------------------------------------------------------------------===//
+// What the model has
+//===----------------------------------------------------------------------===//
+
+void Sharding::collect() {
+  for (Operation &op : *body) {
+    llvm::SetVector<DimensionId> atoms;
+    for (DimensionId dim : dimensions.of(&op).dimensions)
+      for (DimensionId atom : dimensions.atomsOf(dim))
+        atoms.insert(atom);
+    for (DimensionId atom : atoms)
+      uses[atom].push_back(&op);
+  }
+}
+
+void Sharding::findTrained() {
+  DenseSet<StringAttr> names;
+  for (ParameterOp parameter : parameters)
+    if (!parameter.getFrozen() && !parameter.getAverage())
+      names.insert(parameter.getSymNameAttr());
+  for (Operation &op : *body) {
+    auto load = dyn_cast<LoadOp>(op);
+    bool isTrained = load ? names.contains(load.getParameterAttr().getAttr())
+                          : llvm::any_of(op.getOperands(), [&](Value operand) {
+                              return trained.contains(operand);
+                            });
+    for (Value result : op.getResults())
+      if (isTrained && isa<FloatType>(getElementTypeOrSelf(result.getType())))
+        trained.insert(result);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Whether an operation can be cut
+//===----------------------------------------------------------------------===//
+
+/// The one dimension that `atom` cuts; none where it is in none, in several, or
+/// leaves a segment of one whole.
+std::optional<unsigned> Sharding::findDimension(ArrayRef<DimensionId> dims,
+                                                DimensionId atom) const {
+  std::optional<unsigned> found;
+  for (auto [index, dim] : llvm::enumerate(dims)) {
+    if (!dimensions.contains(dim, atom))
+      continue;
+    if (found || !dimensions.isCutBy(dim, atom))
+      return std::nullopt;
+    found = index;
+  }
+  return found;
+}
+
+static bool containsAtom(const Dimensions &dimensions,
+                         ArrayRef<DimensionId> dims, DimensionId atom) {
+  return llvm::any_of(
+      dims, [&](DimensionId dim) { return dimensions.contains(dim, atom); });
+}
+
+/// Whether results are terms of a sum where `op` is cut by `atom`; none where
+/// the operation needs all of it.
+std::optional<bool> Sharding::findKind(Operation *op, DimensionId atom) const {
+  const Dimensions::Factored &factored = dimensions.of(op);
+  std::optional<bool> isSum;
+  for (auto [factor, dim] :
+       llvm::zip_equal(factored.factors.factors, factored.dimensions)) {
+    if (!dimensions.contains(dim, atom))
+      continue;
+    bool sums = factor.kind == zrt::FactorKind::Sum;
+    if ((!sums && factor.kind != zrt::FactorKind::Parallel) ||
+        !dimensions.isCutBy(dim, atom) || (isSum && *isSum != sums))
+      return std::nullopt;
+    isSum = sums;
+  }
+  return isSum;
+}
+
+bool Sharding::fitsOperands(Operation *op, DimensionId atom) const {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    ArrayRef<DimensionId> dims = dimensions.of(operand);
+    return !containsAtom(dimensions, dims, atom) || findDimension(dims, atom);
+  });
+}
+
+/// A result without the class is the term of a sum, or nothing reads it: ranks
+/// would each add its gradient to what they share.
+bool Sharding::fitsResults(Operation *op, DimensionId atom, bool isSum) const {
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    ArrayRef<DimensionId> dims = dimensions.of(result);
+    if (!isa<RankedTensorType>(result.getType()))
+      return false;
+    if (!containsAtom(dimensions, dims, atom))
+      return isSum || result.use_empty();
+    return !isSum && findDimension(dims, atom).has_value();
+  });
+}
+
+/// Addends are counted once, behind the sum: of one result.
+static bool fitsAddends(Operation *op, const zrt::Factors &factors) {
+  return op->getNumResults() == 1 ||
+         llvm::none_of(factors.operands, [](const zrt::FactoredTensor &tensor) {
+           return tensor.isAddend;
+         });
+}
+
+std::optional<Sharding::OperationCut>
+Sharding::findCut(Operation *op, DimensionId atom) const {
+  SplatElementsAttr splat;
+  bool isSplat = matchPattern(op, m_Constant(&splat));
+  if (!dimensions.of(op).agrees || op->getNumRegions() != 0 ||
+      op->getNumResults() == 0 ||
+      (!isMemoryEffectFree(op) && !isa<LoadOp>(op)) ||
+      (op->hasTrait<OpTrait::ConstantLike>() && !isSplat))
+    return std::nullopt;
+  std::optional<bool> isSum = findKind(op, atom);
+  if (!isSum || !fitsOperands(op, atom) || !fitsResults(op, atom, *isSum) ||
+      (*isSum && !fitsAddends(op, dimensions.of(op).factors)))
+    return std::nullopt;
+  return OperationCut{dimensions.find(atom), *isSum};
+}
+
+bool Sharding::mayCut(ParameterOp parameter, DimensionId atom) const {
+  return findDimension(dimensions.of(parameter.getSymNameAttr()), atom) &&
+         !parameter.getRows() && !parameter.getAverage();
+}
+
+//===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+static double bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return static_cast<double>(type.getNumElements()) *
+         type.getElementTypeBitWidth() / 8;
+}
+
+static double flopsOf(Operation *op) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  if (!kernel)
+    return 0;
+  zrt::KernelSpec spec = toKernelSpec(op, kernel.describeKernel());
+  zrt::countWork(spec);
+  return static_cast<double>(spec.flops);
+}
+
+/// A sum is all-reduced in the forward pass, what cut operations share in the
+/// backward pass; what needs all of a class gathers it before, and where it is
+/// cut again its gradient behind.
+CutCost Sharding::price(DimensionId atom) const {
+  CutCost cost{atom, dimensions.sizeOf(atom)};
+  double ranks = static_cast<double>(over.getSize());
+  llvm::SetVector<Value> reduced, gathered;
+  SmallVector<Operation *> whole;
+  for (Operation *op : uses.lookup(atom)) {
+    std::optional<OperationCut> cut = findCut(op, atom);
+    if (!cut) {
+      whole.push_back(op);
+      continue;
+    }
+    cost.savedFlops += kPasses * flopsOf(op) * (1 - 1 / ranks);
+    if (cut->isSum)
+      for (Value result : op->getResults())
+        cost.bytes += 2 * bytesOf(result);
+    for (Value operand : op->getOperands())
+      if (trained.contains(operand) &&
+          !containsAtom(dimensions, dimensions.of(operand), atom))
+        reduced.insert(operand);
+  }
+  for (Operation *op : whole)
+    for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                           llvm::to_vector(op->getResults())))
+      if (findDimension(dimensions.of(value), atom))
+        gathered.insert(value);
+  for (Value value : reduced)
+    cost.bytes += 2 * bytesOf(value);
+  for (Value value : gathered)
+    cost.bytes += bytesOf(value);
+  cost.bytes *= (ranks - 1) / ranks;
+  for (ParameterOp parameter : parameters)
+    if (containsAtom(dimensions, dimensions.of(parameter.getSymNameAttr()),
+                     atom))
+      cost.elements += parameter.getElements();
+  return cost;
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+/// Classes of parameters that no operation would have to combine: the rows of a
+/// table are not among them.
+SmallVector<CutCost> Sharding::findCandidates() const {
+  llvm::SetVector<DimensionId> atoms, refused;
+  for (ParameterOp parameter : parameters)
+    for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
+      for (DimensionId atom : dimensions.atomsOf(dim)) {
+        atoms.insert(atom);
+        if (!mayCut(parameter, atom))
+          refused.insert(atom);
+      }
+  for (Operation &op : *body) {
+    const Dimensions::Factored &factored = dimensions.of(&op);
+    for (auto [factor, dim] :
+         llvm::zip_equal(factored.factors.factors, factored.dimensions))
+      if (factor.kind == zrt::FactorKind::Combined)
+        for (DimensionId atom : dimensions.atomsOf(dim))
+          refused.insert(atom);
+  }
+  SmallVector<CutCost> candidates;
+  for (DimensionId atom : atoms) {
+    if (refused.contains(atom) || dimensions.sizeOf(atom) < 2)
+      continue;
+    CutCost cost = price(atom);
+    if (cost.savedFlops > 0 &&
+        cost.savedFlops >= kLeastFlopsPerByte * cost.bytes)
+      candidates.push_back(cost);
+  }
+  return candidates;
+}
+
+/// Whether what is taken has a value in common with `atom`, or an operation
+/// that either could cut.
+bool Sharding::excludes(DimensionId atom) const {
+  for (Operation *op : uses.lookup(atom)) {
+    for (const CutCost &other : taken) {
+      if (!llvm::is_contained(uses.lookup(other.atom), op))
+        continue;
+      if (findCut(op, atom) && findCut(op, other.atom))
+        return true;
+      for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                             llvm::to_vector(op->getResults())))
+        if (containsAtom(dimensions, dimensions.of(value), atom) &&
+            containsAtom(dimensions, dimensions.of(value), other.atom))
+          return true;
+    }
+  }
+  return false;
+}
+
+void Sharding::take(const CutCost &cost) {
+  taken.push_back(cost);
+  for (Operation *op : uses.lookup(cost.atom))
+    if (std::optional<OperationCut> cut = findCut(op, cost.atom))
+      cutOperations[op] = *cut;
+}
+
+/// The best first, as long as they fit beside one another; of equals the first
+/// in program order.
+void Sharding::choose() {
+  SmallVector<CutCost> candidates = findCandidates();
+  auto worth = [](const CutCost &cost) {
+    return cost.savedFlops / std::max(cost.bytes, 1.0);
+  };
+  llvm::stable_sort(candidates, [&](const CutCost &a, const CutCost &b) {
+    return worth(a) > worth(b);
+  });
+  double most = 0;
+  for (const CutCost &cost : candidates)
+    most = std::max(most, cost.savedFlops);
+  for (const CutCost &cost : candidates)
+    if (cost.savedFlops >= kLeastShare * most && !excludes(cost.atom))
+      take(cost);
+}
+
+LogicalResult Sharding::verify() const {
+  for (const CutCost &cost : taken) {
+    if (cost.size % over.getSize() == 0)
+      continue;
+    for (ParameterOp parameter : parameters) {
+      ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
+      std::optional<unsigned> dim = findDimension(dims, cost.atom);
+      if (!dim)
+        continue;
+      return parameter.emitError()
+             << "parameter @" << parameter.getSymName()
+             << " is worth cutting over " << over << " in dimension " << *dim
+             << ", which has " << cost.size << " units of "
+             << parameter.getTensorType().getDimSize(*dim) / cost.size
+             << " that stay together, and " << over.getSize()
+             << " ranks do not divide " << cost.size
+             << "; give the axis a divisor of it";
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+CutAttr Sharding::makeCut(ArrayRef<DimensionId> dims) const {
+  for (const CutCost &cost : taken)
+    if (std::optional<unsigned> dim = findDimension(dims, cost.atom)) {
+      Dimensions::Pieces pieces = dimensions.piecesOf(dims[*dim], cost.atom);
+      return CutAttr::get(over.getContext(), *dim, pieces.repeats, pieces.sizes,
+                          over);
+    }
+  return {};
+}
+
+CutAttr Sharding::cutOf(Value value) const {
+  return makeCut(dimensions.of(value));
+}
+
+CutAttr Sharding::cutOf(ParameterOp parameter) const {
+  return makeCut(dimensions.of(parameter.getSymNameAttr()));
+}
+
+int64_t Sharding::partOf(Operation *op, size_t factor) const {
+  DimensionId dim = dimensions.of(op).dimensions[factor];
+  int64_t size = dimensions.sizeOf(dim);
+  bool isPart = dimensions.contains(dim, cutOperations.lookup(op).atom);
+  return isPart ? size / over.getSize() : size;
+}

@@ -1,0 +1,394 @@
+//===- ShardModel.cpp - what one rank computes of a model -----------------===//
+
+#include "zero/Analysis/Mesh.h"
+#include "zero/Analysis/Sharding.h"
+#include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/NN/TensorForms.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_SHARDMODEL
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// A value that is the sum of what the ranks have, plus what each of them has
+/// of it, which counts once.
+struct Terms {
+  Value term;
+  Value once; ///< null: nothing
+};
+
+/// What has been built of a value of the model.
+struct Local {
+  Value whole, part, replicated;
+  std::optional<Terms> terms;
+};
+
+/// Rewrites the body of a model to what one rank computes.
+class Rewriter {
+public:
+  Rewriter(StepOp model, const Sharding &sharding)
+      : model(model), sharding(sharding), builder(model.getContext()) {}
+
+  void run();
+
+private:
+  void visit(Operation *op);
+  void visitWhole(Operation *op);
+  void visitPart(Operation *op);
+  Operation *clonePart(Operation *op, ValueRange operands);
+  void setSizes(Operation *op, Operation *part);
+  Value operandOfPart(Operation *op, unsigned index);
+  Value addendsOf(Operation *op);
+  Value broadcast(Value addend, const zrt::FactoredTensor &from,
+                  const zrt::FactoredTensor &to, RankedTensorType type);
+  std::optional<SmallVector<unsigned>> findTerms(Operation *op);
+  void visitTerms(Operation *op, ArrayRef<unsigned> terms);
+  Value clone(Operation *op,
+              llvm::function_ref<Value(unsigned operand)> choose);
+
+  Value wholeOf(Value value);
+  Value partOf(Value value);
+  Value replicatedOf(Value value);
+  Value zerosLike(Value value);
+
+  StepOp model;
+  const Sharding &sharding;
+  OpBuilder builder;
+  DenseMap<Value, Local> locals;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value Rewriter::wholeOf(Value value) {
+  Local &local = locals[value];
+  if (local.whole)
+    return local.whole;
+  Location loc = value.getLoc();
+  AxesAttr over = sharding.getOver();
+  if (local.terms) {
+    local.whole = AllReduceValueOp::create(builder, loc, value.getType(),
+                                           local.terms->term, over);
+    if (local.terms->once)
+      local.whole =
+          arith::AddFOp::create(builder, loc, local.whole, local.terms->once);
+  } else if (local.part) {
+    local.whole = GatherValueOp::create(builder, loc, value.getType(),
+                                        local.part, sharding.cutOf(value));
+  } else {
+    local.whole = value;
+  }
+  return local.whole;
+}
+
+Value Rewriter::partOf(Value value) {
+  if (Value part = locals[value].part)
+    return part;
+  CutAttr cut = sharding.cutOf(value);
+  Value whole = wholeOf(value);
+  Value part = SliceValueOp::create(
+      builder, value.getLoc(),
+      cut.getPartType(cast<RankedTensorType>(value.getType())), whole, cut);
+  return locals[value].part = part;
+}
+
+/// What operations read that are cut, while the value is not: each rank gives
+/// it another gradient.
+Value Rewriter::replicatedOf(Value value) {
+  Value whole = wholeOf(value);
+  Local &local = locals[value];
+  if (!sharding.isTrained(value))
+    return whole;
+  if (!local.replicated)
+    local.replicated = ReplicateOp::create(
+        builder, value.getLoc(), whole.getType(), whole, sharding.getOver());
+  return local.replicated;
+}
+
+Value Rewriter::zerosLike(Value value) {
+  return arith::ConstantOp::create(builder, value.getLoc(),
+                                   builder.getZeroAttr(value.getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Operations that are cut
+//===----------------------------------------------------------------------===//
+
+/// Attributes that hold sizes of factors hold those of one rank.
+void Rewriter::setSizes(Operation *op, Operation *part) {
+  for (auto [index, factor] : llvm::enumerate(sharding.factorsOf(op).factors)) {
+    int64_t size = sharding.partOf(op, index);
+    if (factor.attribute.empty() || size == factor.size)
+      continue;
+    if (factor.index < 0) {
+      part->setAttr(factor.attribute, builder.getI64IntegerAttr(size));
+      continue;
+    }
+    auto list = part->getAttrOfType<DenseI64ArrayAttr>(factor.attribute);
+    SmallVector<int64_t> sizes(list.asArrayRef());
+    sizes[factor.index] = size;
+    part->setAttr(factor.attribute, builder.getDenseI64ArrayAttr(sizes));
+  }
+}
+
+Operation *Rewriter::clonePart(Operation *op, ValueRange operands) {
+  Operation *part = builder.clone(*op);
+  part->setOperands(operands);
+  for (Value result : part->getResults()) {
+    Value whole = op->getResult(cast<OpResult>(result).getResultNumber());
+    if (CutAttr cut = sharding.cutOf(whole))
+      result.setType(cut.getPartType(cast<RankedTensorType>(whole.getType())));
+  }
+  setSizes(op, part);
+  SplatElementsAttr splat;
+  if (matchPattern(op, m_Constant(&splat)))
+    part->setAttr("value", splat.resizeSplat(
+                               cast<ShapedType>(part->getResult(0).getType())));
+  return part;
+}
+
+/// Addends of a sum count once, behind it.
+Value Rewriter::operandOfPart(Operation *op, unsigned index) {
+  Value operand = op->getOperand(index);
+  if (!isa<RankedTensorType>(operand.getType()))
+    return wholeOf(operand);
+  if (sharding.cutOf(operand))
+    return partOf(operand);
+  if (sharding.isSum(op) && sharding.factorsOf(op).operands[index].isAddend)
+    return zerosLike(operand);
+  return replicatedOf(operand);
+}
+
+static bool isSame(const zrt::FactoredDim &a, const zrt::FactoredDim &b) {
+  return a.parts.size() == 1 && b.parts.size() == 1 &&
+         a.parts[0].segments.empty() && b.parts[0].segments.empty() &&
+         a.parts[0].factor == b.parts[0].factor;
+}
+
+/// `addend`, whose dimensions are among those of the result.
+Value Rewriter::broadcast(Value addend, const zrt::FactoredTensor &from,
+                          const zrt::FactoredTensor &to,
+                          RankedTensorType type) {
+  if (addend.getType() == type)
+    return addend;
+  SmallVector<int64_t> dims;
+  for (const zrt::FactoredDim &dim : from.dimensions)
+    for (auto [index, other] : llvm::enumerate(to.dimensions))
+      if (isSame(dim, other))
+        dims.push_back(static_cast<int64_t>(index));
+  return nn::buildBroadcast(builder, addend.getLoc(), addend, dims, type);
+}
+
+/// The sum of the addends of `op` that all ranks have; null where there are
+/// none.
+Value Rewriter::addendsOf(Operation *op) {
+  Value sum;
+  const zrt::Factors &factors = sharding.factorsOf(op);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), factors.operands)) {
+    if (!tensor.isAddend || sharding.cutOf(operand))
+      continue;
+    Value addend =
+        broadcast(wholeOf(operand), tensor, factors.results[0], type);
+    sum = sum ? Value(arith::AddFOp::create(builder, op->getLoc(), sum, addend))
+              : addend;
+  }
+  return sum;
+}
+
+void Rewriter::visitPart(Operation *op) {
+  SmallVector<Value> operands;
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    operands.push_back(operandOfPart(op, index));
+  bool isSum = sharding.isSum(op);
+  Value once = isSum ? addendsOf(op) : Value();
+  Operation *part = clonePart(op, operands);
+  // A zero addend goes where the operation can do without it.
+  SmallVector<OpFoldResult> folded;
+  if (isSum)
+    (void)part->fold(folded);
+  for (auto [result, local] :
+       llvm::zip_equal(op->getResults(), part->getResults())) {
+    if (sharding.cutOf(result))
+      locals[result].part = local;
+    else if (isSum)
+      locals[result].terms = Terms{local, once};
+    else
+      locals[result].whole = local;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operations on terms of sums
+//===----------------------------------------------------------------------===//
+
+/// The operands of `op` that are terms, where its result is a term as well:
+/// what is sent is then not more, and terms that meet are sent once.
+std::optional<SmallVector<unsigned>> Rewriter::findTerms(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+      !isMemoryEffectFree(op))
+    return std::nullopt;
+  const zrt::Factors &factors = sharding.factorsOf(op);
+  SmallVector<unsigned> terms;
+  bool areAddends = true, hasOther = false;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    const Local &local = locals[operand];
+    bool isAddend = factors.operands[index].isAddend;
+    if (!local.terms || local.whole) {
+      hasOther |= isAddend;
+      continue;
+    }
+    if (!operand.hasOneUse() || operand.getType() != op->getResult(0).getType())
+      return std::nullopt;
+    terms.push_back(index);
+    areAddends &= isAddend;
+  }
+  bool isLinear = terms.size() == 1 && factors.operands[terms.front()].isLinear;
+  if (terms.empty() || hasOther || !(isLinear || areAddends))
+    return std::nullopt;
+  return terms;
+}
+
+Value Rewriter::clone(Operation *op,
+                      llvm::function_ref<Value(unsigned operand)> choose) {
+  SmallVector<Value> operands;
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    operands.push_back(choose(index));
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  return copy->getResult(0);
+}
+
+/// The operation on the terms, and on what counts once. With terms each rank
+/// gives another gradient to the operands that are none.
+void Rewriter::visitTerms(Operation *op, ArrayRef<unsigned> terms) {
+  auto isTerm = [&](unsigned index) {
+    return llvm::is_contained(terms, index);
+  };
+  Terms result;
+  result.term = clone(op, [&](unsigned index) {
+    Value operand = op->getOperand(index);
+    return isTerm(index) ? locals[operand].terms->term : replicatedOf(operand);
+  });
+  bool hasOnce = llvm::any_of(terms, [&](unsigned index) {
+    return locals[op->getOperand(index)].terms->once != nullptr;
+  });
+  if (hasOnce)
+    result.once = clone(op, [&](unsigned index) {
+      Value operand = op->getOperand(index);
+      if (!isTerm(index))
+        return wholeOf(operand);
+      Value once = locals[operand].terms->once;
+      return once ? once : zerosLike(operand);
+    });
+  locals[op->getResult(0)].terms = result;
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+void Rewriter::visitWhole(Operation *op) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(wholeOf(operand));
+  op->setOperands(operands);
+  for (Value result : op->getResults())
+    locals[result].whole = result;
+}
+
+void Rewriter::visit(Operation *op) {
+  builder.setInsertionPoint(op);
+  if (sharding.isCut(op))
+    return visitPart(op);
+  if (std::optional<SmallVector<unsigned>> terms = findTerms(op))
+    return visitTerms(op, *terms);
+  visitWhole(op);
+}
+
+void Rewriter::run() {
+  Block &body = model.getBody().front();
+  SmallVector<Operation *> operations;
+  for (Operation &op : body)
+    operations.push_back(&op);
+  for (Operation *op : operations)
+    visit(op);
+  for (Operation *op : llvm::reverse(operations))
+    if (op->getNumResults() != 0 && op->use_empty() &&
+        llvm::none_of(op->getResults(), [&](Value result) {
+          return locals[result].whole == result;
+        }))
+      op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ShardModel : public zero::impl::ShardModelBase<ShardModel> {
+  using ShardModelBase::ShardModelBase;
+
+  void runOnOperation() override {
+    AxesAttr over = findTensorAxis(getOperation());
+    if (!over)
+      return;
+    for (StepOp step : getOperation().getOps<StepOp>())
+      if (step.isModel() && failed(shard(step, over)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult shard(StepOp step, AxesAttr over);
+  void report(StepOp step, const Sharding &sharding);
+};
+} // namespace
+
+/// Cuts the parameters themselves, once all that reads them is rewritten.
+static void cutParameters(ModuleOp module, const Sharding &sharding) {
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    if (CutAttr cut = sharding.cutOf(parameter)) {
+      parameter.setType(cut.getPartType(parameter.getTensorType()));
+      parameter.setCutAttr(cut);
+    }
+}
+
+void ShardModel::report(StepOp step, const Sharding &sharding) {
+  int64_t parameters = 0, cut = 0, elements = 0, cutElements = 0;
+  for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
+    ++parameters;
+    elements += parameter.getElements();
+    if (!sharding.cutOf(parameter))
+      continue;
+    ++cut;
+    cutElements += parameter.getElements();
+  }
+  emitRemark(step.getLoc())
+      << "over " << sharding.getOver() << ' ' << cut << " of " << parameters
+      << " parameters are cut, with " << cutElements << " of " << elements
+      << " elements; what is left is whole on every rank of the "
+         "axis";
+}
+
+LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
+  Sharding sharding(step, over);
+  if (failed(sharding.verify()))
+    return failure();
+  report(step, sharding);
+  Rewriter(step, sharding).run();
+  cutParameters(getOperation(), sharding);
+  return success();
+}

@@ -1,0 +1,315 @@
+//===- LockstepTest.cpp - a cut model is the model ------------------------===//
+//
+// Cuts models over meshes, differentiates them, and evaluates all ranks side by
+// side in f64. Loss, outputs and the gradient of every parameter are those of
+// the model that was not cut.
+//
+//===----------------------------------------------------------------------===//
+
+#include "zero/Interpreter/Lockstep.h"
+#include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/NN/UpstreamModels.h"
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+using Arrays = std::vector<Array>;
+
+/// The largest difference to `wanted`, as a part of its largest element, or of
+/// 1 where that is less.
+double distance(const Array &found, const Array &wanted) {
+  if (found.shape != wanted.shape)
+    return INFINITY;
+  double largest = 1, difference = 0;
+  for (size_t i = 0; i < wanted.reals.size(); ++i) {
+    largest = std::max(largest, std::abs(wanted.reals[i]));
+    difference =
+        std::max(difference, std::abs(found.reals[i] - wanted.reals[i]));
+  }
+  return difference / largest;
+}
+
+/// What a rank gives: loss and outputs, and gradients by parameter.
+struct Results {
+  Arrays values;
+  llvm::StringMap<Array> gradients;
+};
+
+class Model {
+public:
+  Model() {
+    DialectRegistry registry;
+    registry.insert<arith::ArithDialect, math::MathDialect, nn::NNDialect,
+                    tensor::TensorDialect, ZeroDialect>();
+    nn::registerUpstreamKernelModels(registry);
+    nn::registerUpstreamFactorModels(registry);
+    registerUpstreamGradientModels(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    quiet = std::make_unique<ScopedDiagnosticHandler>(
+        &context, [](Diagnostic &diagnostic) {
+          return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
+        });
+  }
+
+  bool read(const std::string &path) {
+    whole = parseSourceFile<ModuleOp>(path, &context);
+    return whole && differentiate(*whole);
+  }
+
+  AxesAttr makeMesh(ArrayRef<std::pair<StringRef, int64_t>> axes) {
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> sizes;
+    for (auto [name, size] : axes) {
+      names.push_back(StringAttr::get(&context, name));
+      sizes.push_back(size);
+    }
+    return AxesAttr::get(&context, names, sizes);
+  }
+
+  /// Cuts a copy of the model at `path` over `mesh`.
+  bool cut(const std::string &path, AxesAttr axes) {
+    mesh = axes;
+    local = parseSourceFile<ModuleOp>(path, &context);
+    OpBuilder builder = OpBuilder::atBlockBegin(local->getBody());
+    MeshOp::create(builder, local->getLoc(), "mesh", mesh, AxesAttr(),
+                   AxesAttr());
+    PassManager passes(&context);
+    passes.addPass(createShardModel());
+    return succeeded(passes.run(*local)) && differentiate(*local);
+  }
+
+  /// How many parameters are cut.
+  int64_t countCut() {
+    return llvm::count_if(local->getOps<ParameterOp>(),
+                          [](ParameterOp p) { return p.getCut().has_value(); });
+  }
+
+  static StepOp stepOf(ModuleOp module) {
+    return *module.getOps<StepOp>().begin();
+  }
+
+  /// Values of parameters and of the inputs of one rank of the batch axes.
+  void fill(int64_t samples) {
+    std::mt19937 numbers(5);
+    std::normal_distribution<double> normal(0, 0.3);
+    for (ParameterOp parameter : whole->getOps<ParameterOp>()) {
+      Array &value = parameters[parameter.getSymName()];
+      value = Array::zeros(parameter.getType());
+      for (double &real : value.reals)
+        real = normal(numbers);
+    }
+    for (int64_t i = 0; i < samples; ++i) {
+      Arrays &given = inputs.emplace_back();
+      for (Type type : stepOf(*whole).getArgumentTypes()) {
+        Array &array = given.emplace_back(Array::zeros(type));
+        for (double &real : array.reals)
+          real = normal(numbers);
+        // Tokens, of which every table has as many, or the classes of a sample.
+        const uint64_t classes = array.shape.size() > 1 ? 48 : 2;
+        for (int64_t &integer : array.integers)
+          integer = static_cast<int64_t>(numbers() % classes);
+      }
+    }
+  }
+
+  std::optional<Results> runWhole(int64_t sample, bool evaluating) {
+    InterpreterContext state = contextFor(sample, evaluating);
+    state.parameters = parameters;
+    StepOp step = stepOf(*whole);
+    auto values =
+        interpreter.run(bodyOf(step, evaluating), step.getBody().getArguments(),
+                        inputs[sample], state);
+    if (failed(values))
+      return std::nullopt;
+    return Results{*values, std::move(state.gradients)};
+  }
+
+  std::vector<Results> runRanks(bool evaluating) {
+    std::vector<InterpreterContext> states;
+    std::vector<Arrays> arguments;
+    for (int64_t rank = 0; rank < mesh.getSize(); ++rank) {
+      int64_t sample = sampleOf(rank);
+      states.push_back(contextFor(sample, evaluating));
+      for (ParameterOp parameter : local->getOps<ParameterOp>()) {
+        const Array &value = parameters[parameter.getSymName()];
+        CutAttr cut = parameter.getCutAttr();
+        states.back().parameters[parameter.getSymName()] =
+            cut ? takePart(value, cut, mesh.getIndexIn(cut.getOver(), rank))
+                : value;
+      }
+      arguments.push_back(inputs[sample]);
+    }
+    StepOp step = stepOf(*local);
+    auto values = Lockstep(interpreter, mesh)
+                      .run(bodyOf(step, evaluating),
+                           step.getBody().getArguments(), arguments, states);
+    std::vector<Results> results;
+    if (succeeded(values))
+      for (auto [given, state] : llvm::zip_equal(*values, states))
+        results.push_back({given, state.gradients});
+    return results;
+  }
+
+  /// The first rank of its `tensor` group and the others have one sample.
+  int64_t sampleOf(int64_t rank) {
+    AxesAttr batch = mesh.without(makeMesh({{"tensor", 1}}));
+    return batch ? mesh.getIndexIn(batch, rank) : 0;
+  }
+
+  /// What `rank` should have of the gradient of a parameter.
+  Array wantedGradient(StringRef name, const Array &gradient, int64_t rank) {
+    auto parameter = local->lookupSymbol<ParameterOp>(name);
+    CutAttr cut = parameter.getCutAttr();
+    return cut ? takePart(gradient, cut, mesh.getIndexIn(cut.getOver(), rank))
+               : gradient;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> whole, local;
+  AxesAttr mesh;
+
+private:
+  bool differentiate(ModuleOp module) {
+    PassManager passes(&context);
+    DifferentiateOptions options;
+    options.ignoreUnusedParameters = true;
+    passes.addPass(createDifferentiate(options));
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    return succeeded(passes.run(module));
+  }
+
+  Block &bodyOf(StepOp step, bool evaluating) {
+    return evaluating ? step.getRegionOp<EvaluateOp>().getBody().front()
+                      : step.getRegionOp<MicroOp>().getBody().front();
+  }
+
+  InterpreterContext contextFor(int64_t sample, bool evaluating) {
+    InterpreterContext state;
+    state.seed = 3;
+    state.firstSample = static_cast<uint64_t>(sample) * 2;
+    state.evaluating = evaluating;
+    state.lossSeed = 0.5;
+    return state;
+  }
+
+  std::unique_ptr<ScopedDiagnosticHandler> quiet;
+  Interpreter interpreter;
+  llvm::StringMap<Array> parameters;
+  std::vector<Arrays> inputs;
+};
+
+constexpr double kNear = 1e-10;
+
+/// The largest distance of what ranks give in a micro-batch.
+double findDistance(Model &model) {
+  double most = 0;
+  std::vector<Results> ranks = model.runRanks(/*evaluating=*/false);
+  for (auto [rank, found] : llvm::enumerate(ranks)) {
+    auto index = static_cast<int64_t>(rank);
+    Results wanted = *model.runWhole(model.sampleOf(index), false);
+    most = std::max(most, distance(found.values[0], wanted.values[0]));
+    for (const auto &entry : wanted.gradients)
+      most = std::max(most, distance(found.gradients[entry.first()],
+                                     model.wantedGradient(
+                                         entry.first(), entry.second, index)));
+  }
+  return most;
+}
+
+void compare(Model &model, bool evaluating) {
+  std::vector<Results> ranks = model.runRanks(evaluating);
+  ASSERT_EQ(ranks.size(), size_t(model.mesh.getSize()));
+  for (auto [rank, found] : llvm::enumerate(ranks)) {
+    auto index = static_cast<int64_t>(rank);
+    std::optional<Results> wanted =
+        model.runWhole(model.sampleOf(index), evaluating);
+    ASSERT_TRUE(wanted);
+    ASSERT_EQ(found.values.size(), wanted->values.size());
+    for (auto [value, other] : llvm::zip_equal(found.values, wanted->values))
+      EXPECT_LE(distance(value, other), kNear) << "a value of rank " << rank;
+    EXPECT_EQ(found.gradients.size(), wanted->gradients.size());
+    for (const auto &entry : wanted->gradients)
+      EXPECT_LE(
+          distance(found.gradients[entry.first()],
+                   model.wantedGradient(entry.first(), entry.second, index)),
+          kNear)
+          << "the gradient of " << entry.first().str() << " on rank " << rank;
+  }
+}
+
+void check(const std::string &path,
+           ArrayRef<std::pair<StringRef, int64_t>> axes) {
+  SCOPED_TRACE(path);
+  Model model;
+  ASSERT_TRUE(model.read(path));
+  model.fill(/*samples=*/2);
+  ASSERT_TRUE(model.cut(path, model.makeMesh(axes)));
+  EXPECT_GT(model.countCut(), 0);
+  compare(model, /*evaluating=*/false);
+  compare(model, /*evaluating=*/true);
+}
+
+TEST(LockstepTest, ModelsAreTheirParts) {
+  std::error_code error;
+  int64_t models = 0;
+  for (llvm::sys::fs::directory_iterator file(ZERO_CUT_MODELS, error), end;
+       file != end && !error; file.increment(error)) {
+    if (!StringRef(file->path()).ends_with(".mlir"))
+      continue;
+    ++models;
+    check(file->path(), {{"tensor", 2}});
+    check(file->path(), {{"data", 2}, {"tensor", 2}});
+    check(file->path(), {{"tensor", 2}, {"data", 2}});
+  }
+  EXPECT_GE(models, 1);
+}
+
+/// Without any one of the exchanges something is another.
+TEST(LockstepTest, AMissingExchangeIsFound) {
+  const std::string path = ZERO_CUT_MODELS "/gpt2.mlir";
+  Model model;
+  ASSERT_TRUE(model.read(path));
+  model.fill(/*samples=*/1);
+  int64_t exchanges = 0;
+  for (int64_t missing = 0; missing <= exchanges; ++missing) {
+    ASSERT_TRUE(model.cut(path, model.makeMesh({{"tensor", 2}})));
+    SmallVector<AllReduceValueOp> found;
+    model.local->walk([&](AllReduceValueOp op) {
+      if (op->getParentOfType<MicroOp>())
+        found.push_back(op);
+    });
+    exchanges = static_cast<int64_t>(found.size());
+    if (missing == exchanges)
+      break;
+    EXPECT_LE(findDistance(model), kNear);
+    found[missing].replaceAllUsesWith(found[missing].getValue());
+    EXPECT_GT(findDistance(model), 1e-6) << "without exchange " << missing;
+  }
+  // Two a layer, forward and backward.
+  EXPECT_EQ(exchanges, 4);
+}
+
+} // namespace
