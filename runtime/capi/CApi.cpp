@@ -190,6 +190,10 @@ Options optionsOf(const zero_options &given) {
   return options;
 }
 
+static_assert(ZERO_U16 == int(DataType::U16) &&
+                  kCountOf<DataType> == ZERO_U16 + 1,
+              "zero_type has the numbers of DataType");
+
 std::vector<NamedArray> arraysOf(const zero_array *arrays, size_t count) {
   std::vector<NamedArray> result;
   for (size_t i = 0; i < count; ++i) {
@@ -201,7 +205,7 @@ std::vector<NamedArray> arraysOf(const zero_array *arrays, size_t count) {
       throw ArgumentError("the type of the array '" + named.name + "' is " +
                           std::to_string(array.type) +
                           ", which is no zero_type");
-    named.type = DataType(array.type);
+    named.type = kCasesOf<DataType>[array.type];
     if (array.dimensions < 0)
       throw ArgumentError("the array '" + named.name + "' has " +
                           std::to_string(array.dimensions) + " dimensions");

@@ -33,8 +33,9 @@ Device::Event Events::take() {
 }
 
 Queues::Queues(Device &device) : device(device) {
-  for (int i = 0; i < kCountOf<Stream>; ++i)
-    queues[i] = device.makeQueue(Stream(i) != Stream::Compute);
+  for (Stream stream : kCasesOf<Stream>)
+    queues[static_cast<size_t>(stream)] =
+        device.makeQueue(stream != Stream::Compute);
 }
 
 Queues::~Queues() {

@@ -17,29 +17,41 @@ static constexpr uint64_t kMostHeaderBytes = 100'000'000;
 
 namespace {
 struct TypeRow {
+  TensorDataType type;
   const char *name;
   uint64_t bytes;
 };
 } // namespace
 
-/// By TensorDataType.
-static constexpr TypeRow kTypes[] = {
-    {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
-    {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
-    {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8}};
+static constexpr TypeRow kTypes[] = {{TensorDataType::Bool, "BOOL", 1},
+                                     {TensorDataType::U8, "U8", 1},
+                                     {TensorDataType::I8, "I8", 1},
+                                     {TensorDataType::F8E5M2, "F8_E5M2", 1},
+                                     {TensorDataType::F8E4M3, "F8_E4M3", 1},
+                                     {TensorDataType::I16, "I16", 2},
+                                     {TensorDataType::U16, "U16", 2},
+                                     {TensorDataType::F16, "F16", 2},
+                                     {TensorDataType::BF16, "BF16", 2},
+                                     {TensorDataType::I32, "I32", 4},
+                                     {TensorDataType::U32, "U32", 4},
+                                     {TensorDataType::F32, "F32", 4},
+                                     {TensorDataType::F64, "F64", 8},
+                                     {TensorDataType::I64, "I64", 8},
+                                     {TensorDataType::U64, "U64", 8}};
 
-const char *zrt::nameOf(TensorDataType type) {
-  return kTypes[static_cast<int>(type)].name;
+static const TypeRow &rowOf(TensorDataType type) {
+  return *std::find_if(std::begin(kTypes), std::end(kTypes),
+                       [&](const TypeRow &row) { return row.type == type; });
 }
 
-uint64_t zrt::sizeOf(TensorDataType type) {
-  return kTypes[static_cast<int>(type)].bytes;
-}
+const char *zrt::nameOf(TensorDataType type) { return rowOf(type).name; }
+
+uint64_t zrt::sizeOf(TensorDataType type) { return rowOf(type).bytes; }
 
 bool zrt::findType(const std::string &name, TensorDataType &type) {
-  for (size_t i = 0; i < std::size(kTypes); ++i)
-    if (name == kTypes[i].name) {
-      type = static_cast<TensorDataType>(i);
+  for (const TypeRow &row : kTypes)
+    if (name == row.name) {
+      type = row.type;
       return true;
     }
   return false;

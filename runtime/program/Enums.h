@@ -3,14 +3,18 @@
 #ifndef ZERO_RUNTIME_PROGRAM_ENUMS_H
 #define ZERO_RUNTIME_PROGRAM_ENUMS_H
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace zrt {
 
-/// The number of cases of the enumeration `E`, which are numbered from 0 on.
-template <typename E> inline constexpr int kCountOf = -1;
+/// The cases of the enumeration `E` in their order; they are numbered from 0
+/// on.
+template <typename E> inline constexpr std::array<E, 0> kCasesOf = {};
+template <typename E>
+inline constexpr int kCountOf = static_cast<int>(kCasesOf<E>.size());
 
 #include "program/Enums.h.inc"
 
@@ -21,18 +25,18 @@ constexpr int spaceOf(Arena arena, Tier tier) {
   return static_cast<int>(tier) * kCountOf<Arena> + static_cast<int>(arena);
 }
 constexpr Tier tierOf(int space) {
-  return static_cast<Tier>(space / kCountOf<Arena>);
+  return kCasesOf<Tier>[space / kCountOf<Arena>];
 }
 constexpr Arena arenaOf(int space) {
-  return static_cast<Arena>(space % kCountOf<Arena>);
+  return kCasesOf<Arena>[space % kCountOf<Arena>];
 }
 
 /// The case of `E` that is called `name`.
 template <typename E> std::optional<E> findByName(std::string_view name) {
-  static_assert(kCountOf<E> > 0, "an enumeration without a count");
-  for (int i = 0; i < kCountOf<E>; ++i)
-    if (name == nameOf(static_cast<E>(i)))
-      return static_cast<E>(i);
+  static_assert(kCountOf<E> > 0, "an enumeration without cases");
+  for (E value : kCasesOf<E>)
+    if (name == nameOf(value))
+      return value;
   return std::nullopt;
 }
 

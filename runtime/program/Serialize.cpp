@@ -217,7 +217,7 @@ template <typename T> void Reader::get(T &value) {
     if (bits >= static_cast<uint64_t>(kCountOf<T>))
       fail("found enumeration value " + std::to_string(bits) +
            ", which this version does not have");
-    value = static_cast<T>(bits);
+    value = kCasesOf<T>[bits];
   } else if constexpr (std::is_unsigned_v<T>) {
     uint64_t bits = raw();
     if (bits > std::numeric_limits<T>::max())

@@ -103,8 +103,8 @@ void TraceWriter::addName(int rank, int thread, const char *what,
 
 void TraceWriter::addRank(int rank, const std::string &name) {
   addName(rank, 0, "process_name", name);
-  for (int stream = 0; stream < kCountOf<Stream>; ++stream)
-    addName(rank, stream, "thread_name", nameOf(static_cast<Stream>(stream)));
+  for (Stream stream : kCasesOf<Stream>)
+    addName(rank, static_cast<int>(stream), "thread_name", nameOf(stream));
   addName(rank, kCountOf<Stream>, "thread_name", "regions");
 }
 

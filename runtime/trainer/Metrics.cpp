@@ -59,8 +59,8 @@ void Metrics::update(const UpdateReport &report) {
   const double ranks = program.training.ranks;
   const auto describe = [&](const SentCounts &sent) {
     Json described;
-    for (int i = 0; i < kCountOf<TrafficClass>; ++i) {
-      const auto kind = static_cast<TrafficClass>(i);
+    for (TrafficClass kind : kCasesOf<TrafficClass>) {
+      const auto i = static_cast<size_t>(kind);
       if (kind == TrafficClass::Activation && sent.elements[i] == 0)
         continue;
       described[nameOf(kind)] = {{"elements", double(sent.elements[i]) / ranks},

@@ -169,10 +169,10 @@ static void printGroup(const Program &program, uint32_t group,
   const double ranks = program.training.ranks;
   const std::ios::fmtflags flags = os.flags();
   os << std::fixed << std::setprecision(0);
-  for (int i = 0; i < kCountOf<TrafficClass>; ++i) {
+  for (TrafficClass kind : kCasesOf<TrafficClass>) {
+    const auto i = static_cast<size_t>(kind);
     if (sent.elements[i] == 0)
       continue;
-    const auto kind = static_cast<TrafficClass>(i);
     const std::string name =
         std::string(nameOf(kind)) + " over " + program.mesh.nameOf(group);
     os << "  " << std::setw(20) << std::left << name << " " << std::setw(19)
@@ -207,8 +207,8 @@ void zrt::printTraffic(const Program &program, const Traffic &sent,
      << "sent" << std::setw(20) << "expected" << "\n";
   const std::ios::fmtflags flags = os.flags();
   os << std::fixed << std::setprecision(0);
-  for (int i = 0; i < kCountOf<TrafficClass>; ++i) {
-    const auto kind = static_cast<TrafficClass>(i);
+  for (TrafficClass kind : kCasesOf<TrafficClass>) {
+    const auto i = static_cast<size_t>(kind);
     if (kind == TrafficClass::Activation && sent.elements[i] == 0)
       continue; // few models send any
     os << "  " << std::setw(20) << std::left << nameOf(kind) << std::setw(20)

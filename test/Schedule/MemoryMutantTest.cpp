@@ -331,10 +331,9 @@ static SmallVector<StateAttr> changes(StateAttr state, PartitionOp partition) {
           StateRangeAttr::get(context, begin, end, tier, ranges[i].getAt());
       others.push_back(StateAttr::get(context, name, type, list));
     };
-    for (int tier = 0; tier <= int(getMaxEnumValForMemoryTier()); ++tier)
-      if (auto kind = static_cast<MemoryTier>(tier);
-          kind != ranges[i].getTier())
-        add(begin, end, kind);
+    for (zrt::Tier tier : zrt::kCasesOf<zrt::Tier>)
+      if (fromRuntime(tier) != ranges[i].getTier())
+        add(begin, end, fromRuntime(tier));
     add(begin + 1, end, ranges[i].getTier());
     add(begin, end - 1, ranges[i].getTier());
     add(begin, end + 1, ranges[i].getTier());

@@ -181,7 +181,7 @@ std::vector<std::string> arraysSeeds() {
 }
 
 DataType typeOf(char digit) {
-  return DataType(uint8_t(digit - '0') % kCountOf<DataType>);
+  return kCasesOf<DataType>[uint8_t(digit - '0') % kCountOf<DataType>];
 }
 
 bool runArrays(const std::string &input) {

@@ -1,9 +1,9 @@
 """Checks sources without running them: check_sources.py ROOT BUILD RESULT.json
 
-Runs clang-format over all tracked C++ and CUDA files of the checkout ROOT,
-check_clock.py over its tests, and clang-tidy on the lines that changed since the merge
-base with main, or since the parent commit where main has everything; uncommitted changes
-count. clang-tidy reads the compilation database of BUILD, which must be built, since
+Runs clang-format over all tracked C++ and CUDA files of the checkout ROOT, looks in them
+for casts of numbers to shared enumerations, runs check_clock.py over its tests, and
+clang-tidy on the lines that changed since the merge base with main, or since the parent
+commit where main has everything; uncommitted changes count. clang-tidy reads the compilation database of BUILD, which must be built, since
 headers are generated.
 
 Writes one entry a check to RESULT.json, as `{"tests": [{"name", "code",
@@ -31,6 +31,7 @@ import check_clock
 FORMAT = "clang-format-22"
 TIDY = "clang-tidy-22"
 FORMATTED = ("*.cpp", "*.h", "*.cu", "*.cuh")
+SHARED_ENUMS = "include/zero/Dialect/Zero/SharedEnums.td"
 
 
 def entry(name, code, output=""):
@@ -67,6 +68,30 @@ def check_format(root):
         return entry(FORMAT, "PASS")
     wrong = dict.fromkeys(re.findall(r"^(.+?):\d+:\d+: error", done.stderr, re.M))
     return entry(FORMAT, "FAIL", f"run {FORMAT} -i " + " ".join(wrong))
+
+
+def check_casts(root):
+    """Whether a number becomes a case of an enumeration that is generated: the number of
+    another enumeration would do so unnoticed."""
+    name = "no casts to shared enumerations"
+    shared = root / SHARED_ENUMS
+    if not shared.exists():
+        return skipped(name, f"there is no {SHARED_ENUMS}")
+    defined = re.findall(r'Zero_(?:Shared|Runtime)Enum<"(\w+)"(?:, "(\w+)",)?', shared.read_text())
+    names = "|".join(sorted({each for pair in defined for each in pair if each}))
+    cast = re.compile(rf"static_cast<(?:\w*::)*(?:{names})>|(?<![\w.>~])(?:{names})\((?!\))")
+    files = git(root, "ls-files", "-z", "--", *FORMATTED)
+    if files is None:
+        return skipped(name, "not a git checkout: no list of tracked files")
+    problems = [
+        f"{path}:{number}: '{found[0]}' casts to an enumeration: go over its cases with "
+        "kCasesOf, or convert with toRuntime, fromRuntime or findByName"
+        for path in files.split("\0")
+        if path and (root / path).exists()
+        for number, line in enumerate((root / path).read_text().splitlines(), 1)
+        if (found := cast.search(line.split("//")[0]))
+    ]
+    return entry(name, "FAIL" if problems else "PASS", "\n".join(problems))
 
 
 def check_tests(root):
@@ -203,7 +228,8 @@ def check_tidy(root, build):
 
 def main(root, build, result):
     root = root.resolve()
-    entries = [check_format(root), check_tests(root), *check_tidy(root, build.resolve())]
+    entries = [check_format(root), check_casts(root), check_tests(root)]
+    entries += check_tidy(root, build.resolve())
     for each in entries:
         if each["code"] == "FAIL":
             print(each["output"].rstrip())

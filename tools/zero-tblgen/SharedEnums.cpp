@@ -1,8 +1,8 @@
 //===- SharedEnums.cpp - Enumerations of the runtime ------------*- C++ -*-===//
 //
-// -gen-runtime-enums writes enumerations without a word of LLVM, each with its
-// count and its names; -gen-runtime-enum-conversions the functions from the
-// dialect's to the runtime's and back.
+// -gen-runtime-enums writes enumerations without a word of LLVM, each with the
+// list of its cases and their names; -gen-runtime-enum-conversions the
+// functions from the dialect's to the runtime's and back.
 //
 //===----------------------------------------------------------------------===//
 #include "llvm/TableGen/Error.h"
@@ -46,8 +46,11 @@ void writeRuntimeEnum(const Record &shared, raw_ostream &os) {
     os << "\n";
   }
   os << "};\n";
-  os << "template <> inline constexpr int kCountOf<" << name
-     << "> = " << cases.size() << ";\n";
+  os << "template <> inline constexpr std::array<" << name << ", "
+     << cases.size() << "> kCasesOf<" << name << "> = {";
+  for (const Record *one : cases)
+    os << name << "::" << one->getValueAsString("symbol") << ", ";
+  os << "};\n";
   os << "constexpr const char *nameOf(" << name << " value) {\n"
      << "  constexpr const char *names[] = {";
   for (const Record *one : cases)

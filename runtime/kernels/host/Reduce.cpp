@@ -24,7 +24,7 @@ ZERO_INLINE Vector maximum(Vector a, Vector b) {
 template <typename T> class Reduce final : public Kernel {
 public:
   Reduce(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), kind(static_cast<Kind>(spec.integer("kind"))) {
+      : pool(*context.pool), kind(spec.integer("kind")) {
     group(spec, spec.operands[0]);
     factor = kind == kMean ? 1.0f / static_cast<float>(terms) : 1.0f;
   }
@@ -152,7 +152,7 @@ private:
   static constexpr int64_t kBlock = 64;  // rows, or vectors
 
   ThreadPool &pool;
-  Kind kind;
+  int64_t kind; ///< one of `Kind`
   std::vector<Group> keptGroups, reducedGroups;
   int64_t inner = 1, terms = 1, results = 1;
   bool innerKept = true;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <stdexcept>
+#include <utility>
 
 using namespace zrt;
 using namespace zrt::test;
@@ -19,11 +20,15 @@ extern "C" const int64_t zero_generated_kernel_count;
 Fault zrt::test::activeFault() {
   const char *value = std::getenv("ZERO_TEST_FAULT");
   const std::string name = value ? value : "none";
-  constexpr const char *names[] = {"none", "rank-order", "tail", "token-order",
-                                   "thread-blocks"};
-  for (int i = 0; i < 5; ++i)
-    if (name == names[i])
-      return static_cast<Fault>(i);
+  constexpr std::pair<const char *, Fault> faults[] = {
+      {"none", Fault::None},
+      {"rank-order", Fault::RankOrder},
+      {"tail", Fault::Tail},
+      {"token-order", Fault::TokenOrder},
+      {"thread-blocks", Fault::ThreadBlocks}};
+  for (const auto &[called, fault] : faults)
+    if (name == called)
+      return fault;
   throw std::invalid_argument("ZERO_TEST_FAULT names no fault: '" + name + "'");
 }
 

@@ -40,12 +40,13 @@ static void compareMemory(const PlanSummary &a, const PlanSummary &b) {
   for (auto [first, second] : llvm::zip_equal(a.arenas, b.arenas))
     if (first.bytes != 0 || second.bytes != 0)
       memory.add(first.space.describe(), first.bytes, second.bytes);
-  for (int tier = 0; tier <= int(getMaxEnumValForMemoryTier()); ++tier) {
-    auto kind = static_cast<MemoryTier>(tier);
-    bool isDevice = kind == MemoryTier::Device;
-    if (isDevice || a.totalBytes(kind) || b.totalBytes(kind))
-      memory.add(isDevice ? "all" : "all on " + stringifyMemoryTier(kind),
-                 a.totalBytes(kind), b.totalBytes(kind));
+  for (zrt::Tier tier : zrt::kCasesOf<zrt::Tier>) {
+    int64_t first = a.totalBytes(fromRuntime(tier));
+    int64_t second = b.totalBytes(fromRuntime(tier));
+    bool isDevice = tier == zrt::Tier::Device;
+    if (isDevice || first || second)
+      memory.add(isDevice ? "all" : std::string("all on ") + zrt::nameOf(tier),
+                 first, second);
   }
   memory.print();
 }
@@ -92,10 +93,11 @@ static void compareTimes(const Prediction &a, const Prediction &b) {
   };
   add("all", a.seconds, b.seconds);
   add("exposed communication", a.exposed, b.exposed);
-  for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
-    if (a.busy[i] > 0 || b.busy[i] > 0)
-      add(std::string("busy: ") + zrt::nameOf(static_cast<zrt::Stream>(i)),
-          a.busy[i], b.busy[i]);
+  for (zrt::Stream stream : zrt::kCasesOf<zrt::Stream>) {
+    double first = a.busy[int(stream)], second = b.busy[int(stream)];
+    if (first > 0 || second > 0)
+      add(std::string("busy: ") + zrt::nameOf(stream), first, second);
+  }
   table.print(llvm::outs());
   llvm::outs() << "predicted for " << a.machine;
   if (a.machine != b.machine)

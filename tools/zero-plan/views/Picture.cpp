@@ -132,9 +132,9 @@ void Picture::drawStream(zrt::Stream stream) {
 }
 
 void Picture::drawStreams() {
-  for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
-    if (i == 0 || timeline.busy[i] > 0)
-      drawStream(static_cast<zrt::Stream>(i));
+  for (zrt::Stream stream : zrt::kCasesOf<zrt::Stream>)
+    if (stream == zrt::Stream::Compute || timeline.busy[int(stream)] > 0)
+      drawStream(stream);
   y += kGap;
 }
 

@@ -76,10 +76,9 @@ void mlir::zero::printPrediction(const Prediction &prediction, unsigned lines) {
                formatShare(seconds, prediction.seconds)});
   };
   add("exposed communication", prediction.exposed);
-  for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
-    if (prediction.busy[i] > 0)
-      add(std::string("busy: ") + zrt::nameOf(static_cast<zrt::Stream>(i)),
-          prediction.busy[i]);
+  for (zrt::Stream stream : zrt::kCasesOf<zrt::Stream>)
+    if (double seconds = prediction.busy[int(stream)]; seconds > 0)
+      add(std::string("busy: ") + zrt::nameOf(stream), seconds);
   table.print(llvm::outs());
   llvm::outs() << "costliest kernels of an update:\n";
   Table kernels;
@@ -98,9 +97,8 @@ void mlir::zero::writePrediction(llvm::json::OStream &json,
     json.attribute("seconds", prediction.seconds);
     json.attribute("exposed_seconds", prediction.exposed);
     json.attributeObject("busy_seconds", [&] {
-      for (int i = 0; i < zrt::kCountOf<zrt::Stream>; ++i)
-        json.attribute(zrt::nameOf(static_cast<zrt::Stream>(i)),
-                       prediction.busy[i]);
+      for (zrt::Stream stream : zrt::kCasesOf<zrt::Stream>)
+        json.attribute(zrt::nameOf(stream), prediction.busy[int(stream)]);
     });
     json.attributeArray("kernels", [&] {
       for (const KernelLine &line : prediction.kernels)

@@ -49,13 +49,12 @@ static void printMemory(const PlanSummary &plan, unsigned limit) {
                "(" + formatBytes(arena.bytes) + ")"});
     addLines(arena, limit, table);
   }
-  for (int tier = 0; tier <= int(getMaxEnumValForMemoryTier()); ++tier) {
-    auto kind = static_cast<MemoryTier>(tier);
-    bool isDevice = kind == MemoryTier::Device;
-    int64_t bytes = plan.totalBytes(kind);
+  for (zrt::Tier tier : zrt::kCasesOf<zrt::Tier>) {
+    bool isDevice = tier == zrt::Tier::Device;
+    int64_t bytes = plan.totalBytes(fromRuntime(tier));
     if (isDevice || bytes > 0)
       table.add(
-          {isDevice ? "  all" : ("  all on " + stringifyMemoryTier(kind)).str(),
+          {isDevice ? "  all" : std::string("  all on ") + zrt::nameOf(tier),
            formatCount(bytes), "", "(" + formatBytes(bytes) + ")"});
   }
   table.print(llvm::outs());
