@@ -19,18 +19,6 @@ namespace json = llvm::json;
 // Names
 //===----------------------------------------------------------------------===//
 
-StringRef mlir::zero::stringify(Precision precision) {
-  switch (precision) {
-  case Precision::F32:
-    return "f32";
-  case Precision::F16:
-    return "f16";
-  case Precision::BF16:
-    return "bf16";
-  }
-  llvm_unreachable("every precision is handled");
-}
-
 const OptimizerRule *mlir::zero::findOptimizerRule(StringRef name) {
   for (const OptimizerRule &rule : getOptimizerRules())
     if (name == rule.name)

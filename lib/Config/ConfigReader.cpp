@@ -2,7 +2,6 @@
 #include "ConfigReader.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -64,7 +63,7 @@ private:
   void recordGiven();
   void reportIdleKeys();
 
-  std::optional<Precision> readPrecision(StringRef path);
+  std::optional<zrt::DataType> readType(StringRef path);
 
   const json::Object &root;
   const ConfigValues &values;
@@ -163,14 +162,9 @@ void ConfigReader::readBatch() {
   config.trainBatch = product;
 }
 
-std::optional<Precision> ConfigReader::readPrecision(StringRef path) {
+std::optional<zrt::DataType> ConfigReader::readType(StringRef path) {
   std::optional<std::string> text = values.optionalText(path);
-  if (!text)
-    return std::nullopt;
-  return llvm::StringSwitch<Precision>(*text)
-      .Case("fp16", Precision::F16)
-      .Case("bf16", Precision::BF16)
-      .Default(Precision::F32);
+  return text ? parseFloatType(*text) : std::nullopt;
 }
 
 void ConfigReader::readPrecision() {
@@ -180,19 +174,19 @@ void ConfigReader::readPrecision() {
   if (half && brain)
     reporter.error("fp16.enabled",
                    "fp16 and bf16 are both enabled; enable one of them");
-  config.precision = half    ? Precision::F16
-                     : brain ? Precision::BF16
-                             : Precision::F32;
+  config.precision = half    ? zrt::DataType::F16
+                     : brain ? zrt::DataType::BF16
+                             : zrt::DataType::F32;
   readGradientType();
 }
 
 void ConfigReader::readGradientType() {
   constexpr StringRef key = "data_types.grad_accum_dtype";
-  std::optional<Precision> type = readPrecision(key);
+  std::optional<zrt::DataType> type = readType(key);
   if (!type)
     return;
   if (config.accumulation > 1) {
-    if (*type != Precision::F32)
+    if (*type != zrt::DataType::F32)
       reporter.error(key, Twine(config.accumulation) +
                               " micro-batches are added up in f32; give "
                               "\"fp32\" or leave it out");
@@ -200,22 +194,23 @@ void ConfigReader::readGradientType() {
   }
   if (*type == config.precision)
     return;
-  if (*type != Precision::F32)
-    reporter.error(key, "gradients are stored in " +
-                            stringify(config.precision) +
+  if (*type != zrt::DataType::F32)
+    reporter.error(key, Twine("gradients are stored in ") +
+                            nameOf(config.precision) +
                             ", the compute type; leave it out");
   else
-    reporter.remark(key, "changes nothing here: one micro-batch leaves "
-                         "nothing to add up, and its gradients are stored in " +
-                             stringify(config.precision));
+    reporter.remark(
+        key, Twine("changes nothing here: one micro-batch leaves "
+                   "nothing to add up, and its gradients are stored in ") +
+                 nameOf(config.precision));
 }
 
 void ConfigReader::readLossScale() {
   constexpr StringRef key = "fp16.loss_scale";
-  if (config.precision != Precision::F16) {
+  if (config.precision != zrt::DataType::F16) {
     if (reporter.isOption(key))
-      reporter.error(key, "is given, but the compute type is " +
-                              stringify(config.precision) +
+      reporter.error(key, Twine("is given, but the compute type is ") +
+                              nameOf(config.precision) +
                               ", which needs none; leave it out, or compute "
                               "in f16");
     return;
@@ -239,15 +234,15 @@ void ConfigReader::readLossScale() {
 
 void ConfigReader::readCommunicationType() {
   constexpr StringRef key = "communication_data_type";
-  config.communicationType = readPrecision(key);
+  config.communicationType = readType(key);
   if (!config.communicationType)
     return;
   if (config.reducesEveryMicroBatch()) {
     if (*config.communicationType != config.precision)
-      reporter.error(key, "gradients travel in the compute type, " +
-                              stringify(config.precision) +
+      reporter.error(key, Twine("gradients travel in the compute type, ") +
+                              nameOf(config.precision) +
                               ", and are added up in f32; leave it out");
-  } else if (*config.communicationType != Precision::F32) {
+  } else if (*config.communicationType != zrt::DataType::F32) {
     reporter.error(key, "the gradients of " + Twine(config.accumulation) +
                             " micro-batches are added up before they travel "
                             "at stage " +
@@ -263,11 +258,11 @@ void ConfigReader::readZero() {
     config.overlapCommunication = config.stage == 3;
   if (!values.has("zero.loss_mean"))
     config.lossMean.reset();
-  if (config.splitMaster && config.precision != Precision::BF16)
+  if (config.splitMaster && config.precision != zrt::DataType::BF16)
     reporter.error("zero.split_master",
-                   "is for bf16 only, whose values are prefixes of f32 ones; "
-                   "the precision is " +
-                       stringify(config.precision));
+                   Twine("is for bf16 only, whose values are prefixes of f32 "
+                         "ones; the precision is ") +
+                       nameOf(config.precision));
   readSecondary(values, reporter, config);
   readQuantization(values, reporter, config);
   readStateTiers();

@@ -30,7 +30,7 @@ static void fromJson(const json::Value &value, std::vector<int64_t> &field) {
   for (const json::Value &each : *value.getAsArray())
     field.push_back(*each.getAsInteger());
 }
-static void fromJson(const json::Value &value, Layout &field) {
+static void fromJson(const json::Value &value, zrt::Layout &field) {
   field = *parseLayout(*value.getAsString());
 }
 static void fromJson(const json::Value &value, RecomputePolicy &field) {
@@ -41,6 +41,7 @@ static void fromJson(const json::Value &value,
   field = parseLossMeanKind(*value.getAsString());
 }
 
+static json::Value toJson(zrt::Layout field) { return stringifyLayout(field); }
 template <typename T> static json::Value toJson(const T &field) {
   if constexpr (std::is_enum_v<T>)
     return stringify(field);
@@ -68,12 +69,8 @@ static json::Value writeLargestRate(const SchedulerConfig &scheduler) {
 }
 
 /// As DeepSpeed spells it.
-static json::Value writeType(std::optional<Precision> type) {
-  if (!type)
-    return nullptr;
-  return *type == Precision::F32   ? "fp32"
-         : *type == Precision::F16 ? "fp16"
-                                   : "bf16";
+static json::Value writeType(std::optional<zrt::DataType> type) {
+  return type ? json::Value(stringifyFloatType(*type)) : nullptr;
 }
 
 static json::Value writeDevice(const void *onHost, const void *inFiles) {

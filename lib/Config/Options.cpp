@@ -52,14 +52,15 @@ private:
   void set(StringRef path, json::Value value);
   bool isInRoot(StringRef path) const;
   void setCompound(const json::Value &value);
-  void setPrecision(StringRef type);
-  void setOptimizer(StringRef name);
-  void setMesh(StringRef text);
-  void setTiers(StringRef text);
-  void setBits(StringRef enabled, StringRef key, int64_t bits);
-  void setFeedback(double beta);
-  void setReset(int64_t updates);
-  void setPipelined(bool isPipelined);
+  // What compound options set, as their records say.
+  void setPrecision(const json::Value &type);
+  void setOptimizer(const json::Value &name);
+  void setMesh(const json::Value &text);
+  void setTiers(const json::Value &text);
+  void setBits(const json::Value &bits, StringRef enabled, StringRef key);
+  void setFeedback(const json::Value &beta);
+  void setReset(const json::Value &updates);
+  void setPipelined(const json::Value &isPipelined);
 
   json::Object &root;
   Reporter &reporter;
@@ -98,14 +99,16 @@ bool OptionMerger::isInRoot(StringRef path) const {
   return block && block->get(head);
 }
 
-void OptionMerger::setPrecision(StringRef type) {
+void OptionMerger::setPrecision(const json::Value &value) {
+  const StringRef type = *value.getAsString();
   set("fp16.enabled", type == "f16" || type == "fp16");
   set("bf16.enabled", type == "bf16");
   if (isInRoot("bfloat16"))
     set("bfloat16.enabled", false);
 }
 
-void OptionMerger::setOptimizer(StringRef rule) {
+void OptionMerger::setOptimizer(const json::Value &value) {
+  const StringRef rule = *value.getAsString();
   const OptimizerRule *found = findOptimizerRule(rule);
   if (!found)
     return reporter.error(name, "found \"" + rule + "\", wanted one of " +
@@ -115,9 +118,10 @@ void OptionMerger::setOptimizer(StringRef rule) {
     set("optimizer.params.adam_w_mode", false);
 }
 
-void OptionMerger::setMesh(StringRef text) {
+void OptionMerger::setMesh(const json::Value &text) {
   std::string error;
-  std::optional<std::vector<MeshAxisConfig>> axes = parseMesh(text, error);
+  std::optional<std::vector<MeshAxisConfig>> axes =
+      parseMesh(*text.getAsString(), error);
   if (!axes)
     return reporter.error(name, error);
   set("zero.mesh", json::Object());
@@ -125,8 +129,8 @@ void OptionMerger::setMesh(StringRef text) {
     set("zero.mesh." + axis.name, axis.size);
 }
 
-void OptionMerger::setTiers(StringRef text) {
-  for (StringRef entry : llvm::split(text, ',')) {
+void OptionMerger::setTiers(const json::Value &text) {
+  for (StringRef entry : llvm::split(*text.getAsString(), ',')) {
     auto [state, tier] = entry.split('=');
     if (state.empty() || tier.empty())
       return reporter.error(name, "found '" + entry +
@@ -137,66 +141,45 @@ void OptionMerger::setTiers(StringRef text) {
 }
 
 /// Bits of 0 quantize nothing.
-void OptionMerger::setBits(StringRef enabled, StringRef key, int64_t bits) {
-  set(enabled, bits != 0);
-  if (bits != 0)
+void OptionMerger::setBits(const json::Value &bits, StringRef enabled,
+                           StringRef key) {
+  const bool quantizes = *bits.getAsInteger() != 0;
+  set(enabled, quantizes);
+  if (quantizes)
     set(key, bits);
 }
 
 static constexpr StringRef kFeedback = "zero_optimization.zeropp_loco_param";
 
 /// A part of 1 feeds nothing back.
-void OptionMerger::setFeedback(double beta) {
-  if (beta == 1)
+void OptionMerger::setFeedback(const json::Value &beta) {
+  if (*beta.getAsNumber() == 1)
     return set(kFeedback, nullptr);
   if (!isInRoot(kFeedback))
     reporter.setOption(kFeedback, name);
   set((kFeedback + ".err_beta").str(), beta);
 }
 
-void OptionMerger::setReset(int64_t updates) {
+void OptionMerger::setReset(const json::Value &updates) {
   if (!isInRoot(kFeedback))
     return reporter.error(name, "nothing is fed back; give error-feedback, or "
                                 "leave it out");
   set((kFeedback + ".reset_T").str(), updates);
 }
 
-void OptionMerger::setPipelined(bool isPipelined) {
+void OptionMerger::setPipelined(const json::Value &isPipelined) {
   const std::string block = "zero_optimization.offload_optimizer.";
   set(block + "pipeline", isPipelined);
-  if (isPipelined)
+  if (*isPipelined.getAsBoolean())
     return;
   set(block + "pipeline_read", false);
   set(block + "pipeline_write", false);
 }
 
 void OptionMerger::setCompound(const json::Value &value) {
-  const std::string zero = "zero_optimization.";
-  if (name == "precision")
-    setPrecision(*value.getAsString());
-  else if (name == "optimizer")
-    setOptimizer(*value.getAsString());
-  else if (name == "mesh")
-    setMesh(*value.getAsString());
-  else if (name == "state-tiers")
-    setTiers(*value.getAsString());
-  else if (name == "quantized-weights")
-    setBits(zero + "zero_quantized_weights", "zero.quantized_weights_bits",
-            *value.getAsInteger());
-  else if (name == "quantized-frozen-weights")
-    setBits(zero + "zero_quantized_nontrainable_weights",
-            "zero.quantized_nontrainable_weights_bits", *value.getAsInteger());
-  else if (name == "quantized-gradients")
-    setBits(zero + "zero_quantized_gradients", "zero.quantized_gradients_bits",
-            *value.getAsInteger());
-  else if (name == "error-feedback")
-    setFeedback(*value.getAsNumber());
-  else if (name == "error-reset")
-    setReset(*value.getAsInteger());
-  else if (name == "pipeline-updates")
-    setPipelined(*value.getAsBoolean());
-  else
-    others.try_emplace(name, value);
+#define GEN_OPTION_SETTERS
+#include "zero/Config/SettingRows.inc"
+  others.try_emplace(name, value);
 }
 
 llvm::StringMap<json::Value>

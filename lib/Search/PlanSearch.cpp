@@ -10,6 +10,7 @@
 #include "zero/Timeline/Timeline.h"
 #include "zero/Transforms/Pipeline.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -91,16 +92,8 @@ FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
   return point;
 }
 
-static Type getComputeType(MLIRContext *context, Precision precision) {
-  switch (precision) {
-  case Precision::F32:
-    return Float32Type::get(context);
-  case Precision::F16:
-    return Float16Type::get(context);
-  case Precision::BF16:
-    return BFloat16Type::get(context);
-  }
-  llvm_unreachable("unknown precision");
+static Type getComputeType(MLIRContext *context, const TrainConfig &config) {
+  return parseType(zrt::nameOf(config.precision), context);
 }
 
 /// Counts bytes an element of the optimizer states that no tier is said for.
@@ -111,7 +104,7 @@ static void countOptimizerBytes(MLIRContext *context, const TrainConfig &config,
         return config.optimizer.getSetting(name);
       });
   for (const OptimizerState &state : PartitionOp::describeStates(
-           getComputeType(context, config.precision), config.splitMaster, rule))
+           getComputeType(context, config), config.splitMaster, rule))
     if (auto tier = config.stateTiers.find(state.name.str());
         tier == config.stateTiers.end() || tier->second == "device") {
       int64_t bytes = elementBytes(state.type);
@@ -163,7 +156,7 @@ OffloadSpace PlanSearch::getOffloadSpace(const TrainConfig &config) const {
 int64_t PlanSearch::leastStateBytes(const TrainConfig &config,
                                     const ModelFacts &facts) const {
   MLIRContext *context = ModuleOp(model).getContext();
-  int64_t parameter = elementBytes(getComputeType(context, config.precision));
+  int64_t parameter = elementBytes(getComputeType(context, config));
   int64_t gradient = config.accumulation > 1 ? 4 : parameter;
   auto share = [&](int64_t bytes, int64_t fromStage) {
     return bytes * facts.trained /

@@ -34,7 +34,7 @@ private:
 LogicalResult CheckPlan::checkCommunicationType(StepOp step) {
   if (!config.communicationType)
     return success();
-  StringRef wanted = stringify(*config.communicationType);
+  StringRef wanted = nameOf(*config.communicationType);
   for (const TrafficPart &part :
        TrafficAnalysis(getOperation(), step).planned()) {
     std::string type;

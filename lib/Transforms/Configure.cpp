@@ -204,7 +204,7 @@ static PlanningAttr makePlanning(MLIRContext *context,
 #define PLANNED(type, name, parameter, initial, least, most, field)            \
   settings.name = config.field;
 #include "zero/Config/PlannedSettings.inc"
-  settings.contiguous = config.layout == Layout::Contiguous;
+  settings.contiguous = config.layout == zrt::Layout::Contiguous;
   settings.stateTiers = makeStateTiers(context, config);
   settings.offload = makeOffload(context, config.offloadOptimizer);
   settings.quantizedWeights =

@@ -30,7 +30,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   if (config.fuseMoves)
     manager.addPass(createJoinRotary());
   SetPrecisionOptions precision;
-  precision.compute = stringify(config.precision).str();
+  precision.compute = nameOf(config.precision);
   manager.addPass(createSetPrecision(precision));
   manager.addPass(createWeighMicroBatches(
       {config.lossMean ? stringify(*config.lossMean).str() : ""}));

@@ -133,7 +133,7 @@ TEST(Config, SchedulersHaveDeepSpeedsDefaults) {
 
 TEST(Config, Fp16IsDynamicUnlessAScaleIsGiven) {
   TrainConfig config = valid(R"("fp16": {"enabled": true})");
-  EXPECT_EQ(config.precision, Precision::F16);
+  EXPECT_EQ(config.precision, zrt::DataType::F16);
   EXPECT_TRUE(config.lossScale.enabled);
   EXPECT_TRUE(config.lossScale.dynamic);
   EXPECT_EQ(config.lossScale.initial, 65536);
@@ -157,14 +157,15 @@ TEST(Config, Fp16IsDynamicUnlessAScaleIsGiven) {
 TEST(Config, Fp16SettingsAreIdleWhenItIsOff) {
   TrainConfig config =
       valid(R"("fp16": {"enabled": false, "loss_scale": 128})");
-  EXPECT_EQ(config.precision, Precision::F32);
+  EXPECT_EQ(config.precision, zrt::DataType::F32);
   EXPECT_FALSE(config.lossScale.enabled);
 }
 
 TEST(Config, Bf16HasNoScale) {
-  EXPECT_EQ(valid(R"("bf16": {"enabled": true})").precision, Precision::BF16);
+  EXPECT_EQ(valid(R"("bf16": {"enabled": true})").precision,
+            zrt::DataType::BF16);
   EXPECT_EQ(valid(R"("bfloat16": {"enabled": true})").precision,
-            Precision::BF16);
+            zrt::DataType::BF16);
   EXPECT_FALSE(valid(R"("bf16": {"enabled": true})").lossScale.enabled);
 }
 
@@ -185,7 +186,7 @@ TEST(Config, OurBlock) {
     }})");
   EXPECT_TRUE(config.deterministic);
   EXPECT_TRUE(config.splitMaster);
-  EXPECT_EQ(config.layout, Layout::Contiguous);
+  EXPECT_EQ(config.layout, zrt::Layout::Contiguous);
   EXPECT_EQ(config.alignment, 64);
   ASSERT_EQ(config.parameterGroups.size(), 3u);
   // In the order of the file.

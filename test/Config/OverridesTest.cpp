@@ -37,7 +37,7 @@ TEST(Options, TheLossScaleFollowsThePrecision) {
   Parsed parsed =
       parseOver(R"("bf16": {"enabled": true})", {{"precision", "f16"}});
   ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
-  EXPECT_EQ(parsed.config->precision, Precision::F16);
+  EXPECT_EQ(parsed.config->precision, zrt::DataType::F16);
   EXPECT_TRUE(parsed.config->lossScale.enabled);
   EXPECT_TRUE(parsed.config->lossScale.dynamic);
   EXPECT_EQ(parsed.config->lossScale.initial, 65536);

@@ -46,9 +46,8 @@ void Generator::changeStage() {
       add(
           "stage", [stage](PartitionOp op) { op.setStage(stage); },
           Twine(stage));
-  for (unsigned kind = 0; kind <= getMaxEnumValForLayoutKind(); ++kind)
-    if (auto layout = static_cast<LayoutKind>(kind);
-        layout != partition.getLayout())
+  for (zrt::Layout each : zrt::kCasesOf<zrt::Layout>)
+    if (LayoutKind layout = fromRuntime(each); layout != partition.getLayout())
       add(
           "layout", [layout](PartitionOp op) { op.setLayout(layout); },
           stringifyLayoutKind(layout));

@@ -102,7 +102,8 @@ OwningOpRef<ModuleOp> TrainingTest::schedule(const Settings &settings) {
   config.reduceBucketSize = 10;
   config.allgatherBucketSize = 12;
   config.alignment = 2;
-  config.layout = settings.contiguous ? Layout::Contiguous : Layout::Bucketed;
+  config.layout =
+      settings.contiguous ? zrt::Layout::Contiguous : zrt::Layout::Bucketed;
   config.parameterPersistenceThreshold = settings.persistence;
   config.maxReuseDistance = settings.reuse;
   config.gathersInFlight = 2;

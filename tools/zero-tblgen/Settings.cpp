@@ -51,9 +51,19 @@ static std::string quoteWords(const Record *record, StringRef name) {
   return quote(llvm::join(record->getValueAsListOfStrings(name), "|"));
 }
 
-/// "micro_batches" as "MicroBatches".
-static std::string getEnumerator(StringRef word) {
-  return convertToCamelFromSnakeCase(word, /*capitalizeFirst=*/true);
+/// The words with the enumerators that they stand for: those of an enumeration
+/// that only configurations have are "micro_batches" as "MicroBatches".
+static std::vector<std::pair<StringRef, std::string>>
+getEnumerators(const Record *list) {
+  std::vector<std::pair<StringRef, std::string>> enumerators;
+  for (StringRef word : list->getValueAsListOfStrings("words"))
+    enumerators.emplace_back(
+        word, convertToCamelFromSnakeCase(word, /*capitalizeFirst=*/true));
+  if (list->isSubClassOf("SharedWords"))
+    for (auto [pair, symbol] :
+         zip_equal(enumerators, list->getValueAsListOfStrings("cases")))
+      pair.second = symbol.str();
+  return enumerators;
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,40 +79,54 @@ static std::string getInitial(const Record *key) {
     return std::to_string(key->getValueAsDef("type")->getValueAsInt("least"));
   if (type == "bool" && text == "null")
     return "false";
+  if (const Record *list = getOptional(key, "words"))
+    for (const auto &[word, enumerator] : getEnumerators(list))
+      if (type == getText(list, "name") && text == quote(word))
+        return (type + "::" + enumerator).str();
   const bool isLiteral =
       type == "int64_t" || type == "double" || type == "bool" ||
       (type == "std::string" && text != "null" && text != "\"\"");
   return isLiteral ? text.str() : "{}";
 }
 
-static void emitWords(const Record *words, raw_ostream &os) {
-  const StringRef name = getText(words, "name");
-  os << "enum class " << name << " {";
-  std::string cases, parse;
-  for (StringRef word : words->getValueAsListOfStrings("words")) {
-    const std::string enumerator = getEnumerator(word);
+/// An enumeration that only configurations have.
+static void emitEnumeration(const Record *words, raw_ostream &os) {
+  os << "enum class " << getText(words, "name") << " {";
+  for (const auto &[word, enumerator] : getEnumerators(words))
     os << " " << enumerator << ",";
-    cases += formatv("  case {0}::{1}:\n    return \"{2}\";\n", name,
-                     enumerator, word);
-    parse += formatv("  if (word == \"{2}\")\n    return {0}::{1};\n", name,
-                     enumerator, word);
+  os << " };\n";
+}
+
+/// From words to values, and back.
+static void emitWords(const Record *list, StringRef stringify, StringRef parse,
+                      raw_ostream &os) {
+  const StringRef name = getText(list, "name");
+  std::string toWord, fromWord;
+  for (const auto &[word, enumerator] : getEnumerators(list)) {
+    toWord += formatv("  if (value == {0}::{1})\n    return \"{2}\";\n", name,
+                      enumerator, word);
+    fromWord += formatv("  if (word == \"{2}\")\n    return {0}::{1};\n", name,
+                        enumerator, word);
   }
-  os << " };\n"
-     << formatv("inline llvm::StringRef stringify({0} value) {{\n"
-                "  switch (value) {{\n{1}  }\n"
-                "  llvm_unreachable(\"every word is handled\");\n}\n",
-                name, cases)
-     << formatv("inline std::optional<{0}> parse{0}(llvm::StringRef word) {{\n"
-                "{1}  return std::nullopt;\n}\n",
-                name, parse);
+  os << formatv("inline llvm::StringRef {3}({0} value) {{\n{1}"
+                "  llvm_unreachable(\"a value without a word\");\n}\n"
+                "inline std::optional<{0}> {4}(llvm::StringRef word) {{\n"
+                "{2}  return std::nullopt;\n}\n",
+                name, toWord, fromWord, stringify, parse);
 }
 
 /// Enumerations, and the fields of each structure.
 static void emitFields(const RecordKeeper &records, raw_ostream &os) {
   emitSourceFileHeader("Fields of a configuration", os, records);
   os << "#ifdef GEN_SETTING_WORDS\n#undef GEN_SETTING_WORDS\n";
-  for (const Record *words : getInOrder(records, "Words"))
-    emitWords(words, os);
+  for (const Record *words : getInOrder(records, "Words")) {
+    emitEnumeration(words, os);
+    emitWords(words, "stringify", ("parse" + getText(words, "name")).str(), os);
+  }
+  for (const Record *words : getInOrder(records, "SharedWords")) {
+    const std::string function = getText(words, "function").str();
+    emitWords(words, "stringify" + function, "parse" + function, os);
+  }
   os << "#endif\n#ifdef GEN_KEY_TYPES\n#undef GEN_KEY_TYPES\n"
      << "enum class KeyType {";
   for (const Record *type : getInOrder(records, "KeyType"))
@@ -164,6 +188,18 @@ static std::string makeIdle(const Record *key) {
       "[](const TrainConfig &config) -> IdleReason {{ {0}return {{}; }", body);
 }
 
+/// `if (name == "mesh") return setMesh(value);`
+static void emitSetter(const Record *option, raw_ostream &os) {
+  const StringRef setter = getText(option, "setter");
+  if (setter.empty())
+    return;
+  os << "if (name == " << quote(getText(option, "option")) << ")\n  return "
+     << setter << "(value";
+  for (StringRef key : option->getValueAsListOfStrings("setterKeys"))
+    os << ", " << quote(key);
+  os << ");\n";
+}
+
 static void emitRow(const Record *key, raw_ostream &os) {
   os << "{" << quote(getText(key, "path"))
      << ", KeyType::" << key->getValueAsDef("type")->getName() << ", "
@@ -193,6 +229,9 @@ static void emitRows(const RecordKeeper &records, raw_ostream &os) {
   os << "#endif\n#ifdef GEN_COMPOUND_OPTIONS\n#undef GEN_COMPOUND_OPTIONS\n";
   for (const Record *option : getInOrder(records, "CompoundOption"))
     emitRow(option, os);
+  os << "#endif\n#ifdef GEN_OPTION_SETTERS\n#undef GEN_OPTION_SETTERS\n";
+  for (const Record *option : getInOrder(records, "CompoundOption"))
+    emitSetter(option, os);
   os << "#endif\n";
 }
 

@@ -36,14 +36,8 @@ namespace mlir::zero {
 /// micro-batch: they travel in 32 bits.
 inline constexpr int64_t kMaxCount = std::numeric_limits<int32_t>::max();
 
-/// Element type of compute parameters, gradients or what travels.
-enum class Precision { F32, F16, BF16 };
-
 #define GEN_SETTING_WORDS
 #include "zero/Config/SettingFields.inc"
-
-/// `f32`, `f16` or `bf16`, as MLIR spells it.
-llvm::StringRef stringify(Precision precision);
 
 /// An update rule that a configuration can name. `Adam` adds weight decay to
 /// the gradient, `AdamW` takes it off the parameter.
@@ -205,10 +199,10 @@ struct TrainConfig {
   /// Samples of one update on all ranks: microBatch * accumulation * ranks.
   int64_t trainBatch = 1;
 
-  /// Type of the compute parameters and activations.
-  Precision precision = Precision::F32;
+  /// Type of the compute parameters and activations: f32, f16 or bf16.
+  zrt::DataType precision = zrt::DataType::F32;
   /// Type that gradients must travel in; absent: the one that they have.
-  std::optional<Precision> communicationType;
+  std::optional<zrt::DataType> communicationType;
 
   OptimizerConfig optimizer;
   /// In the order of the file; names are unique.

@@ -10,6 +10,8 @@
 #ifndef ZERO_CONFIG_KEY_TD
 #define ZERO_CONFIG_KEY_TD
 
+include "zero/Dialect/Zero/SharedEnums.td"
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
@@ -35,10 +37,27 @@ def Text : KeyType<"std::string">;            // any string
 def Choice : KeyType<"std::string">;          // one of `choices`
 def Any : KeyType;                            // anything
 
-/// An enumeration of C++, whose values a file writes as these words.
-class Words<string enumName, list<string> enumWords> {
+/// The words that a file writes for values of the enumeration `name` of C++.
+class WordList<string enumName, list<string> enumWords> {
   string name = enumName;
   list<string> words = enumWords;
+}
+/// An enumeration that only configurations have.
+class Words<string enumName, list<string> enumWords> : WordList<enumName, enumWords>;
+
+/// The names of cases, found by their symbols.
+class CaseNames<Zero_RuntimeEnumBase shared, list<string> symbols> {
+  list<string> names = !foreach(symbol, symbols, !head(!foreach(
+      one, !filter(one, shared.runtimeCases, !eq(one.symbol, symbol)), one.str)));
+}
+/// Cases of an enumeration of programs, which `parse<function>` reads and
+/// `stringify<function>` writes.
+class SharedWords<string functionName, Zero_RuntimeEnumBase shared,
+                  list<string> symbols,
+                  list<string> enumWords = CaseNames<shared, symbols>.names>
+    : WordList<"zrt::" # shared.runtimeClass, enumWords> {
+  string function = functionName;
+  list<string> cases = symbols;
 }
 
 /// A structure of a configuration, and where it is in `TrainConfig &config`: a
@@ -80,7 +99,7 @@ class Key<string keyPath, KeyType keyType, string keyDefault, string keyMeaning>
   Part part = ?;
   string member = "";
   string memberType = keyType.cpp;
-  Words words = ?;
+  WordList words = ?;
   code written = "";
 
   string option = "";
@@ -120,12 +139,12 @@ class Field<Part owner, string name> {
   string member = name;
 }
 /// The same of a `Choice`, as an enumeration; optional: nothing where the key is absent.
-class WordField<Part owner, string name, Words wordsOfKey> : Field<owner, name> {
-  Words words = wordsOfKey;
+class WordField<Part owner, string name, WordList wordsOfKey> : Field<owner, name> {
+  WordList words = wordsOfKey;
   list<string> choices = wordsOfKey.words;
   string memberType = wordsOfKey.name;
 }
-class OptionalWordField<Part owner, string name, Words wordsOfKey>
+class OptionalWordField<Part owner, string name, WordList wordsOfKey>
     : WordField<owner, name, wordsOfKey> {
   string memberType = "std::optional<" # wordsOfKey.name # ">";
 }
@@ -144,12 +163,20 @@ class Searched { bit isSearched = true; }
 class Idle<list<Reason> reasons> { list<Reason> idle = reasons; }
 
 /// An option of `zero-pipeline` that stands for several keys, or for a key in another
-/// form; lib/Config/Options.cpp says for which.
+/// form. A function of lib/Config/Options.cpp sets those keys; without one, whoever
+/// reads the keys asks for the option.
 class CompoundOption<string optionName, KeyType optionType, string optionMeaning,
                      list<string> values = []>
     : Key<optionName, optionType, "null", optionMeaning> {
   string option = optionName;
   list<string> choices = values;
+  string setter = "";
+  list<string> setterKeys = [];
+}
+/// The function that sets the keys, and those that it is told.
+class Sets<string function, list<string> keys = []> {
+  string setter = function;
+  list<string> setterKeys = keys;
 }
 
 #endif // ZERO_CONFIG_KEY_TD

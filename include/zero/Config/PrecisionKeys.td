@@ -7,7 +7,7 @@ defvar kSameMean =
 // Precision.
 def : Key<"fp16", Object, "null", "16-bit training with a scaled loss">;
 def : Key<"fp16.enabled", Bool, "false", "compute in f16">,
-    Written<[{only(config.precision == Precision::F16, true)}]>;
+    Written<[{only(config.precision == zrt::DataType::F16, true)}]>;
 def : Key<"fp16.auto_cast", Bool, "false", "cast the inputs of the model">,
     Refused<"inputs have the type that the model declares; leave it out">;
 def : Key<"fp16.loss_scale", NonNegative, "0", "a fixed scale; 0 means dynamic">,
@@ -31,7 +31,7 @@ def : Key<"fp16.fp16_master_weights_and_grads", Bool, "false",
     "keep master weights in f16">, Refused<"master weights are f32; leave it out">;
 def : Key<"bf16", Object, "null", "16-bit training with the range of f32">;
 def : Key<"bf16.enabled", Bool, "false", "compute in bf16">,
-    Written<[{only(config.precision == Precision::BF16, true)}]>;
+    Written<[{only(config.precision == zrt::DataType::BF16, true)}]>;
 def : Key<"bf16.immediate_grad_update", Bool, "false",
     "accumulate gradients as soon as they are computed">,
     NoEffect<"each gradient is accumulated after its last contribution">;
@@ -47,12 +47,12 @@ def : Key<"bfloat16.enabled", Bool, "false", "compute in bf16">;
 def : Key<"data_types", Object, "null", "types of individual states">;
 def : Key<"data_types.grad_accum_dtype", Choice, "null",
     "type of gradient accumulation; must be fp32 with several micro-batches">,
-    OneOf<["fp32", "fp16", "bf16"]>;
+    OneOf<FloatTypes.words>;
 def : Key<"data_types.param_dtype", Choice, "null", "type of parameters">,
-    OneOf<["fp32", "fp16", "bf16"]>,
+    OneOf<FloatTypes.words>,
     Refused<"it follows from fp16 and bf16; leave it out">;
 def : Key<"data_types.buffer_dtype", Choice, "null", "type of buffers">,
-    OneOf<["fp32", "fp16", "bf16"]>, Refused<"it follows from the model; leave it out">;
+    OneOf<FloatTypes.words>, Refused<"it follows from the model; leave it out">;
 def : Key<"amp", Block, "null", "NVIDIA apex">, Refused<"use bf16 or fp16">;
 def : Key<"ddp_bf16", Any, "null", "gradients in bf16 without ZeRO">,
     Refused<"gradients are communicated in the compute type; use bf16">;
@@ -73,9 +73,9 @@ def : Key<"gradient_allreduce_op", Choice, "\"mean\"",
 def : Key<"communication_data_type", Choice, "null",
     "type that gradients travel in; must be the one that they have: the compute "
     "type, or fp32 where micro-batches are added up before (stages 0 and 1)">,
-    OneOf<["fp32", "fp16", "bf16"]>, Written<[{writeType(config.communicationType)}]>;
+    OneOf<FloatTypes.words>, Written<[{writeType(config.communicationType)}]>;
 def : Key<"seq_parallel_communication_data_type", Choice, "\"fp32\"",
-    "type of sequence-parallel communication">, OneOf<["fp32", "fp16", "bf16"]>,
+    "type of sequence-parallel communication">, OneOf<FloatTypes.words>,
     Refused<"sequences are not split over ranks; leave it out">;
 def : Key<"sparse_gradients", Bool, "false", "send embedding gradients as sparse rows">,
     Refused<"gradients are slices of flat groups; leave it out">;

@@ -38,7 +38,9 @@ def ParameterFiles : Part<"ParameterFilesConfig", [{
     config.offloadOptimizer && config.offloadOptimizer->parameterFiles
         ? &*config.offloadOptimizer->parameterFiles : nullptr}]>;
 
-def Layouts : Words<"Layout", ["bucketed", "contiguous"]>;
+def Layouts : SharedWords<"Layout", Zero_Layout, ["Bucketed", "Contiguous"]>;
+def FloatTypes : SharedWords<"FloatType", Zero_DataType, ["F32", "F16", "BF16"],
+    ["fp32", "fp16", "bf16"]>;
 def LossMeans : Words<"LossMeanKind", ["tokens", "micro_batches"]>;
 def RecomputePolicies : Words<"RecomputePolicy", ["all", "cheap", "full"]>;
 
@@ -54,7 +56,7 @@ def NotReduced : Reason<[{config.stage != 3}],
     "only gradients of stage 3 are quantized">;
 def NotInBuckets : Reason<[{config.stage != 1 && config.stage != 2}],
     "only stages 1 and 2 gather updated parameters in buckets">;
-def NotCut : Reason<[{config.stage != 2 && config.layout != Layout::Bucketed}],
+def NotCut : Reason<[{config.stage != 2 && config.layout != zrt::Layout::Bucketed}],
     "only stage 2 cuts groups in one way or the other">;
 def PaddedToBytes : Reason<[{config.stage == 3}],
     "parameters that are gathered are padded to 16 bytes a rank">;
@@ -106,25 +108,35 @@ defvar PlannedKeys = !filter(key, AllKeys, !ne(key.planned, ""));
 
 defvar kOff = "; 0: those of their type";
 def : CompoundOption<"precision", Choice, "compute type",
-    ["f32", "bf16", "f16", "fp16"]>;
-def : CompoundOption<"optimizer", Text, "optimizer, such as adamw, adam or sgd">;
+    ["f32", "bf16", "f16", "fp16"]>, Sets<"setPrecision">;
+def : CompoundOption<"optimizer", Text, "optimizer, such as adamw, adam or sgd">,
+    Sets<"setOptimizer">;
 def : CompoundOption<"mesh", Text,
-    "axes of the ranks with their sizes, instead of 'ranks': replica=2,shard=4">;
+    "axes of the ranks with their sizes, instead of 'ranks': replica=2,shard=4">,
+    Sets<"setMesh">;
 def : CompoundOption<"state-tiers", Text,
-    "where states of the optimizer are: exp_avg=host,exp_avg_sq=host">;
+    "where states of the optimizer are: exp_avg=host,exp_avg_sq=host">,
+    Sets<"setTiers">;
 def : CompoundOption<"quantized-weights", Size,
-    "stage 3: bits of gathered weights, 8 or 4" # kOff>;
+    "stage 3: bits of gathered weights, 8 or 4" # kOff>,
+    Sets<"setBits", ["zero_optimization.zero_quantized_weights",
+                     "zero.quantized_weights_bits"]>;
 def : CompoundOption<"quantized-frozen-weights", Size,
-    "stage 3: bits in which weights that are not trained are stored, 8 or 4" # kOff>;
+    "stage 3: bits in which weights that are not trained are stored, 8 or 4" # kOff>,
+    Sets<"setBits", ["zero_optimization.zero_quantized_nontrainable_weights",
+                     "zero.quantized_nontrainable_weights_bits"]>;
 def : CompoundOption<"quantized-gradients", Size,
-    "stage 3: bits of reduced gradients, 8 or 4" # kOff>;
+    "stage 3: bits of reduced gradients, 8 or 4" # kOff>,
+    Sets<"setBits", ["zero_optimization.zero_quantized_gradients",
+                     "zero.quantized_gradients_bits"]>;
 def : CompoundOption<"error-feedback", NonNegative,
     "how much of what quantized gradients lose stays to be fed back, from 0 to below "
-    "1; 1: it is lost">;
+    "1; 1: it is lost">, Sets<"setFeedback">;
 def : CompoundOption<"error-reset", Count,
-    "updates until all errors that are fed back are zero">;
+    "updates until all errors that are fed back are zero">, Sets<"setReset">;
 def : CompoundOption<"pipeline-updates", Bool,
-    "copy gradients and parameters of other sub-groups while the host updates one">;
+    "copy gradients and parameters of other sub-groups while the host updates one">,
+    Sets<"setPipelined">;
 def : CompoundOption<"checkpoint-activations", Size,
     "recompute activations, keeping those between every so many layers; 0: keep all">;
 def : CompoundOption<"checkpoint-layers", Sizes,

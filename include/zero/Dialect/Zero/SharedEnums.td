@@ -90,6 +90,14 @@ def Zero_Schedule : Zero_SharedEnum<"ScheduleKind", "ScheduleKind",
   Zero_SharedCase<"WarmupDecayLR", 2, "WarmupDecayLR", "rises, then falls in a straight line">,
   Zero_SharedCase<"WarmupCosineLR", 3, "WarmupCosineLR", "rises, then falls as a cosine">]>;
 
+def Zero_Layout : Zero_SharedEnum<"LayoutKind", "Layout",
+    "how a flat group is cut", [
+  Zero_SharedCase<"Whole", 0, "whole">,
+  Zero_SharedCase<"Interval", 1, "interval">,
+  Zero_SharedCase<"Bucketed", 2, "bucketed">,
+  Zero_SharedCase<"Contiguous", 3, "contiguous">,
+  Zero_SharedCase<"Parameter", 4, "parameter">]>;
+
 def Zero_DataType : Zero_RuntimeEnum<"DataType", "An element type, as MLIR spells it.", [
   Zero_SharedCase<"F32", 0, "f32">,
   Zero_SharedCase<"F16", 1, "f16">,

@@ -361,15 +361,6 @@ def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
 // Layout and placement
 //===----------------------------------------------------------------------===//
 
-def Zero_Layout : I32EnumAttr<"LayoutKind", "how a flat group is cut", [
-    I32EnumAttrCase<"Whole", 0, "whole">,
-    I32EnumAttrCase<"Interval", 1, "interval">,
-    I32EnumAttrCase<"Bucketed", 2, "bucketed">,
-    I32EnumAttrCase<"Contiguous", 3, "contiguous">,
-    I32EnumAttrCase<"Parameter", 4, "parameter">]> {
-  let cppNamespace = "::mlir::zero";
-}
-
 def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
   let summary = "Axes of a mesh of ranks, with their sizes";
   let description = [{
