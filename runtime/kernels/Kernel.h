@@ -95,6 +95,11 @@ public:
   virtual void run(void *const *buffers, void *workspace) = 0;
 };
 
+/// Buffer number `index` of those that `run` gets.
+template <typename T> T *at(void *const *buffers, size_t index) {
+  return static_cast<T *>(buffers[index]);
+}
+
 /// Makes the host kernel for `spec`. Throws std::invalid_argument, naming the
 /// kernel and the type or attribute that it has no code for.
 std::unique_ptr<Kernel> makeHostKernel(const KernelSpec &spec,

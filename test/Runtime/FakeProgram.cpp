@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kSamples = 2, kLength = 4;
 constexpr uint64_t kInputBytes = kSamples * kLength * 4;
 
-float &at(void *const *buffers, int index) {
+float &floatAt(void *const *buffers, int index) {
   return *static_cast<float *>(buffers[index]);
 }
 
@@ -103,27 +103,27 @@ FakeKernels zrt::test::makeFakeKernels() {
   FakeKernels kernels;
   kernels.functions["test.forward"] = [](const KernelContext &context,
                                          void *const *buffers) {
-    at(buffers, 2) = at(buffers, 1) * meanToken(buffers[0]);
+    floatAt(buffers, 2) = floatAt(buffers, 1) * meanToken(buffers[0]);
     if (context.control->microIndex == 0)
       context.control->lossSum = 0;
-    context.control->lossSum += at(buffers, 2);
+    context.control->lossSum += floatAt(buffers, 2);
   };
   kernels.functions["test.backward"] = [](const KernelContext &context,
                                           void *const *buffers) {
     const float gradient = meanToken(buffers[0]) * context.control->lossSeed;
-    at(buffers, 1) =
-        (context.control->microIndex ? at(buffers, 1) : 0.0f) + gradient;
+    floatAt(buffers, 1) =
+        (context.control->microIndex ? floatAt(buffers, 1) : 0.0f) + gradient;
   };
   kernels.functions["test.update"] = [](const KernelContext &context,
                                         void *const *buffers) {
-    at(buffers, 0) -= context.control->learningRate[0] * at(buffers, 1) /
-                      float(context.ranks);
+    floatAt(buffers, 0) -= context.control->learningRate[0] *
+                           floatAt(buffers, 1) / float(context.ranks);
     context.control->finite = 1;
     ++context.control->steps;
   };
   kernels.functions["test.evaluate"] = [](const KernelContext &,
                                           void *const *buffers) {
-    at(buffers, 2) = at(buffers, 1) * meanToken(buffers[0]);
+    floatAt(buffers, 2) = floatAt(buffers, 1) * meanToken(buffers[0]);
   };
   return kernels;
 }

@@ -2,12 +2,9 @@
 // some, else own ones. Which of them is known when the program is planned.
 #include "kernels/cuda/CudnnAttention.h"
 #include "kernels/cuda/Kernels.h"
-#include "kernels/host/AttentionParts.h"
+#include "kernels/shapes/AttentionShape.h"
 
 namespace zrt::cuda {
-
-using host::at;
-using host::AttentionShape;
 
 namespace {
 

@@ -105,7 +105,7 @@ void MatrixLayout::set(cublasLtMatrixLayoutAttribute_t attribute,
 Description::Description(const Product &product) {
   check(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
         "cublasLtMatmulDescCreate");
-  const host::MatrixShape &shape = product.shape;
+  const MatrixShape &shape = product.shape;
   set(CUBLASLT_MATMUL_DESC_TRANSA,
       shape.transposedB ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_TRANSB,

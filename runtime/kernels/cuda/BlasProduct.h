@@ -3,7 +3,7 @@
 #define ZERO_RUNTIME_KERNELS_CUDA_BLASPRODUCT_H
 
 #include "kernels/cuda/Context.h"
-#include "kernels/host/ProductShape.h"
+#include "kernels/shapes/ProductShape.h"
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ enum class After { Nothing, Gelu, GeluGrad, LeftSums, RightSums };
 
 /// A product, and where its buffers are among the kernel's; -1: there is none.
 struct Product {
-  host::MatrixShape shape;
+  MatrixShape shape;
   After after = After::Nothing;
   int bias = -1;   ///< is added, or, of a gradient, gets the sums
   int h = -1;      ///< what gelu is of: written, or, by the gradient, read
@@ -112,7 +112,7 @@ private:
 
   CudaContext &cuda;
   const Product product;
-  const host::MatrixShape &shape;
+  const MatrixShape &shape;
   Description description;
   MatrixLayout b, a, c;
 };

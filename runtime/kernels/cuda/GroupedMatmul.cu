@@ -3,7 +3,7 @@
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 
 #include <algorithm>
 
@@ -152,7 +152,7 @@ public:
     shape.columns = result.shape.back();
     shape.groups = spec.operands[2].shape[0];
     shape.transposed = spec.integer("transpose_b") != 0;
-    const host::RowRange range = host::rowRange(spec, shape.groups);
+    const RowRange range = rowRange(spec, shape.groups);
     shape.firstGroup = range.first;
     groups = isGradient ? range.last - range.first : shape.groups + 1;
     if (groups > 65535)

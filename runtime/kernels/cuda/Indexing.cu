@@ -4,7 +4,7 @@
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
 #include "kernels/cuda/Indices.cuh"
-#include "kernels/host/IndexShape.h"
+#include "kernels/shapes/IndexShape.h"
 
 #include <limits>
 
@@ -22,7 +22,7 @@ struct Shape {
   int64_t parts;  ///< elements of the part
   bool isBlock;
 
-  explicit Shape(const host::IndexShape &s)
+  explicit Shape(const IndexShape &s)
       : size(s.size), count(s.count), inner(s.inner), idInner(s.idInner),
         firstRow(s.firstRow), ids(s.ids()), wholes(s.outer * s.size * s.inner),
         parts(s.outer * s.count * s.inner), isBlock(s.isBlock) {}
@@ -115,8 +115,8 @@ class Gather final : public Kernel {
 public:
   Gather(const KernelSpec &spec, const KernelContext &context)
       : context(context), type(spec.operands[0].type),
-        shape(host::IndexShape(spec, spec.operands[0], spec.results[0],
-                               spec.operands[1])) {}
+        shape(IndexShape(spec, spec.operands[0], spec.results[0],
+                         spec.operands[1])) {}
 
   void run(void *const *b, void *) override {
     if (!shape.parts)
@@ -143,8 +143,8 @@ class Scatter final : public Kernel {
 public:
   Scatter(const KernelSpec &spec, const KernelContext &context)
       : context(context), type(spec.operands[0].type),
-        shape(host::IndexShape(spec, spec.results[0], spec.operands[0],
-                               spec.operands[1])),
+        shape(IndexShape(spec, spec.results[0], spec.operands[0],
+                         spec.operands[1])),
         hasStart(spec.operands.size() == 3),
         kind(spec.name == "nn.scatter_add" ? kAdd
              : spec.integer("kind") == 0   ? kSet

@@ -5,7 +5,7 @@
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Launchers.h"
-#include "kernels/host/ProductShape.h"
+#include "kernels/shapes/ProductShape.h"
 
 namespace zrt::cuda {
 
@@ -26,7 +26,7 @@ private:
 /// code for it: buffers are the operands, a bias if the shape has one, and c.
 std::unique_ptr<Kernel> makeProduct(const KernelSpec &spec,
                                     const KernelContext &context,
-                                    const host::MatrixShape &shape);
+                                    const MatrixShape &shape);
 
 } // namespace zrt::cuda
 

@@ -5,8 +5,8 @@
 #ifndef ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
 #define ZERO_RUNTIME_KERNELS_CUDA_LAUNCHERS_H
 
-#include "kernels/RowStrides.h"
 #include "kernels/optimizer/Rules.h"
+#include "kernels/shapes/RowStrides.h"
 
 #include <cuda_runtime_api.h>
 

@@ -1,15 +1,12 @@
 // nn.linear_cross_entropy and its gradient on a device: products through
 // cuBLASLt and the kernels of a cross entropy, a chunk of rows at a time.
 #include "kernels/cuda/Kernels.h"
-#include "kernels/host/LinearCrossEntropyShape.h"
+#include "kernels/shapes/LinearCrossEntropyShape.h"
 
 #include <algorithm>
 #include <stdexcept>
 
 namespace zrt::cuda {
-
-using host::at;
-using host::MatrixShape;
 
 namespace {
 
@@ -197,7 +194,7 @@ private:
     products.db->run(ofBias, scratch);
   }
 
-  const host::LinearCrossEntropyShape shape;
+  const LinearCrossEntropyShape shape;
   KernelContext context;
   Table ones;
   size_t elementBytes, bytes = 0;

@@ -3,7 +3,7 @@
 // faster.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/cuda/ProductForms.h"
-#include "kernels/host/LinearGelu.h"
+#include "kernels/shapes/LinearGelu.h"
 
 namespace zrt::cuda {
 
@@ -28,7 +28,7 @@ const char *nameOf(Epilogue epilogue) {
 std::vector<Epilogue> epiloguesOf(const KernelSpec &spec) {
   if (spec.results[0].type == DataType::F32)
     return {Epilogue::Nothing};
-  if (host::linearGeluParts(spec).hasSums)
+  if (linearGeluParts(spec).hasSums)
     return {Epilogue::All, Epilogue::Gelu, Epilogue::Nothing};
   return {Epilogue::All, Epilogue::Nothing};
 }
@@ -37,9 +37,8 @@ std::vector<Epilogue> epiloguesOf(const KernelSpec &spec) {
 class Forms {
 public:
   Forms(const KernelSpec &spec, const KernelContext &context)
-      : context(context), parts(host::linearGeluParts(spec)),
-        whole(spec.results[0]), results(int(spec.results.size())),
-        result(int(spec.operands.size())) {}
+      : context(context), parts(linearGeluParts(spec)), whole(spec.results[0]),
+        results(int(spec.results.size())), result(int(spec.operands.size())) {}
 
   std::unique_ptr<ProductForm> make(Epilogue epilogue) const {
     auto form = std::make_unique<ProductForm>(nameOf(epilogue), context,
@@ -58,7 +57,7 @@ private:
 
   Product productOf(Epilogue epilogue) const {
     Product product;
-    product.shape = host::linearShape(parts.product);
+    product.shape = linearShape(parts.product);
     product.result = result;
     product.buffers = result + (hasSumsAfter(epilogue) ? 1 : results);
     if (product.shape.bias)
@@ -90,15 +89,14 @@ private:
   }
 
   const KernelContext &context;
-  const host::LinearGeluParts parts;
+  const LinearGeluParts parts;
   const TensorType whole;
   const int results, result; ///< sums are the buffer after it
 };
 
 std::unique_ptr<Kernel> makeLinearGelu(const KernelSpec &spec,
                                        const KernelContext &context) {
-  const host::MatrixShape shape =
-      host::linearShape(host::linearGeluParts(spec).product);
+  const MatrixShape shape = linearShape(linearGeluParts(spec).product);
   if (shape.m * shape.n * shape.k == 0)
     refuse(spec, "is a product of nothing: compile with "
                  "--pipeline=fuse-epilogues=false");

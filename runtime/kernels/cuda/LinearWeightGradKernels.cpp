@@ -2,7 +2,7 @@
 // product, or by a kernel after it, whichever is faster.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/cuda/ProductForms.h"
-#include "kernels/host/LinearWeightGrad.h"
+#include "kernels/shapes/LinearWeightGrad.h"
 
 namespace zrt::cuda {
 
@@ -10,11 +10,11 @@ namespace {
 
 constexpr int kWeight = 2, kBias = 3; ///< buffers of the results
 
-std::unique_ptr<ProductForm> makeForm(const host::LinearWeightGradParts &parts,
+std::unique_ptr<ProductForm> makeForm(const LinearWeightGradParts &parts,
                                       const KernelContext &context,
                                       bool isFused) {
   Product product;
-  product.shape = host::matmulShape(parts.product);
+  product.shape = matmulShape(parts.product);
   product.left = parts.left;
   product.right = parts.right;
   product.result = kWeight;
@@ -32,8 +32,8 @@ std::unique_ptr<ProductForm> makeForm(const host::LinearWeightGradParts &parts,
 
 std::unique_ptr<Kernel> make(const KernelSpec &spec,
                              const KernelContext &context) {
-  const host::LinearWeightGradParts parts = host::linearWeightGradParts(spec);
-  const host::MatrixShape shape = host::matmulShape(parts.product);
+  const LinearWeightGradParts parts = linearWeightGradParts(spec);
+  const MatrixShape shape = matmulShape(parts.product);
   if (shape.m * shape.n * shape.k == 0)
     refuse(spec, "is a product of nothing: compile with "
                  "--pipeline=fuse-epilogues=false");

@@ -1,14 +1,12 @@
 // Data that only moves, and reductions over dimensions, on a device.
 #include "kernels/cuda/Kernels.h"
-#include "kernels/host/Host.h"
-#include "kernels/host/Movement.h"
+#include "kernels/shapes/Movement.h"
+#include "kernels/shapes/TensorShapes.h"
 
 #include <cstring>
 #include <optional>
 
 namespace zrt::cuda {
-
-using host::Movement;
 
 namespace {
 
@@ -42,7 +40,7 @@ StridedMove moveOf(const KernelSpec &spec, const Movement::Part &part) {
 class MovementKernel final : public Kernel {
 public:
   MovementKernel(const KernelSpec &spec, const KernelContext &context)
-      : stream(context.cuda->stream), plan(host::movementOf(spec)),
+      : stream(context.cuda->stream), plan(movementOf(spec)),
         result(spec.operands.size()), type(spec.results.at(0)) {
     for (const Movement::Part &part : plan.parts)
       moves.push_back(moveOf(spec, part));
@@ -99,7 +97,7 @@ private:
     std::vector<bool> reduced(rank, false);
     for (int64_t dim : spec.ints.at("dims"))
       reduced[dim] = true;
-    const std::vector<int64_t> strides = host::stridesOf(x.shape);
+    const std::vector<int64_t> strides = stridesOf(x.shape);
     std::optional<bool> inner; // the neighbour's; dimensions of 1 are none
     for (size_t i = 0; i < rank; ++i) {
       if (x.shape[i] == 1)
@@ -135,7 +133,7 @@ private:
 } // namespace
 
 void registerMovementKernels(Registry &registry) {
-  for (const std::string &name : host::movementNames())
+  for (const std::string &name : movementNames())
     registry.add(name, makeKernel<MovementKernel>);
   registry.add("nn.reduce", makeKernel<ReduceKernel>);
 }

@@ -2,7 +2,7 @@
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 
 #include <limits>
 
@@ -202,8 +202,8 @@ public:
     const size_t dim = size_t(spec.integer("dim"));
     type = x.type;
     size = x.shape[dim];
-    inner = host::product(x, dim + 1, x.shape.size());
-    columns = host::product(x, 0, dim) * inner;
+    inner = product(x, dim + 1, x.shape.size());
+    columns = product(x, 0, dim) * inner;
   }
 
   void run(void *const *b, void *) override {

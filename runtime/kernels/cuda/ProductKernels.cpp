@@ -1,11 +1,9 @@
 // Matrix products through cuBLASLt.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/cuda/ProductKernel.h"
-#include "kernels/host/LinearAdd.h"
+#include "kernels/shapes/LinearAdd.h"
 
 namespace zrt::cuda {
-
-using host::MatrixShape;
 
 namespace {
 
@@ -64,11 +62,11 @@ std::unique_ptr<Kernel> makeProductOf(const KernelSpec &spec,
 std::unique_ptr<Kernel> makeLinearAdd(const KernelSpec &spec,
                                       const KernelContext &context) {
   Product product;
-  product.shape = host::linearShape(host::productOfLinearAdd(spec));
+  product.shape = linearShape(productOfLinearAdd(spec));
   if (product.shape.m * product.shape.n * product.shape.k == 0)
     refuse(spec, "is a product of nothing: compile with "
                  "--pipeline=fuse-additions=false");
-  product.addend = host::kLinearAddend;
+  product.addend = kLinearAddend;
   product.bias = product.shape.bias ? product.addend + 1 : -1;
   product.result = int(spec.operands.size());
   product.buffers = product.result + 1;
@@ -89,9 +87,9 @@ std::unique_ptr<Kernel> makeProduct(const KernelSpec &spec,
 }
 
 void registerProductKernels(Registry &registry) {
-  registry.add("nn.linear", make<host::linearShape>);
+  registry.add("nn.linear", make<linearShape>);
   registry.add("nn.linear_add", makeLinearAdd);
-  registry.add("nn.matmul", make<host::matmulShape>);
+  registry.add("nn.matmul", make<matmulShape>);
 }
 
 } // namespace zrt::cuda

@@ -3,7 +3,7 @@
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
 #include "kernels/cuda/Indices.cuh"
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 
 namespace zrt::cuda {
 
@@ -57,7 +57,7 @@ public:
       : stream(context.cuda->stream), type(spec.results[0].type) {
     const TensorType &y = spec.results[0];
     arguments = {y.shape[0],
-                 host::product(y, 1, y.shape.size()),
+                 product(y, 1, y.shape.size()),
                  uint32_t(spec.integer("id")),
                  context.rank,
                  context.ranks,

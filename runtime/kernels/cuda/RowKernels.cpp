@@ -1,13 +1,9 @@
 // Norms, softmax and cross entropy on a device.
 #include "kernels/cuda/Kernels.h"
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 #include "program/Loss.h"
 
 namespace zrt::cuda {
-
-using host::at;
-using host::Rows;
-using host::rowsOf;
 
 namespace {
 

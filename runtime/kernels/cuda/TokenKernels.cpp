@@ -1,13 +1,11 @@
 // Embeddings, rotary positions and dropout on a device.
 #include "kernels/cuda/Kernels.h"
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace zrt::cuda {
-
-using host::at;
 
 namespace {
 
@@ -36,7 +34,7 @@ public:
   EmbeddingGradKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream), hasInit(spec.integer("init") != 0),
         table(spec.results[0]), tokens(spec.operands[1].elements()),
-        firstRow(host::rowRange(spec, table.shape[0]).first) {}
+        firstRow(rowRange(spec, table.shape[0]).first) {}
 
   size_t workspaceBytes() const override {
     return embeddingGradWorkspace(tokens, table.shape[1]);
@@ -64,7 +62,7 @@ public:
     arguments.interleaved = spec.integer("interleaved") != 0;
     arguments.batches = x.shape[0];
     arguments.positions = x.shape[1];
-    const host::RowRange heads = host::rowRange(spec, x.shape[2], "heads");
+    const RowRange heads = rowRange(spec, x.shape[2], "heads");
     arguments.heads = heads.last - heads.first;
     arguments.pairs = x.shape[3] / 2;
     arguments.from = RowStrides::of(x);
@@ -149,7 +147,7 @@ public:
     arguments = {};
     arguments.type = x.type;
     arguments.samples = x.shape[0];
-    arguments.elements = host::product(x, 1, x.shape.size());
+    arguments.elements = product(x, 1, x.shape.size());
     arguments.id = uint32_t(spec.integer("id"));
     arguments.threshold =
         uint32_t(std::min(std::ceil(std::ldexp(p, 32)), 4294967295.0));

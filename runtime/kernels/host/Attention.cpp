@@ -55,7 +55,7 @@ private:
     float *queries; ///< [block, wordWidth], scaled where words are floats
     float *scores;  ///< [block, scoreStride]
     float *sums;    ///< [kTileRows, width]
-    Pieces(const AttentionShape &s, void *memory)
+    Pieces(const AttentionBlocks &s, void *memory)
         : scratch(memory),
           keys(scratch.take(s.wordWidth<word>() * s.keyWidth())),
           values(scratch.take(stepsOf<word>(s.keys) * s.width())),
@@ -132,7 +132,7 @@ private:
   }
 
   ThreadPool &pool;
-  AttentionShape shape;
+  AttentionBlocks shape;
   RowStrides q, k, v, out;
 };
 

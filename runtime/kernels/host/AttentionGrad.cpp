@@ -72,7 +72,7 @@ private:
     float *queryPairs = nullptr;  ///< [steps of block, width]
     float *doutPairs = nullptr;   ///< [steps of block, width]
     float *dscorePairs = nullptr; ///< [block, half of scoreStride]
-    Pieces(const AttentionShape &s, void *memory)
+    Pieces(const AttentionBlocks &s, void *memory)
         : scratch(memory),
           keyPanels(scratch.take(s.wordWidth<word>() * s.keyWidth())),
           valuePanels(scratch.take(s.wordWidth<word>() * s.keyWidth())),
@@ -227,7 +227,7 @@ private:
   }
 
   ThreadPool &pool;
-  AttentionShape shape;
+  AttentionBlocks shape;
   RowStrides dout, q, k, v, out, dq, dk, dv;
 };
 

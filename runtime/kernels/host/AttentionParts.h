@@ -1,5 +1,5 @@
-// What attention and its gradient share: the shape, copies of operands into
-// cache, and the scores of a block of queries.
+// What attention and its gradient share: blocks, copies of operands into cache,
+// and the scores of a block of queries.
 //
 // A worker takes one head at a time. It copies that head's keys and values
 // once, then walks over the queries in blocks: scores of a block are [block,
@@ -12,9 +12,10 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 #define ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 
-#include "kernels/RowStrides.h"
 #include "kernels/host/Host.h"
 #include "kernels/host/SmallProduct.h"
+#include "kernels/shapes/AttentionShape.h"
+#include "kernels/shapes/RowStrides.h"
 
 #include <algorithm>
 
@@ -32,15 +33,9 @@ template <Word word> constexpr int64_t stepsOf(int64_t elements) {
   return (elements + elementsOf<word> - 1) / elementsOf<word>;
 }
 
-/// Sizes and attributes. q [B, T, H, D], k and v [B, S, G, D].
-struct AttentionShape {
-  int64_t batch, queries, heads, features, keys, groups;
-  bool causal, masked;
-  float scale;
-  int64_t maskStride[4] = {0, 0, 0, 0}; ///< of b, h, t, s; 0 repeats
-
-  /// Reads the operands q, k, v at `first` and the mask, if any, at `mask`.
-  AttentionShape(const KernelSpec &spec, size_t first, size_t mask);
+/// The blocks in which the host computes an attention.
+struct AttentionBlocks : AttentionShape {
+  using AttentionShape::AttentionShape;
 
   int64_t width() const { return wholeLanes(features); } ///< of a copied row
   /// Words of a row of queries or keys as an operand, and with whole vectors.
@@ -60,8 +55,6 @@ struct AttentionShape {
     int64_t rows = elements / keyWidth() / kTileRows * kTileRows;
     return std::min(std::clamp(rows, fewest, most), queries);
   }
-  /// Keys that query `t` sees.
-  int64_t visible(int64_t t) const { return causal ? t + 1 : keys; }
 };
 
 /// Hands out pieces of a worker's part of the workspace; with no memory, only
@@ -161,7 +154,7 @@ inline void packRow(const float *row, int64_t count, float *to) {
 
 /// A head's keys, or values, as an operand whose columns are its rows.
 template <Word word, typename T>
-void copyOperandPanels(const AttentionShape &shape, const T *from,
+void copyOperandPanels(const AttentionBlocks &shape, const T *from,
                        int64_t stride, float *to) {
   if constexpr (word == Word::Pair)
     copyPanels(pairsOf(from), shape.keys, stride / 2, shape.words<word>(), to);
@@ -170,7 +163,7 @@ void copyOperandPanels(const AttentionShape &shape, const T *from,
 }
 /// `rows` rows as a left operand, times `factor` where words are floats.
 template <Word word, typename T>
-void copyOperandRows(const AttentionShape &shape, const T *from, int64_t rows,
+void copyOperandRows(const AttentionBlocks &shape, const T *from, int64_t rows,
                      int64_t stride, float factor, float *to) {
   if constexpr (word == Word::Pair)
     return copyRows(pairsOf(from), rows, stride / 2, shape.words<word>(), to,
@@ -180,7 +173,7 @@ void copyOperandRows(const AttentionShape &shape, const T *from, int64_t rows,
 }
 /// `rows` rows as a right operand whose depth they are.
 template <Word word, typename T>
-void copyDepthRows(const AttentionShape &shape, const T *from, int64_t rows,
+void copyDepthRows(const AttentionBlocks &shape, const T *from, int64_t rows,
                    int64_t stride, float *to) {
   if constexpr (word == Word::Pair)
     pairRows(from, rows, stride, shape.features, to, shape.width());
@@ -191,7 +184,7 @@ void copyDepthRows(const AttentionShape &shape, const T *from, int64_t rows,
 /// result[i][s] = sum over d of rows[i][d] * panels[d][s], for the keys that
 /// some query of a tile sees.
 template <Word word>
-void multiplyPanels(const AttentionShape &shape, int64_t firstQuery,
+void multiplyPanels(const AttentionBlocks &shape, int64_t firstQuery,
                     int64_t count, const float *rows, const float *panels,
                     float *result);
 
@@ -211,7 +204,7 @@ std::unique_ptr<Kernel> makeForWords(const KernelSpec &spec,
 }
 
 /// Adds the mask to the scores of query (b, h, t).
-void addMask(const AttentionShape &shape, const float *mask, int64_t b,
+void addMask(const AttentionBlocks &shape, const float *mask, int64_t b,
              int64_t h, int64_t t, float *scores);
 
 } // namespace zrt::host

@@ -1,8 +1,8 @@
 // nn.broadcast, nn.transpose, nn.split, and tensor.concat, extract_slice,
 // insert_slice, pad and splat: strided copies and fills.
 #include "kernels/host/Host.h"
-#include "kernels/host/Movement.h"
 #include "kernels/host/StridedCopy.h"
+#include "kernels/shapes/Movement.h"
 
 #include <cstring>
 

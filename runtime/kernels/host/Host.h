@@ -1,40 +1,14 @@
-// What all host kernels share: sizes of the spec and dispatch on the type.
+// What all host kernels share: pieces of work, and dispatch on the type.
 #ifndef ZERO_RUNTIME_KERNELS_HOST_HOST_H
 #define ZERO_RUNTIME_KERNELS_HOST_HOST_H
 
 #include "kernels/Registry.h"
+#include "kernels/shapes/TensorShapes.h"
 #include "program/Float16.h"
 
 #include <string>
 
 namespace zrt::host {
-
-/// The product of dims [begin, end) of `type`.
-int64_t product(const TensorType &type, size_t begin, size_t end);
-
-/// A tensor seen as rows of its last dimension.
-struct Rows {
-  int64_t count = 1;
-  int64_t width = 1;
-};
-
-/// The rows of `type`, which has a dimension.
-Rows rowsOf(const TensorType &type);
-
-/// Rows [first, last) of a result that "rows", or another range, asks for; of
-/// `total`, all if it is not there.
-struct RowRange {
-  int64_t first = 0;
-  int64_t last = 0;
-};
-RowRange rowRange(const KernelSpec &spec, int64_t total,
-                  const char *range = "rows");
-
-/// nn.reduce sum of `x` over all but its last dimension.
-KernelSpec sumsOverRows(const TensorType &x, const TensorType &sums);
-
-/// The row-major strides of `shape`, in elements.
-std::vector<int64_t> stridesOf(const std::vector<int64_t> &shape);
 
 /// `value` rounded up to a multiple of 64: no two workers share a cache line.
 constexpr size_t padded(size_t value) { return (value + 63) / 64 * 64; }
@@ -43,10 +17,6 @@ constexpr size_t padded(size_t value) { return (value + 63) / 64 * 64; }
 inline int64_t rowGrain(int64_t width) {
   constexpr int64_t worthwhile = 16384;
   return worthwhile / (width + 1) + 1;
-}
-
-template <typename T> T *at(void *const *buffers, size_t index) {
-  return static_cast<T *>(buffers[index]);
 }
 
 /// Makes a K<float>, K<BFloat16> or K<Float16>, whichever `type` says.

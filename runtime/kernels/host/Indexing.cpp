@@ -2,7 +2,8 @@
 // the result, never an element of it: what several elements add up to follows
 // from their order alone.
 #include "kernels/Vector.h"
-#include "kernels/host/IndexShape.h"
+#include "kernels/host/Host.h"
+#include "kernels/shapes/IndexShape.h"
 
 #include <algorithm>
 #include <stdexcept>

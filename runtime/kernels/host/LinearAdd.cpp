@@ -1,17 +1,10 @@
 // nn.linear_add: the kernel of its product, whose result is rounded before the
 // other tensor is added.
-#include "kernels/host/LinearAdd.h"
+#include "kernels/shapes/LinearAdd.h"
 #include "kernels/Vector.h"
 #include "kernels/host/Host.h"
 
 namespace zrt::host {
-
-KernelSpec productOfLinearAdd(const KernelSpec &spec) {
-  KernelSpec product = spec;
-  product.name = "nn.linear";
-  product.operands.erase(product.operands.begin() + kLinearAddend);
-  return product;
-}
 
 namespace {
 

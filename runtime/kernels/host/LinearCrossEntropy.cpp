@@ -1,8 +1,8 @@
 // nn.linear_cross_entropy and its gradient: the logits of a chunk of rows at a
 // time.
 #include "kernels/host/CrossEntropyRow.h"
-#include "kernels/host/LinearCrossEntropyShape.h"
 #include "kernels/host/MatrixProduct.h"
+#include "kernels/shapes/LinearCrossEntropyShape.h"
 
 #include <algorithm>
 

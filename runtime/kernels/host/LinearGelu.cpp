@@ -1,6 +1,6 @@
 // nn.linear_gelu and nn.linear_gelu_grad: the kernels of their parts, with the
 // bits of the operations that they stand for.
-#include "kernels/host/LinearGelu.h"
+#include "kernels/shapes/LinearGelu.h"
 
 #include "kernels/Vector.h"
 #include "kernels/host/Host.h"
@@ -9,27 +9,6 @@
 #include <cmath>
 
 namespace zrt::host {
-
-LinearGeluParts linearGeluParts(const KernelSpec &spec) {
-  LinearGeluParts parts;
-  parts.isGradient = spec.name == "nn.linear_gelu_grad";
-  const bool bias = spec.integer("bias") != 0;
-  const size_t operands = bias || parts.isGradient ? 3 : 2;
-  const size_t results = spec.results.size() == 2 ? 2 : 1;
-  parts.product = spec;
-  parts.product.name = "nn.linear";
-  parts.product.operands.resize(bias ? 3 : 2);
-  parts.product.results.resize(1);
-  parts.hasSums = parts.isGradient && results == 2;
-  if (!parts.isGradient) {
-    parts.h = results == 2 ? int(operands) + 1 : -1;
-    return parts;
-  }
-  parts.h = 2;
-  if (parts.hasSums)
-    parts.sums = sumsOverRows(spec.results[0], spec.results[1]);
-  return parts;
-}
 
 namespace {
 

@@ -2,7 +2,8 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_MATRIXPRODUCT_H
 #define ZERO_RUNTIME_KERNELS_HOST_MATRIXPRODUCT_H
 
-#include "kernels/host/ProductShape.h"
+#include "kernels/Kernel.h"
+#include "kernels/shapes/ProductShape.h"
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 // nn.rotary: pairs of features rotated by their position.
-#include "kernels/RowStrides.h"
 #include "kernels/Vector.h"
 #include "kernels/host/Host.h"
+#include "kernels/shapes/RowStrides.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,14 +1,14 @@
 // The shape of a loss of a product, from the spec of its kernel.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_LINEARCROSSENTROPYSHAPE_H
-#define ZERO_RUNTIME_KERNELS_HOST_LINEARCROSSENTROPYSHAPE_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_LINEARCROSSENTROPYSHAPE_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_LINEARCROSSENTROPYSHAPE_H
 
-#include "kernels/host/Host.h"
-#include "kernels/host/ProductShape.h"
+#include "kernels/shapes/ProductShape.h"
+#include "kernels/shapes/TensorShapes.h"
 #include "program/Loss.h"
 
 #include <algorithm>
 
-namespace zrt::host {
+namespace zrt {
 
 /// Of nn.linear_cross_entropy, and of its gradient, whose first operand is
 /// that of the loss.
@@ -84,6 +84,6 @@ struct LinearCrossEntropyShape {
   }
 };
 
-} // namespace zrt::host
+} // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_LINEARCROSSENTROPYSHAPE_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_LINEARCROSSENTROPYSHAPE_H

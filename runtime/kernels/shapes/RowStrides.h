@@ -1,6 +1,6 @@
 // Where the rows of a tensor of four dimensions are.
-#ifndef ZERO_RUNTIME_KERNELS_ROWSTRIDES_H
-#define ZERO_RUNTIME_KERNELS_ROWSTRIDES_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_ROWSTRIDES_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_ROWSTRIDES_H
 
 #include <cstdint>
 
@@ -25,4 +25,4 @@ struct RowStrides {
 
 } // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_ROWSTRIDES_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_ROWSTRIDES_H

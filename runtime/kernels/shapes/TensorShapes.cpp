@@ -1,8 +1,8 @@
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 
 #include <numeric>
 
-namespace zrt::host {
+namespace zrt {
 
 int64_t product(const TensorType &type, size_t begin, size_t end) {
   int64_t result = 1;
@@ -41,4 +41,4 @@ std::vector<int64_t> stridesOf(const std::vector<int64_t> &shape) {
   return strides;
 }
 
-} // namespace zrt::host
+} // namespace zrt

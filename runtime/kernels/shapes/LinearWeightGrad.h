@@ -1,10 +1,10 @@
 // What nn.linear_weight_grad is made of.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_LINEARWEIGHTGRAD_H
-#define ZERO_RUNTIME_KERNELS_HOST_LINEARWEIGHTGRAD_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_LINEARWEIGHTGRAD_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_LINEARWEIGHTGRAD_H
 
-#include "kernels/Kernel.h"
+#include "program/Program.h"
 
-namespace zrt::host {
+namespace zrt {
 
 struct LinearWeightGradParts {
   /// nn.matmul, of two operands in whichever order, with the first result.
@@ -16,6 +16,6 @@ struct LinearWeightGradParts {
 
 LinearWeightGradParts linearWeightGradParts(const KernelSpec &spec);
 
-} // namespace zrt::host
+} // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_LINEARWEIGHTGRAD_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_LINEARWEIGHTGRAD_H

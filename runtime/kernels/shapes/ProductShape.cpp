@@ -1,8 +1,8 @@
-#include "kernels/host/ProductShape.h"
+#include "kernels/shapes/ProductShape.h"
 
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 
-namespace zrt::host {
+namespace zrt {
 
 MatrixShape linearShape(const KernelSpec &spec) {
   const TensorType &x = spec.operands[0], &w = spec.operands[1];
@@ -34,4 +34,4 @@ MatrixShape matmulShape(const KernelSpec &spec) {
   return shape;
 }
 
-} // namespace zrt::host
+} // namespace zrt

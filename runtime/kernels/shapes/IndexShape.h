@@ -1,10 +1,10 @@
 // The shape of a gather or scatter, from the spec of its kernel.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_INDEXSHAPE_H
-#define ZERO_RUNTIME_KERNELS_HOST_INDEXSHAPE_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_INDEXSHAPE_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_INDEXSHAPE_H
 
-#include "kernels/host/Host.h"
+#include "kernels/shapes/TensorShapes.h"
 
-namespace zrt::host {
+namespace zrt {
 
 /// Element (o, k, i) of the part, which is what is gathered or scattered,
 /// stands for element (o, position, i) of the whole; its position is (o, k, i %
@@ -36,6 +36,6 @@ struct IndexShape {
   bool byRows() const { return idInner == 1; }
 };
 
-} // namespace zrt::host
+} // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_INDEXSHAPE_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_INDEXSHAPE_H

@@ -1,10 +1,10 @@
 // What nn.linear_gelu and nn.linear_gelu_grad are made of.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_LINEARGELU_H
-#define ZERO_RUNTIME_KERNELS_HOST_LINEARGELU_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_LINEARGELU_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_LINEARGELU_H
 
-#include "kernels/Kernel.h"
+#include "program/Program.h"
 
-namespace zrt::host {
+namespace zrt {
 
 /// A product with gelu behind it: y = gelu(product), or, of the gradient,
 /// dh = product * gelu'(h).
@@ -22,6 +22,6 @@ struct LinearGeluParts {
 
 LinearGeluParts linearGeluParts(const KernelSpec &spec);
 
-} // namespace zrt::host
+} // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_LINEARGELU_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_LINEARGELU_H

@@ -1,13 +1,13 @@
 // Kernels that only move data, as copies between strided views.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_MOVEMENT_H
-#define ZERO_RUNTIME_KERNELS_HOST_MOVEMENT_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_MOVEMENT_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_MOVEMENT_H
 
-#include "kernels/Kernel.h"
+#include "program/Program.h"
 
 #include <string>
 #include <vector>
 
-namespace zrt::host {
+namespace zrt {
 
 /// What such a kernel does, in this order.
 struct Movement {
@@ -33,6 +33,6 @@ Movement movementOf(const KernelSpec &spec);
 /// The names that `movementOf` knows.
 std::vector<std::string> movementNames();
 
-} // namespace zrt::host
+} // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_MOVEMENT_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_MOVEMENT_H

@@ -1,11 +1,13 @@
-#include "kernels/host/Movement.h"
+#include "kernels/shapes/Movement.h"
 
-#include "kernels/host/Host.h"
+#include "kernels/Registry.h"
+#include "kernels/shapes/TensorShapes.h"
+#include "program/Float16.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace zrt::host {
+namespace zrt {
 
 namespace {
 
@@ -276,4 +278,4 @@ std::vector<std::string> movementNames() {
   return names;
 }
 
-} // namespace zrt::host
+} // namespace zrt

@@ -1,10 +1,10 @@
 // What nn.linear_add is made of.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_LINEARADD_H
-#define ZERO_RUNTIME_KERNELS_HOST_LINEARADD_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_LINEARADD_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_LINEARADD_H
 
-#include "kernels/Kernel.h"
+#include "program/Program.h"
 
-namespace zrt::host {
+namespace zrt {
 
 /// Where among its operands the one is that is added.
 inline constexpr int kLinearAddend = 2;
@@ -12,6 +12,6 @@ inline constexpr int kLinearAddend = 2;
 /// nn.linear of the other operands.
 KernelSpec productOfLinearAdd(const KernelSpec &spec);
 
-} // namespace zrt::host
+} // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_LINEARADD_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_LINEARADD_H

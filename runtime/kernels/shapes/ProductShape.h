@@ -1,10 +1,10 @@
 // The shape of a matrix product, from the spec of its kernel.
-#ifndef ZERO_RUNTIME_KERNELS_HOST_PRODUCTSHAPE_H
-#define ZERO_RUNTIME_KERNELS_HOST_PRODUCTSHAPE_H
+#ifndef ZERO_RUNTIME_KERNELS_SHAPES_PRODUCTSHAPE_H
+#define ZERO_RUNTIME_KERNELS_SHAPES_PRODUCTSHAPE_H
 
-#include "kernels/Kernel.h"
+#include "program/Program.h"
 
-namespace zrt::host {
+namespace zrt {
 
 /// c[i] = a[i] b[i] (+ bias) for i in [0, batch): a is M x K, b is K x N, both
 /// dense and row-major, or stored transposed; c is M x N; bias has N elements.
@@ -27,6 +27,6 @@ MatrixShape linearShape(const KernelSpec &spec);
 /// Of nn.matmul: a [batch.., M, K] times b [batch.., K, N].
 MatrixShape matmulShape(const KernelSpec &spec);
 
-} // namespace zrt::host
+} // namespace zrt
 
-#endif // ZERO_RUNTIME_KERNELS_HOST_PRODUCTSHAPE_H
+#endif // ZERO_RUNTIME_KERNELS_SHAPES_PRODUCTSHAPE_H
