@@ -10,17 +10,7 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-static constexpr StringRef kReduce = "zero_optimization.reduce_bucket_size";
-static constexpr StringRef kGather = "zero_optimization.allgather_bucket_size";
 static constexpr StringRef kOverlap = "zero_optimization.overlap_comm";
-static constexpr StringRef kPrefetch =
-    "zero_optimization.stage3_prefetch_bucket_size";
-static constexpr StringRef kLive =
-    "zero_optimization.stage3_max_live_parameters";
-static constexpr StringRef kPersistence =
-    "zero_optimization.stage3_param_persistence_threshold";
-static constexpr StringRef kReuse =
-    "zero_optimization.stage3_max_reuse_distance";
 static constexpr StringRef kCheckpoint = "zero.checkpoint_activations";
 static constexpr StringRef kKeptOnHost = "zero.checkpoint_activations.offload";
 static constexpr StringRef kOffload = "zero_optimization.offload_optimizer";
@@ -34,8 +24,8 @@ public:
   SpaceBuilder(const TrainConfig &base, const ModelFacts &facts)
       : base(base), facts(facts) {}
 
-  void addSizes(StringRef key, int64_t TrainConfig::*field,
-                std::vector<int64_t> values, unsigned stride = 2);
+  void addSizes(int64_t TrainConfig::*field, std::vector<int64_t> values,
+                unsigned stride = 2);
   void addBetween(int64_t TrainConfig::*field, int64_t from, int64_t to);
   void addOverlap();
   void addCheckpoint();
@@ -85,9 +75,20 @@ std::vector<int64_t> SpaceBuilder::makeThresholds() const {
   return values;
 }
 
-void SpaceBuilder::addSizes(StringRef key, int64_t TrainConfig::*field,
+/// The path of the key that has the field.
+static StringRef getPath(int64_t TrainConfig::*field) {
+#define SEARCHED(path, member)                                                 \
+  if (field == &TrainConfig::member)                                           \
+    return path;
+#define GEN_SEARCHED_SIZES
+#include "zero/Config/SettingFields.inc"
+#undef SEARCHED
+  llvm_unreachable("a search varies keys that say so");
+}
+
+void SpaceBuilder::addSizes(int64_t TrainConfig::*field,
                             std::vector<int64_t> values, unsigned stride) {
-  if (isFixed(key))
+  if (isFixed(getPath(field)))
     return;
   values.push_back(base.*field);
   llvm::sort(values);
@@ -316,25 +317,25 @@ std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
   if (base.ranks == 1) {
     // A bucket is the least that is offloaded by itself.
     if (offload.takesStates())
-      space.addSizes(kReduce, &TrainConfig::reduceBucketSize,
+      space.addSizes(&TrainConfig::reduceBucketSize,
                      space.makeLadder(/*withZero=*/false));
     return space.take();
   }
   space.addOverlap();
-  space.addSizes(kReduce, &TrainConfig::reduceBucketSize,
+  space.addSizes(&TrainConfig::reduceBucketSize,
                  space.makeLadder(/*withZero=*/false));
   if (base.stage == 1 || base.stage == 2)
-    space.addSizes(kGather, &TrainConfig::allgatherBucketSize,
+    space.addSizes(&TrainConfig::allgatherBucketSize,
                    space.makeLadder(/*withZero=*/false));
   if (base.stage < 3)
     return space.take();
-  space.addSizes(kPrefetch, &TrainConfig::prefetchBucketSize,
+  space.addSizes(&TrainConfig::prefetchBucketSize,
                  space.makeLadder(/*withZero=*/true));
-  space.addSizes(kLive, &TrainConfig::maxLiveParameters,
+  space.addSizes(&TrainConfig::maxLiveParameters,
                  space.makeLadder(/*withZero=*/false));
-  space.addSizes(kReuse, &TrainConfig::maxReuseDistance,
+  space.addSizes(&TrainConfig::maxReuseDistance,
                  space.makeLadder(/*withZero=*/true));
-  space.addSizes(kPersistence, &TrainConfig::parameterPersistenceThreshold,
+  space.addSizes(&TrainConfig::parameterPersistenceThreshold,
                  space.makeThresholds(), /*stride=*/1);
   return space.take();
 }

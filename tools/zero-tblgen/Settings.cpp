@@ -115,6 +115,19 @@ static void emitWords(const Record *list, StringRef stringify, StringRef parse,
                 name, toWord, fromWord, stringify, parse);
 }
 
+/// A line of `SEARCHED(path, member)` for each size of a run that a search may
+/// vary.
+static void emitSearched(const RecordKeeper &records, raw_ostream &os) {
+  os << "#ifdef GEN_SEARCHED_SIZES\n#undef GEN_SEARCHED_SIZES\n";
+  for (const Record *key : getKeys(records))
+    if (const Record *part = getOptional(key, "part"))
+      if (key->getValueAsBit("isSearched") && part->getName() == "Run" &&
+          getText(key, "memberType") == "int64_t")
+        os << formatv("SEARCHED(\"{0}\", {1})\n", getText(key, "path"),
+                      getText(key, "member"));
+  os << "#endif\n";
+}
+
 /// Enumerations, and the fields of each structure.
 static void emitFields(const RecordKeeper &records, raw_ostream &os) {
   emitSourceFileHeader("Fields of a configuration", os, records);
@@ -142,6 +155,7 @@ static void emitFields(const RecordKeeper &records, raw_ostream &os) {
     os << formatv("#ifdef GEN_FIELDS_OF_{0}\n#undef GEN_FIELDS_OF_{0}\n{1}"
                   "#endif\n",
                   name, fields);
+  emitSearched(records, os);
 }
 
 //===----------------------------------------------------------------------===//

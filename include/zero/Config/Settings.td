@@ -99,6 +99,11 @@ include "zero/Config/ZeroKeys.td"
 include "zero/Config/OtherKeys.td"
 }
 
+/// The key at that path.
+class KeyAt<string path> {
+  Key key = !head(!filter(one, AllKeys, !eq(one.path, path)));
+}
+
 /// Those that `#zero.planning` has a parameter for.
 defvar PlannedKeys = !filter(key, AllKeys, !ne(key.planned, ""));
 

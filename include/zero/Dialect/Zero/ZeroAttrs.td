@@ -29,6 +29,16 @@ class BoolParam<string default = "false"> : AttrOrTypeParameter<"bool", ""> {
   let defaultValue = default;
 }
 
+/// A parameter that has a key's value, and its default without a file.
+class Zero_KeyParam<Key key> {
+  AttrOrTypeParameter param =
+    !if(!eq(key.memberType, "int64_t"), I64Param<key.initial>,
+    !if(!eq(key.memberType, "double"), F64Param<key.initial>,
+    !if(!eq(key.memberType, "bool"), BoolParam<key.initial>,
+        StringRefParameter<key.meaning, "std::string(" # key.initial # ")">)));
+}
+class Zero_ParamOf<string path> : Zero_KeyParam<KeyAt<path>.key>;
+
 //===----------------------------------------------------------------------===//
 // Initial values: functions of seed, parameter and element, so that any rank
 // can make any slice.
@@ -154,8 +164,10 @@ def Zero_LossScaleAttr : Zero_Attr<"LossScale", "loss_scale"> {
     or above; `window` and `hysteresis` are 1 or more.
   }];
   let parameters = (ins F64Param<"1.0">:$initial, BoolParam<"false">:$dynamic,
-      F64Param<"1.0">:$minimum, I64Param<"1000">:$window,
-      I64Param<"2">:$hysteresis, BoolParam<"false">:$consecutive_hysteresis);
+      Zero_ParamOf<"fp16.min_loss_scale">.param:$minimum,
+      Zero_ParamOf<"fp16.loss_scale_window">.param:$window,
+      Zero_ParamOf<"fp16.hysteresis">.param:$hysteresis,
+      Zero_ParamOf<"fp16.consecutive_hysteresis">.param:$consecutive_hysteresis);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -168,10 +180,13 @@ def Zero_ScheduleAttr : Zero_Attr<"Schedule", "schedule"> {
     rates and ratios are at least 0. `warmup` and `total` count updates; the two
     schedules that decay need a `total` of 1 or more.
   }];
-  let parameters = (ins EnumParameter<Zero_Schedule>:$type, F64Param<"0.0">:$min,
-      F64Param<"-1.0">:$max, I64Param<"1000">:$warmup, I64Param<"0">:$total,
-      BoolParam<"true">:$log, F64Param<"0.0">:$warmup_min_ratio,
-      F64Param<"1.0e-4">:$cos_min_ratio);
+  defvar key = "scheduler.params.";
+  let parameters = (ins EnumParameter<Zero_Schedule>:$type,
+      Zero_ParamOf<key # "warmup_min_lr">.param:$min, F64Param<"-1.0">:$max,
+      Zero_ParamOf<key # "warmup_num_steps">.param:$warmup, I64Param<"0">:$total,
+      BoolParam<"true">:$log,
+      Zero_ParamOf<key # "warmup_min_ratio">.param:$warmup_min_ratio,
+      Zero_ParamOf<key # "cos_min_ratio">.param:$cos_min_ratio);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -187,8 +202,9 @@ def Zero_FilesAttr : Zero_Attr<"Files", "files"> {
     `queue_depth` is 1 to 4,096, and `least_bytes` at least 0.
   }];
   let parameters = (ins StringRefParameter<"an existing folder">:$folder,
-      I64Param<"1048576">:$block_bytes, I64Param<"8">:$queue_depth,
-      I64Param<"1048576">:$least_bytes);
+      Zero_ParamOf<"aio.block_size">.param:$block_bytes,
+      Zero_ParamOf<"aio.queue_depth">.param:$queue_depth,
+      Zero_ParamOf<"zero.offload_nvme_min_bytes">.param:$least_bytes);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -202,7 +218,9 @@ def Zero_ParameterFilesAttr : Zero_Attr<"ParameterFiles", "parameter_files"> {
     than the `least_bytes` of `#zero.files`. The others are in the rank's file, and no slice of
     them has more than `buffer_size` elements. Both numbers are at least 0.
   }];
-  let parameters = (ins I64Param<"0">:$in_host, I64Param<"100000000">:$buffer_size);
+  let parameters = (ins
+      Zero_ParamOf<"zero_optimization.offload_param.max_in_cpu">.param:$in_host,
+      Zero_ParamOf<"zero_optimization.offload_param.buffer_size">.param:$buffer_size);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -228,12 +246,14 @@ def Zero_OffloadAttr : Zero_Attr<"Offload", "offload"> {
 
     `ratio` lies in (0, 1], `sub_group_size` and `upload_buffers` are at least 1.
   }];
-  let parameters = (ins F64Param<"1.0">:$ratio,
-      I64Param<"1000000000">:$sub_group_size,
-      BoolParam<"false">:$pipeline_read, BoolParam<"false">:$pipeline_write,
+  defvar key = "zero_optimization.offload_";
+  let parameters = (ins Zero_ParamOf<key # "optimizer.ratio">.param:$ratio,
+      Zero_ParamOf<"zero_optimization.sub_group_size">.param:$sub_group_size,
+      Zero_ParamOf<key # "optimizer.pipeline_read">.param:$pipeline_read,
+      Zero_ParamOf<key # "optimizer.pipeline_write">.param:$pipeline_write,
       BoolParam<"false">:$parameters,
       OptionalParameter<"::mlir::zero::FilesAttr">:$files,
-      I64Param<"2">:$upload_buffers,
+      Zero_ParamOf<key # "param.buffer_count">.param:$upload_buffers,
       OptionalParameter<"::mlir::zero::ParameterFilesAttr">:$parameter_files);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -275,17 +295,11 @@ def Zero_FeedbackAttr : Zero_Attr<"Feedback", "feedback"> {
 
     `beta` lies in [0, 1), `reset` is at least 1.
   }];
-  let parameters = (ins F64Param<"0.8">:$beta, I64Param<"1024">:$reset);
+  defvar key = "zero_optimization.zeropp_loco_param.";
+  let parameters = (ins Zero_ParamOf<key # "err_beta">.param:$beta,
+      Zero_ParamOf<key # "reset_T">.param:$reset);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
-}
-
-/// The parameter of `#zero.planning` that a key has.
-class Zero_PlannedParam<Key key> {
-  AttrOrTypeParameter param =
-    !if(!eq(key.memberType, "int64_t"), I64Param<key.initial>,
-    !if(!eq(key.memberType, "bool"), BoolParam<key.initial>,
-        StringRefParameter<key.meaning, "std::string(" # key.initial # ")">));
 }
 
 def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
@@ -310,7 +324,7 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
   }];
   // What is no key by itself follows those that are.
   let parameters = !con(
-      !dag(ins, !foreach(key, PlannedKeys, Zero_PlannedParam<key>.param),
+      !dag(ins, !foreach(key, PlannedKeys, Zero_KeyParam<key>.param),
            !foreach(key, PlannedKeys, key.planned)),
       (ins BoolParam<"false">:$contiguous,
       OptionalParameter<"::mlir::DictionaryAttr">:$state_tiers,
