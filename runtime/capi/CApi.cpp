@@ -2,9 +2,9 @@
 #include "capi/zero.h"
 
 #include "capi/Session.h"
+#include "engine/HostBackend.h"
 #include "kernels/host/BuiltFor.h"
 #include "program/CpuFeatures.h"
-#include "trainer/HostBackend.h"
 
 #include <algorithm>
 #include <cmath>

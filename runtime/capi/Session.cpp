@@ -3,10 +3,10 @@
 #include "communicator/InProcess.h"
 #include "communicator/Launcher.h"
 #include "data/Permutation.h"
+#include "engine/MachineMemory.h"
 #include "kernels/Kernel.h"
 #include "state/Gradients.h"
 #include "state/Initialize.h"
-#include "trainer/MachineMemory.h"
 
 #include <utility>
 
@@ -97,7 +97,7 @@ Session::~Session() {
 void Session::prepare(int number) {
   Rank &rank = *ranks[size_t(number)];
   Communicator &communicator = *communicators[size_t(number)];
-  rank.backend = run.makeBackend(run, communicator, own.training.ranks);
+  rank.backend = run.makeBackend(run.setup(), communicator, own.training.ranks);
   rank.backend->plan();
   rank.trainer =
       std::make_unique<Trainer>(own, *rank.backend, communicator, nullptr);

@@ -6,11 +6,11 @@
 #include "capi/Gate.h"
 #include "capi/RankTeam.h"
 #include "communicator/Communicator.h"
+#include "engine/Failure.h"
+#include "engine/Trainer.h"
 #include "state/Pieces.h"
 #include "state/Weights.h"
-#include "trainer/Failure.h"
 #include "trainer/Run.h"
-#include "trainer/Trainer.h"
 
 #include <functional>
 #include <map>

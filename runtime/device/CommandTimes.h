@@ -3,7 +3,7 @@
 #define ZERO_RUNTIME_DEVICE_COMMANDTIMES_H
 
 #include "device/Device.h"
-#include "trainer/Executor.h"
+#include "engine/Executor.h"
 
 namespace zrt {
 

@@ -1,7 +1,6 @@
 #include "device/DeviceBackend.h"
 
 #include "program/ByteCount.h"
-#include "trainer/Report.h"
 
 #include <chrono>
 #include <cstring>

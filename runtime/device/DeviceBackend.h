@@ -10,7 +10,7 @@
 
 #include "device/QueuedFiles.h"
 #include "device/StreamCommunicator.h"
-#include "trainer/Backend.h"
+#include "engine/Backend.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 #include "device/QueuedFiles.h"
 
-#include "trainer/Executor.h"
+#include "engine/Executor.h"
 
 using namespace zrt;
 

@@ -2,8 +2,8 @@
 #ifndef ZERO_RUNTIME_TRAINER_DUMP_H
 #define ZERO_RUNTIME_TRAINER_DUMP_H
 
+#include "engine/Backend.h"
 #include "io/TogetherFile.h"
-#include "trainer/Backend.h"
 #include "trainer/Options.h"
 
 #include <map>

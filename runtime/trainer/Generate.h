@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_TRAINER_GENERATE_H
 #define ZERO_RUNTIME_TRAINER_GENERATE_H
 
-#include "trainer/Trainer.h"
+#include "engine/Trainer.h"
 
 #include <functional>
 

@@ -1,8 +1,8 @@
 // `main` of a compiled training executable: what the compiler embeds, and the
 // trainer.
+#include "engine/HostBackend.h"
 #include "kernels/host/BuiltFor.h"
 #include "program/CpuFeatures.h"
-#include "trainer/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 extern "C" const unsigned char zero_program[];

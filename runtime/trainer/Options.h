@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_TRAINER_OPTIONS_H
 #define ZERO_RUNTIME_TRAINER_OPTIONS_H
 
-#include "program/Program.h"
+#include "engine/Backend.h"
 
 #include <cstdint>
 #include <stdexcept>
@@ -21,7 +21,7 @@ public:
 inline constexpr double kSmallestLossScale = 0x1p-64,
                         kLargestLossScale = 0x1p64;
 
-struct Options {
+struct Options : BackendOptions {
   enum class Action { Train, Calibrate, Schedule, Memory, Info, Help };
   Action action = Action::Train;
   std::string help; ///< the text, where `action` is `Help`
@@ -32,9 +32,7 @@ struct Options {
   int64_t steps = -1; ///< updates; negative: not given
   uint64_t seed = 0;
   double lossScale = 0;      ///< in every update; 0: as compiled
-  int threads = 0;           ///< a rank; 0: cores / local ranks
   uint64_t deviceMemory = 0; ///< most bytes of a rank's device tier; 0: any
-  std::string nvmePath;      ///< folder of states in files; empty: as compiled
   bool overcommit = false;   ///< start without enough memory
   /// Seconds without any progress until the run ends, and until it says whom
   /// it waits for; 0: never.
@@ -58,13 +56,7 @@ struct Options {
   std::string prompt;
   double temperature = 1.0;
 
-  // Of a device.
-  bool eager = false;               ///< no graph
-  bool shareGpu = false;            ///< ranks of a machine may share one
-  std::string collectives = "auto"; ///< or "nccl", "host"
-  int64_t repeatGraph = 0;          ///< launches, after training; 0: none
-  std::string tuneProducts;         ///< the file of their times; empty: none
-  bool unregistered = false; ///< NCCL works on memory that it does not know
+  int64_t repeatGraph = 0; ///< launches of a device, after training; 0: none
 };
 
 /// The most threads of a rank: many more than there are cores only wait for

@@ -6,13 +6,13 @@
 #include "io/TensorFiles.h"
 #include "program/ByteCount.h"
 #include "program/Trace.h"
+#include "report/Report.h"
+#include "report/SaveOutputs.h"
+#include "report/Texts.h"
 #include "state/Arenas.h"
 #include "state/Initialize.h"
 #include "state/Weights.h"
-#include "trainer/Report.h"
-#include "trainer/SaveOutputs.h"
 #include "trainer/Signals.h"
-#include "trainer/Texts.h"
 
 #include <algorithm>
 #include <csignal>
@@ -186,7 +186,7 @@ void RankRun::setState() {
 void RankRun::prepare() {
   // Before anything that ranks of different programs would wait for.
   checkAgreement();
-  backend = run.makeBackend(run, communicator, localRanks);
+  backend = run.makeBackend(run.setup(), communicator, localRanks);
   backend->plan();
   checkDeviceMemory(program, backend->workspaceBytes(), options.deviceMemory);
   if (data.training)

@@ -3,16 +3,16 @@
 #define ZERO_RUNTIME_TRAINER_RANKRUN_H
 
 #include "data/Batches.h"
+#include "engine/Trainer.h"
+#include "report/Metrics.h"
+#include "report/Progress.h"
+#include "report/TensorBoard.h"
+#include "report/TraceLog.h"
 #include "state/Weights.h"
 #include "trainer/Dump.h"
 #include "trainer/Generate.h"
-#include "trainer/Metrics.h"
-#include "trainer/Progress.h"
 #include "trainer/Run.h"
 #include "trainer/RunCheckpoints.h"
-#include "trainer/TensorBoard.h"
-#include "trainer/TraceLog.h"
-#include "trainer/Trainer.h"
 
 #include <array>
 #include <memory>

@@ -4,10 +4,10 @@
 #include "communicator/InProcess.h"
 #include "communicator/Launcher.h"
 #include "communicator/Mpi.h"
+#include "engine/Failure.h"
+#include "engine/MachineMemory.h"
+#include "report/Calibrate.h"
 #include "state/Weights.h"
-#include "trainer/Calibrate.h"
-#include "trainer/Failure.h"
-#include "trainer/MachineMemory.h"
 #include "trainer/Outputs.h"
 #include "trainer/RankRun.h"
 #include "trainer/Signals.h"
@@ -78,7 +78,9 @@ void runRank(const Run &run, const Data &data, Communicator &communicator,
   std::unique_ptr<RankRun> rank;
   try {
     if (run.options.action == Options::Action::Calibrate)
-      return calibrate(run, communicator, localRanks);
+      return calibrate({run.setup(), run.makeBackend, run.options.seed,
+                        run.options.calibrate, run.out},
+                       communicator, localRanks);
     rank = std::make_unique<RankRun>(run, data, communicator, localRanks);
     rank->execute();
   } catch (const std::exception &error) {

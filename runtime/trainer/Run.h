@@ -2,7 +2,6 @@
 #ifndef ZERO_RUNTIME_TRAINER_RUN_H
 #define ZERO_RUNTIME_TRAINER_RUN_H
 
-#include "trainer/Backend.h"
 #include "trainer/Options.h"
 
 #include <iosfwd>
@@ -29,6 +28,10 @@ struct Run {
   /// Why this machine has no memory for the copies that checkpoints are written
   /// from; empty: it has.
   std::string lackForCopies = {};
+
+  BackendSetup setup() const {
+    return {program, options, generated, generatedCount};
+  }
 };
 
 /// Trains, evaluates, saves and samples as the options say: one thread a rank,

@@ -3,7 +3,7 @@
 #include "checkpoint/Shard.h"
 #include "communicator/Mpi.h"
 #include "program/ByteCount.h"
-#include "trainer/Report.h"
+#include "report/Report.h"
 #include "trainer/Run.h"
 #include "trainer/StandardStreams.h"
 

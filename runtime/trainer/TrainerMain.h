@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_TRAINER_TRAINERMAIN_H
 #define ZERO_RUNTIME_TRAINER_TRAINERMAIN_H
 
-#include "trainer/Backend.h"
+#include "engine/Backend.h"
 
 #include <iosfwd>
 #include <string>

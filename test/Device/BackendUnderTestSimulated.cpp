@@ -37,7 +37,7 @@ private:
 } // namespace
 
 BackendMaker zrt::test::backendsUnderTest(KernelMaker makeKernel) {
-  return [makeKernel](const Run &run, Communicator &communicator,
+  return [makeKernel](const BackendSetup &setup, Communicator &communicator,
                       int) -> std::unique_ptr<Backend> {
     DeviceParts parts;
     auto own = std::make_unique<SimulatedDevice>();
@@ -53,8 +53,8 @@ BackendMaker zrt::test::backendsUnderTest(KernelMaker makeKernel) {
       return std::make_unique<QueuedKernel>(spec, makeKernel(spec, context),
                                             device, queue);
     };
-    parts.context.generated = run.generated;
-    parts.context.generatedCount = run.generatedCount;
-    return std::make_unique<DeviceBackend>(run.program, std::move(parts));
+    parts.context.generated = setup.generated;
+    parts.context.generatedCount = setup.generatedCount;
+    return std::make_unique<DeviceBackend>(setup.program, std::move(parts));
   };
 }

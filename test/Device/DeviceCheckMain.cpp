@@ -12,13 +12,13 @@
 
 #include "communicator/InProcess.h"
 #include "device/DeviceBackend.h"
+#include "engine/HostBackend.h"
 #include "program/Trace.h"
+#include "report/Calibrate.h"
+#include "report/Texts.h"
+#include "report/TraceLog.h"
 #include "state/Initialize.h"
-#include "trainer/Calibrate.h"
-#include "trainer/HostBackend.h"
 #include "trainer/Run.h"
-#include "trainer/Texts.h"
-#include "trainer/TraceLog.h"
 
 #include <cstdio>
 #include <cstring>
@@ -192,13 +192,11 @@ Outcome trainSimulated(const ProgramLibrary &library,
 }
 
 Outcome trainOnHost(const ProgramLibrary &library, Communicator &communicator) {
-  Options options;
+  BackendOptions options;
   options.threads = 1;
-  const Run run{
-      library.program, options,  library.kernels, library.kernelCount, {},
-      std::cout,       std::cerr};
-  HostBackend backend(run, communicator, library.program.training.ranks,
-                      makeHostKernel);
+  HostBackend backend(
+      {library.program, options, library.kernels, library.kernelCount},
+      communicator, library.program.training.ranks, makeHostKernel);
   return train(library.program, backend, communicator.rank());
 }
 
@@ -230,20 +228,22 @@ template <typename Body> std::vector<Outcome> onRanks(int ranks, Body body) {
 /// Writes the machine file that the executable's --calibrate would.
 int calibrateSimulated(const ProgramLibrary &library,
                        const Settings &settings) {
-  Options options;
+  BackendOptions options;
   options.threads = 1;
-  options.calibrate = settings.calibrate;
   const int ranks = library.program.training.ranks;
   ThreadPool pool(1);
-  const BackendMaker makeBackend = [&](const Run &run,
+  const BackendMaker makeBackend = [&](const BackendSetup &setup,
                                        Communicator &communicator, int) {
-    return makeSimulated({run.program, run.generated, run.generatedCount},
+    return makeSimulated({setup.program, setup.generated, setup.generatedCount},
                          communicator, pool, settings)
         .backend;
   };
-  const Run run{
-      library.program, options,   library.kernels, library.kernelCount,
-      makeBackend,     std::cout, std::cerr};
+  const CalibrationRun run{
+      {library.program, options, library.kernels, library.kernelCount},
+      makeBackend,
+      /*seed=*/0,
+      settings.calibrate,
+      std::cout};
   onRanks(ranks, [&](Communicator &communicator) {
     calibrate(run, communicator, ranks);
     return Outcome();

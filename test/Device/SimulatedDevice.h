@@ -10,7 +10,7 @@
 #define ZERO_TEST_DEVICE_SIMULATEDDEVICE_H
 
 #include "device/StreamCommunicator.h"
-#include "trainer/Executor.h"
+#include "engine/Executor.h"
 
 #include <functional>
 #include <map>

@@ -3,7 +3,7 @@
 #ifndef ZERO_TEST_RUNTIME_BACKENDUNDERTEST_H
 #define ZERO_TEST_RUNTIME_BACKENDUNDERTEST_H
 
-#include "trainer/Backend.h"
+#include "engine/Backend.h"
 
 namespace zrt::test {
 

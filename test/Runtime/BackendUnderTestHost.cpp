@@ -1,6 +1,6 @@
 #include "BackendUnderTest.h"
 
-#include "trainer/HostBackend.h"
+#include "engine/HostBackend.h"
 
 zrt::BackendMaker zrt::test::backendsUnderTest(KernelMaker makeKernel) {
   return hostBackends(std::move(makeKernel));

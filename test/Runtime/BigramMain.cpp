@@ -7,7 +7,7 @@
 #include "BigramProgram.h"
 #include "FaultyFileSystem.h"
 
-#include "trainer/HostBackend.h"
+#include "engine/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 #include <csignal>

@@ -4,8 +4,8 @@
 #define ZERO_TEST_RUNTIME_FAKEPROGRAM_H
 
 #include "communicator/InProcess.h"
+#include "engine/Executor.h"
 #include "program/Control.h"
-#include "trainer/Executor.h"
 
 #include <cstddef>
 #include <functional>

@@ -1,5 +1,5 @@
 // Schedules against DeepSpeed's own classes.
-#include "trainer/LearningRate.h"
+#include "engine/LearningRate.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

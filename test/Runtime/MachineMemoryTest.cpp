@@ -2,8 +2,8 @@
 #include "FakeProgram.h"
 #include "TemporaryFile.h"
 
-#include "trainer/HostBackend.h"
-#include "trainer/MachineMemory.h"
+#include "engine/HostBackend.h"
+#include "engine/MachineMemory.h"
 #include "trainer/TrainerMain.h"
 
 #include <gtest/gtest.h>

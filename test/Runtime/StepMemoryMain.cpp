@@ -8,10 +8,10 @@
 #include "ProgramLibrary.h"
 
 #include "communicator/InProcess.h"
+#include "engine/Executor.h"
+#include "report/TraceLog.h"
 #include "state/Arenas.h"
 #include "state/Initialize.h"
-#include "trainer/Executor.h"
-#include "trainer/TraceLog.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 
 #include "checkpoint/Folder.h"
 #include "checkpoint/Shard.h"
-#include "trainer/MachineMemory.h"
+#include "engine/MachineMemory.h"
 #include "trainer/Signals.h"
 
 #include <gtest/gtest.h>

@@ -49,8 +49,9 @@ private:
 template <typename Rank, typename State>
 BackendMaker makerOf(const FakeKernels &kernels, State &state) {
   return [make = backendsUnderTest(kernels.maker()),
-          &state](const Run &run, Communicator &communicator, int localRanks) {
-    return std::make_unique<Rank>(make(run, communicator, localRanks),
+          &state](const BackendSetup &setup, Communicator &communicator,
+                  int localRanks) {
+    return std::make_unique<Rank>(make(setup, communicator, localRanks),
                                   communicator.rank(), state);
   };
 }

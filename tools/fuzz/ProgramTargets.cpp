@@ -4,8 +4,8 @@
 #include "../../test/Runtime/BigramProgram.h"
 #include "../../test/Runtime/FakeProgram.h"
 
+#include "report/Report.h"
 #include "trainer/Options.h"
-#include "trainer/Report.h"
 
 #include <cmath>
 #include <sstream>

@@ -8,7 +8,6 @@
 #include "device/cuda/ProductTuning.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/CudnnAttention.h"
-#include "trainer/Run.h"
 
 #include <cstdlib>
 #include <stdexcept>
@@ -49,46 +48,46 @@ int localRank(const Communicator &communicator) {
   return communicator.rank();
 }
 
-int deviceOf(const Run &run, const Communicator &communicator) {
+int deviceOf(const BackendSetup &setup, const Communicator &communicator) {
   const int rank = localRank(communicator);
   std::string reason;
   const int count = countCudaDevices(reason);
-  if (run.options.shareGpu)
+  if (setup.options.shareGpu)
     return count ? rank % count : 0;
   // A launcher may show each process a GPU of its own; where they are the same
   // one, NCCL says so.
   return launchedUnderMpi() && count == 1 ? 0 : rank;
 }
 
-std::unique_ptr<CollectiveQueue> makeCollectives(const Run &run, Device &device,
-                                                 Communicator &host) {
-  const std::string &wanted = run.options.collectives;
+std::unique_ptr<CollectiveQueue>
+makeCollectives(const BackendSetup &setup, Device &device, Communicator &host) {
+  const std::string &wanted = setup.options.collectives;
   const bool many = host.ranks() > 1;
   if (wanted == "host" || (wanted == "auto" && !many)) {
     if (many)
       return std::make_unique<StagedCollectives>(device, host);
     return std::make_unique<LocalCollectives>(device);
   }
-  if (many && run.program.training.deterministic)
+  if (many && setup.program.training.deterministic)
     throw std::runtime_error(
         "this program was compiled with --deterministic, whose sums are in the "
         "order of ranks, and NCCL's are not: run it with --collectives host");
-  if (many && run.options.shareGpu && !ncclSharesDevices())
+  if (many && setup.options.shareGpu && !ncclSharesDevices())
     throw std::runtime_error(
         "ranks that share a GPU need NCCL 2.30 or later with "
         "NCCL_MULTI_RANK_GPU_ENABLE=1, and this is NCCL " +
         ncclVersion() + ": run with --collectives host");
   std::string reason;
-  if (many && run.options.shareGpu && !launchedUnderMpi() &&
+  if (many && setup.options.shareGpu && !launchedUnderMpi() &&
       countCudaDevices(reason) < host.ranks())
     throw std::runtime_error(
         "ranks that share a GPU use NCCL as processes of their own, and these "
         "are threads: start them with mpirun, or run with --collectives host");
   NcclOptions options;
-  options.registers = !run.options.unregistered;
+  options.registers = !setup.options.unregistered;
   // Windows want a link from device to device, which ranks of one have not.
-  options.windows = !(many && run.options.shareGpu);
-  return makeNccl(run.program, device, host, options);
+  options.windows = !(many && setup.options.shareGpu);
+  return makeNccl(setup.program, device, host, options);
 }
 
 /// An event with a time, as long as it is needed.
@@ -133,23 +132,23 @@ void tuneProducts(const std::string &file, DeviceParts &parts,
 } // namespace
 
 BackendMaker zrt::cudaBackends(const void *image) {
-  return [image](const Run &run, Communicator &communicator,
+  return [image](const BackendSetup &setup, Communicator &communicator,
                  int) -> std::unique_ptr<Backend> {
     DeviceParts parts;
-    parts.device = makeCudaDevice(deviceOf(run, communicator));
+    parts.device = makeCudaDevice(deviceOf(setup, communicator));
     parts.queues = std::make_unique<Queues>(*parts.device);
-    parts.collectives = makeCollectives(run, *parts.device, communicator);
+    parts.collectives = makeCollectives(setup, *parts.device, communicator);
     auto context =
         std::make_shared<OwnedContext>(image, (*parts.queues)[Stream::Compute]);
-    tuneProducts(run.options.tuneProducts, parts, *context, communicator);
+    tuneProducts(setup.options.tuneProducts, parts, *context, communicator);
     parts.context.cuda = context.get();
-    parts.context.generated = run.generated;
-    parts.context.generatedCount = run.generatedCount;
+    parts.context.generated = setup.generated;
+    parts.context.generatedCount = setup.generatedCount;
     parts.owned = std::move(context);
     parts.makeKernel = makeCudaKernel;
-    parts.eager = run.options.eager;
-    parts.nvmePath = run.options.nvmePath;
-    return std::make_unique<DeviceBackend>(run.program, std::move(parts));
+    parts.eager = setup.options.eager;
+    parts.nvmePath = setup.options.nvmePath;
+    return std::make_unique<DeviceBackend>(setup.program, std::move(parts));
   };
 }
 

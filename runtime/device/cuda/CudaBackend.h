@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_DEVICE_CUDA_CUDABACKEND_H
 #define ZERO_RUNTIME_DEVICE_CUDA_CUDABACKEND_H
 
-#include "trainer/Backend.h"
+#include "engine/Backend.h"
 
 namespace zrt {
 

@@ -1,7 +1,7 @@
 // `main` of an executable that may break a rule.
 #include "Faults.h"
 
-#include "trainer/HostBackend.h"
+#include "engine/HostBackend.h"
 #include "trainer/TrainerMain.h"
 
 #include <cstdlib>

@@ -1,0 +1,110 @@
+// What one rank of a run stands on: memory, commands, and the ways of the
+// host's data in and out.
+#ifndef ZERO_RUNTIME_ENGINE_BACKEND_H
+#define ZERO_RUNTIME_ENGINE_BACKEND_H
+
+#include "engine/Executor.h"
+#include "program/Control.h"
+#include "state/Arenas.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace zrt {
+
+/// What the backend of a rank can be told.
+struct BackendOptions {
+  int threads = 0;      ///< a rank; 0: cores / local ranks
+  std::string nvmePath; ///< folder of states in files; empty: as compiled
+
+  // Of a device.
+  bool eager = false;               ///< no graph
+  bool shareGpu = false;            ///< ranks of a machine may share one
+  std::string collectives = "auto"; ///< or "nccl", "host"
+  std::string tuneProducts;         ///< the file of their times; empty: none
+  bool unregistered = false; ///< NCCL works on memory that it does not know
+};
+
+/// What backends are made for; all borrowed.
+struct BackendSetup {
+  const Program &program;
+  const BackendOptions &options;
+  const GeneratedKernel *generated = nullptr;
+  int64_t generatedCount = 0;
+};
+
+/// Fills what the host says before micro-batch `micro`: the inputs, at
+/// addresses in the order of `Program::inputs`, and of `control` the fields
+/// before `lossSeed`.
+using FillMicro =
+    std::function<void(int micro, Control &control, void *const *inputs)>;
+
+/// One rank's program on a processor.
+class Backend {
+public:
+  virtual ~Backend();
+
+  /// Makes every kernel. Throws as `Executor::plan`.
+  virtual void plan() = 0;
+  /// Where state is read and written, between updates only.
+  virtual const Arenas &arenas() const = 0;
+
+  /// The initialize region.
+  virtual void initialize() = 0;
+  /// One update: every micro-batch, then the apply region. Returns when
+  /// `control` and `traffic` tell what it did.
+  virtual void update(const FillMicro &fill) = 0;
+  /// The evaluate region, on inputs that `fill` makes as micro-batch 0; then
+  /// `read` reads its outputs.
+  virtual void evaluate(const FillMicro &fill) = 0;
+  /// Waits for everything that was started.
+  virtual void drain() = 0;
+  /// Ends, after a failure, what waits for peers: they may never come. What is
+  /// left to do is to destroy the backend.
+  virtual void giveUp() {}
+
+  /// Copies `bytes` from `offset` of `buffer` to the host.
+  virtual void read(const BufferRef &buffer, uint64_t offset, void *to,
+                    size_t bytes) = 0;
+  /// The control block after the last update, or as it was initialised.
+  virtual const Control &control() const = 0;
+  virtual const Traffic &traffic() const = 0;
+  virtual size_t workspaceBytes() const = 0;
+  /// As `Executor::choices`.
+  virtual std::vector<std::string> choices() const = 0;
+
+  /// From the next update on, calls `trace` after each command, as
+  /// `Executor::setCommandHook`; an empty one ends it. Throws
+  /// std::runtime_error where the processor has no such times.
+  virtual void setCommandHook(Executor::CommandHook hook);
+  /// Whether the times of a collective's start are those of the operation
+  /// itself; otherwise it lasts from its start to the end of its wait.
+  virtual bool timesOperations() const { return false; }
+  /// As `Executor::judgeAgain`. Throws std::runtime_error where a step runs
+  /// without its commands being told one by one.
+  virtual void judgeAgain();
+  /// Seconds that a device was given to the last update, from its first command
+  /// to its last one; 0 where there is no device.
+  virtual double deviceSeconds() const { return 0; }
+  /// Launches the graph of a step `times` times and once more, back to back,
+  /// with the inputs of the last update; returns the device's seconds of one.
+  /// It trains on: for measuring only. Throws std::runtime_error where there is
+  /// no graph.
+  virtual double repeatGraph(int64_t times);
+  /// What it runs on, for people; "" for the host.
+  virtual std::string describe() const { return ""; }
+};
+
+/// Makes the backend of a rank; called by all ranks at once. `communicator`
+/// joins them in host memory, `localRanks` of them on this machine.
+using BackendMaker = std::function<std::unique_ptr<Backend>(
+    const BackendSetup &setup, Communicator &communicator, int localRanks)>;
+
+/// Threads of each of `localRanks` ranks on this machine: `asked`, or an equal
+/// share of the cores that this process may use, at least 1.
+int threadsPerRank(int asked, int localRanks);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_ENGINE_BACKEND_H

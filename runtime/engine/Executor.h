@@ -1,0 +1,168 @@
+// Walks a program's commands on one rank.
+#ifndef ZERO_RUNTIME_ENGINE_EXECUTOR_H
+#define ZERO_RUNTIME_ENGINE_EXECUTOR_H
+
+#include "communicator/Communicator.h"
+#include "kernels/Kernel.h"
+#include "program/Program.h"
+#include "state/Arenas.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+/// What one rank sent, by `TrafficClass`.
+struct SentCounts {
+  /// In units of 1/ranks of an element, as `Program::expectedTraffic`.
+  std::array<uint64_t, kCountOf<TrafficClass>> elements{};
+  /// In units of 1/ranks of a byte.
+  std::array<uint64_t, kCountOf<TrafficClass>> bytes{};
+};
+
+struct Traffic : SentCounts {
+  /// The part of each group of the mesh; empty where the mesh has no axes.
+  std::vector<SentCounts> groups;
+
+  Traffic &operator+=(const Traffic &more);
+  Traffic operator-(const Traffic &earlier) const;
+};
+
+/// Address of each arena on this rank, by `spaceOf`. An arena of zero bytes may
+/// be null.
+using ArenaAddresses = std::array<void *, kSpaceCount>;
+
+/// Makes a kernel for a spec: `makeHostKernel`, or another device's.
+using KernelMaker = std::function<std::unique_ptr<Kernel>(
+    const KernelSpec &spec, const KernelContext &context)>;
+
+/// Copies beside kernels, of a processor that has queues for them.
+class SideCopies {
+public:
+  virtual ~SideCopies();
+  /// Starts a copy for `ticket`, after all that ran before. A ticket may have
+  /// several, on one stream.
+  virtual void start(uint32_t ticket, Stream stream, void *to, const void *from,
+                     size_t bytes) = 0;
+  /// What runs from now on comes after the copies of `ticket`, if there are.
+  virtual void wait(uint32_t ticket) = 0;
+};
+
+/// The program on one rank. `plan` resolves every kernel, address and
+/// transfer; the `run` functions then allocate nothing.
+class Executor {
+public:
+  /// Called after each command with its begin and end on the steady clock, in
+  /// nanoseconds.
+  using CommandHook =
+      std::function<void(const Command &command, int64_t begin, int64_t end)>;
+
+  /// All references are borrowed and must outlive the executor.
+  Executor(const Program &program, const ArenaAddresses &arenas,
+           Communicator &communicator, const KernelContext &context);
+  ~Executor();
+
+  /// Makes the communicators of the mesh's groups, which all ranks do at once,
+  /// makes every kernel once, and resolves all addresses. Throws
+  /// std::runtime_error, naming the command and its place in the source,
+  /// where a kernel cannot be made or a buffer leaves its arena.
+  /// The kernels' workspace is in `memory`, which must outlive the executor;
+  /// null: the host's.
+  void plan(const KernelMaker &make = makeHostKernel, Memory *memory = nullptr);
+
+  /// Each runs one region. Throws CommunicationError where a peer failed and
+  /// std::runtime_error where this rank did, with the command's label and its
+  /// place in the source.
+  void runInitialize();
+  /// Micro-batch `index` of an update.
+  void runMicro(int64_t index);
+  void runApply();
+  void runEvaluate();
+  /// Runs again what judges the gradients of an update, once they were changed.
+  /// Called by all ranks in the command hook, with the command that judges
+  /// them.
+  void judgeAgain();
+
+  /// Waits for every operation that a region left running for the next one,
+  /// so that parameters may be read from outside.
+  void drain();
+
+  const Traffic &traffic() const;
+  size_t workspaceBytes() const;
+  /// "nn.attention of tensor<..>: cuDNN ..", for kernels that have a choice.
+  std::vector<std::string> choices() const;
+  /// Null: copies run where they are started. Borrowed.
+  void setSideCopies(SideCopies *copies) { sideCopies = copies; }
+  /// What reads and writes files, in host memory. Null: nothing does. Borrowed;
+  /// set before `plan`.
+  void setFileCopies(SideCopies *copies) { fileCopies = copies; }
+  void setCommandHook(CommandHook hook);
+  /// `mark` is called with each command before it, and with null after it.
+  void setMark(std::function<void(const Command *command)> mark);
+  /// The command that this thread runs, with its label and its place in the
+  /// source: for messages from below. "" where it runs none.
+  static std::string describeRunning();
+
+  /// The control block of this rank.
+  Control &control() const { return *context.control; }
+
+  /// The address of `buffer` on this rank. Throws std::runtime_error where it
+  /// leaves its arena.
+  void *address(const BufferRef &buffer) const;
+
+private:
+  struct Action;
+
+  void makeGroups();
+  Communicator &communicatorOf(uint32_t group) const;
+  void makeWorkspace();
+  void releaseWorkspace();
+  void planRegion(const Region &region, std::vector<Action> &actions,
+                  const char *name);
+  std::unique_ptr<Kernel> makeOne(size_t kernel, const KernelMaker &make) const;
+  Action planKernel(const Command &command);
+  SideCopies *chooseCopies(const Command &command) const;
+  void waitForCopies(uint32_t ticket);
+  Action planCollective(const Command &command);
+  void run(const Region &region);
+  void execute(const Action &action);
+  std::string nameFor(const Command &command) const;
+  std::string describe(const Command &command, const std::string &what) const;
+
+  const Program &program;
+  ArenaAddresses arenas;
+  Communicator &communicator; ///< of all ranks
+  /// By group of the mesh; null where it is that of all ranks, or no command
+  /// names it.
+  std::vector<std::unique_ptr<Communicator>> groups;
+  KernelContext context;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::map<const Region *, std::vector<Action>> plans; ///< of each region
+  std::vector<Communicator::Ticket> tickets;           ///< by program ticket
+  /// By program ticket: whose operation runs; null where none does.
+  std::vector<Communicator *> started;
+  /// By program ticket: a command that starts what its waits are for.
+  std::vector<const Command *> starts;
+  /// By program ticket: whether kernels ran that its wait is for.
+  std::vector<char> done;
+  std::unique_ptr<std::byte[]> workspaceStorage; ///< on the host
+  Memory *memory = nullptr;                      ///< else, whose it is
+  void *workspace = nullptr;
+  size_t workspaceSize = 0;
+  SideCopies *sideCopies = nullptr, *fileCopies = nullptr;
+  Traffic sent;
+  CommandHook hook;
+  std::function<void(const Command *command)> mark;
+};
+
+/// "tensor<4x256xi32>".
+std::string readable(const TensorType &type);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_ENGINE_EXECUTOR_H

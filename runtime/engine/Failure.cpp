@@ -1,0 +1,24 @@
+#include "engine/Failure.h"
+
+#include "io/Together.h"
+
+#include <new>
+
+using namespace zrt;
+
+void Failure::record(const std::string &message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (text.empty())
+    text = message;
+}
+
+void Failure::record(const std::exception &error, Communicator &communicator) {
+  const std::string what = dynamic_cast<const std::bad_alloc *>(&error)
+                               ? "there is not enough memory"
+                               : error.what();
+  const bool namesTheRank = dynamic_cast<const PeerError *>(&error);
+  record(communicator.ranks() == 1 || namesTheRank
+             ? what
+             : "rank " + std::to_string(communicator.rank()) + ": " + what);
+  communicator.abort(what);
+}

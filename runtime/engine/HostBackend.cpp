@@ -1,0 +1,128 @@
+#include "engine/HostBackend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sched.h>
+#include <stdexcept>
+#include <utility>
+
+using namespace zrt;
+
+Backend::~Backend() = default;
+
+void Backend::setCommandHook(Executor::CommandHook) {
+  throw std::runtime_error("this processor does not time its commands: run "
+                           "without --trace");
+}
+
+void Backend::judgeAgain() {
+  throw std::runtime_error("this processor does not judge gradients again");
+}
+
+double Backend::repeatGraph(int64_t) {
+  throw std::runtime_error("this processor has no graphs: run without "
+                           "--repeat-graph");
+}
+
+int zrt::threadsPerRank(int asked, int localRanks) {
+  if (asked > 0)
+    return asked;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const int count = ::sched_getaffinity(0, sizeof(cores), &cores) == 0
+                        ? CPU_COUNT(&cores)
+                        : 1;
+  return std::max(1, count / localRanks);
+}
+
+static KernelContext contextOf(const BackendSetup &setup,
+                               Communicator &communicator, ThreadPool &pool,
+                               Arenas &arenas) {
+  KernelContext context;
+  context.rank = communicator.rank();
+  context.ranks = communicator.ranks();
+  context.pool = &pool;
+  context.control = &arenas.control();
+  context.program = &setup.program;
+  context.generated = setup.generated;
+  context.generatedCount = setup.generatedCount;
+  return context;
+}
+
+void FileCopies::start(uint32_t ticket, Stream, void *to, const void *from,
+                       size_t bytes) {
+  if (files.holds(from))
+    files.startRead(ticket, to, from, bytes);
+  else
+    files.startWrite(ticket, to, from, bytes);
+}
+
+HostBackend::HostBackend(const BackendSetup &setup, Communicator &communicator,
+                         int localRanks, KernelMaker makeKernel)
+    : program(setup.program), makeKernel(std::move(makeKernel)),
+      pool(threadsPerRank(setup.options.threads, localRanks)),
+      files(makeFileMemory(setup.program, setup.options.nvmePath,
+                           communicator.rank())),
+      fileCopies(files ? std::make_unique<FileCopies>(*files) : nullptr),
+      memory(setup.program, /*hugePages=*/false, files.get()),
+      executor(setup.program, memory.addresses(), communicator,
+               contextOf(setup, communicator, pool, memory)) {}
+
+std::vector<std::string> HostBackend::choices() const {
+  std::vector<std::string> lines = executor.choices();
+  if (files)
+    lines.push_back("states in files: " + files->describe());
+  return lines;
+}
+
+void HostBackend::plan() {
+  executor.setFileCopies(fileCopies.get());
+  executor.plan(makeKernel);
+  inputs.clear();
+  for (const Input &input : program.inputs)
+    inputs.push_back(executor.address(input.buffer));
+}
+
+HostBackend::~HostBackend() {
+  // After a failure, something may still be read to memory that goes away.
+  if (files)
+    files->abandon();
+}
+
+void HostBackend::initialize() { executor.runInitialize(); }
+
+void HostBackend::update(const FillMicro &fill) {
+  for (int micro = 0; micro < program.training.accumulation; ++micro) {
+    fill(micro, memory.control(), inputs.data());
+    executor.runMicro(micro);
+  }
+  executor.runApply();
+}
+
+void HostBackend::evaluate(const FillMicro &fill) {
+  // Gathers of updated parameters may still run for the next micro-batch.
+  executor.drain();
+  fill(0, memory.control(), inputs.data());
+  executor.runEvaluate();
+}
+
+void HostBackend::drain() { executor.drain(); }
+
+void HostBackend::setCommandHook(Executor::CommandHook hook) {
+  executor.setCommandHook(std::move(hook));
+}
+
+void HostBackend::read(const BufferRef &buffer, uint64_t offset, void *to,
+                       size_t bytes) {
+  std::memcpy(to, static_cast<char *>(executor.address(buffer)) + offset,
+              bytes);
+}
+
+BackendMaker zrt::hostBackends(KernelMaker makeKernel) {
+  return [makeKernel = std::move(makeKernel)](
+             const BackendSetup &setup, Communicator &communicator,
+             int localRanks) -> std::unique_ptr<Backend> {
+    return std::make_unique<HostBackend>(setup, communicator, localRanks,
+                                         makeKernel);
+  };
+}

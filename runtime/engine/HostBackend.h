@@ -1,0 +1,62 @@
+// The host's cores and memory.
+#ifndef ZERO_RUNTIME_ENGINE_HOSTBACKEND_H
+#define ZERO_RUNTIME_ENGINE_HOSTBACKEND_H
+
+#include "engine/Backend.h"
+#include "files/FileMemory.h"
+
+namespace zrt {
+
+/// Copies between states in files and the host's memory.
+class FileCopies final : public SideCopies {
+public:
+  explicit FileCopies(FileMemory &files) : files(files) {}
+
+  void start(uint32_t ticket, Stream stream, void *to, const void *from,
+             size_t bytes) override;
+  void wait(uint32_t ticket) override { files.wait(ticket); }
+
+private:
+  FileMemory &files;
+};
+
+/// Regions run as they are called: `update` returns when all is done but what
+/// the program leaves running for the next region.
+class HostBackend final : public Backend {
+public:
+  HostBackend(const BackendSetup &setup, Communicator &communicator,
+              int localRanks, KernelMaker makeKernel);
+  ~HostBackend() override;
+
+  void plan() override;
+  const Arenas &arenas() const override { return memory; }
+  void initialize() override;
+  void update(const FillMicro &fill) override;
+  void evaluate(const FillMicro &fill) override;
+  void drain() override;
+  void read(const BufferRef &buffer, uint64_t offset, void *to,
+            size_t bytes) override;
+  const Control &control() const override { return memory.control(); }
+  const Traffic &traffic() const override { return executor.traffic(); }
+  size_t workspaceBytes() const override { return executor.workspaceBytes(); }
+  std::vector<std::string> choices() const override;
+  void setCommandHook(Executor::CommandHook hook) override;
+  void judgeAgain() override { executor.judgeAgain(); }
+
+private:
+  const Program &program;
+  KernelMaker makeKernel;
+  ThreadPool pool;
+  std::unique_ptr<FileMemory> files; ///< null where nothing is in files
+  std::unique_ptr<FileCopies> fileCopies;
+  Arenas memory;
+  Executor executor;
+  std::vector<void *> inputs; ///< in the order of `Program::inputs`
+};
+
+/// Makes host backends whose kernels come from `makeKernel`.
+BackendMaker hostBackends(KernelMaker makeKernel);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_ENGINE_HOSTBACKEND_H

@@ -1,0 +1,87 @@
+// The update loop of one rank.
+#ifndef ZERO_RUNTIME_ENGINE_TRAINER_H
+#define ZERO_RUNTIME_ENGINE_TRAINER_H
+
+#include "data/Batches.h"
+#include "engine/Backend.h"
+#include "program/Control.h"
+
+#include <functional>
+
+namespace zrt {
+
+/// What one update did. Equal on all ranks but for the times.
+struct UpdateReport {
+  int64_t update = 0; ///< from 1, skipped ones included
+  double loss = 0;    ///< mean over ranks and micro-batches
+  double gradientNorm = 0;
+  double learningRate = 0; ///< of the first partition that has one
+  double lossScale = 1;    ///< that multiplied this update's loss
+  double nextLossScale = 1;
+  bool skipped = false;
+  double seconds = 0;
+  double deviceSeconds = 0; ///< 0: there is no device
+  Traffic traffic;
+  /// Names a parameter with a gradient that is inf or NaN, and the rank that
+  /// saw it; empty where there is none.
+  std::string blame;
+};
+
+/// What an evaluation found: means over micro-batches and ranks, equal on all.
+struct EvaluationReport {
+  double loss = 0;
+  /// Of each further output that is one floating-point number, by its name.
+  std::vector<std::pair<std::string, double>> outputs;
+};
+
+/// Writes this rank's inputs, in the order of `Program::inputs`, of
+/// micro-batch `micro` of an update, or of an evaluation.
+using FillInputs = std::function<void(int64_t micro, void *const *inputs)>;
+
+class Trainer {
+public:
+  /// All references are borrowed; `batches` may be null where inputs are given
+  /// with each call. The control block is initialised already.
+  Trainer(const Program &program, Backend &backend, Communicator &communicator,
+          const Batches *batches);
+
+  /// One update. Throws std::runtime_error when a command fails, or when the
+  /// loss overflows at the smallest loss scale.
+  UpdateReport update();
+  /// The same on inputs that `fill` writes.
+  UpdateReport update(const FillInputs &fill);
+
+  /// Evaluates `count` validation micro-batches of each rank.
+  EvaluationReport evaluate(int64_t count);
+  /// The same on inputs that `fill` writes. `visit` is called after each
+  /// micro-batch, when the evaluation's outputs can be read.
+  EvaluationReport
+  evaluate(int64_t count, const FillInputs &fill,
+           const std::function<void(int64_t micro)> &visit = {});
+
+  /// Runs the evaluation region on inputs that `fill` writes.
+  void evaluateInputs(const std::function<void(void *const *inputs)> &fill);
+
+  /// Goes on after `updates` updates of an earlier run.
+  void startAfter(int64_t updates) { done = updates; }
+
+  /// Updates begun, skipped ones included.
+  int64_t updates() const { return done; }
+
+private:
+  void setLearningRates();
+  UpdateReport report(const Traffic &before, double scale);
+  void checkIds() const;
+  std::string blame();
+
+  const Program &program;
+  Backend &backend;
+  Communicator &communicator;
+  const Batches *batches;
+  std::vector<float> learningRates; ///< of this update
+  int64_t done = 0;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_ENGINE_TRAINER_H

@@ -1,0 +1,99 @@
+#include "report/Metrics.h"
+
+#include "io/FileHandle.h"
+#include "report/Report.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+using namespace zrt;
+using Json = nlohmann::ordered_json;
+
+/// Cuts off the lines of updates after `updates`, and what is no such line. A
+/// pipe has nothing to cut, and reading from it would wait for ever; standard
+/// output may be a log of other things.
+static void cutAfter(const std::string &path, int64_t updates) {
+  std::error_code none;
+  const std::string target = std::filesystem::path(path).parent_path().string();
+  if (!std::filesystem::is_regular_file(path, none) || target == "/dev" ||
+      target == "/dev/fd" || target.rfind("/proc/", 0) == 0)
+    return;
+  std::ifstream lines(path);
+  uint64_t kept = 0;
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !json.contains("step") ||
+        !json["step"].is_number_integer() || json["step"] > updates)
+      break;
+    kept += line.size() + 1;
+  }
+  std::error_code error; // what cannot be cut cannot be opened, too
+  std::filesystem::resize_file(path, kept, error);
+}
+
+Metrics::Metrics(const std::string &path, const Program &program,
+                 uint64_t tokensPerUpdate, int64_t updates)
+    : path(path), program(program), tokensPerUpdate(tokensPerUpdate) {
+  if (updates > 0)
+    cutAfter(path, updates);
+  file.open(path, updates > 0 ? std::ios::app : std::ios::trunc);
+  if (!file)
+    throw std::runtime_error("cannot write '" + path +
+                             "': " + describeError(errno));
+}
+
+void Metrics::writeLine(const std::string &line) {
+  file << line << '\n' << std::flush;
+  if (!file)
+    throw std::runtime_error("cannot write '" + path +
+                             "': " + describeError(errno));
+}
+
+void Metrics::update(const UpdateReport &report) {
+  Json memory, traffic;
+  for (int i = 0; i < kSpaceCount; ++i)
+    if (tierOf(i) == Tier::Device || program.arenaBytes[i])
+      memory[nameOfSpace(i)] = program.arenaBytes[i];
+  const double ranks = program.training.ranks;
+  const auto describe = [&](const SentCounts &sent) {
+    Json described;
+    for (TrafficClass kind : kCasesOf<TrafficClass>) {
+      const auto i = static_cast<size_t>(kind);
+      if (kind == TrafficClass::Activation && sent.elements[i] == 0)
+        continue;
+      described[nameOf(kind)] = {{"elements", double(sent.elements[i]) / ranks},
+                                 {"bytes", double(sent.bytes[i]) / ranks}};
+    }
+    return described;
+  };
+  traffic = describe(report.traffic);
+  for (size_t group = 0; group < report.traffic.groups.size(); ++group)
+    traffic["groups"][program.mesh.nameOf(uint32_t(group))] =
+        describe(report.traffic.groups[group]);
+  Json line;
+  line["step"] = report.update;
+  line["loss"] = report.loss;
+  line["grad_norm"] = report.gradientNorm;
+  line["lr"] = report.learningRate;
+  line["loss_scale"] = report.lossScale;
+  line["skipped"] = report.skipped;
+  line["tokens_per_s"] =
+      report.seconds > 0 ? double(tokensPerUpdate) / report.seconds : 0.0;
+  line["step_s"] = report.seconds;
+  if (report.deviceSeconds > 0)
+    line["device_s"] = report.deviceSeconds;
+  line["memory"] = std::move(memory);
+  line["traffic"] = std::move(traffic);
+  writeLine(line.dump());
+}
+
+void Metrics::evaluation(int64_t update, const EvaluationReport &report) {
+  Json line;
+  line["step"] = update;
+  line["validation_loss"] = report.loss;
+  for (const auto &[name, value] : report.outputs)
+    line["validation_" + name] = value;
+  writeLine(line.dump());
+}
