@@ -1,6 +1,6 @@
 // Whole runs on a simulated device: packets, graphs and the control
 // block's way back are the device's.
-#include "../Runtime/BackendUnderTest.h"
+#include "../Runtime/engine/BackendUnderTest.h"
 #include "SimulatedDevice.h"
 
 #include "device/DeviceBackend.h"

@@ -1,6 +1,6 @@
 // The `zero` operations: the bits of the host's kernels.
-#include "../Runtime/QuantizeTesting.h"
-#include "../Runtime/UpdateRuleList.h"
+#include "../Runtime/kernels/QuantizeTesting.h"
+#include "../Runtime/kernels/UpdateRuleList.h"
 #include "CudaTesting.h"
 
 #include <cstring>

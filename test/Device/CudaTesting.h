@@ -2,7 +2,7 @@
 #ifndef ZERO_TEST_DEVICE_CUDATESTING_H
 #define ZERO_TEST_DEVICE_CUDATESTING_H
 
-#include "../Runtime/KernelTest.h"
+#include "../Runtime/kernels/KernelTest.h"
 
 #include "device/cuda/CudaDevice.h"
 #include "kernels/cuda/Context.h"

@@ -7,7 +7,7 @@
 //
 // With --record nothing is computed: order, streams, events and bounds only,
 // of models of any size.
-#include "../Runtime/ProgramLibrary.h"
+#include "../Runtime/trainer/ProgramLibrary.h"
 #include "SimulatedDevice.h"
 
 #include "communicator/InProcess.h"

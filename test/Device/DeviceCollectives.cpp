@@ -1,6 +1,6 @@
 #include "DeviceCollectives.h"
 
-#include "../Runtime/CommunicatorTesting.h"
+#include "../Runtime/communicator/CommunicatorTesting.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 //   zero-device-run program.so [flags of the executable]
 //
 // program.so is what `zero-compile --target cuda --emit program` wrote.
-#include "../Runtime/ProgramLibrary.h"
+#include "../Runtime/trainer/ProgramLibrary.h"
 
 #include "device/cuda/CudaBackend.h"
 #include "trainer/TrainerMain.h"

@@ -1,6 +1,6 @@
 // The tests of the host's kernels on a GPU: buffers go there and back around
 // each run. Without a GPU nothing runs, and the one line of output says why.
-#include "../Runtime/KernelUnderTest.h"
+#include "../Runtime/kernels/KernelUnderTest.h"
 
 #include "device/cuda/CudaDevice.h"
 #include "kernels/cuda/Context.h"

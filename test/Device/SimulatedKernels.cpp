@@ -1,7 +1,7 @@
 // What simulated devices run: collectives, and the host's kernels.
 #include "SimulatedDevice.h"
 
-#include "../Runtime/UpdateRuleList.h"
+#include "../Runtime/kernels/UpdateRuleList.h"
 
 using namespace zrt;
 using namespace zrt::test;

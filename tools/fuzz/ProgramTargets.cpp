@@ -1,8 +1,8 @@
 // Targets: the serialised program, and the command line that it is run with.
 #include "RuntimeTargets.h"
 
-#include "../../test/Runtime/BigramProgram.h"
-#include "../../test/Runtime/FakeProgram.h"
+#include "../../test/Runtime/engine/FakeProgram.h"
+#include "../../test/Runtime/trainer/BigramProgram.h"
 
 #include "report/Report.h"
 #include "trainer/Options.h"

@@ -51,8 +51,8 @@ ON_A_GPU = "of a run on a GPU; tests multiply it by their patience"
 POLLS = "looks again after a pause whether what it waits for has happened"
 MEANT = {
     ("test/Device/Bench/Runtime.cpp", "clock"): (1, MEASURES),
-    ("test/Runtime/FileBenchMain.cpp", "clock"): (1, MEASURES),
-    ("test/Runtime/UpdateBenchMain.cpp", "clock"): (1, MEASURES),
+    ("test/Runtime/files/FileBenchMain.cpp", "clock"): (1, MEASURES),
+    ("test/Runtime/kernels/UpdateBenchMain.cpp", "clock"): (1, MEASURES),
     (BUNDLE + "report.py", "clock"): (4, MEASURES),
     (BUNDLE + "commands.py", "clock"): (2, MEASURES),
     (BUNDLE + "run", "clock"): (1, MEASURES),
@@ -63,18 +63,21 @@ MEANT = {
     ("test/Device/SimulatedDevice.cpp", "clock"): (2, "gives events a time; no test reads it"),
     ("test/Integration/file_faults.py", "sleep"): (1, POLLS),
     ("test/Integration/file_faults.py", "limit"): (1, POLLS),
-    ("test/Runtime/CommunicatorFailureTest.cpp", "sleep"): (
+    ("test/Runtime/communicator/CommunicatorFailureTest.cpp", "sleep"): (
         4,
         "one looks again; the others make it likely that a rank is in the middle of an "
         "operation, which passes anywhere else, too",
     ),
-    ("test/Runtime/CommunicatorMpiFaults.cpp", "sleep"): (3, "two look again, one is a hang"),
-    ("test/Runtime/CommunicatorMpiFaults.cpp", "limit"): (
+    ("test/Runtime/communicator/CommunicatorMpiFaults.cpp", "sleep"): (
+        3,
+        "two look again, one is a hang",
+    ),
+    ("test/Runtime/communicator/CommunicatorMpiFaults.cpp", "limit"): (
         1,
         "that of ranks that wait for one that never comes, or not before they have given up",
     ),
-    ("test/Runtime/TrainerProcessTest.cpp", "sleep"): (1, POLLS),
-    ("test/Runtime/TrainerTest.cpp", "sleep"): (1, POLLS),
+    ("test/Runtime/trainer/TrainerProcessTest.cpp", "sleep"): (1, POLLS),
+    ("test/Runtime/trainer/TrainerTest.cpp", "sleep"): (1, POLLS),
 }
 
 

@@ -6,7 +6,7 @@
 //
 // program.so is what `zero-compile --emit=program` wrote. What would have hung
 // on a device is an error.
-#include "../../Runtime/ProgramLibrary.h"
+#include "../../Runtime/trainer/ProgramLibrary.h"
 #include "Runtime.h"
 
 #include "device/cuda/CudaBackend.h"

@@ -187,7 +187,7 @@ def test_checkpoints(tmp_path):
 
 
 def test_digest():
-    """test/Runtime/StateSharedFileTest.cpp has the same number."""
+    """test/Runtime/io/SharedFileTest.cpp has the same number."""
     data = bytes(i * i % 251 for i in range(BLOCK + 7))
     assert digest_of(data) == "813f9910eb2e4b45" and digest_of(b"") == "0" * 16
     parts = Digest()
