@@ -11,16 +11,6 @@ namespace {
 
 using Shapes = const KernelShapes &;
 
-/// Rows of the result are named as they are along dimension 0.
-std::string checkScatterAdd(Shapes s) {
-  const TensorType &y = *s.tensor("y");
-  if (!s.spec->has("rows") || s.spec->integer("dim") == 0)
-    return {};
-  return "rows are given of y, " + describe(y) + ", along dimension " +
-         std::to_string(s.spec->integer("dim")) +
-         ", wanted as many as it has along dimension 0";
-}
-
 enum : int64_t { kSet = 0, kMaximum = 1 };
 
 std::string checkScatterKind(Shapes s) {

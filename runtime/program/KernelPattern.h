@@ -110,6 +110,8 @@ private:
                            KernelShapes &shapes);
   std::string checkRank(const Tensor &pattern, const TensorType &type,
                         const KernelShapes &shapes) const;
+  std::string checkRange(const Tensor &pattern, const TensorType &type,
+                         KernelShapes &shapes) const;
   std::string wanted(const Tensor &pattern, const TensorType &type,
                      const KernelShapes &shapes) const;
   static std::string sizeText(const Dimension &dimension,

@@ -231,21 +231,40 @@ std::string KernelPattern::checkRank(const Tensor &pattern,
   return {};
 }
 
+/// What is wrong with the attribute that gives a range of a letter: it is one
+/// of the first dimension, within the letter's size where that is known.
+std::string KernelPattern::checkRange(const Tensor &pattern,
+                                      const TensorType &type,
+                                      KernelShapes &shapes) const {
+  const auto dimensions = orderOf(pattern, *shapes.spec);
+  const auto sizes = groupSizes(dimensions, type.shape.size(), *shapes.spec);
+  int64_t before = 0;
+  for (size_t i = 0; i < dimensions.size(); before += sizes[i++]) {
+    const Dimension &dimension = dimensions[i];
+    if (dimension.range.empty() || !shapes.spec->has(dimension.range))
+      continue;
+    if (before > 0)
+      return dimension.range + " are given along dimension " +
+             std::to_string(before) + " of " + pattern.name + ", " +
+             describe(type) + ", wanted along dimension 0";
+    std::string wrong;
+    if (auto whole = shapes.dimensions.find(sizeLetter(dimension.name));
+        whole != shapes.dimensions.end())
+      matchDimension(dimension, whole->second, shapes, wrong);
+    if (!wrong.empty())
+      return wrong;
+  }
+  return {};
+}
+
 std::string KernelPattern::matchTensor(const Tensor &pattern,
                                        const TensorType &type,
                                        KernelShapes &shapes) const {
   if (std::string wrong = checkRank(pattern, type, shapes); !wrong.empty())
     return wrong;
   // A range that does not fit is told before the sizes that follow from it.
-  for (const Dimension &dimension : pattern.dimensions) {
-    std::string wrong;
-    if (!dimension.range.empty() && !dimension.group)
-      if (auto whole = shapes.dimensions.find(sizeLetter(dimension.name));
-          whole != shapes.dimensions.end())
-        matchDimension(dimension, whole->second, shapes, wrong);
-    if (!wrong.empty())
-      return wrong;
-  }
+  if (std::string wrong = checkRange(pattern, type, shapes); !wrong.empty())
+    return wrong;
   const bool element = matchElement(pattern, type.type, shapes);
   const bool shape = matchShape(pattern, type, shapes);
   if (element && shape)

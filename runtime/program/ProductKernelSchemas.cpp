@@ -72,12 +72,6 @@ KernelArithmetic matmulProduct(Shapes s) {
           elements ? s.elements("c") / elements : 0, columns, s.size("k")};
 }
 
-std::string checkMatmul(Shapes s) {
-  if (s.spec->has("rows") && !s.sizes("b").empty())
-    return "rows are given of products with a batch, wanted matrices";
-  return {};
-}
-
 /// `products` matrix products over all pairs of a query and a key, of which
 /// `causal` needs half. A score is scaled, compared, exponentiated and summed.
 template <int products> uint64_t attentionFlops(Shapes s) {

@@ -105,7 +105,7 @@ func.func @scatter_add_c5_range(%x: tensor<4x8xf32>, %i: tensor<4xi32>) {
 // -----
 
 func.func @scatter_add_c5_dim(%x: tensor<2x4xf32>, %i: tensor<2x4xi32>) {
-  // expected-error @+1 {{'nn.scatter_add' op y is 2x8xf32, wanted 2x2xf32}}
+  // expected-error @+1 {{'nn.scatter_add' op rows are given along dimension 1 of y, 2x8xf32, wanted along dimension 0}}
   %0 = nn.scatter_add %x, %i dim 1 rows [1, 3] : (tensor<2x4xf32>, tensor<2x4xi32>) -> tensor<2x8xf32>
   return
 }

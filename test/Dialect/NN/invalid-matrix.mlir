@@ -129,7 +129,7 @@ func.func @matmul_c6(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>) {
 // -----
 
 func.func @matmul_c6_batch(%a: tensor<2x4x8xf32>, %b: tensor<2x8x2xf32>) {
-  // expected-error @+1 {{'nn.matmul' op c is 1x4x2xf32, wanted 2x1x2xf32}}
+  // expected-error @+1 {{'nn.matmul' op rows are given along dimension 1 of c, 1x4x2xf32, wanted along dimension 0}}
   %0 = nn.matmul %a, %b rows [0, 1] : (tensor<2x4x8xf32>, tensor<2x8x2xf32>) -> tensor<1x4x2xf32>
   return
 }

@@ -48,19 +48,16 @@ def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
     is, in the order of k, in f32, rounded once: equal inputs give equal bits. With
     `init` the sum starts from its element. Positions are given as those of
     `nn.gather` are, of elements or of rows; one outside [0, size of `dim`) is an
-    error at run time. `rows` gives a block [begin, end) of the result's dimension
-    0; positions outside add to other blocks.
+    error at run time. With `dim` 0, `rows` gives a block [begin, end) of the
+    result; positions outside add to other blocks.
   }];
   let details = [{
-    Constraints
-    - (C1) with `rows`, `dim` is 0.
-
     ```mlir
     %y = nn.scatter_add %x, %ids dim 1 : (tensor<4x8x64xf32>, tensor<4x8x64xi32>) -> tensor<4x16x64xf32>
     %z = nn.scatter_add %m, %to init %h dim 0 : (tensor<24x64xf32>, tensor<24xi32>, tensor<6x64xf32>) -> tensor<6x64xf32>
     ```
   }];
-  let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr, checkScatterAdd}];
+  let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); } }];
   let assemblyFormat = [{
     $x `,` $ids (`init` $init^)? `dim` $dim (`rows` $rows^)? attr-dict
     `:` functional-type(operands, results)

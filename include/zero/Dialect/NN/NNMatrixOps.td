@@ -42,20 +42,17 @@ def NN_MatmulOp : NN_SignedOp<"matmul",
   let text = [{
     `c[.., m, n] = sum over k of a[.., m, k] b[.., k, n]`. `a` is stored as
     [.., K, M] with `transpose_a`, `b` as [.., N, K] with `transpose_b`. `rows`
-    gives a block [begin, end) of the rows of a matrix, with their bits in the
-    whole product.
+    gives a block [begin, end) of the rows of a matrix, which is no batch, with
+    their bits in the whole product.
   }];
   let details = [{
-    Constraints
-    - (C1) `rows` are of matrices without a batch.
-
     ```mlir
     %c = nn.matmul %a, %b : (tensor<8x4x16xf32>, tensor<8x16x32xf32>) -> tensor<8x4x32xf32>
     %d = nn.matmul %x, %dy transpose_a : (tensor<64x784xf32>, tensor<64x250xf32>) -> tensor<784x250xf32>
     %e = nn.matmul %x, %dy transpose_a rows [0, 256] : (tensor<64x784xf32>, tensor<64x250xf32>) -> tensor<256x250xf32>
     ```
   }];
-  let work = "matmulFlops, matmulBytes, checkMatmul, matmulProduct";
+  let work = "matmulFlops, matmulBytes, nullptr, matmulProduct";
   let assemblyFormat = [{
     $a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
     (`rows` $rows^)? attr-dict `:` functional-type(operands, results)
