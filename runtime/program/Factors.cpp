@@ -98,7 +98,7 @@ private:
     const size_t lacking =
         tensor.isBroadcast ? dimensions.size() - type.shape.size() : 0;
     const auto counts =
-        KernelPattern::groupSizes(dimensions, type.shape.size(), *shapes.spec);
+        KernelPattern::groupSizes(dimensions, type.shape.size(), shapes);
     size_t at = 0;
     for (size_t i = lacking; i < dimensions.size(); ++i) {
       const auto &dimension = dimensions[i];

@@ -11,14 +11,9 @@ namespace {
 
 using Shapes = const KernelShapes &;
 
-enum : int64_t { kSet = 0, kMaximum = 1 };
-
+/// The kinds of scatters: 0 sets, 1 takes the largest.
 std::string checkScatterKind(Shapes s) {
-  const int64_t kind = s.spec->integer("kind");
-  if (kind != kSet && kind != kMaximum)
-    return "attribute 'kind' is " + std::to_string(kind) +
-           ", wanted 0 (set) or 1 (max)";
-  if (kind == kMaximum && !isFloat(s.tensor("x")->type))
+  if (s.spec->integer("kind") == 1 && !isFloat(s.tensor("x")->type))
     return "x is " + describe(*s.tensor("x")) +
            ", wanted floats to take the largest of";
   return {};
@@ -63,11 +58,6 @@ uint64_t groupedFlops(Shapes s) {
 const std::vector<KernelSchema> &zrt::indexKernelSchemas() {
   static const std::vector<KernelSchema> schemas = {
 #include "zero/Dialect/NN/NNIndexRows.inc"
-      {"nn.scatter",
-       "x:E[o..dim,q,i..] ids:i32[o..dim,q,i..?] into:E[o..dim,p,i..] -> "
-       "y:E[o..dim,p,i..] | parallel o i",
-       "dim:int kind:int", [](Shapes s) -> uint64_t { return s.elements("x"); },
-       nullptr, checkScatterKind},
   };
   return schemas;
 }

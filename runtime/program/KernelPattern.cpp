@@ -10,7 +10,7 @@ using namespace zrt;
 // Attributes
 //===----------------------------------------------------------------------===//
 
-static std::string listText(const std::vector<int64_t> &values) {
+std::string zrt::listText(const std::vector<int64_t> &values) {
   std::string text;
   for (const int64_t value : values)
     text += (text.empty() ? "" : ", ") + std::to_string(value);
@@ -41,19 +41,19 @@ std::string KernelPattern::checkInts(const Attribute &attribute,
   }
 }
 
-/// `found` is the value as text.
-std::string KernelPattern::checkBounds(const Attribute &attribute, double value,
-                                       const std::string &found) {
+/// What is no number is in no range.
+bool KernelPattern::isWithin(const Attribute &attribute, double value) {
+  return (!attribute.least || value >= *attribute.least) &&
+         (!attribute.above || value > *attribute.above) &&
+         (!attribute.below || value < *attribute.below);
+}
+
+std::string KernelPattern::boundsText(const Attribute &attribute) {
   auto text = [](double bound) {
     std::ostringstream stream;
     stream << bound;
     return stream.str();
   };
-  // What is no number is in no range.
-  if ((!attribute.least || value >= *attribute.least) &&
-      (!attribute.above || value > *attribute.above) &&
-      (!attribute.below || value < *attribute.below))
-    return {};
   std::string wanted;
   if (attribute.least)
     wanted = text(*attribute.least) + " or more";
@@ -62,7 +62,32 @@ std::string KernelPattern::checkBounds(const Attribute &attribute, double value,
   if (attribute.below)
     wanted += (wanted.empty() ? "less than " : " and less than ") +
               text(*attribute.below);
-  return "attribute '" + attribute.key + "' is " + found + ", wanted " + wanted;
+  return wanted;
+}
+
+/// `found` is the value as text.
+std::string KernelPattern::checkBounds(const Attribute &attribute, double value,
+                                       const std::string &found) {
+  return isWithin(attribute, value)
+             ? ""
+             : "attribute '" + attribute.key + "' is " + found + ", wanted " +
+                   boundsText(attribute);
+}
+
+/// A list has a number for each of `count` dimensions.
+std::string KernelPattern::checkList(const Attribute &attribute,
+                                     const std::vector<int64_t> &values,
+                                     size_t count) {
+  bool fits = values.size() == count;
+  for (const int64_t value : values)
+    fits &= isWithin(attribute, double(value));
+  const std::string bounds = boundsText(attribute);
+  return fits ? ""
+              : "attribute '" + attribute.key + "' is " + listText(values) +
+                    ", wanted " + std::to_string(count) +
+                    (count == 1 ? " number" : " numbers") +
+                    " for the dimensions " + attribute.letter +
+                    (bounds.empty() ? "" : ", each " + bounds);
 }
 
 std::string KernelPattern::matchAttributes(const KernelSpec &spec) const {

@@ -37,8 +37,10 @@ private:
   struct Attribute {
     std::string key;
     AttributeKind kind;
-    bool optional;      ///< flags are
-    std::string letter; ///< of which it is the size, or a range
+    bool optional; ///< flags are
+    /// The letter of which it is the size, or a range, or the group for each
+    /// dimension of which it has a number.
+    std::string letter;
     std::optional<double> least, above, below; ///< bounds of one number
   };
   /// One dimension: a number, a product of letters, or a group of dimensions.
@@ -48,8 +50,11 @@ private:
     int64_t number = -1;
     bool group = false;
     bool mayLack = false; ///< a group that need not be there
-    std::string rank;     ///< attribute that says how many are in a group
-    std::string range;    ///< attribute that may give a range of it
+    /// How many are in a group: as many as an attribute says, or another group
+    /// has; or from `least` to `most`, where that is not negative.
+    std::string rank;
+    int64_t least = 0, most = -1;
+    std::string range; ///< attribute that may give a range of it
   };
   struct Tensor {
     std::string name, element, swap;
@@ -74,20 +79,27 @@ private:
   void parseKind(const char *schema, const std::string &word,
                  std::string letter);
   bool hasLetter(const std::string &letter) const;
+  void checkRanks(const char *schema) const;
 
   static std::string checkInts(const Attribute &attribute,
                                const std::vector<int64_t> &values);
+  static bool isWithin(const Attribute &attribute, double value);
+  static std::string boundsText(const Attribute &attribute);
   static std::string checkBounds(const Attribute &attribute, double value,
                                  const std::string &found);
+  static std::string checkList(const Attribute &attribute,
+                               const std::vector<int64_t> &values,
+                               size_t count);
   std::string bindLetters(const KernelSpec &spec, KernelShapes &shapes) const;
   std::string checkLetters(KernelShapes &shapes) const;
+  std::string checkProducts(KernelShapes &shapes) const;
   void bindWide(const KernelSpec &spec, KernelShapes &shapes) const;
   static DataType statisticOf(const KernelShapes &shapes);
   static std::vector<Dimension> orderOf(const Tensor &pattern,
                                         const KernelSpec &spec);
   static std::vector<int64_t>
   groupSizes(const std::vector<Dimension> &dimensions, size_t rank,
-             const KernelSpec &spec);
+             const KernelShapes &shapes);
   std::string matchAttributes(const KernelSpec &spec) const;
   std::string matchList(const std::vector<Tensor> &patterns,
                         const std::vector<TensorType> &types,
@@ -114,6 +126,8 @@ private:
                          KernelShapes &shapes) const;
   std::string wanted(const Tensor &pattern, const TensorType &type,
                      const KernelShapes &shapes) const;
+  static bool addGroup(const Dimension &dimension, const KernelShapes &shapes,
+                       std::vector<std::string> &sizes);
   static std::string sizeText(const Dimension &dimension,
                               const KernelShapes &shapes, bool &known);
   std::string elementText(const Tensor &pattern, const TensorType &type,
@@ -134,6 +148,9 @@ std::string sizeLetter(std::string letter);
 /// Whether `element` stands for one of f32, bf16 and f16.
 bool isLaneName(const std::string &element);
 
+/// "[4, 16]".
+std::string listText(const std::vector<int64_t> &values);
+
 [[noreturn]] void refuseSchema(const std::string &name, const std::string &why);
 
 /// The rows of KernelSchemas.cpp.
@@ -148,6 +165,12 @@ const std::vector<KernelSchema> &productKernelSchemas();
 /// `most`; empty where nothing is.
 std::string checkCount(const KernelShapes &shapes, const char *attribute,
                        int64_t least, int64_t most);
+
+/// The rows of ShapeKernelSchemas.cpp.
+const std::vector<KernelSchema> &shapeKernelSchemas();
+
+/// The rows of WindowKernelSchemas.cpp.
+const std::vector<KernelSchema> &windowKernelSchemas();
 
 /// The rows of StepKernelSchemas.cpp.
 const std::vector<KernelSchema> &stepKernelSchemas();

@@ -61,6 +61,7 @@ KernelPattern::KernelPattern(const KernelSchema &schema) {
   operands = parseTensors(schema.name, text.substr(0, arrow));
   results = parseTensors(schema.name, text.substr(arrow + 2));
   parseAttributes(schema.name, schema.attributes);
+  checkRanks(schema.name);
   parseKinds(schema.name, kinds);
 }
 
@@ -123,6 +124,12 @@ KernelPattern::Dimension KernelPattern::parseDimension(std::string text) {
     dimension.group = true;
     dimension.rank = text.substr(dots + 2);
     dimension.mayLack = takeSuffix(dimension.rank, "?");
+    if (const size_t dash = dimension.rank.find('-');
+        dash != std::string::npos) {
+      dimension.least = std::atoll(dimension.rank.c_str());
+      dimension.most = std::atoll(dimension.rank.c_str() + dash + 1);
+      dimension.rank.clear();
+    }
     text.resize(dots);
   }
   if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
@@ -171,6 +178,19 @@ void KernelPattern::parseAttributes(const char *schema,
                           optional || found->second == AttributeKind::Flag,
                           letter, least, above, below});
   }
+}
+
+void KernelPattern::checkRanks(const char *schema) const {
+  for (const auto *patterns : {&operands, &results})
+    for (const Tensor &pattern : *patterns)
+      for (const Dimension &group : pattern.dimensions)
+        if (!group.rank.empty() && !hasLetter(group.rank) &&
+            std::none_of(attributes.begin(), attributes.end(),
+                         [&](auto &one) { return one.key == group.rank; }))
+          refuseSchema(schema, "has the group '" + group.name + ".." +
+                                   group.rank +
+                                   "', wanted an attribute or a group's name "
+                                   "behind the dots");
 }
 
 bool KernelPattern::hasLetter(const std::string &letter) const {

@@ -118,17 +118,27 @@ std::string KernelPattern::bindLetters(const KernelSpec &spec,
   return {};
 }
 
-/// What shows once all tensors are known: ranges of letters, and products of
-/// which a letter stands behind them.
+/// What shows once all tensors are known: ranges of letters, numbers for the
+/// dimensions of groups, and products of which a letter stands behind them.
 std::string KernelPattern::checkLetters(KernelShapes &shapes) const {
   for (const Attribute &attribute : attributes) {
-    auto range = shapes.spec->ints.find(attribute.key);
-    if (attribute.kind == AttributeKind::Range && !attribute.letter.empty() &&
-        range != shapes.spec->ints.end() &&
-        range->second[1] > shapes.size(attribute.letter))
-      return rangeText(attribute.key, range->second,
-                       shapes.size(attribute.letter));
+    auto found = shapes.spec->ints.find(attribute.key);
+    if (attribute.letter.empty() || found == shapes.spec->ints.end())
+      continue;
+    const std::vector<int64_t> &values = found->second;
+    if (attribute.kind == AttributeKind::Range &&
+        values[1] > shapes.size(attribute.letter))
+      return rangeText(attribute.key, values, shapes.size(attribute.letter));
+    if (attribute.kind == AttributeKind::Ints)
+      if (std::string wrong = checkList(attribute, values,
+                                        shapes.sizes(attribute.letter).size());
+          !wrong.empty())
+        return wrong;
   }
+  return checkProducts(shapes);
+}
+
+std::string KernelPattern::checkProducts(KernelShapes &shapes) const {
   for (const auto *patterns : {&operands, &results})
     for (const Tensor &pattern : *patterns)
       for (const Dimension &dimension : pattern.dimensions) {
@@ -171,17 +181,20 @@ bool KernelPattern::matchBroadcast(const std::vector<Dimension> &dimensions,
   return fits;
 }
 
-/// How many dimensions are in each group: as an attribute says, or the others.
+/// How many dimensions are in each group: as an attribute says, as another
+/// group has, or the others.
 std::vector<int64_t>
 KernelPattern::groupSizes(const std::vector<Dimension> &dimensions, size_t rank,
-                          const KernelSpec &spec) {
+                          const KernelShapes &shapes) {
   std::vector<int64_t> sizes;
   int64_t others = int64_t(rank);
   for (const Dimension &dimension : dimensions) {
     const bool isOpen = dimension.group && dimension.rank.empty();
     sizes.push_back(isOpen             ? -1
                     : !dimension.group ? 1
-                                       : spec.integer(dimension.rank));
+                    : shapes.spec->has(dimension.rank)
+                        ? shapes.spec->integer(dimension.rank)
+                        : int64_t(shapes.sizes(dimension.rank).size()));
     others -= isOpen ? 0 : sizes.back();
   }
   std::replace(sizes.begin(), sizes.end(), int64_t(-1), others);
@@ -193,10 +206,15 @@ bool KernelPattern::matchShape(const Tensor &pattern, const TensorType &type,
   const auto dimensions = orderOf(pattern, *shapes.spec);
   if (pattern.isBroadcast)
     return matchBroadcast(dimensions, type, shapes);
-  const auto sizes = groupSizes(dimensions, type.shape.size(), *shapes.spec);
+  const auto sizes = groupSizes(dimensions, type.shape.size(), shapes);
   int64_t rank = 0;
-  for (const int64_t size : sizes)
-    rank += size < 0 ? int64_t(type.shape.size()) + 1 : size;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Dimension &dimension = dimensions[i];
+    if (sizes[i] < 0 || (dimension.most >= 0 && (sizes[i] < dimension.least ||
+                                                 sizes[i] > dimension.most)))
+      return false;
+    rank += sizes[i];
+  }
   if (rank != int64_t(type.shape.size()))
     return false;
   bool fits = true;
@@ -223,8 +241,10 @@ std::string KernelPattern::checkRank(const Tensor &pattern,
                                      const KernelShapes &shapes) const {
   const int64_t rank = int64_t(type.shape.size());
   for (const Dimension &dimension : pattern.dimensions) {
+    if (!shapes.spec->has(dimension.rank))
+      continue;
     const int64_t found = shapes.spec->integer(dimension.rank);
-    if (!dimension.rank.empty() && (found < 0 || found >= rank))
+    if (found < 0 || found >= rank)
       return "attribute '" + dimension.rank + "' is " + std::to_string(found) +
              ", wanted a dimension of " + pattern.name + ", " + describe(type);
   }
@@ -237,7 +257,7 @@ std::string KernelPattern::checkRange(const Tensor &pattern,
                                       const TensorType &type,
                                       KernelShapes &shapes) const {
   const auto dimensions = orderOf(pattern, *shapes.spec);
-  const auto sizes = groupSizes(dimensions, type.shape.size(), *shapes.spec);
+  const auto sizes = groupSizes(dimensions, type.shape.size(), shapes);
   int64_t before = 0;
   for (size_t i = 0; i < dimensions.size(); before += sizes[i++]) {
     const Dimension &dimension = dimensions[i];
@@ -288,15 +308,18 @@ std::string KernelPattern::sizeText(const Dimension &dimension,
   if (shapes.dimensions.count(name))
     return std::to_string(shapes.size(name));
   std::string text;
+  int64_t product = 1;
+  bool isKnown = true;
   for (const std::string &letter : dimension.letters) {
     const std::string part = sizeLetter(letter);
-    text += text.empty() ? "" : "*";
-    if (shapes.dimensions.count(part))
-      text += std::to_string(shapes.size(part));
-    else
-      text += part, known = false;
+    const bool isBound = shapes.dimensions.count(part) != 0;
+    text += (text.empty() ? "" : "*") +
+            (isBound ? std::to_string(shapes.size(part)) : part);
+    product *= shapes.size(part);
+    isKnown &= isBound;
   }
-  return text;
+  known &= isKnown;
+  return isKnown ? std::to_string(product) : text;
 }
 
 std::string KernelPattern::elementText(const Tensor &pattern,
@@ -316,22 +339,35 @@ std::string KernelPattern::elementText(const Tensor &pattern,
   return shapes.isOperation ? "f64, f32, bf16 or f16" : "f32, bf16 or f16";
 }
 
+/// Adds the sizes of a group, or, where only their number is known, names.
+/// Returns whether sizes are known.
+bool KernelPattern::addGroup(const Dimension &dimension,
+                             const KernelShapes &shapes,
+                             std::vector<std::string> &sizes) {
+  const auto group = shapes.groups.find(dimension.name);
+  const auto model = shapes.groups.find(dimension.rank);
+  if (group != shapes.groups.end())
+    for (const int64_t size : group->second)
+      sizes.push_back(std::to_string(size));
+  else if (model != shapes.groups.end())
+    for (size_t i = 0; i < model->second.size(); ++i)
+      sizes.push_back(dimension.name + std::to_string(i));
+  else
+    sizes.push_back(dimension.name + "..");
+  return group != shapes.groups.end();
+}
+
 std::string KernelPattern::wanted(const Tensor &pattern, const TensorType &type,
                                   const KernelShapes &shapes) const {
   std::vector<std::string> sizes;
   bool known = true, mayLack = false;
   for (const Dimension &dimension : orderOf(pattern, *shapes.spec)) {
-    auto group = shapes.groups.find(dimension.name);
     if (!dimension.group) {
       sizes.push_back(sizeText(dimension, shapes, known));
-    } else if (group == shapes.groups.end()) {
-      sizes.push_back(dimension.name + "..");
-      known = false;
-    } else {
-      for (int64_t size : group->second)
-        sizes.push_back(std::to_string(size));
-      mayLack |= dimension.mayLack && !group->second.empty();
+      continue;
     }
+    known &= addGroup(dimension, shapes, sizes);
+    mayLack |= dimension.mayLack && !shapes.sizes(dimension.name).empty();
   }
   const std::string element = elementText(pattern, type, shapes, known);
   std::string text;
@@ -342,6 +378,10 @@ std::string KernelPattern::wanted(const Tensor &pattern, const TensorType &type,
     text += ", or without its last dimensions";
   if (pattern.isBroadcast)
     text += ", with any size replaced by 1";
+  for (const Dimension &dimension : pattern.dimensions)
+    if (dimension.most >= 0 && !shapes.groups.count(dimension.name))
+      text += ", with " + std::to_string(dimension.least) + " to " +
+              std::to_string(dimension.most) + " dimensions " + dimension.name;
   for (const Attribute &attribute : attributes)
     for (const Dimension &dimension : pattern.dimensions)
       if (attribute.kind == AttributeKind::Int &&

@@ -69,6 +69,8 @@ struct Table {
     add(builtInKernelSchemas());
     add(indexKernelSchemas());
     add(productKernelSchemas());
+    add(shapeKernelSchemas());
+    add(windowKernelSchemas());
     add(stepKernelSchemas());
     add(updateKernelSchemas());
   }

@@ -77,7 +77,8 @@ struct KernelArithmetic {
 ///   first dimension.
 /// - `r..` is a group of any number of dimensions; `..` is one that need not be
 ///   the same elsewhere. `o..dim` is a group of as many as the attribute `dim`
-///   says; a tensor has at most one other. `i..?` may be missing altogether.
+///   says, `k..s` one of as many as the group `s` has; a tensor has at most one
+///   other. `s..1-3` has one to three. `i..?` may be missing altogether.
 /// - `?` after a tensor's name says that it may be absent, from the last such
 ///   tensor on; `*` that there is any number of them; `+` that it is an addend,
 ///   a term of the results. `~transposed` behind a tensor swaps its last two
@@ -97,7 +98,8 @@ struct KernelArithmetic {
 ///   number, `ints` a list, `range` two increasing numbers from 0 on.
 /// - `eps:real>=0`, `theta:real>0` and `p:real>=0<1` have bounds.
 /// - `groups:int[u]` is the size of the letter `u`, 1 or more;
-///   `heads:range[h]` is a range of the letter `h`.
+///   `heads:range[h]` is a range of the letter `h`; `strides:ints[s]>=1` has a
+///   number for each dimension of the group `s`, within the bound.
 /// - `?` says that the key may be absent.
 struct KernelSchema {
   const char *name;

@@ -62,13 +62,6 @@ Windows windowsOf(const KernelSpec &spec, const TensorType &images,
                   const TensorType &results,
                   const std::vector<int64_t> &window);
 
-/// Says what does not fit: lists of a wrong length or with entries that are too
-/// small, or a number of windows that is neither rounded down nor, with
-/// `roundsUp`, up. Empty where all does.
-std::string checkWindows(const KernelSpec &spec, const TensorType &images,
-                         const TensorType &results,
-                         const std::vector<int64_t> &window, bool roundsUp);
-
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_PROGRAM_WINDOWS_H

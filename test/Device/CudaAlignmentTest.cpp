@@ -184,7 +184,7 @@ TEST_F(CudaAlignment, Movement) {
       const Array x = randomArray(type, {3, 5, width}, 1);
       KernelSpec split = makeSpec(
           "nn.split", {x}, {{type, {3, 5, 8}}, {type, {3, 5, width - 8}}});
-      split.ints["dim"] = {2};
+      split.ints = {{"dim", {2}}, {"sizes", {8, width - 8}}};
       compareAlignments(split, {x});
       for (const std::vector<int64_t> &permutation :
            {std::vector<int64_t>{1, 0, 2}, {0, 2, 1}}) {

@@ -338,7 +338,7 @@ TEST_F(CudaKernels, MovesOfEveryWidth) {
         const Array x = countedBytes(type, shape);
         KernelSpec split = makeSpec(
             "nn.split", {x}, {{type, {3, 5, first}}, {type, {3, 5, second}}});
-        split.ints["dim"] = {2};
+        split.ints = {{"dim", {2}}, {"sizes", {first, second}}};
         compare(split, {x}, 0);
         const Array narrow = countedBytes(type, {3, 5, first}),
                     wide = countedBytes(type, {3, 5, second});
@@ -403,7 +403,7 @@ TEST_F(CudaKernels, MovesData) {
     }
     KernelSpec split =
         makeSpec("nn.split", {x}, {{type, {4, 33, 30}}, {type, {4, 33, 40}}});
-    split.ints["dim"] = {2};
+    split.ints = {{"dim", {2}}, {"sizes", {30, 40}}};
     compare(split, {x}, 0);
     KernelSpec pad = makeSpec("tensor.pad", {x}, {{type, {5, 36, 70}}});
     pad.ints = {{"low", {1, 1, 0}}, {"high", {0, 2, 0}}};

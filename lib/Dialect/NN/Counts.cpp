@@ -25,10 +25,9 @@ Value nn::buildShare(OpBuilder &builder, Location loc,
       builder, loc, type.clone(builder.getF32Type()), counts);
   if (type.getRank() == 0)
     return ones;
-  return ReduceOp::create(builder, loc,
-                          RankedTensorType::get({}, builder.getF32Type()),
-                          Reduction::Mean, ones,
-                          llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
+  return ReduceOp::create(
+      builder, loc, RankedTensorType::get({}, builder.getF32Type()), ones,
+      Reduction::Mean, llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
 }
 
 /// `value` without conversions and reshapes.

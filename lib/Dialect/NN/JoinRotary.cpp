@@ -2,7 +2,7 @@
 
 #include "zero/Dialect/NN/JoinRotary.h"
 
-#include "Verification.h"
+#include "Types.h"
 
 #include "zero/Dialect/NN/TensorForms.h"
 

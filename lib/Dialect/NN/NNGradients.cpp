@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verification.h"
+#include "Types.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -72,11 +72,10 @@ LogicalResult LinearOp::buildGradient(OpBuilder &builder,
   if (getBias() && wanted[2]) {
     auto leading =
         llvm::to_vector(llvm::seq<int64_t>(0, typeOf(dy).getRank() - 1));
-    gradients[2] =
-        leading.empty()
-            ? dy
-            : ReduceOp::create(builder, getLoc(), getBias().getType(),
-                               Reduction::Sum, dy, leading);
+    gradients[2] = leading.empty() ? dy
+                                   : ReduceOp::create(builder, getLoc(),
+                                                      getBias().getType(), dy,
+                                                      Reduction::Sum, leading);
   }
   return success();
 }

@@ -1,7 +1,7 @@
 //===- NNIndexGradients.cpp - gradients of gathers, grouped products ------===//
 
 #include "Constants.h"
-#include "Verification.h"
+#include "Types.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -110,9 +110,9 @@ LogicalResult ScatterOp::buildGradient(OpBuilder &builder,
   if (wanted[0])
     gradients[0] = gathered(builder, loc, getX(), dy, getIds(), getDim());
   if (wanted[2])
-    gradients[2] = ScatterOp::create(builder, loc, dy.getType(), Scatter::Set,
+    gradients[2] = ScatterOp::create(builder, loc, dy.getType(),
                                      splat(builder, loc, typeOf(getX()), 0.0),
-                                     getIds(), dy, getDim());
+                                     getIds(), dy, Scatter::Set, getDim());
   return success();
 }
 

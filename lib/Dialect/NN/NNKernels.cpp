@@ -22,15 +22,6 @@ KernelDescription ReduceOp::describeKernel() {
   return kernel;
 }
 
-/// The sizes are those of the results.
-KernelDescription SplitOp::describeKernel() {
-  KernelDescription kernel;
-  kernel.name = getOperationName().str();
-  kernel.ints.emplace_back(
-      "dim", SmallVector<int64_t>{static_cast<int64_t>(getDim())});
-  return kernel;
-}
-
 /// The enumeration is the dialect's; the kernel takes its number.
 KernelDescription ScatterOp::describeKernel() {
   KernelDescription kernel;
@@ -41,5 +32,3 @@ KernelDescription ScatterOp::describeKernel() {
       "dim", SmallVector<int64_t>{static_cast<int64_t>(getDim())});
   return kernel;
 }
-
-LogicalResult ScatterOp::verify() { return zero::verifySignature(*this); }

@@ -1,6 +1,6 @@
 //===- NNRowBlocks.cpp - gradients of weights, some rows at a time --------===//
 
-#include "Verification.h"
+#include "Types.h"
 
 #include "zero/Dialect/NN/TensorForms.h"
 
@@ -76,7 +76,7 @@ void LinearWeightGradOp::dropUnusedResults(OpBuilder &builder) {
   auto rows =
       llvm::to_vector(llvm::seq<int64_t>(0, typeOf(getDy()).getRank() - 1));
   getDb().replaceAllUsesWith(ReduceOp::create(
-      builder, getLoc(), getDb().getType(), Reduction::Sum, getDy(), rows));
+      builder, getLoc(), getDb().getType(), getDy(), Reduction::Sum, rows));
   erase();
 }
 
@@ -124,4 +124,17 @@ Value GroupedMatmulGradOp::buildRowBlock(OpBuilder &builder, unsigned,
   return GroupedMatmulGradOp::create(
       builder, getLoc(), withRows(getD(), end - begin), getA(), getB(),
       getOffsets(), rowRange(builder, getRows(), begin, end));
+}
+
+/// With several groups a block of rows sees some channels only.
+bool ConvWeightGradOp::hasRowBlocks(unsigned) {
+  return getGroupsAttr().getInt() == 1;
+}
+
+Value ConvWeightGradOp::buildRowBlock(OpBuilder &builder, unsigned,
+                                      int64_t begin, int64_t end, RowsOf) {
+  return ConvWeightGradOp::create(
+      builder, getLoc(), withRows(getDw(), end - begin), getDy(), getX(),
+      getStridesAttr(), getPaddingAttr(), getDilationsAttr(), getGroupsAttr(),
+      rowRange(builder, getRows(), begin, end));
 }

@@ -1,7 +1,7 @@
 //===- NNShapeGradients.cpp - gradients of activations, shape operations --===//
 
 #include "Constants.h"
-#include "Verification.h"
+#include "Types.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -67,8 +67,8 @@ LogicalResult BroadcastOp::buildGradient(OpBuilder &builder,
   SmallVector<int64_t> newDims = getNewDims();
   gradients[0] = newDims.empty()
                      ? dy
-                     : ReduceOp::create(builder, getLoc(), getX().getType(),
-                                        Reduction::Sum, dy, newDims);
+                     : ReduceOp::create(builder, getLoc(), getX().getType(), dy,
+                                        Reduction::Sum, newDims);
   return success();
 }
 
@@ -122,7 +122,7 @@ static Value maxGradient(OpBuilder &builder, ReduceOp op, Value dy) {
       builder, loc, equal(op.getX(), maximum), position,
       splat(builder, loc, scores, -std::numeric_limits<double>::infinity()));
   Value best = ReduceOp::create(builder, loc, typeOf(op.getY()).clone(element),
-                                Reduction::Max, score, op.getDims());
+                                score, Reduction::Max, op.getDims());
   best = BroadcastOp::create(builder, loc, scores, best, op.getKeptDims());
   return arith::SelectOp::create(builder, loc, equal(score, best), dy,
                                  splat(builder, loc, x, 0.0));

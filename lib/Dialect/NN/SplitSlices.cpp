@@ -2,7 +2,7 @@
 
 #include "zero/Dialect/NN/TensorForms.h"
 
-#include "Verification.h"
+#include "Types.h"
 
 using namespace mlir;
 using namespace mlir::nn;

@@ -189,7 +189,7 @@ static LogicalResult splat(tensor::SplatOp op, ImplicitLocOpBuilder &b, Value g,
     auto dims = llvm::to_vector(llvm::seq<int64_t>(op.getType().getRank()));
     auto type = RankedTensorType::get({}, op.getInput().getType());
     Value sum = nn::ReduceOp::create(
-        b, type, nn::ReductionAttr::get(b.getContext(), nn::Reduction::Sum), g,
+        b, type, g, nn::ReductionAttr::get(b.getContext(), nn::Reduction::Sum),
         b.getDenseI64ArrayAttr(dims));
     return tensor::ExtractOp::create(b, sum, ValueRange());
   });

@@ -26,8 +26,7 @@ struct Movement {
 };
 
 /// nn.broadcast, nn.transpose, nn.split, and tensor.concat, extract_slice,
-/// insert_slice, pad and splat. Throws std::invalid_argument where types or
-/// attributes do not fit.
+/// insert_slice, pad and splat, of specs that fit their rows.
 Movement movementOf(const KernelSpec &spec);
 
 /// The names that `movementOf` knows.

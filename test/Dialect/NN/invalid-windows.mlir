@@ -1,7 +1,7 @@
 // RUN: zero-opt %s -split-input-file -verify-diagnostics
 
 func.func @conv_c1(%x: tensor<2x4xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op x has rank 2, wanted [N, C] and one to three spatial dimensions}}
+  // expected-error @+1 {{'nn.conv' op x is 2x4xf32, wanted [n, 1*i, s..] of f32, with 1 to 3 dimensions s, with groups 1}}
   %y = nn.conv %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x4xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -9,7 +9,7 @@ func.func @conv_c1(%x: tensor<2x4xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_c1_weights(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op w has rank 3, wanted 4}}
+  // expected-error @+1 {{'nn.conv' op w is 6x4x3xf32, wanted [1*m, 4, k0, k1] of f32, with groups 1}}
   %y = nn.conv %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x4x8x8xf32>, tensor<6x4x3xf32>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @conv_c1_weights(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3xf32>) {
 // -----
 
 func.func @conv_c2(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op strides is [1, 0], wanted 2 numbers, each 1 or more}}
+  // expected-error @+1 {{'nn.conv' op attribute 'strides' is [1, 0], wanted 2 numbers for the dimensions k, each 1 or more}}
   %y = nn.conv %x, %w strides [1, 0] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -25,7 +25,7 @@ func.func @conv_c2(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_c2_padding(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op padding is [0], wanted 2 numbers, each 0 or more}}
+  // expected-error @+1 {{'nn.conv' op attribute 'padding' is [0], wanted 2 numbers for the dimensions k, each 0 or more}}
   %y = nn.conv %x, %w strides [1, 1] padding [0] dilations [1, 1] groups 1 : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @conv_c2_padding(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_c2_dilations(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op dilations is [1, 1, 1], wanted 2 numbers, each 1 or more}}
+  // expected-error @+1 {{'nn.conv' op attribute 'dilations' is [1, 1, 1], wanted 2 numbers for the dimensions k, each 1 or more}}
   %y = nn.conv %x, %w strides [1, 1] padding [0, 0] dilations [1, 1, 1] groups 1 : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -41,7 +41,7 @@ func.func @conv_c2_dilations(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_c3(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op groups is 4, wanted a divisor of the 6 features of the weights}}
+  // expected-error @+1 {{'nn.conv' op w is 6x4x3x3xf32, wanted [4*m, 1, 3, 3] of f32, with groups 4}}
   %y = nn.conv %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 4 : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @conv_c3(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_c4(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op x has 4 channels, wanted 8: 2 groups times the 4 channels of w}}
+  // expected-error @+1 {{'nn.conv' op w is 6x4x3x3xf32, wanted 6x2x3x3xf32, with groups 2}}
   %y = nn.conv %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 2 : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @conv_c4(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_c5(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xbf16>) {
-  // expected-error @+1 {{'nn.conv' op w has element type bf16, wanted f32}}
+  // expected-error @+1 {{'nn.conv' op w is 6x4x3x3xbf16, wanted 6x4x3x3xf32, with groups 1}}
   %y = nn.conv %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xbf16>) -> tensor<2x6x6x6xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @conv_c5(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xbf16>) {
 // -----
 
 func.func @conv_c6(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv' op y has type tensor<2x6x8x8xf32>, wanted tensor<2x6x6x6xf32>}}
+  // expected-error @+1 {{'nn.conv' op y is 2x6x8x8xf32, wanted 2x6x6x6xf32}}
   %y = nn.conv %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x8x8xf32>
   return
 }
@@ -81,7 +81,7 @@ func.func @conv_c6_window(%x: tensor<2x4x8x8xf32>, %w: tensor<6x4x3x9xf32>) {
 // -----
 
 func.func @conv_transpose_c4(%x: tensor<2x5x6x6xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv_transpose' op x has 5 channels, wanted the 6 features of w}}
+  // expected-error @+1 {{'nn.conv_transpose' op w is 6x4x3x3xf32, wanted 5x4x3x3xf32, with groups 1}}
   %y = nn.conv_transpose %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x5x6x6xf32>, tensor<6x4x3x3xf32>) -> tensor<2x4x8x8xf32>
   return
 }
@@ -89,7 +89,7 @@ func.func @conv_transpose_c4(%x: tensor<2x5x6x6xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_transpose_c5(%x: tensor<2x6x6x6xf32>, %w: tensor<6x4x3x3xf16>) {
-  // expected-error @+1 {{'nn.conv_transpose' op w has element type f16, wanted f32}}
+  // expected-error @+1 {{'nn.conv_transpose' op w is 6x4x3x3xf16, wanted 6x4x3x3xf32, with groups 1}}
   %y = nn.conv_transpose %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x6x6x6xf32>, tensor<6x4x3x3xf16>) -> tensor<2x4x8x8xf32>
   return
 }
@@ -97,7 +97,7 @@ func.func @conv_transpose_c5(%x: tensor<2x6x6x6xf32>, %w: tensor<6x4x3x3xf16>) {
 // -----
 
 func.func @conv_transpose_c6(%x: tensor<2x6x6x6xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv_transpose' op x has type tensor<2x6x6x6xf32>, wanted tensor<2x6x7x6xf32>}}
+  // expected-error @+1 {{'nn.conv_transpose' op x is 2x6x6x6xf32, wanted 2x6x7x6xf32}}
   %y = nn.conv_transpose %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x6x6x6xf32>, tensor<6x4x3x3xf32>) -> tensor<2x4x9x8xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @conv_transpose_c6(%x: tensor<2x6x6x6xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @conv_transpose_c6_channels(%x: tensor<2x6x6x6xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'nn.conv_transpose' op y has 3 channels, wanted 4: 1 groups times the 4 channels of w}}
+  // expected-error @+1 {{'nn.conv_transpose' op y is 2x3x8x8xf32, wanted 2x4x8x8xf32, with groups 1}}
   %y = nn.conv_transpose %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x6x6x6xf32>, tensor<6x4x3x3xf32>) -> tensor<2x3x8x8xf32>
   return
 }
@@ -113,7 +113,7 @@ func.func @conv_transpose_c6_channels(%x: tensor<2x6x6x6xf32>, %w: tensor<6x4x3x
 // -----
 
 func.func @conv_weight_grad_c4(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.conv_weight_grad' op x has 4 channels, wanted 3: 1 groups times the 3 channels of dw}}
+  // expected-error @+1 {{'nn.conv_weight_grad' op dw is 6x3x3x3xf32, wanted 6x4x3x3xf32, with groups 1}}
   %y = nn.conv_weight_grad %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x6x6x6xf32>, tensor<2x4x8x8xf32>) -> tensor<6x3x3x3xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @conv_weight_grad_c4(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>)
 // -----
 
 func.func @conv_weight_grad_c5(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.conv_weight_grad' op dy has type tensor<2x6x6x6xf32>, wanted tensor<2x6x7x6xf32>}}
+  // expected-error @+1 {{'nn.conv_weight_grad' op dy is 2x6x6x6xf32, wanted 2x6x7x6xf32}}
   %y = nn.conv_weight_grad %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x6x6x6xf32>, tensor<2x4x8x8xf32>) -> tensor<6x4x2x3xf32>
   return
 }
@@ -129,7 +129,7 @@ func.func @conv_weight_grad_c5(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>)
 // -----
 
 func.func @conv_weight_grad_c6(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.conv_weight_grad' op dw has 5 rows, wanted 6}}
+  // expected-error @+1 {{'nn.conv_weight_grad' op dw is 5x4x3x3xf32, wanted 6x4x3x3xf32, with groups 1}}
   %y = nn.conv_weight_grad %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 : (tensor<2x6x6x6xf32>, tensor<2x4x8x8xf32>) -> tensor<5x4x3x3xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @conv_weight_grad_c6(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>)
 // -----
 
 func.func @conv_weight_grad_c6_rows(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.conv_weight_grad' op dw has 6 rows, wanted 2}}
+  // expected-error @+1 {{'nn.conv_weight_grad' op dw is 6x4x3x3xf32, wanted 2x4x3x3xf32, with groups 1}}
   %y = nn.conv_weight_grad %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 rows [0, 2] : (tensor<2x6x6x6xf32>, tensor<2x4x8x8xf32>) -> tensor<6x4x3x3xf32>
   return
 }
@@ -145,7 +145,7 @@ func.func @conv_weight_grad_c6_rows(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8x
 // -----
 
 func.func @conv_weight_grad_c7(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.conv_weight_grad' op rows are [4, 8], wanted [begin, end] with 0 <= begin < end <= 6}}
+  // expected-error @+1 {{'nn.conv_weight_grad' op rows are [4, 8], no range of the 6 there are}}
   %y = nn.conv_weight_grad %x, %w strides [1, 1] padding [0, 0] dilations [1, 1] groups 1 rows [4, 8] : (tensor<2x6x6x6xf32>, tensor<2x4x8x8xf32>) -> tensor<4x4x3x3xf32>
   return
 }
@@ -161,7 +161,7 @@ func.func @conv_weight_grad_c7_groups(%x: tensor<2x6x6x6xf32>, %w: tensor<2x4x8x
 // -----
 
 func.func @max_pool_c1(%x: tensor<2x4x8x8x2x2xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op x has rank 6, wanted [N, C] and one to three spatial dimensions}}
+  // expected-error @+1 {{'nn.max_pool' op x is 2x4x8x8x2x2xf32, wanted [n, c, s..] of f32, with 1 to 3 dimensions s}}
   %y = nn.max_pool %x window [2, 2] strides [2, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x8x8x2x2xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -169,7 +169,7 @@ func.func @max_pool_c1(%x: tensor<2x4x8x8x2x2xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op window is [2], wanted 2 numbers, each 1 or more}}
+  // expected-error @+1 {{'nn.max_pool' op attribute 'window' is [2], wanted 2 numbers for the dimensions s, each 1 or more}}
   %y = nn.max_pool %x window [2] strides [2, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @max_pool_c2(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_c2_strides(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op strides is [0, 2], wanted 2 numbers, each 1 or more}}
+  // expected-error @+1 {{'nn.max_pool' op attribute 'strides' is [0, 2], wanted 2 numbers for the dimensions s, each 1 or more}}
   %y = nn.max_pool %x window [2, 2] strides [0, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -185,7 +185,7 @@ func.func @max_pool_c2_strides(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_c2_dilations(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op dilations is [1], wanted 2 numbers, each 1 or more}}
+  // expected-error @+1 {{'nn.max_pool' op attribute 'dilations' is [1], wanted 2 numbers for the dimensions s, each 1 or more}}
   %y = nn.max_pool %x window [2, 2] strides [2, 2] padding [0, 0] dilations [1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -193,7 +193,7 @@ func.func @max_pool_c2_dilations(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_c3(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op padding is [0, 2], wanted at most half of the window [2, 2]}}
+  // expected-error @+1 {{'nn.max_pool' op attribute 'padding' is [0, 2], wanted at most half of the window [2, 2]}}
   %y = nn.max_pool %x window [2, 2] strides [2, 2] padding [0, 2] dilations [1, 1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -201,7 +201,7 @@ func.func @max_pool_c3(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_c4(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op y has shape [2, 4, 4, 5], wanted [2, 4, 4, 4], each 1 or more}}
+  // expected-error @+1 {{'nn.max_pool' op y is 2x4x4x5xf32, wanted 2x4x4x4xf32}}
   %y = nn.max_pool %x window [2, 2] strides [2, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x5xf32>
   return
 }
@@ -209,7 +209,7 @@ func.func @max_pool_c4(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_c4_up(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op y has shape [2, 4, 5, 4], wanted [2, 4, 3, 3], or rounded up [2, 4, 4, 4], each 1 or more}}
+  // expected-error @+1 {{'nn.max_pool' op y is 2x4x5x4xf32, wanted 2x4x3x3xf32, or rounded up 2x4x4x4xf32}}
   %y = nn.max_pool %x window [3, 3] strides [2, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x5x4xf32>
   return
 }
@@ -217,7 +217,7 @@ func.func @max_pool_c4_up(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_c4_type(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool' op y has element type bf16, wanted f32}}
+  // expected-error @+1 {{'nn.max_pool' op y is 2x4x4x4xbf16, wanted 2x4x4x4xf32}}
   %y = nn.max_pool %x window [2, 2] strides [2, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xbf16>
   return
 }
@@ -225,7 +225,7 @@ func.func @max_pool_c4_type(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_grad_c4(%dy: tensor<2x4x3x4xf32>, %x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool_grad' op dy has shape [2, 4, 3, 4], wanted [2, 4, 4, 4], each 1 or more}}
+  // expected-error @+1 {{'nn.max_pool_grad' op dy is 2x4x3x4xf32, wanted 2x4x4x4xf32}}
   %dx = nn.max_pool_grad %dy, %x window [2, 2] strides [2, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x3x4xf32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
   return
 }
@@ -233,7 +233,7 @@ func.func @max_pool_grad_c4(%dy: tensor<2x4x3x4xf32>, %x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @max_pool_grad_c5(%dy: tensor<2x4x4x4xf32>, %x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.max_pool_grad' op dx has type tensor<2x4x8x9xf32>, wanted tensor<2x4x8x8xf32>}}
+  // expected-error @+1 {{'nn.max_pool_grad' op dx is 2x4x8x9xf32, wanted 2x4x8x8xf32}}
   %dx = nn.max_pool_grad %dy, %x window [2, 2] strides [2, 2] padding [0, 0] dilations [1, 1] : (tensor<2x4x4x4xf32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x9xf32>
   return
 }
@@ -241,7 +241,7 @@ func.func @max_pool_grad_c5(%dy: tensor<2x4x4x4xf32>, %x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @avg_pool_c1(%x: tensor<2x4xf32>) {
-  // expected-error @+1 {{'nn.avg_pool' op x has rank 2, wanted [N, C] and one to three spatial dimensions}}
+  // expected-error @+1 {{'nn.avg_pool' op x is 2x4xf32, wanted [n, c, s..] of f32, with 1 to 3 dimensions s}}
   %y = nn.avg_pool %x window [2, 2] strides [2, 2] padding [0, 0] : (tensor<2x4xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @avg_pool_c1(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @avg_pool_c2(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.avg_pool' op padding is [-1, 0], wanted 2 numbers, each 0 or more}}
+  // expected-error @+1 {{'nn.avg_pool' op attribute 'padding' is [-1, 0], wanted 2 numbers for the dimensions s, each 0 or more}}
   %y = nn.avg_pool %x window [2, 2] strides [2, 2] padding [-1, 0] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -257,7 +257,7 @@ func.func @avg_pool_c2(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @avg_pool_c3(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.avg_pool' op padding is [2, 0], wanted at most half of the window [2, 2]}}
+  // expected-error @+1 {{'nn.avg_pool' op attribute 'padding' is [2, 0], wanted at most half of the window [2, 2]}}
   %y = nn.avg_pool %x window [2, 2] strides [2, 2] padding [2, 0] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
   return
 }
@@ -265,7 +265,7 @@ func.func @avg_pool_c3(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @avg_pool_c4(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.avg_pool' op y has shape [2, 3, 4, 4], wanted [2, 4, 4, 4], each 1 or more}}
+  // expected-error @+1 {{'nn.avg_pool' op y is 2x3x4x4xf32, wanted 2x4x4x4xf32}}
   %y = nn.avg_pool %x window [2, 2] strides [2, 2] padding [0, 0] : (tensor<2x4x8x8xf32>) -> tensor<2x3x4x4xf32>
   return
 }
@@ -273,7 +273,7 @@ func.func @avg_pool_c4(%x: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @avg_pool_grad_c4(%x: tensor<2x4x8x8xf32>) {
-  // expected-error @+1 {{'nn.avg_pool_grad' op dy has shape [2, 4, 8, 8], wanted [2, 4, 2, 2], each 1 or more}}
+  // expected-error @+1 {{'nn.avg_pool_grad' op dy is 2x4x8x8xf32, wanted 2x4x2x2xf32}}
   %y = nn.avg_pool_grad %x window [2, 2] strides [2, 2] padding [0, 0] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
   return
 }

@@ -145,6 +145,53 @@ TEST(KernelSchema, GroupsEndWhereAnAttributeSays) {
             "attribute 'dim' is 3, wanted a dimension of x, 3x9x4xf32");
 }
 
+/// Windows have as many dimensions as images, one to three, and lists a number
+/// for each.
+TEST(KernelSchema, GroupsHaveAsManyDimensionsAsOthers) {
+  KernelSpec conv = spec("nn.conv", {{F32, {2, 4, 7, 7}}, {F32, {6, 4, 5}}},
+                         {{F32, {2, 6, 3, 3}}});
+  conv.ints = {{"strides", {1, 1}},
+               {"padding", {0, 0}},
+               {"dilations", {1, 1}},
+               {"groups", {1}}};
+  EXPECT_EQ(wrongWith(conv),
+            "w is 6x4x5xf32, wanted [1*m, 4, k0, k1] of f32, with groups 1");
+  conv.operands[1].shape = {6, 4, 5, 5};
+  EXPECT_EQ(wrongWith(conv), "");
+  conv.ints["strides"] = {1, 0};
+  EXPECT_EQ(wrongWith(conv), "attribute 'strides' is [1, 0], wanted 2 numbers "
+                             "for the dimensions k, each 1 or more");
+  conv.ints["strides"] = {1};
+  EXPECT_EQ(wrongWith(conv), "attribute 'strides' is [1], wanted 2 numbers "
+                             "for the dimensions k, each 1 or more");
+  conv.operands[0].shape = {2, 4};
+  EXPECT_EQ(wrongWith(conv), "x is 2x4xf32, wanted [n, 1*i, s..] of f32, with "
+                             "1 to 3 dimensions s, with groups 1");
+}
+
+/// A slice of an extract_slice, the padding of a pad and the pieces of a
+/// concat.
+TEST(KernelSchema, SaysWhatMovesWant) {
+  KernelSpec concat =
+      spec("tensor.concat", {{F32, {2, 3}}, {F32, {2, 4}}}, {{F32, {2, 8}}});
+  concat.ints["dim"] = {1};
+  EXPECT_EQ(wrongWith(concat), "the pieces have 7 elements along dimension 1, "
+                               "wanted those of 2x8xf32");
+  concat.operands[1].shape = {3, 5};
+  EXPECT_EQ(wrongWith(concat), "piece 1 is 3x5xf32, wanted 2x5xf32");
+  KernelSpec pad = spec("tensor.pad", {{F32, {2, 3}}}, {{F32, {2, 5}}});
+  pad.ints = {{"low", {0, 1}}, {"high", {0, 2}}};
+  pad.floats["value"] = 0;
+  EXPECT_EQ(wrongWith(pad), "y is 2x5xf32, wanted 2x6xf32");
+  pad.ints["low"] = {0, -1};
+  EXPECT_EQ(wrongWith(pad), "the padding of dimension 1 is negative; cut with "
+                            "tensor.extract_slice");
+  KernelSpec slice = spec("tensor.extract_slice", {{F32, {5}}}, {{F32, {3}}});
+  slice.ints = {{"offsets", {1}}, {"sizes", {2}}, {"strides", {1}}};
+  EXPECT_EQ(wrongWith(slice),
+            "the slice has 2 elements, wanted those of 3xf32");
+}
+
 TEST(KernelSchema, AnOperationMayBeOfF64) {
   const DataType F64 = DataType::F64;
   KernelSpec made =
@@ -427,6 +474,8 @@ TEST(KernelSchemaDeathTest, EndsWhereARowCannotBeRead) {
               testing::ExitedWithCode(2), "no operand 'y'");
   EXPECT_EXIT(add("x:T[n] -> y:T[n]", "groups:int[u]"),
               testing::ExitedWithCode(2), "'groups:int\\[u\\]' of no letter");
+  EXPECT_EXIT(add("x:T[r..q] -> y:T[r..]", ""), testing::ExitedWithCode(2),
+              "the group 'r..q', wanted an attribute or a group's name");
   EXPECT_EXIT(KernelSchemas(
                   std::vector<KernelSchema>{{"nn.linear", "x:T[n] -> y:T[n]"}}),
               testing::ExitedWithCode(2), "twice");

@@ -136,7 +136,7 @@ TEST(KernelSplit, IsUndoneByConcat) {
       Array x = someArray(type, shape, 1);
       KernelSpec split =
           makeSpec("nn.split", {x}, {{type, first}, {type, second}});
-      split.ints["dim"] = {dim};
+      split.ints = {{"dim", {dim}}, {"sizes", {first[dim], second[dim]}}};
       std::vector<Array> pieces = checkKernel(
           split, {x},
           [&](const std::vector<Array> &in) {

@@ -126,9 +126,4 @@ class NN_Op<string mnemonic, list<Trait> traits = []>
 /// An operation that only moves elements.
 defvar NN_Move = DeclareOpInterfaceMethods<MoveOpInterface>;
 
-/// An operation that one runtime kernel computes: that of its name and its
-/// attributes, unless it lists NN_DescribesKernel.
-class NN_KernelOp<string mnemonic, list<Trait> traits = []>
-    : NN_Op<mnemonic, !listconcat([KernelOpInterface], traits)>;
-
 #endif // ZERO_DIALECT_NN_NNBASE_TD

@@ -64,9 +64,14 @@ def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
   }];
 }
 
-def NN_ScatterOp : NN_Op<"scatter", [NN_Differentiable, NN_DescribesKernel]> {
+def NN_ScatterOp : NN_SignedOp<"scatter",
+    [Elements<"x", "o..dim,q,i..">, Indices<"ids", "o..dim,q,i..?">,
+     Elements<"into", "o..dim,p,i..">],
+    [NN_Attribute<"kind", "int>=0<2", NN_ScatterAttr>, Int<"dim">],
+    [Elements<"y", "o..dim,p,i..">],
+    "parallel o i", [NN_Differentiable], NN_DescribesKernel> {
   let summary = "Set elements at given positions, or take the largest there";
-  let description = [{
+  let text = [{
     The result is `into` but where elements of `x` have their positions, which are
     given as those of `nn.gather` are, of elements or of rows. `set` puts the last
     of them there, in the order of k; `max` the largest of them and of the element
@@ -76,28 +81,21 @@ def NN_ScatterOp : NN_Op<"scatter", [NN_Differentiable, NN_DescribesKernel]> {
     The gradient of `set` for `x` is gathered: where several elements have one
     position, each gets it, as in PyTorch. The gradient of `max` is divided evenly
     among all that are the largest.
-
+  }];
+  let details = [{
     Constraints
-    - (C1) `dim` is a dimension of `into`.
-    - (C2) `x` has the shape of `into` but for `dim`, and its element type.
-    - (C3) `ids` has the dimensions of `x` up to and with `dim`, and then either all
-      others or none.
-    - (C4) the result has the type of `into`.
-    - (C5) `max` is of floats.
+    - (C1) `max` is of floats.
 
     ```mlir
     %y = nn.scatter set %x, %ids into %z dim 0 : (tensor<8xi32>, tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>
     %m = nn.scatter max %x, %to into %h dim 0 : (tensor<24x64xf32>, tensor<24xi32>, tensor<6x64xf32>) -> tensor<6x64xf32>
     ```
   }];
-  let arguments = (ins NN_ScatterAttr:$kind, NN_AnyTensor:$x,
-                       NN_IndexTensor:$ids, NN_AnyTensor:$into, I64Attr:$dim);
-  let results = (outs NN_AnyTensor:$y);
+  let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr, checkScatterKind}];
   let assemblyFormat = [{
     `` $kind $x `,` $ids `into` $into `dim` $dim attr-dict
     `:` functional-type(operands, results)
   }];
-  let hasVerifier = 1;
 }
 
 def NN_ArgsortOp : NN_SignedOp<"argsort",

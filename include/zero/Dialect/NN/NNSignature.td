@@ -56,7 +56,8 @@ class Int<string name, string bounds = "">
     : NN_Attribute<name, "int" # bounds, I64Attr>;
 class OptionalInt<string name>
     : NN_Attribute<name, "int?", OptionalAttr<I64Attr>>;
-class Ints<string name> : NN_Attribute<name, "ints", DenseI64ArrayAttr>;
+class Ints<string name, string bounds = "">
+    : NN_Attribute<name, "ints" # bounds, DenseI64ArrayAttr>;
 class Range<string name>
     : NN_Attribute<name, "range?", OptionalAttr<DenseI64ArrayAttr>>;
 class Real<string name, string bounds = "">
@@ -65,11 +66,13 @@ class Real<string name, string bounds = "">
 class Present<string tensor>
     : NN_Attribute<tensor, "flag", UnitAttr, /*isOwn=*/false>;
 
-/// An operation with the kernel of its name. `kinds` are those of its factors.
+/// An operation with the kernel of its name, and of its attributes unless `kernel`
+/// is NN_DescribesKernel. `kinds` are those of its factors.
 class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
                   list<NN_Attribute> theAttributes,
                   list<NN_Tensor> theResults, string kinds,
-                  list<Trait> traits = []> : NN_KernelOp<mnemonic, traits> {
+                  list<Trait> traits = [], Trait kernel = KernelOpInterface>
+    : NN_Op<mnemonic, !listconcat([kernel], traits)> {
   /// What the page says in front of the signature, and behind it.
   string text = "";
   string details = "";
