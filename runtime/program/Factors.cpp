@@ -60,7 +60,7 @@ private:
     factor.size = size;
     factor.kind = pattern.kindOf(letter, *shapes.spec);
     for (const auto &attribute : pattern.attributes)
-      if (attribute.letter == letter &&
+      if (!letter.empty() && attribute.letter == letter &&
           attribute.kind == KernelPattern::AttributeKind::Int)
         factor.attribute = attribute.key;
     factors.factors.push_back(factor);
@@ -70,12 +70,17 @@ private:
   FactoredDim one(const KernelPattern::Dimension &dimension, int64_t size) {
     const bool isRange =
         !dimension.range.empty() && shapes.spec->has(dimension.range);
-    if (dimension.letters.empty() || isRange)
+    if (dimension.letters.empty())
       return {{part("", "", size)}};
     FactoredDim result;
-    for (const std::string &letter : dimension.letters)
-      result.parts.push_back(
-          part(letter, letter, shapes.size(sizeLetter(letter))));
+    if (isRange)
+      result.parts = {part(dimension.name + "@" + dimension.range, "", size)};
+    else
+      for (const std::string &letter : dimension.letters)
+        result.parts.push_back(
+            part(letter, letter, shapes.size(sizeLetter(letter))));
+    if (!dimension.range.empty())
+      factors.factors[result.parts.back().factor].range = dimension.range;
     return result;
   }
 

@@ -34,6 +34,9 @@ struct Factor {
   /// one of a list; empty where there is none.
   std::string attribute;
   int64_t index = -1;
+  /// The attribute that gives a range of it, where it is the first dimension of
+  /// a result; empty where there is none.
+  std::string range;
 };
 
 struct FactoredDim;

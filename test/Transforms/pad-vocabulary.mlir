@@ -71,6 +71,29 @@ module @matmul {
 
 // -----
 
+// Rows of what a product reads are rows of what it gives.
+// CHECK-LABEL: module @projected
+// CHECK: zero.parameter @head : tensor<136x4xf32> = #zero.zeros rows 130
+// CHECK: zero.parameter @p : tensor<4x4xf32>
+// CHECK: nn.linear {{.*}} : (tensor<136x4xf32>, tensor<4x4xf32>) -> tensor<136x4xf32>
+// CHECK: nn.linear {{.*}} transposed : {{.*}} -> tensor<6x136xf32>
+// CHECK: nn.cross_entropy {{.*}} classes 130
+module @projected {
+  zero.optimizer "default" = #zero.sgd<>
+  zero.parameter @head : tensor<130x4xf32> = #zero.zeros
+  zero.parameter @p : tensor<4x4xf32> = #zero.zeros
+  zero.step @train(%x: tensor<6x4xf32>, %y: tensor<6xi32>) {
+    %w = zero.load @head : tensor<130x4xf32>
+    %p = zero.load @p : tensor<4x4xf32>
+    %t = nn.linear %w, %p : (tensor<130x4xf32>, tensor<4x4xf32>) -> tensor<130x4xf32>
+    %l = nn.linear %x, %t transposed : (tensor<6x4xf32>, tensor<130x4xf32>) -> tensor<6x130xf32>
+    %loss, %lse = nn.cross_entropy %l, %y : (tensor<6x130xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+    zero.yield %loss : tensor<f32>
+  }
+}
+
+// -----
+
 // Nothing is said of parameters without a vocabulary, of few rows, and of tables
 // that no product reads.
 // CHECK-LABEL: module @others

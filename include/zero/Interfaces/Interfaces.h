@@ -75,6 +75,23 @@ struct PaddedDim {
   int64_t dim;
 };
 
+/// What is padded as well where the operand is along `dim`: all that have the
+/// factor of that dimension, where it is parallel, and has a dimension to
+/// itself everywhere and one in a result; else nothing.
+std::optional<SmallVector<PaddedDim>> findPadded(Operation *op,
+                                                 unsigned operand, int64_t dim);
+
+/// Whether factors tell how a block of rows of the result is built: an
+/// attribute gives a range of them, or they are parallel, and first wherever
+/// they are.
+bool tellsRowBlocks(Operation *op, unsigned result);
+
+/// Builds rows [begin, end) of a result for which tellsRowBlocks() holds, by a
+/// copy of `op`; `rowsOf` gives the same rows of an operand.
+Value buildToldRowBlock(Operation *op, OpBuilder &builder, unsigned result,
+                        int64_t begin, int64_t end,
+                        llvm::function_ref<Value(unsigned)> rowsOf);
+
 /// The elements of `values`, integers, that are not `ignored`; null: none.
 struct CountedElements {
   Value values;

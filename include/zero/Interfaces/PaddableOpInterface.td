@@ -19,18 +19,21 @@ def PaddableOpInterface : OpInterface<"PaddableOpInterface"> {
       The results, and the other operands, that are padded as well, and along which
       dimension, where the operand `operand` is padded along `dim`. None, where the
       operation can be told how many indices count; nothing, where it cannot be
-      computed of padding.
+      computed of padding. If not implemented: all that have the factor of that
+      dimension, where it is parallel.
     }],
     "std::optional<::llvm::SmallVector<::mlir::zero::PaddedDim>>", "getPadded",
-    (ins "unsigned":$operand, "int64_t":$dim)>,
+    (ins "unsigned":$operand, "int64_t":$dim), /*methodBody=*/"",
+    "return ::mlir::zero::findPadded($_op.getOperation(), operand, dim);">,
     InterfaceMethod<[{
       Whether it may be faster where padded dimensions are a multiple.
-    }], "bool", "gainsFromPadding">,
+    }], "bool", "gainsFromPadding", (ins), /*methodBody=*/"", "return false;">,
     InterfaceMethod<[{
       Called once an operand has become larger along `dim`, and results have their new
       types: changes the attributes that depend on it. `size` indices count.
     }],
-    "void", "setPadded", (ins "unsigned":$operand, "int64_t":$dim, "int64_t":$size)>];
+    "void", "setPadded", (ins "unsigned":$operand, "int64_t":$dim, "int64_t":$size),
+    /*methodBody=*/"", "return;">];
 }
 
 #endif // ZERO_INTERFACES_PADDABLEOPINTERFACE_TD

@@ -14,10 +14,16 @@ def RowBlockOpInterface : OpInterface<"RowBlockOpInterface"> {
     bucket, so that it is never whole in memory. An operation without this
     interface is computed whole. A block has the bits of the same rows of the
     whole result: `--deterministic` rests on it.
+
+    How a block is built, factors tell: where the signature gives a range of the
+    result's first dimension (`v@rows`), the operation is built of that range, with
+    the same rows of addends; where that dimension is parallel, of the same rows of
+    all operands that begin with it.
   }];
   let methods = [
     InterfaceMethod<"Whether result `index` can be computed in blocks of rows.",
-      "bool", "hasRowBlocks", (ins "unsigned":$index)>,
+      "bool", "hasRowBlocks", (ins "unsigned":$index), /*methodBody=*/"",
+      "return ::mlir::zero::tellsRowBlocks($_op.getOperation(), index);">,
     InterfaceMethod<[{
       Builds rows [begin, end) of result `index` at the builder's insertion
       point, out of the operation's operands. `rowsOf(i)` gives the same rows of
@@ -26,7 +32,11 @@ def RowBlockOpInterface : OpInterface<"RowBlockOpInterface"> {
     "::mlir::Value", "buildRowBlock",
     (ins "::mlir::OpBuilder &":$builder, "unsigned":$index, "int64_t":$begin,
          "int64_t":$end,
-         "::llvm::function_ref<::mlir::Value(unsigned)>":$rowsOf)>,
+         "::llvm::function_ref<::mlir::Value(unsigned)>":$rowsOf),
+    /*methodBody=*/"", [{
+      return ::mlir::zero::buildToldRowBlock($_op.getOperation(), builder, index,
+                                             begin, end, rowsOf);
+    }]>,
     InterfaceMethod<[{
       Once blocks stand for a result: puts a cheaper operation, with the same bits,
       in the place of one that nothing reads all results of any more. By default

@@ -27,33 +27,9 @@ static IntegerAttr count(Operation *op, int64_t size) {
 // nn
 //===----------------------------------------------------------------------===//
 
-Padded LinearOp::getPadded(unsigned operand, int64_t dim) {
-  int64_t columns = getTransposed() ? 0 : 1;
-  bool isColumn = operand == getWMutable().getOperandNumber() && dim == columns;
-  bool isBias = operand > getWMutable().getOperandNumber();
-  if (!isColumn && !isBias)
-    return std::nullopt;
-  SmallVector<PaddedDim> padded = {{getY(), lastDim(getY())},
-                                   {getW(), columns}};
-  if (getBias())
-    padded.push_back({getBias(), 0});
-  return padded;
-}
-
 bool LinearOp::gainsFromPadding() { return true; }
 
-void LinearOp::setPadded(unsigned, int64_t, int64_t) {}
-
-Padded MatmulOp::getPadded(unsigned operand, int64_t dim) {
-  int64_t columns = lastDim(getB()) - (getTransposeB() ? 1 : 0);
-  if (operand != getBMutable().getOperandNumber() || dim != columns)
-    return std::nullopt;
-  return SmallVector<PaddedDim>{{getC(), lastDim(getC())}};
-}
-
 bool MatmulOp::gainsFromPadding() { return true; }
-
-void MatmulOp::setPadded(unsigned, int64_t, int64_t) {}
 
 Padded EmbeddingOp::getPadded(unsigned operand, int64_t dim) {
   if (operand != getTableMutable().getOperandNumber() || dim != 0 ||
@@ -61,8 +37,6 @@ Padded EmbeddingOp::getPadded(unsigned operand, int64_t dim) {
     return std::nullopt;
   return SmallVector<PaddedDim>();
 }
-
-bool EmbeddingOp::gainsFromPadding() { return false; }
 
 void EmbeddingOp::setPadded(unsigned, int64_t, int64_t size) {
   setNumEmbeddingsAttr(count(*this, size));
@@ -75,8 +49,6 @@ Padded CrossEntropyOp::getPadded(unsigned operand, int64_t dim) {
   return SmallVector<PaddedDim>();
 }
 
-bool CrossEntropyOp::gainsFromPadding() { return false; }
-
 void CrossEntropyOp::setPadded(unsigned, int64_t, int64_t size) {
   setClassesAttr(count(*this, size));
 }
@@ -87,58 +59,25 @@ void CrossEntropyOp::setPadded(unsigned, int64_t, int64_t size) {
 
 namespace {
 
-/// A conversion of each element.
+/// An operation that nothing needs to be told.
 template <typename Op>
-struct ConversionModel
-    : PaddableOpInterface::ExternalModel<ConversionModel<Op>, Op> {
-  Padded getPadded(Operation *op, unsigned, int64_t dim) const {
-    return SmallVector<PaddedDim>{{op->getResult(0), dim}};
-  }
-  bool gainsFromPadding(Operation *) const { return false; }
-  void setPadded(Operation *, unsigned, int64_t, int64_t) const {}
+struct PaddingModel : PaddableOpInterface::ExternalModel<PaddingModel<Op>, Op> {
 };
 
-/// A reshape in which the dimension stays one by itself.
-template <typename Op>
-struct ReshapeModel : PaddableOpInterface::ExternalModel<ReshapeModel<Op>, Op> {
-  static constexpr bool collapses = std::is_same_v<Op, tensor::CollapseShapeOp>;
-
-  Padded getPadded(Operation *op, unsigned, int64_t dim) const {
-    int64_t first = 0;
-    for (auto [index, group] :
-         llvm::enumerate(cast<Op>(op).getReassociationIndices())) {
-      int64_t before = collapses ? first : static_cast<int64_t>(index);
-      int64_t after = collapses ? static_cast<int64_t>(index) : first;
-      if (group.size() == 1 && before == dim)
-        return SmallVector<PaddedDim>{{op->getResult(0), after}};
-      first += static_cast<int64_t>(group.size());
-    }
-    return std::nullopt;
-  }
-  bool gainsFromPadding(Operation *) const { return false; }
+/// The sizes of the result are also an attribute.
+struct ExpandShapeModel
+    : PaddableOpInterface::ExternalModel<ExpandShapeModel,
+                                         tensor::ExpandShapeOp> {
   void setPadded(Operation *op, unsigned, int64_t, int64_t) const {
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-      expand.setStaticOutputShape(expand.getResultType().getShape());
+    auto expand = cast<tensor::ExpandShapeOp>(op);
+    expand.setStaticOutputShape(expand.getResultType().getShape());
   }
 };
 
-/// A slice that has all of the dimension.
+/// A slice that has all of the dimension has all of it still.
 struct ExtractSliceModel
     : PaddableOpInterface::ExternalModel<ExtractSliceModel,
                                          tensor::ExtractSliceOp> {
-  Padded getPadded(Operation *op, unsigned, int64_t dim) const {
-    auto slice = cast<tensor::ExtractSliceOp>(op);
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    if (slice.getStaticOffset(dim) != 0 || slice.getStaticStride(dim) != 1 ||
-        slice.getStaticSize(dim) != slice.getSourceType().getDimSize(dim) ||
-        dropped[dim])
-      return std::nullopt;
-    int64_t droppedBefore = 0;
-    for (int64_t before = 0; before < dim; ++before)
-      droppedBefore += dropped[before];
-    return SmallVector<PaddedDim>{{slice.getResult(), dim - droppedBefore}};
-  }
-  bool gainsFromPadding(Operation *) const { return false; }
   void setPadded(Operation *op, unsigned, int64_t dim, int64_t) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
     SmallVector<int64_t> sizes(slice.getStaticSizes());
@@ -151,15 +90,13 @@ struct ExtractSliceModel
 
 void mlir::nn::registerUpstreamPaddingModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    arith::ExtFOp::attachInterface<ConversionModel<arith::ExtFOp>>(*context);
-    arith::TruncFOp::attachInterface<ConversionModel<arith::TruncFOp>>(
-        *context);
+    arith::ExtFOp::attachInterface<PaddingModel<arith::ExtFOp>>(*context);
+    arith::TruncFOp::attachInterface<PaddingModel<arith::TruncFOp>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     tensor::CollapseShapeOp::attachInterface<
-        ReshapeModel<tensor::CollapseShapeOp>>(*context);
-    tensor::ExpandShapeOp::attachInterface<ReshapeModel<tensor::ExpandShapeOp>>(
-        *context);
+        PaddingModel<tensor::CollapseShapeOp>>(*context);
+    tensor::ExpandShapeOp::attachInterface<ExpandShapeModel>(*context);
     tensor::ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);
   });
 }

@@ -101,7 +101,7 @@ def NN_SiluMulGradOp : NN_SignedOp<"silu_mul_grad",
     [],
     [Floats<"dgate", "r..">, Floats<"dup", "r..">],
     "parallel r, linear dy",
-    [NN_RowBlocks, OverwritesOperands, SameOperandsAndResultType]> {
+    [RowBlockOpInterface, OverwritesOperands, SameOperandsAndResultType]> {
   let summary = "Gradients of silu_mul for both of its operands";
   let text = [{
     With s = 1 / (1 + exp(-gate)): `dgate = dy * up * s * (1 + gate * (1 - s))`

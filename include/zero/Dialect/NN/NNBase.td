@@ -115,8 +115,11 @@ defvar NN_Differentiable =
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 defvar NN_Epilogue = DeclareOpInterfaceMethods<EpilogueOpInterface>;
 defvar NN_Factors = DeclareOpInterfaceMethods<FactorOpInterface>;
-defvar NN_Paddable = DeclareOpInterfaceMethods<PaddableOpInterface>;
-defvar NN_RowBlocks = DeclareOpInterfaceMethods<RowBlockOpInterface>;
+/// Faster where what is padded is a multiple, or told how many indices count.
+defvar NN_GainsFromPadding =
+    DeclareOpInterfaceMethods<PaddableOpInterface, ["gainsFromPadding"]>;
+defvar NN_CountsUnpadded =
+    DeclareOpInterfaceMethods<PaddableOpInterface, ["getPadded", "setPadded"]>;
 defvar NN_DescribesKernel =
     DeclareOpInterfaceMethods<KernelOpInterface, ["describeKernel"]>;
 

@@ -68,7 +68,7 @@ def NN_ConvWeightGradOp : NN_SignedOp<"conv_weight_grad",
     [Floats<"dy", "n,u.m,o..1-3">, Floats<"x", "n,u.i,s..o">],
     !listconcat(NN_Sliding, [Range<"rows">]),
     [Floats<"dw", "u.m@rows,i,k..o">],
-    "parallel u m i, sum n, linear dy x", [NN_RowBlocks]> {
+    "parallel u m i, sum n, linear dy x", [RowBlockOpInterface]> {
   let summary = "Gradient of conv for its weights";
   let text = [{
     `dw[f, c, k..] = sum over n, o.. of dy[n, f, o..]

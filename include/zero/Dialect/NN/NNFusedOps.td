@@ -89,7 +89,8 @@ def NN_LinearWeightGradOp : NN_SignedOp<"linear_weight_grad",
     [Flag<"transposed">],
     [Floats<"dw", "k,n", "", "~transposed">, Floats<"db", "n">],
     "parallel k n, sum r, linear dy",
-    [DeclareOpInterfaceMethods<RowBlockOpInterface, ["dropUnusedResults"]>]> {
+    [DeclareOpInterfaceMethods<RowBlockOpInterface,
+         ["hasRowBlocks", "buildRowBlock", "dropUnusedResults"]>]> {
   let summary = "Gradients of nn.linear for its weight and its bias";
   let text = [{
     `dw[k, n] = sum over rows of x[.., k] dy[.., n]`, and stored as [N, K] with

@@ -41,7 +41,7 @@ def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
     [Int<"dim">, Range<"rows">, Present<"init">],
     [Floats<"y", "o..dim,p@rows,i..">],
     "parallel o i, sum q, linear x",
-    [NN_Differentiable, NN_RowBlocks, AccumulatingOpInterface]> {
+    [NN_Differentiable, RowBlockOpInterface, AccumulatingOpInterface]> {
   let summary = "Add elements up at given positions along a dimension";
   let text = [{
     An element of the result is the sum of those elements of `x` whose position it
@@ -213,7 +213,7 @@ def NN_GroupedMatmulGradOp : NN_SignedOp<"grouped_matmul_grad",
     [Floats<"a", "s,k">, Floats<"b", "s,n">, Indices<"offsets", "e'">],
     [Range<"rows">],
     [Floats<"d", "e@rows,k,n">],
-    "parallel k n, combined e, own s, linear a b", [NN_RowBlocks]> {
+    "parallel k n, combined e, own s, linear a b", [RowBlockOpInterface]> {
   let summary = "A product of columns for each group of rows: the matrices' gradient";
   let text = [{
     `d[e, k, n] = sum over the rows s of group e of a[s, k] b[s, n]`: the gradient of

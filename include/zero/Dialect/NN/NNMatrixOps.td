@@ -11,7 +11,7 @@ def NN_LinearOp : NN_SignedOp<"linear",
     [Floats<"y", "r..,n">],
     "parallel r n, sum k, linear x w",
     [DeclareOpInterfaceMethods<AddendOpInterface, ["keepsBits"]>,
-     NN_Differentiable, NN_Paddable]> {
+     NN_Differentiable, NN_GainsFromPadding]> {
   let summary = "Multiply the last dimension by a weight matrix, add a bias";
   let text = [{
     `y[.., n] = sum over k of x[.., k] w[k, n], plus b[n]`. With `transposed` the
@@ -37,7 +37,7 @@ def NN_MatmulOp : NN_SignedOp<"matmul",
     [Flag<"transpose_a">, Flag<"transpose_b">, Range<"rows">],
     [Floats<"c", "b..,m@rows,n">],
     "parallel b m n, sum k, linear a b",
-    [NN_Differentiable, NN_Paddable, NN_RowBlocks]> {
+    [NN_Differentiable, NN_GainsFromPadding, RowBlockOpInterface]> {
   let summary = "Multiply matrices, one pair a batch";
   let text = [{
     `c[.., m, n] = sum over k of a[.., m, k] b[.., k, n]`. `a` is stored as

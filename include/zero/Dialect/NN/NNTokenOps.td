@@ -10,7 +10,7 @@ def NN_EmbeddingOp : NN_SignedOp<"embedding",
     [OptionalInt<"num_embeddings">],
     [NN_Tensor<"y", "E", "t..,w", "", "", NN_FloatTensor>],
     "parallel t w, combined v, linear table",
-    [NN_Differentiable, NN_Paddable]> {
+    [NN_Differentiable, NN_CountsUnpadded]> {
   let summary = "Look rows of a table up";
   let text = [{
     `y[.., c] = table[ids[..], c]`. An id outside [0, V) is an error at run time.
@@ -39,7 +39,7 @@ def NN_EmbeddingGradOp : NN_SignedOp<"embedding_grad",
     [Range<"rows">, Present<"init">],
     [Floats<"dtable", "v@rows,w">],
     "parallel w, sum t, combined v, linear dy",
-    [NN_RowBlocks, AccumulatingOpInterface]> {
+    [RowBlockOpInterface, AccumulatingOpInterface]> {
   let summary = "Add rows up by id: the gradient of the table";
   let text = [{
     Row v of the result is the sum of the rows of `dy` whose id is v, in f32,
@@ -69,7 +69,7 @@ def NN_CrossEntropyOp : NN_SignedOp<"cross_entropy",
     [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      OptionalInt<"classes">],
     [Statistics<"loss", "">, Statistics<"lse", "r..">],
-    "combined n", [NN_CountedMean, NN_Differentiable, NN_Paddable]> {
+    "combined n", [NN_CountedMean, NN_Differentiable, NN_CountsUnpadded]> {
   let summary = "Mean of -log(probability of the target)";
   let text = [{
     Over the last dimension of `logits`, V classes:
