@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/TableGen/Error.h"
 #include "llvm/TableGen/Record.h"
 #include "llvm/TableGen/TableGenBackend.h"
 
@@ -31,6 +33,18 @@ static std::vector<const Record *> getKeys(const RecordKeeper &records) {
     return key->isSubClassOf("CompoundOption");
   });
   return keys;
+}
+
+/// No two records have the same `name`, which is a `what`.
+static void checkUnique(ArrayRef<const Record *> keys, StringRef name,
+                        StringRef what) {
+  StringMap<const Record *> seen;
+  for (const Record *key : keys) {
+    const StringRef text = getText(key, name);
+    if (!text.empty() && !seen.try_emplace(text, key).second)
+      PrintFatalError(key,
+                      "the " + what + " '" + text + "' is that of two keys");
+  }
 }
 
 /// The record that the key has under that name; null where it has none.
@@ -232,6 +246,8 @@ static void emitRow(const Record *key, raw_ostream &os) {
 /// Where each part of a configuration is, and the rows of the tables.
 static void emitRows(const RecordKeeper &records, raw_ostream &os) {
   emitSourceFileHeader("Rows of the table of configuration keys", os, records);
+  checkUnique(getKeys(records), "path", "path");
+  checkUnique(getInOrder(records, "Key"), "option", "option");
   os << "#ifdef GEN_SETTING_PARTS\n#undef GEN_SETTING_PARTS\n";
   for (const Record *part : getInOrder(records, "Part"))
     os << formatv("template <typename Config> static auto find{0}(Config "
@@ -257,6 +273,10 @@ static void emitPlanned(const RecordKeeper &records, raw_ostream &os) {
     const StringRef parameter = getText(key, "planned");
     if (parameter.empty())
       continue;
+    if (!getOptional(key, "part"))
+      PrintFatalError(key, "'" + getText(key, "path") +
+                               "' is planned with and has no field, wanted "
+                               "one that holds its value");
     const StringRef type = getText(key, "memberType");
     os << formatv("PLANNED({0}, {1}, \"{2}\", {3}, {4}, {5}, {6})\n",
                   type == "std::string" ? "::llvm::StringRef" : type,

@@ -87,6 +87,13 @@ class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
       !interleave(!foreach(attribute, theAttributes, attribute.text), " ");
   string kindText = kinds;
   list<NN_Attribute> own = !filter(attribute, theAttributes, attribute.isOwn);
+  list<NN_Attribute> unmatched = !filter(attribute, theAttributes,
+      !and(!not(attribute.isOwn),
+           !empty(!filter(tensor, !listconcat(theOperands, theResults),
+                          !eq(tensor.name, attribute.name)))));
+  assert !empty(unmatched), "nn." # mnemonic # " says that " #
+      !interleave(!foreach(attribute, unmatched, attribute.name), ", ") #
+      " may be absent, wanted a tensor of that name";
 
   let arguments = !con(
       !dag(ins, !foreach(tensor, theOperands, tensor.constraint),
