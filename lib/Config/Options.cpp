@@ -170,7 +170,7 @@ void OptionMerger::setReset(const json::Value &updates) {
 void OptionMerger::setPipelined(const json::Value &isPipelined) {
   const std::string block = "zero_optimization.offload_optimizer.";
   set(block + "pipeline", isPipelined);
-  if (*isPipelined.getAsBoolean())
+  if (isPipelined == json::Value(true))
     return;
   set(block + "pipeline_read", false);
   set(block + "pipeline_write", false);

@@ -40,8 +40,10 @@ static constexpr TypeRow kTypes[] = {{TensorDataType::Bool, "BOOL", 1},
                                      {TensorDataType::U64, "U64", 8}};
 
 static const TypeRow &rowOf(TensorDataType type) {
-  return *std::find_if(std::begin(kTypes), std::end(kTypes),
-                       [&](const TypeRow &row) { return row.type == type; });
+  for (const TypeRow &row : kTypes)
+    if (row.type == type)
+      return row;
+  throw std::logic_error("an element type without a row");
 }
 
 const char *zrt::nameOf(TensorDataType type) { return rowOf(type).name; }

@@ -3,8 +3,8 @@
 Runs clang-format over all tracked C++ and CUDA files of the checkout ROOT, looks in them
 for casts of numbers to shared enumerations, runs check_clock.py over its tests, and
 clang-tidy on the lines that changed since the merge base with main, or since the parent
-commit where main has everything; uncommitted changes count. clang-tidy reads the compilation database of BUILD, which must be built, since
-headers are generated.
+commit where main has everything; uncommitted changes count. clang-tidy reads the
+compilation database of BUILD, which must be built, since headers are generated.
 
 Writes one entry a check to RESULT.json, as `{"tests": [{"name", "code",
 "output"}]}` with the codes PASS, FAIL and SKIPPED, which count_tests.py adds up.
