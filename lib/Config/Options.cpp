@@ -7,7 +7,6 @@
 
 using namespace mlir::zero;
 using llvm::StringRef;
-using llvm::Twine;
 namespace json = llvm::json;
 
 static const ConfigKey &findOption(StringRef name) {
@@ -143,7 +142,7 @@ void OptionMerger::setTiers(const json::Value &text) {
 /// Bits of 0 quantize nothing.
 void OptionMerger::setBits(const json::Value &bits, StringRef enabled,
                            StringRef key) {
-  const bool quantizes = *bits.getAsInteger() != 0;
+  const bool quantizes = bits.getAsInteger() != 0;
   set(enabled, quantizes);
   if (quantizes)
     set(key, bits);
@@ -153,7 +152,7 @@ static constexpr StringRef kFeedback = "zero_optimization.zeropp_loco_param";
 
 /// A part of 1 feeds nothing back.
 void OptionMerger::setFeedback(const json::Value &beta) {
-  if (*beta.getAsNumber() == 1)
+  if (beta.getAsNumber() == 1.0)
     return set(kFeedback, nullptr);
   if (!isInRoot(kFeedback))
     reporter.setOption(kFeedback, name);
