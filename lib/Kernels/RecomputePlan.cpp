@@ -147,6 +147,7 @@ bool RecomputePlan::mayRecompute(Operation *op) const {
     readsTensors = true;
   }
   if (!readsTensors || !isMemoryEffectFree(op) ||
+      op->hasTrait<ExchangesValue>() ||
       (op->getNumRegions() != 0 && !isa<StridedOp>(op)))
     return false;
   if (policy != RecomputePolicy::Cheap)

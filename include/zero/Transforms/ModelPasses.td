@@ -364,6 +364,32 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::nn::NNDialect", "::mlir::arith::ArithDialect"];
 }
 
+def StartExchanges : Pass<"zero-start-exchanges", "::mlir::ModuleOp"> {
+  let summary = "Start exchanges of values, and wait for them where they are read";
+  let description = [{
+    What ranks that compute one model send one another becomes a started operation and
+    its wait, as the collectives of states are: from here on it is planned, priced,
+    traced and proven like them. It starts where the value is, and is waited for where
+    the first operation reads it, so that what lies between runs beside it.
+
+    - Needs: `zero-shard-model` and `zero-differentiate`; the last pass on the model.
+    What is gathered is brought into the order of the whole by moves behind the wait,
+    and a slice of an inner dimension becomes one of rows, which lie side by side, with
+    moves around it.
+
+    - Leaves: no `zero.all_reduce_value` and no `zero.gather_value`; slices of rows.
+    - Not done here: overlapping what does not depend on an exchange by moving it.
+
+    ```mlir
+    %y = zero.all_reduce_value %x over <tensor = 2> : tensor<8x64xf32>             // before
+    %p = zero.start_all_reduce %x over <tensor = 2> : tensor<8x64xf32> -> <tensor<8x64xf32>> // after
+    ...
+    %y = zero.wait %p : <tensor<8x64xf32>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::nn::NNDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def JoinRotary : Pass<"zero-join-rotary", "::mlir::ModuleOp"> {
   let summary = "Rotate queries and keys where their projection is";
   let description = [{

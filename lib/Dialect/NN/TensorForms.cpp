@@ -42,6 +42,36 @@ Value mlir::nn::buildReshape(ImplicitLocOpBuilder &b, Value value,
   return value;
 }
 
+Value mlir::nn::buildTranspose(ImplicitLocOpBuilder &b, Value value,
+                               ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape, moved;
+  for (int64_t dim : permutation) {
+    shape.push_back(type.getDimSize(dim));
+    if (shape.back() != 1)
+      moved.push_back(dim);
+  }
+  RankedTensorType result = type.clone(shape);
+  if (llvm::is_sorted(moved))
+    return buildReshape(b, value, result);
+  return TransposeOp::create(b, result, value,
+                             b.getDenseI64ArrayAttr(permutation));
+}
+
+SmallVector<Value> mlir::nn::buildSplit(ImplicitLocOpBuilder &b, Value value,
+                                        int64_t dim, ArrayRef<int64_t> sizes) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<Type> types;
+  SmallVector<int64_t> shape(type.getShape());
+  for (int64_t size : sizes) {
+    shape[dim] = size;
+    types.push_back(type.clone(shape));
+  }
+  auto split = SplitOp::create(b, types, value, b.getI64IntegerAttr(dim),
+                               b.getDenseI64ArrayAttr(sizes));
+  return llvm::to_vector_of<Value>(split.getResults());
+}
+
 Value mlir::nn::buildSplat(OpBuilder &builder, Location loc, Value scalar,
                            RankedTensorType type) {
   return buildBroadcast(builder, loc, scalar, {}, type);
@@ -107,19 +137,6 @@ Value nn::GatheredRows::buildIds(ImplicitLocOpBuilder &b,
         arith::AddIOp::create(b, arith::MulIOp::create(b, number, size), index);
   }
   return number;
-}
-
-/// `value` with dimension i where `permutation[i]` was.
-static Value buildTranspose(ImplicitLocOpBuilder &b, Value value,
-                            ArrayRef<int64_t> permutation) {
-  if (llvm::is_sorted(permutation))
-    return value;
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape;
-  for (int64_t from : permutation)
-    shape.push_back(type.getDimSize(from));
-  return nn::TransposeOp::create(b, type.clone(shape), value,
-                                 b.getDenseI64ArrayAttr(permutation));
 }
 
 Value nn::GatheredRows::buildTable(ImplicitLocOpBuilder &b,

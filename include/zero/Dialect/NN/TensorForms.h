@@ -21,6 +21,15 @@ Value buildSplat(OpBuilder &builder, Location loc, Value scalar,
 Value buildBroadcast(OpBuilder &builder, Location loc, Value value,
                      ArrayRef<int64_t> dims, RankedTensorType type);
 
+/// `value` with dimension i where `permutation[i]` was; views where that moves
+/// no element.
+Value buildTranspose(ImplicitLocOpBuilder &b, Value value,
+                     ArrayRef<int64_t> permutation);
+
+/// `value` cut along `dim` into parts of these sizes.
+SmallVector<Value> buildSplit(ImplicitLocOpBuilder &b, Value value, int64_t dim,
+                              ArrayRef<int64_t> sizes);
+
 /// A gather of static shape as one of rows of a table: the gathered dimensions,
 /// brought to the front, number its rows.
 struct GatheredRows {

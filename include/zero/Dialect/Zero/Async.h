@@ -136,6 +136,11 @@ namespace mlir::zero {
 template <typename ConcreteType>
 class PassesPending : public OpTrait::TraitBase<ConcreteType, PassesPending> {};
 
+/// Sends a value of the model to other ranks, and is not started yet.
+template <typename ConcreteType>
+class ExchangesValue : public OpTrait::TraitBase<ConcreteType, ExchangesValue> {
+};
+
 /// A collective that sends this rank's slices of parameters. It has either no
 /// operands, or one for each parameter, in order: a copy of the slice, which it
 /// sends instead.

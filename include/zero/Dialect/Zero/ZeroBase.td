@@ -52,6 +52,12 @@ def Zero_GathersSlices : NativeOpTrait<"GathersSlices"> {
   let cppNamespace = "::mlir::zero";
 }
 
+/// Sends a value of the model to other ranks: it is computed once, and runs when
+/// all of them have it.
+def Zero_ExchangesValue : NativeOpTrait<"ExchangesValue"> {
+  let cppNamespace = "::mlir::zero";
+}
+
 /// Ends what another operation started, or hands its handle on.
 def Zero_PassesPending : NativeOpTrait<"PassesPending"> {
   let cppNamespace = "::mlir::zero";

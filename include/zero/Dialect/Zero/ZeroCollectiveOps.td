@@ -288,10 +288,24 @@ def Zero_RefreshResidentOp
   let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
-def Zero_AllToAllOp
+/// Starts to send a value of the model, which no partition knows.
+class Zero_StartExchangeOp<string mnemonic>
     : Zero_CollectiveOp<
-          "all_to_all", [Zero_LinkEffects,
-                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+          mnemonic, [Zero_LinkEffects,
+                     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let arguments = (ins AnyStaticShapeTensor:$value, Zero_AxesAttr:$over,
+      DefaultValuedAttr<Zero_Stream, "StreamKind::Exchange">:$stream);
+  let results = (outs Zero_PendingType:$pending);
+  let assemblyFormat = "$value `over` $over (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getValue().getType());
+    }
+  }];
+}
+
+def Zero_AllToAllOp : Zero_StartExchangeOp<"all_to_all"> {
   let summary = "Start to exchange equal blocks of rows with every rank of a group";
   let description = [{
     The value is n equal blocks of rows, one for each of the n ranks of a group
@@ -315,11 +329,39 @@ def Zero_AllToAllOp
     %y = zero.wait %p : <tensor<4x8xbf16>>
     ```
   }];
-  let arguments = (ins AnyStaticShapeTensor:$value, Zero_AxesAttr:$over,
-      DefaultValuedAttr<Zero_Stream, "StreamKind::Exchange">:$stream);
-  let results = (outs Zero_PendingType:$pending);
-  let assemblyFormat = "$value `over` $over (`on` $stream^)? attr-dict `:` type($value) `->` type($pending)";
-  let hasVerifier = 1;
+}
+
+def Zero_StartAllReduceOp : Zero_StartExchangeOp<"start_all_reduce"> {
+  let summary = "Start to add up what the ranks of a group have of a value";
+  let description = [{
+    What `zero.all_reduce_value` means, started: `zero-start-exchanges` makes it. The
+    result is memory of its own, and is freed. The value stays as it is, and is read
+    until the wait.
+    Constraints
+    - (C1) the pending holds one tensor of the value's type.
+    - (C2) the group is axes of the module's mesh, in their order.
+    ```mlir
+    %p = zero.start_all_reduce %x over <tensor = 2> : tensor<4x8xbf16> -> <tensor<4x8xbf16>>
+    %y = zero.wait %p : <tensor<4x8xbf16>>
+    ```
+  }];
+}
+
+def Zero_StartAllGatherOp : Zero_StartExchangeOp<"start_all_gather"> {
+  let summary = "Start to bring together what the ranks of a group have of a value";
+  let description = [{
+    The values of all ranks, in their order, in a dimension in front of theirs:
+    `zero-start-exchanges` makes `zero.gather_value` of it. The result is memory of its
+    own, and is freed. The value stays as it is, and is read until the wait.
+    Constraints
+    - (C1) the pending holds one tensor of the value's type, with the ranks of the group
+      in front.
+    - (C2) the group is axes of the module's mesh, in their order.
+    ```mlir
+    %p = zero.start_all_gather %x over <tensor = 2> : tensor<4x8xbf16> -> <tensor<2x4x8xbf16>>
+    %y = zero.wait %p : <tensor<2x4x8xbf16>>
+    ```
+  }];
 }
 
 def Zero_WaitOp : Zero_Op<"wait", [Zero_LinkEffects, Zero_PassesPending]> {

@@ -21,8 +21,9 @@ class Zero_ValueOp<string mnemonic, list<Trait> traits = []>
                            DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;
 
 /// From a value to one of its type.
-class Zero_SameValueOp<string mnemonic>
-    : Zero_ValueOp<mnemonic, [AllTypesMatch<["value", "result"]>]> {
+class Zero_SameValueOp<string mnemonic, list<Trait> traits = []>
+    : Zero_ValueOp<mnemonic,
+                   !listconcat(traits, [AllTypesMatch<["value", "result"]>])> {
   let arguments = (ins AnyStaticShapeTensor:$value, Zero_AxesAttr:$over);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$value `over` $over attr-dict `:` type($value)";
@@ -42,7 +43,8 @@ def Zero_ReplicateOp : Zero_SameValueOp<"replicate"> {
   }];
 }
 
-def Zero_AllReduceValueOp : Zero_SameValueOp<"all_reduce_value"> {
+def Zero_AllReduceValueOp
+    : Zero_SameValueOp<"all_reduce_value", [Zero_ExchangesValue]> {
   let summary = "The sum of what the ranks of a group have; every rank gets it";
   let description = [{
     Added in the order of ranks, in f32 for 16-bit floats, and rounded once. The
@@ -55,7 +57,8 @@ def Zero_AllReduceValueOp : Zero_SameValueOp<"all_reduce_value"> {
   }];
 }
 
-class Zero_CutValueOp<string mnemonic> : Zero_ValueOp<mnemonic> {
+class Zero_CutValueOp<string mnemonic, list<Trait> traits = []>
+    : Zero_ValueOp<mnemonic, traits> {
   let arguments = (ins AnyStaticShapeTensor:$value, Zero_CutAttr:$cut);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$value `cut` $cut attr-dict `:` type($value) `->` type($result)";
@@ -76,7 +79,8 @@ def Zero_SliceValueOp : Zero_CutValueOp<"slice_value"> {
   }];
 }
 
-def Zero_GatherValueOp : Zero_CutValueOp<"gather_value"> {
+def Zero_GatherValueOp
+    : Zero_CutValueOp<"gather_value", [Zero_ExchangesValue]> {
   let summary = "A whole value from the parts that the ranks of a group have";
   let description = [{
     Its gradient is `zero.slice_value`: what all ranks compute with the whole is the

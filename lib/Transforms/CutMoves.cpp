@@ -1,0 +1,111 @@
+//===- CutMoves.cpp - parts of a dimension as rows ------------------------===//
+
+#include "CutMoves.h"
+
+#include "zero/Dialect/NN/TensorForms.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+namespace {
+/// A tensor as [outer, pieces, inner]: what is before the pieces that repeat,
+/// the pieces, and what is behind their dimension.
+struct Flattened {
+  Flattened(RankedTensorType type, CutAttr cut) : type(type) {
+    ArrayRef<int64_t> shape = type.getShape();
+    outer = llvm::product_of(shape.take_front(cut.getDim())) * cut.getRepeats();
+    inner = llvm::product_of(shape.drop_front(cut.getDim() + 1));
+  }
+  RankedTensorType with(ArrayRef<int64_t> shape) const {
+    return RankedTensorType::get(shape, type.getElementType());
+  }
+  RankedTensorType type;
+  int64_t outer, inner;
+};
+} // namespace
+
+bool mlir::zero::cutsRows(SliceValueOp slice) {
+  CutAttr cut = slice.getCut();
+  return Flattened(typeOf(slice.getValue()), cut).outer == 1 &&
+         cut.getPieces().size() == 1;
+}
+
+/// `value` [outer, pieces, inner] by pieces.
+static SmallVector<Value> splitPieces(ImplicitLocOpBuilder &b, Value value,
+                                      ArrayRef<int64_t> sizes) {
+  if (sizes.size() == 1)
+    return {value};
+  return nn::buildSplit(b, value, /*dim=*/1, sizes);
+}
+
+static Value joinPieces(ImplicitLocOpBuilder &b, ValueRange pieces) {
+  if (pieces.size() == 1)
+    return pieces.front();
+  return tensor::ConcatOp::create(b, b.getLoc(), /*dim=*/1, pieces);
+}
+
+/// This rank's part of a piece [outer, size, inner].
+static Value slicePiece(ImplicitLocOpBuilder &b, Value piece, AxesAttr over) {
+  RankedTensorType type = typeOf(piece);
+  int64_t outer = type.getDimSize(0), size = type.getDimSize(1);
+  int64_t ranks = over.getSize(), part = size / ranks * type.getDimSize(2);
+  Value rows = nn::buildTranspose(
+      b, nn::buildReshape(b, piece, type.clone({outer, ranks, part})),
+      {1, 0, 2});
+  auto cut =
+      CutAttr::get(b.getContext(), /*dim=*/0, /*repeats=*/1, {ranks}, over);
+  Value own = SliceValueOp::create(b, type.clone({1, outer, part}), rows, cut);
+  return nn::buildReshape(
+      b, own, type.clone({outer, size / ranks, type.getDimSize(2)}));
+}
+
+Value mlir::zero::buildFromRows(OpBuilder &builder, SliceValueOp slice) {
+  ImplicitLocOpBuilder b(slice.getLoc(), builder);
+  CutAttr cut = slice.getCut();
+  Flattened flat(typeOf(slice.getValue()), cut);
+  int64_t whole = llvm::sum_of(cut.getPieces(), int64_t(0));
+  SmallVector<Value> parts;
+  for (Value piece :
+       splitPieces(b,
+                   nn::buildReshape(b, slice.getValue(),
+                                    flat.with({flat.outer, whole, flat.inner})),
+                   cut.getPieces()))
+    parts.push_back(slicePiece(b, piece, cut.getOver()));
+  return nn::buildReshape(b, joinPieces(b, parts), typeOf(slice.getResult()));
+}
+
+Value mlir::zero::buildWhole(OpBuilder &builder, GatherValueOp gather,
+                             Value parts) {
+  ImplicitLocOpBuilder b(gather.getLoc(), builder);
+  CutAttr cut = gather.getCut();
+  int64_t ranks = cut.getOver().getSize();
+  Flattened flat(typeOf(gather.getResult()), cut);
+  int64_t whole = llvm::sum_of(cut.getPieces(), int64_t(0));
+  // [ranks, outer, part of the pieces, inner], then outer first.
+  Value rows = nn::buildTranspose(
+      b,
+      nn::buildReshape(
+          b, parts, flat.with({ranks, flat.outer, whole / ranks * flat.inner})),
+      {1, 0, 2});
+  SmallVector<int64_t> sizes;
+  for (int64_t piece : cut.getPieces())
+    sizes.push_back(piece / ranks);
+  if (sizes.size() == 1)
+    return nn::buildReshape(b, rows, typeOf(gather.getResult()));
+  // Of each rank its part of each piece; of each piece all ranks.
+  Value split = nn::buildReshape(
+      b, rows, flat.with({flat.outer * ranks, whole / ranks, flat.inner}));
+  SmallVector<Value> pieces;
+  for (auto [part, piece] :
+       llvm::zip_equal(splitPieces(b, split, sizes), cut.getPieces()))
+    pieces.push_back(
+        nn::buildReshape(b, part, flat.with({flat.outer, piece, flat.inner})));
+  return nn::buildReshape(b, joinPieces(b, pieces), typeOf(gather.getResult()));
+}

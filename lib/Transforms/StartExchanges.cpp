@@ -1,0 +1,77 @@
+//===- StartExchanges.cpp - exchanges of values, started and waited for ---===//
+
+#include "CutMoves.h"
+
+#include "zero/Dialect/Zero/Zero.h"
+#include "zero/Transforms/Passes.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_STARTEXCHANGES
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// The first operation of `block` that reads `value`, or its last operation.
+static Operation *findFirstUse(Value value, Block &block) {
+  Operation *first = &block.back();
+  for (Operation *user : value.getUsers()) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (here && here->isBeforeInBlock(first))
+      first = here;
+  }
+  return first;
+}
+
+/// Starts `op`, by an operation of the same group that gives `type`, and waits
+/// for it where the first operation reads it.
+template <typename StartOp>
+static Value startAndWait(OpBuilder &builder, Operation *op, AxesAttr over,
+                          RankedTensorType type) {
+  auto start = StartOp::create(builder, op->getLoc(),
+                               PendingType::get(op->getContext(), {type}),
+                               op->getOperand(0), over, StreamKind::Exchange);
+  builder.setInsertionPoint(findFirstUse(op->getResult(0), *op->getBlock()));
+  return WaitOp::create(builder, op->getLoc(), start.getPending()).getResult(0);
+}
+
+static void start(AllReduceValueOp op) {
+  OpBuilder builder(op);
+  op.replaceAllUsesWith(startAndWait<StartAllReduceOp>(
+      builder, op, op.getOver(), cast<RankedTensorType>(op.getType())));
+  op.erase();
+}
+
+/// What arrives is brought into the order of the whole where that is read.
+static void start(GatherValueOp op) {
+  OpBuilder builder(op);
+  auto part = cast<RankedTensorType>(op.getValue().getType());
+  AxesAttr over = op.getCut().getOver();
+  SmallVector<int64_t> shape = {over.getSize()};
+  llvm::append_range(shape, part.getShape());
+  Value parts =
+      startAndWait<StartAllGatherOp>(builder, op, over, part.clone(shape));
+  op.replaceAllUsesWith(buildWhole(builder, op, parts));
+  op.erase();
+}
+
+static void cutRows(SliceValueOp op) {
+  if (cutsRows(op))
+    return;
+  OpBuilder builder(op);
+  op.replaceAllUsesWith(buildFromRows(builder, op));
+  op.erase();
+}
+
+namespace {
+struct StartExchanges : public zero::impl::StartExchangesBase<StartExchanges> {
+  using StartExchangesBase::StartExchangesBase;
+
+  void runOnOperation() override {
+    getOperation().walk([](SliceValueOp op) { cutRows(op); });
+    getOperation().walk([](AllReduceValueOp op) { start(op); });
+    getOperation().walk([](GatherValueOp op) { start(op); });
+  }
+};
+} // namespace

@@ -1,0 +1,47 @@
+// Exchanges of values are started where the value is, and waited for where it is read.
+
+// RUN: zero-opt %s --zero-start-exchanges | FileCheck %s
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+// CHECK-LABEL: func.func @sum
+func.func @sum(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  // CHECK-NEXT: %[[P:.*]] = zero.start_all_reduce %arg0 over <tensor = 2> : tensor<8x4xf32> -> <tensor<8x4xf32>>
+  %s = zero.all_reduce_value %x over <tensor = 2> : tensor<8x4xf32>
+  // CHECK-NEXT: %[[A:.*]] = arith.addf
+  %a = arith.addf %y, %y : tensor<8x4xf32>
+  // CHECK-NEXT: %[[S:.*]] = zero.wait %[[P]]
+  // CHECK-NEXT: arith.addf %[[S]], %[[A]]
+  %b = arith.addf %s, %a : tensor<8x4xf32>
+  %c = arith.addf %s, %b : tensor<8x4xf32>
+  return %b, %c : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// What arrives rank by rank is brought into the order of the whole, piece by piece.
+// CHECK-LABEL: func.func @gather
+func.func @gather(%x: tensor<8x6xf32>) -> tensor<8x12xf32> {
+  // CHECK: %[[P:.*]] = zero.start_all_gather %arg0 over <tensor = 2> : tensor<8x6xf32> -> <tensor<2x8x6xf32>>
+  // CHECK: %[[W:.*]] = zero.wait %[[P]]
+  // CHECK: %[[T:.*]] = nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<2x8x6xf32>) -> tensor<8x2x6xf32>
+  // CHECK: %[[S:.*]]:2 = nn.split {{.*}} dim 1 sizes [4, 2] : (tensor<16x6x1xf32>)
+  // CHECK: tensor.concat dim(1) {{.*}} : (tensor<8x8x1xf32>, tensor<8x4x1xf32>) -> tensor<8x12x1xf32>
+  %y = zero.gather_value %x cut <dim 1 of [8, 4] over <tensor = 2>> : tensor<8x6xf32> -> tensor<8x12xf32>
+  return %y : tensor<8x12xf32>
+}
+
+// Rows lie side by side: nothing moves.
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: zero.slice_value %arg0 cut <dim 0 of [8] over <tensor = 2>>
+  // CHECK-NEXT: return
+  %y = zero.slice_value %x cut <dim 0 of [8] over <tensor = 2>> : tensor<8x4xf32> -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: func.func @columns
+func.func @columns(%x: tensor<8x4xf32>) -> tensor<8x2xf32> {
+  // CHECK: nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<8x2x2xf32>) -> tensor<2x8x2xf32>
+  // CHECK: zero.slice_value {{.*}} cut <dim 0 of [2] over <tensor = 2>> : tensor<2x8x2xf32> -> tensor<1x8x2xf32>
+  %y = zero.slice_value %x cut <dim 1 of [4] over <tensor = 2>> : tensor<8x4xf32> -> tensor<8x2xf32>
+  return %y : tensor<8x2xf32>
+}
