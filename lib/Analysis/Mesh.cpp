@@ -9,17 +9,23 @@ using namespace mlir::zero;
 
 MeshAxes mlir::zero::getMesh(ModuleOp module, TrainingAttr training) {
   for (MeshOp mesh : module.getOps<MeshOp>())
-    return {mesh.getAxesAttr(), mesh.getCutAxes(), mesh.getSecondaryAttr()};
+    return {mesh.getAxesAttr(), mesh.getAxes().getBatchAxes(),
+            mesh.getAxes().getModelAxes(), mesh.getCutAxes(),
+            mesh.getSecondaryAttr()};
   AxesAttr line = AxesAttr::getLine(module.getContext(), training.getRanks());
-  return {line, line, {}};
+  return {line, line, {}, line, {}};
+}
+
+AxesAttr MeshAxes::copiesOf(PartitionOp partition, bool sharded) const {
+  AxesAttr same = ranks.without(partition.getPartsAttr());
+  return same && sharded ? same.without(partition.getCut()) : same;
 }
 
 AxesAttr mlir::zero::findTensorAxis(ModuleOp module) {
   for (MeshOp mesh : module.getOps<MeshOp>())
-    for (auto [name, size] : llvm::zip_equal(mesh.getAxes().getNames(),
-                                             mesh.getAxes().getSizes()))
-      if (name == "tensor" && size > 1)
-        return AxesAttr::get(module.getContext(), name, size);
+    if (AxesAttr axes = mesh.getAxes().getModelAxes();
+        axes && axes.getSize() > 1)
+      return axes;
   return {};
 }
 
@@ -31,9 +37,10 @@ LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {
   if (llvm::range_size(meshes) > 1)
     return (*std::next(meshes.begin()))
         .emitOpError("is a second mesh, wanted one");
-  if (mesh.getAxes().getSize() != training.getRanks())
+  int64_t ranks = mesh.getAxes().getBatchAxes().getSize();
+  if (ranks != training.getRanks())
     return mesh.emitOpError("has ")
-           << mesh.getAxes().getSize() << " ranks, and the step runs on "
+           << ranks << " ranks with samples of their own, and the step runs on "
            << training.getRanks();
   return success();
 }

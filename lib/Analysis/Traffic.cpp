@@ -265,10 +265,15 @@ void TrafficAnalysis::addActivations(
     region.walk([&](CollectiveOpInterface op) {
       if (op.getTrafficClass() != zrt::TrafficClass::Activation || runs == 0)
         return;
+      // What is added up is sent twice; what is gathered is that of all ranks.
+      const int64_t times = op.getReduction() ? 2
+                            : op.getKind() == zrt::Collective::AllGather
+                                ? op.getGroup(partitions).getSize()
+                                : 1;
       for (Value operand : op->getOperands()) {
         auto tensor = cast<RankedTensorType>(operand.getType());
         parts.push_back({TrafficKind::Activations,
-                         tensor.getNumElements() * runs,
+                         times * tensor.getNumElements() * runs,
                          tensor.getElementType(), runs, op});
       }
     });
@@ -278,6 +283,7 @@ void TrafficAnalysis::addActivations(
 SmallVector<TrafficPart> TrafficAnalysis::expected(int64_t maxReuseDistance,
                                                    bool padded) const {
   SmallVector<TrafficPart> parts;
+  addActivations(parts);
   if (step.getTraining()->isSilent())
     return parts;
   for (PartitionOp partition : module.getOps<PartitionOp>())
@@ -290,6 +296,5 @@ SmallVector<TrafficPart> TrafficAnalysis::expected(int64_t maxReuseDistance,
       parts.push_back(makePart(TrafficKind::Refreshes, resident.getAttr(),
                                /*runs=*/1, nullptr));
   addGathers(maxReuseDistance, parts);
-  addActivations(parts);
   return parts;
 }

@@ -268,6 +268,7 @@ void ConfigReader::readZero() {
   readStateTiers();
   readOffload(values, reporter, config);
   readCheckpoint(values, options, reporter, config);
+  checkModelAxes(reporter, config);
   readGroups();
 }
 

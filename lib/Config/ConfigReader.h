@@ -27,6 +27,9 @@ void readMesh(const llvm::json::Object &root, const ConfigValues &values,
 void readSecondary(const ConfigValues &values, Reporter &reporter,
                    TrainConfig &config);
 
+/// Reports what cannot stand beside an axis that cuts the model, by its key.
+void checkModelAxes(Reporter &reporter, const TrainConfig &config);
+
 /// The axes within which quantized gradients are added up first.
 void readGradientAxes(const ConfigValues &values, Reporter &reporter,
                       TrainConfig &config);

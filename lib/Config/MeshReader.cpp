@@ -86,6 +86,12 @@ public:
   void run() {
     config.ranks = context.ranks.value_or(1);
     config.mesh = readAxes();
+    // Someone has samples.
+    if (!config.mesh.empty() &&
+        llvm::all_of(config.mesh, [](const MeshAxisConfig &axis) {
+          return zrt::isModelAxis(axis.name);
+        }))
+      config.mesh.insert(config.mesh.begin(), {"data", 1});
     if (reporter.hasErrors())
       return;
     if (!config.mesh.empty())
@@ -162,7 +168,7 @@ void MeshReader::countRanks() {
                                  Twine(ranks) + " ranks, and " +
                                  Twine(*context.ranks) +
                                  " are asked for; give one of the two");
-  config.ranks = ranks;
+  config.ranks = ranks / config.modelRanks();
 }
 
 void MeshReader::readShardAxes() {
@@ -172,7 +178,7 @@ void MeshReader::readShardAxes() {
       return axis.name == kShardAxis;
     });
     for (const MeshAxisConfig &axis : config.mesh)
-      if (!hasShard || axis.name == kShardAxis)
+      if (hasShard ? axis.name == kShardAxis : !zrt::isModelAxis(axis.name))
         config.shardAxes.push_back(axis.name);
     return;
   }
@@ -190,6 +196,11 @@ void MeshReader::readShardAxes() {
       reporter.error(kShardAxesKey, "'" + name.trim() +
                                         "' is no axis of the mesh " +
                                         print(config.mesh));
+    else if (zrt::isModelAxis(name.trim().str()))
+      reporter.error(kShardAxesKey,
+                     "the ranks of '" + name.trim() +
+                         "' have one model together, over which states are "
+                         "not cut; name other axes");
   for (const MeshAxisConfig &axis : config.mesh)
     if (llvm::any_of(names,
                      [&](StringRef name) { return name.trim() == axis.name; }))
@@ -275,4 +286,26 @@ void mlir::zero::readGradientAxes(const ConfigValues &values,
   else
     config.gradientAxes = findNodes(kWithinKey, values.integer(kWithinKey),
                                     values, reporter, config);
+}
+
+void mlir::zero::checkModelAxes(Reporter &reporter, const TrainConfig &config) {
+  if (config.modelRanks() == 1)
+    return;
+  auto refuse = [&](bool isGiven, StringRef key) {
+    if (isGiven)
+      reporter.error(key, "does not work on the mesh " + ::print(config.mesh) +
+                              ", of which an axis cuts the model; leave the "
+                              "key out, or the axis");
+  };
+  refuse(config.offloadOptimizer && !config.offloadOptimizer->parameters,
+         "zero_optimization.offload_optimizer");
+  refuse(config.offloadOptimizer && config.offloadOptimizer->parameters,
+         "zero_optimization.offload_param");
+  refuse(!config.secondaryAxes.empty(), kHpzKey);
+  refuse(config.quantizedWeightBits,
+         "zero_optimization.zero_quantized_weights");
+  refuse(config.quantizedFrozenBits,
+         "zero_optimization.zero_quantized_nontrainable_weights");
+  refuse(config.quantizedGradientBits,
+         "zero_optimization.zero_quantized_gradients");
 }

@@ -221,7 +221,7 @@ LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
   zrt::Command &command = newCommand(op, start.getLabel());
   command.opcode = zrt::Opcode::Start;
   command.collective = op.getKind();
-  command.group = numberOf(op.getGroup(state), mesh, program);
+  command.group = numberOf(op.getGroup(state), mesh, program.mesh);
   command.traffic = op.getTrafficClass();
   command.stream = toRuntime(start.getStream());
   command.ticket = tickets.number(op);
@@ -270,13 +270,38 @@ void CommandBuilder::visitSecondarySlice(SecondarySliceOp slice) {
     zrt::BufferRef from =
         toBufferRef(getPart(whole, type, begin - first, count), groups);
     from.stride = from.bytes;
-    from.group = numberOf(slice.getOver(), mesh, program);
+    from.group = numberOf(slice.getOver(), mesh, program.mesh);
     zrt::BufferRef to = toBufferRef(
         getPart(placeOf(slice), type, (begin - first) / ranks, count), groups);
     addKernel(slice,
               describeFlatKernel("zero.copy", {{count, type}, {count, type}}),
               {from, to}, "secondary slice of " + slice.getParameter().str());
   }
+}
+
+/// The rows of this rank, which lie side by side, as zero-start-exchanges
+/// leaves them.
+LogicalResult CommandBuilder::visitSliceValue(SliceValueOp slice) {
+  CutAttr cut = slice.getCut();
+  if (cut.getDim() != 0 || cut.getRepeats() != 1 || cut.getPieces().size() != 1)
+    return slice.emitOpError("is cut as ")
+           << cut << ", wanted rows that lie side by side; run "
+           << "zero-start-exchanges";
+  record(*slice);
+  auto type = cast<RankedTensorType>(slice.getType());
+  Type element = type.getElementType();
+  zrt::BufferRef from = toBufferRef(
+      getPart(placeOf(slice.getValue()), element, 0, type.getNumElements()),
+      groups);
+  from.stride = from.bytes;
+  from.group = numberOf(cut.getOver(), mesh, program.mesh);
+  int64_t count = type.getNumElements();
+  addKernel(
+      slice,
+      describeFlatKernel("zero.copy", {{count, element}, {count, element}}),
+      {from, toBufferRef(placeOf(slice.getResult()), groups)},
+      "slice of a value");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,7 @@ zrt::BufferRef mlir::zero::toBufferRef(AtAttr place, MeshGroups groups) {
 MeshGroups mlir::zero::groupsOf(const MeshAxes &mesh) {
   // In the order of `describeMesh`.
   MeshGroups groups;
-  groups.cut = mesh.cut == mesh.all ? zrt::kAllRanks : 1;
+  groups.cut = mesh.cut == mesh.ranks ? zrt::kAllRanks : 1;
   groups.replicas = mesh.replicas() > 1 ? 2 : zrt::kAllRanks;
   return groups;
 }
@@ -49,7 +49,7 @@ MeshGroups mlir::zero::groupsOf(const MeshAxes &mesh) {
 /// The indices of `axes` in the mesh.
 static zrt::MeshGroup toGroup(const MeshAxes &mesh, AxesAttr axes) {
   zrt::MeshGroup group;
-  for (auto [index, name] : llvm::enumerate(mesh.all.getNames()))
+  for (auto [index, name] : llvm::enumerate(mesh.ranks.getNames()))
     if (axes && llvm::is_contained(axes.getNames(), name))
       group.axes.push_back(index);
   return group;
@@ -57,25 +57,27 @@ static zrt::MeshGroup toGroup(const MeshAxes &mesh, AxesAttr axes) {
 
 zrt::Mesh mlir::zero::describeMesh(const MeshAxes &mesh) {
   zrt::Mesh described;
-  if (mesh.all.isLine())
+  if (mesh.ranks.isLine())
     return described;
   for (auto [name, size] :
-       llvm::zip_equal(mesh.all.getNames(), mesh.all.getSizes()))
+       llvm::zip_equal(mesh.ranks.getNames(), mesh.ranks.getSizes()))
     described.axes.push_back({name.str(), size});
-  described.groups.push_back(toGroup(mesh, mesh.all));
-  if (mesh.cut != mesh.all) {
+  described.groups.push_back(toGroup(mesh, mesh.ranks));
+  if (mesh.cut != mesh.ranks)
     described.groups.push_back(toGroup(mesh, mesh.cut));
+  if (mesh.replicas() > 1)
     described.groups.push_back(toGroup(mesh, mesh.replicaAxes()));
-  }
+  if (mesh.model)
+    described.samples = numberOf(mesh.all, mesh, described);
   return described;
 }
 
 uint32_t mlir::zero::numberOf(AxesAttr axes, const MeshAxes &mesh,
-                              zrt::Program &program) {
-  if (!axes || axes == mesh.all)
+                              zrt::Mesh &described) {
+  if (!axes || axes == mesh.ranks)
     return zrt::kAllRanks;
   zrt::MeshGroup group = toGroup(mesh, axes);
-  std::vector<zrt::MeshGroup> &known = program.mesh.groups;
+  std::vector<zrt::MeshGroup> &known = described.groups;
   for (uint32_t number = 0; number < known.size(); ++number)
     if (known[number].axes == group.axes)
       return number;
@@ -141,6 +143,7 @@ LogicalResult CommandBuilder::visit(Operation &op) {
       .Case([&](SecondarySliceOp op) {
         return visitSecondarySlice(op), success();
       })
+      .Case([&](SliceValueOp op) { return visitSliceValue(op); })
       .Case([&](AccumulateOp op) { return visitAccumulate(op), success(); })
       .Case([&](YieldOp yield) { return visitYield(yield), success(); })
       .Case([&](AsyncOpInterface start) { return visitStart(start); })

@@ -29,9 +29,9 @@ struct MeshGroups {
 MeshGroups groupsOf(const MeshAxes &mesh);
 /// The mesh as the runtime has it: without axes where it is a line.
 zrt::Mesh describeMesh(const MeshAxes &mesh);
-/// The program's group of these axes of `mesh`, made for the first that asks;
-/// null for all ranks.
-uint32_t numberOf(AxesAttr axes, const MeshAxes &mesh, zrt::Program &program);
+/// The group of these axes of `mesh` in what the runtime has, made for the
+/// first that asks; null for all ranks.
+uint32_t numberOf(AxesAttr axes, const MeshAxes &mesh, zrt::Mesh &described);
 
 /// Numbers of starts, in all regions: a wait may be in another one.
 class Tickets {
@@ -65,6 +65,7 @@ private:
   void addStridedKernel(StridedOp op, zrt::KernelSpec spec);
   LogicalResult visitConstant(Operation &op);
   void visitSecondarySlice(SecondarySliceOp slice);
+  LogicalResult visitSliceValue(SliceValueOp slice);
   void visitAccumulate(AccumulateOp accumulate);
   void accumulateOwned(AccumulateOp accumulate, PartitionOp partition);
   void visitYield(YieldOp yield);

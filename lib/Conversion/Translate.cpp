@@ -58,7 +58,7 @@ void Translator::translateTraining() {
   program.name = step.getSymName().str();
   program.pretrained = step->hasAttr("zero.pretrained");
   to.stage = from.getStage();
-  to.ranks = from.getRanks();
+  to.ranks = from.getRanks() * (mesh.model ? mesh.model.getSize() : 1);
   program.mesh = describeMesh(mesh);
   to.accumulation = from.getAccumulation();
   to.deterministic = from.getDeterministic();
@@ -185,6 +185,12 @@ LogicalResult Translator::translateParameters() {
     to.name = from.getSymName().str();
     ArrayRef<int64_t> shape = from.getUnpaddedType().getShape();
     to.shape.assign(shape.begin(), shape.end());
+    if (CutAttr cut = from.getCutAttr()) {
+      to.shape[cut.getDim()] = cut.getWholeSize();
+      to.cut = {static_cast<uint32_t>(cut.getDim()), cut.getRepeats(),
+                cut.getPieces().vec(),
+                numberOf(cut.getOver(), mesh, program.mesh)};
+    }
     to.padding = from.getElements() - from.getUnpaddedType().getNumElements();
     to.modelType = *toDataType(from.getTensorType().getElementType());
     to.computeType = *toDataType(partition.getComputeType());
@@ -284,23 +290,24 @@ void Translator::computeTraffic() {
   add(groups.cut, zrt::TrafficClass::Gradient, all(TrafficKind::Gradients));
   AxesAttr within = step.getTraining()->getPlanning().getGradientsWithin();
   if (within)
-    add(numberOf(within, mesh, program), zrt::TrafficClass::Gradient,
+    add(numberOf(within, mesh, program.mesh), zrt::TrafficClass::Gradient,
         all(TrafficKind::GradientsWithin));
-  add(within ? numberOf(mesh.cut.without(within), mesh, program) : groups.cut,
+  add(within ? numberOf(mesh.cut.without(within), mesh, program.mesh)
+             : groups.cut,
       zrt::TrafficClass::Gradient, all(TrafficKind::QuantizedGradients));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Refreshes));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Gathers));
   add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Quantized));
   if (uint64_t again = all(TrafficKind::Regathers))
-    add(numberOf(mesh.secondary, mesh, program), zrt::TrafficClass::Parameter,
-        again);
+    add(numberOf(mesh.secondary, mesh, program.mesh),
+        zrt::TrafficClass::Parameter, again);
   if (groups.replicas != zrt::kAllRanks)
     add(groups.replicas, zrt::TrafficClass::Gradient,
         all(TrafficKind::Replicas));
   for (const TrafficPart &part : expected)
     if (part.kind == TrafficKind::Activations)
       add(numberOf(cast<CollectiveOpInterface>(part.op).getGroup(state), mesh,
-                   program),
+                   program.mesh),
           zrt::TrafficClass::Activation, part.elements);
 }
 

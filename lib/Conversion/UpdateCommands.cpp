@@ -71,9 +71,11 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
       spec.ints["base"] = {piece.base};
       if (!partition.getOptimizerInterface().takesGradients())
         spec.ints["finite_only"] = {1};
-      // Replicas hold the same elements, which count once.
-      if (partition.hasShardedOptimizer() && groups.replicas != zrt::kAllRanks)
-        spec.ints["copies"] = {groups.replicas};
+      // Elements that several ranks have count once.
+      AxesAttr copies =
+          mesh.copiesOf(partition, partition.hasShardedOptimizer());
+      if (copies && (partition.hasShardedOptimizer() || mesh.model))
+        spec.ints["copies"] = {numberOf(copies, mesh, program.mesh)};
       AtAttr gradient =
           pieceOf(state, partition, "gradients", piece,
                   partition.hasShardedGradients(), partition.getGradientType());

@@ -322,7 +322,7 @@ double OperationCost::cost(Operation *op) const {
       .Case([&](CollectiveOpInterface op) { return collective(op); })
       .Case([&](AccumulateOp op) { return accumulate(op); })
       .Case([&](GradStatsOp op) { return statistics(op); })
-      .Case([&](SecondarySliceOp op) {
+      .Case<SecondarySliceOp, SliceValueOp>([&](auto op) {
         auto slice = cast<RankedTensorType>(op.getType());
         FlatRange range = {slice.getNumElements(), slice.getElementType()};
         return flat("zero.copy", {range, range});
@@ -407,7 +407,7 @@ GroupSpan mlir::zero::spanOf(const Machine &machine, AxesAttr mesh,
 CostModel mlir::zero::makeCostModel(const Machine &machine, ModuleOp module,
                                     TrainingAttr training) {
   MeshAxes mesh = getMesh(module, training);
-  return CostModel(machine, mesh.all, mesh.cut);
+  return CostModel(machine, mesh.ranks, mesh.cut);
 }
 
 double mlir::zero::costOf(Operation *op, const Machine &machine) {

@@ -265,8 +265,9 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   TrainingAttr training = *step.getTraining();
   PlanSummary summary;
   summary.stage = training.getStage();
-  summary.ranks = training.getRanks();
-  summary.slices = getMesh(module, training).slices();
+  MeshAxes mesh = getMesh(module, training);
+  summary.ranks = mesh.ranks.getSize();
+  summary.slices = mesh.slices();
   summary.accumulation = training.getAccumulation();
   for (int index = 0; index < MemorySpace::kCount; ++index)
     summary.arenas.emplace_back().space = MemorySpace::at(index);

@@ -191,11 +191,11 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
     parameters.form += ", packed";
   summary.traffic = {gradients, parameters};
   addExchanges(training.getPlanning(), planned, expected, summary);
-  if (summary.ranks > summary.slices) {
+  if (int64_t count = getMesh(module, training).replicas(); count > 1) {
     TrafficSummary replicas;
     replicas.name = "between replicas";
     replicas.form = summary.stage == 0 ? "2 S" : "2 S/n";
-    replicas.ranks = summary.ranks / summary.slices;
+    replicas.ranks = count;
     replicas.planned = addUp(planned, TrafficKind::Replicas);
     replicas.formula = addUp(expected, TrafficKind::Replicas);
     summary.traffic.push_back(replicas);

@@ -1,5 +1,6 @@
 //===- InsertUpdates.cpp - norm, overflow check, optimizer, gathers -------===//
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
@@ -42,13 +43,14 @@ static Value judge(OpBuilder &builder, StepOp step,
     names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
   Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
   const bool isWeighted = step.hasWeights();
-  if (!training.isSilent())
+  MeshAxes mesh = getMesh(step->getParentOfType<ModuleOp>(), training);
+  if (!training.isSilent() || mesh.model)
     stats = ReduceStatsOp::create(
         builder, loc, StatsType::get(builder.getContext()), stats,
-        /*loss_only=*/training.getStage() == 0, isWeighted);
+        /*loss_only=*/training.getStage() == 0 && !mesh.model, isWeighted);
   IntegerAttr microBatches;
   if (isWeighted)
-    microBatches = builder.getI64IntegerAttr(training.getMicroBatches());
+    microBatches = builder.getI64IntegerAttr(mesh.countWeights(training));
   return JudgeOp::create(builder, loc, VerdictType::get(builder.getContext()),
                          stats, llvm::APFloat(training.getClip()),
                          llvm::APFloat(findDivisor(step, trained)),

@@ -45,6 +45,8 @@ struct Group {
   MemoryTier parameterTier = MemoryTier::Device;
   /// How slices are stored; null: as they are.
   QuantizationAttr quantization;
+  /// The axes that the parameters themselves are cut over; null: none.
+  AxesAttr parts;
 };
 
 struct Partition : public zero::impl::PartitionBase<Partition> {
@@ -96,8 +98,10 @@ private:
   /// trained is quantized.
   llvm::SetVector<StringAttr> persistent;
   /// By optimizer group (of averages, what moves them; null: untrained),
-  /// compute type, tier and quantization of parameters, in order.
-  llvm::MapVector<std::tuple<Attribute, Type, int, QuantizationAttr>, Group>
+  /// compute type, tier and quantization of parameters, and the axes that they
+  /// are cut over, in order.
+  llvm::MapVector<std::tuple<Attribute, Type, int, QuantizationAttr, AxesAttr>,
+                  Group>
       groups;
   /// The names of all states.
   std::set<std::string> states;
@@ -202,7 +206,11 @@ LogicalResult Partitioner::collectGroups() {
       key = parameter.getAverage() ? optimizer : parameter.getGroupAttr();
     QuantizationAttr quantization = chooseQuantization(parameter, type);
     MemoryTier tier = tiers.choose(parameter.getElements(), type, quantization);
-    Group &group = groups[{key, type, static_cast<int>(tier), quantization}];
+    CutAttr cut = parameter.getCutAttr();
+    AxesAttr parts = cut ? cut.getOver() : AxesAttr();
+    Group &group =
+        groups[{key, type, static_cast<int>(tier), quantization, parts}];
+    group.parts = parts;
     group.parameters.push_back(parameter);
     group.quantization = quantization;
     group.parameterTier = tier;
@@ -372,7 +380,7 @@ LogicalResult Partitioner::createPartition(const Group &group, Type computeType,
   while (SymbolTable::lookupSymbolIn(module, name))
     name += "_";
   auto partition = PartitionOp::create(
-      builder, step.getLoc(), name, layout, mesh.all, mesh.cut,
+      builder, step.getLoc(), name, layout, mesh.all, mesh.cut, group.parts,
       training.getStage(), flat.segments, builder.getArrayAttr(members),
       computeType, gradientType, group.parameterTier, group.quantization,
       settings.splitMaster && group.optimizer && computeType.isBF16(),

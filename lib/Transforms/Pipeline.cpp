@@ -27,6 +27,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createRewriteTensorOps());
   if (config.vocabularyMultiple > 1)
     manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
+  if (config.modelRanks() > 1)
+    manager.addPass(createShardModel());
   if (config.fuseMoves)
     manager.addPass(createJoinRotary());
   SetPrecisionOptions precision;
@@ -55,6 +57,8 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
     manager.addPass(makeCheckpointPass(config.checkpoint));
   if (config.fuseAdditions)
     manager.addPass(createFuseAdditions({config.fuseEpilogues}));
+  if (config.modelRanks() > 1)
+    manager.addPass(createStartExchanges());
 }
 
 static void addOverlapPasses(OpPassManager &manager) {

@@ -45,6 +45,15 @@ void SpecializeRank::runOnOperation() {
                      "zero-configure first");
     return signalPassFailure();
   }
+  if (getMesh(module, *(*steps.begin()).getTraining()).model) {
+    (*steps.begin())
+        .emitOpError("runs on a mesh whose ranks compute parts of one model, "
+                     "and addresses "
+                     "of one rank are known only where each has a whole one; "
+                     "leave the axis "
+                     "'tensor' out");
+    return signalPassFailure();
+  }
   int64_t ranks = (*steps.begin()).getTraining()->getRanks();
   if (rank >= ranks) {
     (*steps.begin()).emitOpError("runs on ")

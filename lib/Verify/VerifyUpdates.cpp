@@ -106,7 +106,7 @@ LogicalResult Updates::verifyStats() {
   if (!stats)
     return tables.step.emitOpError(
         "never checks its gradients: 'zero.grad_stats' is missing");
-  bool isReduced = !tables.training.isSilent();
+  bool isReduced = !tables.training.isSilent() || tables.mesh.model;
   if (reduce && !isReduced)
     return reduce->emitOpError("has no other rank to ask");
   if (!reduce && isReduced)
@@ -126,15 +126,16 @@ LogicalResult Updates::verifyStats() {
     return success();
   if (judge && judge->getOperand(0) != reduce->getResult(0))
     return judge->emitOpError("judges what this rank alone has found");
-  bool everywhere = llvm::none_of(tables.trained, [](PartitionOp partition) {
-    return partition.hasShardedOptimizer();
-  });
+  bool everywhere = !tables.mesh.model &&
+                    llvm::none_of(tables.trained, [](PartitionOp partition) {
+                      return partition.hasShardedOptimizer();
+                    });
   if (reduce->hasAttr("loss_only") != everywhere)
     return reduce->emitOpError(
         everywhere
             ? "adds up what every rank has seen whole; wanted 'loss_only'"
-            : "leaves each rank with the norm of its own slices; "
-              "'loss_only' is for stage 0");
+            : "leaves each rank with the norm of what it has; 'loss_only' is "
+              "for stage 0 without an axis that cuts the model");
   return success();
 }
 

@@ -63,7 +63,8 @@ LogicalResult mlir::zero::verify::verifyWeights(const Tables &tables) {
   auto apply = tables.step.getRegionOp<ApplyOp>();
   if (!apply)
     return success();
-  const int64_t wanted = isWeighted ? tables.training.getMicroBatches() : 0;
+  const int64_t wanted =
+      isWeighted ? tables.mesh.countWeights(tables.training) : 0;
   for (Operation &op : apply.getBody().front()) {
     if (auto judge = dyn_cast<JudgeOp>(op)) {
       const int64_t found = judge.getMicroBatches().value_or(0);

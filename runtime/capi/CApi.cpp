@@ -255,7 +255,7 @@ zero_status zero_model_describe(zero_model *model) {
     found.accumulation = training.accumulation;
     found.micro_batch = microBatchOf(program().inputs);
     found.update_samples =
-        found.micro_batch * training.ranks * training.accumulation;
+        found.micro_batch * program().sampleRanks() * training.accumulation;
     found.inputs = int32_t(program().inputs.size());
     found.parameters = int32_t(program().parameters.size());
     found.deterministic = training.deterministic;

@@ -191,7 +191,7 @@ int64_t Session::samplesBefore() const {
     return int64_t(batches.front()->samplesBefore(uint64_t(updates())));
   const Training &training = own.training;
   return firstSample + (updates() - firstUpdate) * microBatchOf(own.inputs) *
-                           training.ranks * training.accumulation;
+                           own.sampleRanks() * training.accumulation;
 }
 
 Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays) {
@@ -205,8 +205,7 @@ Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays) {
     };
   }
   const auto batch = std::make_shared<Batch>(own, arrays);
-  const int64_t ranksOfAll = own.training.ranks;
-  const int64_t wanted = ranksOfAll * own.training.accumulation;
+  const int64_t wanted = own.sampleRanks() * own.training.accumulation;
   if (batch->count() != wanted)
     throw ArgumentError(
         "the batch has " + std::to_string(batch->samples()) +
@@ -214,9 +213,9 @@ Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays) {
         std::to_string(wanted * microBatchOf(own.inputs)) + ": " +
         std::to_string(own.training.accumulation) + " micro-batches of " +
         std::to_string(microBatchOf(own.inputs)) + " samples for each of " +
-        std::to_string(ranksOfAll) + " ranks");
-  return [batch, ranksOfAll](int rank, int64_t micro, void *const *inputs) {
-    batch->fill(micro * ranksOfAll + rank, inputs);
+        std::to_string(own.sampleRanks()) + " ranks");
+  return [this, batch](int rank, int64_t micro, void *const *inputs) {
+    batch->fill(micro * own.sampleRanks() + own.sampleIndex(rank), inputs);
   };
 }
 
@@ -319,7 +318,7 @@ double Session::evaluate(const std::vector<NamedArray> &arrays,
   checkIdle();
   checkStarted();
   const Batch batch(own, arrays);
-  const int all = own.training.ranks;
+  const int64_t all = own.sampleRanks();
   if (batch.count() % all != 0)
     throw ArgumentError("the batch has " + std::to_string(batch.samples()) +
                         " samples, wanted whole micro-batches for each of " +
@@ -332,17 +331,20 @@ double Session::evaluate(const std::vector<NamedArray> &arrays,
   runRanks([&](int number) {
     Rank &rank = *ranks[size_t(number)];
     refresh(*rank.backend, rank.stale);
+    const int64_t index = own.sampleIndex(number);
+    // Ranks that compute one model have the same outputs.
+    const bool gives = own.mesh.numberOf(own.mesh.samples, number) == 0;
     const EvaluationReport mine = rank.trainer->evaluate(
         batch.count() / all,
         [&](int64_t micro, void *const *inputs) {
-          batch.fill(micro * all + number, inputs);
+          batch.fill(micro * all + index, inputs);
         },
         [&](int64_t micro) {
-          for (size_t i = 0; i < outputs.size(); ++i) {
+          for (size_t i = 0; gives && i < outputs.size(); ++i) {
             const uint64_t bytes = outputs[i]->type.bytes();
             rank.backend->read(outputs[i]->buffer, 0,
                                static_cast<char *>(results[i].data) +
-                                   uint64_t(micro * all + number) * bytes,
+                                   uint64_t(micro * all + index) * bytes,
                                bytes);
           }
         });

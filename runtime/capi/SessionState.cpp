@@ -342,7 +342,7 @@ std::string Session::saveCheckpoint(const std::string &folder, int64_t keep) {
   position.update = updates();
   position.data.seed = options.seed;
   position.data.globalBatch = uint64_t(microBatchOf(own.inputs)) *
-                              own.training.ranks * own.training.accumulation;
+                              own.sampleRanks() * own.training.accumulation;
   position.data.consumed = uint64_t(samplesBefore());
   std::string saved;
   runTogether([&](int number, Rank &rank) {

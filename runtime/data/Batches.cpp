@@ -124,7 +124,8 @@ Data zrt::openData(const DataOptions &options, const Program &program) {
 
 Batches::Batches(const Program &program, const Data &data, uint64_t seed,
                  int rank)
-    : program(program), data(data), seed(seed), rank(rank),
+    : program(program), data(data), seed(seed),
+      index(uint64_t(program.sampleIndex(rank))),
       microBatch(microBatchOf(program.inputs)) {
   for (const Input &input : program.inputs)
     vocabularies.push_back(vocabularyOf(program, input));
@@ -185,7 +186,7 @@ void Batches::fillTraining(uint64_t update, int micro,
                            void *const *inputs) const {
   fill(*data.training, seed,
        samplesBefore(update) +
-           (uint64_t(micro) * program.training.ranks + rank) *
+           (uint64_t(micro) * program.sampleRanks() + index) *
                rowsOf(*data.training),
        inputs);
 }
@@ -200,7 +201,7 @@ uint64_t Batches::samplesBefore(uint64_t update) const {
 }
 
 uint64_t Batches::samplesPerUpdate() const {
-  return rowsOf(*data.training) * program.training.ranks *
+  return rowsOf(*data.training) * program.sampleRanks() *
          program.training.accumulation;
 }
 
@@ -212,7 +213,7 @@ const Dataset &Batches::validation() const {
 
 /// The number of the first sample of this rank's batch `batch`.
 uint64_t Batches::firstOf(uint64_t batch) const {
-  return (batch * program.training.ranks + rank) * rowsOf(validation());
+  return (batch * program.sampleRanks() + index) * rowsOf(validation());
 }
 
 void Batches::fillValidation(uint64_t batch, void *const *inputs) const {
@@ -229,7 +230,7 @@ uint64_t Batches::validationRows() const {
 }
 
 uint64_t Batches::validationBatches() const {
-  const uint64_t rows = microBatch * program.training.ranks;
+  const uint64_t rows = microBatch * program.sampleRanks();
   return (validationRows() + rows - 1) / rows;
 }
 

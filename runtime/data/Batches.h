@@ -88,7 +88,7 @@ private:
   const Program &program;
   const Data &data;
   uint64_t seed;
-  int rank;
+  uint64_t index; ///< of the rank among those that have samples
   uint64_t microBatch;
   uint64_t firstUpdate = 0, firstSample = 0;
   std::vector<Vocabulary> vocabularies; ///< by input

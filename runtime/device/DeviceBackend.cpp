@@ -30,7 +30,8 @@ KernelContext contextOf(const Program &program, const DeviceParts &parts,
                         const Arenas &arenas) {
   KernelContext context = parts.context;
   context.rank = parts.collectives->rank();
-  context.ranks = parts.collectives->ranks();
+  context.sampleIndex = program.sampleIndex(context.rank);
+  context.sampleRanks = program.sampleRanks();
   context.program = &program;
   context.control = &arenas.control();
   return context;

@@ -40,7 +40,8 @@ static KernelContext contextOf(const BackendSetup &setup,
                                Arenas &arenas) {
   KernelContext context;
   context.rank = communicator.rank();
-  context.ranks = communicator.ranks();
+  context.sampleIndex = setup.program.sampleIndex(communicator.rank());
+  context.sampleRanks = setup.program.sampleRanks();
   context.pool = &pool;
   context.control = &arenas.control();
   context.program = &setup.program;

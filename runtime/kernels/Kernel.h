@@ -67,7 +67,8 @@ struct CudaContext;
 /// What kernels of one rank share.
 struct KernelContext {
   int rank = 0;
-  int ranks = 1;
+  int64_t sampleIndex = 0; ///< among the ranks that have samples of their own
+  int64_t sampleRanks = 1; ///< how many these are
   ThreadPool *pool = nullptr;
   Control *control = nullptr;
   const Program *program = nullptr;

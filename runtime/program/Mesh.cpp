@@ -48,6 +48,22 @@ int64_t Mesh::numberOf(uint32_t group, int64_t rank) const {
   return group == kAllRanks ? 0 : flatten(group, rank, /*inside=*/false);
 }
 
+int64_t Mesh::numberOf(uint32_t group, uint32_t other, int64_t rank) const {
+  int64_t flat = 0;
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    if (!has(group, axis) && !has(other, axis))
+      flat = flat * axes[axis].size + coordinate(axis, rank);
+  return flat;
+}
+
+int64_t Mesh::countOf(uint32_t group, uint32_t other) const {
+  int64_t count = 1;
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    if (!has(group, axis) && !has(other, axis))
+      count *= axes[axis].size;
+  return count;
+}
+
 std::string Mesh::nameOf(uint32_t group) const {
   if (axes.empty())
     return "all ranks";

@@ -17,6 +17,10 @@ struct MeshAxis {
   int64_t size = 1;
 };
 
+/// Whether the ranks of an axis compute parts of a model on the same samples.
+/// Names of axes are roles; those of any other axis have samples of their own.
+inline bool isModelAxis(const std::string &name) { return name == "tensor"; }
+
 /// Indices into `Mesh::axes`, rising.
 struct MeshGroup {
   std::vector<uint32_t> axes;
@@ -29,6 +33,9 @@ inline constexpr uint32_t kAllRanks = 0;
 struct Mesh {
   std::vector<MeshAxis> axes;
   std::vector<MeshGroup> groups; ///< the first has all axes
+  /// The group whose ranks have samples of their own; the others of a rank's
+  /// axes compute parts of one model.
+  uint32_t samples = kAllRanks;
 
   /// Ranks of the mesh: the product of its axes.
   int64_t ranks() const;
@@ -38,6 +45,10 @@ struct Mesh {
   int64_t indexIn(uint32_t group, int64_t rank) const;
   /// Which of the equal groups `rank` is in: row-major in the other axes.
   int64_t numberOf(uint32_t group, int64_t rank) const;
+  /// The same of the groups of the axes of both.
+  int64_t numberOf(uint32_t group, uint32_t other, int64_t rank) const;
+  /// How many of them there are.
+  int64_t countOf(uint32_t group, uint32_t other) const;
   /// "shard", "replica x shard", or "all ranks" where there are no axes.
   std::string nameOf(uint32_t group) const;
   /// "replica=2,shard=3"

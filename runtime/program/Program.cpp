@@ -179,6 +179,7 @@ uint64_t zrt::collectiveHash(const Program &program) {
   Hash hash;
   hash.add(program.training.ranks);
   hash.add(program.training.accumulation);
+  hash.add(program.mesh.samples);
   for (const MeshAxis &axis : program.mesh.axes)
     hash.add(static_cast<uint64_t>(axis.size));
   for (const MeshGroup &group : program.mesh.groups) {

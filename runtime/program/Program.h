@@ -127,9 +127,20 @@ struct Initializer {
   double b = 0; ///< normal: standard deviation; uniform: high
 };
 
+/// How a dimension of a parameter is cut: it is `repeats` times the pieces, one
+/// behind the other, and of each piece each rank of the group has an equal
+/// part.
+struct ParameterCut {
+  uint32_t dim = 0;
+  int64_t repeats = 1;
+  std::vector<int64_t> pieces; ///< none: every rank has the whole
+  uint32_t group = kAllRanks;
+};
+
 struct Parameter {
   std::string name;
-  std::vector<int64_t> shape; ///< in files
+  std::vector<int64_t> shape; ///< in files, whole
+  ParameterCut cut;
   /// Elements behind its own in the partition's flat space, which are 0.
   uint64_t padding = 0;
   DataType modelType = DataType::F32;   ///< in files
@@ -142,7 +153,7 @@ struct Parameter {
   /// of a quantized partition only.
   uint64_t packedOffset = 0;
   std::string location; ///< file:line:column of its declaration, for messages
-  int64_t elements() const;
+  int64_t elements() const; ///< in files
 };
 
 /// One unit of ownership: flat elements [offset, offset + size), cut into
@@ -317,6 +328,18 @@ struct Program {
   /// mesh has no axes.
   std::vector<GroupTraffic> expectedByGroup;
 
+  /// Elements of a parameter that one rank has of the whole, in memory.
+  uint64_t elementsOf(const Parameter &parameter) const {
+    const auto all = static_cast<uint64_t>(parameter.elements());
+    return parameter.cut.pieces.empty()
+               ? all
+               : all / static_cast<uint64_t>(ranksOf(parameter.cut.group));
+  }
+  /// Ranks that have samples of their own, and the place of `rank` among them.
+  int64_t sampleRanks() const { return ranksOf(mesh.samples); }
+  int64_t sampleIndex(int64_t rank) const {
+    return mesh.indexIn(mesh.samples, rank);
+  }
   /// Ranks of a group of the mesh.
   int64_t ranksOf(uint32_t group) const {
     return mesh.sizeOf(group, training.ranks);

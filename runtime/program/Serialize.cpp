@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 13;
+constexpr uint64_t kVersion = 14;
 
 class Writer {
 public:
@@ -166,7 +166,8 @@ ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
 ZRT_FIELDS(Command, opcode, kernel, buffers, collective, parts, group, stream,
            ticket, prescaled, traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
-ZRT_FIELDS(Parameter, name, shape, padding, modelType, computeType, init,
+ZRT_FIELDS(ParameterCut, dim, repeats, pieces, group)
+ZRT_FIELDS(Parameter, name, shape, cut, padding, modelType, computeType, init,
            trainable, partition, memberOffset, packedOffset, location)
 ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
@@ -191,7 +192,7 @@ ZRT_FIELDS(FileSettings, folder, blockBytes, queueDepth)
 ZRT_FIELDS(MemoryLine, name, bytes)
 ZRT_FIELDS(MeshAxis, name, size)
 ZRT_FIELDS(MeshGroup, axes)
-ZRT_FIELDS(Mesh, axes, groups)
+ZRT_FIELDS(Mesh, axes, groups, samples)
 ZRT_FIELDS(GroupTraffic, elements)
 ZRT_FIELDS(Program, name, pretrained, training, arenaBytes, parameters,
            partitions, residents, inputs, constants, kernels, initialize, micro,
@@ -251,6 +252,24 @@ static void checkShape(const std::vector<int64_t> &shape,
                              " has more bytes than 64 bits count");
 }
 
+/// The pieces are the whole dimension, and each has a part for every rank.
+static void checkCut(const Program &program, const Parameter &parameter) {
+  const ParameterCut &cut = parameter.cut;
+  if (cut.pieces.empty())
+    return;
+  int64_t whole = 0;
+  bool fits = cut.dim < parameter.shape.size() && cut.repeats >= 1;
+  for (int64_t piece : cut.pieces)
+    fits = fits && piece > 0 && piece % program.ranksOf(cut.group) == 0 &&
+           !__builtin_add_overflow(whole, piece, &whole);
+  if (!fits || __builtin_mul_overflow(whole, cut.repeats, &whole) ||
+      whole != parameter.shape[cut.dim])
+    throw std::runtime_error("program: parameter " + parameter.name +
+                             " is cut into pieces that are not its dimension " +
+                             std::to_string(cut.dim) +
+                             ", or that its ranks do not divide");
+}
+
 /// Padding is in the partition, behind the parameter.
 static void checkPadding(const Program &program, const Parameter &parameter) {
   if (parameter.padding == 0)
@@ -258,7 +277,7 @@ static void checkPadding(const Program &program, const Parameter &parameter) {
   uint64_t end = 0;
   if (parameter.partition < 0 ||
       __builtin_add_overflow(parameter.memberOffset,
-                             uint64_t(parameter.elements()), &end) ||
+                             program.elementsOf(parameter), &end) ||
       __builtin_add_overflow(end, parameter.padding, &end) ||
       end > program.partitions[size_t(parameter.partition)].flatElements())
     throw std::runtime_error("program: parameter " + parameter.name + " has " +
@@ -304,6 +323,7 @@ static void checkIndices(const Program &program) {
     if (group != kAllRanks)
       checkIndex(group, program.mesh.groups.size(), what, "groups");
   };
+  checkGroup(program.mesh.samples, "mesh");
   for (const Partition &partition : program.partitions) {
     checkGroup(partition.group, "partition " + partition.name);
     if (partition.isQuantized() &&
@@ -318,6 +338,8 @@ static void checkIndices(const Program &program) {
   }
   for (const Parameter &parameter : program.parameters) {
     checkShape(parameter.shape, "parameter " + parameter.name);
+    checkGroup(parameter.cut.group, "parameter " + parameter.name);
+    checkCut(program, parameter);
     if (parameter.partition != -1)
       checkIndex(static_cast<uint32_t>(parameter.partition),
                  program.partitions.size(), "parameter " + parameter.name,

@@ -31,7 +31,7 @@ class OutputLayout {
 public:
   OutputLayout(const Program &program, const Batches &batches)
       : program(program), rows(batches.validationRows()),
-        micros(batches.validationBatches() * program.training.ranks) {}
+        micros(batches.validationBatches() * program.sampleRanks()) {}
 
   std::vector<TensorEntry>
   entriesOf(const std::vector<const Output *> &outputs) const {
@@ -73,8 +73,11 @@ uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
                           const Batches &batches, Communicator &communicator) {
   const std::vector<const Output *> outputs = namedOutputs(program);
   const OutputLayout layout(program, batches);
-  const auto ranks = uint64_t(communicator.ranks());
-  const auto rank = uint64_t(communicator.rank());
+  const auto ranks = uint64_t(program.sampleRanks());
+  const auto index = uint64_t(program.sampleIndex(communicator.rank()));
+  // Ranks that compute one model have the same outputs.
+  const bool writes =
+      program.mesh.numberOf(program.mesh.samples, communicator.rank()) == 0;
   TogetherFile file(path, communicator,
                     [&] { return layout.entriesOf(outputs); });
   // A rank that cannot write goes on: others wait for it in collectives.
@@ -95,8 +98,8 @@ uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
       },
       [&](int64_t micro) {
         try {
-          if (error.empty())
-            write(uint64_t(micro) * ranks + rank);
+          if (error.empty() && writes)
+            write(uint64_t(micro) * ranks + index);
         } catch (const std::runtime_error &failure) {
           error = failure.what();
         }

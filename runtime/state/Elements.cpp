@@ -208,7 +208,7 @@ private:
   uint64_t storedCompute(const Piece &piece) const {
     return partition.shardedParameters == partition.shardedOptimizer
                ? piece.stored
-               : parameter.memberOffset + piece.element;
+               : parameter.memberOffset + piece.local;
   }
 
   const Arenas &arenas;
@@ -226,22 +226,38 @@ bool zrt::isValueSharded(const Partition &partition) {
                             : partition.shardedParameters;
 }
 
+namespace {
+/// How many ranks have the same elements, and the place of one among them.
+struct Holders {
+  uint64_t count, index;
+};
+} // namespace
+
+/// Those of the elements of `parameter` that `rank` has.
+static Holders holdersOf(const Program &program, const Parameter &parameter,
+                         bool sharded, int rank) {
+  const Mesh &mesh = program.mesh;
+  const bool isCut = !parameter.cut.pieces.empty();
+  if (!sharded && !isCut)
+    return {uint64_t(program.training.ranks), uint64_t(rank)};
+  const uint32_t group =
+      sharded ? partitionOf(program, parameter).group : parameter.cut.group;
+  const uint32_t other = isCut ? parameter.cut.group : group;
+  return {uint64_t(mesh.countOf(group, other)),
+          uint64_t(mesh.numberOf(group, other, rank))};
+}
+
 void zrt::forEachShare(const Program &program, const Parameter &parameter,
                        bool sharded, int rank,
                        const std::function<void(const Piece &)> &body) {
-  uint32_t group = partitionOf(program, parameter).group;
-  uint64_t ranks = static_cast<uint64_t>(program.training.ranks);
-  uint64_t copies =
-      sharded ? ranks / static_cast<uint64_t>(program.ranksOf(group)) : ranks;
-  uint64_t copy = static_cast<uint64_t>(
-      sharded ? program.mesh.numberOf(group, rank) : rank);
+  const Holders holders = holdersOf(program, parameter, sharded, rank);
   forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
     // Of what several ranks hold, each takes an equal share.
-    uint64_t share = (piece.count + copies - 1) / copies;
-    uint64_t first = std::min(piece.count, share * copy);
+    uint64_t share = (piece.count + holders.count - 1) / holders.count;
+    uint64_t first = std::min(piece.count, share * holders.index);
     uint64_t last = std::min(piece.count, first + share);
     if (first < last)
-      body({piece.element + first, last - first, piece.stored + first});
+      body(piece.from(first, last - first));
   });
 }
 
@@ -251,7 +267,7 @@ void zrt::forEachSharePortion(const Program &program,
                               const std::function<void(const Piece &)> &body) {
   forEachShare(program, parameter, sharded, rank, [&](const Piece &piece) {
     portions(piece.count, [&](uint64_t begin, uint64_t count) {
-      body({piece.element + begin, count, piece.stored + begin});
+      body(piece.from(begin, count));
     });
   });
 }

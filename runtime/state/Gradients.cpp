@@ -60,7 +60,7 @@ struct StoredGradient {
     const bool isWhole =
         partition.shardedOptimizer && !partition.shardedGradients;
     return base +
-           (isWhole ? parameter.memberOffset + piece.element : piece.stored) *
+           (isWhole ? parameter.memberOffset + piece.local : piece.stored) *
                sizeOf(type);
   }
 
@@ -74,8 +74,7 @@ struct StoredGradient {
 /// Calls `body` with parts of `piece` that are few elements each.
 template <typename Body> void forEachPart(const Piece &piece, Body body) {
   for (uint64_t done = 0; done < piece.count; done += kPortion)
-    body(Piece{piece.element + done, std::min(kPortion, piece.count - done),
-               piece.stored + done});
+    body(piece.from(done, std::min(kPortion, piece.count - done)));
 }
 
 /// The part of `piece` in [element, element + count); empty where there is
@@ -85,7 +84,7 @@ Piece within(const Piece &piece, uint64_t element, uint64_t count) {
   const uint64_t last = std::min(piece.element + piece.count, element + count);
   if (first >= last)
     return {};
-  return {first, last - first, piece.stored + (first - piece.element)};
+  return piece.from(first - piece.element, last - first);
 }
 
 } // namespace

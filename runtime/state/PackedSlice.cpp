@@ -89,10 +89,11 @@ PackedSlice::PackedSlice(const Program &program, const Arenas &arenas, int rank,
                             "' has elements beyond its partition's memory");
   base = static_cast<char *>(arenas.resolve(partition.parameters, rank)) +
          parameter.packedOffset;
-  forEachPiece(
-      program, parameter, /*sharded=*/true, rank, [&](const Piece &piece) {
-        pieces.push_back({piece.element, piece.count, piece.stored - begin});
-      });
+  forEachPiece(program, parameter, /*sharded=*/true, rank,
+               [&](const Piece &piece) {
+                 pieces.push_back({piece.element, piece.count,
+                                   piece.stored - begin, piece.local});
+               });
 }
 
 uint64_t PackedSlice::portion() const {

@@ -14,16 +14,55 @@ const Partition &zrt::partitionOf(const Program &program,
   return program.partitions[parameter.partition];
 }
 
+/// Calls `body` with the runs of the whole parameter that `piece`, of the part
+/// that `rank` has, consists of. All elements within one index of the dimension
+/// that is cut are one run, and so are neighbouring indices of a piece.
+static void forEachRun(const Program &program, const Parameter &parameter,
+                       int rank, const Piece &piece,
+                       const std::function<void(const Piece &)> &body) {
+  const ParameterCut &cut = parameter.cut;
+  if (cut.pieces.empty())
+    return body(piece);
+  const auto ranks = uint64_t(program.ranksOf(cut.group));
+  const auto index = uint64_t(program.mesh.indexIn(cut.group, rank));
+  uint64_t inner = 1, whole = 0; // elements of an index; indices of the pieces
+  for (size_t dim = cut.dim + 1; dim < parameter.shape.size(); ++dim)
+    inner *= uint64_t(parameter.shape[dim]);
+  for (int64_t size : cut.pieces)
+    whole += uint64_t(size);
+  const uint64_t block = whole / ranks * inner; // of one rank, of one repeat
+  if (block == 0)
+    return; // the parameter has no elements
+  const uint64_t end = piece.local + piece.count;
+  for (uint64_t first = piece.local / block * block; first < end;
+       first += block) {
+    uint64_t local = first, element = first * ranks;
+    for (int64_t size : cut.pieces) {
+      const uint64_t part = uint64_t(size) / ranks * inner;
+      const uint64_t from = std::max(piece.local, local);
+      const uint64_t to = std::min(end, local + part);
+      if (from < to)
+        body({element + index * part + (from - local), to - from,
+              piece.stored + (from - piece.local), from});
+      local += part;
+      element += uint64_t(size) * inner;
+    }
+  }
+}
+
 void zrt::forEachPiece(const Program &program, const Parameter &parameter,
                        bool sharded, int rank,
                        const std::function<void(const Piece &)> &body) {
   const Partition &partition = partitionOf(program, parameter);
   uint64_t begin = parameter.memberOffset;
-  uint64_t end = begin + static_cast<uint64_t>(parameter.elements());
+  uint64_t end = begin + program.elementsOf(parameter);
   if (begin == end)
     return;
+  const auto add = [&](uint64_t local, uint64_t count, uint64_t stored) {
+    forEachRun(program, parameter, rank, {local, count, stored, local}, body);
+  };
   if (!sharded)
-    return body({0, end - begin, begin});
+    return add(0, end - begin, begin);
   uint64_t owners = static_cast<uint64_t>(program.ranksOf(partition.group));
   uint64_t index =
       static_cast<uint64_t>(program.mesh.indexIn(partition.group, rank));
@@ -33,7 +72,7 @@ void zrt::forEachPiece(const Program &program, const Parameter &parameter,
     uint64_t from = std::max(begin, first);
     uint64_t to = std::min(end, first + slice);
     if (from < to)
-      body({from - begin, to - from, segment.offset / owners + (from - first)});
+      add(from - begin, to - from, segment.offset / owners + (from - first));
   }
 }
 

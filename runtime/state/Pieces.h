@@ -9,12 +9,19 @@
 
 namespace zrt {
 
-/// `count` elements of a parameter from `element` on, which a rank stores from
-/// element `stored` of its range on.
+/// `count` elements of a parameter from `element` of the whole on, which a rank
+/// stores from element `stored` of its range on. What ranks compute with, the
+/// whole or a part of it, has them from `local` on.
 struct Piece {
   uint64_t element = 0;
   uint64_t count = 0;
   uint64_t stored = 0;
+  uint64_t local = 0;
+
+  /// `part` of its elements from the `begin`-th on.
+  Piece from(uint64_t begin, uint64_t part) const {
+    return {element + begin, part, stored + begin, local + begin};
+  }
 };
 
 /// The partition of `parameter`. Throws std::runtime_error where it has none.
@@ -22,7 +29,8 @@ const Partition &partitionOf(const Program &program,
                              const Parameter &parameter);
 
 /// Calls `body` with each piece of `parameter` that `rank` stores, in rising
-/// order: one, the whole, where the state is not sharded.
+/// order: one, the whole, where the state is not sharded and the parameter not
+/// cut.
 void forEachPiece(const Program &program, const Parameter &parameter,
                   bool sharded, int rank,
                   const std::function<void(const Piece &)> &body);

@@ -195,8 +195,7 @@ static void readQuantized(const Program &program, const Arenas &arenas,
   forEachShare(
       program, parameter, /*sharded=*/true, rank, [&](const Piece &piece) {
         for (uint64_t at = 0; at < piece.count; at += slice.portion())
-          read({piece.element + at, std::min(slice.portion(), piece.count - at),
-                piece.stored + at});
+          read(piece.from(at, std::min(slice.portion(), piece.count - at)));
       });
 }
 

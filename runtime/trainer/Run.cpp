@@ -35,7 +35,7 @@ Data openRunData(const Run &run) {
   dataOptions.validationFraction = options.validationFraction;
   dataOptions.seed = options.seed;
   dataOptions.format = options.dataFormat;
-  dataOptions.ranks = run.program.training.ranks;
+  dataOptions.ranks = int(run.program.sampleRanks());
   Data data = openData(dataOptions, run.program);
   if ((options.evalEvery > 0 || !options.saveOutputs.empty()) &&
       !data.validation)

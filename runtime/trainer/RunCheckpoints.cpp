@@ -40,7 +40,7 @@ RunCheckpoints::RunCheckpoints(const Run &run, const Data &data,
     position.samples = data.training->samples();
     const Training &training = run.program.training;
     const uint64_t microBatches =
-        uint64_t(training.ranks) * uint64_t(training.accumulation);
+        uint64_t(run.program.sampleRanks()) * uint64_t(training.accumulation);
     position.digest = digestOf(run.program, *data.training,
                                position.globalBatch / microBatches);
   }

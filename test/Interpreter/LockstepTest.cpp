@@ -280,7 +280,7 @@ TEST(LockstepTest, ModelsAreTheirParts) {
     if (!StringRef(file->path()).ends_with(".mlir"))
       continue;
     ++models;
-    check(file->path(), {{"tensor", 2}});
+    check(file->path(), {{"data", 1}, {"tensor", 2}});
     check(file->path(), {{"data", 2}, {"tensor", 2}});
     check(file->path(), {{"tensor", 2}, {"data", 2}});
   }
@@ -295,7 +295,7 @@ TEST(LockstepTest, AMissingExchangeIsFound) {
   model.fill(/*samples=*/1);
   int64_t exchanges = 0;
   for (int64_t missing = 0; missing <= exchanges; ++missing) {
-    ASSERT_TRUE(model.cut(path, model.makeMesh({{"tensor", 2}})));
+    ASSERT_TRUE(model.cut(path, model.makeMesh({{"data", 1}, {"tensor", 2}})));
     SmallVector<AllReduceValueOp> found;
     model.local->walk([&](AllReduceValueOp op) {
       if (op->getParentOfType<MicroOp>())

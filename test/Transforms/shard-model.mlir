@@ -47,7 +47,7 @@ zero.step @perceptron(%x: tensor<8x32xf32> {zero.input = "x"}) {
 
 // A joint projection is cut in each of its three parts. Two sums that meet are sent
 // once, scaled before that.
-zero.mesh @mesh <tensor = 2>
+zero.mesh @mesh <data = 1, tensor = 2>
 
 // CHECK: zero.parameter @qkv : tensor<48x32xf32> = #zero.ones cut <dim 0 of [32, 32, 32] over <tensor = 2>>
 // CHECK: zero.parameter @out : tensor<32x16xf32> = #zero.ones cut <dim 1 of [32] over <tensor = 2>>
@@ -99,7 +99,7 @@ zero.step @parallel(%x: tensor<2x16x32xf32> {zero.input = "x"}) {
 // -----
 
 // What needs all of a class gathers it; where it is cut again, it is sliced.
-zero.mesh @mesh <tensor = 2>
+zero.mesh @mesh <data = 1, tensor = 2>
 zero.parameter @up : tensor<32x128xf32> = #zero.ones
 zero.parameter @down : tensor<128x32xf32> = #zero.ones
 zero.parameter @bias : tensor<128xf32> = #zero.ones
@@ -124,7 +124,7 @@ zero.step @boundary(%x: tensor<8x32xf32> {zero.input = "x"}) {
 // -----
 
 // A class that is worth it, and is not divided, is named with its numbers.
-zero.mesh @mesh <tensor = 4>
+zero.mesh @mesh <data = 1, tensor = 4>
 // expected-error @below {{parameter @up is worth cutting over #zero.axes<tensor = 4> in dimension 1, which has 126 units of 1 that stay together, and 4 ranks do not divide 126; give the axis a divisor of it}}
 zero.parameter @up : tensor<32x126xf32> = #zero.ones
 zero.parameter @down : tensor<126x32xf32> = #zero.ones

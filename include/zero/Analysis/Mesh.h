@@ -9,7 +9,12 @@ namespace mlir::zero {
 /// How a module's ranks are arranged.
 struct MeshAxes {
   /// All axes: ranks in row-major order.
+  AxesAttr ranks;
+  /// Those whose ranks have samples of their own: gradients are reduced over
+  /// all of them.
   AxesAttr all;
+  /// Those whose ranks compute parts of one model; null where there are none.
+  AxesAttr model;
   /// Those over which states are cut.
   AxesAttr cut;
   /// Those within which parameters are gathered again; null: as at first.
@@ -21,6 +26,14 @@ struct MeshAxes {
   int64_t replicas() const { return all.getSize() / cut.getSize(); }
   /// The axes that replicas differ in; null where there are none.
   AxesAttr replicaAxes() const { return all.without(cut); }
+  /// How many weights of micro-batches all ranks have in an update: those that
+  /// compute one model have one each.
+  int64_t countWeights(TrainingAttr training) const {
+    return training.getMicroBatches() * (model ? model.getSize() : 1);
+  }
+  /// The axes that ranks differ in which have the same elements of a state of
+  /// `partition`, whole or `sharded`; null where no others have them.
+  AxesAttr copiesOf(PartitionOp partition, bool sharded) const;
 };
 
 /// The module's `zero.mesh`; without one, a line of the ranks of `training`,

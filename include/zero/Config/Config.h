@@ -13,6 +13,7 @@
 #define ZERO_CONFIG_CONFIG_H
 
 #include "program/Enums.h"
+#include "program/Mesh.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -170,7 +171,8 @@ struct TrainConfig {
 #define GEN_FIELDS_OF_TrainConfig
 #include "zero/Config/SettingFields.inc"
 
-  /// Data-parallel ranks, as the caller or the mesh gave them; at least 1.
+  /// Ranks that have samples of their own, as the caller or the mesh gave them;
+  /// at least 1.
   int64_t ranks = 1;
   /// Axes of the ranks, in row-major order; none: the ranks form one group.
   std::vector<MeshAxisConfig> mesh;
@@ -243,6 +245,14 @@ struct TrainConfig {
     for (const MeshAxisConfig &axis : mesh)
       for (const std::string &name : axes)
         product *= axis.name == name ? axis.size : 1;
+    return product;
+  }
+
+  /// Ranks that compute one model together: those of the axis `tensor`.
+  int64_t modelRanks() const {
+    int64_t product = 1;
+    for (const MeshAxisConfig &axis : mesh)
+      product *= zrt::isModelAxis(axis.name) ? axis.size : 1;
     return product;
   }
 

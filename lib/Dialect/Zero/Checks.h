@@ -24,7 +24,8 @@ LogicalResult verifyAreParameters(Operation *op, ArrayAttr symbols,
 /// these axes.
 LogicalResult verifyIsSecondary(Operation *op, AxesAttr over);
 
-/// An error at `op` unless the module's mesh has the axes `over`, in their order.
+/// An error at `op` unless the module's mesh has the axes `over`, in their
+/// order.
 LogicalResult verifyIsOfMesh(Operation *op, AxesAttr over);
 
 } // namespace mlir::zero

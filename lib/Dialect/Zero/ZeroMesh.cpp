@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "program/Mesh.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -85,17 +86,32 @@ bool AxesAttr::contains(AxesAttr inner) const {
   return next == inner.getNames().size();
 }
 
-AxesAttr AxesAttr::without(AxesAttr inner) const {
+/// The axes whose name `isIn` takes.
+static AxesAttr filter(AxesAttr axes, function_ref<bool(StringAttr)> isIn) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
-  for (auto [name, size] : llvm::zip_equal(getNames(), getSizes())) {
-    if (llvm::is_contained(inner.getNames(), name))
+  for (auto [name, size] : llvm::zip_equal(axes.getNames(), axes.getSizes())) {
+    if (!isIn(name))
       continue;
     names.push_back(name);
     sizes.push_back(size);
   }
-  return names.empty() ? AxesAttr() : get(getContext(), names, sizes);
+  return names.empty() ? AxesAttr()
+                       : AxesAttr::get(axes.getContext(), names, sizes);
 }
+
+AxesAttr AxesAttr::without(AxesAttr inner) const {
+  return filter(*this, [&](StringAttr name) {
+    return !inner || !llvm::is_contained(inner.getNames(), name);
+  });
+}
+
+AxesAttr AxesAttr::getModelAxes() const {
+  return filter(*this,
+                [](StringAttr name) { return zrt::isModelAxis(name.str()); });
+}
+
+AxesAttr AxesAttr::getBatchAxes() const { return without(getModelAxes()); }
 
 int64_t AxesAttr::getIndexIn(AxesAttr group, int64_t rank) const {
   int64_t index = 0, scale = 1;

@@ -89,10 +89,15 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
 }
 
 LogicalResult MeshOp::verify() {
-  if (!getAxes().contains(getCutAxes())) // (C1)
+  AxesAttr batch = getAxes().getBatchAxes(); // (C1)
+  if (!batch)
+    return emitOpError("has the axes ")
+           << getAxes()
+           << " alone, wanted one whose ranks have samples of their own, such "
+              "as data = 1";
+  if (!batch.contains(getCutAxes()))
     return emitOpError("cuts states over ")
-           << getCutAxes() << ", wanted axes of " << getAxes()
-           << " in their order";
+           << getCutAxes() << ", wanted axes of " << batch << " in their order";
   AxesAttr secondary = getSecondaryAttr();
   if (!secondary ||
       (getCutAxes().contains(secondary) && getCutAxes() != secondary)) // (C2)
@@ -199,6 +204,16 @@ LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {
     if (!parameter)
       return emitOpError("names ")
              << member.getParameter() << ", which is no 'zero.parameter'";
+    AxesAttr parts = // (C12)
+        parameter.getCutAttr() ? parameter.getCutAttr().getOver() : AxesAttr();
+    if (parts != getPartsAttr()) {
+      InFlightDiagnostic error = emitOpError("holds ") << member.getParameter();
+      parts ? error << ", which is cut over " << parts
+            : error << ", which is whole";
+      error << "; wanted the parameters of a partition to be cut alike";
+      error.attachNote(parameter.getLoc()) << "parameter declared here";
+      return error;
+    }
     if (parameter.getElements() == member.getSize())
       continue;
     InFlightDiagnostic error = emitOpError("gives ")

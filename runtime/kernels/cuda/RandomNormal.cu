@@ -59,8 +59,8 @@ public:
     arguments = {y.shape[0],
                  product(y, 1, y.shape.size()),
                  uint32_t(spec.integer("id")),
-                 context.rank,
-                 context.ranks,
+                 int(context.sampleIndex),
+                 int(context.sampleRanks),
                  context.control};
   }
 

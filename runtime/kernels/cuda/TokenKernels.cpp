@@ -152,8 +152,8 @@ public:
     arguments.threshold =
         uint32_t(std::min(std::ceil(std::ldexp(p, 32)), 4294967295.0));
     arguments.scale = float(1 / (1 - p));
-    arguments.rank = context.rank;
-    arguments.ranks = context.ranks;
+    arguments.rank = int(context.sampleIndex);
+    arguments.ranks = int(context.sampleRanks);
     arguments.control = context.control;
   }
 

@@ -30,7 +30,7 @@ public:
     T *y = at<T>(buffers, 1);
     const Control &control = *context.control;
     const uint64_t first =
-        (control.batch * context.ranks + context.rank) * samples;
+        (control.batch * context.sampleRanks + context.sampleIndex) * samples;
     const int64_t blocks = (elements + kBlock - 1) / kBlock;
     const bool identity = control.evaluating != 0;
     context.pool->parallelFor(

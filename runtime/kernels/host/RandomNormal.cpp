@@ -21,7 +21,7 @@ public:
     T *y = at<T>(buffers, 0);
     const Control &control = *context.control;
     const uint64_t first =
-        (control.batch * context.ranks + context.rank) * samples;
+        (control.batch * context.sampleRanks + context.sampleIndex) * samples;
     const int64_t blocks = (elements + kBlock - 1) / kBlock;
     context.pool->parallelFor(
         samples * blocks, 16, [&](int64_t begin, int64_t end) {

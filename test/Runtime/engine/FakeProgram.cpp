@@ -117,7 +117,7 @@ FakeKernels zrt::test::makeFakeKernels() {
   kernels.functions["test.update"] = [](const KernelContext &context,
                                         void *const *buffers) {
     floatAt(buffers, 0) -= context.control->learningRate[0] *
-                           floatAt(buffers, 1) / float(context.ranks);
+                           floatAt(buffers, 1) / float(context.sampleRanks);
     context.control->finite = 1;
     ++context.control->steps;
   };

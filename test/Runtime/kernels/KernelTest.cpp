@@ -175,7 +175,8 @@ KernelSpec makeSpec(const std::string &name, const std::vector<Array> &inputs,
 static KernelContext contextOf(const Setting &setting, ThreadPool &pool) {
   KernelContext context;
   context.rank = setting.rank;
-  context.ranks = setting.ranks;
+  context.sampleIndex = setting.rank;
+  context.sampleRanks = setting.ranks;
   context.pool = &pool;
   context.control = setting.control;
   context.generated = setting.generated;

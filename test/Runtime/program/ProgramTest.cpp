@@ -25,7 +25,8 @@ FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
 FIELDS(CollectivePart, a, b, c, d, e)
 FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k, l)
 FIELDS(Initializer, a, b, c)
-FIELDS(Parameter, a, b, c, d, e, f, g, h, i, j, k)
+FIELDS(ParameterCut, a, b, c, d)
+FIELDS(Parameter, a, b, c, d, e, f, g, h, i, j, k, l)
 FIELDS(Segment, a, b)
 FIELDS(Optimizer, a, b, c)
 FIELDS(StateRange, a, b, c)
@@ -43,7 +44,7 @@ FIELDS(Training, a, b, c, d, e, f, g)
 FIELDS(MemoryLine, a, b)
 FIELDS(MeshAxis, a, b)
 FIELDS(MeshGroup, a)
-FIELDS(Mesh, a, b)
+FIELDS(Mesh, a, b, c)
 FIELDS(GroupTraffic, a)
 FIELDS(FileSettings, a, b, c)
 FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
@@ -78,7 +79,8 @@ public:
   }
   void fill(Parameter &value) {
     visitFields(value, *this);
-    value.shape = {next(), 0, 5};
+    value.shape = {next(), 0, 90};
+    value.cut = {2, 5, {12, 6}, 1};
     value.memberOffset = static_cast<uint64_t>(next());
     value.padding = static_cast<uint64_t>(next());
     value.partition = 1;
@@ -148,7 +150,7 @@ Program filled() {
   Program program;
   Filler().fill(program);
   program.training.ranks = 6;
-  program.mesh = {{{"replica", 2}, {"shard", 3}}, {{{0, 1}}, {{1}}}};
+  program.mesh = {{{"replica", 2}, {"shard", 3}}, {{{0, 1}}, {{1}}}, 1};
   for (Partition &partition : program.partitions) {
     partition.quantized = {4, 66};
     partition.shardedParameters = true;
@@ -309,6 +311,33 @@ TEST(Program, PaddingIsChecked) {
   EXPECT_NE(errorOf(60, ~uint64_t(0)), "");
   EXPECT_NE(errorOf(~uint64_t(0) - 10, 4), "");
   EXPECT_NE(errorOf(60, 4, -1), "");
+}
+
+TEST(Program, PiecesAreTheDimension) {
+  const auto errorOf = [](ParameterCut cut) {
+    Program program, back;
+    program.training.ranks = 2;
+    program.mesh = {{{"data", 1}, {"tensor", 2}}, {{{0, 1}}, {{1}}}, 0};
+    program.parameters.resize(1);
+    program.parameters[0].name = "w";
+    program.parameters[0].shape = {5, 12};
+    program.parameters[0].cut = std::move(cut);
+    std::string bytes = serialize(program), error;
+    return parse(bytes.data(), bytes.size(), back, error) ? "" : error;
+  };
+  EXPECT_EQ(errorOf({1, 1, {12}, 1}), "");
+  EXPECT_EQ(errorOf({1, 2, {4, 2}, 1}), "");
+  EXPECT_EQ(errorOf({0, 1, {5}, 1}),
+            "program: parameter w is cut into pieces that are not its "
+            "dimension 0, or that its ranks do not divide");
+  for (const ParameterCut &cut : {ParameterCut{2, 1, {12}, 1},
+                                  {1, 1, {10}, 1},
+                                  {1, 2, {12}, 1},
+                                  {1, 1, {9, 3}, 1},
+                                  {1, 0, {12}, 1},
+                                  {1, 1, {14, -2}, 1},
+                                  {1, 1, {12}, 2}})
+    EXPECT_NE(errorOf(cut), "");
 }
 
 TEST(Program, StridesAreChecked) {

@@ -171,6 +171,59 @@ TEST(StateWeights, ReplicasWriteTheSameFile) {
       }
 }
 
+/// `program` on as many times the ranks, which each have a part of every
+/// parameter, of two pieces where its last dimension has as many indices.
+Program cutInParts(Program program, int parts) {
+  const int shards = program.training.ranks;
+  program.training.ranks = shards * parts;
+  program.mesh.axes = {{"data", shards}, {"tensor", parts}};
+  program.mesh.groups = {{{0, 1}}, {{0}}, {{1}}};
+  program.mesh.samples = 1;
+  for (Partition &partition : program.partitions) {
+    partition.group = 1;
+    std::vector<BufferRef *> buffers = {&partition.parameters};
+    for (State &state : partition.states)
+      for (StateRange &range : state.ranges)
+        buffers.push_back(&range.buffer);
+    for (BufferRef *buffer : buffers)
+      buffer->group = 1;
+  }
+  for (Parameter &parameter : program.parameters) {
+    if (parameter.elements() == 0 || parameter.shape.empty())
+      continue; // whole on every rank
+    int64_t &size = parameter.shape.back();
+    parameter.cut = {
+        uint32_t(parameter.shape.size() - 1), 1, {size * parts}, 2};
+    if (size > 1)
+      parameter.cut.pieces = {(size - 1) * parts, parts};
+    size *= parts;
+  }
+  return program;
+}
+
+/// Each rank has other elements, which start as those of the whole, and are
+/// written once.
+TEST(StateWeights, PartsAreWrittenAsTheWhole) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors");
+  for (int stage : {0, 1, 2, 3})
+    for (int shards : {1, 2})
+      for (int parts : {2, 3}) {
+        Program program =
+            cutInParts(sampleProgram(stage, shards, DataType::BF16), parts);
+        expectNone(save(path, program, 6));
+        SafeTensorsFile file(path);
+        for (const Parameter &parameter : program.parameters) {
+          std::vector<float> wanted(parameter.elements()), found(wanted.size());
+          initialValues(parameter, 6, 0, wanted.size(), wanted.data());
+          file.readFloats(*file.find(parameter.name), 0, found.size(),
+                          found.data());
+          EXPECT_EQ(found, wanted)
+              << parameter.name << " in " << parts << " parts, stage " << stage;
+        }
+      }
+}
+
 TEST(StateWeights, HoldTheMastersUnderTheModelsNames) {
   TemporaryFolder folder;
   std::string path = folder.file("weights.safetensors");

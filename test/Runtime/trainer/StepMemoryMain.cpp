@@ -130,7 +130,8 @@ struct Rank {
       : program(library.program), communicator(communicator), pool(1),
         arenas(library.program) {
     context.rank = communicator.rank();
-    context.ranks = communicator.ranks();
+    context.sampleIndex = program.sampleIndex(communicator.rank());
+    context.sampleRanks = program.sampleRanks();
     context.pool = &pool;
     context.control = &arenas.control();
     context.program = &program;

@@ -400,8 +400,13 @@ def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
     /// Whether each axis of `inner` is here too, of the same size and in the
     /// same order.
     bool contains(AxesAttr inner) const;
-    /// The axes that are not in `inner`; null where none are left.
+    /// The axes that are not in `inner`, which may be null; null where none are
+    /// left.
     AxesAttr without(AxesAttr inner) const;
+    /// Those whose ranks have samples of their own, and those whose ranks compute
+    /// parts of one model; null where there are none.
+    AxesAttr getBatchAxes() const;
+    AxesAttr getModelAxes() const;
     /// The index of `rank`, of the ranks of these axes, in its group of `group`.
     int64_t getIndexIn(AxesAttr group, int64_t rank) const;
   }];

@@ -11,10 +11,11 @@ include "zero/Dialect/Zero/AsyncOpInterface.td"
 def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
   let summary = "The ranks as a mesh of named axes";
   let description = [{
-    Ranks are numbered in row-major order of the axes. Gradients are reduced over
-    all of them; `cut` are the axes over which states are cut, all where it is
-    left out. Ranks that differ in other axes are replicas: they hold the same
-    slices. With one axis `replica` and one axis `shard` that is MiCS, or hybrid
+    Ranks are numbered in row-major order of the axes. The ranks of an axis `tensor`
+    compute parts of one model on the same samples; those of all others have samples of
+    their own, and gradients are reduced over these; `cut` are those of them over which
+    states are cut, all where it is left out. Ranks that differ in other axes are
+    replicas: they hold the same slices. With one axis `replica` and one axis `shard` that is MiCS, or hybrid
     sharding: reduce-scatter and gathers run within a shard group, and an
     all-reduce of a rank's slice combines the replicas.
 
@@ -26,12 +27,14 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
     A module without this operation has the mesh `<data = n>`.
 
     Constraints
-    - (C1) `cut` has axes of the mesh, in their order.
+    - (C1) `cut` has axes of the mesh whose ranks have samples, in their order, and
+      there is one.
     - (C2) `secondary` has axes over which states are cut, in their order, and not
       all of them.
     ```mlir
     zero.mesh @mesh <replica = 2, shard = 3> cut <shard = 3>
     zero.mesh @mesh <node = 2, local = 4> secondary <local = 4>
+    zero.mesh @mesh <data = 4, tensor = 2>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_AxesAttr:$axes,
@@ -39,7 +42,7 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
   let assemblyFormat = "$sym_name $axes (`cut` $cut^)? (`secondary` $secondary^)? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxesAttr(); }
+    ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxes().getBatchAxes(); }
   }];
 }
 
@@ -52,7 +55,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     slice r owned by rank r of a group. `over` names the axes over which gradients
     are reduced, and `cut` those of them over which states are cut, all where it
     is left out; `over n ranks` is `over <data = n>`. Ranks that differ in axes
-    that are not cut are replicas, which own the same slices. The layout says how
+    that are not cut are replicas, which own the same slices. `parts` names the axes
+    over which the members themselves are cut: what a rank has of them, no other rank of
+    these axes has. The layout says how
     the segments came about:
 
     - `whole` (stage 0): buckets of all-reduces; every rank owns everything.
@@ -97,6 +102,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
       and of a second step one for so many as a group of the first has ranks.
     - (C11) parameters that are stored `quantized` are not trained, and sharded, in
       `parameter`.
+    - (C12) every member is cut over the axes of `parts`, or where there are none over
+      none.
 
     Example, 2 ranks, bucketed: `@b` (3 elements) and `@w` (6), alignment 2:
     ```
@@ -112,14 +119,14 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
-      Zero_AxesAttr:$over, Zero_AxesAttr:$cut, I64Attr:$stage, DenseI64ArrayAttr:$segments,
+      Zero_AxesAttr:$over, Zero_AxesAttr:$cut, OptionalAttr<Zero_AxesAttr>:$parts, I64Attr:$stage, DenseI64ArrayAttr:$segments,
       ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
       DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier,
       OptionalAttr<Zero_QuantizationAttr>:$quantized, UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<ArrayAttr>:$states, OptionalAttr<DenseI64ArrayAttr>:$errors,
       OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
-    $sym_name $layout `over` custom<Owners>($over, $cut) `stage` $stage `segments` $segments
+    $sym_name $layout `over` custom<Owners>($over, $cut) (`parts` $parts^)? `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
     (`parameters` `on` $parameter_tier^)? (`quantized` $quantized^)? (`split` $split_master^)? (`optimizer` $optimizer^)?
     (`states` custom<States>($states)^)? (`errors` $errors^)? (`at` $at^)? attr-dict
