@@ -18,6 +18,7 @@ static constexpr StringRef kShardAxis = "shard", kReplicaAxis = "replica";
 
 static constexpr StringRef kMeshKey = "zero.mesh";
 static constexpr StringRef kShardAxesKey = "zero.shard_axes";
+static constexpr StringRef kTensorKey = "tensor_parallel.autotp_size";
 static constexpr StringRef kMicsKey = "zero_optimization.mics_shard_size";
 static constexpr StringRef kHpzKey =
     "zero_optimization.zero_hpz_partition_size";
@@ -96,12 +97,15 @@ public:
       return;
     if (!config.mesh.empty())
       countRanks();
+    checkTensor();
     readShardAxes();
   }
 
 private:
   Axes readAxes();
+  Axes readTensor(int64_t size, int64_t mics);
   Axes readMics(int64_t size);
+  void checkTensor();
   void countRanks();
   void readShardAxes();
 
@@ -119,6 +123,9 @@ Axes MeshReader::readAxes() {
   const json::Object *block = root.getObject("zero");
   const json::Object *mesh =
       values.has(kMeshKey) && block ? block->getObject("mesh") : nullptr;
+  int64_t tensor = values.integer(kTensorKey);
+  if (!mesh && tensor > 1)
+    return readTensor(tensor, mics);
   if (!mesh)
     return mics == -1 ? Axes() : readMics(mics);
   if (mics != -1)
@@ -141,6 +148,20 @@ Axes MeshReader::readAxes() {
   return axes;
 }
 
+/// DeepSpeed's AutoTP: `size` neighbouring ranks compute one model.
+Axes MeshReader::readTensor(int64_t size, int64_t mics) {
+  if (mics != -1)
+    reporter.error(kMicsKey, "stands beside " + kTensorKey +
+                                 ", so the axes are not known; name them in "
+                                 "zero.mesh");
+  if (config.ranks % size != 0)
+    reporter.error(kTensorKey, Twine(size) + " does not divide the " +
+                                   Twine(config.ranks) +
+                                   " ranks; give a divisor");
+  return {{"data", std::max<int64_t>(config.ranks / size, 1)},
+          {"tensor", size}};
+}
+
 /// DeepSpeed's MiCS: groups of `size` neighbouring ranks, each with all states.
 Axes MeshReader::readMics(int64_t size) {
   if (size < 1) {
@@ -157,6 +178,16 @@ Axes MeshReader::readMics(int64_t size) {
   if (size == config.ranks)
     return {};
   return {{kReplicaAxis.str(), config.ranks / size}, {kShardAxis.str(), size}};
+}
+
+/// A file may say how many ranks compute one model where a mesh is given.
+void MeshReader::checkTensor() {
+  int64_t tensor = values.integer(kTensorKey), found = config.modelRanks();
+  if (tensor > 1 && tensor != found)
+    reporter.error(kTensorKey, "found " + Twine(tensor) + ", and the mesh " +
+                                   print(config.mesh) + " has " + Twine(found) +
+                                   " ranks that compute one model; leave one "
+                                   "of the two out");
 }
 
 void MeshReader::countRanks() {

@@ -92,18 +92,27 @@ def : Key<"autotuning", Block, "null", "tune settings by running">,
     Refused<"compare plans with zero-plan; leave it out">;
 def : Key<"elasticity", Block, "null", "batch sizes for many rank counts">,
     Refused<"the rank count is fixed when compiling; compile once for each">;
-def : Key<"tensor_parallel", Block, "null", "split layers over ranks">,
-    Refused<"only data parallelism is supported; leave it out">;
+def : Key<"tensor_parallel", Object, "null", "ranks that compute one model together">;
+def : Key<"tensor_parallel.autotp_size", Size, "0",
+    "ranks of the axis `tensor`, neighbours, each of which computes a part of the model; "
+    "0 or 1: each computes all of it">;
+def : Key<"tensor_parallel.preset_model", Any, "null", "which layers are split, by name">,
+    NoEffect<"what is cut follows from the model">;
+def : Key<"tensor_parallel.tp_overlap_comm", Bool, "false",
+    "overlap exchanges with computation">, NoEffect<kPlanned>;
+def : Key<"tensor_parallel.partition_config", Block, "null",
+    "how each layer is split">,
+    Refused<"what is cut follows from the model; leave it out">;
 def : Key<"expert_parallel", Block, "null", "split experts over ranks">,
-    Refused<"only data parallelism is supported; leave it out">;
+    Refused<"there is no such axis; leave it out">;
 def : Key<"sequence_parallel_size", Count, "1", "ranks that share a sequence">,
-    Refused<"only data parallelism is supported; leave it out">;
+    Refused<"there is no such axis; leave it out">;
 def : Key<"data_parallel_size", Any, "null", "ranks that split data">,
     Refused<"give the rank count to the compiler with --ranks">;
 def : Key<"use_data_before_expert_parallelism", Bool, "false",
     "order of process groups">, NoEffect<"there is one group">;
 def : Key<"pipeline", Block, "null", "pipeline parallelism">,
-    Refused<"only data parallelism is supported; leave it out">;
+    Refused<"there is no such axis; leave it out">;
 def : Key<"hybrid_engine", Block, "null", "alternate training and generation">,
     Refused<"the executable trains, and samples with --sample; leave it out">;
 def : Key<"sparse_attention", Block, "null", "block-sparse attention">,
