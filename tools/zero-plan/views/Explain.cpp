@@ -25,6 +25,29 @@ static std::string range(int64_t begin, int64_t end) {
 // Partition and owners
 //===----------------------------------------------------------------------===//
 
+/// "data=2 x tensor=2"
+static std::string describe(AxesAttr axes) {
+  std::string text;
+  for (auto [name, size] : llvm::zip_equal(axes.getNames(), axes.getSizes()))
+    text +=
+        (text.empty() ? "" : " x ") + name.str() + "=" + std::to_string(size);
+  return text;
+}
+
+/// What a rank has of a parameter that the model is cut by.
+static void printCut(ParameterOp parameter, CutAttr cut) {
+  llvm::outs() << "cut over " << describe(cut.getOver()) << " in dimension "
+               << cut.getDim() << " of "
+               << cut.getWholeType(parameter.getTensorType());
+  if (cut.getRepeats() != 1 || cut.getPieces().size() != 1) {
+    llvm::outs() << ": a rank has its part of each of the pieces ";
+    llvm::interleaveComma(cut.getPieces(), llvm::outs());
+    if (cut.getRepeats() != 1)
+      llvm::outs() << ", " << cut.getRepeats() << " times";
+  }
+  llvm::outs() << "\n";
+}
+
 static void printPartition(ParameterOp parameter, PartitionOp partition,
                            MemberAttr member) {
   llvm::outs() << "@" << parameter.getSymName() << ": "
@@ -37,6 +60,12 @@ static void printPartition(ParameterOp parameter, PartitionOp partition,
                << "\n";
   if (std::string where = describePlace(parameter.getLoc()); !where.empty())
     llvm::outs() << "declared at " << where << "\n";
+  if (CutAttr cut = parameter.getCutAttr())
+    printCut(parameter, cut);
+  auto module = parameter->getParentOfType<ModuleOp>();
+  if (partition.isTrainable() && !module.getOps<MeshOp>().empty())
+    llvm::outs() << "gradient summed over " << describe(partition.getOver())
+                 << "\n";
   llvm::outs() << "partition @" << partition.getSymName() << ", "
                << stringifyLayoutKind(partition.getLayout()) << " over "
                << plural(partition.getSlices(), "rank") << ", stage "
