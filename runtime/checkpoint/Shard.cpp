@@ -77,6 +77,53 @@ template <typename Body> void forEachKept(const Program &program, Body body) {
   }
 }
 
+/// The tensors of a file: one a piece, or where a parameter is cut one for
+/// pieces of one size that are equally far apart, of which it has very many.
+class EntryMaker {
+public:
+  EntryMaker(std::vector<TensorEntry> &entries, const Parameter &parameter,
+             std::string state, TensorDataType type)
+      : entries(entries), parameter(parameter), state(std::move(state)),
+        type(type) {}
+  ~EntryMaker() { flush(); }
+
+  void add(const Piece &piece) {
+    const bool goesOn = rows > 0 && !parameter.cut.pieces.empty() &&
+                        piece.count == count &&
+                        (rows == 1 || piece.element - last == stride);
+    if (!goesOn) {
+      flush();
+      first = piece.element;
+      count = piece.count;
+    } else {
+      stride = piece.element - last;
+    }
+    last = piece.element;
+    ++rows;
+  }
+
+private:
+  void flush() {
+    if (rows == 0)
+      return;
+    TensorEntry &entry = entries.emplace_back();
+    entry.name = pieceName(parameter.name, state, first);
+    entry.type = type;
+    entry.shape = {int64_t(count)};
+    if (rows > 1) {
+      entry.name += "+" + std::to_string(stride);
+      entry.shape.insert(entry.shape.begin(), int64_t(rows));
+    }
+    rows = 0;
+  }
+
+  std::vector<TensorEntry> &entries;
+  const Parameter &parameter;
+  const std::string state;
+  const TensorDataType type;
+  uint64_t first = 0, count = 0, stride = 0, last = 0, rows = 0;
+};
+
 std::vector<TensorEntry> entriesOf(const Program &program, int rank) {
   std::vector<TensorEntry> entries;
   forEachKept(program, [&](const Parameter &parameter, const State *state,
@@ -84,14 +131,10 @@ std::vector<TensorEntry> entriesOf(const Program &program, int rank) {
     const Partition &partition = partitionOf(program, parameter);
     const bool sharded =
         state ? partition.shardedOptimizer : isValueSharded(partition);
-    forEachShare(program, parameter, sharded, rank, [&](const Piece &piece) {
-      TensorEntry entry;
-      entry.name = pieceName(parameter.name, state ? state->name : kValueName,
-                             piece.element);
-      entry.type = type;
-      entry.shape = {int64_t(piece.count)};
-      entries.push_back(std::move(entry));
-    });
+    EntryMaker maker(entries, parameter, state ? state->name : kValueName,
+                     type);
+    forEachShare(program, parameter, sharded, rank,
+                 [&](const Piece &piece) { maker.add(piece); });
   });
   return entries;
 }
@@ -143,10 +186,11 @@ StoredFile zrt::writeShard(FileSystem &files, const std::string &folder,
 
 /// Bytes of a rank's file after its header.
 static uint64_t valueBytes(const Program &program, int rank) {
-  uint64_t bytes = 0;
-  for (const TensorEntry &entry : entriesOf(program, rank))
-    bytes += uint64_t(entry.shape.front()) * sizeOf(entry.type);
-  return bytes;
+  std::vector<TensorEntry> entries = entriesOf(program, rank);
+  if (entries.empty())
+    return 0;
+  makeSafeTensorsHeader(entries, {}); // says where they are
+  return entries.back().end;
 }
 
 uint64_t ShardCopy::bytesOf(const Program &program) {
@@ -206,6 +250,17 @@ ShardReader::ShardReader(std::string folder, const Manifest &manifest) {
   checkCover(manifest);
 }
 
+/// Reads "128", or "128+4096": the first element, and how far apart runs are.
+static bool readPlace(const std::string &text, uint64_t &element,
+                      uint64_t &stride) {
+  const char *end = text.data() + text.size();
+  const char *at = std::from_chars(text.data(), end, element).ptr;
+  if (at == end)
+    return at != text.data();
+  return at != text.data() && *at == '+' &&
+         std::from_chars(at + 1, end, stride).ptr == end && stride > 0;
+}
+
 void ShardReader::addFile(size_t file) {
   const SafeTensorsFile tensors(paths[file]);
   for (const TensorEntry &entry : tensors.tensors()) {
@@ -214,23 +269,29 @@ void ShardReader::addFile(size_t file) {
                               ? last
                               : entry.name.rfind('/', last - 1);
     Run run;
-    const char *end = entry.name.data() + entry.name.size();
+    uint64_t stride = 0;
     const bool valid =
         last != std::string::npos && middle != std::string::npos &&
-        middle < last &&
-        std::from_chars(entry.name.data() + last + 1, end, run.element).ptr ==
-            end &&
-        entry.shape.size() == 1 && isFloatType(entry.type);
+        middle < last && isFloatType(entry.type) &&
+        readPlace(entry.name.substr(last + 1), run.element, stride) &&
+        entry.shape.size() == (stride ? 2 : 1) &&
+        (!stride || entry.shape[1] > 0);
     if (!valid)
       throw std::runtime_error(paths[file] + ": the tensor '" + entry.name +
                                "' is no part of a checkpoint");
-    run.count = entry.elements();
+    run.count = uint64_t(entry.shape.back());
     run.file = file;
     run.place = tensors.placeOf(entry);
     run.type = entry.type;
-    runs[{entry.name.substr(0, middle),
-          entry.name.substr(middle + 1, last - middle - 1)}]
-        .push_back(run);
+    std::vector<Run> &parts =
+        runs[{entry.name.substr(0, middle),
+              entry.name.substr(middle + 1, last - middle - 1)}];
+    for (int64_t row = 0, rows = stride ? entry.shape[0] : 1; row < rows;
+         ++row) {
+      parts.push_back(run);
+      run.element += stride;
+      run.place += run.count * sizeOf(run.type);
+    }
   }
 }
 

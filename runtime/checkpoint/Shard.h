@@ -1,7 +1,9 @@
 // The file of one rank of a checkpoint, and reading any range from all files.
 //
 // A tensor of a file is a run of elements of one state of one parameter, flat:
-// "fc1.w/exp_avg/128" begins at element 128 of exp_avg of fc1.w.
+// "fc1.w/exp_avg/128" begins at element 128 of exp_avg of fc1.w. Of a parameter
+// that is cut among ranks it is as many runs as it has rows: each of
+// "fc1.w/exp_avg/128+4096" begins 4096 elements behind the one before.
 #ifndef ZERO_RUNTIME_CHECKPOINT_SHARD_H
 #define ZERO_RUNTIME_CHECKPOINT_SHARD_H
 

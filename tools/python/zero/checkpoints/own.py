@@ -129,9 +129,15 @@ def _add_runs(path: str, runs) -> None:
             continue
         tensor, state, element = name.rsplit("/", 2)
         begin, end = entry["data_offsets"]
-        run = _Run(path, 8 + length + begin, entry["dtype"], entry["shape"][0])
-        assert end - begin == run.elements * _TYPES[run.kind].itemsize, name
-        runs.setdefault((tensor, state), []).append((int(element), run))
+        # Of a parameter that was cut, runs that are equally far apart.
+        element, _, stride = element.partition("+")
+        *rows, elements = entry["shape"]
+        size = elements * _TYPES[entry["dtype"]].itemsize
+        parts = runs.setdefault((tensor, state), [])
+        for row in range(rows[0] if rows else 1):
+            run = _Run(path, 8 + length + begin + row * size, entry["dtype"], elements)
+            parts.append((int(element) + row * int(stride or 0), run))
+        assert end - begin == size * (rows[0] if rows else 1), name
 
 
 def _parameter(path: str, tensor: dict[str, Any], runs) -> SavedParameter:
