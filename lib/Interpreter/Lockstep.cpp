@@ -99,9 +99,12 @@ static AxesAttr groupOf(Operation &op) {
 
 static Array addUp(ArrayRef<const Array *> terms) {
   Array sum = *terms.front();
-  for (const Array *term : terms.drop_front())
+  for (const Array *term : terms.drop_front()) {
     for (auto [element, other] : llvm::zip_equal(sum.reals, term->reals))
       element += other;
+    for (auto [element, other] : llvm::zip_equal(sum.integers, term->integers))
+      element += other;
+  }
   return sum;
 }
 

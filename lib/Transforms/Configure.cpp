@@ -61,6 +61,12 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
     return optimizer.emitOpError("of the group '")
            << optimizer.getGroup()
            << "' is there already; zero-configure writes it";
+  for (MeshOp mesh : getOperation().getOps<MeshOp>())
+    if (mesh.getAxes().getModelAxes() || !resolved.mesh.empty())
+      return mesh.emitOpError("is in the model already; give the axes ")
+             << mesh.getAxes()
+             << " to the compiler, with --mesh or zero.mesh, and leave them "
+                "out here";
   llvm::StringSet<> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     groups.insert(parameter.getGroup());

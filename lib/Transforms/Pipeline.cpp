@@ -27,8 +27,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createRewriteTensorOps());
   if (config.vocabularyMultiple > 1)
     manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
-  if (config.modelRanks() > 1)
-    manager.addPass(createShardModel());
+  manager.addPass(createShardModel());
   if (config.fuseMoves)
     manager.addPass(createJoinRotary());
   SetPrecisionOptions precision;
@@ -57,8 +56,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
     manager.addPass(makeCheckpointPass(config.checkpoint));
   if (config.fuseAdditions)
     manager.addPass(createFuseAdditions({config.fuseEpilogues}));
-  if (config.modelRanks() > 1)
-    manager.addPass(createStartExchanges());
+  manager.addPass(createStartExchanges());
 }
 
 static void addOverlapPasses(OpPassManager &manager) {

@@ -384,6 +384,10 @@ void ShardModel::report(StepOp step, const Sharding &sharding) {
 }
 
 LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
+  for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
+    if (parameter.getCutAttr())
+      return parameter.emitOpError("is cut already; give the model as it was "
+                                   "before zero-shard-model");
   Sharding sharding(step, over);
   if (failed(sharding.verify()))
     return failure();

@@ -96,6 +96,7 @@ public:
     MeshOp::create(builder, local->getLoc(), "mesh", mesh, AxesAttr(),
                    AxesAttr());
     PassManager passes(&context);
+    passes.addPass(createRewriteTensorOps());
     passes.addPass(createShardModel());
     return succeeded(passes.run(*local)) && differentiate(*local);
   }
