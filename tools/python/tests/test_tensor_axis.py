@@ -1,0 +1,63 @@
+"""Ranks of the axis `tensor` train, evaluate and answer as one rank does."""
+
+import numpy
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+import zero
+
+SAMPLES, WIDTH, CLASSES = 8, 16, 5
+
+
+class Perceptron(nn.Module):
+    """One weight is cut along its rows, and one along its columns."""
+
+    def __init__(self):
+        super().__init__()
+        self.up = nn.Linear(WIDTH, 64)
+        self.down = nn.Linear(64, WIDTH)
+        self.head = nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, x, y):
+        logits = self.head(x + self.down(F.gelu(self.up(x))))
+        return SequenceClassifierOutput(loss=F.cross_entropy(logits, y), logits=logits)
+
+
+def compiled(module, batch, stage, **mesh):
+    config = {
+        "optimizer": {"type": "SGD", "params": {"lr": 0.3}},
+        "gradient_clipping": 0.5,
+        "zero_optimization": {"stage": stage},
+        "gradient_accumulation_steps": 4 if mesh.get("ranks") == 1 else 2,
+    }
+    part = {key: value[:2] for key, value in batch.items()}
+    return zero.compile(module, part, config=config, outputs=["logits"], **mesh)
+
+
+@pytest.mark.parametrize("stage", range(4))
+def test_is_one_rank(stage):
+    torch.manual_seed(0)
+    module = Perceptron()
+    batch = {"x": torch.randn(SAMPLES, WIDTH), "y": torch.randint(0, CLASSES, (SAMPLES,))}
+    with (
+        compiled(module, batch, 0, ranks=1) as one,
+        compiled(module, batch, stage, mesh="data=2,tensor=2") as cut,
+    ):
+        for _ in range(3):
+            assert abs(one(batch) - cut(batch)) < 1e-5
+            assert abs(one.last.gradient_norm - cut.last.gradient_norm) < 1e-5
+        assert abs(one.evaluate(batch) - cut.evaluate(batch)) < 1e-5
+        assert numpy.allclose(
+            one.predict(batch)["logits"], cut.predict(batch)["logits"], atol=1e-5
+        )
+        one.backward(batch)
+        cut.backward(batch)
+        for name in ("up.weight", "up.bias", "down.weight", "down.bias", "head.weight"):
+            assert numpy.allclose(one.gradient(name), cut.gradient(name), atol=1e-6), name
+        one.update()
+        cut.update()
+        for name, value in one.state_dict().items():
+            assert numpy.allclose(value, cut.state_dict()[name], atol=1e-5), name
