@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::zero;
 
 /// A class is cut where each byte that is sent for it spares at least so many
-/// operations, and the whole class at least this part of what the best one
+/// operations, and the whole class at least this part of what the largest one
 /// does: an exchange takes a while, however little it sends.
 static constexpr double kLeastFlopsPerByte = 4, kLeastShare = 1.0 / 16;
 
@@ -209,10 +209,6 @@ CutCost Sharding::price(DimensionId atom) const {
   for (Value value : gathered)
     cost.bytes += bytesOf(value);
   cost.bytes *= (ranks - 1) / ranks;
-  for (ParameterOp parameter : parameters)
-    if (containsAtom(dimensions, dimensions.of(parameter.getSymNameAttr()),
-                     atom))
-      cost.elements += parameter.getElements();
   return cost;
 }
 
@@ -279,6 +275,16 @@ void Sharding::take(const CutCost &cost) {
 
 /// The best first, as long as they fit beside one another; of equals the first
 /// in program order.
+void Sharding::takeBest(ArrayRef<CutCost> candidates) {
+  taken.clear();
+  cutOperations.clear();
+  for (const CutCost &cost : candidates)
+    if (!excludes(cost.atom))
+      take(cost);
+}
+
+/// What is small beside the largest that is taken is not worth an exchange. A
+/// class of one layer is not compared with one of all layers that it excludes.
 void Sharding::choose() {
   SmallVector<CutCost> candidates = findCandidates();
   auto worth = [](const CutCost &cost) {
@@ -287,12 +293,16 @@ void Sharding::choose() {
   llvm::stable_sort(candidates, [&](const CutCost &a, const CutCost &b) {
     return worth(a) > worth(b);
   });
-  double most = 0;
-  for (const CutCost &cost : candidates)
-    most = std::max(most, cost.savedFlops);
-  for (const CutCost &cost : candidates)
-    if (cost.savedFlops >= kLeastShare * most && !excludes(cost.atom))
-      take(cost);
+  for (size_t count = candidates.size() + 1; count != candidates.size();) {
+    count = candidates.size();
+    takeBest(candidates);
+    double most = 0;
+    for (const CutCost &cost : taken)
+      most = std::max(most, cost.savedFlops);
+    llvm::erase_if(candidates, [&](const CutCost &cost) {
+      return cost.savedFlops < kLeastShare * most;
+    });
+  }
 }
 
 LogicalResult Sharding::verify() const {

@@ -22,8 +22,6 @@ struct CutCost {
   double savedFlops = 0;
   /// Bytes that each rank sends.
   double bytes = 0;
-  /// Elements of parameters that are divided.
-  int64_t elements = 0;
 };
 
 class Sharding {
@@ -33,9 +31,6 @@ public:
   Sharding(StepOp model, AxesAttr over);
 
   AxesAttr getOver() const { return over; }
-  /// The classes that are cut, best first.
-  ArrayRef<CutCost> getTaken() const { return taken; }
-
   /// Reports a class that is worth cutting, and that the axis does not divide.
   LogicalResult verify() const;
 
@@ -74,6 +69,7 @@ private:
   SmallVector<CutCost> findCandidates() const;
   CutCost price(DimensionId atom) const;
   bool excludes(DimensionId atom) const;
+  void takeBest(ArrayRef<CutCost> candidates);
   void choose();
   void take(const CutCost &cost);
 
