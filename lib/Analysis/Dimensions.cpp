@@ -23,10 +23,6 @@ DimensionId Dimensions::find(DimensionId id) const {
   return id;
 }
 
-bool Dimensions::isAtom(DimensionId id) const {
-  return nodes[find(id)].kind == Kind::Atom;
-}
-
 DimensionId Dimensions::multiply(ArrayRef<DimensionId> parts) {
   SmallVector<DimensionId> children;
   int64_t size = 1;
@@ -270,17 +266,4 @@ Dimensions::Pieces Dimensions::piecesOf(DimensionId id,
   for (int64_t &size : pieces.sizes)
     size *= inner;
   return pieces;
-}
-
-std::string Dimensions::print(DimensionId id) const {
-  const Node &node = nodes[find(id)];
-  if (node.kind == Kind::Atom)
-    return "d" + std::to_string(find(id)) + ":" + std::to_string(node.size);
-  std::string text = "(";
-  for (auto [index, child] : llvm::enumerate(node.children)) {
-    if (index)
-      text += node.kind == Kind::Product ? "." : "|";
-    text += print(child);
-  }
-  return text + ")";
 }

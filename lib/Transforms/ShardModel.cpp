@@ -144,6 +144,14 @@ void Rewriter::setSizes(Operation *op, Operation *part) {
 }
 
 Operation *Rewriter::clonePart(Operation *op, ValueRange operands) {
+  SplatElementsAttr splat;
+  if (matchPattern(op, m_Constant(&splat))) {
+    CutAttr cut = sharding.cutOf(op->getResult(0));
+    return arith::ConstantOp::create(
+        builder, op->getLoc(),
+        splat.resizeSplat(
+            cut.getPartType(cast<RankedTensorType>(splat.getType()))));
+  }
   Operation *part = builder.clone(*op);
   part->setOperands(operands);
   for (Value result : part->getResults()) {
@@ -152,10 +160,6 @@ Operation *Rewriter::clonePart(Operation *op, ValueRange operands) {
       result.setType(cut.getPartType(cast<RankedTensorType>(whole.getType())));
   }
   setSizes(op, part);
-  SplatElementsAttr splat;
-  if (matchPattern(op, m_Constant(&splat)))
-    part->setAttr("value", splat.resizeSplat(
-                               cast<ShapedType>(part->getResult(0).getType())));
   return part;
 }
 

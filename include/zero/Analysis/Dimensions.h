@@ -46,7 +46,6 @@ public:
   /// The atom that stands for a class of dimensions: two are the same class
   /// where they have the same representative.
   DimensionId find(DimensionId id) const;
-  bool isAtom(DimensionId id) const;
   int64_t sizeOf(DimensionId id) const { return nodes[find(id)].size; }
   /// The atoms that `id` consists of, each once.
   SmallVector<DimensionId> atomsOf(DimensionId id) const;
@@ -60,8 +59,6 @@ public:
     SmallVector<int64_t> sizes;
   };
   Pieces piecesOf(DimensionId id, DimensionId atom) const;
-  /// The same in letters and sizes: "(a4.b8|a4.b8)".
-  std::string print(DimensionId id) const;
 
 private:
   enum class Kind { Atom, Product, Concatenation };
