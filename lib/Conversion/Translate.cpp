@@ -183,15 +183,13 @@ LogicalResult Translator::translateParameters() {
                               "zero-partition on the model again");
     zrt::Parameter to;
     to.name = from.getSymName().str();
-    ArrayRef<int64_t> shape = from.getUnpaddedType().getShape();
-    to.shape.assign(shape.begin(), shape.end());
-    if (CutAttr cut = from.getCutAttr()) {
-      to.shape[cut.getDim()] = cut.getWholeSize();
+    RankedTensorType type = from.getFileType();
+    to.shape = type.getShape().vec();
+    if (CutAttr cut = from.getCutAttr())
       to.cut = {static_cast<uint32_t>(cut.getDim()), cut.getRepeats(),
                 cut.getPieces().vec(),
                 numberOf(cut.getOver(), mesh, program.mesh)};
-    }
-    to.padding = from.getElements() - from.getUnpaddedType().getNumElements();
+    to.padding = from.getWholeType().getNumElements() - type.getNumElements();
     to.modelType = *toDataType(from.getTensorType().getElementType());
     to.computeType = *toDataType(partition.getComputeType());
     to.init = toInitializer(from.getInit());

@@ -141,7 +141,8 @@ struct Parameter {
   std::string name;
   std::vector<int64_t> shape; ///< in files, whole
   ParameterCut cut;
-  /// Elements behind its own in the partition's flat space, which are 0.
+  /// Elements behind its own, which are 0: in the partition's flat space, or,
+  /// where it is cut, in what the last ranks have.
   uint64_t padding = 0;
   DataType modelType = DataType::F32;   ///< in files
   DataType computeType = DataType::F32; ///< in the parameter arena
@@ -328,12 +329,14 @@ struct Program {
   /// mesh has no axes.
   std::vector<GroupTraffic> expectedByGroup;
 
-  /// Elements of a parameter that one rank has of the whole, in memory.
+  /// Elements of a parameter that one rank has of the whole, in memory; where
+  /// it is cut, padding that is among them included.
   uint64_t elementsOf(const Parameter &parameter) const {
     const auto all = static_cast<uint64_t>(parameter.elements());
     return parameter.cut.pieces.empty()
                ? all
-               : all / static_cast<uint64_t>(ranksOf(parameter.cut.group));
+               : (all + parameter.padding) /
+                     static_cast<uint64_t>(ranksOf(parameter.cut.group));
   }
   /// Ranks that have samples of their own, and the place of `rank` among them.
   int64_t sampleRanks() const { return ranksOf(mesh.samples); }

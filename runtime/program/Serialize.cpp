@@ -258,12 +258,20 @@ static void checkCut(const Program &program, const Parameter &parameter) {
   if (cut.pieces.empty())
     return;
   int64_t whole = 0;
-  bool fits = cut.dim < parameter.shape.size() && cut.repeats >= 1;
+  const bool hasPadding = parameter.padding != 0;
+  bool fits = cut.dim < parameter.shape.size() && cut.repeats >= 1 &&
+              (!hasPadding || (cut.dim == 0 && cut.pieces.size() == 1));
   for (int64_t piece : cut.pieces)
     fits = fits && piece > 0 && piece % program.ranksOf(cut.group) == 0 &&
            !__builtin_add_overflow(whole, piece, &whole);
+  int64_t inner = 1; // elements of an index of the first dimension
+  for (size_t dim = 1; dim < parameter.shape.size(); ++dim)
+    inner *= parameter.shape[dim];
+  const uint64_t missing =
+      fits ? uint64_t(whole - parameter.shape[cut.dim]) * uint64_t(inner) : 0;
   if (!fits || __builtin_mul_overflow(whole, cut.repeats, &whole) ||
-      whole != parameter.shape[cut.dim])
+      (hasPadding ? missing != parameter.padding
+                  : whole != parameter.shape[cut.dim]))
     throw std::runtime_error("program: parameter " + parameter.name +
                              " is cut into pieces that are not its dimension " +
                              std::to_string(cut.dim) +
@@ -272,7 +280,7 @@ static void checkCut(const Program &program, const Parameter &parameter) {
 
 /// Padding is in the partition, behind the parameter.
 static void checkPadding(const Program &program, const Parameter &parameter) {
-  if (parameter.padding == 0)
+  if (parameter.padding == 0 || !parameter.cut.pieces.empty())
     return;
   uint64_t end = 0;
   if (parameter.partition < 0 ||

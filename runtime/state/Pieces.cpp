@@ -16,7 +16,8 @@ const Partition &zrt::partitionOf(const Program &program,
 
 /// Calls `body` with the runs of the whole parameter that `piece`, of the part
 /// that `rank` has, consists of. All elements within one index of the dimension
-/// that is cut are one run, and so are neighbouring indices of a piece.
+/// that is cut are one run, and so are neighbouring indices of a piece. Padding
+/// is in none.
 static void forEachRun(const Program &program, const Parameter &parameter,
                        int rank, const Piece &piece,
                        const std::function<void(const Piece &)> &body) {
@@ -25,6 +26,7 @@ static void forEachRun(const Program &program, const Parameter &parameter,
     return body(piece);
   const auto ranks = uint64_t(program.ranksOf(cut.group));
   const auto index = uint64_t(program.mesh.indexIn(cut.group, rank));
+  const auto elements = uint64_t(parameter.elements());
   uint64_t inner = 1, whole = 0; // elements of an index; indices of the pieces
   for (size_t dim = cut.dim + 1; dim < parameter.shape.size(); ++dim)
     inner *= uint64_t(parameter.shape[dim]);
@@ -41,8 +43,9 @@ static void forEachRun(const Program &program, const Parameter &parameter,
       const uint64_t part = uint64_t(size) / ranks * inner;
       const uint64_t from = std::max(piece.local, local);
       const uint64_t to = std::min(end, local + part);
-      if (from < to)
-        body({element + index * part + (from - local), to - from,
+      const uint64_t at = element + index * part + (from - local);
+      if (from < to && at < elements)
+        body({at, std::min(to - from, elements - at),
               piece.stored + (from - piece.local), from});
       local += part;
       element += uint64_t(size) * inner;

@@ -50,10 +50,13 @@ LogicalResult ParameterOp::verify() {
 
 LogicalResult ParameterOp::verifyCut() { // (C7)
   CutAttr cut = getCutAttr();
-  if (getRows() || getAverage())
-    return emitOpError("is cut and ")
-           << (getRows() ? "has padding" : "an average")
-           << ", wanted one of the two";
+  if (getAverage())
+    return emitOpError("is cut and an average, wanted one of the two");
+  if (getRows() && (cut.getDim() != 0 || cut.getRepeats() != 1 ||
+                    cut.getPieces().size() != 1))
+    return emitOpError("is cut as ")
+           << cut << " and has padding, which is behind all of its rows; "
+           << "wanted a cut of dimension 0 in one piece";
   if (cut.fitsPart(getTensorType()))
     return success();
   return emitOpError("is cut as ")
@@ -62,16 +65,22 @@ LogicalResult ParameterOp::verifyCut() { // (C7)
          << getTensorType();
 }
 
-RankedTensorType ParameterOp::getUnpaddedType() {
+RankedTensorType ParameterOp::getWholeType() {
+  return getCut() ? getCutAttr().getWholeType(getTensorType())
+                  : getTensorType();
+}
+
+RankedTensorType ParameterOp::getFileType() {
+  RankedTensorType type = getWholeType();
   if (!getRows())
-    return getTensorType();
-  SmallVector<int64_t> shape(getTensorType().getShape());
-  shape.front() = *getRows();
-  return getTensorType().clone(shape);
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape.front() = static_cast<int64_t>(*getRows());
+  return type.clone(shape);
 }
 
 LogicalResult ParameterOp::verifyRows() { // (C5)
-  RankedTensorType type = getTensorType();
+  RankedTensorType type = getWholeType();
   if (getAverage())
     return emitOpError("is an average, which may have no padding; leave its "
                        "rows out");

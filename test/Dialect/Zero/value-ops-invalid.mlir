@@ -53,8 +53,13 @@ zero.parameter @w : tensor<8xf32> = #zero.zeros cut <dim 0 of [8] over <tensor =
 
 // -----
 
-// expected-error @below {{is cut and has padding, wanted one of the two}}
-zero.parameter @w : tensor<4xf32> = #zero.zeros rows 3 cut <dim 0 of [8] over <tensor = 2>>
+// expected-error @below {{has 9 rows, wanted 1 to 8, the first dimension of 'tensor<8xf32>'}}
+zero.parameter @w : tensor<4xf32> = #zero.zeros rows 9 cut <dim 0 of [8] over <tensor = 2>>
+
+// -----
+
+// expected-error @below {{is cut as #zero.cut<dim 0 of [4, 4] over <tensor = 2>> and has padding, which is behind all of its rows; wanted a cut of dimension 0 in one piece}}
+zero.parameter @w : tensor<4xf32> = #zero.zeros rows 7 cut <dim 0 of [4, 4] over <tensor = 2>>
 
 // -----
 

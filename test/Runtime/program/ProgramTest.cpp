@@ -85,6 +85,14 @@ public:
     value.padding = static_cast<uint64_t>(next());
     value.partition = 1;
   }
+  /// One that is cut, and one with padding.
+  void fill(std::vector<Parameter> &values) {
+    values.resize(2);
+    for (Parameter &value : values)
+      fill(value);
+    values[0].padding = 0;
+    values[1].cut = {};
+  }
   void fill(TensorType &value) {
     value = {DataType::U16, {next(), next(), 1}, {next(), next(), 1}};
   }
@@ -314,7 +322,7 @@ TEST(Program, PaddingIsChecked) {
 }
 
 TEST(Program, PiecesAreTheDimension) {
-  const auto errorOf = [](ParameterCut cut) {
+  const auto errorOf = [](ParameterCut cut, uint64_t padding = 0) {
     Program program, back;
     program.training.ranks = 2;
     program.mesh = {{{"data", 1}, {"tensor", 2}}, {{{0, 1}}, {{1}}}, 0};
@@ -322,6 +330,7 @@ TEST(Program, PiecesAreTheDimension) {
     program.parameters[0].name = "w";
     program.parameters[0].shape = {5, 12};
     program.parameters[0].cut = std::move(cut);
+    program.parameters[0].padding = padding;
     std::string bytes = serialize(program), error;
     return parse(bytes.data(), bytes.size(), back, error) ? "" : error;
   };
@@ -338,6 +347,15 @@ TEST(Program, PiecesAreTheDimension) {
                                   {1, 1, {14, -2}, 1},
                                   {1, 1, {12}, 2}})
     EXPECT_NE(errorOf(cut), "");
+  // Padding is behind all rows, in what the last ranks have.
+  EXPECT_EQ(errorOf({0, 1, {6}, 1}, 12), "");
+  for (auto [cut, padding] :
+       {std::pair<ParameterCut, uint64_t>{{0, 1, {6}, 1}, 11},
+        {{0, 1, {8}, 1}, 12},
+        {{0, 2, {3}, 1}, 12},
+        {{0, 1, {4, 2}, 1}, 12},
+        {{1, 1, {14}, 1}, 10}})
+    EXPECT_NE(errorOf(cut, padding), "");
 }
 
 TEST(Program, StridesAreChecked) {

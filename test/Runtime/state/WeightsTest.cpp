@@ -224,6 +224,32 @@ TEST(StateWeights, PartsAreWrittenAsTheWhole) {
       }
 }
 
+/// Padding is behind the rows, in what the last rank has, and in no file.
+TEST(StateWeights, PaddingOfPartsIsNotWritten) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors");
+  for (int shards : {1, 2}) {
+    Program program = cutInParts(sampleProgram(2, shards, DataType::BF16), 2);
+    Parameter *padded = nullptr;
+    for (Parameter &parameter : program.parameters)
+      if (parameter.shape.size() == 1 && !parameter.cut.pieces.empty())
+        padded = &parameter;
+    ASSERT_NE(padded, nullptr);
+    padded->cut.pieces = {padded->shape[0]};
+    padded->shape[0] -= 1;
+    padded->padding = 1;
+    expectNone(save(path, program, 6));
+    SafeTensorsFile file(path);
+    const TensorEntry *entry = file.find(padded->name);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(entry->shape, padded->shape);
+    std::vector<float> wanted(padded->elements()), found(wanted.size());
+    initialValues(*padded, 6, 0, wanted.size(), wanted.data());
+    file.readFloats(*entry, 0, found.size(), found.data());
+    EXPECT_EQ(found, wanted);
+  }
+}
+
 TEST(StateWeights, HoldTheMastersUnderTheModelsNames) {
   TemporaryFolder folder;
   std::string path = folder.file("weights.safetensors");

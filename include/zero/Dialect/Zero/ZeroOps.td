@@ -40,11 +40,11 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     - (C3) the name, which it also has in weights files, is UTF-8 and not `__metadata__`.
     - (C4) an `average` is in (0, 1], and the parameter is f32, not frozen, and in
       no group.
-    - (C5) `rows` is in [1, D] where the first dimension is D, and the parameter is no
-      average.
+    - (C5) `rows` is in [1, D] where the first dimension is D, of all ranks where it is
+      cut, and the parameter is no average.
     - (C6) an `unused` parameter is not frozen, and no average.
-    - (C7) the dimension that is `cut` has the size of a part, and the parameter has no
-      padding and is no average.
+    - (C7) the dimension that is `cut` has the size of a part, and the parameter is no
+      average. With `rows`, it is the first dimension, of one piece.
 
     ```mlir
     zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
@@ -72,8 +72,10 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     }
     /// Elements in memory, padding included.
     int64_t getElements() { return getTensorType().getNumElements(); }
-    /// The type in files: without padding.
-    ::mlir::RankedTensorType getUnpaddedType();
+    /// The type of the whole, of which each rank has a part where it is cut.
+    ::mlir::RankedTensorType getWholeType();
+    /// The type in files: whole, and without padding.
+    ::mlir::RankedTensorType getFileType();
     ::llvm::LogicalResult verifyAverage();
     ::llvm::LogicalResult verifyRows();
     ::llvm::LogicalResult verifyCut();
