@@ -49,6 +49,37 @@ static LogicalResult embeddingGrad(nn::EmbeddingGradOp op, Evaluation &e) {
   return success();
 }
 
+/// Rows of other ranges are zeros.
+static LogicalResult partialEmbedding(nn::PartialEmbeddingOp op,
+                                      Evaluation &e) {
+  const Array &ids = *e.in[0], &table = *e.in[1];
+  int64_t columns = table.shape[1], first = e.in[2]->integers[0];
+  if (failed(checkIds(op, ids, static_cast<int64_t>(op.getNumEmbeddings()))))
+    return failure();
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    int64_t row = ids.integers[i] - first;
+    for (int64_t c = 0; c < columns && row >= 0 && row < table.shape[0]; ++c)
+      e.out[0].reals[i * columns + c] = table.reals[row * columns + c];
+  }
+  return success();
+}
+
+static LogicalResult partialEmbeddingGrad(nn::PartialEmbeddingGradOp op,
+                                          Evaluation &e) {
+  const Array &dy = *e.in[0], &ids = *e.in[1];
+  int64_t columns = e.out[0].shape[1], rows = e.out[0].shape[0];
+  int64_t first =
+      e.in[2]->integers[0] + (op.getRows() ? (*op.getRows())[0] : 0);
+  if (op.getInit())
+    e.out[0].reals = e.in[3]->reals;
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    int64_t row = ids.integers[i] - first;
+    for (int64_t c = 0; c < columns && row >= 0 && row < rows; ++c)
+      e.out[0].reals[row * columns + c] += dy.reals[i * columns + c];
+  }
+  return success();
+}
+
 /// The rows that count, or failure at a target that is no class.
 static FailureOr<int64_t> countTargets(Operation *op, const Array &targets,
                                        int64_t classes, int64_t ignored) {
@@ -125,17 +156,95 @@ static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
   return success();
 }
 
-/// A loss of a product: the logits whole, and their gradient in place. `first`
-/// is where x is among the operands.
-template <typename OpT> struct LinearLoss {
-  LinearLoss(OpT op, Evaluation &e, unsigned first)
+namespace {
+/// The range of classes that a partial cross entropy is of.
+struct ClassRange {
+  template <typename OpT>
+  ClassRange(OpT op, const Array &targets, const Array &first, int64_t width)
+      : first(first.integers[0]),
+        width(std::clamp<int64_t>(static_cast<int64_t>(op.getClasses()) -
+                                      first.integers[0],
+                                  0, width)),
+        ignored(static_cast<int64_t>(op.getIgnoreIndex())),
+        count(countTargets(op, targets, static_cast<int64_t>(op.getClasses()),
+                           ignored)) {}
+  /// Where a target is in the range.
+  std::optional<int64_t> find(int64_t target) const {
+    if (target == ignored || target < first || target >= first + width)
+      return std::nullopt;
+    return target - first;
+  }
+  /// Makes a row of logits its gradient.
+  void differentiate(double *row, int64_t columns, int64_t target, double lse,
+                     double dloss, double dlse) const {
+    std::optional<int64_t> own = find(target);
+    double scale = own ? dloss / static_cast<double>(*count) : 0.0;
+    for (int64_t v = 0; v < columns; ++v)
+      row[v] = v < width && dlse + scale != 0.0
+                   ? (dlse + scale) * std::exp(row[v] - lse)
+                   : 0.0;
+    if (own)
+      row[*own] -= scale;
+  }
+  int64_t first, width, ignored;
+  FailureOr<int64_t> count;
+};
+} // namespace
+
+/// Of rows of logits the logarithms of their sums; returns the loss.
+static double evaluateRows(const ClassRange &range, const Array &targets,
+                           const double *logits, int64_t columns, Array &lse) {
+  double loss = 0.0;
+  for (int64_t row = 0; row < targets.size(); ++row) {
+    const double *in = logits + row * columns;
+    lse.reals[row] = -std::numeric_limits<double>::infinity();
+    if (range.width == 0)
+      continue;
+    LogSumExp sum(in, range.width);
+    lse.reals[row] = sum.largest + sum.rest;
+    if (std::optional<int64_t> own = range.find(targets.integers[row]))
+      loss += sum.loss(in[*own]) / static_cast<double>(*range.count);
+  }
+  return loss;
+}
+
+static LogicalResult partialCrossEntropy(nn::PartialCrossEntropyOp op,
+                                         Evaluation &e) {
+  const Array &logits = *e.in[0], &targets = *e.in[1];
+  ClassRange range(op, targets, *e.in[2], logits.shape.back());
+  if (failed(range.count))
+    return failure();
+  e.out[0].reals[0] = evaluateRows(range, targets, logits.reals.data(),
+                                   logits.shape.back(), e.out[1]);
+  return success();
+}
+
+static LogicalResult partialCrossEntropyGrad(nn::PartialCrossEntropyGradOp op,
+                                             Evaluation &e) {
+  const Array &logits = *e.in[2], &targets = *e.in[3];
+  int64_t columns = logits.shape.back();
+  ClassRange range(op, targets, *e.in[4], columns);
+  if (failed(range.count))
+    return failure();
+  e.out[0].reals = logits.reals;
+  for (int64_t row = 0; row < targets.size(); ++row)
+    range.differentiate(e.out[0].reals.data() + row * columns, columns,
+                        targets.integers[row], e.in[5]->reals[row],
+                        e.in[0]->reals[0], e.in[1]->reals[row]);
+  return success();
+}
+
+namespace {
+/// The product that a loss is of, and its gradient in place. `first` is where x
+/// is among the operands, of which a bias is the last.
+struct LinearLogits {
+  template <typename OpT>
+  LinearLogits(OpT op, Evaluation &e, unsigned first)
       : x(e.in[first]->reals), w(e.in[first + 1]->reals),
-        targets(e.in[first + 2]->integers),
-        bias(op.getBias() ? e.in[first + 3] : nullptr),
-        ignored(op.getIgnoreIndex()), depth(e.in[first]->shape.back()),
+        bias(op.getBias() ? e.in[op->getNumOperands() - 1] : nullptr),
+        count(e.in[first + 2]->size()), depth(e.in[first]->shape.back()),
         columns(e.in[first + 1]->shape[op.getTransposed() ? 0 : 1]),
-        classes(op.getClasses().value_or(columns)),
-        transposed(op.getTransposed()), logits(targets.size() * columns) {
+        transposed(op.getTransposed()), logits(count * columns) {
     for (int64_t row = 0; row < rows(); ++row)
       for (int64_t n = 0; n < columns; ++n) {
         double sum = bias ? bias->reals[n] : 0.0;
@@ -145,10 +254,38 @@ template <typename OpT> struct LinearLoss {
       }
   }
 
-  int64_t rows() const { return targets.size(); }
+  int64_t rows() const { return count; }
   int64_t weight(int64_t k, int64_t n) const {
     return transposed ? n * depth + k : k * columns + n;
   }
+  /// Adds the gradients of the operands, where the logits are theirs.
+  void addGradients(Array &dx, Array &dw, Array *db) const {
+    for (int64_t row = 0; row < rows(); ++row)
+      for (int64_t n = 0; n < columns; ++n) {
+        double gradient = logits[row * columns + n];
+        for (int64_t k = 0; k < depth; ++k) {
+          dx.reals[row * depth + k] += gradient * w[weight(k, n)];
+          dw.reals[weight(k, n)] += gradient * x[row * depth + k];
+        }
+        if (db)
+          db->reals[n] += gradient;
+      }
+  }
+
+  const std::vector<double> &x, &w;
+  const Array *bias;
+  const int64_t count, depth, columns;
+  const bool transposed;
+  std::vector<double> logits;
+};
+} // namespace
+
+/// A loss of a product: the logits whole, and their gradient in place.
+template <typename OpT> struct LinearLoss : LinearLogits {
+  LinearLoss(OpT op, Evaluation &e, unsigned first)
+      : LinearLogits(op, e, first), targets(e.in[first + 2]->integers),
+        ignored(op.getIgnoreIndex()),
+        classes(op.getClasses().value_or(columns)) {}
 
   /// The loss as a mean over `count` rows.
   double evaluate(int64_t count) {
@@ -175,12 +312,8 @@ template <typename OpT> struct LinearLoss {
     }
   }
 
-  const std::vector<double> &x, &w;
   const std::vector<int64_t> &targets;
-  const Array *bias;
-  const int64_t ignored, depth, columns, classes;
-  const bool transposed;
-  std::vector<double> logits;
+  const int64_t ignored, classes;
 };
 
 static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,
@@ -203,24 +336,46 @@ static LogicalResult linearCrossEntropyGrad(nn::LinearCrossEntropyGradOp op,
     return failure();
   e.out[0].reals[0] = loss.evaluate(*count);
   loss.differentiate(e.in[0]->reals[0] / *count);
-  for (int64_t row = 0; row < loss.rows(); ++row)
-    for (int64_t n = 0; n < loss.columns; ++n) {
-      double gradient = loss.logits[row * loss.columns + n];
-      for (int64_t k = 0; k < loss.depth; ++k) {
-        e.out[1].reals[row * loss.depth + k] +=
-            gradient * loss.w[loss.weight(k, n)];
-        e.out[2].reals[loss.weight(k, n)] +=
-            gradient * loss.x[row * loss.depth + k];
-      }
-      if (op.getDb())
-        e.out[3].reals[n] += gradient;
-    }
+  loss.addGradients(e.out[1], e.out[2], op.getDb() ? &e.out[3] : nullptr);
+  return success();
+}
+
+static LogicalResult
+linearPartialCrossEntropy(nn::LinearPartialCrossEntropyOp op, Evaluation &e) {
+  LinearLogits product(op, e, 0);
+  ClassRange range(op, *e.in[2], *e.in[3], product.columns);
+  if (failed(range.count))
+    return failure();
+  e.out[0].reals[0] = evaluateRows(range, *e.in[2], product.logits.data(),
+                                   product.columns, e.out[1]);
+  return success();
+}
+
+static LogicalResult
+linearPartialCrossEntropyGrad(nn::LinearPartialCrossEntropyGradOp op,
+                              Evaluation &e) {
+  LinearLogits product(op, e, 2);
+  ClassRange range(op, *e.in[4], *e.in[5], product.columns);
+  if (failed(range.count))
+    return failure();
+  for (int64_t row = 0; row < product.rows(); ++row)
+    range.differentiate(product.logits.data() + row * product.columns,
+                        product.columns, e.in[4]->integers[row],
+                        e.in[6]->reals[row], e.in[0]->reals[0],
+                        e.in[1]->reals[row]);
+  product.addGradients(e.out[0], e.out[1], op.getDb() ? &e.out[2] : nullptr);
   return success();
 }
 
 void rules::addLookups(EvaluationRules &rules) {
   rules.add<nn::EmbeddingOp>(embedding);
   rules.add<nn::EmbeddingGradOp>(embeddingGrad);
+  rules.add<nn::PartialEmbeddingOp>(partialEmbedding);
+  rules.add<nn::PartialEmbeddingGradOp>(partialEmbeddingGrad);
+  rules.add<nn::PartialCrossEntropyOp>(partialCrossEntropy);
+  rules.add<nn::PartialCrossEntropyGradOp>(partialCrossEntropyGrad);
+  rules.add<nn::LinearPartialCrossEntropyOp>(linearPartialCrossEntropy);
+  rules.add<nn::LinearPartialCrossEntropyGradOp>(linearPartialCrossEntropyGrad);
   rules.add<nn::CrossEntropyOp>(crossEntropy);
   rules.add<nn::CrossEntropyGradOp>(crossEntropyGrad);
   rules.add<nn::LinearCrossEntropyOp>(linearCrossEntropy);

@@ -26,8 +26,11 @@ struct Targets {
 
 /// Those of a loss; nothing of other kernels.
 std::optional<Targets> targetsOf(const KernelSpec &spec) {
-  if (spec.name == "nn.cross_entropy")
+  if (spec.name == "nn.cross_entropy" ||
+      spec.name == "nn.partial_cross_entropy")
     return Targets{1, spec.integer("classes", spec.operands[0].shape.back())};
+  if (spec.name == "nn.linear_partial_cross_entropy")
+    return Targets{2, spec.integer("classes")};
   const bool isGradient = spec.name == "nn.linear_cross_entropy_grad";
   if (!isGradient && spec.name != "nn.linear_cross_entropy")
     return std::nullopt;
@@ -45,7 +48,7 @@ Vocabulary limitOf(const Program &program, const Command &command,
   const KernelSpec &spec = program.kernels[command.kernel];
   const std::string where =
       command.location.empty() ? "" : " at " + command.location;
-  if (spec.name == "nn.embedding" &&
+  if ((spec.name == "nn.embedding" || spec.name == "nn.partial_embedding") &&
       sameBuffer(command.buffers[0], input.buffer))
     return {spec.integer("num_embeddings", spec.operands[1].shape.front()),
             std::nullopt, "rows", "the embedding table" + where};

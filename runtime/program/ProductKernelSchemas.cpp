@@ -160,12 +160,17 @@ template <bool isGradient> uint64_t linearLossBytes(Shapes s) {
          chunks * (2 * w.bytes() + sums) + w.bytes() + 6 * logits;
 }
 
-std::string checkLinearLoss(Shapes s) {
+std::string checkBiasGradient(Shapes s) {
   const bool hasGradient = s.tensor("db");
-  if (s.tensor("dx") && hasGradient != s.flag("bias"))
-    return hasGradient ? "has db and no bias, wanted both or none"
-                       : "has a bias and no db, wanted both";
-  return checkCount(s, "classes", 1, s.size("n"));
+  if (!s.tensor("dx") || hasGradient == s.flag("bias"))
+    return "";
+  return hasGradient ? "has db and no bias, wanted both or none"
+                     : "has a bias and no db, wanted both";
+}
+
+std::string checkLinearLoss(Shapes s) {
+  const std::string wrong = checkBiasGradient(s);
+  return wrong.empty() ? checkCount(s, "classes", 1, s.size("n")) : wrong;
 }
 
 template <int products> KernelArithmetic linearLossProducts(Shapes s) {

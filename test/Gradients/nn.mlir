@@ -132,6 +132,33 @@ func.func @embedding_padded(%ids: tensor<5xi32> {gradient.range = [0, 4]}, %tabl
   %x = nn.embedding %ids, %table num_embeddings 4 : (tensor<5xi32>, tensor<6x3xf64>) -> tensor<5x3xf64>
   return %x : tensor<5x3xf64>
 }
+// Ids of the range [2, 5) of 6 rows, which has one row of padding.
+func.func @partial_embedding(%ids: tensor<2x5xi32> {gradient.range = [0, 6]}, %table: tensor<3x3xf64>, %first: tensor<i32> {gradient.range = [2, 3]}) -> tensor<2x5x3xf64> {
+  %y = nn.partial_embedding %ids, %table, %first num_embeddings 6 : (tensor<2x5xi32>, tensor<3x3xf64>, tensor<i32>) -> tensor<2x5x3xf64>
+  return %y : tensor<2x5x3xf64>
+}
+func.func @partial_embedding_tied(%ids: tensor<5xi32> {gradient.range = [0, 6]}, %table: tensor<4x3xf64>, %first: tensor<i32> {gradient.range = [1, 2]}) -> tensor<5x4xf64> {
+  %x = nn.partial_embedding %ids, %table, %first num_embeddings 6 : (tensor<5xi32>, tensor<4x3xf64>, tensor<i32>) -> tensor<5x3xf64>
+  %y = nn.linear %x, %table transposed : (tensor<5x3xf64>, tensor<4x3xf64>) -> tensor<5x4xf64>
+  return %y : tensor<5x4xf64>
+}
+// Both results, of which each row has its own.
+func.func @partial_cross_entropy(%l: tensor<2x4x3xf64>, %t: tensor<2x4xi32> {gradient.range = [0, 7]}, %first: tensor<i32> {gradient.range = [2, 3]}) -> (tensor<f64>, tensor<2x4xf64>) {
+  %loss, %lse = nn.partial_cross_entropy %l, %t, %first ignore_index 6 classes 6 : (tensor<2x4x3xf64>, tensor<2x4xi32>, tensor<i32>) -> (tensor<f64>, tensor<2x4xf64>)
+  return %loss, %lse : tensor<f64>, tensor<2x4xf64>
+}
+func.func @partial_cross_entropy_padded(%l: tensor<8x4xf64>, %t: tensor<8xi32> {gradient.range = [0, 6]}, %first: tensor<i32> {gradient.range = [4, 5]}) -> (tensor<f64>, tensor<8xf64>) {
+  %loss, %lse = nn.partial_cross_entropy %l, %t, %first classes 6 : (tensor<8x4xf64>, tensor<8xi32>, tensor<i32>) -> (tensor<f64>, tensor<8xf64>)
+  return %loss, %lse : tensor<f64>, tensor<8xf64>
+}
+func.func @partial_cross_entropy_loss(%l: tensor<8x4xf64>, %t: tensor<8xi32> {gradient.range = [0, 6]}, %first: tensor<i32> {gradient.range = [1, 2]}) -> tensor<f64> {
+  %loss, %lse = nn.partial_cross_entropy %l, %t, %first classes 6 : (tensor<8x4xf64>, tensor<8xi32>, tensor<i32>) -> (tensor<f64>, tensor<8xf64>)
+  return %loss : tensor<f64>
+}
+func.func @partial_cross_entropy_lse(%l: tensor<8x4xf64>, %t: tensor<8xi32> {gradient.range = [0, 6]}, %first: tensor<i32> {gradient.range = [1, 2]}) -> tensor<8xf64> {
+  %loss, %lse = nn.partial_cross_entropy %l, %t, %first classes 6 : (tensor<8x4xf64>, tensor<8xi32>, tensor<i32>) -> (tensor<f64>, tensor<8xf64>)
+  return %lse : tensor<8xf64>
+}
 func.func @cross_entropy_all_ignored(%l: tensor<4x3xf64>, %t: tensor<4xi32> {gradient.range = [-100, -99]}) -> tensor<f64> attributes {gradient.zero} {
   %loss, %lse = nn.cross_entropy %l, %t : (tensor<4x3xf64>, tensor<4xi32>) -> (tensor<f64>, tensor<4xf64>)
   return %loss : tensor<f64>

@@ -98,6 +98,22 @@ struct CountedElements {
   int64_t ignored = 0;
 };
 
+/// The range of a combined factor that one rank of a group computes, and what
+/// it can do with the others; see CombinedOpInterface.td.
+class RankRange {
+public:
+  virtual ~RankRange() = default;
+  /// Indices in the whole, and in the range of each rank.
+  virtual int64_t getWholeSize() const = 0;
+  virtual int64_t getSize() const = 0;
+  /// The first index of this rank's range, as a tensor<i32>.
+  virtual Value getFirst() = 0;
+  /// The sum of what the ranks have.
+  virtual Value sum(Value term) = 0;
+  /// What the ranks have, in their order along a new last dimension.
+  virtual Value gather(Value value) = 0;
+};
+
 /// Bytes of all tensor operands and results of `op`.
 int64_t tensorBytes(Operation *op);
 
@@ -113,6 +129,7 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/AccumulatingOpInterface.h.inc"
 #include "zero/Interfaces/AddendOpInterface.h.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.h.inc"
+#include "zero/Interfaces/CombinedOpInterface.h.inc"
 #include "zero/Interfaces/CountedMeanOpInterface.h.inc"
 #include "zero/Interfaces/DifferentiableOpInterface.h.inc"
 #include "zero/Interfaces/ElementwiseOpInterface.h.inc"

@@ -103,10 +103,12 @@ void softmax(const RowsShape &shape, const void *x, void *y,
 void softmaxGrad(const RowsShape &shape, const void *dy, const void *y,
                  void *dx, cudaStream_t stream);
 
-/// The target whose rows do not count, and how many columns are classes: those
-/// behind them are padding.
+/// The target whose rows do not count, and how many classes there are: columns
+/// behind them are padding. Where `first` is not null, columns are a range of
+/// the classes from there on.
 struct LossClasses {
   int ignored, count;
+  const int32_t *first = nullptr;
 };
 
 size_t crossEntropyWorkspace(int64_t rows);
@@ -114,9 +116,9 @@ void crossEntropy(const RowsShape &shape, LossClasses classes,
                   const void *logits, const int32_t *targets, float *loss,
                   float *lse, void *workspace, Control *control,
                   cudaStream_t stream);
-/// `dlogits` may be `logits`.
+/// `dlogits` may be `logits`. `dlse`, of a range, may be null elsewhere.
 void crossEntropyGrad(const RowsShape &shape, LossClasses classes,
-                      const float *dloss, const void *logits,
+                      const float *dloss, const float *dlse, const void *logits,
                       const int32_t *targets, const float *lse, void *dlogits,
                       void *workspace, cudaStream_t stream);
 
@@ -132,7 +134,7 @@ void meanLoss(int64_t rows, int ignored, const int32_t *targets,
 void lossScale(int64_t rows, int ignored, const int32_t *targets,
                const float *dloss, float *scale, cudaStream_t stream);
 void lossGradOfRows(const RowsShape &shape, LossClasses classes,
-                    const float *scale, const void *logits,
+                    const float *scale, const float *dlse, const void *logits,
                     const int32_t *targets, const float *lse, void *dlogits,
                     cudaStream_t stream);
 
@@ -151,11 +153,17 @@ void geluGrad(DataType type, int64_t elements, const void *h, void *dh,
 // Tokens.cu and Movement.cu
 //===----------------------------------------------------------------------===//
 
-/// Rows of `table` [entries, rowBytes]. An id outside gives zeros and
+/// A table of `entries` rows of bytes, of which `rows` from `first` on are at
+/// hand; null: 0.
+struct EmbeddingTable {
+  const void *rowsAt;
+  int64_t rows, rowBytes, entries;
+  const int32_t *first;
+};
+/// Rows of other ranges are zeros; an id of no entry gives zeros and
 /// `Control::outOfRange`.
-void embedding(const int32_t *ids, int64_t tokens, const void *table,
-               int64_t entries, int64_t rowBytes, void *to, Control *control,
-               cudaStream_t stream);
+void embedding(const int32_t *ids, int64_t tokens, const EmbeddingTable &table,
+               void *to, Control *control, cudaStream_t stream);
 
 /// Keys in increasing order, and where each was; equal ones stay in order. Both
 /// are in the workspace.
@@ -167,13 +175,14 @@ StableOrder stableOrder(const int32_t *keys, int64_t count, void *workspace,
                         cudaStream_t stream);
 
 size_t embeddingGradWorkspace(int64_t tokens, int64_t width);
-/// Rows [firstRow, firstRow + entries) of the table: adds in token order, after
+/// Rows [firstRow, firstRow + entries) of the table, or as many behind `first`
+/// where it is not null: adds in token order, after
 /// `init` where it is not null; of rows with more than 32 tokens, chunks of 32,
 /// whose sums are then added in an order that their number decides.
 void embeddingGrad(DataType type, const void *dy, const int32_t *ids,
-                   int64_t tokens, int64_t firstRow, int64_t entries,
-                   int64_t width, const void *init, void *to, void *workspace,
-                   cudaStream_t stream);
+                   int64_t tokens, int64_t firstRow, const int32_t *first,
+                   int64_t entries, int64_t width, const void *init, void *to,
+                   void *workspace, cudaStream_t stream);
 
 /// Of [batches, positions, heads, 2 * pairs]; tables of [positions, pairs].
 struct RotaryArguments {

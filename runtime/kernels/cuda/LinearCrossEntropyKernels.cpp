@@ -1,5 +1,6 @@
-// nn.linear_cross_entropy and its gradient on a device: products through
-// cuBLASLt and the kernels of a cross entropy, a chunk of rows at a time.
+// nn.linear_cross_entropy, nn.linear_partial_cross_entropy and their gradients
+// on a device: products through cuBLASLt and the kernels of a cross entropy, a
+// chunk of rows at a time.
 #include "kernels/cuda/Kernels.h"
 #include "kernels/shapes/LinearCrossEntropyShape.h"
 
@@ -53,9 +54,10 @@ public:
       sums = prepare(buffers, space);
     for (int64_t first = 0; first < shape.rows; first += shape.chunk)
       runChunk(buffers, space, first, sums);
-    meanLoss(shape.rows, int(shape.ignored), targets,
-             reinterpret_cast<float *>(space + lossesAt),
-             at<float>(buffers, shape.loss()), stream);
+    if (!shape.isPartial || !shape.isGradient)
+      meanLoss(shape.rows, int(shape.ignored), targets,
+               reinterpret_cast<float *>(space + lossesAt),
+               at<float>(buffers, shape.loss()), stream);
     if (sums.dw && sums.dw != buffers[shape.dw()])
       convert(DataType::F32, sums.dw, shape.type, buffers[shape.dw()],
               shape.depth * shape.columns, stream);
@@ -171,18 +173,24 @@ private:
     const int32_t *targets = at<int32_t>(buffers, shape.targets()) + first;
     void *x = rowsFrom(buffers[shape.x()], first), *w = buffers[shape.w()];
     void *logits = space + logitsAt, *scratch = space + scratchAt;
-    float *lse = reinterpret_cast<float *>(space + lseAt);
+    float *lse = shape.isPartial ? at<float>(buffers, shape.lse()) + first
+                                 : reinterpret_cast<float *>(space + lseAt);
     void *const ofLogits[] = {
         x, w, shape.bias ? buffers[shape.biasAt()] : logits, logits};
     products.logits->run(ofLogits, scratch);
-    const LossClasses classes = {int(shape.ignored), int(shape.classes)};
-    lossOfRows(rows, classes, logits, targets, lse,
-               reinterpret_cast<float *>(space + lossesAt) + first,
-               context.control, stream);
+    LossClasses classes = {int(shape.ignored), int(shape.classes)};
+    if (shape.isPartial)
+      classes.first = at<int32_t>(buffers, shape.first());
+    if (!shape.isPartial || !shape.isGradient)
+      lossOfRows(rows, classes, logits, targets, lse,
+                 reinterpret_cast<float *>(space + lossesAt) + first,
+                 context.control, stream);
     if (!shape.isGradient)
       return;
+    const float *dlse =
+        shape.isPartial ? at<float>(buffers, shape.dlse()) + first : nullptr;
     lossGradOfRows(rows, classes, reinterpret_cast<float *>(space + scaleAt),
-                   logits, targets, lse, logits, stream);
+                   dlse, logits, targets, lse, logits, stream);
     void *const ofX[] = {logits, w, rowsFrom(buffers[shape.dx()], first)};
     products.dx->run(ofX, scratch);
     void *const ofW[] = {shape.transposed ? logits : x,
@@ -208,6 +216,10 @@ private:
 void registerLinearCrossEntropyKernels(Registry &registry) {
   registry.add("nn.linear_cross_entropy", makeKernel<LinearCrossEntropyKernel>);
   registry.add("nn.linear_cross_entropy_grad",
+               makeKernel<LinearCrossEntropyKernel>);
+  registry.add("nn.linear_partial_cross_entropy",
+               makeKernel<LinearCrossEntropyKernel>);
+  registry.add("nn.linear_partial_cross_entropy_grad",
                makeKernel<LinearCrossEntropyKernel>);
 }
 

@@ -94,26 +94,31 @@ private:
   RowsShape shape;
 };
 
+/// Of a range of the classes, its first is an operand.
 class CrossEntropyKernel final : public Kernel {
 public:
   CrossEntropyKernel(const KernelSpec &spec, const KernelContext &context)
       : context(context), shape(shapeOf(spec.operands[0])),
-        classes(classesOf(spec, shape)) {}
+        classes(classesOf(spec, shape)), isPartial(spec.operands.size() > 2) {}
 
   size_t workspaceBytes() const override {
     return crossEntropyWorkspace(shape.rows);
   }
 
   void run(void *const *b, void *workspace) override {
-    crossEntropy(shape, classes, b[0], at<int32_t>(b, 1), at<float>(b, 2),
-                 at<float>(b, 3), workspace, context.control,
-                 context.cuda->stream);
+    LossClasses range = classes;
+    if (isPartial)
+      range.first = at<int32_t>(b, 2);
+    float *const *results = reinterpret_cast<float *const *>(b) + 2 + isPartial;
+    crossEntropy(shape, range, b[0], at<int32_t>(b, 1), results[0], results[1],
+                 workspace, context.control, context.cuda->stream);
   }
 
 private:
   KernelContext context;
   RowsShape shape;
   LossClasses classes;
+  bool isPartial;
 };
 
 class CrossEntropyGradKernel final : public Kernel {
@@ -127,8 +132,34 @@ public:
   }
 
   void run(void *const *b, void *workspace) override {
-    crossEntropyGrad(shape, classes, at<float>(b, 0), b[1], at<int32_t>(b, 2),
-                     at<float>(b, 3), b[4], workspace, stream);
+    crossEntropyGrad(shape, classes, at<float>(b, 0), /*dlse=*/nullptr, b[1],
+                     at<int32_t>(b, 2), at<float>(b, 3), b[4], workspace,
+                     stream);
+  }
+
+private:
+  cudaStream_t stream;
+  RowsShape shape;
+  LossClasses classes;
+};
+
+class PartialCrossEntropyGradKernel final : public Kernel {
+public:
+  PartialCrossEntropyGradKernel(const KernelSpec &spec,
+                                const KernelContext &context)
+      : stream(context.cuda->stream), shape(shapeOf(spec.operands[2])),
+        classes(classesOf(spec, shape)) {}
+
+  size_t workspaceBytes() const override {
+    return crossEntropyWorkspace(shape.rows);
+  }
+
+  void run(void *const *b, void *workspace) override {
+    LossClasses range = classes;
+    range.first = at<int32_t>(b, 4);
+    crossEntropyGrad(shape, range, at<float>(b, 0), at<float>(b, 1), b[2],
+                     at<int32_t>(b, 3), at<float>(b, 5), b[6], workspace,
+                     stream);
   }
 
 private:
@@ -156,6 +187,9 @@ void registerRowKernels(Registry &registry) {
   registry.add("nn.softmax_grad", makeKernel<SoftmaxGradKernel>);
   registry.add("nn.cross_entropy", makeKernel<CrossEntropyKernel>);
   registry.add("nn.cross_entropy_grad", makeKernel<CrossEntropyGradKernel>);
+  registry.add("nn.partial_cross_entropy", makeKernel<CrossEntropyKernel>);
+  registry.add("nn.partial_cross_entropy_grad",
+               makeKernel<PartialCrossEntropyGradKernel>);
 }
 
 } // namespace zrt::cuda

@@ -112,16 +112,33 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
+/// The columns of a row that are classes, and where a target is among them.
+struct ClassColumns {
+  int first, count;
+
+  __device__ ClassColumns(const LossClasses &classes, int width)
+      : first(classes.first ? *classes.first : 0),
+        count(classes.count - first) {
+    count = count < 0 ? 0 : count > width ? width : count;
+  }
+  /// -1: the row's loss is another range's, or ignored.
+  __device__ int columnOf(int32_t target, int ignored) const {
+    const int column = target - first;
+    return target != ignored && column >= 0 && column < count ? column : -1;
+  }
+};
+
 /// lse of each row, and its loss in `losses` (0 where it is ignored).
 template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
     lossKernel(int64_t rows, int width, bool whole, LossClasses classes,
                const T *logits, const int32_t *targets, float *lse,
                float *losses, Control *control) {
+  const ClassColumns columns(classes, width);
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
     const T *row = logits + r * width;
     const Exponentials e =
-        exponentialsOf(row, WideRow<T>::of(r, width, classes.count, whole));
+        exponentialsOf(row, WideRow<T>::of(r, width, columns.count, whole));
     if (threadIdx.x)
       continue;
     const float all = e.largest + logf(e.sum);
@@ -132,10 +149,11 @@ __global__ void __launch_bounds__(kRowThreads)
       continue;
     if (target < 0 || target >= classes.count)
       atomicExch(&control->outOfRange, 1); // other blocks may do so too
-    else
+    const int own = columns.columnOf(target, classes.ignored);
+    if (own >= 0)
       losses[r] = losesDigits(all)
-                      ? (e.largest - toFloat(row[target])) + logf(e.sum)
-                      : all - toFloat(row[target]);
+                      ? (e.largest - toFloat(row[own])) + logf(e.sum)
+                      : all - toFloat(row[own]);
   }
 }
 
@@ -173,18 +191,20 @@ template <typename T>
 __global__ void __launch_bounds__(kRowThreads)
     lossGradKernel(int64_t rows, int width, bool whole, LossClasses classes,
                    const T *logits, const int32_t *targets, const float *lse,
-                   const float *scale, T *dlogits) {
+                   const float *scale, const float *dlse, T *dlogits) {
+  const ClassColumns columns(classes, width);
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const int32_t target = targets[r];
-    // Of an ignored row nothing is read: its logits may be infinite.
-    const bool counts = target != classes.ignored;
-    if (!counts) {
+    const int target = columns.columnOf(targets[r], classes.ignored);
+    // What the row's loss is multiplied by, and what its probabilities are.
+    const float factor = target >= 0 ? *scale : 0.0f;
+    const float weight = dlse ? dlse[r] + factor : factor;
+    // Of a row that gives nothing none is read: its logits may be infinite.
+    if (target < 0 && weight == 0.0f) {
       WideRow<T>::of(r, width, width, whole).clear(dlogits + r * width);
       continue;
     }
-    const float factor = *scale;
     const T *row = logits + r * width;
-    const WideRow<T> part = WideRow<T>::of(r, width, classes.count, whole);
+    const WideRow<T> part = WideRow<T>::of(r, width, columns.count, whole);
     float shift = lse[r], share = 1.0f;
     if (losesDigits(shift)) { // in all threads, which wait for one another
       const Exponentials e = exponentialsOf(row, part);
@@ -197,16 +217,21 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
       for (int lane = 0; lane < kWide<T>; ++lane)
         values[lane] = expf(values[lane] - shift) * share;
-      if (target >= i && target < i + kWide<T>)
+      // Without a range, one rounding less: both weigh the same.
+      if (!dlse && target >= i && target < i + kWide<T>)
 #pragma unroll
         for (int lane = 0; lane < kWide<T>; ++lane)
           values[lane] -= i + lane == target ? 1.0f : 0.0f;
 #pragma unroll
       for (int lane = 0; lane < kWide<T>; ++lane)
-        values[lane] *= factor;
+        values[lane] *= weight;
+      if (dlse && target >= i && target < i + kWide<T>)
+#pragma unroll
+        for (int lane = 0; lane < kWide<T>; ++lane)
+          values[lane] -= i + lane == target ? factor : 0.0f;
       part.store(dlogits + r * width, i, values);
     });
-    for (int i = classes.count + int(threadIdx.x); i < width;
+    for (int i = columns.count + int(threadIdx.x); i < width;
          i += int(blockDim.x))
       dlogits[r * width + i] = fromFloat<T>(0.0f);
   }
@@ -279,9 +304,10 @@ void zrt::cuda::lossScale(int64_t rows, int ignored, const int32_t *targets,
 }
 
 void zrt::cuda::lossGradOfRows(const RowsShape &shape, LossClasses classes,
-                               const float *scale, const void *logits,
-                               const int32_t *targets, const float *lse,
-                               void *dlogits, cudaStream_t stream) {
+                               const float *scale, const float *dlse,
+                               const void *logits, const int32_t *targets,
+                               const float *lse, void *dlogits,
+                               cudaStream_t stream) {
   if (shape.rows == 0)
     return;
   withType(shape.type, [&](auto element) {
@@ -290,7 +316,7 @@ void zrt::cuda::lossGradOfRows(const RowsShape &shape, LossClasses classes,
                      stream>>>(shape.rows, widthOf(shape.width),
                                areWide(logits, dlogits), classes,
                                static_cast<const T *>(logits), targets, lse,
-                               scale, static_cast<T *>(dlogits));
+                               scale, dlse, static_cast<T *>(dlogits));
   });
   checkLaunch("cross_entropy_grad");
 }
@@ -305,13 +331,14 @@ void zrt::cuda::crossEntropy(const RowsShape &shape, LossClasses classes,
 }
 
 void zrt::cuda::crossEntropyGrad(const RowsShape &shape, LossClasses classes,
-                                 const float *dloss, const void *logits,
-                                 const int32_t *targets, const float *lse,
-                                 void *dlogits, void *workspace,
-                                 cudaStream_t stream) {
+                                 const float *dloss, const float *dlse,
+                                 const void *logits, const int32_t *targets,
+                                 const float *lse, void *dlogits,
+                                 void *workspace, cudaStream_t stream) {
   if (shape.rows == 0)
     return;
   auto *scale = static_cast<float *>(workspace);
   lossScale(shape.rows, classes.ignored, targets, dloss, scale, stream);
-  lossGradOfRows(shape, classes, scale, logits, targets, lse, dlogits, stream);
+  lossGradOfRows(shape, classes, scale, dlse, logits, targets, lse, dlogits,
+                 stream);
 }

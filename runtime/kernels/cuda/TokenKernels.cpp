@@ -9,30 +9,36 @@ namespace zrt::cuda {
 
 namespace {
 
+/// Of a range of a table, its first row is an operand.
 class EmbeddingKernel final : public Kernel {
 public:
   EmbeddingKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context) {
+      : context(context), isPartial(spec.operands.size() > 2) {
     const TensorType &table = spec.operands[1];
     tokens = spec.operands[0].elements();
-    entries = spec.integer("num_embeddings", table.shape[0]);
+    rows = table.shape[0];
+    entries = spec.integer("num_embeddings", rows);
     rowBytes = table.shape[1] * int64_t(sizeOf(table.type));
   }
 
   void run(void *const *b, void *) override {
-    embedding(at<int32_t>(b, 0), tokens, b[1], entries, rowBytes, b[2],
+    const EmbeddingTable table = {b[1], rows, rowBytes, entries,
+                                  isPartial ? at<int32_t>(b, 2) : nullptr};
+    embedding(at<int32_t>(b, 0), tokens, table, b[isPartial ? 3 : 2],
               context.control, context.cuda->stream);
   }
 
 private:
   KernelContext context;
-  int64_t tokens, entries, rowBytes;
+  bool isPartial;
+  int64_t tokens, rows, entries, rowBytes;
 };
 
 class EmbeddingGradKernel final : public Kernel {
 public:
   EmbeddingGradKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream), hasInit(spec.integer("init") != 0),
+        isPartial(spec.name == "nn.partial_embedding_grad"),
         table(spec.results[0]), tokens(spec.operands[1].elements()),
         firstRow(rowRange(spec, table.shape[0]).first) {}
 
@@ -41,14 +47,16 @@ public:
   }
 
   void run(void *const *b, void *workspace) override {
+    const int init = isPartial ? 3 : 2;
     embeddingGrad(table.type, b[0], at<int32_t>(b, 1), tokens, firstRow,
-                  table.shape[0], table.shape[1], hasInit ? b[2] : nullptr,
-                  b[hasInit ? 3 : 2], workspace, stream);
+                  isPartial ? at<int32_t>(b, 2) : nullptr, table.shape[0],
+                  table.shape[1], hasInit ? b[init] : nullptr,
+                  b[init + hasInit], workspace, stream);
   }
 
 private:
   cudaStream_t stream;
-  bool hasInit;
+  bool hasInit, isPartial;
   TensorType table;
   int64_t tokens, firstRow;
 };
@@ -173,6 +181,8 @@ private:
 void registerTokenKernels(Registry &registry) {
   registry.add("nn.embedding", makeKernel<EmbeddingKernel>);
   registry.add("nn.embedding_grad", makeKernel<EmbeddingGradKernel>);
+  registry.add("nn.partial_embedding", makeKernel<EmbeddingKernel>);
+  registry.add("nn.partial_embedding_grad", makeKernel<EmbeddingGradKernel>);
   registry.add("nn.rotary", makeKernel<RotaryKernel>);
   registry.add("nn.dropout", makeKernel<DropoutKernel>);
 }

@@ -21,15 +21,19 @@ constexpr int kThreads = 256;
 /// A block copies rows, in words of `Word`.
 template <typename Word>
 __global__ void embeddingKernel(const int32_t *ids, int64_t tokens,
-                                const Word *table, int64_t entries,
-                                int64_t words, Word *to, Control *control) {
+                                EmbeddingTable table, int64_t words, Word *to,
+                                Control *control) {
+  const Word *rows = static_cast<const Word *>(table.rowsAt);
+  const int64_t first = table.first ? *table.first : 0;
   for (int64_t t = blockIdx.x; t < tokens; t += gridDim.x) {
     const int32_t id = ids[t];
-    const bool known = id >= 0 && id < entries;
+    const int64_t row = id - first;
+    const bool known = id >= 0 && id < table.entries;
+    const bool isHere = known && row >= 0 && row < table.rows;
     if (!known && threadIdx.x == 0)
       atomicExch(&control->outOfRange, 1); // other blocks may do so too
     for (int64_t i = threadIdx.x; i < words; i += blockDim.x)
-      to[t * words + i] = known ? table[id * words + i] : Word();
+      to[t * words + i] = isHere ? rows[row * words + i] : Word();
   }
 }
 
@@ -49,13 +53,19 @@ constexpr int kRowThreads = 128, kJoinColumns = 32, kJoinRows = 8;
 /// Loads under way at once.
 constexpr int kTokensAtOnce = 4;
 
-/// The tokens of rows [firstRow, firstRow + entries), sorted by id.
+/// The tokens of rows [firstRow, firstRow + entries) behind `first`, sorted by
+/// id.
 struct SortedTokens {
   const int32_t *ids, *order;
   int64_t count, firstRow, entries;
+  const int32_t *first; ///< null: 0
 
+  __device__ int64_t rowOf(int32_t id) const {
+    return id - firstRow - (first ? *first : 0);
+  }
   __device__ bool isHere(int32_t id) const {
-    return id >= firstRow && id < firstRow + entries;
+    const int64_t row = rowOf(id);
+    return row >= 0 && row < entries;
   }
   __device__ bool isFirst(int64_t i) const {
     return i == 0 || ids[i - 1] != ids[i];
@@ -111,7 +121,7 @@ __global__ void __launch_bounds__(kRowThreads)
     const bool isFirst = tokens.isFirst(i);
     const bool isAlone = isFirst && !tokens.goesOn(i);
     const int32_t *order = tokens.order + i;
-    const int64_t row = (id - tokens.firstRow) * width;
+    const int64_t row = tokens.rowOf(id) * width;
     for (int c = int(threadIdx.x) * kWide<T>; c < width;
          c += kRowThreads * kWide<T>) {
       const int lanes = wideCount<T>(c, width);
@@ -166,7 +176,7 @@ __global__ void __launch_bounds__(kJoinColumns *kJoinRows)
   const int64_t first = begin;
   const int count =
       int((tokens.countFrom(first, tokens.count) + kChunk - 1) / kChunk);
-  const int64_t row = (tokens.ids[first] - tokens.firstRow) * width;
+  const int64_t row = tokens.rowOf(tokens.ids[first]) * width;
   const int c = int(blockIdx.y * kJoinColumns + threadIdx.x) * lanes;
   float total[lanes] = {};
   if (c < width)
@@ -297,19 +307,20 @@ __global__ void __launch_bounds__(kThreads)
 
 } // namespace
 
-void zrt::cuda::embedding(const int32_t *ids, int64_t tokens, const void *table,
-                          int64_t entries, int64_t rowBytes, void *to,
+void zrt::cuda::embedding(const int32_t *ids, int64_t tokens,
+                          const EmbeddingTable &table, void *to,
                           Control *control, cudaStream_t stream) {
   if (tokens == 0)
     return;
   auto run = [&](auto word) {
     using Word = decltype(word);
     embeddingKernel<<<blocksFor(tokens, 1), 128, 0, stream>>>(
-        ids, tokens, static_cast<const Word *>(table), entries,
-        rowBytes / int64_t(sizeof(Word)), static_cast<Word *>(to), control);
+        ids, tokens, table, table.rowBytes / int64_t(sizeof(Word)),
+        static_cast<Word *>(to), control);
   };
-  const uint64_t common = reinterpret_cast<uintptr_t>(table) |
-                          reinterpret_cast<uintptr_t>(to) | uint64_t(rowBytes);
+  const uint64_t common = reinterpret_cast<uintptr_t>(table.rowsAt) |
+                          reinterpret_cast<uintptr_t>(to) |
+                          uint64_t(table.rowBytes);
   if (common % sizeof(uint4) == 0)
     run(uint4());
   else if (common % 4 == 0)
@@ -351,7 +362,8 @@ size_t zrt::cuda::embeddingGradWorkspace(int64_t tokens, int64_t width) {
 }
 
 void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
-                              int64_t tokens, int64_t firstRow, int64_t entries,
+                              int64_t tokens, int64_t firstRow,
+                              const int32_t *first, int64_t entries,
                               int64_t width, const void *init, void *to,
                               void *workspace, cudaStream_t stream) {
   if (entries * width == 0)
@@ -366,8 +378,8 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
   if (tokens == 0)
     return;
   const StableOrder order = stableOrder(ids, tokens, workspace, stream);
-  const SortedTokens sorted = {order.keys, order.order, tokens, firstRow,
-                               entries};
+  const SortedTokens sorted = {order.keys, order.order, tokens,
+                               firstRow,   entries,     first};
   const ChunkSums chunks = {
       reinterpret_cast<float *>(static_cast<char *>(workspace) +
                                 padded(stableOrderWorkspace(tokens))),

@@ -5,6 +5,7 @@
 #include "kernels/host/Host.h"
 #include "kernels/host/SoftmaxRow.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -14,6 +15,20 @@ namespace zrt::host {
 /// that is neither a class nor ignored.
 int64_t countTargets(const int32_t *targets, int64_t rows, int64_t classes,
                      int64_t ignored);
+
+/// The classes that a kernel has logits of, of all `classes`.
+struct ClassRange {
+  int64_t first = 0;
+  int64_t count = 0;
+
+  ClassRange(int64_t first, int64_t width, int64_t classes)
+      : first(first), count(std::clamp<int64_t>(classes - first, 0, width)) {}
+  /// The column of a target; -1 where another range has it.
+  int64_t columnOf(int32_t target) const {
+    const int64_t column = target - first;
+    return column >= 0 && column < count ? column : -1;
+  }
+};
 
 /// The logarithm of the sum of exponentials.
 template <typename T> float logSumExp(const T *logits, int64_t width) {
@@ -45,6 +60,30 @@ void differentiateRow(const T *logits, int64_t width, int32_t target, float lse,
   const float probability =
       exponential(splat(own - softmax.shift))[0] * softmax.scale;
   result[target] = fromFloat<T>((probability - 1.0f) * scale);
+}
+
+/// Of a row of a range, `dlse` times the gradient of its logarithm and, unless
+/// `column` is -1, `scale` times that of its loss. The logits may live where
+/// the result goes; of a row that gives nothing they are not read.
+template <typename T>
+void differentiatePartialRow(const T *logits, int64_t width, int64_t column,
+                             float lse, float scale, float dlse, T *result) {
+  const bool isOwn = column >= 0;
+  const float weight = dlse + (isOwn ? scale : 0.0f);
+  float probability = 0;
+  if (weight == 0) {
+    std::memset(static_cast<void *>(result), 0, width * sizeof(T));
+  } else {
+    const float own = isOwn ? toFloat(logits[column]) : 0;
+    const RowSoftmax softmax = softmaxOf(logits, width, lse);
+    const float factor = softmax.scale * weight;
+    forEachVector(width, [&](Lanes at) {
+      at.store(result, exponential(at.load(logits) - softmax.shift) * factor);
+    });
+    probability = exponential(splat(own - softmax.shift))[0] * softmax.scale;
+  }
+  if (isOwn)
+    result[column] = fromFloat<T>(probability * weight - scale);
 }
 
 /// That of a row that does not, and of padding.

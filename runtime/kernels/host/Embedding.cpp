@@ -1,4 +1,4 @@
-// nn.embedding and nn.embedding_grad.
+// nn.embedding, nn.partial_embedding and their gradients.
 #include "kernels/Vector.h"
 #include "kernels/host/Host.h"
 
@@ -18,14 +18,16 @@ void checkIds(const int32_t *ids, int64_t count, int64_t rows) {
           std::to_string(rows - 1) + "; check the data against the vocabulary");
 }
 
-/// Rows of whatever type, by their bytes.
+/// Rows of whatever type, by their bytes. Where the table is a range, behind
+/// which its first row is an operand, others give zeros.
 class Embedding final : public Kernel {
 public:
   Embedding(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool) {
+      : pool(*context.pool), isPartial(spec.operands.size() > 2) {
     const TensorType &table = spec.operands[1];
     tokens = spec.operands[0].elements();
-    entries = spec.integer("num_embeddings", table.shape[0]);
+    rows = table.shape[0];
+    entries = spec.integer("num_embeddings", rows);
     width = table.shape[1];
     rowBytes = width * sizeOf(table.type);
   }
@@ -33,32 +35,41 @@ public:
   void run(void *const *buffers, void *) override {
     const int32_t *ids = at<int32_t>(buffers, 0);
     const char *table = at<char>(buffers, 1);
-    char *result = at<char>(buffers, 2);
+    char *result = at<char>(buffers, isPartial ? 3 : 2);
+    const int64_t first = isPartial ? *at<int32_t>(buffers, 2) : 0;
     checkIds(ids, tokens, entries);
     pool.parallelFor(tokens, rowGrain(width), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        std::memcpy(result + i * rowBytes, table + ids[i] * rowBytes, rowBytes);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = ids[i] - first;
+        char *to = result + i * rowBytes;
+        if (row >= 0 && row < rows)
+          std::memcpy(to, table + row * rowBytes, rowBytes);
+        else
+          std::memset(to, 0, rowBytes);
+      }
     });
   }
 
 private:
   ThreadPool &pool;
-  int64_t tokens, entries, width, rowBytes;
+  bool isPartial;
+  int64_t tokens, rows, entries, width, rowBytes;
 };
 
 /// Each row of the table adds up its own tokens, which a stable counting sort
-/// lists in order: threads share rows, never a sum. Of a block of rows, ids
-/// outside are left to other blocks.
+/// lists in order: threads share rows, never a sum. Of a block of rows, or a
+/// range of the table, ids outside are left to others.
 template <typename T> class EmbeddingGrad final : public Kernel {
 public:
   EmbeddingGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), hasInit(spec.integer("init") != 0) {
+      : pool(*context.pool), hasInit(spec.integer("init") != 0),
+        isPartial(spec.name == "nn.partial_embedding_grad") {
     const TensorType &table = spec.results[0];
     entries = table.shape[0];
     width = table.shape[1];
     tokens = spec.operands[1].elements();
     isBlock = spec.has("rows");
-    firstRow = rowRange(spec, entries).first;
+    blockBegin = rowRange(spec, entries).first;
   }
 
   size_t workspaceBytes() const override {
@@ -67,15 +78,17 @@ public:
 
   void run(void *const *buffers, void *workspace) override {
     const int32_t *ids = at<int32_t>(buffers, 1);
-    if (!isBlock)
+    if (!isBlock && !isPartial)
       checkIds(ids, tokens, entries);
     auto *starts = static_cast<int64_t *>(workspace);
     auto *order = reinterpret_cast<int64_t *>(static_cast<char *>(workspace) +
                                               startBytes());
-    sort(ids, starts, order);
+    const int64_t first = isPartial ? *at<int32_t>(buffers, 2) : 0;
+    sort(ids, first + blockBegin, starts, order);
     const T *dy = at<T>(buffers, 0);
-    const T *init = hasInit ? at<T>(buffers, 2) : nullptr;
-    T *result = at<T>(buffers, hasInit ? 3 : 2);
+    const int initAt = isPartial ? 3 : 2;
+    const T *init = hasInit ? at<T>(buffers, initAt) : nullptr;
+    T *result = at<T>(buffers, initAt + hasInit);
     pool.parallelFor(entries, rowGrain(width), [&](int64_t begin, int64_t end) {
       for (int64_t v = begin; v < end; ++v)
         row(dy, init ? init + v * width : nullptr, order + starts[v],
@@ -87,7 +100,8 @@ private:
   size_t startBytes() const { return padded((entries + 2) * sizeof(int64_t)); }
 
   /// order[starts[v] .. starts[v + 1]) becomes the tokens whose id is v.
-  void sort(const int32_t *ids, int64_t *starts, int64_t *order) const {
+  void sort(const int32_t *ids, int64_t firstRow, int64_t *starts,
+            int64_t *order) const {
     std::memset(starts, 0, (entries + 2) * sizeof(int64_t));
     auto isHere = [&](int64_t row) { return row >= 0 && row < entries; };
     for (int64_t i = 0; i < tokens; ++i)
@@ -118,8 +132,8 @@ private:
   }
 
   ThreadPool &pool;
-  bool hasInit, isBlock = false;
-  int64_t tokens, entries, width, firstRow = 0;
+  bool hasInit, isPartial, isBlock = false;
+  int64_t tokens, entries, width, blockBegin = 0;
 };
 
 } // namespace
@@ -127,6 +141,8 @@ private:
 void registerEmbedding(Registry &registry) {
   registry.add("nn.embedding", makeKernel<Embedding>);
   registry.add("nn.embedding_grad", makeByOperand<EmbeddingGrad>);
+  registry.add("nn.partial_embedding", makeKernel<Embedding>);
+  registry.add("nn.partial_embedding_grad", makeByOperand<EmbeddingGrad>);
 }
 
 } // namespace zrt::host

@@ -1,5 +1,5 @@
-// nn.linear_cross_entropy and its gradient: the logits of a chunk of rows at a
-// time.
+// nn.linear_cross_entropy, nn.linear_partial_cross_entropy and their gradients:
+// the logits of a chunk of rows at a time.
 #include "kernels/host/CrossEntropyRow.h"
 #include "kernels/host/MatrixProduct.h"
 #include "kernels/shapes/LinearCrossEntropyShape.h"
@@ -63,8 +63,9 @@ public:
     double sum = 0;
     for (int64_t first = 0; first < shape.rows; first += shape.chunk)
       sum += runChunk(buffers, space, first, scale, dw, db);
-    *at<float>(buffers, shape.loss()) =
-        count ? static_cast<float>(sum / count) : 0.0f;
+    if (!shape.isPartial || !shape.isGradient)
+      *at<float>(buffers, shape.loss()) =
+          count ? static_cast<float>(sum / count) : 0.0f;
     if (keepsSums())
       round(dw, at<T>(buffers, shape.dw()), shape.depth * shape.columns);
     if (hasBiasGradient())
@@ -92,8 +93,12 @@ private:
                         logits, scratch);
     pool.parallelFor(
         rows, rowGrain(shape.columns), [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r)
-            terms[r] = row(logits + r * shape.columns, targets[r], scale);
+          for (int64_t r = begin; r < end; ++r) {
+            T *own = logits + r * shape.columns;
+            terms[r] = shape.isPartial ? partialRow(own, targets[r], scale,
+                                                    buffers, first + r)
+                                       : row(own, targets[r], scale);
+          }
         });
     double sum = 0;
     for (int64_t r = 0; r < rows; ++r)
@@ -126,6 +131,25 @@ private:
       clearRow(logits + shape.classes, shape.columns - shape.classes);
     }
     return loss;
+  }
+
+  /// The same of a range of the classes, for row `index` of all.
+  float partialRow(T *logits, int32_t target, float scale, void *const *buffers,
+                   int64_t index) const {
+    const ClassRange range(*at<int32_t>(buffers, shape.first()), shape.columns,
+                           shape.classes);
+    const int64_t own = target == shape.ignored ? -1 : range.columnOf(target);
+    float &lse = at<float>(buffers, shape.lse())[index];
+    if (shape.isGradient) {
+      differentiatePartialRow(logits, range.count, own, lse, scale,
+                              at<float>(buffers, shape.dlse())[index], logits);
+      clearRow(logits + range.count, shape.columns - range.count);
+      return 0;
+    }
+    lse = logSumExp(logits, range.count);
+    return own < 0
+               ? 0
+               : lossOfRow(logits, range.count, static_cast<int32_t>(own), lse);
   }
 
   void addColumns(const T *rows, int64_t count, float *sums) {
@@ -166,6 +190,10 @@ void registerLinearCrossEntropy(Registry &registry) {
   registry.add("nn.linear_cross_entropy", makeByOperand<LinearCrossEntropy>);
   registry.add("nn.linear_cross_entropy_grad",
                makeByOperand<LinearCrossEntropy, 1>);
+  registry.add("nn.linear_partial_cross_entropy",
+               makeByOperand<LinearCrossEntropy>);
+  registry.add("nn.linear_partial_cross_entropy_grad",
+               makeByOperand<LinearCrossEntropy, 2>);
 }
 
 } // namespace zrt::host

@@ -10,23 +10,24 @@
 
 namespace zrt {
 
-/// Of nn.linear_cross_entropy, and of its gradient, whose first operand is
-/// that of the loss.
+/// Of nn.linear_cross_entropy and nn.linear_partial_cross_entropy, and of their
+/// gradients, whose first operands are those of the results.
 struct LinearCrossEntropyShape {
   DataType type;
-  bool isGradient, transposed, bias;
+  bool isPartial, isGradient, transposed, bias;
   int64_t rows, depth, columns; ///< x is rows x depth, logits rows x columns
-  int64_t classes;              ///< columns that are no padding
+  int64_t classes;              ///< of the loss: columns behind are padding
   int64_t chunk;                ///< rows of logits at a time
   int64_t ignored;
 
   explicit LinearCrossEntropyShape(const KernelSpec &spec)
-      : isGradient(spec.name == "nn.linear_cross_entropy_grad"),
+      : isPartial(spec.name.find("partial") != std::string::npos),
+        isGradient(spec.name.find("_grad") != std::string::npos),
         transposed(spec.integer("transposed") != 0),
         bias(spec.integer("bias") != 0),
         ignored(spec.integer("ignore_index", kIgnoreIndex)) {
-    const TensorType &x = spec.operands[isGradient];
-    const TensorType &w = spec.operands[isGradient + 1];
+    const TensorType &x = spec.operands[this->x()];
+    const TensorType &w = spec.operands[this->w()];
     type = x.type;
     rows = rowsOf(x).count;
     depth = rowsOf(x).width;
@@ -35,15 +36,20 @@ struct LinearCrossEntropyShape {
     chunk = std::min(std::max<int64_t>(rows, 1), spec.integer("chunk"));
   }
 
-  /// Where operands and results are among the buffers.
-  int x() const { return isGradient; }
+  /// Where operands and results are among the buffers. A partial loss has a
+  /// first class, and gives the logarithms that its gradient takes, with what
+  /// they weigh; the gradient of another gives the loss as well.
+  int dlse() const { return 1; }
+  int x() const { return isGradient ? 1 + isPartial : 0; }
   int w() const { return x() + 1; }
   int targets() const { return x() + 2; }
-  int biasAt() const { return x() + 3; }
-  int loss() const { return x() + 3 + bias; }
-  int dx() const { return loss() + 1; }
-  int dw() const { return loss() + 2; }
-  int db() const { return loss() + 3; }
+  int first() const { return x() + 3; }
+  int biasAt() const { return x() + 3 + isPartial + (isPartial && isGradient); }
+  int loss() const { return biasAt() + bias; }
+  int lse() const { return isGradient ? first() + 1 : loss() + 1; }
+  int dx() const { return loss() + !isPartial; }
+  int dw() const { return dx() + 1; }
+  int db() const { return dx() + 2; }
 
   int64_t chunks() const { return (rows + chunk - 1) / chunk; }
 

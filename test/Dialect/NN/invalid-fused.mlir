@@ -253,3 +253,11 @@ func.func @grad_classes(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<16x8xf3
   %0:3 = nn.linear_cross_entropy_grad %s, %x, %w, %y transposed chunk 4 classes 0 : (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>, tensor<16x8xf32>)
   return
 }
+
+// -----
+
+func.func @linear_partial_cross_entropy_grad_c1(%s: tensor<f32>, %x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4xi32>, %f: tensor<i32>, %r: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.linear_partial_cross_entropy_grad' op has db and no bias, wanted both or none}}
+  %0:3 = nn.linear_partial_cross_entropy_grad %s, %r, %x, %w, %y, %f, %r chunk 4 classes 30 : (tensor<f32>, tensor<4xf32>, tensor<4x8xf32>, tensor<8x16xf32>, tensor<4xi32>, tensor<i32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>)
+  return
+}

@@ -156,6 +156,30 @@ func.func @tokens(%ids: tensor<4x16xi32>, %table: tensor<256x64xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @partial_embedding
+// CHECK: nn.partial_embedding %{{.*}}, %{{.*}}, %{{.*}} num_embeddings 500 : (tensor<4x16xi32>, tensor<256x64xf32>, tensor<i32>) -> tensor<4x16x64xf32>
+// CHECK: nn.partial_embedding_grad %{{.*}}, %{{.*}}, %{{.*}} : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<i32>) -> tensor<256x64xf32>
+// CHECK: nn.partial_embedding_grad %{{.*}}, %{{.*}}, %{{.*}} init %{{.*}} rows [0, 128] : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<i32>, tensor<128x64xf32>) -> tensor<128x64xf32>
+func.func @partial_embedding(%ids: tensor<4x16xi32>, %table: tensor<256x64xf32>, %first: tensor<i32>, %init: tensor<128x64xf32>) {
+  %e = nn.partial_embedding %ids, %table, %first num_embeddings 500 : (tensor<4x16xi32>, tensor<256x64xf32>, tensor<i32>) -> tensor<4x16x64xf32>
+  %t = nn.partial_embedding_grad %e, %ids, %first : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<i32>) -> tensor<256x64xf32>
+  %u = nn.partial_embedding_grad %e, %ids, %first init %init rows [0, 128] : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<i32>, tensor<128x64xf32>) -> tensor<128x64xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @partial_cross_entropy
+// CHECK: nn.partial_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} classes 500 : (tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+// CHECK: nn.partial_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
+// CHECK: nn.linear_partial_cross_entropy %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 classes 500 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+// CHECK: nn.linear_partial_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} chunk 64 ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>, tensor<256xf32>) -> (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+func.func @partial_cross_entropy(%l: tensor<4x16x256xbf16>, %y: tensor<4x16xi32>, %first: tensor<i32>, %x: tensor<4x16x64xf32>, %w: tensor<256x64xf32>, %v: tensor<64x256xf32>, %b: tensor<256xf32>) {
+  %loss, %lse = nn.partial_cross_entropy %l, %y, %first classes 500 : (tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+  %dl = nn.partial_cross_entropy_grad %loss, %lse, %l, %y, %first, %lse ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
+  %m, %n = nn.linear_partial_cross_entropy %x, %w, %y, %first transposed chunk 32 classes 500 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+  %dx, %dv, %db = nn.linear_partial_cross_entropy_grad %m, %n, %x, %v, %y, %first, %n bias %b chunk 64 ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>, tensor<256xf32>) -> (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @cross_entropy
 // CHECK: nn.cross_entropy %{{[a-z0-9]*}}, %{{[a-z0-9]*}} : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
 // CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore_index 0 :

@@ -488,6 +488,16 @@ TEST(Batches, TargetsAreClassesOrIgnored) {
       program.micro.commands[0].buffers.begin(), 2, command.buffers[0]);
   EXPECT_EQ(message(7, -100), "(no error)");
   EXPECT_NE(message(8, -100).find("the loss has 8 classes"), std::string::npos);
+  // Of a range of the classes, all of them are known.
+  loss.name = "nn.linear_partial_cross_entropy";
+  loss.operands.erase(loss.operands.begin());
+  loss.operands.push_back({DataType::I32, {}});
+  loss.ints["classes"] = {16};
+  program.micro.commands[0].buffers.erase(
+      program.micro.commands[0].buffers.begin());
+  EXPECT_EQ(message(15, -100), "(no error)");
+  EXPECT_NE(message(16, -100).find("the loss has 16 classes"),
+            std::string::npos);
 }
 
 } // namespace

@@ -16,6 +16,7 @@ include "zero/Interfaces/EpilogueOpInterface.td"
 include "zero/Interfaces/FactorOpInterface.td"
 include "zero/Interfaces/KernelOpInterface.td"
 include "zero/Interfaces/MoveOpInterface.td"
+include "zero/Interfaces/CombinedOpInterface.td"
 include "zero/Interfaces/CountedMeanOpInterface.td"
 include "zero/Interfaces/PaddableOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
@@ -109,6 +110,10 @@ def NN_ScatterAttr : EnumAttr<NN_Dialect, NN_Scatter, "scatter">;
 //===----------------------------------------------------------------------===//
 
 defvar NN_Addend = DeclareOpInterfaceMethods<AddendOpInterface>;
+defvar NN_Combined = DeclareOpInterfaceMethods<CombinedOpInterface>;
+/// Its results are terms where it is computed of ranges.
+defvar NN_CombinedBySum =
+    DeclareOpInterfaceMethods<CombinedOpInterface, ["givesTerms"]>;
 defvar NN_CountedMean = DeclareOpInterfaceMethods<CountedMeanOpInterface>;
 defvar NN_Differentiable =
     DeclareOpInterfaceMethods<DifferentiableOpInterface>;

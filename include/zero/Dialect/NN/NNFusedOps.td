@@ -181,4 +181,70 @@ def NN_LinearCrossEntropyGradOp : NN_SignedOp<"linear_cross_entropy_grad",
   }];
 }
 
+def NN_LinearPartialCrossEntropyOp : NN_SignedOp<"linear_partial_cross_entropy",
+    [Floats<"x", "r..,k">, Floats<"w", "k,n", "", "~transposed">,
+     Indices<"targets", "r..">, Indices<"first", "">,
+     OptionalFloats<"bias", "n">],
+    [Flag<"transposed">, Int<"chunk", ">=1">,
+     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+     Int<"classes", ">=1">, Present<"bias">],
+    [Statistics<"loss", "">, Statistics<"lse", "r..">],
+    "combined n"> {
+  let summary = "nn.linear and nn.partial_cross_entropy, some rows at a time";
+  let text = [{
+    What `nn.partial_cross_entropy` computes of what `nn.linear` computes, with the
+    logits of `chunk` rows at a time, as in `nn.linear_cross_entropy`.
+
+    `zero-fuse-cross-entropy` makes it, after differentiation.
+  }];
+  let details = [{
+    ```mlir
+    %loss, %lse = nn.linear_partial_cross_entropy %x, %w, %y, %first transposed chunk 32 classes 500 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+    ```
+  }];
+  let work = [{linearLossFlops<1, 4>, linearLossBytes<false>, nullptr, linearLossProducts<1>}];
+  let assemblyFormat = [{
+    $x `,` $w `,` $targets `,` $first (`bias` $bias^)? (`transposed` $transposed^)?
+    `chunk` $chunk (`ignore_index` $ignore_index^)? `classes` $classes
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def NN_LinearPartialCrossEntropyGradOp
+    : NN_SignedOp<"linear_partial_cross_entropy_grad",
+    [Statistics<"dloss", "">, Statistics<"dlse", "r..">, Floats<"x", "r..,k">,
+     Floats<"w", "k,n", "", "~transposed">, Indices<"targets", "r..">,
+     Indices<"first", "">, Statistics<"lse", "r..">,
+     OptionalFloats<"bias", "n">],
+    [Flag<"transposed">, Int<"chunk", ">=1">,
+     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+     Int<"classes", ">=1">, Present<"bias">],
+    [Floats<"dx", "r..,k">, Floats<"dw", "k,n", "", "~transposed">,
+     OptionalFloats<"db", "n">],
+    "combined n"> {
+  let summary = "The gradient of nn.linear_partial_cross_entropy";
+  let text = [{
+    The logits of a chunk are computed a second time, and become the gradient of
+    `nn.partial_cross_entropy_grad` in the workspace, as in
+    `nn.linear_cross_entropy_grad`. `dx` is what this range of classes adds to it.
+
+    `zero-fuse-cross-entropy` makes it, after differentiation.
+  }];
+  let details = [{
+    Constraints
+    - (C1) `db` is there where `bias` is.
+
+    ```mlir
+    %dx, %dw = nn.linear_partial_cross_entropy_grad %dloss, %dlse, %x, %w, %y, %first, %lse transposed chunk 32 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> (tensor<4x16x64xf32>, tensor<256x64xf32>)
+    ```
+  }];
+  let work = [{linearLossFlops<3, 4>, linearLossBytes<true>, checkBiasGradient, linearLossProducts<3>}];
+  let assemblyFormat = [{
+    $dloss `,` $dlse `,` $x `,` $w `,` $targets `,` $first `,` $lse
+    (`bias` $bias^)? (`transposed` $transposed^)? `chunk` $chunk
+    (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
 #endif // ZERO_DIALECT_NN_NNFUSEDOPS_TD

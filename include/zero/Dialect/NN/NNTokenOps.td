@@ -10,7 +10,7 @@ def NN_EmbeddingOp : NN_SignedOp<"embedding",
     [OptionalInt<"num_embeddings">],
     [NN_Tensor<"y", "E", "t..,w", "", "", NN_FloatTensor>],
     "parallel t w, combined v, linear table",
-    [NN_Differentiable, NN_CountsUnpadded]> {
+    [NN_CombinedBySum, NN_Differentiable, NN_CountsUnpadded]> {
   let summary = "Look rows of a table up";
   let text = [{
     `y[.., c] = table[ids[..], c]`. An id outside [0, V) is an error at run time.
@@ -69,7 +69,8 @@ def NN_CrossEntropyOp : NN_SignedOp<"cross_entropy",
     [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      OptionalInt<"classes">],
     [Statistics<"loss", "">, Statistics<"lse", "r..">],
-    "combined n", [NN_CountedMean, NN_Differentiable, NN_CountsUnpadded]> {
+    "combined n",
+    [NN_Combined, NN_CountedMean, NN_Differentiable, NN_CountsUnpadded]> {
   let summary = "Mean of -log(probability of the target)";
   let text = [{
     Over the last dimension of `logits`, V classes:
@@ -123,6 +124,127 @@ def NN_CrossEntropyGradOp : NN_SignedOp<"cross_entropy_grad",
   let assemblyFormat = [{
     $dloss `,` $logits `,` $targets `,` $lse (`ignore_index` $ignore_index^)?
     (`classes` $classes^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// A range of the vocabulary: what each rank computes where it is cut.
+//===----------------------------------------------------------------------===//
+
+def NN_PartialEmbeddingOp : NN_SignedOp<"partial_embedding",
+    [Indices<"ids", "t..">,
+     NN_Tensor<"table", "E", "v,w", "", "", NN_FloatTensor>,
+     Indices<"first", "">],
+    [Int<"num_embeddings", ">=1">],
+    [NN_Tensor<"y", "E", "t..,w", "", "", NN_FloatTensor>],
+    "parallel t w, combined v, linear table",
+    [NN_Differentiable]> {
+  let summary = "Look rows up in a range of a table";
+  let text = [{
+    `table` has the rows [first, first + V) of a table of `num_embeddings` rows:
+    `y[.., c] = table[ids[..] - first, c]`, and 0 for ids of other rows, so that the
+    sum over ranges that are the whole table is `nn.embedding`. An id outside
+    [0, num_embeddings) is an error at run time. What is behind those rows in the last
+    range is padding.
+
+    `zero-shard-model` makes it of `nn.embedding`.
+  }];
+  let details = [{
+    ```mlir
+    %e = nn.partial_embedding %ids, %table, %first num_embeddings 500 : (tensor<4x16xi32>, tensor<256x64xf32>, tensor<i32>) -> tensor<4x16x64xf32>
+    ```
+  }];
+  let work = "nullptr, embeddingBytes";
+  let assemblyFormat = [{
+    $ids `,` $table `,` $first `num_embeddings` $num_embeddings attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def NN_PartialEmbeddingGradOp : NN_SignedOp<"partial_embedding_grad",
+    [Floats<"dy", "t..,w">, Indices<"ids", "t..">, Indices<"first", "">,
+     OptionalFloats<"init", "v@rows,w", "+">],
+    [Range<"rows">, Present<"init">],
+    [Floats<"dtable", "v@rows,w">],
+    "parallel w, sum t, combined v, linear dy",
+    [RowBlockOpInterface, AccumulatingOpInterface]> {
+  let summary = "The gradient of a range of a table";
+  let text = [{
+    `nn.embedding_grad` of the ids less `first`: rows of other ranges add nothing.
+  }];
+  let details = [{
+    ```mlir
+    %dt = nn.partial_embedding_grad %dy, %ids, %first : (tensor<4x16x64xf32>, tensor<4x16xi32>, tensor<i32>) -> tensor<256x64xf32>
+    ```
+  }];
+  let work = "embeddingGradFlops";
+  let assemblyFormat = [{
+    $dy `,` $ids `,` $first (`init` $init^)? (`rows` $rows^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def NN_PartialCrossEntropyOp : NN_SignedOp<"partial_cross_entropy",
+    [Floats<"logits", "r..,n">, Indices<"targets", "r..">,
+     Indices<"first", "">],
+    [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+     Int<"classes", ">=1">],
+    [Statistics<"loss", "">, Statistics<"lse", "r..">],
+    "combined n", [NN_Differentiable]> {
+  let summary = "What a range of the classes gives of a cross entropy";
+  let text = [{
+    `logits` are those of the classes [first, first + N) of `classes`; what is behind
+    these in the last range is padding:
+
+        lse[..] = log of the sum over the range of exp(logits[.., n]); -inf of none
+        loss    = sum over rows whose target is in the range of
+                  (lse - logits[target - first]), over the number of rows with
+                  target != ignore_index
+
+    With R ranges, the loss of all classes is the sum of their `loss` and of
+    `nn.cross_entropy` of the R numbers `lse` of each row, whose target is the range
+    that the row's target is in: the probability of a class is that of its range times
+    its own within it. Both results have gradients.
+
+    `zero-shard-model` makes it of `nn.cross_entropy`.
+  }];
+  let details = [{
+    ```mlir
+    %loss, %lse = nn.partial_cross_entropy %l, %y, %first classes 500 : (tensor<4x16x256xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+    ```
+  }];
+  let work = "logitsFlops";
+  let assemblyFormat = [{
+    $logits `,` $targets `,` $first (`ignore_index` $ignore_index^)?
+    `classes` $classes attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def NN_PartialCrossEntropyGradOp : NN_SignedOp<"partial_cross_entropy_grad",
+    [Statistics<"dloss", "">, Statistics<"dlse", "r..">,
+     Floats<"logits", "r..,n">, Indices<"targets", "r..">,
+     Indices<"first", "">, Statistics<"lse", "r..">],
+    [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+     Int<"classes", ">=1">],
+    [Floats<"dlogits", "r..,n">],
+    "combined n", [OverwritesOperands]> {
+  let summary = "Gradient of partial_cross_entropy for the logits";
+  let text = [{
+    `dlogits[.., n] = (dlse + g) * exp(logits[.., n] - lse) - g * [n + first = target]`,
+    where g is `dloss / count` in rows whose target is in the range, and 0 in others;
+    0 in padding, and in rows where `dlse` and g are 0. count is that of
+    `nn.partial_cross_entropy`.
+  }];
+  let details = [{
+    ```mlir
+    %dl = nn.partial_cross_entropy_grad %dloss, %dlse, %l, %y, %first, %lse classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x256xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> tensor<4x16x256xf32>
+    ```
+  }];
+  let work = "logitsFlops";
+  let assemblyFormat = [{
+    $dloss `,` $dlse `,` $logits `,` $targets `,` $first `,` $lse
+    (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 

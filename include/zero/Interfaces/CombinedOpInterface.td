@@ -1,0 +1,31 @@
+//===- CombinedOpInterface.td - computed of ranges, and combined ----------===//
+#ifndef ZERO_INTERFACES_COMBINEDOPINTERFACE_TD
+#define ZERO_INTERFACES_COMBINEDOPINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def CombinedOpInterface : OpInterface<"CombinedOpInterface"> {
+  let cppNamespace = "::mlir::zero";
+  let description = [{
+    An operation with one combined factor, such as the rows of a table or the classes
+    of a loss, that each rank of a group can compute of its own range of it. What the
+    ranks have is then combined: by a sum, or by exchanges of a few numbers.
+
+    `zero-shard-model` cuts a combined factor only of operations that have this
+    interface.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds what one rank computes with `operands`: those that have the factor are
+      its part, all others are whole. Returns a value for each result: where
+      `givesTerms`, terms whose sum over the ranks is the result; else the whole
+      result, the same on every rank.
+    }], "::llvm::SmallVector<::mlir::Value>", "buildOfRange",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+         "::mlir::zero::RankRange &":$range)>,
+    InterfaceMethod<[{
+      Whether what `buildOfRange` returns are terms of a sum.
+    }], "bool", "givesTerms", (ins), /*methodBody=*/"", "return false;">];
+}
+
+#endif // ZERO_INTERFACES_COMBINEDOPINTERFACE_TD

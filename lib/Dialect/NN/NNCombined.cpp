@@ -1,0 +1,104 @@
+//===- NNCombined.cpp - a vocabulary of which each rank has a range -------===//
+//
+// What becomes of lookups and losses where ranks have ranges of the vocabulary,
+// and the gradients of the operations that each rank then computes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Types.h"
+
+#include "zero/Dialect/NN/TensorForms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::nn;
+using namespace mlir::nn::detail;
+using zero::RankRange;
+
+//===----------------------------------------------------------------------===//
+// embedding
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> EmbeddingOp::buildOfRange(OpBuilder &builder,
+                                             ValueRange operands,
+                                             RankRange &range) {
+  auto entries =
+      static_cast<int64_t>(getNumEmbeddings().value_or(range.getWholeSize()));
+  return {PartialEmbeddingOp::create(builder, getLoc(), getType(), operands[0],
+                                     operands[1], range.getFirst(), entries)};
+}
+
+bool EmbeddingOp::givesTerms() { return true; }
+
+LogicalResult PartialEmbeddingOp::buildGradient(
+    OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> wanted,
+    MutableArrayRef<Value> gradients) {
+  if (resultGradients[0] && wanted[1])
+    gradients[1] = PartialEmbeddingGradOp::create(
+        builder, getLoc(), getTable().getType(), resultGradients[0], getIds(),
+        getFirst(), /*init=*/Value(), /*rows=*/DenseI64ArrayAttr());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// cross_entropy
+//===----------------------------------------------------------------------===//
+
+/// The number of the range that each target is in, and -100 where it is
+/// ignored: a target that no rank takes for a range's number.
+static Value buildRanges(ImplicitLocOpBuilder &b, Value targets,
+                         int64_t ignored, int64_t size) {
+  RankedTensorType type = typeOf(targets);
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(
+               type, b.getIntegerAttr(type.getElementType(), value)));
+  };
+  Value range = arith::DivSIOp::create(b, targets, constant(size));
+  Value isIgnored = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, targets,
+                                          constant(ignored));
+  return arith::SelectOp::create(b, isIgnored, constant(-100), range);
+}
+
+SmallVector<Value> CrossEntropyOp::buildOfRange(OpBuilder &builder,
+                                                ValueRange operands,
+                                                RankRange &range) {
+  ImplicitLocOpBuilder b(getLoc(), builder);
+  Value targets = operands[1];
+  auto classes =
+      static_cast<int64_t>(getClasses().value_or(range.getWholeSize()));
+  auto ignored = static_cast<int64_t>(getIgnoreIndex());
+  auto within = PartialCrossEntropyOp::create(
+      b, TypeRange{getLoss().getType(), getLse().getType()}, operands[0],
+      targets, range.getFirst(), ignored, classes);
+  auto among = CrossEntropyOp::create(
+      b, TypeRange{getLoss().getType(), getLse().getType()},
+      range.gather(within.getLse()),
+      buildRanges(b, targets, ignored, range.getSize()), /*ignore_index=*/-100,
+      /*classes=*/IntegerAttr());
+  Value loss =
+      arith::AddFOp::create(b, among.getLoss(), range.sum(within.getLoss()));
+  return {loss, among.getLse()};
+}
+
+/// `gradient`, or zeros where there is none.
+static Value orZeros(OpBuilder &builder, Value gradient, Value of) {
+  if (gradient)
+    return gradient;
+  return arith::ConstantOp::create(builder, of.getLoc(),
+                                   builder.getZeroAttr(of.getType()));
+}
+
+LogicalResult PartialCrossEntropyOp::buildGradient(
+    OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> wanted,
+    MutableArrayRef<Value> gradients) {
+  if ((!resultGradients[0] && !resultGradients[1]) || !wanted[0])
+    return success();
+  gradients[0] = PartialCrossEntropyGradOp::create(
+      builder, getLoc(), getLogits().getType(),
+      orZeros(builder, resultGradients[0], getLoss()),
+      orZeros(builder, resultGradients[1], getLse()), getLogits(), getTargets(),
+      getFirst(), getLse(), getIgnoreIndex(), getClasses());
+  return success();
+}
