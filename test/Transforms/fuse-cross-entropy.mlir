@@ -50,6 +50,25 @@ zero.step @rows(%x: !x {zero.input = "x"}, %w: !w, %bias: tensor<16xf32>, %y: te
 
 // -----
 
+// Of a range of the classes the logarithms are combined between the loss and its
+// gradient: two operations.
+// CHECK-LABEL: zero.step @range
+// CHECK: %[[LOSS:.*]], %[[LSE:.*]] = nn.linear_partial_cross_entropy %[[X:.*]], %[[W:.*]], %[[Y:.*]], %[[F:.*]] transposed chunk 5 classes 30 :
+// CHECK-NEXT: %[[A:.*]] = math.exp %[[LSE]]
+// CHECK-NEXT: %[[DX:.*]], %[[DW:.*]] = nn.linear_partial_cross_entropy_grad %[[LOSS]], %[[A]], %[[X]], %[[W]], %[[Y]], %[[F]], %[[LSE]] transposed chunk 5 classes 30 :
+// CHECK-NEXT: zero.yield %[[LOSS]], %[[DX]], %[[DW]]
+zero.step @range(%x: tensor<5x8xf32> {zero.input = "x"}, %w: tensor<16x8xf32>, %y: tensor<5xi32>, %f: tensor<i32>) {
+  %l = nn.linear %x, %w transposed : (tensor<5x8xf32>, tensor<16x8xf32>) -> tensor<5x16xf32>
+  %loss, %lse = nn.partial_cross_entropy %l, %y, %f classes 30 : (tensor<5x16xf32>, tensor<5xi32>, tensor<i32>) -> (tensor<f32>, tensor<5xf32>)
+  %a = math.exp %lse : tensor<5xf32>
+  %dl = nn.partial_cross_entropy_grad %loss, %a, %l, %y, %f, %lse classes 30 : (tensor<f32>, tensor<5xf32>, tensor<5x16xf32>, tensor<5xi32>, tensor<i32>, tensor<5xf32>) -> tensor<5x16xf32>
+  %dx = nn.linear %dl, %w : (tensor<5x16xf32>, tensor<16x8xf32>) -> tensor<5x8xf32>
+  %dw = nn.matmul %dl, %x transpose_a : (tensor<5x16xf32>, tensor<5x8xf32>) -> tensor<16x8xf32>
+  zero.yield %loss, %dx, %dw outputs ["dx", "dw"] : tensor<f32>, tensor<5x8xf32>, tensor<16x8xf32>
+}
+
+// -----
+
 // No gradient.
 // CHECK-LABEL: zero.step @loss
 // CHECK: %[[LOSS:.*]] = nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} chunk 5

@@ -9,14 +9,28 @@ using namespace mlir::nn;
 
 namespace {
 
-/// The operations around one loss that become one.
+/// The operations around one loss that become one, or, where the loss is of a
+/// range of the classes, two: what is combined of all ranges lies between.
 struct Loss {
-  CrossEntropyOp loss;
+  explicit Loss(CrossEntropyOp op)
+      : op(op), loss(op.getLoss()), lse(op.getLse()), logits(op.getLogits()),
+        targets(op.getTargets()),
+        ignored(static_cast<int64_t>(op.getIgnoreIndex())) {}
+  explicit Loss(PartialCrossEntropyOp op)
+      : op(op), loss(op.getLoss()), lse(op.getLse()), logits(op.getLogits()),
+        targets(op.getTargets()),
+        ignored(static_cast<int64_t>(op.getIgnoreIndex())), partial(op) {}
+
+  Operation *op;
+  Value loss, lse, logits, targets;
+  int64_t ignored;
+  PartialCrossEntropyOp partial = {}; ///< null: the loss is of all classes
   LinearOp linear = {};
-  CrossEntropyGradOp grad = {}; ///< null: the loss has no gradient
+  Operation *grad = nullptr; ///< null: the loss has no gradient
   LinearOp dx = {};
   MatmulOp dw = {};
-  ReduceOp db = {}; ///< null where the linear operation has no bias
+  Operation *view = nullptr; ///< of x, for dw
+  ReduceOp db = {};          ///< null where the linear operation has no bias
 
   /// Finds the operations of `loss`; says why they cannot become one, or
   /// nothing.
@@ -27,6 +41,11 @@ private:
   std::string findReadersOfLogits();
   std::string findReadersOfGradient();
   std::string checkPlace();
+  void fuseForward(ImplicitLocOpBuilder &builder, Value x, int64_t chunk);
+  void fuseGradient(ImplicitLocOpBuilder &builder, Value x, int64_t chunk);
+  void fusePartial(ImplicitLocOpBuilder &builder, Value x, int64_t chunk);
+  void replaceGradients(ImplicitLocOpBuilder &builder, Value newDx, Value newDw,
+                        Value newDb);
 };
 
 } // namespace
@@ -81,19 +100,27 @@ static std::string nameOf(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
+/// The logarithms that a gradient of a cross entropy takes; null of others.
+static Value getLseOfGradient(Operation *op) {
+  if (auto grad = dyn_cast<CrossEntropyGradOp>(op))
+    return grad.getLse();
+  if (auto grad = dyn_cast<PartialCrossEntropyGradOp>(op))
+    return grad.getLse();
+  return {};
+}
+
 std::string Loss::findReadersOfLogits() {
   SmallVector<Operation *> readers;
   findReaders(linear.getY(), readers);
   for (Operation *reader : readers) {
-    if (reader == loss)
+    if (reader == op)
       continue;
-    auto gradient = dyn_cast<CrossEntropyGradOp>(reader);
-    if (!gradient || grad || gradient.getLse() != loss.getLse())
+    if (grad || getLseOfGradient(reader) != lse)
       return "its logits are also read by " + nameOf(reader);
-    grad = gradient;
+    grad = reader;
   }
-  for (Operation *reader : loss.getLse().getUsers())
-    if (reader != grad)
+  for (Operation *reader : lse.getUsers())
+    if (reader != grad && !partial)
       return "the logarithms of its sums are also read by " + nameOf(reader);
   return "";
 }
@@ -101,7 +128,7 @@ std::string Loss::findReadersOfLogits() {
 std::string Loss::findReadersOfGradient() {
   Value x = skipReshapes(linear.getX());
   SmallVector<Operation *> readers;
-  findReaders(grad.getDlogits(), readers);
+  findReaders(grad->getResult(0), readers);
   for (Operation *reader : readers) {
     if (auto product = dyn_cast<LinearOp>(reader);
         product && !dx && product.getW() == linear.getW() &&
@@ -142,7 +169,9 @@ std::string Loss::findReadersOfGradient() {
 /// One operation stands where the gradient does, so nothing before may read
 /// its loss.
 std::string Loss::checkPlace() {
-  for (Operation *reader : loss.getLoss().getUsers()) {
+  if (partial)
+    return "";
+  for (Operation *reader : loss.getUsers()) {
     Operation *inBlock = grad->getBlock()->findAncestorOpInBlock(*reader);
     if (!inBlock || inBlock->isBeforeInBlock(grad))
       return "it is read by " + nameOf(reader) + " before its gradient is made";
@@ -151,10 +180,10 @@ std::string Loss::checkPlace() {
 }
 
 std::string Loss::find() {
-  linear = skipReshapes(loss.getLogits()).getDefiningOp<LinearOp>();
+  linear = skipReshapes(logits).getDefiningOp<LinearOp>();
   if (!linear)
     return "its logits are not those of an nn.linear";
-  if (linear->getBlock() != loss->getBlock())
+  if (linear->getBlock() != op->getBlock())
     return "its logits are made in another region";
   if (typeOf(linear.getY()).getNumElements() == 0 ||
       typeOf(linear.getX()).getNumElements() == 0)
@@ -181,54 +210,105 @@ static int64_t countChunk(RankedTensorType logits, int64_t chunkBytes) {
   return std::min(rows, std::max(fitting, group));
 }
 
+/// A loss without a gradient.
+void Loss::fuseForward(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
+  auto fused = LinearCrossEntropyOp::create(
+      builder, loss.getType(), x, linear.getW(), targets, linear.getBias(),
+      linear.getTransposed(), chunk, ignored,
+      cast<CrossEntropyOp>(op).getClassesAttr());
+  loss.replaceAllUsesWith(fused.getLoss());
+}
+
+/// A loss where its gradient is.
+void Loss::fuseGradient(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
+  auto fused = LinearCrossEntropyGradOp::create(
+      builder, loss.getType(), x.getType(), linear.getW().getType(),
+      db ? db.getY().getType() : Type(),
+      cast<CrossEntropyGradOp>(grad).getDloss(), x, linear.getW(), targets,
+      linear.getBias(), linear.getTransposed(), chunk, ignored,
+      cast<CrossEntropyOp>(op).getClassesAttr());
+  loss.replaceAllUsesWith(fused.getLoss());
+  replaceGradients(builder, fused.getDx(), fused.getDw(), fused.getDb());
+}
+
+/// A loss of a range, and its gradient where that is.
+void Loss::fusePartial(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
+  auto fused = LinearPartialCrossEntropyOp::create(
+      builder, loss.getType(), lse.getType(), x, linear.getW(), targets,
+      partial.getFirst(), linear.getBias(), linear.getTransposed(), chunk,
+      ignored, partial.getClasses());
+  if (grad) {
+    auto old = cast<PartialCrossEntropyGradOp>(grad);
+    builder.setInsertionPoint(grad);
+    auto gradient = LinearPartialCrossEntropyGradOp::create(
+        builder, x.getType(), linear.getW().getType(),
+        db ? db.getY().getType() : Type(), old.getDloss(), old.getDlse(), x,
+        linear.getW(), targets, partial.getFirst(), fused.getLse(),
+        linear.getBias(), linear.getTransposed(), chunk, ignored,
+        partial.getClasses());
+    replaceGradients(builder, gradient.getDx(), gradient.getDw(),
+                     gradient.getDb());
+  }
+  loss.replaceAllUsesWith(fused.getLoss());
+  lse.replaceAllUsesWith(fused.getLse());
+}
+
+void Loss::replaceGradients(ImplicitLocOpBuilder &builder, Value newDx,
+                            Value newDw, Value newDb) {
+  dx.getY().replaceAllUsesWith(buildReshape(builder, newDx, typeOf(dx.getY())));
+  dw.getC().replaceAllUsesWith(newDw);
+  if (db)
+    db.getY().replaceAllUsesWith(newDb);
+  view = (linear.getTransposed() ? dw.getB() : dw.getA()).getDefiningOp();
+  eraseWithReaders(grad);
+}
+
 void Loss::fuse(int64_t chunkBytes) {
-  Location locs[] = {linear.getLoc(), loss.getLoc()};
-  ImplicitLocOpBuilder builder(FusedLoc::get(loss.getContext(), locs),
-                               grad ? grad.getOperation()
-                                    : loss.getOperation());
-  RankedTensorType targets = typeOf(loss.getTargets());
-  SmallVector<int64_t> shape(targets.getShape());
+  Location locs[] = {linear.getLoc(), op->getLoc()};
+  ImplicitLocOpBuilder builder(FusedLoc::get(op->getContext(), locs), op);
+  if (grad && !partial)
+    builder.setInsertionPoint(grad);
+  SmallVector<int64_t> shape(typeOf(targets).getShape());
   shape.push_back(typeOf(linear.getX()).getShape().back());
   Value x =
       buildReshape(builder, linear.getX(), typeOf(linear.getX()).clone(shape));
   int64_t chunk = countChunk(typeOf(linear.getY()), chunkBytes);
-  int64_t ignored = loss.getIgnoreIndex();
-  IntegerAttr classes = loss.getClassesAttr();
-  if (!grad) {
-    auto fused = LinearCrossEntropyOp::create(
-        builder, loss.getLoss().getType(), x, linear.getW(), loss.getTargets(),
-        linear.getBias(), linear.getTransposed(), chunk, ignored, classes);
-    loss.getLoss().replaceAllUsesWith(fused.getLoss());
-    return eraseWithReaders(linear);
-  }
-  auto fused = LinearCrossEntropyGradOp::create(
-      builder, loss.getLoss().getType(), x.getType(), linear.getW().getType(),
-      db ? db.getY().getType() : Type(), grad.getDloss(), x, linear.getW(),
-      loss.getTargets(), linear.getBias(), linear.getTransposed(), chunk,
-      ignored, classes);
-  loss.getLoss().replaceAllUsesWith(fused.getLoss());
-  dx.getY().replaceAllUsesWith(
-      buildReshape(builder, fused.getDx(), typeOf(dx.getY())));
-  dw.getC().replaceAllUsesWith(fused.getDw());
-  if (db)
-    db.getY().replaceAllUsesWith(fused.getDb());
-  Operation *view =
-      (linear.getTransposed() ? dw.getB() : dw.getA()).getDefiningOp();
-  eraseWithReaders(grad);
+  if (partial)
+    fusePartial(builder, x, chunk);
+  else if (grad)
+    fuseGradient(builder, x, chunk);
+  else
+    fuseForward(builder, x, chunk);
   eraseWithReaders(linear);
   if (view && view->use_empty() && reshapesRows(view))
     view->erase();
 }
 
-void nn::fuseCrossEntropy(Operation *root, int64_t chunkBytes) {
-  SmallVector<CrossEntropyOp> losses;
-  root->walk([&](CrossEntropyOp op) { losses.push_back(op); });
-  for (CrossEntropyOp op : losses) {
-    Loss loss{op};
+/// Whether the logits of `op` are the logarithms of ranges, a few each row.
+static bool isAmongRanges(Operation *op) {
+  Operation *def = op->getOperand(0).getDefiningOp();
+  while (def && def->getNumOperands() == 1)
+    def = def->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<PartialCrossEntropyOp>(def);
+}
+
+template <typename LossOp> static void fuseAll(Operation *root, int64_t bytes) {
+  SmallVector<LossOp> losses;
+  root->walk([&](LossOp op) {
+    if (!isAmongRanges(op))
+      losses.push_back(op);
+  });
+  for (LossOp op : losses) {
+    Loss loss(op);
     std::string why = loss.find();
     if (why.empty())
-      loss.fuse(chunkBytes);
+      loss.fuse(bytes);
     else
       emitRemark(op.getLoc()) << "the logits of this loss stay whole: " << why;
   }
+}
+
+void nn::fuseCrossEntropy(Operation *root, int64_t chunkBytes) {
+  fuseAll<CrossEntropyOp>(root, chunkBytes);
+  fuseAll<PartialCrossEntropyOp>(root, chunkBytes);
 }
